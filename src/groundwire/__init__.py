@@ -1,0 +1,1 @@
+"""groundwire: how many bits of evidence stand behind each claim."""

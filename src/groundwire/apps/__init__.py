@@ -1,0 +1,1 @@
+"""The doors: everything a user touches."""

@@ -1,0 +1,1 @@
+"""From an answer to the claims it makes."""

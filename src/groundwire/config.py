@@ -1,0 +1,174 @@
+"""One frozen `Config`, the only reader of files and environment.
+
+Arguments win over the environment (`GROUNDWIRE_HALLUCINATION__TIMEOUT=5s`), the environment over the file
+(YAML or TOML: `--config`, `GROUNDWIRE_CONFIG`, or `groundwire.yaml`/`.toml` in the working folder), the file
+over the defaults.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from groundwire.errors import ConfigError
+
+BackendName = Literal["local", "self", "haiku", "openai", "external", "configurable", "fake"]
+Operation = Literal["memory_gate", "output", "trace", "claims"]
+ProfileName = Literal["default", "rag", "strict"]
+
+_DURATION = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?\s*$")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, None: 1.0}
+
+
+def seconds(value: object) -> object:
+    """'500ms', '2s', '24h' or a number of seconds."""
+    if isinstance(value, str):
+        match = _DURATION.match(value)
+        if not match:
+            raise ValueError("write a duration as 500ms, 2s, 5m, 24h or a number of seconds")
+        return float(match[1]) * _SECONDS[match[2]]
+    return value
+
+
+Duration = Annotated[float, BeforeValidator(seconds), Field(ge=0, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
+Bits = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class BackendConfig(Section):
+    """`type` is used for everything, unless it is `configurable`: then `operations` decides, else `default`."""
+
+    type: BackendName = "local"
+    default: BackendName = "local"
+    operations: Mapping[Operation, BackendName] = Field(default_factory=dict)
+
+
+class MemoryGateConfig(Section):
+    enabled: bool = False
+    min_confidence: Share = 0.5
+    reject_unsupported: bool = True
+    threshold_bits: Bits = 2.0
+    timeout: Duration = 2.0
+    fail_closed: bool = False
+
+
+class OutputVerificationConfig(Section):
+    enabled: bool = False
+    flag_threshold_bits: Bits = 2.0
+
+
+class TraceAuditingConfig(Section):
+    enabled: bool = False
+    check_post_hoc: bool = True
+
+
+class HallucinationConfig(Section):
+    enabled: bool = False
+    backend: BackendConfig = BackendConfig()
+    memory_gate: MemoryGateConfig = MemoryGateConfig()
+    output_verification: OutputVerificationConfig = OutputVerificationConfig()
+    trace_auditing: TraceAuditingConfig = TraceAuditingConfig()
+    batch_size: int = Field(default=32, ge=1, le=4096)
+    timeout: Duration = 30.0
+    cache_ttl: Duration = 86400.0
+
+
+class VerificationConfig(Section):
+    enabled: bool = True
+    support_threshold: Share = 0.7
+    dependence_threshold: Share = 0.3
+    gap_threshold_bits: Bits = 2.0
+    on_failure: Literal["flag", "retry", "ask"] = "flag"
+    max_retries: int = Field(default=2, ge=0)
+    verification_model: str = "haiku"
+    max_claims_per_response: int = Field(default=10, ge=1)
+    parallel_verification: bool = True
+    mode: Literal["full", "sample", "critical_only"] = "sample"
+    sample_rate: Share = 0.3
+
+
+class OpenAIConfig(Section):
+    """Any OpenAI-compatible server: OpenAI itself, vLLM, llama.cpp, Ollama."""
+
+    base_url: str = "https://api.openai.com/v1"
+    model: str = "gpt-4o-mini"
+    api_key: SecretStr | None = None
+    top_logprobs: int = Field(default=20, ge=1, le=100)
+    samples: int = Field(default=10, ge=1, le=200)
+    context_tokens: int = Field(default=6000, ge=64)
+    extractor: bool = False
+
+
+class AnthropicConfig(Section):
+    base_url: str = "https://api.anthropic.com"
+    model: str = "claude-haiku-4-5"
+    api_key: SecretStr | None = None
+    samples: int = Field(default=1, ge=1, le=50)
+    context_tokens: int = Field(default=6000, ge=64)
+
+
+class GeneratorConfig(Section):
+    """The model that writes answers; the backend `self` verifies with the very same one."""
+
+    provider: Literal["openai", "anthropic", "llm"] = "openai"
+    model: str | None = None
+
+
+class ExternalConfig(Section):
+    url: str | None = None
+    api_key: SecretStr | None = None
+
+
+class LimitsConfig(Section):
+    max_answer_chars: int = Field(default=1_000_000, ge=1)
+    max_source_bytes: int = Field(default=20_000_000, ge=1)
+    max_claims: int = Field(default=2000, ge=1)
+    retries: int = Field(default=2, ge=0, le=20)
+    requests_per_second: float | None = Field(default=None, gt=0)
+    concurrency: int = Field(default=8, ge=1, le=1024)
+    breaker_failures: int = Field(default=5, ge=1)
+    breaker_cooldown: Duration = 30.0
+
+
+class StoreConfig(Section):
+    """Where what must survive a restart is kept. An empty path keeps nothing."""
+
+    cache_path: str = "~/.cache/groundwire/cache.db"
+
+
+class LogConfig(Section):
+    level: Literal["debug", "info", "warning", "error"] = "warning"
+    format: Literal["json", "text"] = "json"
+    source_text: bool = False
+
+
+class Config(BaseSettings):
+    model_config = SettingsConfigDict(
+        env_prefix="GROUNDWIRE_", env_nested_delimiter="__", frozen=True, extra="forbid"
+    )
+
+    profile: ProfileName = "default"
+    target: Share = 0.95
+    threshold_bits: Bits | None = None
+    question_language: str | None = None
+    hallucination: HallucinationConfig = HallucinationConfig()
+    verification: VerificationConfig = VerificationConfig()
+    openai: OpenAIConfig = OpenAIConfig()
+    anthropic: AnthropicConfig = AnthropicConfig()
+    generator: GeneratorConfig = GeneratorConfig()
+    external: ExternalConfig = ExternalConfig()
+    limits: LimitsConfig = LimitsConfig()
+    store: StoreConfig = StoreConfig()
+    log: LogConfig = LogConfig()

@@ -1,0 +1,1 @@
+"""From files to the pieces of text that can carry a claim."""

@@ -1,0 +1,1 @@
+"""A report as JSON, text, terminal output or a page."""

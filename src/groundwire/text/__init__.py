@@ -1,0 +1,1 @@
+"""What can be read off plain text without a model."""

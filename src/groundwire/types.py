@@ -1,0 +1,310 @@
+"""The nouns of groundwire, each defined once.
+
+Everything is a frozen dataclass or a string enum, so results can be compared, hashed, logged and
+serialised without surprises. Offsets are always characters into the text *as given*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol, runtime_checkable
+
+
+class Status(StrEnum):
+    """What became of a claim once it met its evidence."""
+
+    ENTAILED = "ENTAILED"
+    CONTRADICTED = "CONTRADICTED"
+    NOT_IN_CONTEXT = "NOT_IN_CONTEXT"
+    UNVERIFIABLE = "UNVERIFIABLE"
+    UNCHECKED = "UNCHECKED"
+
+
+class GapType(StrEnum):
+    """How a claim and its evidence come apart."""
+
+    UNSUPPORTED = "unsupported"
+    PARTIAL_SUPPORT = "partial_support"
+    PHANTOM_CITATION = "phantom_citation"
+    CONTRADICTED = "contradicted"
+    OVER_EXTRAPOLATION = "over_extrapolation"
+    EVIDENCE_INDEPENDENT = "evidence_independent"
+
+
+class Risk(StrEnum):
+    """How strongly the response protocol should react."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    CRITICAL = "critical"
+
+
+class HallucinationType(StrEnum):
+    """The eight kinds the knowledge detectors tell apart."""
+
+    FABRICATED_FACT = "FabricatedFact"
+    NONEXISTENT_ENTITY = "NonexistentEntity"
+    WRONG_ATTRIBUTE = "WrongAttribute"
+    CONTRADICTS_FACT = "ContradictsFact"
+    CONTRADICTS_PRIOR = "ContradictsPrior"
+    UNSUPPORTED_CLAIM = "UnsupportedClaim"
+    TEMPORAL_ERROR = "TemporalError"
+    LOGICAL_INCONSISTENCY = "LogicalInconsistency"
+
+    @property
+    def base_severity(self) -> float:
+        return _TAXONOMY[self][0]
+
+    @property
+    def description(self) -> str:
+        return _TAXONOMY[self][1]
+
+
+_TAXONOMY: dict[HallucinationType, tuple[float, str]] = {
+    HallucinationType.FABRICATED_FACT: (0.95, "This fact could not be verified"),
+    HallucinationType.NONEXISTENT_ENTITY: (0.90, "This entity could not be found"),
+    HallucinationType.WRONG_ATTRIBUTE: (0.75, "This attribute appears incorrect"),
+    HallucinationType.CONTRADICTS_FACT: (0.95, "This contradicts known information"),
+    HallucinationType.CONTRADICTS_PRIOR: (0.80, "This contradicts earlier in the conversation"),
+    HallucinationType.UNSUPPORTED_CLAIM: (0.50, "This claim has no supporting evidence"),
+    HallucinationType.TEMPORAL_ERROR: (0.65, "The timeline appears incorrect"),
+    HallucinationType.LOGICAL_INCONSISTENCY: (0.60, "This contains a logical contradiction"),
+}
+
+
+class ClaimKind(StrEnum):
+    """Only assertions are verified; everything else is listed as skipped."""
+
+    ASSERTION = "assertion"
+    QUESTION = "question"
+    INSTRUCTION = "instruction"
+    HEDGE = "hedge"
+    REFUSAL = "refusal"
+    META = "meta"
+
+
+class UnitKind(StrEnum):
+    SENTENCE = "sentence"
+    ROW = "row"
+    LEAF = "leaf"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A character range, `text[start:end]`, and how strongly it is meant."""
+
+    start: int
+    end: int
+    score: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One document that may carry claims. `origin` is the file it came from, if any."""
+
+    id: str
+    text: str
+    origin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """The smallest piece of a source that can carry a claim: a sentence, a table row, a JSON leaf.
+
+    `source.text[start:end]` is the raw piece; `text` is the same in readable form
+    (a JSON leaf with its path, a row with its column names).
+    """
+
+    source: str
+    start: int
+    end: int
+    text: str
+    kind: UnitKind = UnitKind.SENTENCE
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One verifiable assertion, or a skipped sentence (`kind` tells which).
+
+    `text` is the assertion without its citation marks; `answer[start:end]` is where it stands.
+    """
+
+    id: str
+    text: str
+    start: int
+    end: int
+    citations: tuple[str, ...] = ()
+    confidence: float = 0.95
+    kind: ClaimKind = ClaimKind.ASSERTION
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A claim and the context to judge it in. `question` is what the answer answered, if known."""
+
+    claim: str
+    context: str
+    question: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """How likely a claim is, given one context.
+
+    `low`/`high` bound P(yes) where it is uncertain. `error` set means *could not check*: the numbers
+    then mean nothing. `spans` are unsupported character ranges of the query's claim text.
+    `speaks` says whether the context is about the claim at all (None: the verifier cannot tell).
+    """
+
+    p_yes: float
+    p_no: float
+    p_unsure: float
+    low: float
+    high: float
+    method: str
+    reason: str = ""
+    spans: tuple[Span, ...] = ()
+    speaks: bool | None = None
+    error: str | None = None
+    cached: bool = False
+
+    @classmethod
+    def point(cls, p_yes: float, p_no: float, method: str, **more: Any) -> Estimate:
+        """An estimate without an interval; what is left after yes and no is unsure."""
+        return cls(p_yes, p_no, max(0.0, 1.0 - p_yes - p_no), p_yes, p_yes, method, **more)
+
+    @classmethod
+    def failed(cls, error: str, method: str = "none") -> Estimate:
+        """The explicit "could not check"."""
+        return cls(0.0, 0.0, 1.0, 0.0, 1.0, method, error=error)
+
+
+@runtime_checkable
+class Verifier(Protocol):
+    """The one protocol. Models, services, caches, limits and routers all are this.
+
+    Returns exactly one estimate per query, in order. A query that cannot be judged yields
+    `Estimate.failed(...)`; an exception means that none of them could be.
+    """
+
+    async def estimate(self, queries: Sequence[Query]) -> list[Estimate]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceRef:
+    """A piece of a source that a claim was judged by."""
+
+    source: str
+    start: int
+    end: int
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimVerification:
+    """The verdict on one claim: its two probabilities, its budget in bits and what follows."""
+
+    claim_id: str
+    claim_text: str
+    start: int
+    end: int
+    citations: tuple[str, ...]
+    evidence: tuple[EvidenceRef, ...]
+    confidence: float
+    p1: float | None
+    p0: float | None
+    required_bits: float | None
+    observed_bits: float | None
+    budget_gap: float | None
+    gap_low: float | None
+    gap_high: float | None
+    status: Status
+    gap_type: GapType | None
+    is_flagged: bool
+    reason: str
+    certain: bool
+    method: str
+    spans: tuple[Span, ...] = ()
+    consistency_score: float = 1.0
+    adjusted_confidence: float | None = None
+
+    @property
+    def evidence_ids(self) -> list[str]:
+        """The cited sources, or where nothing is cited the ones it was judged by."""
+        return list(self.citations) or list(dict.fromkeys(ref.source for ref in self.evidence))
+
+    @property
+    def evidence_support(self) -> float:
+        return self.p1 if self.p1 is not None else 0.0
+
+    @property
+    def evidence_dependence(self) -> float:
+        """How much the verdict moves when the evidence is taken away, 0 to 1."""
+        return abs(self.p1 - self.p0) if self.p1 is not None and self.p0 is not None else 0.0
+
+    @property
+    def confidence_justified(self) -> bool:
+        return self.status is Status.ENTAILED and not self.is_flagged
+
+    @property
+    def evidence_gap_bits(self) -> float:
+        return self.budget_gap if self.budget_gap is not None else 0.0
+
+    @property
+    def flag_reason(self) -> str | None:
+        if not self.is_flagged:
+            return None
+        return self.gap_type.value if self.gap_type else self.status.value.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class EpistemicGap:
+    """A gap between a claim and its evidence, and what to do about it."""
+
+    claim_id: str
+    claim_text: str
+    gap_type: GapType
+    gap_bits: float
+    suggested_action: str
+
+
+@dataclass(frozen=True, slots=True)
+class HallucinationReport:
+    """Everything groundwire found out about one response."""
+
+    response_id: str
+    response: str
+    backend: str
+    profile: str
+    claims: tuple[ClaimVerification, ...]
+    skipped: tuple[Claim, ...]
+    gaps: tuple[EpistemicGap, ...]
+    spans: tuple[Span, ...]
+    flagged: bool | None
+    risk: float
+    grounding_ratio: float
+    overall_confidence: float
+    has_critical_gaps: bool
+    should_retry: bool
+    retry_guidance: str | None
+    error: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def total_claims(self) -> int:
+        return len(self.claims)
+
+    @property
+    def verified_claims(self) -> int:
+        return sum(c.status is not Status.UNCHECKED for c in self.claims)
+
+    @property
+    def flagged_claims(self) -> int:
+        return sum(c.is_flagged for c in self.claims)
+
+    @property
+    def max_gap_bits(self) -> float:
+        return max((c.evidence_gap_bits for c in self.claims), default=0.0)

@@ -1,0 +1,1 @@
+"""Verifiers: how likely is a claim, given a context?"""

@@ -1,0 +1,16 @@
+"""What every test shares: nothing of the user's machine, nothing of the environment."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in list(os.environ):
+        if name.startswith(("GROUNDWIRE_", "OPENAI_", "ANTHROPIC_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("GROUNDWIRE_STORE__CACHE_PATH", str(tmp_path / "cache.db"))
