@@ -1,0 +1,84 @@
+"""A generator that says what a script tells it to: for tests, docs and demonstrations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import log
+
+from groundwire.errors import BackendDown, BackendError
+from groundwire.llm.generator import Completion, Message, TokenLogprob
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request as the scripted model received it."""
+
+    messages: tuple[Message, ...]
+    max_tokens: int
+    temperature: float
+    top_logprobs: int
+    n: int
+
+    @property
+    def prompt(self) -> str:
+        return "\n\n".join(message.content for message in self.messages)
+
+
+Reply = str | Completion | BackendError
+Script = Callable[[Call], Reply] | Iterable[Reply]
+
+
+def tokens(**probabilities: float) -> tuple[TokenLogprob, ...]:
+    """Candidates of a first token, most likely first.
+
+    >>> [token.token for token in tokens(NO=0.1, YES=0.9)]
+    ['YES', 'NO']
+    """
+    ranked = sorted(probabilities.items(), key=lambda item: -item[1])
+    return tuple(TokenLogprob(token, log(p)) for token, p in ranked)
+
+
+class ScriptedGenerator:
+    """Answers from a function of the call, or from a list in order; an error in the script is raised.
+
+    `calls` keeps every request. Each of `n` completions takes its own reply from a list; a script that
+    runs out is a `BackendDown`, as a server that went away would be.
+    """
+
+    def __init__(self, script: Script, *, name: str = "scripted") -> None:
+        self.name = name
+        self.calls: list[Call] = []
+        self.closed = False
+        self._reply = script if callable(script) else _in_order(script)
+
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int = 256,
+        temperature: float = 0.0,
+        top_logprobs: int = 0,
+        n: int = 1,
+    ) -> list[Completion]:
+        call = Call(tuple(messages), max_tokens, temperature, top_logprobs, n)
+        self.calls.append(call)
+        return [self._one(call) for _ in range(n)]
+
+    def _one(self, call: Call) -> Completion:
+        reply = self._reply(call)
+        if isinstance(reply, BackendError):
+            raise reply
+        return Completion(reply, model=self.name) if isinstance(reply, str) else reply
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+
+def _in_order(replies: Iterable[Reply]) -> Callable[[Call], Reply]:
+    remaining = iter(replies)
+
+    def reply(_: Call) -> Reply:
+        return next(remaining, BackendDown("the script has no more replies"))
+
+    return reply

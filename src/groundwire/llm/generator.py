@@ -1,0 +1,65 @@
+"""The second, smaller protocol: a model that completes a conversation, with logprobs where it has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
+
+Role = Literal["system", "user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLogprob:
+    """A token the model might have written, and the natural logarithm of its probability."""
+
+    token: str
+    logprob: float
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a model wrote.
+
+    `top_logprobs` are the candidates for the *first* generated token, most likely first; None where the
+    server gave none. Token counts are 0 where the server does not report them; `cached_tokens` is the
+    part of the prompt that it did not have to read again. A request for several completions is one prompt:
+    its counts stand on the first of them.
+    """
+
+    text: str
+    top_logprobs: tuple[TokenLogprob, ...] | None = None
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    model: str = ""
+
+
+@runtime_checkable
+class Generator(Protocol):
+    """A model behind an SDK, a server of ours, or a script in a test.
+
+    Returns exactly `n` completions or raises a `BackendError`. `name` says which model, for reports and
+    cache keys. `aclose()` gives back connections, and the server where the generator started one.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int = 256,
+        temperature: float = 0.0,
+        top_logprobs: int = 0,
+        n: int = 1,
+    ) -> list[Completion]: ...
+
+    async def aclose(self) -> None: ...
