@@ -11,12 +11,19 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+)
 
 from groundwire.errors import ConfigError
 
@@ -48,7 +55,7 @@ class Section(BaseModel):
 
 
 class BackendConfig(Section):
-    """`type` is used for everything, unless it is `configurable`: then `operations` decides, else `default`."""
+    """`type` serves everything; where it is `configurable`, `operations` decides, else `default`."""
 
     type: BackendName = "local"
     default: BackendName = "local"
@@ -155,6 +162,8 @@ class LogConfig(Section):
 
 
 class Config(BaseSettings):
+    """`Config()` is the plain defaults; `Config.load()` reads file and environment."""
+
     model_config = SettingsConfigDict(
         env_prefix="GROUNDWIRE_", env_nested_delimiter="__", frozen=True, extra="forbid"
     )
@@ -162,7 +171,6 @@ class Config(BaseSettings):
     profile: ProfileName = "default"
     target: Share = 0.95
     threshold_bits: Bits | None = None
-    question_language: str | None = None
     hallucination: HallucinationConfig = HallucinationConfig()
     verification: VerificationConfig = VerificationConfig()
     openai: OpenAIConfig = OpenAIConfig()
@@ -172,3 +180,121 @@ class Config(BaseSettings):
     limits: LimitsConfig = LimitsConfig()
     store: StoreConfig = StoreConfig()
     log: LogConfig = LogConfig()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Only what is passed in: `load` alone decides what else is read."""
+        return (init_settings,)
+
+    @classmethod
+    def load(cls, path: str | Path | None = None, overrides: Mapping[str, Any] | None = None) -> Config:
+        """File, then environment, then `overrides` (dotted keys allowed: {"openai.model": "…"})."""
+        data: dict[str, Any] = {}
+        for layer in (_vendor_environment(), _file(path), _environment(cls), _nest(overrides or {})):
+            _merge(data, layer)
+        try:
+            return cls(**data)
+        except ValidationError as error:
+            raise ConfigError(_explain(error), hint="see 'Configuration' in the README") from None
+
+
+_RESERVED = {"GROUNDWIRE_CONFIG", "GROUNDWIRE_DATA", "GROUNDWIRE_TRAIN"}
+_VENDOR = {
+    "OPENAI_API_KEY": ("openai", "api_key"),
+    "OPENAI_BASE_URL": ("openai", "base_url"),
+    "ANTHROPIC_API_KEY": ("anthropic", "api_key"),
+    "ANTHROPIC_BASE_URL": ("anthropic", "base_url"),
+}
+
+
+def _vendor_environment() -> dict[str, Any]:
+    """The variables that the SDKs' users have set already."""
+    found: dict[str, Any] = {}
+    for name, (section, key) in _VENDOR.items():
+        if os.environ.get(name):
+            found.setdefault(section, {})[key] = os.environ[name]
+    return found
+
+
+def _environment(settings: type[Config]) -> dict[str, Any]:
+    for name in os.environ:
+        known = name.upper().removeprefix("GROUNDWIRE_").split("__")[0].lower() in settings.model_fields
+        if name.upper().startswith("GROUNDWIRE_") and name.upper() not in _RESERVED and not known:
+            raise ConfigError(
+                f"unknown environment variable {name}", hint="see 'Configuration' in the README"
+            )
+    try:
+        return EnvSettingsSource(settings)()
+    except SettingsError as error:
+        raise ConfigError(f"environment: {error}") from None
+
+
+def _file(path: str | Path | None) -> dict[str, Any]:
+    chosen = path or os.environ.get("GROUNDWIRE_CONFIG")
+    candidates = [Path(chosen)] if chosen else [Path("groundwire.yaml"), Path("groundwire.toml")]
+    for candidate in candidates:
+        if chosen or candidate.is_file():
+            return _parse(candidate)
+    return {}
+
+
+def _parse(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+        data = tomllib.loads(text) if path.suffix == ".toml" else yaml.safe_load(text)
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, yaml.YAMLError) as error:
+        raise ConfigError(f"{path} is not valid: {error}") from None
+    if data is None:
+        return {}
+    if not isinstance(data, dict):
+        raise ConfigError(f"{path} must hold keys and values, not a {type(data).__name__}")
+    return data
+
+
+def _nest(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """{"a.b": 1} → {"a": {"b": 1}}; a value of None means "not given"."""
+    nested: dict[str, Any] = {}
+    for dotted, value in flat.items():
+        if value is not None:
+            *parents, leaf = dotted.split(".")
+            place = nested
+            for parent in parents:
+                place = place.setdefault(parent, {})
+            place[leaf] = value
+    return nested
+
+
+def _merge(into: dict[str, Any], layer: Mapping[str, Any]) -> None:
+    for key, value in layer.items():
+        if isinstance(value, Mapping) and isinstance(into.get(key), dict):
+            _merge(into[key], value)
+        else:
+            into[key] = dict(value) if isinstance(value, Mapping) else value
+
+
+def _explain(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    where = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        near = get_close_matches(str(first["loc"][-1]), _keys_beside(first["loc"]), n=1)
+        return f"unknown key '{where}'" + (f", did you mean '{near[0]}'?" if near else "")
+    return f"'{where}' cannot be {first.get('input')!r}: {first['msg'].removeprefix('Value error, ')}"
+
+
+def _keys_beside(location: tuple[int | str, ...]) -> list[str]:
+    fields = Config.model_fields
+    for part in location[:-1]:
+        kind = fields[str(part)].annotation if str(part) in fields else None
+        if not (isinstance(kind, type) and issubclass(kind, BaseModel)):
+            return []
+        fields = kind.model_fields
+    return list(fields)
