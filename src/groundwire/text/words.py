@@ -1,0 +1,219 @@
+"""Words of any script with exact offsets, a comparable form for each, and what tells scripts apart.
+
+>>> [w.norm for w in words("The companies were competing")]
+['the', 'company', 'be', 'compet']
+>>> words("השמאי")[0].norm == words("שמאי")[0].norm
+True
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import NamedTuple
+
+from groundwire.text.lexicon import FOREIGN_FUNCTION_WORDS, IRREGULAR, STOP, STOP_EN
+
+_MARKS = (
+    "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
+    "\u0900-\u0903\u093a-\u094f\u0981-\u0983\u09bc-\u09cd"
+)
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\U00020000-\U0002fa1f"
+)
+_WORD = re.compile(
+    rf"[{_UNSPACED}]+"
+    r"|\d+(?:[.,:/]\d+)*(?![^\W\d_])"
+    rf"|(?:(?![{_UNSPACED}])[^\W_]|[{_MARKS}])+(?:['’](?=[^\W\d_])(?:[^\W_]|[{_MARKS}])+|[\"״׳'’](?=[א-ת])[א-ת]+)*"
+)
+_IS_UNSPACED = re.compile(f"[{_UNSPACED}]")
+_IS_HEBREW = re.compile("[א-ת]")
+_IS_ARABIC = re.compile("[\u0620-\u064a\u066e-\u06d3]")
+_STRIP_MARKS = re.compile(f"[{_MARKS}\u0640\"'’״׳]")
+_FINALS = str.maketrans("ךםןףץ", "כמנפצ")
+_ARABIC_LETTERS = str.maketrans({"أ": "ا", "إ": "ا", "آ": "ا", "ى": "ي", "ة": "ه", "ؤ": "و", "ئ": "ي"})
+_ARABIC_PREFIXES = ("وال", "بال", "كال", "فال", "لل", "ال", "و")
+_ARABIC_SUFFIXES = ("ات", "ون", "ين", "ان", "ها", "هم", "يه", "ه", "ي")
+_HEBREW_PREFIXES = "והבלמשכ"
+_HEBREW_SUFFIXES = ("ימ", "ות", "ית", "ה", "ו", "ת")
+_VOWELS = frozenset("aeiouy")
+_MIN_STEM = 3
+_CACHE = 1 << 16
+
+
+class Word(NamedTuple):
+    """`text[start:end]` as written; `norm` is equal for forms of one word."""
+
+    text: str
+    norm: str
+    start: int
+    end: int
+
+    @property
+    def is_stop(self) -> bool:
+        return is_stop(self.text)
+
+
+def words(text: str) -> list[Word]:
+    """All words in order. Scripts written without spaces give overlapping pairs of characters."""
+    found: list[Word] = []
+    for match in _WORD.finditer(text):
+        token, start = match[0], match.start()
+        if _IS_UNSPACED.match(token):
+            found.extend(_pairs(token, start))
+        else:
+            found.append(Word(token, normalise(token), start, match.end()))
+    return found
+
+
+def _pairs(run: str, start: int) -> list[Word]:
+    if len(run) == 1:
+        return [Word(run, run, start, start + 1)]
+    return [Word(run[i : i + 2], run[i : i + 2], start + i, start + i + 2) for i in range(len(run) - 1)]
+
+
+@lru_cache(maxsize=_CACHE)
+def is_stop(word: str) -> bool:
+    """Is this a function word of English or Hebrew?"""
+    lowered = word.casefold().replace("’", "'")
+    return lowered in STOP or lowered.partition("'")[0] in STOP
+
+
+@lru_cache(maxsize=_CACHE)
+def normalise(word: str) -> str:
+    """The form in which inflections of a word are (mostly) equal."""
+    if word.isascii():
+        return stem(word.lower())
+    if _IS_HEBREW.search(word):
+        return _hebrew(word)
+    if _IS_ARABIC.search(word):
+        return _arabic(word)
+    folded = unicodedata.normalize("NFKD", word.casefold())
+    return stem("".join(c for c in folded if not unicodedata.combining(c)))
+
+
+def stem(word: str) -> str:
+    """A light English stem: plural, tense and adverb endings; irregular forms by table.
+
+    >>> {stem(w) for w in ("increase", "increased", "increasing", "increases")}
+    {'increase'}
+    """
+    word = word.replace("’", "'").split("'")[0] or word
+    if word in IRREGULAR:
+        return IRREGULAR[word]
+    if len(word) <= _MIN_STEM or not word.isalpha():
+        return word
+    return _drop_e(_strip_tense(_strip_plural(word)))
+
+
+def _strip_plural(word: str) -> str:
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word
+
+
+def _strip_tense(word: str) -> str:
+    for suffix in ("ingly", "edly", "ing", "ied", "ed", "ly"):
+        root = word.removesuffix(suffix)
+        if root == word or len(root) < _MIN_STEM or not _VOWELS.intersection(root):
+            continue
+        if suffix == "ied" or root.endswith("i"):
+            return root.removesuffix("i") + "y"
+        doubled = suffix != "ly" and root[-1] == root[-2] and root[-1] not in "lsz"
+        return root[:-1] if doubled else root
+    return word
+
+
+def _drop_e(word: str) -> str:
+    if word in IRREGULAR.values():
+        return word
+    if word + "e" in _KEPT_E:
+        return word + "e"
+    return word[:-1] if len(word) > _MIN_STEM + 1 and word.endswith("e") and word not in _KEPT_E else word
+
+
+# Bases of the irregular table that end in e: their regular forms must come back to them.
+_KEPT_E = frozenset(base for base in IRREGULAR.values() if base.endswith("e"))
+
+
+def _hebrew(word: str) -> str:
+    """Without vowel points, prefixes and the commonest endings.
+
+    Prefixes are taken off greedily: so a word meets its prefixed forms even where its own first letter
+    looks like a prefix.
+    """
+    bare = _STRIP_MARKS.sub("", word).translate(_FINALS)
+    if '"' in word or "״" in word:  # an acronym: only ה and ב are likely before it
+        return bare
+    while len(bare) > _MIN_STEM and bare[0] in _HEBREW_PREFIXES:
+        bare = bare[1:]
+    for suffix in _HEBREW_SUFFIXES:
+        if bare.endswith(suffix) and len(bare) - len(suffix) >= _MIN_STEM:
+            return bare[: -len(suffix)]
+    return bare
+
+
+def _arabic(word: str) -> str:
+    bare = _STRIP_MARKS.sub("", word).translate(_ARABIC_LETTERS)
+    for prefix in _ARABIC_PREFIXES:
+        if bare.startswith(prefix) and len(bare) - len(prefix) >= _MIN_STEM - 1:
+            bare = bare[len(prefix) :]
+            break
+    for suffix in _ARABIC_SUFFIXES:
+        if bare.endswith(suffix) and len(bare) - len(suffix) >= _MIN_STEM:
+            return bare[: -len(suffix)]
+    return bare
+
+
+_SCRIPTS = (
+    ("hebrew", re.compile("[\u0590-\u05ff]")),
+    ("arabic", re.compile("[\u0600-\u06ff\u0750-\u077f]")),
+    ("cjk", re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")),
+    ("latin", re.compile("[A-Za-z\u00c0-\u024f]")),
+)
+_LETTER = re.compile(r"[^\W\d_]")
+_SAMPLE = 20_000
+
+
+def script(text: str) -> str:
+    """The commonest script: latin, hebrew, arabic, cjk or other ('' where there are no letters)."""
+    sample = text[:_SAMPLE]
+    total = len(_LETTER.findall(sample))
+    counts = {name: len(pattern.findall(sample)) for name, pattern in _SCRIPTS}
+    counts["other"] = total - sum(counts.values())
+    return max(counts, key=lambda name: counts[name]) if total else ""
+
+
+def language_hint(text: str) -> str:
+    """'en' for English-like text, 'latin' for other Latin-script text, else he, ar, cjk or other."""
+    name = script(text)
+    if name != "latin":
+        return {"hebrew": "he", "arabic": "ar", "cjk": "cjk", "": "en"}.get(name, "other")
+    tokens = [w.lower() for w in re.findall(r"[^\W\d_]+", text[:_SAMPLE])]
+    foreign = sum(t in FOREIGN_FUNCTION_WORDS for t in tokens)
+    english = sum(t in STOP_EN for t in tokens)
+    return "latin" if foreign > english and foreign * 12 >= len(tokens) else "en"
+
+
+@lru_cache(maxsize=_CACHE)
+def _grams(word: str) -> frozenset[str]:
+    padded = f"^{word}$"
+    return frozenset(padded[i : i + 2] for i in range(len(padded) - 1))
+
+
+def similarity(a: str, b: str) -> float:
+    """How alike two word forms are, 0 to 1: shared pairs of characters (Dice).
+
+    >>> similarity("organise", "organize") > 0.7 > similarity("paris", "london")
+    True
+    """
+    if a == b:
+        return 1.0
+    left, right = _grams(a), _grams(b)
+    return 2 * len(left & right) / (len(left) + len(right))
