@@ -1,0 +1,291 @@
+"""Where sentences begin and end, in plain prose (`sentences`) and through Markdown (`blocks`).
+
+One pass over the text: every stop is looked at once, with a bounded look back and a look ahead that never
+passes the next stop, so a megabyte of dots or brackets costs no more than a megabyte of prose.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from groundwire.text.markdown import NEWLINE, Block, BlockKind, blocks
+from groundwire.types import Span
+
+__all__ = ["Block", "BlockKind", "Span", "blocks", "sentences"]
+
+# Stops of scripts that put no space after a sentence.
+_UNSPACED_STOPS = "。！？｡︒॥।։"
+_STOP = re.compile(rf"[.!?…؟۔؞‼⁇⁈⁉{_UNSPACED_STOPS}]+|[•▪●‣◦](?=\s)")
+_CLOSERS = re.compile(r"[\"'”’»›)\]}】』」》〉）］＂＇*_`~]*")
+_SPACE = re.compile(r"\s*")
+_OPENERS = re.compile(r"[\"'“‘«‹(\[{【「『《〈（［*_`~¿¡#>\-–—]*")
+_MARKS = re.compile(
+    r"(?:[ \t]?(?:\[\^?[A-Za-z]{0,3}\d{1,4}(?:\s?[,;\-–]\s?\^?[A-Za-z]{0,3}\d{1,4}){0,20}\]"
+    r"|【[^】\n]{1,80}】|[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,6}|\(S\d{1,4}(?:,\s?S\d{1,4}){0,20}\)))+"
+)
+_TOKEN_BEFORE = re.compile(r"[^\s\"'“”‘’()\[\]{}«»*_`,;:—–/]*\Z")
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_DOTTED = re.compile(r"(?:[^\W\d_]{1,3}\.)+[^\W\d_]{1,3}")
+_NUMERAL = re.compile(r"[0-9]{1,3}|[ivxIVX]{1,5}|[^\W\d_]")
+_QUOTES = ('"', "'", "’", "״", "׳")
+_LOOK_BACK = 40
+_WRAP_WIDTH = 50
+
+
+def _words(table: str) -> frozenset[str]:
+    return frozenset(table.split())
+
+
+# Never the end of a sentence: something must follow.
+_OPEN = _words(
+    """
+    dr mr mrs ms mx prof gen sen rep gov capt cpt cmdr lt col sgt maj rev hon pres supt adm fr messrs
+    mme mlle  e.g i.e eg ie vs viz cf resp incl approx ca z.b d.h u.a bzw sog geb nr n.b sra dra
+    """
+)
+# End no sentence when a number follows.
+_BEFORE_NUMBER = _words(
+    """
+    no nos fig figs eq eqs sec secs ch chap vol vols p pp pg art arts ref refs par para paras ver v n nr
+    tab app  ex exh cl reg c est circa min max rs tel ext
+    """
+)
+# May stand in the middle or at the end: what follows decides.
+_MIDDLE = _words(
+    """
+    inc ltd co corp llc plc bros gmbh jr sr esq ph.d phd m.d b.a m.a etc al dept univ assn ave blvd rd
+    st mt ft hwy apt  jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs
+    fri  a.m p.m pm b.c a.d c.e u.s u.k u.n e.u d.c u.s.a ed eds trans repr rev est govt intl natl dist
+    div  lb lbs oz hr hrs min mins sec secs tbsp tsp cal kcal approx max avg temp fig vol
+    """
+)
+_STARTERS = _words(
+    """
+    the a an it its he his she her they their them we our you your i my this that these those there here
+    in on at by  for from with without as if when while where who what which why how however but and or
+    so yet also although  though because since after before during once until unless both each some many
+    most all any no not nor one two  three according additionally moreover furthermore therefore thus
+    hence meanwhile instead overall finally first  second third next then later earlier today despite
+    please to under over between among through another other  several few such since is are was were do
+    does did can could would should will may might let
+    """
+)
+_MONTHS = _words(
+    """
+    januar februar märz april mai juni juli august september oktober november dezember january february
+    march may  june july october december janvier février mars avril juin juillet août septembre octobre
+    décembre
+    """
+)
+_DANGLING = _words(
+    """
+    a an the of and or to in on at by for from with as is are was were be been that which who its his
+    her their this  not but into than dr mr mrs ms prof st
+    """
+)
+
+
+def sentences(text: str) -> list[Span]:
+    """The sentences of plain prose, in order; between them stands nothing but whitespace.
+
+    A citation mark after the full stop belongs to the sentence before it.
+
+    >>> text = "Dr. Wu paid 3.5 million.[1] Was it, e.g., too much?"
+    >>> [text[s.start : s.end] for s in sentences(text)]
+    ['Dr. Wu paid 3.5 million.[1]', 'Was it, e.g., too much?']
+    """
+    found: list[Span] = []
+    for start, end in _paragraphs(text):
+        begin = start
+        for cut in _cuts(text, start, end):
+            _add(found, text, begin, cut)
+            begin = cut
+        _add(found, text, begin, end)
+    return found
+
+
+def _add(found: list[Span], text: str, start: int, end: int) -> None:
+    piece = text[start:end]
+    left = len(piece) - len(piece.lstrip())
+    if left < len(piece):
+        found.append(Span(start + left, start + len(piece.rstrip())))
+
+
+def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
+    """Runs of lines that read as one: cut at blank lines and at line ends that are no soft wraps."""
+    lines = _lines(text)
+    group: list[tuple[int, int]] = []
+    for line in [*lines, (len(text), len(text))]:
+        if not text[line[0] : line[1]].strip():
+            yield from _unwrapped(text, group)
+            group = []
+        else:
+            group.append(line)
+
+
+def _lines(text: str) -> list[tuple[int, int]]:
+    lines, start = [], 0
+    for match in NEWLINE.finditer(text):
+        lines.append((start, match.start()))
+        start = match.end()
+    lines.append((start, len(text)))
+    return lines
+
+
+def _unwrapped(text: str, lines: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    if not lines:
+        return
+    wrapped = _is_wrapped(text, lines)
+    start, end = lines[0]
+    for following in lines[1:]:
+        if not (wrapped or _runs_on(text, (start, end), following)):
+            yield start, end
+            start = following[0]
+        end = following[1]
+    yield start, end
+
+
+def _is_wrapped(text: str, lines: list[tuple[int, int]]) -> bool:
+    """Whether an editor broke this paragraph: no line had room left for the next one's first word."""
+    width = max(end - start for start, end in lines)
+    if len(lines) < 2 or width < _WRAP_WIDTH:
+        return False
+    for (start, end), (after, until) in pairwise(lines):
+        word = len((text[after : min(until, after + 80)].split(None, 1) or [""])[0])
+        if end - start + 1 + word < width - 12:
+            return False
+    return True
+
+
+def _runs_on(text: str, line: tuple[int, int], following: tuple[int, int]) -> bool:
+    """Whether the sentence of one line goes on in the next one."""
+    tail = text[max(line[0], line[1] - _LOOK_BACK) : line[1]].rstrip()
+    head = text[following[0] : following[0] + _LOOK_BACK].lstrip()
+    if tail.endswith((",", "(", "—", "–", "،", "、", "&")):
+        return True
+    words = tail.rsplit(None, 1)
+    if words and words[-1].lower().rstrip(".") in _DANGLING:
+        return True
+    return head[:1].islower() and not tail.endswith((":", ";")) and not _is_key(head)
+
+
+def _is_key(head: str) -> bool:
+    """`name: value` lines stand alone even in lower case."""
+    return ":" in head.split(" ", 1)[0]
+
+
+def _cuts(text: str, start: int, end: int) -> Iterator[int]:
+    """Where a sentence of this paragraph ends and another begins (the end, closers and marks included)."""
+    begin = start
+    for match in _STOP.finditer(text, start, end):
+        if match.start() < begin:
+            continue
+        cut = _cut(text, begin, match, end)
+        if begin < cut < end:
+            yield cut
+            begin = cut
+
+
+def _cut(text: str, begin: int, match: re.Match[str], end: int) -> int:
+    """The end of the sentence that this stop ends, or -1 where it ends none."""
+    stop = match[0]
+    if stop in "•▪●‣◦":
+        return match.start() if match.start() > begin and text[match.start() - 1].isspace() else -1
+    after = _end(_CLOSERS, text, match.end(), end)
+    if stop[-1] in _UNSPACED_STOPS:
+        quoted = after > match.end() and text.startswith(("と", "って", "という", "，", "、"), after)
+        return -1 if quoted else _with_marks(text, begin, after, end)
+    marked = _with_marks(text, begin, after, end)
+    space = _end(_SPACE, text, marked, end)
+    if space >= end:
+        return marked
+    if space == marked and stop not in ("؟", "۔"):
+        return marked if marked > after and text[marked].isupper() else _glued(text, match, after)
+    return marked if _ends(text, begin, match, space, after > match.end()) else -1
+
+
+def _end(pattern: re.Pattern[str], text: str, start: int, end: int) -> int:
+    match = pattern.match(text, start, end)
+    return match.end() if match else start
+
+
+def _with_marks(text: str, begin: int, after: int, end: int) -> int:
+    """Past the citation marks after a stop, unless they introduce what follows: `[1] One. [2] Two.`"""
+    marks = _MARKS.match(text, after, end)
+    if not marks:
+        return after
+    follows = text[marks.end() : marks.end() + 2]
+    if follows[:1] in ("(", ":") or (follows[:1].isspace() and follows[1:].islower()):
+        return after
+    lead = _MARKS.match(text, begin + _blank(text, begin), end)
+    return after if lead and lead.end() < after else marks.end()
+
+
+def _blank(text: str, start: int) -> int:
+    piece = text[start : start + 4]
+    return len(piece) - len(piece.lstrip())
+
+
+def _glued(text: str, match: re.Match[str], after: int) -> int:
+    """`…the end.The next…`: a missing space, told from `example.com` by the word that follows."""
+    word = _WORD.match(text, after)
+    before = text[max(0, match.start() - _LOOK_BACK) : match.start()].rsplit(None, 1)[-1:]
+    if not word or not before or not re.fullmatch(r".*(?:[a-z]{2}|\d|[)\]])", before[0]):
+        return -1
+    starts = word[0].istitle() and word[0].lower() in _STARTERS
+    plain = not re.search(r"[/@_\\#=]", before[0])
+    return after if starts and plain and text[word.end() : word.end() + 1] in (" ", ",") else -1
+
+
+def _ends(text: str, begin: int, match: re.Match[str], follow: int, closed: bool) -> bool:
+    """Whether a stop with space behind it ends the sentence; `follow` is where the next word stands."""
+    stop, opened = match[0], _end(_OPENERS, text, follow, min(len(text), follow + 10))
+    first = text[opened : opened + 1]
+    if stop in ("؟", "۔"):
+        return True
+    if stop != ".":
+        return not first.islower() and not (stop[-1] in ".…" and first.isdigit())
+    token = _before(text, begin, match.start())
+    if not token:  # a stop that stands alone, or one of a spaced ellipsis
+        alone = not text[max(begin, match.start() - 4) : match.start()].strip(" .")
+        return not first.islower() and (closed or not (alone or first == "."))
+    return _period_ends(text, begin, match.start(), token, opened)
+
+
+def _before(text: str, begin: int, stop: int) -> str:
+    """The word that a stop is attached to; a quotation mark within a word (ש"ח) does not part it."""
+    back = text[max(begin, stop - _LOOK_BACK) : stop]
+    piece = _TOKEN_BEFORE.search(back)
+    token = piece[0] if piece else ""
+    inner = back[: len(back) - len(token)]
+    if token and inner[-1:] in _QUOTES and inner[-2:-1].isalpha():
+        return inner[-2:] + token
+    return token or (")" if inner and not inner[-1].isspace() else "")
+
+
+def _period_ends(text: str, begin: int, stop: int, token: str, follow: int) -> bool:
+    first = text[follow : follow + 1]
+    low = token.lower()
+    leads = stop - begin < _LOOK_BACK and not text[begin : stop - len(token)].strip()
+    if leads and _NUMERAL.fullmatch(token):
+        return False  # an enumerator: "2. Second point"
+    if low in _OPEN or (first.isdigit() and low in _BEFORE_NUMBER):
+        return False
+    if first.islower():
+        return len(token) >= 5 and token.isalpha() and token.islower() and low not in _MIDDLE
+    word = _WORD.match(text, follow)
+    name = word[0].lower() if word else ""
+    if len(token) <= 2 and token.isdigit():
+        return name not in _MONTHS and not re.match(r"\d{1,2}\.\s?\d", text[follow : follow + 6])
+    if _is_short_form(token):
+        return name in _STARTERS or not first
+    return True
+
+
+def _is_short_form(token: str) -> bool:
+    """An initial, an acronym with dots or an abbreviation that a sentence may end with."""
+    if len(token) == 1:
+        return token.isalpha() and (token.isupper() or not token.isascii())
+    return token.lower() in _MIDDLE or bool(_DOTTED.fullmatch(token))
