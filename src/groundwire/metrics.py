@@ -1,0 +1,199 @@
+"""What is counted and what is logged: the figures an operator watches, and one line per verdict.
+
+Nothing here holds text of a claim or a source, unless `log.source_text` asks for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, TextIO
+
+from groundwire.config import Config
+from groundwire.types import ClaimVerification, Status
+
+if TYPE_CHECKING:
+    from prometheus_client import Counter, Histogram
+
+VERDICTS = "groundwire.verdicts"
+
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
+_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 1024)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The counters at one moment, for a terminal or a test."""
+
+    claims_verified: int
+    hallucinations: dict[str, int]
+    calls: int
+    seconds: float
+    cache_hits: int
+    cache_misses: int
+    facts_rejected: int
+    failures: dict[str, int]
+
+    @property
+    def cache_hit_rate(self) -> float:
+        return self.cache_hits / max(1, self.cache_hits + self.cache_misses)
+
+
+class Metrics:
+    """Counters and histograms in a registry of their own; `render()` is what `/metrics` answers."""
+
+    def __init__(self) -> None:
+        # Imported here: a tenth of a second that `import groundwire` does not pay.
+        from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+        self.registry = own = CollectorRegistry()
+        self._claims = Counter(
+            "groundwire_claims_verified", "Claims that got a verdict", ["backend"], registry=own
+        )
+        self._found = Counter(
+            "groundwire_hallucinations_detected", "Flagged claims", ["status"], registry=own
+        )
+        self._seconds = Histogram(
+            "groundwire_verification_seconds", "One call", ["backend"], registry=own, buckets=_SECONDS
+        )
+        self._sizes = Histogram(
+            "groundwire_verification_batch_size",
+            "Queries per call",
+            ["backend"],
+            registry=own,
+            buckets=_SIZES,
+        )
+        self._lookups = Counter(
+            "groundwire_cache_lookups", "Queries by hit or miss", ["result"], registry=own
+        )
+        self._rejected = Counter("groundwire_facts_rejected", "Facts kept out of memory", registry=own)
+        self._failures = Counter("groundwire_verification_failures", "Not checked", ["code"], registry=own)
+        ratio = Gauge("groundwire_cache_hit_ratio", "Share of queries the cache answered", registry=own)
+        ratio.set_function(lambda: self.figures().cache_hit_rate)
+
+    def verdicts(self, verifications: Iterable[ClaimVerification], backend: str) -> None:
+        """Count finished claims, and the flagged ones by status. Unchecked ones were not verified."""
+        for claim in verifications:
+            if claim.status is not Status.UNCHECKED:
+                self._claims.labels(backend).inc()
+            if claim.is_flagged:
+                self._found.labels(claim.status.value).inc()
+
+    def call(self, backend: str, size: int, seconds: float) -> None:
+        self._seconds.labels(backend).observe(seconds)
+        self._sizes.labels(backend).observe(size)
+
+    def failures(self, code: str, count: int = 1) -> None:
+        self._failures.labels(code).inc(count)
+
+    def lookups(self, hits: int, misses: int) -> None:
+        self._lookups.labels("hit").inc(hits)
+        self._lookups.labels("miss").inc(misses)
+
+    def fact_rejected(self) -> None:
+        self._rejected.inc()
+
+    def figures(self) -> Figures:
+        lookups = _by_label(self._lookups)
+        return Figures(
+            claims_verified=sum(_by_label(self._claims).values()),
+            hallucinations=_by_label(self._found),
+            calls=int(sum(_samples(self._seconds, "_count"))),
+            seconds=sum(_samples(self._seconds, "_sum")),
+            cache_hits=lookups.get("hit", 0),
+            cache_misses=lookups.get("miss", 0),
+            facts_rejected=sum(_by_label(self._rejected).values()),
+            failures=_by_label(self._failures),
+        )
+
+    def render(self) -> bytes:
+        """The Prometheus text format."""
+        from prometheus_client import generate_latest
+
+        return generate_latest(self.registry)
+
+
+def _samples(metric: Counter | Histogram, suffix: str) -> Iterator[float]:
+    return (s.value for family in metric.collect() for s in family.samples if s.name.endswith(suffix))
+
+
+def _by_label(metric: Counter) -> dict[str, int]:
+    """{label value: count}; a counter without labels has the one key ''."""
+    samples = (s for family in metric.collect() for s in family.samples if s.name.endswith("_total"))
+    return {next(iter(s.labels.values()), ""): int(s.value) for s in samples}
+
+
+@cache
+def default_metrics() -> Metrics:
+    """The process's own instance, for callers that pass none."""
+    return Metrics()
+
+
+def log_verdict(
+    claim: ClaimVerification,
+    *,
+    backend: str,
+    seconds: float,
+    response_id: str = "",
+    source_text: bool = False,
+) -> None:
+    """One JSON line for one verdict, through the logger `groundwire.verdicts` at level info."""
+    logger = logging.getLogger(VERDICTS)
+    if not logger.isEnabledFor(logging.INFO):
+        return
+    fields: dict[str, object] = {
+        "event": "verdict",
+        "response": response_id,
+        "claim": claim.claim_id,
+        "claim_sha256": hashlib.sha256(claim.claim_text.encode(errors="surrogatepass")).hexdigest()[:16],
+        "status": claim.status.value,
+        "gap_type": claim.gap_type.value if claim.gap_type else None,
+        "flagged": claim.is_flagged,
+        "certain": claim.certain,
+        "p1": claim.p1,
+        "p0": claim.p0,
+        "required_bits": claim.required_bits,
+        "observed_bits": claim.observed_bits,
+        "gap_bits": claim.budget_gap,
+        "citations": list(claim.citations),
+        "backend": backend,
+        "method": claim.method,
+        "seconds": round(seconds, 4),
+    }
+    if source_text:
+        evidence = [ref.text for ref in claim.evidence]
+        fields |= {"claim_text": claim.claim_text, "reason": claim.reason, "evidence": evidence}
+    logger.info(json.dumps(fields, ensure_ascii=False), extra={"fields": fields})
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object a line; a record that carries `fields` shows them instead of a message."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        head = {
+            "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+        }
+        fields = getattr(record, "fields", None) or {"message": record.getMessage()}
+        if record.exc_info:
+            fields = {**fields, "exception": self.formatException(record.exc_info)}
+        return json.dumps({**head, **fields}, ensure_ascii=False)
+
+
+def setup_logging(config: Config, stream: TextIO | None = None) -> None:
+    """Send everything below the logger `groundwire` to `stream` (stderr), as configured. Safe to repeat."""
+    handler = logging.StreamHandler(stream or sys.stderr)
+    text = logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
+    handler.setFormatter(JsonLines() if config.log.format == "json" else text)
+    logger = logging.getLogger("groundwire")
+    for old in list(logger.handlers):
+        logger.removeHandler(old)
+    logger.addHandler(handler)
+    logger.setLevel(config.log.level.upper())
+    logger.propagate = False

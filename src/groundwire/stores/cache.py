@@ -1,0 +1,190 @@
+"""A table of strings in one SQLite file, with an age limit: what was answered once is not asked again.
+
+A cache may never be the reason that something fails. A file that is corrupt or of another version is set
+aside and a new one begun; a disk that is full, read-only or locked turns the cache off, with one warning.
+Safe for threads and for several processes on the same file.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+SCHEMA_VERSION = 1
+
+_log = logging.getLogger(__name__)
+_SUFFIXES = ("", "-wal", "-shm")
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_PATIENCE = 3
+_SCHEMA = f"""
+CREATE TABLE IF NOT EXISTS entries (key TEXT PRIMARY KEY, value TEXT NOT NULL, written REAL NOT NULL);
+CREATE INDEX IF NOT EXISTS entries_by_age ON entries (written);
+PRAGMA user_version = {SCHEMA_VERSION};
+"""
+
+
+class OtherVersion(Exception):
+    """The file was written by another release, or is no cache at all."""
+
+
+class CacheStore:
+    """`get` and `put` many entries, one statement each. Nothing is opened before the first of them."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        ttl: float,
+        *,
+        max_bytes: int = 200_000_000,
+        lock_timeout: float = 0.5,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.path = Path(path).expanduser()
+        self._ttl = ttl
+        self._max_bytes = max_bytes
+        self._lock_timeout = lock_timeout
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._db: sqlite3.Connection | None = None
+        self._busy = 0
+        self.on = bool(str(path)) and ttl > 0
+
+    def get(self, keys: Iterable[str]) -> dict[str, str]:
+        """The entries among `keys` that are young enough."""
+        wanted = json.dumps(list(keys))
+        found: dict[str, str] = {}
+
+        def read(db: sqlite3.Connection) -> None:
+            rows = db.execute(
+                "SELECT key, value FROM entries"
+                " WHERE written > ? AND key IN (SELECT value FROM json_each(?))",
+                (self._clock() - self._ttl, wanted),
+            )
+            found.update(rows)
+
+        self._use(read)
+        return found
+
+    def put(self, entries: Mapping[str, str]) -> None:
+        """Write all of them in one transaction; what is there already is replaced."""
+        if not entries:
+            return
+
+        def write(db: sqlite3.Connection) -> None:
+            db.execute(
+                "INSERT OR REPLACE INTO entries (key, value, written) SELECT key, value, ? FROM json_each(?)",
+                (self._clock(), json.dumps(entries)),
+            )
+            self._prune(db)
+
+        self._use(write)
+
+    def close(self) -> None:
+        with self._lock:
+            self._drop()
+
+    def _use(self, action: Callable[[sqlite3.Connection], None]) -> None:
+        """Run it on the open file; whatever is wrong with the file, the caller goes on."""
+        with self._lock:
+            if not self.on:
+                return
+            try:
+                self._attempt(action)
+                self._busy = 0
+            except sqlite3.Error as error:
+                self._trouble(error)
+            except OSError as error:
+                self._turn_off(error.strerror or str(error))
+
+    def _attempt(self, action: Callable[[sqlite3.Connection], None]) -> None:
+        try:
+            action(self._connection())
+        except (OtherVersion, sqlite3.DatabaseError) as error:
+            if not isinstance(error, OtherVersion) and _code(error) not in _DAMAGED:
+                raise
+            self._set_aside(error)
+            action(self._connection())
+
+    def _connection(self) -> sqlite3.Connection:
+        if self._db is None:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # Made before SQLite makes it: what is cached tells of the sources, so it is the owner's only.
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+            db = sqlite3.connect(
+                self.path, timeout=self._lock_timeout, isolation_level=None, check_same_thread=False
+            )
+            try:
+                _prepare(db)
+                db.execute("DELETE FROM entries WHERE written <= ?", (self._clock() - self._ttl,))
+            except BaseException:
+                db.close()
+                raise
+            self._db = db
+        return self._db
+
+    def _prune(self, db: sqlite3.Connection) -> None:
+        """Over the size limit: first what has expired goes, then the older half."""
+        if _used_bytes(db) <= self._max_bytes:
+            return
+        db.execute("DELETE FROM entries WHERE written <= ?", (self._clock() - self._ttl,))
+        if _used_bytes(db) > self._max_bytes:
+            db.execute(
+                "DELETE FROM entries WHERE rowid IN (SELECT rowid FROM entries ORDER BY written, rowid"
+                " LIMIT (SELECT (count(*) + 1) / 2 FROM entries))"
+            )
+
+    def _trouble(self, error: sqlite3.Error) -> None:
+        """A lock may pass, so it is met with some patience; anything else will not."""
+        self._busy += _code(error) in _BUSY
+        if _code(error) not in _BUSY or self._busy >= _PATIENCE:
+            self._turn_off(str(error))
+
+    def _turn_off(self, why: str) -> None:
+        _log.warning("verification goes on without its cache %s: %s", self.path, why)
+        self.on = False
+        self._drop()
+
+    def _set_aside(self, why: Exception) -> None:
+        self._drop()
+        _log.warning("cache %s set aside as %s.old: %s", self.path, self.path.name, why)
+        for suffix in _SUFFIXES:
+            part = Path(f"{self.path}{suffix}")
+            if part.exists():
+                part.replace(f"{self.path}.old{suffix}")
+
+    def _drop(self) -> None:
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+
+def _prepare(db: sqlite3.Connection) -> None:
+    """Check whose file it is and make it ready. Safe against a second process doing the same."""
+    version = db.execute("PRAGMA user_version").fetchone()[0]
+    tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if version != SCHEMA_VERSION and (version or tables):
+        raise OtherVersion(f"its version is {version}, not {SCHEMA_VERSION}")
+    if db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA synchronous = NORMAL")
+    if version != SCHEMA_VERSION:
+        db.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
+
+
+def _used_bytes(db: sqlite3.Connection) -> int:
+    pages, free, size = (
+        db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
+    )
+    return int((pages - free) * size)
+
+
+def _code(error: sqlite3.Error) -> int:
+    """The primary result code; the extended ones carry it in their low byte."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF

@@ -1,0 +1,61 @@
+"""Why a claim could not be checked: one line that begins with a stable code.
+
+`Estimate.error` is `"<code>: <what happened>"`, where the code is one of
+    rate_limited   the backend asked us to come back later: worth queueing
+    timeout        no answer in time
+    error          anything else
+so that a caller can tell "ask again later" from "broken" without reading prose.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from groundwire.errors import BackendDown, BackendError, BackendTimeout, GroundwireError, RateLimited
+from groundwire.types import Estimate
+
+FailureCode = Literal["rate_limited", "timeout", "error"]
+_CODES: tuple[FailureCode, ...] = ("rate_limited", "timeout", "error")
+
+
+def failure(error: GroundwireError) -> str:
+    """The one line for an exception."""
+    match error:
+        case RateLimited():
+            return f"rate_limited: {error}"
+        case BackendTimeout():
+            return f"timeout: {error}"
+        case _:
+            return f"error: {error}"
+
+
+def failure_code(estimate: Estimate) -> FailureCode | None:
+    """None where the estimate is good; a line without a code of ours counts as `error`."""
+    if estimate.error is None:
+        return None
+    code = estimate.error.partition(":")[0]
+    return code if code in _CODES else "error"
+
+
+def all_failed(count: int, error: GroundwireError) -> list[Estimate]:
+    return [Estimate.failed(failure(error))] * count
+
+
+def as_error(estimate: Estimate) -> BackendError:
+    """The way back: a failed estimate as the exception it stands for."""
+    code, message = failure_code(estimate), estimate.error or "no estimate"
+    message = message.removeprefix(f"{code}: ")
+    match code:
+        case "rate_limited":
+            return RateLimited(message)
+        case "timeout":
+            return BackendTimeout(message)
+        case _:
+            return BackendError(message)
+
+
+def matched(estimates: list[Estimate], count: int) -> list[Estimate]:
+    """One estimate per query, or the verifier answers nonsense."""
+    if len(estimates) != count:
+        raise BackendDown(f"the verifier gave {len(estimates)} estimates for {count} queries")
+    return estimates

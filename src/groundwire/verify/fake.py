@@ -1,0 +1,82 @@
+"""The test double that ships: a verifier that answers from a script, and fails or hangs on command.
+
+>>> import asyncio
+>>> fake = FakeVerifier({"Paris": (0.97, 0.01)}, default=(0.10, 0.05))
+>>> estimates = asyncio.run(fake.estimate([Query("Paris is big.", ""), Query("Rome is.", "")]))
+>>> [estimate.p_yes for estimate in estimates]
+[0.97, 0.1]
+>>> fake.queries
+2
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from groundwire.errors import GroundwireError
+from groundwire.types import Estimate, Query
+
+Answer = Estimate | tuple[float, float]
+Script = Callable[[Query], Answer] | Mapping[str, Answer]
+
+_SUPPORTED: Answer = (0.98, 0.01)
+_UNSUPPORTED: Answer = (0.05, 0.05)
+
+
+def verbatim(query: Query) -> Answer:
+    """Believes what the context says word for word, and nothing else."""
+    claim = " ".join(query.claim.casefold().split()).rstrip(".!")
+    context = " ".join(query.context.casefold().split())
+    return _SUPPORTED if claim and claim in context else _UNSUPPORTED
+
+
+class FakeVerifier:
+    """Answers (P(yes), P(no)) by a function, or by a table of claim substrings; the first match wins.
+
+    `failing` is consumed one item a call: an error is raised, None lets the call through.
+    `hold` keeps every call waiting until the event is set. `calls` is what was asked, call by call.
+    """
+
+    def __init__(
+        self,
+        script: Script = verbatim,
+        *,
+        default: Answer = _UNSUPPORTED,
+        failing: Iterable[GroundwireError | None] = (),
+        hold: asyncio.Event | None = None,
+    ) -> None:
+        self._script = script
+        self._default = default
+        self._failing: Iterator[GroundwireError | None] = iter(failing)
+        self._hold = hold
+        self._running = 0
+        self.calls: list[tuple[Query, ...]] = []
+        self.peak = 0
+
+    @property
+    def queries(self) -> int:
+        """How many queries were asked in all."""
+        return sum(map(len, self.calls))
+
+    async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
+        self.calls.append(tuple(queries))
+        self._running += 1
+        self.peak = max(self.peak, self._running)
+        try:
+            if self._hold is not None:
+                await self._hold.wait()
+            else:
+                await asyncio.sleep(0)  # yields once, as anything real does, so that races show in tests
+            if (error := next(self._failing, None)) is not None:
+                raise error
+            return [self._answer(query) for query in queries]
+        finally:
+            self._running -= 1
+
+    def _answer(self, query: Query) -> Estimate:
+        answer = self._script(query) if callable(self._script) else self._look_up(self._script, query.claim)
+        return answer if isinstance(answer, Estimate) else Estimate.point(*answer, method="fake")
+
+    def _look_up(self, table: Mapping[str, Answer], claim: str) -> Answer:
+        return next((answer for part, answer in table.items() if part in claim), self._default)
