@@ -40,6 +40,7 @@ _HEBREW_PREFIXES = "והבלמשכ"
 _HEBREW_SUFFIXES = ("ימ", "ות", "ית", "ה", "ו", "ת")
 _VOWELS = frozenset("aeiouy")
 _MIN_STEM = 3
+_CONTRACTED = frozenset({"", "s", "t", "re", "ve", "ll", "d", "m"})
 _CACHE = 1 << 16
 
 
@@ -78,7 +79,8 @@ def _pairs(run: str, start: int) -> list[Word]:
 def is_stop(word: str) -> bool:
     """Is this a function word of English or Hebrew?"""
     lowered = word.casefold().replace("’", "'")
-    return lowered in STOP or lowered.partition("'")[0] in STOP
+    head, _, tail = lowered.partition("'")
+    return lowered in STOP or (head in STOP and tail in _CONTRACTED)
 
 
 @lru_cache(maxsize=_CACHE)

@@ -1,0 +1,165 @@
+"""Proper names in scripts that have capitals, and when two of them mean the same.
+
+Hebrew, Arabic and CJK mark no names; there rare words take their part.
+
+>>> found = names("It says that Marie Curie met Dr. J. Smith of the World Health Organization.")
+>>> [n.text for n in found]
+['Marie Curie', 'Dr. J. Smith', 'World Health Organization']
+>>> same_name("Curie", "Marie Curie"), same_name("WHO", "World Health Organization"), same_name("Bob", "Alice")
+(True, True, False)
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from groundwire.text.dates import MONTHS, WEEKDAYS
+from groundwire.text.lexicon import word_set
+from groundwire.text.words import is_stop, normalise, similarity
+
+
+class Name(NamedTuple):
+    """`text[start:end]` as written; `sure` is False for a lone capitalised word that opens a sentence."""
+
+    text: str
+    start: int
+    end: int
+    sure: bool = True
+
+
+_PART = r"(?:[^\W\d_a-z]['’])?[^\W\d_](?:[^\W_]|['’](?=[^\W\d_]{2})|-(?=[^\W_]))*"
+_LINK = r"(?:of|de la|de|del|della|di|da|van der|van|von|der|la|le|el|al|bin|ibn|and|&)"
+_CAPITAL = re.compile(rf"[^\W\d_]\.(?:\s?[^\W\d_]\.)*|{_PART}")
+_RUN = re.compile(rf"\s+(?:{_LINK}\s+)?|\s?&\s?|\s(?=\d)")
+_OPENS = re.compile(r"(?:^|[.!?:;•\n]|[\"'“”(\[*#-])\s*$")
+_SERIAL = re.compile(r"\d{1,3}\b(?![.,:%/]\d|\s?(?:%|percent|million|billion|years|people))")
+_TITLES = word_set("mr mrs ms dr prof professor sir lady lord president king queen miss saint st")
+_COMMON = (
+    word_set(
+        """
+        i the a an this that these those it he she they we you my our your his her its their in on at by for
+        from with after before during while when where who what why how if as although however but and or so
+        yes no not there here according based overall additionally furthermore moreover also both each all some
+        many most several one two three four five six seven eight nine ten first second third last next new sure
+        please note customers customer reviewers people restaurant company revenue
+        """
+    )
+    | frozenset(MONTHS)
+    | frozenset(WEEKDAYS)
+)
+
+
+def names(text: str) -> list[Name]:
+    """Runs of capitalised words and acronyms, without common words that merely open a sentence."""
+    found: list[Name] = []
+    position = 0
+    while match := _next_capital(text, position):
+        end = _extend(text, match.end())
+        name = _trimmed(text, match.start(), end)
+        position = end
+        if name is not None:
+            found.append(name)
+    return found
+
+
+def _next_capital(text: str, position: int) -> re.Match[str] | None:
+    for match in _CAPITAL.finditer(text, position):
+        if not match[0].islower() and _is_capitalised(match[0]):
+            return match
+    return None
+
+
+def _is_capitalised(word: str) -> bool:
+    """'Apple', 'IBM', and 'iPhone' or 'eBay' too."""
+    return word[0].isupper() or (word[:1].islower() and word[1:2].isupper())
+
+
+def _extend(text: str, end: int) -> int:
+    """Over the capitalised words that follow, also behind 'of', 'de', '&'; or a number ('Apollo 11')."""
+    while gap := _RUN.match(text, _after_title(text, end)):
+        follows = _CAPITAL.match(text, gap.end())
+        if follows and _is_capitalised(follows[0]) and "\n" not in gap[0] and gap[0].strip() != "and":
+            end = follows.end()
+            continue
+        number = _SERIAL.match(text, gap.end())
+        return number.end() if number and gap[0] == " " else end
+    return end
+
+
+def _after_title(text: str, end: int) -> int:
+    """Skip the full stop of 'Dr.' and the like."""
+    if text[end : end + 1] != ".":
+        return end
+    word = text[max(0, end - 10) : end].rpartition(" ")[2].lower()
+    return end + 1 if word in _TITLES else end
+
+
+def _trimmed(text: str, start: int, end: int) -> Name | None:
+    """Without leading articles and sentence openers; None where nothing is left."""
+    opens = bool(_OPENS.search(text[max(0, start - 3) : start])) or start == 0
+    words = text[start:end].split(" ")
+    while (
+        words
+        and (words[0].lower().strip(".,'’") in _COMMON or is_stop(words[0]))
+        and not _is_acronym(words[0])
+    ):
+        start += len(words[0]) + 1
+        words, opens = words[1:], False
+    if not words or start >= end or len(text[start:end].strip(".")) < 2:
+        return None
+    raw = text[start:end].removesuffix("'s").removesuffix("’s")
+    alone = opens and len(words) == 1 and not _is_acronym(raw)
+    return Name(raw, start, start + len(raw), sure=not alone)
+
+
+def _is_opener(word: str) -> bool:
+    return (word.lower().strip(".,'’") in _COMMON or is_stop(word)) and not _is_acronym(word)
+
+
+def _is_acronym(word: str) -> bool:
+    letters = word.replace(".", "")
+    return len(letters) >= 2 and letters.isupper() and letters.isalpha()
+
+
+@lru_cache(maxsize=1 << 14)
+def key(name: str) -> tuple[str, ...]:
+    """The name's own words in comparable form: no titles, no links, no dots."""
+    raw = [w.strip(".,'’\"()") for w in re.split(r"[\s\-]+", name)]
+    return tuple(normalise(w) for w in raw if w and w.lower() not in _TITLES and not is_stop(w)) or (
+        name.lower(),
+    )
+
+
+def same_name(a: str, b: str) -> bool:
+    """Equal up to titles; one is part of the other (a surname); initials; an acronym; a slip of spelling."""
+    left, right = key(a), key(b)
+    if left == right:
+        return True
+    short, long = sorted((left, right), key=len)
+    if len(short) < len(long) and set(short) <= set(long):
+        return True
+    return _acronym_of(a, b) or _acronym_of(b, a) or _initials(short, long) or _misspelt(left, right)
+
+
+def _acronym_of(short: str, long: str) -> bool:
+    letters = short.replace(".", "")
+    initials = "".join(w[0] for w in re.split(r"[\s\-]+", long) if w and w[0].isupper())
+    return _is_acronym(short) and len(initials) > 1 and letters == initials
+
+
+def _initials(short: tuple[str, ...], long: tuple[str, ...]) -> bool:
+    """'J. Smith' and 'John Smith'; 'J. K. Rowling' and 'Joanne Rowling'."""
+    if len(short) < 2 or short[-1] != long[-1] or len(short[-1]) < 3:
+        return False
+    return short[0][:1] == long[0][:1] and (len(short[0]) == 1 or len(long[0]) == 1)
+
+
+def _misspelt(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
+    if len(left) != len(right):
+        return False
+    return all(
+        x == y or (min(len(x), len(y)) > 4 and similarity(x, y) >= 0.72)
+        for x, y in zip(left, right, strict=True)
+    )
