@@ -1,1 +1,34 @@
 """Language models behind one small protocol."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from groundwire.config import Config
+from groundwire.extras import load
+from groundwire.llm.generator import Completion, Generator, Message, TokenLogprob
+
+Provider = Literal["openai", "anthropic", "llm"]
+
+_PROVIDERS: dict[Provider, str] = {
+    "openai": "groundwire.llm.openai:open_generator",
+    "anthropic": "groundwire.llm.anthropic:open_generator",
+    "llm": "groundwire.llm.gguf:open_generator",
+}
+# The SDK each of them speaks through; the local server's protocol is OpenAI's.
+_EXTRAS: dict[Provider, str] = {"openai": "openai", "anthropic": "anthropic", "llm": "openai"}
+
+
+def open_generator(config: Config, provider: Provider | None = None, model: str | None = None) -> Generator:
+    """The named provider's model, or without a name the one that writes answers (`generator.*`).
+
+    Close it with `aclose()`.
+    """
+    if provider is None:
+        provider, model = config.generator.provider, model or config.generator.model
+    opener = load(_PROVIDERS[provider], feature=f"the provider '{provider}'", extra=_EXTRAS[provider])
+    generator: Generator = opener(config, model)
+    return generator
+
+
+__all__ = ["Completion", "Generator", "Message", "Provider", "TokenLogprob", "open_generator"]

@@ -11,8 +11,11 @@ Role = Literal["system", "user", "assistant"]
 
 @dataclass(frozen=True, slots=True)
 class Message:
+    """One turn. The first `shared` characters are the same in many calls: servers can cache that prefix."""
+
     role: Role
     content: str
+    shared: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +30,10 @@ class TokenLogprob:
 class Completion:
     """What a model wrote.
 
-    `top_logprobs` are the candidates for the *first* generated token, most likely first; None where the
-    server gave none. Token counts are 0 where the server does not report them; `cached_tokens` is the
-    part of the prompt that it did not have to read again. A request for several completions is one prompt:
-    its counts stand on the first of them.
+    `top_logprobs` are the candidates for the *first* generated token (blanks and markup passed over), most
+    likely first; None where the server gave none. Token counts are 0 where the server reports none;
+    `cached_tokens` is the part of the prompt that it did not have to read again. Several completions of one
+    request share a prompt: its counts stand on the first of them.
     """
 
     text: str

@@ -1,0 +1,152 @@
+"""Where a hosted model is reached, what its SDK's failures mean, and how to say so without secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from ipaddress import ip_address
+from math import isfinite
+from re import IGNORECASE, compile, escape, search
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from groundwire.errors import BackendDown, BackendError, BackendTimeout, ConfigError, RateLimited
+
+_OFFICIAL = frozenset({"api.openai.com", "api.anthropic.com"})
+_REFUSAL = compile(
+    r"support|allow|permit|unknown|unrecogni[sz]ed|deprecated|invalid|unexpected|must be", IGNORECASE
+)
+_STATUS_PREFIX = compile(r"^Error code: \d+ - ")
+_NOT_RETRYABLE = frozenset({501, 505})
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One model at one address. `section` is the part of the configuration that speaks of it."""
+
+    section: str
+    base_url: str
+    model: str
+    api_key: SecretStr | None = None
+    timeout: float = 30.0
+
+    @property
+    def host(self) -> str:
+        """Host and port only: an address may carry a password."""
+        parts = urlsplit(self.base_url)
+        port = f":{parts.port}" if parts.port else ""
+        return f"{parts.hostname or self.base_url}{port}"
+
+    @property
+    def is_loopback(self) -> bool:
+        name = urlsplit(self.base_url).hostname or ""
+        try:
+            return ip_address(name).is_loopback
+        except ValueError:
+            return name == "localhost"
+
+    @property
+    def name(self) -> str:
+        return f"{self.section}/{self.model}"
+
+    def key(self) -> str:
+        """The key to send. Servers of one's own often need none, the vendors always do."""
+        if self.api_key is not None and self.api_key.get_secret_value():
+            return self.api_key.get_secret_value()
+        if urlsplit(self.base_url).hostname in _OFFICIAL:
+            raise ConfigError(f"no API key for {self.host}", hint=self.key_hint)
+        return "none"
+
+    @property
+    def key_hint(self) -> str:
+        return f"set {self.section.upper()}_API_KEY, or {self.section}.api_key in the configuration"
+
+    def public(self, text: str) -> str:
+        """A server's words, short and without our key."""
+        if self.api_key is not None and self.api_key.get_secret_value():
+            text = text.replace(self.api_key.get_secret_value(), "***")
+        return " ".join(_STATUS_PREFIX.sub("", text).split())[:200]
+
+
+def timed_out(endpoint: Endpoint) -> BackendTimeout:
+    hint = f"it has {endpoint.timeout:g} s (hallucination.timeout)"
+    return BackendTimeout(f"{endpoint.host} did not answer in time", hint=hint)
+
+
+def unreachable(endpoint: Endpoint) -> BackendDown:
+    hint = f"is it running, and is {endpoint.section}.base_url right?"
+    return BackendDown(f"cannot reach {endpoint.host}, or it broke off", hint=hint, retryable=True)
+
+
+def nonsense(endpoint: Endpoint, what: str) -> BackendDown:
+    return BackendDown(f"{endpoint.host} answered {what}", retryable=True)
+
+
+def refused(endpoint: Endpoint, status: int, headers: Mapping[str, str], message: str) -> BackendError:
+    """An HTTP status other than success, in our tree of errors."""
+    wait = retry_after(headers)
+    if status in (429, 529) or (status == 503 and wait is not None):
+        if "insufficient_quota" in message:
+            return BackendError(f"{endpoint.host}: the account has no credit left")
+        return RateLimited(f"{endpoint.host} asks to come back later", retry_after=wait)
+    if status in (401, 403):
+        return BackendError(f"{endpoint.host} refused the API key ({status})", hint=endpoint.key_hint)
+    if status == 404:
+        hint = f"check {endpoint.section}.model and {endpoint.section}.base_url"
+        return BackendError(f"{endpoint.host} does not know the model '{endpoint.model}' (404)", hint=hint)
+    if status == 408:
+        return timed_out(endpoint)
+    if status >= 500:
+        return BackendDown(f"{endpoint.host} failed ({status})", retryable=status not in _NOT_RETRYABLE)
+    detail = endpoint.public(message)
+    return BackendError(
+        f"{endpoint.host} refused the request ({status})", hint=detail, retryable=status == 409
+    )
+
+
+def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """Seconds to wait, from Retry-After in seconds or as a date; None where there is no usable one.
+
+    >>> retry_after({"retry-after": "1.5"})
+    1.5
+    >>> retry_after({"retry-after": "soon"}) is None
+    True
+    """
+    text = headers.get("retry-after", "").strip()
+    try:
+        wait = float(text)
+    except ValueError:
+        return _until(text, now or datetime.now(UTC))
+    return max(0.0, wait) if isfinite(wait) else None
+
+
+def _until(text: str, now: datetime) -> float | None:
+    try:
+        when = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    return max(0.0, ((when if when.tzinfo else when.replace(tzinfo=UTC)) - now).total_seconds())
+
+
+def refused_option(message: str, options: Collection[str]) -> str | None:
+    """Which of the options we sent a "bad request" is about: models differ in what they accept.
+
+    >>> refused_option("Unsupported: 'max_tokens'. Use 'max_completion_tokens'.", ["max_tokens", "n"])
+    'max_tokens'
+    >>> refused_option("maximum context length is 8192 tokens", ["max_tokens"]) is None
+    True
+    """
+    if not search(_REFUSAL, message):
+        return None
+    # The longest name first: 'top_logprobs' must not be read as 'logprobs'.
+    named = sorted((name for name in options if _names(message, name)), key=lambda name: (-len(name), name))
+    return named[0] if named else None
+
+
+def _names(message: str, option: str) -> bool:
+    quoted = rf"""['"`]{escape(option)}['"`]"""
+    plain = rf"(?<![\w.]){escape(option)}(?!\w)"
+    return bool(search(quoted if len(option) == 1 else plain, message))

