@@ -19,6 +19,9 @@ from groundwire.llm.repeat import repeat
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Options = dict[str, object]
 
+_THINKING = 2000
+"""Models that insist on `max_completion_tokens` count their hidden thinking in it: leave room for that."""
+
 
 class _Candidate(BaseModel):
     token: str
@@ -144,7 +147,7 @@ def _accepted(options: Options, refused: set[str]) -> Options:
     if {"logprobs", "top_logprobs"} & refused:
         kept = {name: value for name, value in kept.items() if "logprobs" not in name}
     if "max_tokens" in refused and "max_completion_tokens" not in refused:
-        kept["max_completion_tokens"] = options["max_tokens"]
+        kept["max_completion_tokens"] = int(str(options["max_tokens"])) + _THINKING
     return kept
 
 

@@ -1,0 +1,196 @@
+"""Do answers with and without the evidence differ? Evidence dependence for models without logprobs.
+
+Two ways lead there. `evidence_dependence` asks a question with the evidence and without it and compares the
+answers. `ConsistencyVerifier` (the backend `haiku`) judges one context: the model scores the claim's support
+(`direct.py`), and, asked apart from that, restates the claim as the context has it; a claim that comes back
+the same is borne out, one that comes back changed is contradicted, UNKNOWN means that the context is silent.
+Asked with the evidence and without, the two estimates differ by what the evidence contributes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from groundwire.llm.generator import Generator
+from groundwire.text.lexicon import NEGATIONS
+from groundwire.text.numbers import Number, compare, numbers
+from groundwire.text.words import Word, words
+from groundwire.types import Estimate, Query
+from groundwire.verify.direct import Score, bounded, scores, spread
+from groundwire.verify.fanout import Fanout
+from groundwire.verify.prompts import PROMPT_VERSION, answer, restate
+
+Similarity = Callable[[str, str], float]
+"""How alike in meaning two texts are, 0 to 1: `semantic_similarity`, or a model in its place."""
+
+_AT_ODDS = 0.2
+"""The most that two texts can be alike whose numbers or negations disagree, however alike the words."""
+_SAME = 0.8
+_MAX_TOKENS = 128
+_UNKNOWN = re.compile(r"^\W*unknown\b", re.IGNORECASE)
+
+
+def semantic_similarity(a: str, b: str) -> float:
+    """How alike two texts are in meaning, as far as words show it: symmetric, 1 for equal texts.
+
+    Words count by their stems, function words little, spelling variants in part. Different numbers or a
+    negation on one side only decide the matter: such texts say different things.
+
+    >>> semantic_similarity("Paris has 2 million people.", "2 million people live in Paris.") > 0.6
+    True
+    >>> semantic_similarity("The drug is approved.", "The drug is not approved.") <= 0.2
+    True
+    """
+    left, right = words(a), words(b)
+    if [w.norm for w in left] == [w.norm for w in right]:
+        return 1.0
+    if not left or not right:
+        return 0.0
+    alike = 0.75 * _overlap(_weights(left), _weights(right)) + 0.25 * _overlap(_grams(left), _grams(right))
+    return min(alike, _AT_ODDS) if _at_odds(a, b, left, right) else alike
+
+
+def _weights(found: Sequence[Word]) -> dict[str, float]:
+    return {word.norm: 0.2 if word.is_stop else 1.0 for word in found}
+
+
+def _grams(found: Sequence[Word]) -> dict[str, float]:
+    text = " ".join(word.text.casefold() for word in found)
+    return dict.fromkeys((text[i : i + 3] for i in range(max(1, len(text) - 2))), 1.0)
+
+
+def _overlap(left: dict[str, float], right: dict[str, float]) -> float:
+    """Shared weight of the whole weight: F1 over weighted sets."""
+    shared = sum(weight for key, weight in left.items() if key in right)
+    whole = (sum(left.values()) + sum(right.values())) / 2
+    return shared / whole
+
+
+def _at_odds(a: str, b: str, left: Sequence[Word], right: Sequence[Word]) -> bool:
+    return _negated(left) != _negated(right) or _numbers_differ(numbers(a), numbers(b))
+
+
+def _negated(found: Sequence[Word]) -> bool:
+    """An odd number of negations: two of them cancel out."""
+    return sum(word.text.casefold().replace("’", "'") in NEGATIONS for word in found) % 2 == 1
+
+
+def _numbers_differ(left: Sequence[Number], right: Sequence[Number]) -> bool:
+    """Both speak in numbers, and one has a number that nothing on the other side agrees with."""
+    return bool(left and right) and (_has_stranger(left, right) or _has_stranger(right, left))
+
+
+def _has_stranger(these: Sequence[Number], those: Sequence[Number]) -> bool:
+    return any(all(compare(this, that) in ("conflict", "unrelated") for that in those) for this in these)
+
+
+@dataclass(frozen=True, slots=True)
+class Dependence:
+    """Two answers to one question. `dependence` is 0 where the evidence changed nothing."""
+
+    with_evidence: str
+    without_evidence: str
+    similarity: float
+
+    @property
+    def dependence(self) -> float:
+        return 1.0 - self.similarity
+
+
+async def evidence_dependence(
+    generator: Generator,
+    question: str,
+    evidence: str,
+    *,
+    without: str = "",
+    similarity: Similarity = semantic_similarity,
+) -> Dependence:
+    """Ask with the evidence and without it (or with `without`, the scrubbed rest) and compare."""
+    first, second = await asyncio.gather(
+        generator.complete(answer(question, evidence), max_tokens=_MAX_TOKENS),
+        generator.complete(answer(question, without), max_tokens=_MAX_TOKENS),
+    )
+    one, two = first[0].text.strip(), second[0].text.strip()
+    return Dependence(one, two, 1.0 if _UNKNOWN.match(one) and _UNKNOWN.match(two) else similarity(one, two))
+
+
+def restated_score(claim: str, restated: str, similarity: Similarity = semantic_similarity) -> Score | None:
+    """What a restatement says about the claim; None where the model wrote nothing."""
+    text = " ".join(restated.split())
+    if not text:
+        return None
+    if _UNKNOWN.match(text):
+        return Score(0.0, contradicted=False, absent=True, reason="the context does not speak of it")
+    alike = similarity(claim, text)
+    if alike >= _SAME:
+        return Score(alike, contradicted=False, absent=False, reason="")
+    return Score(
+        alike, contradicted=alike <= _AT_ODDS, absent=False, reason=f"the context says: {text[:200]}"
+    )
+
+
+def merge(direct: Sequence[Score], restated: Sequence[Score], method: str) -> Estimate:
+    """Both opinions count equally; the interval spans them, and what each is uncertain about itself.
+
+    Where only one of them could be read, it stands alone, with everything up to "the other might have said
+    the opposite" left open by twice its own uncertainty.
+    """
+    means = [fmean(one.support for one in side) for side in (direct, restated) if side]
+    halves = [spread([one.support for one in side]) for side in (direct, restated) if len(side) > 1]
+    margin = (
+        max(halves, default=0.0)
+        if len(means) == 2
+        else 2 * spread([one.support for one in direct or restated])
+    )
+    every = [*direct, *restated]
+    p_yes = bounded(fmean(means))
+    p_no = (1.0 - p_yes) * fmean(one.contradicted for one in every)
+    low, high = bounded(min(means) - margin), bounded(max(means) + margin)
+    reason = next((one.reason for one in (*restated, *direct) if one.reason), "")
+    speaks = not all(one.absent for one in every)
+    return Estimate(p_yes, p_no, 1.0 - p_yes - p_no, low, high, method, reason=reason, speaks=speaks)
+
+
+class ConsistencyVerifier:
+    """Direct score and restatement, two requests a query (times `samples`)."""
+
+    def __init__(
+        self,
+        generator: Generator,
+        *,
+        label: str = "haiku",
+        samples: int = 1,
+        concurrency: int = 8,
+        similarity: Similarity = semantic_similarity,
+    ) -> None:
+        self.generator = generator
+        self._samples = samples
+        self._similarity = similarity
+        self._method = f"{label}/direct+consistency({samples})"
+        self.identity = f"{self._method}|{generator.name}|prompt={PROMPT_VERSION}"
+        self._fanout = Fanout(self._judge, concurrency)
+
+    async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
+        return await self._fanout(queries)
+
+    async def _judge(self, query: Query) -> Estimate:
+        direct = await scores(self.generator, query, self._samples)
+        restated = await self._restated(query)
+        if not direct and not restated:
+            return Estimate.failed("error: the model gave neither a score nor a restatement", self._method)
+        return merge(direct, restated, self._method)
+
+    async def _restated(self, query: Query) -> list[Score]:
+        temperature = 1.0 if self._samples > 1 else 0.0
+        replies = await self.generator.complete(
+            restate(query), max_tokens=_MAX_TOKENS, temperature=temperature, n=self._samples
+        )
+        found = (restated_score(query.claim, reply.text, self._similarity) for reply in replies)
+        return [one for one in found if one]
+
+    async def aclose(self) -> None:
+        await self.generator.aclose()
