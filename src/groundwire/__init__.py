@@ -1,1 +1,61 @@
-"""groundwire: how many bits of evidence stand behind each claim."""
+"""groundwire: how many bits of evidence stand behind each claim.
+
+>>> from groundwire import check
+>>> report = check("France has 999 million people.", "The population of France is 67 million.")
+>>> report.flagged
+True
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from groundwire.version import __version__
+
+if TYPE_CHECKING:
+    from groundwire.api import check, detect_hallucinations, evidence_dependence, verify_claim, verify_claims
+    from groundwire.config import Config
+    from groundwire.engine import Groundwire
+    from groundwire.errors import GroundwireError
+    from groundwire.types import ClaimVerification, HallucinationReport, Status
+
+# Loaded when first used: importing the package costs almost nothing.
+_HOMES = {
+    "check": "api",
+    "verify_claim": "api",
+    "verify_claims": "api",
+    "detect_hallucinations": "api",
+    "evidence_dependence": "api",
+    "Groundwire": "engine",
+    "Config": "config",
+    "GroundwireError": "errors",
+    "ClaimVerification": "types",
+    "HallucinationReport": "types",
+    "Status": "types",
+}
+
+__all__ = [
+    "ClaimVerification",
+    "Config",
+    "Groundwire",
+    "GroundwireError",
+    "HallucinationReport",
+    "Status",
+    "__version__",
+    "check",
+    "detect_hallucinations",
+    "evidence_dependence",
+    "verify_claim",
+    "verify_claims",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'groundwire' has no attribute '{name}'")
+    return getattr(import_module(f"groundwire.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -111,6 +111,16 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class Case:
+    """All that is to be judged: a response, and what it may rest on. The sole input of the pipeline."""
+
+    response: str
+    sources: tuple[Source, ...]
+    question: str = ""
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Unit:
     """The smallest piece of a source that can carry a claim: a sentence, a table row, a JSON leaf.
 

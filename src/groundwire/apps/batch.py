@@ -1,0 +1,190 @@
+"""`groundwire batch`: many responses, streamed in and out with bounded memory.
+
+The output holds exactly one line per input line, in the same order; that is what makes `--resume` safe: the
+number of complete lines already written says where to go on, and a line cut short by a kill is written anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import pickle
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from multiprocessing import get_context
+from pathlib import Path
+from typing import BinaryIO
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from groundwire.apps.rows import Row, parse_row, read_rows, row_identity
+from groundwire.bridge import run
+from groundwire.config import Config
+from groundwire.engine import Groundwire
+from groundwire.errors import BackendDown, GroundwireError, InputError
+from groundwire.report.json import failed_object, report_object
+
+FINE, FLAGGED, COULD_NOT_CHECK = 0, 1, 3
+WINDOW = 8
+"""Rows under way at once, per worker."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    rows: Path
+    out: Path
+    engine: str = "local"
+    resume: bool = False
+    workers: int = 1
+
+
+@dataclass(slots=True)
+class Tally:
+    rows: int = 0
+    flagged: int = 0
+    failed: int = 0
+
+    def add(self, line: str) -> None:
+        verdict = json.loads(line)
+        self.rows += 1
+        self.flagged += verdict["flagged"] is True
+        self.failed += verdict["flagged"] is None
+
+    @property
+    def exit_code(self) -> int:
+        if self.flagged:
+            return FLAGGED
+        return COULD_NOT_CHECK if self.failed else FINE
+
+
+def run_batch(job: Job, config: Config, console: Console) -> int:
+    _refuse_nonsense(job)
+    tally = Tally()
+    with _opened(job, tally) as out, _progress(console) as progress:
+        bar = progress.add_task("checking", total=sum(1 for _ in read_rows(job.rows)), completed=tally.rows)
+        rows = islice(read_rows(job.rows), tally.rows, None)
+        for line in _judged(rows, job, config):
+            out.write(line.encode("utf-8", "surrogatepass") + b"\n")
+            out.flush()
+            tally.add(line)
+            progress.advance(bar)
+    console.print(
+        f"{tally.rows} rows: {tally.flagged} flagged, {tally.failed} could not be checked", highlight=False
+    )
+    return tally.exit_code
+
+
+def _refuse_nonsense(job: Job) -> None:
+    if job.engine != "local":
+        raise InputError(f"unknown engine '{job.engine}'", hint="use --engine local")
+    if not job.rows.is_file():
+        raise InputError(f"there is no file {job.rows}")
+    if job.out.exists() and job.out.samefile(job.rows):
+        raise InputError("input and output are the same file", hint="choose another -o")
+    if job.out.is_dir() or not job.out.parent.is_dir():
+        raise InputError(f"cannot write {job.out}", hint="-o names a file in a folder that exists")
+
+
+@contextmanager
+def _opened(job: Job, tally: Tally) -> Iterator[BinaryIO]:
+    """The output, at the place where the next line goes; lines that stand there already are tallied."""
+    try:
+        with job.out.open("r+b" if job.resume and job.out.exists() else "wb") as out:
+            if job.resume:
+                out.truncate(_keep(out, job, tally))
+                out.seek(0, 2)
+            yield out
+    except OSError as error:
+        hint = "the lines written so far are whole; go on with --resume"
+        raise InputError(f"cannot write {job.out}: {error.strerror}", hint=hint) from None
+
+
+def _keep(out: BinaryIO, job: Job, tally: Tally) -> int:
+    """How many bytes of an earlier run's output are good: whole lines that match their input."""
+    good = 0
+    for row, line in zip(read_rows(job.rows), out, strict=False):
+        if not line.endswith(b"\n"):
+            break
+        try:
+            same = json.loads(line)["id"] == row_identity(row)
+        except (ValueError, KeyError, TypeError):
+            break
+        if not same:
+            hint = "use another -o, or leave --resume out to begin anew"
+            raise InputError(f"{job.out} was not made from {job.rows} (line {tally.rows + 1})", hint=hint)
+        tally.add(line.decode("utf-8", "surrogatepass"))
+        good += len(line)
+    return good
+
+
+@contextmanager
+def _progress(console: Console) -> Iterator[Progress]:
+    """A bar on a terminal, silence in a pipe."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
+        yield progress
+
+
+def _judged(rows: Iterator[Row], job: Job, config: Config) -> Iterator[str]:
+    """One line of JSON per row, in order, with only a window of rows in memory."""
+    if job.workers > 1:
+        yield from _in_processes(rows, job.workers, config)
+        return
+    engine = Groundwire(config)
+    try:
+        while window := list(islice(rows, WINDOW)):
+            yield from run(_judge_window(engine, window))
+    finally:
+        run(engine.aclose())
+
+
+async def _judge_window(engine: Groundwire, window: list[Row]) -> list[str]:
+    return await asyncio.gather(*(judge_row(engine, row) for row in window))
+
+
+def _in_processes(rows: Iterator[Row], workers: int, config: Config) -> Iterator[str]:
+    settings, waiting = pickle.dumps(config), deque[Future[str]]()
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        try:
+            for row in rows:
+                waiting.append(pool.submit(_judge_elsewhere, settings, row))
+                if len(waiting) >= WINDOW * workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        except BrokenProcessPool:
+            hint = "go on with --resume, perhaps with fewer --workers"
+            raise BackendDown("a worker process died", hint=hint) from None
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _judge_elsewhere(settings: bytes, row: Row) -> str:
+    return run(judge_row(_engine(settings), row))
+
+
+@lru_cache(maxsize=1)
+def _engine(settings: bytes) -> Groundwire:
+    """A worker loads its engine once; the settings come from the parent, never from outside."""
+    return Groundwire(pickle.loads(settings))
+
+
+async def judge_row(engine: Groundwire, row: Row) -> str:
+    """The contract's line for one row. Whatever is wrong with it is said in it."""
+    identity = row_identity(row)
+    try:
+        parsed = parse_row(row.raw)
+        report = await engine.check(
+            parsed.response, parsed.sources, question=parsed.question, response_id=identity
+        )
+        verdict = report_object(report)
+    except GroundwireError as error:
+        verdict = failed_object(identity, str(error), engine.backend.name, engine.profile.name)
+    return json.dumps(verdict, ensure_ascii=False)

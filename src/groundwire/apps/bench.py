@@ -1,0 +1,131 @@
+"""`groundwire bench speed`: how fast it is on this machine, measured, never asserted."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+from rich.console import Console
+from rich.table import Table
+
+from groundwire.config import Config
+from groundwire.engine import Groundwire
+from groundwire.errors import GroundwireError
+from groundwire.stores.cache import CacheStore
+from groundwire.types import Query
+from groundwire.verify.cache import Cached
+
+ROUNDS = 50
+WORDS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One measured number; `bar` is what it is held against, if anything."""
+
+    name: str
+    value: float
+    unit: str
+    bar: str = ""
+
+
+def run_speed(console: Console, *, as_json: bool, llm: bool) -> int:
+    figures = list(measure(llm=llm))
+    if as_json:
+        print(json.dumps([asdict(figure) for figure in figures], indent=2))
+        return 0
+    table = Table(box=None, pad_edge=False)
+    for column, side in (("figure", "left"), ("measured", "right"), ("", "left"), ("bar", "left")):
+        table.add_column(column, justify=side)  # type: ignore[arg-type]
+    for figure in figures:
+        table.add_row(figure.name, f"{figure.value:,.3g}", figure.unit, figure.bar)
+    console.print(table)
+    return 0
+
+
+def measure(*, llm: bool) -> Iterator[Figure]:
+    yield from _starts()
+    yield from asyncio.run(_embedded())
+    yield from asyncio.run(_cache())
+    yield Figure("resident memory", _resident_mb(), "MB", "≤ 400")
+    if llm:
+        yield from asyncio.run(_llm())
+
+
+def _starts() -> Iterator[Figure]:
+    """Each in a process of its own, the median of several, so that no one's leftovers help."""
+    empty = _wall("pass")
+    yield Figure("import groundwire", max(0.0, _wall("import groundwire") - empty), "s", "≤ 0.15")
+    check = "import sys; sys.argv = ['groundwire', 'check', 'It is 3 m tall.', '-s', 'It is 3 m tall.', '--json']; "
+    yield Figure("cold check", _wall(check + "from groundwire.apps.cli import main; main()"), "s", "≤ 2")
+
+
+def _wall(code: str, times: int = 5) -> float:
+    def once() -> float:
+        began = perf_counter()
+        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+        return perf_counter() - began
+
+    return median(once() for _ in range(times))
+
+
+def _text(words: int, seed: int = 0) -> str:
+    """Prose with facts in it, as long as asked for, the same every time."""
+    sentences = (
+        f"Plant {n} in sector {(n * 7 + seed) % 90} produced {n * 37 % 911} tonnes of steel in {1950 + n % 70}."
+        for n in range(seed, seed + words)
+    )
+    return " ".join(" ".join(sentences).split()[:words])
+
+
+async def _embedded() -> list[Figure]:
+    async with Groundwire(Config(), backend="local") as engine:
+        context = _text(WORDS)
+        claim = "Plant 3 in sector 21 produced 111 tonnes of steel in 1953."
+        await engine.verify_claim(claim, context)
+        times = sorted([await _timed(lambda: engine.verify_claim(claim, context)) for _ in range(ROUNDS)])
+        many = " ".join(
+            f"Plant {n} in sector {n * 7 % 90} produced {n * 37 % 911} tonnes." for n in range(64)
+        )
+        whole = await _timed(lambda: engine.check(many, context))
+        long = await _timed(lambda: engine.check(claim, _text(170_000)))
+    return [
+        Figure("one claim against 200 words, p50", 1000 * median(times), "ms", "≤ 50"),
+        Figure("one claim against 200 words, p99", 1000 * times[int(0.99 * len(times))], "ms", "≤ 500"),
+        Figure("64 claims over one context", whole, "s", "≤ 6.9 (0.5 + 64 × 0.1)"),
+        Figure("claims a second", 64 / whole, "1/s"),
+        Figure("one claim against 1 MB of sources", long, "s"),
+    ]
+
+
+async def _timed(work: Callable[[], Awaitable[object]]) -> float:
+    began = perf_counter()
+    await work()
+    return perf_counter() - began
+
+
+async def _cache() -> list[Figure]:
+    """The same queries missed and then hit, through the cache that LLM backends use."""
+    queries = [Query(f"Plant {n} produced steel.", _text(WORDS, n)) for n in range(64)]
+    with tempfile.TemporaryDirectory() as folder:
+        async with Groundwire(Config(), backend="local") as engine:
+            cached = Cached(engine.backend.verifier, CacheStore(str(Path(folder) / "c.db")), "bench", 3600)
+            miss = await _timed(lambda: cached.estimate(queries))
+            hit = await _timed(lambda: cached.estimate(queries))
+    return [
+        Figure("64 queries, cache empty", 1000 * miss, "ms"),
+        Figure("64 queries, cache full", 1000 * hit, "ms"),
+    ]
+
+
+def _resident_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

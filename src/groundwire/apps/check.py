@@ -1,0 +1,82 @@
+"""`groundwire check`: one answer, its sources, one report."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from groundwire.bridge import run
+from groundwire.config import Config
+from groundwire.engine import Groundwire
+from groundwire.errors import InputError
+from groundwire.evidence.load import load_answer, load_sources
+from groundwire.report.html import to_html
+from groundwire.report.json import to_json
+from groundwire.report.terminal import show
+from groundwire.types import HallucinationReport
+
+FINE, FLAGGED, BAD_INPUT, COULD_NOT_CHECK = 0, 1, 2, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    answer: str
+    sources: tuple[str, ...]
+    question: str = ""
+    as_json: bool = False
+    html: Path | None = None
+
+
+def run_check(request: Request, config: Config, console: Console) -> int:
+    if "-" in request.sources and request.answer == "-":
+        raise InputError("only one of answer and sources can be read from stdin")
+    limit = config.limits.max_source_bytes
+    answer = load_answer(request.answer, stdin=sys.stdin.buffer, max_bytes=limit)
+    sources = load_sources(request.sources, stdin=sys.stdin.buffer, max_bytes=limit)
+    engine = Groundwire(config)
+    report = run(
+        engine.check(answer, sources, question=request.question, response_id=_identity(request.answer))
+    )
+    if request.html:
+        write_whole(request.html, to_html(report))
+    if request.as_json:
+        sys.stdout.write(to_json(report) + "\n")
+    else:
+        show(report, console)
+    run(engine.aclose())
+    return exit_code(report)
+
+
+def exit_code(report: HallucinationReport) -> int:
+    if report.flagged is None:
+        return COULD_NOT_CHECK
+    return FLAGGED if report.flagged else FINE
+
+
+def _identity(answer: str) -> str:
+    """The file's name, where the answer is a file."""
+    try:
+        return Path(answer).name if answer != "-" and Path(answer).is_file() else "response"
+    except (OSError, ValueError):
+        return "response"
+
+
+def write_whole(path: Path, text: str) -> None:
+    """All of it or nothing: a full disk leaves no half of a page behind."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
+                file.write(text)
+            Path(name).chmod(0o644)
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from None

@@ -1,0 +1,125 @@
+"""The command line. A command reads its arguments, calls the library and prints."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+
+from groundwire.errors import GroundwireError
+
+app = typer.Typer(
+    name="groundwire",
+    help="How many bits of evidence stand behind each claim an LLM makes.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+bench_app = typer.Typer(
+    help="Measure groundwire on this machine.", no_args_is_help=True, rich_markup_mode=None
+)
+app.add_typer(bench_app, name="bench")
+
+ConfigFile = Annotated[Path | None, typer.Option("--config", help="YAML or TOML file.")]
+Backend = Annotated[str | None, typer.Option(help="local, openai, haiku, self, external or configurable.")]
+ProfileOption = Annotated[str | None, typer.Option("--profile", help="default, rag or strict.")]
+Target = Annotated[float | None, typer.Option(help="Confidence a claim must reach, 0 to 1.")]
+Sources = Annotated[
+    list[str], typer.Option("-s", "--source", help="A file, a folder, '-' for stdin, or the text itself.")
+]
+
+
+@app.command()
+def check(
+    answer: Annotated[str, typer.Argument(help="A file, '-' for stdin, or the text itself.")],
+    source: Sources,
+    question: Annotated[str, typer.Option("-q", "--question", help="What the answer answers.")] = "",
+    backend: Backend = None,
+    target: Target = None,
+    profile: ProfileOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    html: Annotated[Path | None, typer.Option(help="Write the report as one HTML page.")] = None,
+    config: ConfigFile = None,
+) -> None:
+    """Judge every claim of ANSWER by its sources. Exit code 1 if any is flagged."""
+    from groundwire.apps.check import Request, run_check
+
+    request = Request(answer, tuple(source), question, as_json=as_json, html=html)
+    raise typer.Exit(run_check(request, _settings(config, backend, target, profile), Console()))
+
+
+@app.command()
+def batch(
+    rows: Annotated[Path, typer.Argument(metavar="IN.jsonl", help="One response with its sources a line.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="One report a line.")],
+    engine: Annotated[str, typer.Option(help="local")] = "local",
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where an earlier run stopped.")] = False,
+    workers: Annotated[int, typer.Option(min=1, help="Processes to spread the rows over.")] = 1,
+    backend: Backend = None,
+    target: Target = None,
+    profile: ProfileOption = None,
+    config: ConfigFile = None,
+) -> None:
+    """Judge many responses. A row that cannot be checked says so and the rest go on."""
+    from groundwire.apps.batch import Job, run_batch
+
+    job = Job(rows, out, engine=engine, resume=resume, workers=workers)
+    raise typer.Exit(run_batch(job, _settings(config, backend, target, profile), Console(stderr=True)))
+
+
+@app.command()
+def doctor(backend: Backend = None, config: ConfigFile = None) -> None:
+    """Say what is configured, reachable and installed."""
+    from groundwire.apps.doctor import run_doctor
+
+    raise typer.Exit(run_doctor(_settings(config, backend), Console()))
+
+
+@bench_app.command()
+def speed(
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+    llm: Annotated[bool, typer.Option("--llm/--no-llm", help="Measure the LLM path too.")] = True,
+) -> None:
+    """Cold start, import time, claims a second, latency, memory, cache, and the LLM path's calls."""
+    from groundwire.apps.bench import run_speed
+
+    raise typer.Exit(run_speed(Console(), as_json=as_json, llm=llm))
+
+
+def _settings(
+    config: Path | None,
+    backend: str | None = None,
+    target: float | None = None,
+    profile: str | None = None,
+) -> Any:
+    from groundwire.config import Config
+    from groundwire.metrics import setup_logging
+
+    overrides = {"hallucination.backend.type": backend, "target": target, "profile": profile}
+    settings = Config.load(config, overrides)
+    setup_logging(settings)
+    return settings
+
+
+def main() -> NoReturn:
+    """Errors a user can fix are one line; everything else is a bug and shows where."""
+    try:
+        app()
+    except GroundwireError as error:
+        print(f"groundwire: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        print("groundwire: interrupted", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

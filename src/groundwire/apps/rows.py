@@ -1,0 +1,79 @@
+"""The rows of a batch: `{"id", "response", "sources" | "context", "question"?, "history"?}`, one a line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from groundwire.errors import InputError
+from groundwire.types import Source
+
+MAX_ROW_BYTES = 64_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    number: int
+    raw: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    response: str
+    sources: tuple[Source, ...]
+    question: str
+
+
+def read_rows(path: Path) -> Iterator[Row]:
+    """The rows of a file, numbered from 1; blank lines are no rows."""
+    with path.open("rb") as file:
+        lines = (line for line in file if line.strip())
+        yield from (Row(number, line) for number, line in enumerate(lines, start=1))
+
+
+def row_identity(row: Row) -> str:
+    """The row's own id, or its number where it has none or cannot be read."""
+    try:
+        identity = json.loads(row.raw).get("id")
+    except (ValueError, AttributeError, RecursionError):
+        identity = None
+    return str(identity) if isinstance(identity, (str, int)) else f"row-{row.number}"
+
+
+def parse_row(raw: bytes) -> Parsed:
+    if len(raw) > MAX_ROW_BYTES:
+        raise InputError(f"the row has {len(raw):,} bytes", hint=f"the limit is {MAX_ROW_BYTES:,}")
+    try:
+        row = json.loads(raw)
+    except UnicodeDecodeError as error:
+        raise InputError(f"the row is not UTF-8 (byte {error.start})") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"the row is not JSON: {error}") from None
+    if not isinstance(row, dict):
+        raise InputError("the row is not a JSON object")
+    return Parsed(_text(row, "response"), _sources(row), _text(row, "question", optional=True))
+
+
+def _text(row: Mapping[str, Any], key: str, *, optional: bool = False) -> str:
+    value = row.get(key)
+    if value is None and optional:
+        return ""
+    if not isinstance(value, str):
+        raise InputError(f"'{key}' must be text" if key in row else f"the row has no '{key}'")
+    return value
+
+
+def _sources(row: Mapping[str, Any]) -> tuple[Source, ...]:
+    given = row.get("sources")
+    if given is None:
+        if row.get("context") is None:
+            raise InputError("the row has neither 'sources' nor 'context'")
+        return (Source("context", _text(row, "context")),)
+    if isinstance(given, list) and all(isinstance(text, str) for text in given):
+        return tuple(Source(f"S{number}", text) for number, text in enumerate(given))
+    if not isinstance(given, dict) or not all(isinstance(text, str) for text in given.values()):
+        raise InputError("'sources' must map ids to texts")
+    return tuple(Source(identity, text) for identity, text in given.items())

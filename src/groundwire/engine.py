@@ -1,0 +1,116 @@
+"""`Groundwire`: the loaded engine. Every door holds one and calls its methods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+
+from groundwire import pipeline
+from groundwire.claims.extract import extract
+from groundwire.config import BackendName, Config, Operation
+from groundwire.errors import InputError
+from groundwire.evidence.load import from_mapping
+from groundwire.metrics import Metrics, default_metrics
+from groundwire.policy.profile import profile_for
+from groundwire.types import Case, Claim, ClaimVerification, HallucinationReport, Source
+from groundwire.verify.backends import open_backend
+
+Sources = str | Sequence[str] | Mapping[str, str] | Sequence[Source]
+
+
+class Groundwire:
+    """Holds the configuration, the backend and its model; safe to share between tasks."""
+
+    def __init__(
+        self,
+        config: Config | None = None,
+        *,
+        backend: BackendName | None = None,
+        operation: Operation = "output",
+        metrics: Metrics | None = None,
+    ) -> None:
+        self.config = config or Config.load()
+        self.metrics = metrics or default_metrics()
+        self.backend = open_backend(self.config, operation, name=backend, metrics=self.metrics)
+        self.profile = profile_for(self.config, self.backend.threshold_bits)
+
+    @property
+    def _bench(self) -> pipeline.Bench:
+        return pipeline.Bench(self.backend, self.profile, self.metrics, self.config.log.source_text)
+
+    async def check(
+        self, answer: str, sources: Sources, *, question: str = "", response_id: str = ""
+    ) -> HallucinationReport:
+        """Judge every claim of an answer by its sources."""
+        case = Case(answer, as_sources(sources), question, response_id)
+        self._admit(case)
+        return await pipeline.check(case, self._bench)
+
+    async def verify_claim(
+        self, claim: str, evidence: Sources, confidence: float | None = None, *, question: str = ""
+    ) -> ClaimVerification:
+        """Judge one claim as it stands, without taking it apart."""
+        target = self.profile.target if confidence is None else confidence
+        if not 0.0 <= target <= 1.0:
+            raise InputError(f"a confidence lies between 0 and 1, not at {target}")
+        case = Case(claim, as_sources(evidence), question)
+        self._admit(case)
+        cited = {
+            c for found in extract(claim, known_sources=[s.id for s in case.sources]) for c in found.citations
+        }
+        whole = Claim("c1", claim.strip(), *_stripped(claim), tuple(sorted(cited)), target)
+        return (await pipeline.verify([whole], case, self._bench))[0]
+
+    async def verify_claims(
+        self, text: str, context: Sources, *, question: str = ""
+    ) -> list[ClaimVerification]:
+        """Take a text apart and judge each claim."""
+        return list((await self.check(text, context, question=question)).claims)
+
+    async def detect_hallucinations(self, response: str, context: Sources) -> HallucinationReport:
+        return await self.check(response, context)
+
+    async def evidence_dependence(self, question: str, answer: str, evidence: Sources) -> float:
+        """How much the answer's claims lose when the evidence is taken away: 0 nothing, 1 everything."""
+        report = await self.check(answer, evidence, question=question)
+        measured = [c.evidence_dependence for c in report.claims if c.p1 is not None]
+        return sum(measured) / len(measured) if measured else 0.0
+
+    def _admit(self, case: Case) -> None:
+        limit = self.config.limits.max_answer_chars
+        if not case.response.strip():
+            raise InputError("the answer is empty")
+        if len(case.response) > limit:
+            raise InputError(
+                f"the answer has {len(case.response):,} characters", hint=f"the limit is {limit:,}"
+            )
+        if not any(source.text.strip() for source in case.sources):
+            raise InputError("there are no sources", hint="give at least one source with text in it")
+
+    async def aclose(self) -> None:
+        await self.backend.aclose()
+
+    async def __aenter__(self) -> Groundwire:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+def as_sources(sources: Sources) -> tuple[Source, ...]:
+    """One text, several texts (S0, S1, …), texts by id, or sources as they are."""
+    if isinstance(sources, str):
+        return (Source("S0", sources),)
+    if isinstance(sources, Mapping):
+        return tuple(from_mapping(sources))
+    return tuple(
+        source if isinstance(source, Source) else Source(f"S{number}", source)
+        for number, source in enumerate(sources)
+    )
+
+
+def _stripped(text: str) -> tuple[int, int]:
+    start = len(text) - len(text.lstrip())
+    return start, start + len(text.strip())

@@ -1,0 +1,105 @@
+"""The `rag` profile: the chatbot's grounding score and its `hallucination_check` object."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypedDict
+
+from groundwire.types import ClaimVerification, Status
+
+EVIDENCE_USE = 0.15
+CONFIDENCE = 0.45
+OVERALL = 0.70
+SURE = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class Grounding:
+    confidence: float
+    grounded: bool
+
+
+def grounding(p1: float, p0: float, cited: bool) -> Grounding:
+    """Was the cited evidence used, and does it make the claim likely enough?
+
+    >>> grounding(0.92, 0.25, cited=True)
+    Grounding(confidence=1.0, grounded=True)
+    >>> grounding(0.45, 0.42, cited=False).grounded
+    False
+    """
+    use = max(0.0, p1 - p0)
+    if cited:
+        confidence = min(1.0, use * 1.5 + (0.3 if p1 > SURE else 0.0))
+        return Grounding(confidence, confidence > CONFIDENCE and use > EVIDENCE_USE)
+    confidence = p1 * 0.7 if p1 > SURE else p1 * 0.4
+    return Grounding(confidence, confidence > CONFIDENCE)
+
+
+class CheckedClaim(TypedDict):
+    text: str
+    citing: list[str]
+    p1: float | None
+    p0: float | None
+    confidence: float
+    grounded: bool
+    warning: str | None
+
+
+class HallucinationCheck(TypedDict):
+    overall_grounded: bool
+    grounded_claims: int
+    total_claims: int
+    grounding_ratio: float
+    claims: list[CheckedClaim]
+
+
+_WARNINGS = {
+    "en": (
+        "no sufficient source was found",
+        "Note: {n} claims in the answer are not fully supported by the sources.",
+    ),
+    "he": ("לא נמצא מקור מספק", "שים לב: {n} טענות בתשובה לא נתמכות במלואן על ידי המקורות."),
+}
+
+
+def language(text: str) -> str:
+    """Hebrew where Hebrew letters outnumber Latin ones, else English."""
+    hebrew = sum("\u05d0" <= c <= "\u05ea" for c in text)
+    return "he" if hebrew > sum("a" <= c.lower() <= "z" for c in text) else "en"
+
+
+def hallucination_check(claims: Sequence[ClaimVerification], response: str) -> HallucinationCheck:
+    """The object the chatbot hands to its users."""
+    one = _WARNINGS[language(response)][0]
+    rows = [_row(claim, one) for claim in claims]
+    good = sum(row["grounded"] for row in rows)
+    ratio = good / len(rows) if rows else 1.0
+    return {
+        "overall_grounded": ratio >= OVERALL,
+        "grounded_claims": good,
+        "total_claims": len(rows),
+        "grounding_ratio": round(ratio, 4),
+        "claims": rows,
+    }
+
+
+def _row(claim: ClaimVerification, warning: str) -> CheckedClaim:
+    p1, p0 = claim.p1 or 0.0, claim.p0 or 0.0
+    score = grounding(p1, p0, bool(claim.citations))
+    grounded = score.grounded and claim.status is Status.ENTAILED
+    return {
+        "text": claim.claim_text,
+        "citing": list(claim.citations),
+        "p1": claim.p1,
+        "p0": claim.p0,
+        "confidence": round(score.confidence, 4),
+        "grounded": grounded,
+        "warning": None if grounded else warning,
+    }
+
+
+def warning(check: HallucinationCheck, response: str) -> str | None:
+    """The sentence shown beside an answer that holds ungrounded claims."""
+    missing = check["total_claims"] - check["grounded_claims"]
+    return _WARNINGS[language(response)][1].format(n=missing) if missing else None

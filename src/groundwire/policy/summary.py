@@ -1,0 +1,147 @@
+"""From the verdicts on single claims to the report on the whole response."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from groundwire.policy.profile import Profile
+from groundwire.policy.rag import hallucination_check, warning
+from groundwire.text.align import place_spans
+from groundwire.types import (
+    Case,
+    Claim,
+    ClaimVerification,
+    EpistemicGap,
+    GapType,
+    HallucinationReport,
+    Span,
+    Status,
+)
+
+_ACTIONS = {
+    GapType.UNSUPPORTED: "remove it, or find a source that says it",
+    GapType.PARTIAL_SUPPORT: "keep what the evidence says and drop the rest",
+    GapType.PHANTOM_CITATION: "cite a source that exists",
+    GapType.CONTRADICTED: "correct it to what the evidence says",
+    GapType.OVER_EXTRAPOLATION: "say no more than the evidence does, or mark it as an inference",
+    GapType.EVIDENCE_INDEPENDENT: "nothing to do; the citation is not what carries it",
+}
+
+
+def summarise(
+    case: Case,
+    verdicts: Sequence[ClaimVerification],
+    skipped: Sequence[Claim],
+    backend: str,
+    profile: Profile,
+) -> HallucinationReport:
+    claims = tuple(in_response(verdict, case.response) for verdict in verdicts)
+    gaps = tuple(_gap(c) for c in claims if c.gap_type is not None)
+    critical = [c for c in claims if _is_critical(c, profile)]
+    checked = [c for c in claims if c.status is not Status.UNCHECKED]
+    error = _error(claims)
+    flagged = any(c.is_flagged for c in claims)
+    return HallucinationReport(
+        response_id=case.id,
+        response=case.response,
+        backend=backend,
+        profile=profile.name,
+        claims=claims,
+        skipped=tuple(skipped),
+        gaps=gaps,
+        spans=_merged([span for c in claims for span in c.spans]),
+        flagged=None if error and not flagged else flagged,
+        risk=response_risk(claims),
+        grounding_ratio=_share([c.status is Status.ENTAILED for c in checked]),
+        overall_confidence=_confidence(checked),
+        has_critical_gaps=bool(critical),
+        should_retry=bool(critical),
+        retry_guidance=_guidance(critical),
+        error=error,
+        extra=_extra(claims, case.response, profile),
+    )
+
+
+def in_response(verdict: ClaimVerification, response: str) -> ClaimVerification:
+    """The verdict with its spans as offsets into the response; a flagged claim without any is one span."""
+    if not verdict.is_flagged:
+        return verdict
+    raw = response[verdict.start : verdict.end]
+    placed = place_spans(verdict.claim_text, raw, verdict.spans, verdict.start)
+    whole = Span(verdict.start, verdict.end, round(claim_risk(verdict), 4))
+    return replace(verdict, spans=placed or (whole,))
+
+
+def claim_risk(verdict: ClaimVerification) -> float:
+    """How likely the claim is unsupported, as far as anybody asked."""
+    if verdict.gap_type is GapType.PHANTOM_CITATION:
+        return 1.0
+    return 1.0 - verdict.p1 if verdict.p1 is not None else 0.0
+
+
+def response_risk(claims: Sequence[ClaimVerification]) -> float:
+    """A response is as risky as its riskiest claim; the others only break ties."""
+    risks = sorted((claim_risk(c) for c in claims), reverse=True)
+    if not risks:
+        return 0.0
+    return min(1.0, 0.9 * risks[0] + 0.1 * sum(risks) / len(risks))
+
+
+def _gap(claim: ClaimVerification) -> EpistemicGap:
+    assert claim.gap_type is not None
+    bits = max(0.0, claim.evidence_gap_bits)
+    return EpistemicGap(claim.claim_id, claim.claim_text, claim.gap_type, bits, _ACTIONS[claim.gap_type])
+
+
+def _is_critical(claim: ClaimVerification, profile: Profile) -> bool:
+    if not claim.is_flagged:
+        return False
+    certain_kind = claim.gap_type in (GapType.PHANTOM_CITATION, GapType.CONTRADICTED)
+    return certain_kind or claim.evidence_gap_bits > profile.critical_bits
+
+
+def _error(claims: Sequence[ClaimVerification]) -> str | None:
+    missed = [c for c in claims if c.status is Status.UNCHECKED]
+    if not missed:
+        return None
+    return f"{len(missed)} of {len(claims)} claims {missed[0].reason}"
+
+
+def _share(flags: Sequence[bool]) -> float:
+    """No claims leave nothing ungrounded."""
+    return sum(flags) / len(flags) if flags else 1.0
+
+
+def _confidence(checked: Sequence[ClaimVerification]) -> float:
+    """Support averaged over claims, each weighted by the confidence it claims for itself."""
+    weights = [c.confidence for c in checked]
+    if not sum(weights):
+        return 1.0 if not checked else 0.0
+    return sum(c.evidence_support * w for c, w in zip(checked, weights, strict=True)) / sum(weights)
+
+
+def _guidance(critical: Sequence[ClaimVerification]) -> str | None:
+    if not critical:
+        return None
+    lines = [f'- "{c.claim_text}": {c.reason}' for c in critical]
+    return "Answer again from the evidence alone. These claims are not carried by it:\n" + "\n".join(lines)
+
+
+def _extra(claims: Sequence[ClaimVerification], response: str, profile: Profile) -> dict[str, object]:
+    if profile.name != "rag":
+        return {}
+    check = hallucination_check(claims, response)
+    return {"hallucination_check": check, "warning": warning(check, response)}
+
+
+def _merged(spans: Sequence[Span]) -> tuple[Span, ...]:
+    """Sorted and without overlaps; where two overlap the surer one lends its score."""
+    merged: list[Span] = []
+    for span in sorted(spans, key=lambda s: (s.start, s.end)):
+        if merged and span.start < merged[-1].end:
+            last = merged[-1]
+            merged[-1] = Span(last.start, max(last.end, span.end), max(last.score, span.score))
+        else:
+            merged.append(span)
+    return tuple(merged)

@@ -1,0 +1,103 @@
+"""The report as one self-contained page: no script, no other file, no other host."""
+
+from __future__ import annotations
+
+from html import escape
+from importlib.resources import files
+
+from groundwire.report.marks import pieces
+from groundwire.types import ClaimVerification, HallucinationReport
+
+
+def to_html(report: HallucinationReport, title: str = "groundwire report") -> str:
+    style = files("groundwire.report").joinpath("page.css").read_text(encoding="utf-8")
+    claims = "\n".join(_claim(claim) for claim in report.claims)
+    skipped = "\n".join(
+        f'<li dir="auto">{_safe(claim.text)} <small>({claim.kind.value})</small></li>'
+        for claim in report.skipped
+    )
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>{_safe(title)}</title>
+<style>
+{style}</style>
+</head>
+<body>
+<h1>{_safe(title)}</h1>
+{_summary(report)}
+<section class="answer" dir="auto" aria-label="The answer">{_answer(report)}</section>
+<h2>Claims</h2>
+{claims or "<p>The answer makes no claim that could be checked.</p>"}
+{f'<h2>Not checked, since they claim nothing</h2><ul class="skipped">{skipped}</ul>' if skipped else ""}
+</body>
+</html>
+"""
+
+
+def _safe(text: str) -> str:
+    """Text from users never becomes markup; what no encoding can carry is shown as a replacement mark."""
+    return escape(text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd"))
+
+
+def _summary(report: HallucinationReport) -> str:
+    mood = "warn" if report.flagged is None else "bad" if report.flagged else "good"
+    error = f"<br>{_safe(report.error)}" if report.error else ""
+    return (
+        f'<p class="sum"><b class="{mood}">{report.flagged_claims} of {report.total_claims} claims flagged'
+        "</b>"
+        f" · risk {report.risk:.2f} · grounded {report.grounding_ratio:.0%}"
+        f" · backend {_safe(report.backend)} · profile {_safe(report.profile)}{error}</p>"
+    )
+
+
+def _answer(report: HallucinationReport) -> str:
+    return "".join(
+        f"<mark>{_safe(piece.text)}</mark>" if piece.marked else _safe(piece.text)
+        for piece in pieces(report.response, report.spans)
+    )
+
+
+def _claim(claim: ClaimVerification) -> str:
+    quotes = "".join(
+        f'<blockquote dir="auto"><b>{_safe(ref.source)}</b> {_safe(ref.text)}</blockquote>'
+        for ref in claim.evidence
+    )
+    cites = f" · cites {_safe(', '.join(claim.citations))}" if claim.citations else ""
+    kind = f" · {claim.gap_type.value.replace('_', ' ')}" if claim.gap_type else ""
+    return f"""<article class="{claim.status.value}" id="{_safe(claim.claim_id)}">
+<p class="status">{_safe(claim.claim_id)} {claim.status.value.replace("_", " ")}{kind}{cites}</p>
+<p dir="auto">{_safe(claim.claim_text)}</p>
+{_bits(claim)}{quotes}
+<p><i>{_safe(claim.reason)}</i></p>
+</article>"""
+
+
+def _bits(claim: ClaimVerification) -> str:
+    if claim.p1 is None or claim.p0 is None:
+        return ""
+    return (
+        f"{_scale(claim.p0, claim.p1, claim.confidence)}"
+        f'<p class="bits">needs {claim.required_bits:.2f} bits · evidence brings {claim.observed_bits:+.2f}'
+        f" · gap {claim.budget_gap:+.2f}</p>"
+    )
+
+
+def _scale(p0: float, p1: float, target: float) -> str:
+    """A line from 0 to 1 with the way from p0 to p1 on it, and the target as a mark."""
+    a, b, t = (20 + 560 * p for p in (p0, p1, target))
+    colour = "var(--good)" if p1 >= p0 else "var(--bad)"
+    return (
+        '<svg class="scale" viewBox="0 0 600 34" role="img" '
+        f'aria-label="p0 {p0:.2f}, p1 {p1:.2f}, target {target:.2f}">'
+        '<line x1="20" x2="580" y1="14" y2="14" stroke="var(--line)" stroke-width="3"/>'
+        f'<line x1="{a:.0f}" x2="{b:.0f}" y1="14" y2="14" stroke="{colour}" stroke-width="5"/>'
+        f'<circle cx="{a:.0f}" cy="14" r="4" fill="var(--soft)"/>'
+        f'<circle cx="{b:.0f}" cy="14" r="6" fill="{colour}"/>'
+        f'<line x1="{t:.0f}" x2="{t:.0f}" y1="5" y2="23" stroke="var(--ink)" stroke-width="2"/>'
+        f'<text x="{a:.0f}" y="32" text-anchor="middle">p0 {p0:.2f}</text>'
+        f'<text x="{b:.0f}" y="5" text-anchor="middle">p1 {p1:.2f}</text></svg>'
+    )

@@ -1,0 +1,35 @@
+"""The answer cut into plain and marked pieces, for whoever prints it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from groundwire.types import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    text: str
+    marked: bool
+
+
+def pieces(text: str, spans: Sequence[Span]) -> Iterator[Piece]:
+    """Spans must be sorted and free of overlaps, as a report's are.
+
+    >>> [p.text for p in pieces("It is red.", [Span(6, 9)])]
+    ['It is ', 'red', '.']
+    """
+    at = 0
+    for span in spans:
+        if span.start > at:
+            yield Piece(text[at : span.start], marked=False)
+        yield Piece(text[span.start : span.end], marked=True)
+        at = span.end
+    if at < len(text):
+        yield Piece(text[at:], marked=False)
+
+
+def annotated(text: str, spans: Sequence[Span], before: str = "⟦", after: str = "⟧") -> str:
+    """The answer with unsupported parts in brackets, where colour is not to be had."""
+    return "".join(f"{before}{p.text}{after}" if p.marked else p.text for p in pieces(text, spans))

@@ -1,0 +1,151 @@
+"""The order of judgement, case by case."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groundwire.bits import kl_bits
+from groundwire.policy.judge import Ballot, judge, needs_recount, phantom
+from groundwire.policy.profile import Profile
+from groundwire.types import Claim, Estimate, EvidenceRef, GapType, Span, Status
+
+DEFAULT = Profile("default", threshold_bits=2.0, target=0.95)
+STRICT = Profile("strict", threshold_bits=0.0, target=0.95)
+CLAIM = Claim("c1", "The tower is 330 metres tall.", 0, 29)
+CITED = replace(CLAIM, citations=("S0",))
+REF = (EvidenceRef("S0", 0, 10, "evidence"),)
+
+
+def said(yes: float, no: float = 0.0, **more: object) -> Estimate:
+    return replace(Estimate.point(yes, no, "fake"), **more)  # type: ignore[arg-type]
+
+
+def ballot(
+    p1: Estimate, p0: Estimate, claim: Claim = CLAIM, evidence: tuple[EvidenceRef, ...] = REF
+) -> Ballot:
+    return Ballot(claim, evidence, p1, p0)
+
+
+@pytest.mark.spec("SPEC-08.01", "SPEC-08.03", "SPEC-08.04")
+def test_a_supported_claim_carries_its_two_probabilities_and_its_bits() -> None:
+    found = judge(ballot(said(0.97), said(0.05)), DEFAULT)
+    assert (found.status, found.gap_type, found.is_flagged) == (Status.ENTAILED, None, False)
+    assert (found.p1, found.p0) == (0.97, 0.05)
+    assert found.required_bits == kl_bits(0.95, 0.05)
+    assert found.observed_bits == kl_bits(0.97, 0.05)
+    assert found.budget_gap == pytest.approx(found.required_bits - kl_bits(0.97, 0.05))
+
+
+@pytest.mark.spec("SPEC-08.05")
+@given(st.floats(0, 1), st.floats(0, 0.94))
+def test_strict_flags_exactly_what_requires_more_than_it_observes(p1: float, p0: float) -> None:
+    found = judge(ballot(said(p1), said(p0)), STRICT)
+    assert found.required_bits is not None
+    assert found.observed_bits is not None
+    assert found.is_flagged == (found.required_bits > found.observed_bits)
+
+
+def test_a_no_that_dominates_is_a_contradiction_however_small_the_gap() -> None:
+    found = judge(ballot(said(0.3, 0.6), said(0.3)), replace(DEFAULT, threshold_bits=99.0))
+    assert (found.status, found.gap_type, found.is_flagged) == (
+        Status.CONTRADICTED, GapType.CONTRADICTED, True,
+    )  # fmt: skip
+    assert found.adjusted_confidence == 0.0
+
+
+def test_a_failure_is_unchecked_and_never_fine() -> None:
+    for p1, p0 in ((Estimate.failed("timeout"), said(0.1)), (said(0.9), Estimate.failed("timeout"))):
+        found = judge(ballot(p1, p0), DEFAULT)
+        assert (found.status, found.is_flagged, found.p1, found.budget_gap) == (
+            Status.UNCHECKED, False, None, None,
+        )  # fmt: skip
+        assert "timeout" in found.reason
+        assert not found.confidence_justified
+
+
+def test_what_the_evidence_pays_in_part_is_partial_support() -> None:
+    found = judge(ballot(said(0.4), said(0.05)), DEFAULT)
+    assert (found.status, found.gap_type) == (Status.NOT_IN_CONTEXT, GapType.PARTIAL_SUPPORT)
+
+
+def test_evidence_that_speaks_of_it_without_saying_it_is_over_extrapolated() -> None:
+    found = judge(ballot(said(0.06, speaks=True), said(0.05)), DEFAULT)
+    assert found.gap_type is GapType.OVER_EXTRAPOLATION
+
+
+def test_evidence_that_does_not_speak_of_it_leaves_it_unsupported() -> None:
+    assert judge(ballot(said(0.06, speaks=False), said(0.05)), DEFAULT).gap_type is GapType.UNSUPPORTED
+    without = judge(ballot(said(0.06), said(0.05), evidence=()), DEFAULT)
+    assert without.gap_type is GapType.UNSUPPORTED
+
+
+def test_what_is_too_vague_is_unverifiable_and_not_flagged() -> None:
+    found = judge(ballot(said(0.06), said(0.05)), DEFAULT, vague=True)
+    assert (found.status, found.is_flagged) == (Status.UNVERIFIABLE, False)
+
+
+def test_a_prior_at_the_target_is_evidence_independent_and_no_hallucination() -> None:
+    found = judge(ballot(said(0.99), said(0.97)), STRICT)
+    assert (found.status, found.gap_type, found.required_bits) == (
+        Status.ENTAILED, GapType.EVIDENCE_INDEPENDENT, 0.0,
+    )  # fmt: skip
+
+
+def test_a_claim_that_claims_nothing_needs_nothing() -> None:
+    found = judge(ballot(said(0.05), said(0.05), replace(CLAIM, confidence=0.0)), STRICT)
+    assert (found.required_bits, found.is_flagged) == (0.0, False)
+
+
+def test_phantoms_are_named_without_asking_anyone() -> None:
+    found = phantom(CITED, ["S7", "S9"])
+    assert (found.gap_type, found.is_flagged, found.p1) == (GapType.PHANTOM_CITATION, True, None)
+    assert "S7, S9" in found.reason
+
+
+def test_only_cited_claims_that_stand_anyway_are_asked_about_again() -> None:
+    assert needs_recount(ballot(said(0.97), said(0.96), CITED), STRICT)
+    assert needs_recount(ballot(said(0.97), said(0.60), CITED), DEFAULT)
+    assert not needs_recount(ballot(said(0.97), said(0.05), CITED), DEFAULT)
+    assert not needs_recount(ballot(said(0.97), said(0.96)), STRICT)
+    assert not needs_recount(ballot(Estimate.failed("x"), said(0.96), CITED), STRICT)
+
+
+def test_redundant_support_is_fine_and_a_wrong_citation_names_who_carries_it() -> None:
+    asked = ballot(said(0.97), said(0.96), CITED)
+    redundant = judge(replace(asked, cited=said(0.97), nothing=said(0.05)), DEFAULT)
+    assert (redundant.status, redundant.gap_type) == (Status.ENTAILED, GapType.EVIDENCE_INDEPENDENT)
+    elsewhere = (EvidenceRef("S3", 0, 4, "here"),)
+    wrong = judge(replace(asked, cited=said(0.05), nothing=said(0.05), elsewhere=elsewhere), DEFAULT)
+    assert wrong.is_flagged
+    assert wrong.reason == "S0 does not carry this; S3 does"
+    assert wrong.budget_gap is not None
+    assert wrong.budget_gap > DEFAULT.threshold_bits
+
+
+def test_uncertain_estimates_say_so() -> None:
+    wide = replace(said(0.9), low=0.2, high=1.0)
+    assert not judge(ballot(wide, said(0.05)), DEFAULT).certain
+    assert judge(ballot(said(0.97), said(0.05)), DEFAULT).certain
+
+
+def test_spans_are_shown_only_on_flagged_claims() -> None:
+    marked = said(0.97, spans=(Span(0, 3),))
+    assert judge(ballot(marked, said(0.05)), DEFAULT).spans == ()
+    low = said(0.06, spans=(Span(0, 3),))
+    assert judge(ballot(low, said(0.05)), DEFAULT).spans == (Span(0, 3),)
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
+def test_every_estimate_gets_a_verdict_with_finite_numbers(
+    a: float, b: float, p0: float, target: float
+) -> None:
+    yes, no = (a, b) if a + b <= 1 else (a / (a + b), b / (a + b))
+    found = judge(ballot(said(yes, no), said(p0), replace(CLAIM, confidence=target)), DEFAULT)
+    assert found.budget_gap is not None
+    assert found.budget_gap == found.budget_gap
+    assert found.adjusted_confidence is not None
+    assert 0.0 <= found.adjusted_confidence <= target

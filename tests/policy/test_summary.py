@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groundwire.policy.judge import Ballot, judge, phantom, unchecked
+from groundwire.policy.profile import Profile
+from groundwire.policy.summary import response_risk, summarise
+from groundwire.types import (
+    Case,
+    Claim,
+    ClaimVerification,
+    Estimate,
+    GapType,
+    HallucinationReport,
+    Source,
+    Span,
+)
+
+PROFILE = Profile("default", 2.0, 0.95)
+RESPONSE = "The tower is **red**. It is 9 m tall."
+CASE = Case(RESPONSE, (Source("S0", "x"),), id="r1")
+
+
+def verdict(
+    p1: float, identity: str = "c1", no: float = 0.0, spans: tuple[Span, ...] = ()
+) -> ClaimVerification:
+    claim = Claim(identity, "The tower is red.", 0, 21)
+    first = replace(Estimate.point(p1, no, "fake"), spans=spans)
+    return judge(Ballot(claim, (), first, Estimate.point(0.05, 0.0, "fake")), PROFILE)
+
+
+def report(*verdicts: ClaimVerification) -> HallucinationReport:
+    return summarise(CASE, verdicts, [], "fake", PROFILE)
+
+
+@pytest.mark.spec("SPEC-16.01")
+def test_the_report_counts_and_names_its_gaps() -> None:
+    found = report(
+        verdict(0.97), verdict(0.05, "c2", no=0.9), phantom(Claim("c3", "x", 0, 1, ("S9",)), ["S9"])
+    )
+    assert (found.total_claims, found.verified_claims, found.flagged_claims) == (3, 3, 2)
+    assert [gap.gap_type for gap in found.gaps] == [GapType.CONTRADICTED, GapType.PHANTOM_CITATION]
+    assert all(gap.suggested_action for gap in found.gaps)
+    assert found.has_critical_gaps
+    assert found.should_retry
+    assert found.retry_guidance is not None
+    assert "S9" in found.retry_guidance
+    assert found.grounding_ratio == pytest.approx(1 / 3)
+
+
+def test_one_unchecked_claim_and_no_flag_is_not_fine() -> None:
+    found = report(verdict(0.97), unchecked(Claim("c2", "x", 0, 1), "timeout: slow"))
+    assert found.flagged is None
+    assert found.error == "1 of 2 claims could not be checked: timeout: slow"
+    both = report(verdict(0.05), unchecked(Claim("c2", "x", 0, 1), "timeout: slow"))
+    assert both.flagged is True
+
+
+def test_a_response_without_claims_is_grounded() -> None:
+    found = report()
+    assert (found.flagged, found.risk, found.grounding_ratio, found.overall_confidence) == (
+        False,
+        0.0,
+        1.0,
+        1.0,
+    )
+
+
+def test_spans_point_into_the_response_as_given() -> None:
+    found = report(verdict(0.05, spans=(Span(13, 16, 0.9),)))
+    assert [RESPONSE[s.start : s.end] for s in found.spans] == ["red"]
+
+
+def test_a_flagged_claim_without_spans_is_marked_whole() -> None:
+    assert [(s.start, s.end) for s in report(verdict(0.05)).spans] == [(0, 21)]
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_risk_is_a_probability_led_by_the_worst_claim(shares: list[float]) -> None:
+    found = [verdict(p) for p in shares]
+    assert 0.0 <= response_risk(found) <= 1.0
+    assert response_risk([*found, verdict(0.0)]) >= response_risk(found) - 1e-9

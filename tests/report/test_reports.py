@@ -1,0 +1,107 @@
+"""JSON, terminal and page show the same report, and hostile text stays text."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Literal
+
+import pytest
+from lxml import html as lxml_html
+from rich.console import Console
+
+from groundwire.policy.judge import Ballot, judge, unchecked
+from groundwire.policy.profile import Profile
+from groundwire.policy.summary import summarise
+from groundwire.report.html import to_html
+from groundwire.report.json import failed_object, report_object, to_json
+from groundwire.report.marks import annotated, pieces
+from groundwire.report.terminal import show
+from groundwire.types import Case, Claim, ClaimKind, Estimate, EvidenceRef, HallucinationReport, Source, Span
+
+HOSTILE = 'Tall <script>alert(1)</script>\x1b[31m "x" \u202e&amp;'
+CLAIM_KEYS = {
+    "id", "text", "start", "end", "citations", "evidence", "confidence", "p1", "p0", "required_bits", "observed_bits",
+    "budget_gap", "status", "gap_type", "flagged", "reason", "spans",
+}  # fmt: skip
+REPORT_KEYS = {
+    "id", "flagged", "risk", "grounding_ratio", "backend", "profile", "claims", "skipped", "spans", "error",
+}  # fmt: skip
+
+
+@pytest.fixture
+def report() -> HallucinationReport:
+    claim = Claim("c1", HOSTILE, 0, len(HOSTILE), ("S0",))
+    evidence = (EvidenceRef("S0", 0, 6, "<b>no</b>"),)
+    low = Estimate.point(0.05, 0.9, "fake", reason="evidence says <i>67</i> million")
+    profile = Profile("default", 2.0, 0.95)
+    verdicts = [judge(Ballot(claim, evidence, low, Estimate.point(0.05, 0.0, "fake")), profile)]
+    skipped = [Claim("s1", "Is it?", 40, 46, kind=ClaimKind.QUESTION)]
+    return summarise(Case(HOSTILE, (Source("S0", "x"),), id="r1"), verdicts, skipped, "fake", profile)
+
+
+def test_json_keeps_the_contract(report: HallucinationReport) -> None:
+    found = json.loads(to_json(report))
+    assert set(found) >= REPORT_KEYS
+    assert set(found["claims"][0]) >= CLAIM_KEYS
+    assert found["claims"][0]["evidence"] == [{"source": "S0", "start": 0, "end": 6}]
+    assert found["claims"][0]["status"] == "CONTRADICTED"
+    assert found["skipped"] == [{"text": "Is it?", "start": 40, "end": 46, "kind": "question"}]
+    assert set(failed_object("x", "broken", "local", "default")) == REPORT_KEYS
+
+
+@pytest.mark.spec("SPEC-08.32")
+def test_a_structured_result_has_every_field(report: HallucinationReport) -> None:
+    claim = report.claims[0]
+    for name in ("p0", "p1", "required_bits", "observed_bits", "budget_gap", "status"):
+        assert getattr(claim, name) is not None
+
+
+def test_an_unchecked_claim_is_null_not_nan() -> None:
+    profile = Profile("default", 2.0, 0.95)
+    missed = unchecked(Claim("c1", "x", 0, 1), "timeout: slow")
+    found = report_object(summarise(Case("x", ()), [missed], [], "fake", profile))
+    assert found["flagged"] is None
+    assert found["claims"][0]["p1"] is None
+    assert "NaN" not in json.dumps(found)
+
+
+@pytest.mark.spec("SPEC-16.34")
+@pytest.mark.parametrize("terminal", [True, False])
+def test_the_terminal_shows_every_figure_and_no_control_character(
+    report: HallucinationReport, terminal: bool
+) -> None:
+    out = io.StringIO()
+    colours: Literal["truecolor"] | None = "truecolor" if terminal else None
+    show(report, Console(file=out, width=140, force_terminal=terminal, color_system=colours))
+    text = out.getvalue()
+    for word in (
+        "CONTRADICTED",
+        "0.05",
+        "S0",
+        "evidence says",
+        "skipped (question)",
+        "1 of 1 claims flagged",
+    ):
+        assert word in text
+    assert "\u202e" not in text
+    assert '[31m "x"' not in text.replace("\ufffd[31m", "")
+    if not terminal:
+        assert "⟦" in text
+        assert "\x1b" not in text
+
+
+def test_the_page_is_one_file_and_runs_nothing(report: HallucinationReport) -> None:
+    page = to_html(report)
+    tree = lxml_html.fromstring(page)
+    assert tree.xpath("//script | //link | //img | //iframe") == []
+    assert not any("http" in value for value in tree.xpath("//@src | //@href"))
+    assert tree.xpath("//article")[0].get("class") == "CONTRADICTED"
+    assert "<script>alert(1)</script>" in tree.text_content()
+    assert tree.xpath("//mark")
+
+
+def test_marks_cover_the_text_exactly() -> None:
+    text = "abcdef"
+    assert "".join(p.text for p in pieces(text, [Span(0, 2), Span(2, 3), Span(5, 6)])) == text
+    assert annotated(text, [Span(1, 3)]) == "a⟦bc⟧def"

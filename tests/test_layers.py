@@ -1,0 +1,64 @@
+"""Imports go downwards only, and neighbours leave each other alone."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import groundwire
+
+PACKAGE = Path(groundwire.__file__).parent
+LAYERS = (
+    ("apps", "api", "client"),
+    ("rlm", "monitor", "audit", "engine", "pipeline"),
+    ("policy",),
+    ("detect",),
+    ("verify", "evidence", "claims"),
+    ("llm", "stores"),
+    ("report", "metrics", "config"),
+    ("text", "bridge", "extras"),
+    ("types", "bits", "errors", "version", "models"),
+)
+RANK = {name: len(LAYERS) - depth for depth, names in enumerate(LAYERS) for name in names}
+MAY_STAND_BESIDE = {("api", "apps"), ("apps", "api"), ("engine", "pipeline"), ("metrics", "config")}
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Modules of ours a file imports when it runs; what only type checkers read does not count."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("groundwire."):
+            yield node.module.split(".")[1]
+        elif isinstance(node, ast.ImportFrom) and node.module == "groundwire":
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (a.name.split(".")[1] for a in node.names if a.name.startswith("groundwire."))
+
+
+def top(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def test_imports_go_downwards_only() -> None:
+    wrong = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        here = top(path)
+        if here == "__init__":
+            continue
+        for there in imports(path):
+            beside = here == there or (here, there) in MAY_STAND_BESIDE
+            if not beside and RANK[there] >= RANK[here]:
+                wrong.append(f"{path.relative_to(PACKAGE)} imports {there}")
+    assert wrong == []
+
+
+def test_every_part_has_a_layer() -> None:
+    parts = {top(path) for path in PACKAGE.rglob("*.py")} - {"__init__"}
+    assert parts <= set(RANK)
+
+
+def test_the_budget_needs_nothing_but_maths() -> None:
+    tree = ast.parse((PACKAGE / "bits.py").read_text(encoding="utf-8"))
+    modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert modules == {"__future__", "dataclasses", "math"}
