@@ -39,15 +39,19 @@ Line = tuple[int, int]
 Found = tuple[list[Piece], int]
 
 
-def pieces(text: str) -> list[Piece]:
-    """All pieces of a text, in order, never overlapping.
+def pieces(text: str, *, rendered: bool = True) -> list[Piece]:
+    """All pieces of a text, in order, never overlapping. Only a `rendered` one has ids before its blocks.
 
     >>> [p.text for p in pieces('{"hours": {"Monday": "9-17"}, "WiFi": false}')]
     ['hours Monday: 9-17', 'WiFi: no']
     >>> [p.text for p in pieces("City | People\\nLyon | 522,000")]
     ['City: Lyon; People: 522,000']
     """
-    return [piece for piece in _Reader(text).pieces() if piece.text.strip() and not _is_marker(text, piece)]
+    return [
+        piece
+        for piece in _Reader(text, rendered).pieces()
+        if piece.text.strip() and not _is_marker(text, piece)
+    ]
 
 
 def readable(text: str) -> str:
@@ -69,8 +73,9 @@ class _Reader:
     Each kind remembers how far it has looked in vain, so that no line is tried again and again.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, rendered: bool) -> None:
         self.text = text
+        self.rendered = rendered
         self.lines = _lines(text)
         self.free: Line | None = None
         self.fences = _fences(text, self.lines)
@@ -97,7 +102,7 @@ class _Reader:
 
     def _cut_header(self, at: int) -> bool:
         start, end = self.lines[at]
-        header = HEADER.match(self.text, start, end)
+        header = HEADER.match(self.text, start, end) if self.rendered else None
         if header:
             self.lines[at] = (header.end(), end)
         return header is not None

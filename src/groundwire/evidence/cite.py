@@ -1,0 +1,50 @@
+"""Which source a citation means, and which citations mean none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import PurePath
+
+from groundwire.types import Claim, Source
+
+_NUMBER = re.compile(r"\^?0*(\d{1,6})$")
+
+
+def resolve(citation: str, sources: Sequence[Source]) -> str | None:
+    """The id of the source that a citation means, or None.
+
+    An id wins, then the same id in another case, then the file's name. A bare number is a position, counted
+    from 1 as readers count (`[1]` is the first source), unless some source has that very id.
+
+    >>> both = [Source("S0", "…", "report.pdf"), Source("S1", "…")]
+    >>> resolve("s1", both), resolve("1", both), resolve("report.pdf", both), resolve("S7", both)
+    ('S1', 'S0', 'S0', None)
+    """
+    wanted = citation.strip().casefold()
+    for source in sources:
+        if source.id == citation:
+            return source.id
+    for source in sources:
+        if source.id.casefold() == wanted or wanted in _origins(source):
+            return source.id
+    number = _NUMBER.match(wanted)
+    if number and 1 <= int(number[1]) <= len(sources):
+        return sources[int(number[1]) - 1].id
+    return sources[0].id if len(sources) and wanted == "0" and sources[0].id == "S0" else None
+
+
+def _origins(source: Source) -> tuple[str, ...]:
+    path = PurePath(source.origin)
+    return (path.name.casefold(), path.stem.casefold()) if source.origin else ()
+
+
+def phantoms(claim: Claim, sources: Sequence[Source]) -> tuple[str, ...]:
+    """The citations of a claim that no source answers to, as they were written."""
+    return tuple(cited for cited in dict.fromkeys(claim.citations) if resolve(cited, sources) is None)
+
+
+def cited_ids(citations: Iterable[str], sources: Sequence[Source]) -> tuple[str, ...]:
+    """The ids of the sources that these citations mean, each once."""
+    found = (resolve(citation, sources) for citation in citations)
+    return tuple(dict.fromkeys(source for source in found if source is not None))

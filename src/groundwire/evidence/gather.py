@@ -1,0 +1,168 @@
+"""What a verifier gets to see for one claim: the context with its evidence, and the same without.
+
+How long contexts are read
+- Where all sources fit `context_tokens` (with their evidence and without), p1's context is all of them, the
+  very same string for every claim, and p0's is that string with the evidence replaced by the marker.
+- Otherwise both are an excerpt made for the claim: its selected units first (those of cited sources before
+  the others), then whatever else shares a word with it, best first, until the budget is spent; laid out
+  in the order of the sources, one unit a line, `…` for what is left out. p1 is read over that excerpt
+  once: no maximum or mean over windows, so a claim whose parts stand far apart is judged with all of them.
+- The evidence that p0 goes without: the cited sources (all that is shown of them), else the selected units,
+  else everything.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from groundwire.evidence.cite import cited_ids
+from groundwire.evidence.render import excerpt, header, neutral, scrub, tokens, whole
+from groundwire.evidence.select import Index
+from groundwire.evidence.terms import PRONOUN
+from groundwire.evidence.units import ref_of
+from groundwire.text.structure import MARKERS, Piece
+from groundwire.types import Claim, EvidenceRef, Source
+
+_CITED_SHARE = 0.75  # of an excerpt, where the claim cites: the rest is for what other sources say
+_LEADING_UNITS = 40  # shown where nothing speaks of the claim: a verifier should see what there is instead
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The contexts for one claim and the pieces it is judged by, best first.
+
+    `cited_text` is the cited sources alone (None where nothing is cited); `elsewhere` what the other
+    sources say about a claim that cites.
+    """
+
+    with_text: str
+    without_text: str
+    cited_text: str | None
+    refs: tuple[EvidenceRef, ...]
+    elsewhere: tuple[EvidenceRef, ...] = ()
+
+
+class Evidence:
+    """The sources of one check, indexed and rendered once, asked for each claim."""
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        context_tokens: int,
+        marker: str = MARKERS[0],
+        index: Index | None = None,
+    ) -> None:
+        self.index = index or Index(sources)
+        self.context_tokens = context_tokens
+        self.marker = marker
+        self._ids = frozenset(source.id for source in self.index.sources)
+        self._safe = tuple(neutral(source.text, self._ids, marker) for source in self.index.sources)
+        self._everything = frozenset(range(len(self.index.units)))
+        self.full = self._render(self.index.sources, frozenset())
+        self.bare = self._render(self.index.sources, self._everything)
+        self.fits = max(tokens(self.full), tokens(self.bare)) <= context_tokens
+
+    def gather(self, claim: Claim, about: str = "") -> Gathered:
+        """The contexts for one claim. `about`: what came before, for claims that begin with a pronoun."""
+        asked = f"{claim.text} {about}" if about and PRONOUN.match(claim.text) else claim.text
+        cited = cited_ids(claim.citations, self.index.sources)
+        found = self.index.numbers(asked, budget=self.context_tokens, only=cited or None)
+        others = self._ids.difference(cited) if cited else frozenset()
+        beyond = self.index.numbers(asked, k=3, only=others) if others else []
+        with_text, without_text = self._contexts(asked, cited, found)
+        units = self.index.units
+        return Gathered(
+            with_text,
+            without_text,
+            self._cited_text(asked, cited),
+            tuple(ref_of(units[number]) for number in found),
+            tuple(ref_of(units[number]) for number in beyond),
+        )
+
+    def _contexts(self, asked: str, cited: Sequence[str], found: Sequence[int]) -> tuple[str, str]:
+        cut = self._of(cited) if cited else frozenset(found) or self._everything
+        if self.fits:
+            gone = self.bare if cut >= self._everything else self._render(self.index.sources, cut)
+            return self.full, gone
+        shown = self._pick(asked, cited, found)
+        return self._excerpt(shown, frozenset()), self._excerpt(shown, cut)
+
+    def _cited_text(self, asked: str, cited: Sequence[str]) -> str | None:
+        if not cited:
+            return None
+        chosen = [source for source in self.index.sources if source.id in cited]
+        text = self.full if len(chosen) == len(self.index.sources) else self._render(chosen, frozenset())
+        if tokens(text) <= self.context_tokens:
+            return text
+        return self._excerpt(self._fill([], asked, self.context_tokens, cited), frozenset())
+
+    def _of(self, ids: Collection[str]) -> frozenset[int]:
+        return frozenset(number for number in self._everything if self.index.units[number].source in ids)
+
+    def _render(self, chosen: Sequence[Source], cut: frozenset[int]) -> str:
+        wanted = {source.id for source in chosen}
+        blocks = []
+        for source, text, first, pieces in zip(
+            self.index.sources, self._safe, self.index.first, self.index.pieces, strict=True
+        ):
+            if source.id in wanted:
+                gone = [piece for number, piece in enumerate(pieces, first) if number in cut]
+                blocks.append((source.id, scrub(text, gone, self.marker) if gone else text))
+        return whole(blocks)
+
+    def _pick(self, asked: str, cited: Sequence[str], found: Sequence[int]) -> list[int]:
+        """The units of an excerpt, in the order of the text."""
+        picked = list(found)
+        if cited:
+            picked = self._fill(picked, asked, int(self.context_tokens * _CITED_SHARE), cited)
+        picked = self._fill(picked, asked, self.context_tokens, None)
+        return picked or self._fill_leading()
+
+    def _fill(
+        self, picked: Sequence[int], asked: str, budget: int, only: Collection[str] | None
+    ) -> list[int]:
+        """Add ranked units until the budget is spent."""
+        chosen = dict.fromkeys(picked)
+        left = budget - sum(self._cost(number) for number in chosen)
+        for number in self.index.ranked(asked, only):
+            cost = self._cost(number)
+            if number not in chosen and cost <= left:
+                chosen[number] = None
+                left -= cost
+            if left <= 0:
+                break
+        return sorted(chosen)
+
+    def _fill_leading(self) -> list[int]:
+        left = self.context_tokens
+        picked = []
+        for number in range(min(_LEADING_UNITS, len(self.index.units))):
+            left -= self._cost(number)
+            if left < 0:
+                break
+            picked.append(number)
+        return picked
+
+    def _cost(self, number: int) -> int:
+        """A unit's share of the budget, with its text or without, and the `…` or id before it."""
+        unit = self.index.units[number]
+        return max(int(self.index.costs[number]), tokens(self.marker) + 1) + tokens(header(unit.source)) + 1
+
+    def _excerpt(self, shown: Sequence[int], cut: frozenset[int]) -> str:
+        picked: dict[int, list[tuple[int, Piece]]] = {}
+        removed: set[tuple[str, int]] = set()
+        for number in sorted(shown):
+            at = bisect_right(self.index.first, number) - 1
+            within = number - self.index.first[at]
+            picked.setdefault(at, []).append((within, self.index.pieces[at][within]))
+            if number in cut:
+                removed.add((self.index.sources[at].id, within))
+        blocks = [(self.index.sources[at], kept) for at, kept in picked.items()]
+        return excerpt(blocks, removed, self._ids, self.marker)
+
+
+def gather(index: Index, claim: Claim, context_tokens: int, marker: str = MARKERS[0]) -> Gathered:
+    """One claim's contexts. For many over the same sources keep an `Evidence`: it renders them once."""
+    return Evidence(index.sources, context_tokens, marker, index).gather(claim)

@@ -1,0 +1,221 @@
+"""Which units speak of a claim: an index over all sources, built once, asked for every claim."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groundwire.evidence.render import tokens
+from groundwire.evidence.terms import PRONOUN, terms, weighted
+from groundwire.evidence.units import unit_of
+from groundwire.text.structure import Piece, pieces
+from groundwire.types import Source, Unit
+
+DEFAULT_K = 8
+MIN_COVERAGE = 0.2
+"""A unit that holds a smaller share of a claim's weight does not speak of it, unless it says little else."""
+
+_SMALL_COVERAGE = 0.05
+_UNIT_SHARE = 0.4  # … of a unit that the claim holds
+_K1 = 1.2
+_B = 0.5
+_PSEUDO_UNITS = 10  # keeps word weights sensible where there are only a few units
+_COVERED = 0.25  # what a term still counts once an earlier choice holds it
+_GAIN_SHARE = 0.2  # a unit must add this share of what the best one added
+_HEADING_WEIGHT = 0.6
+_PREFIX = 5
+_PREFIX_WEIGHT = 0.6
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int32]
+Columns = dict[str, tuple[float, Ints, Floats]]
+
+
+class Index:
+    """All units of some sources, and for each term the units that hold it."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self.sources = tuple(sources)
+        self.pieces: tuple[tuple[Piece, ...], ...] = tuple(
+            tuple(pieces(source.text, rendered=False)) for source in sources
+        )
+        self.units: list[Unit] = []
+        self.first: list[int] = []
+        for source, cut in zip(self.sources, self.pieces, strict=True):
+            self.first.append(len(self.units))
+            self.units.extend(unit_of(source.id, piece) for piece in cut)
+        self.costs = np.array([tokens(unit.text) + 1 for unit in self.units], dtype=np.int64)
+        self._postings = self._invert()
+        self._mass = self._masses()
+        self._prefixes: dict[str, list[str]] = defaultdict(list)
+        for term in self._postings:
+            if len(term) > _PREFIX:
+                self._prefixes[term[:_PREFIX]].append(term)
+
+    def _invert(self) -> dict[str, tuple[Ints, Floats]]:
+        """Per term: the units that hold it and how strongly (BM25's saturated, length-normed count)."""
+        lists: dict[str, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
+        bags = [Counter(terms(unit.text)) for unit in self.units]
+        average = sum(sum(bag.values()) for bag in bags) / max(1, len(bags)) or 1.0
+        headings = (piece.heading for cut in self.pieces for piece in cut)
+        for number, (bag, heading) in enumerate(zip(bags, headings, strict=True)):
+            norm = _K1 * (1 - _B + _B * sum(bag.values()) / average)
+            for term, count in bag.items():
+                where, strength = lists[term]
+                where.append(number)
+                strength.append(count * (_K1 + 1) / (count + norm) * (_HEADING_WEIGHT if heading else 1.0))
+        return {
+            term: (np.array(where, dtype=np.int32), np.array(strength, dtype=np.float32))
+            for term, (where, strength) in lists.items()
+        }
+
+    def _masses(self) -> Floats:
+        """What each unit's terms weigh together."""
+        mass = np.zeros(len(self.units), dtype=np.float32)
+        for where, _ in self._postings.values():
+            mass[where] += np.float32(self._rarity(len(where)))
+        return mass
+
+    def _rarity(self, holders: int) -> float:
+        return math.log(1 + (len(self.units) + _PSEUDO_UNITS - holders + 0.5) / (holders + 0.5))
+
+    def select(
+        self,
+        claim: str,
+        *,
+        k: int = DEFAULT_K,
+        budget: int | None = None,
+        only: Collection[str] | None = None,
+    ) -> list[Unit]:
+        """The units that speak of a claim, best first, at most `k` and (with neighbours) `budget` tokens.
+
+        `only` keeps to the sources with these ids. Empty where nothing speaks of it.
+        """
+        return [self.units[number] for number in self.numbers(claim, k=k, budget=budget, only=only)]
+
+    def numbers(
+        self,
+        claim: str,
+        *,
+        k: int = DEFAULT_K,
+        budget: int | None = None,
+        only: Collection[str] | None = None,
+    ) -> list[int]:
+        """As `select`, by the units' numbers in the index.
+
+        Greedy cover: what an earlier choice holds counts a quarter, so that each part of a compound
+        claim finds its own evidence, and a fact that stands twice is found twice.
+        """
+        if not self.units:
+            return []
+        columns = self._columns(claim)
+        weights = {term: weight for term, (weight, _, _) in columns.items()}
+        allowed = self._allowed(only) & self._speaking(columns)
+        chosen: list[int] = []
+        first_gain = 0.0
+        left = budget if budget is not None else int(self.costs.sum())
+        while len(chosen) < k:
+            best, gain = self._best(columns, weights, allowed)
+            first_gain = first_gain or gain
+            if gain <= 0 or gain < _GAIN_SHARE * first_gain:
+                break
+            allowed[best] = False
+            left = self._accept(best, chosen, left)
+            for term, (_, where, _) in columns.items():
+                weights[term] *= _COVERED if _holds(where, best) else 1.0
+        return chosen if self._covers(columns, chosen) else []
+
+    def _speaking(self, columns: Columns) -> NDArray[np.bool_]:
+        """Which units hold enough of the claim to speak of it, or speak of little else."""
+        held = np.zeros(len(self.units), dtype=np.float32)
+        for weight, where, _ in columns.values():
+            held[where] += np.float32(weight)
+        total = sum(weight for weight, _, _ in columns.values())
+        about = (held >= MIN_COVERAGE * total) | (
+            (held >= _SMALL_COVERAGE * total) & (held >= _UNIT_SHARE * self._mass)
+        )
+        return about & (held > 0)
+
+    def _covers(self, columns: Columns, chosen: Collection[int]) -> bool:
+        """Whether the chosen units together hold enough of the claim."""
+        total = sum(weight for weight, _, _ in columns.values())
+        held = sum(w for w, where, _ in columns.values() if any(_holds(where, number) for number in chosen))
+        return held >= MIN_COVERAGE * total
+
+    def ranked(self, claim: str, only: Collection[str] | None = None) -> list[int]:
+        """Every unit that shares a term with the claim, best first; ties in the order of the text."""
+        if not self.units:
+            return []
+        columns = self._columns(claim)
+        scores = self._scores(columns, {term: weight for term, (weight, _, _) in columns.items()})
+        scores[~self._allowed(only)] = 0.0
+        order = np.argsort(-scores, kind="stable")
+        return [int(number) for number in order[: int((scores > 0).sum())]]
+
+    def _accept(self, number: int, chosen: list[int], left: int) -> int:
+        for candidate in (number, *self._neighbours(number)):
+            cost = int(self.costs[candidate])
+            if candidate not in chosen and cost <= left:
+                chosen.append(candidate)
+                left -= cost
+        return left
+
+    def _neighbours(self, number: int) -> Iterator[int]:
+        """The sentence before, where a unit begins with a pronoun."""
+        same = number > 0 and self.units[number - 1].source == self.units[number].source
+        if same and PRONOUN.match(self.units[number].text):
+            yield number - 1
+
+    def _columns(self, claim: str) -> Columns:
+        """For each term of a claim its weight, and the units that hold it or a word that begins alike."""
+        found: Columns = {}
+        for term, weight in weighted(claim).items():
+            where, strength = self._postings.get(term, _NOWHERE)
+            if not len(where):
+                where, strength = self._alike(term)
+            found[term] = (weight * self._rarity(len(where)), where, strength)
+        return found
+
+    def _alike(self, term: str) -> tuple[Ints, Floats]:
+        near = self._prefixes.get(term[:_PREFIX], ()) if len(term) > _PREFIX and term.isalpha() else ()
+        if not near:
+            return _NOWHERE
+        scores = np.zeros(len(self.units), dtype=np.float32)
+        for other in near:
+            where, strength = self._postings[other]
+            scores[where] = np.maximum(scores[where], strength * _PREFIX_WEIGHT)
+        where = np.flatnonzero(scores).astype(np.int32)
+        return where, scores[where]
+
+    def _scores(self, columns: Columns, weights: dict[str, float]) -> Floats:
+        scores = np.zeros(len(self.units), dtype=np.float32)
+        for term, (_, where, strength) in columns.items():
+            scores[where] += np.float32(weights[term]) * strength
+        return scores
+
+    def _best(
+        self,
+        columns: Columns,
+        weights: dict[str, float],
+        allowed: NDArray[np.bool_],
+    ) -> tuple[int, float]:
+        scores = np.where(allowed, self._scores(columns, weights), np.float32(0))
+        best = int(np.argmax(scores))
+        return best, float(scores[best])
+
+    def _allowed(self, only: Collection[str] | None) -> NDArray[np.bool_]:
+        if only is None:
+            return np.ones(len(self.units), dtype=np.bool_)
+        return np.array([unit.source in only for unit in self.units], dtype=np.bool_)
+
+
+_NOWHERE: tuple[Ints, Floats] = (np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.float32))
+
+
+def _holds(where: Ints, number: int) -> bool:
+    at = int(np.searchsorted(where, number))
+    return at < len(where) and int(where[at]) == number
