@@ -80,6 +80,25 @@ async def test_batches_run_side_by_side_up_to_the_limit_over_all_callers() -> No
     assert (fake.peak, fake.queries) == (3, 8)
 
 
+@pytest.mark.spec("SPEC-08.29")
+async def test_one_query_of_each_context_goes_ahead_to_warm_the_prefix() -> None:
+    release = asyncio.Event()
+    fake = FakeVerifier(hold=release)
+    asked = queries(6, contexts=2)
+    task = asyncio.create_task(Batched(fake, 1, concurrency=8, by_context=True).estimate(asked))
+    await turns()
+    assert fake.calls == [(asked[0],), (asked[1],)]
+    release.set()
+    assert len(await task) == 6
+    assert fake.queries == 6
+
+
+async def test_a_context_whose_first_query_fails_goes_on() -> None:
+    fake = FakeVerifier(failing=[BackendDown("gone")])
+    estimates = await Batched(fake, 1, concurrency=8, by_context=True).estimate(queries(3))
+    assert [failure_code(e) for e in estimates] == ["error", None, None]
+
+
 async def test_one_at_a_time_where_nothing_is_to_be_gained() -> None:
     fake = FakeVerifier()
     await Batched(fake, 1, concurrency=1).estimate(queries(5))

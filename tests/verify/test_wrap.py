@@ -138,6 +138,12 @@ class TestRateLimit:
             await limited.estimate([A])
         assert time.slept == [0.5, 0.5]
 
+    async def test_a_call_that_makes_several_requests_pays_for_each(self, time: Time) -> None:
+        limited = RateLimit(FakeVerifier(), 1.0, cost=2, clock=time, sleep=time.sleep)
+        for _ in range(3):
+            await limited.estimate([A])
+        assert time.slept == [2.0, 2.0]
+
     async def test_idle_time_fills_the_bucket_up_to_the_burst(self, time: Time) -> None:
         limited = RateLimit(FakeVerifier(), 1.0, burst=2, clock=time, sleep=time.sleep)
         await limited.estimate([A])

@@ -7,6 +7,7 @@ Safe for threads and for several processes on the same file.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import os
@@ -14,6 +15,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from math import inf
 from pathlib import Path
 
 SCHEMA_VERSION = 1
@@ -22,7 +24,8 @@ _log = logging.getLogger(__name__)
 _SUFFIXES = ("", "-wal", "-shm")
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-_PATIENCE = 3
+_PATIENCE = 10  # operations in a row that met a lock
+_PRUNE_EVERY = 600.0
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS entries (key TEXT PRIMARY KEY, value TEXT NOT NULL, written REAL NOT NULL);
 CREATE INDEX IF NOT EXISTS entries_by_age ON entries (written);
@@ -40,24 +43,23 @@ class CacheStore:
     def __init__(
         self,
         path: str | Path,
-        ttl: float,
         *,
         max_bytes: int = 200_000_000,
-        lock_timeout: float = 0.5,
+        lock_timeout: float = 0.2,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.path = Path(path).expanduser()
-        self._ttl = ttl
         self._max_bytes = max_bytes
         self._lock_timeout = lock_timeout
         self._clock = clock
         self._lock = threading.Lock()
         self._db: sqlite3.Connection | None = None
         self._busy = 0
-        self.on = bool(str(path)) and ttl > 0
+        self._pruned = -inf
+        self.on = path != ""
 
-    def get(self, keys: Iterable[str]) -> dict[str, str]:
-        """The entries among `keys` that are young enough."""
+    def get(self, keys: Iterable[str], ttl: float) -> dict[str, str]:
+        """The entries among `keys` that are at most `ttl` seconds old."""
         wanted = json.dumps(list(keys))
         found: dict[str, str] = {}
 
@@ -65,16 +67,16 @@ class CacheStore:
             rows = db.execute(
                 "SELECT key, value FROM entries"
                 " WHERE written > ? AND key IN (SELECT value FROM json_each(?))",
-                (self._clock() - self._ttl, wanted),
+                (self._clock() - ttl, wanted),
             )
             found.update(rows)
 
         self._use(read)
         return found
 
-    def put(self, entries: Mapping[str, str]) -> None:
-        """Write all of them in one transaction; what is there already is replaced."""
-        if not entries:
+    def put(self, entries: Mapping[str, str], ttl: float) -> None:
+        """Write all of them in one transaction; what is there already is replaced, what is too old goes."""
+        if not entries or ttl <= 0:
             return
 
         def write(db: sqlite3.Connection) -> None:
@@ -82,13 +84,16 @@ class CacheStore:
                 "INSERT OR REPLACE INTO entries (key, value, written) SELECT key, value, ? FROM json_each(?)",
                 (self._clock(), json.dumps(entries)),
             )
-            self._prune(db)
+            self._prune(db, ttl)
 
         self._use(write)
 
     def close(self) -> None:
         with self._lock:
             self._drop()
+
+    async def aclose(self) -> None:
+        await asyncio.to_thread(self.close)
 
     def _use(self, action: Callable[[sqlite3.Connection], None]) -> None:
         """Run it on the open file; whatever is wrong with the file, the caller goes on."""
@@ -122,18 +127,18 @@ class CacheStore:
             )
             try:
                 _prepare(db)
-                db.execute("DELETE FROM entries WHERE written <= ?", (self._clock() - self._ttl,))
             except BaseException:
                 db.close()
                 raise
             self._db = db
         return self._db
 
-    def _prune(self, db: sqlite3.Connection) -> None:
-        """Over the size limit: first what has expired goes, then the older half."""
-        if _used_bytes(db) <= self._max_bytes:
+    def _prune(self, db: sqlite3.Connection, ttl: float) -> None:
+        """What has expired goes; over the size limit the older half goes too."""
+        if self._clock() - self._pruned < min(ttl, _PRUNE_EVERY) and _used_bytes(db) <= self._max_bytes:
             return
-        db.execute("DELETE FROM entries WHERE written <= ?", (self._clock() - self._ttl,))
+        self._pruned = self._clock()
+        db.execute("DELETE FROM entries WHERE written <= ?", (self._clock() - ttl,))
         if _used_bytes(db) > self._max_bytes:
             db.execute(
                 "DELETE FROM entries WHERE rowid IN (SELECT rowid FROM entries ORDER BY written, rowid"
@@ -167,8 +172,10 @@ class CacheStore:
 
 def _prepare(db: sqlite3.Connection) -> None:
     """Check whose file it is and make it ready. Safe against a second process doing the same."""
+    db.execute("BEGIN")  # both in one snapshot: another process may be making the table right now
     version = db.execute("PRAGMA user_version").fetchone()[0]
     tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    db.execute("COMMIT")
     if version != SCHEMA_VERSION and (version or tables):
         raise OtherVersion(f"its version is {version}, not {SCHEMA_VERSION}")
     if db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":

@@ -10,12 +10,15 @@ from groundwire.llm.perloop import PerLoop
 from groundwire.types import Estimate, Query, Verifier
 from groundwire.verify.failure import all_failed, matched
 
+Answering = asyncio.Task[list[Estimate]]
+
 
 class Batched:
     """Splits a call into batches of `size`; queries of one context stand together, for a shared prefix.
 
     A batch that fails costs its own queries only. `by_context` never mixes contexts in a batch (for
-    verifiers that make one request per context); `concurrency` bounds the batches under way over all
+    verifiers that make one request per context) and sends the first batch of a context ahead of the others,
+    which then find it in the server's prefix cache. `concurrency` bounds the batches under way over all
     callers. After `deadline` seconds what is finished is kept and the rest has failed.
     """
 
@@ -37,8 +40,8 @@ class Batched:
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
         if not queries:
             return []
-        gate, batches = self._gate.get(), plan(queries, self._size, by_context=self._by_context)
-        tasks = [asyncio.create_task(self._run([queries[i] for i in batch], gate)) for batch in batches]
+        batches = plan(queries, self._size, by_context=self._by_context)
+        tasks = self._start([[queries[i] for i in batch] for batch in batches])
         try:
             await asyncio.wait(tasks, timeout=self._deadline, return_when=asyncio.FIRST_EXCEPTION)
         finally:
@@ -50,14 +53,25 @@ class Batched:
             answers.update(zip(batch, self._outcome(task, len(batch)), strict=True))
         return [answers[i] for i in range(len(queries))]
 
-    async def _run(self, batch: Sequence[Query], gate: asyncio.Semaphore) -> list[Estimate]:
-        async with gate:
+    def _start(self, batches: Sequence[Sequence[Query]]) -> list[Answering]:
+        first: dict[str, Answering] = {}
+        tasks: list[Answering] = []
+        for batch in batches:
+            ahead = first.get(batch[0].context) if self._by_context else None
+            tasks.append(asyncio.create_task(self._run(batch, ahead)))
+            first.setdefault(batch[0].context, tasks[-1])
+        return tasks
+
+    async def _run(self, batch: Sequence[Query], ahead: Answering | None) -> list[Estimate]:
+        if ahead is not None:
+            await asyncio.wait([ahead])
+        async with self._gate.get():
             try:
                 return matched(await self._inner.estimate(batch), len(batch))
             except GroundwireError as error:
                 return all_failed(len(batch), error)
 
-    def _outcome(self, task: asyncio.Task[list[Estimate]], count: int) -> list[Estimate]:
+    def _outcome(self, task: Answering, count: int) -> list[Estimate]:
         if task.cancelled():
             return all_failed(count, BackendTimeout(f"not checked within {self._deadline or 0:g} s"))
         return task.result()

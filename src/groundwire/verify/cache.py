@@ -23,11 +23,18 @@ class Cached:
     """
 
     def __init__(
-        self, inner: Verifier, store: CacheStore, identity: str, *, metrics: Metrics | None = None
+        self,
+        inner: Verifier,
+        store: CacheStore,
+        identity: str,
+        ttl: float,
+        *,
+        metrics: Metrics | None = None,
     ) -> None:
         self._inner = inner
         self._store = store
         self._identity = identity
+        self._ttl = ttl
         self._metrics = metrics
 
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
@@ -41,7 +48,7 @@ class Cached:
         return [known[key] for key in keys]
 
     async def _recall(self, keys: set[str]) -> dict[str, Estimate]:
-        rows = await asyncio.to_thread(self._store.get, keys) if keys else {}
+        rows = await asyncio.to_thread(self._store.get, keys, self._ttl) if keys else {}
         read = {key: load(value) for key, value in rows.items()}
         return {key: estimate for key, estimate in read.items() if estimate is not None}
 
@@ -52,7 +59,7 @@ class Cached:
             fresh = all_failed(len(asked), error)  # what the store knew is still good
         answers = dict(zip(asked, fresh, strict=True))
         good = {key: dump(estimate) for key, estimate in answers.items() if estimate.error is None}
-        await asyncio.to_thread(self._store.put, good)
+        await asyncio.to_thread(self._store.put, good, self._ttl)
         return answers
 
 

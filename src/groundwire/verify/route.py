@@ -6,15 +6,16 @@ from groundwire.config import BackendConfig, BackendName, Operation
 from groundwire.errors import ConfigError
 
 
-def choose(backend: BackendConfig, operation: Operation) -> BackendName:
-    """The backend for an operation: the configured type, or where that is `configurable` its table.
+def choose(backend: BackendConfig, operation: Operation, name: BackendName | None = None) -> BackendName:
+    """The backend called `name`, or else of the configured type; for `configurable` the table decides.
 
     >>> table = BackendConfig(type="configurable", default="local", operations={"trace": "haiku"})
-    >>> choose(table, "trace"), choose(table, "output")
-    ('haiku', 'local')
+    >>> choose(table, "trace"), choose(table, "output"), choose(table, "trace", "openai")
+    ('haiku', 'local', 'openai')
     """
-    if backend.type != "configurable":
-        return backend.type
+    wanted = name or backend.type
+    if wanted != "configurable":
+        return wanted
     chosen = backend.operations.get(operation, backend.default)
     if chosen == "configurable":
         raise ConfigError(

@@ -37,20 +37,25 @@ class Timeout:
 
 
 class RateLimit:
-    """A token bucket: `per_second` calls on average, `burst` at once, callers served in order."""
+    """A token bucket: `per_second` requests on average, `burst` at once, callers served in order.
+
+    `cost` is how many requests one call of `inner` makes.
+    """
 
     def __init__(
         self,
         inner: Verifier,
         per_second: float,
         *,
+        cost: int = 1,
         burst: float | None = None,
         clock: Clock = time.monotonic,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         self._inner = inner
         self._rate = per_second
-        self._burst = max(1.0, per_second if burst is None else burst)
+        self._cost = cost
+        self._burst = max(float(cost), per_second if burst is None else burst)
         self._clock = clock
         self._sleep = sleep
         self._tokens = self._burst
@@ -64,12 +69,12 @@ class RateLimit:
         now = self._clock()
         self._tokens = min(self._burst, self._tokens + max(0.0, now - self._seen) * self._rate)
         self._seen = now
-        self._tokens -= 1  # below zero is a place in the queue
+        self._tokens -= self._cost  # below zero is a place in the queue
         if self._tokens < 0:
             try:
                 await self._sleep(-self._tokens / self._rate)
             except asyncio.CancelledError:
-                self._tokens += 1
+                self._tokens += self._cost
                 raise
 
 

@@ -1,0 +1,212 @@
+"""From a name in the configuration to a verifier that is ready to be asked and safe to ask."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from groundwire.config import BackendName, Config, Operation
+from groundwire.errors import ConfigError
+from groundwire.extras import load
+from groundwire.metrics import Metrics
+from groundwire.types import Verifier
+from groundwire.verify.batch import Batched
+from groundwire.verify.guard import Guarded
+from groundwire.verify.route import choose
+from groundwire.verify.wrap import Breaker, RateLimit, Retry, Timeout
+
+LOCAL = "groundwire.verify.lexical:LexicalVerifier"
+"""The embedded verifier, which `local` means."""
+
+LLM_THRESHOLD_BITS = 2.0
+FAKE_THRESHOLD_BITS = 0.0
+REMOTE_CONTEXT_TOKENS = 6000
+UNLIMITED_TOKENS = 1_000_000
+_GATE_SHARE = 0.9  # of the gate's time; the rest is for what happens around the verifier
+
+Close = Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """A verifier and what its callers must know about it.
+
+    `context_tokens` is how much context it reads at once; `threshold_bits` is the gap at which its verdicts
+    are best (profile `default`); `model` says what is behind it.
+    """
+
+    name: BackendName
+    verifier: Verifier
+    context_tokens: int
+    threshold_bits: float
+    model: str
+    closing: tuple[Close, ...] = field(default=(), repr=False, compare=False)
+
+    async def aclose(self) -> None:
+        for close in self.closing:
+            await close()
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """A verifier as it comes, before anything protects it.
+
+    `at_once` is how many queries it takes in one call; None means the configured batch size. `requests` is
+    how many requests leave the machine for one call: 0 means it computes here, so that neither retries nor
+    a rate limit nor a cache would help it.
+    """
+
+    verifier: Verifier
+    model: str
+    identity: str
+    context_tokens: int
+    threshold_bits: float
+    requests: int = 0
+    at_once: int | None = None
+    close: Close | None = None
+
+
+def open_backend(
+    config: Config,
+    operation: Operation = "output",
+    name: BackendName | None = None,
+    *,
+    metrics: Metrics | None = None,
+) -> Backend:
+    """The backend that the configuration names for an operation, or the one named here."""
+    chosen = choose(config.hallucination.backend, operation, name)
+    raw = OPENERS[chosen](config)
+    verifier, closing = protect(raw, chosen, config, operation, metrics)
+    return Backend(chosen, verifier, raw.context_tokens, raw.threshold_bits, raw.model, closing)
+
+
+def protect(
+    raw: Raw, name: BackendName, config: Config, operation: Operation, metrics: Metrics | None
+) -> tuple[Verifier, tuple[Close, ...]]:
+    """Everything that stands between the caller and the bare verifier, and how to close it."""
+    settings, limits = config.hallucination, config.limits
+    deadline = settings.memory_gate.timeout * _GATE_SHARE if operation == "memory_gate" else None
+    side_by_side = limits.concurrency if config.verification.parallel_verification else 1
+    inner = persistent(raw, config) if raw.requests else Timeout(raw.verifier, settings.timeout)
+    verifier: Verifier = Batched(
+        inner,
+        raw.at_once or settings.batch_size,
+        concurrency=side_by_side if raw.requests else 1,
+        by_context=bool(raw.requests),
+        deadline=deadline,
+    )
+    closing: tuple[Close, ...] = (raw.close,) if raw.close else ()
+    if raw.requests and config.store.cache_path and settings.cache_ttl > 0:
+        # Only here: who computes locally needs no database driver.
+        from groundwire.stores.cache import CacheStore
+        from groundwire.verify.cache import Cached
+
+        store = CacheStore(config.store.cache_path)
+        verifier = Cached(verifier, store, raw.identity, settings.cache_ttl, metrics=metrics)
+        closing += (store.aclose,)
+    return Guarded(verifier, name, metrics=metrics), closing
+
+
+def persistent(raw: Raw, config: Config) -> Verifier:
+    """For what answers over a network: one attempt is bounded, attempts are spaced, and few."""
+    limits, timeout = config.limits, config.hallucination.timeout
+    attempt: Verifier = Timeout(raw.verifier, timeout)
+    if limits.requests_per_second is not None:
+        attempt = RateLimit(attempt, limits.requests_per_second, cost=raw.requests)
+    guarded = Breaker(attempt, limits.breaker_failures, limits.breaker_cooldown)
+    return Retry(guarded, limits.retries, longest=timeout)
+
+
+class Embedded(Protocol):
+    """What the embedded verifier says about itself."""
+
+    identity: str
+    context_tokens: int
+    threshold_bits: float
+
+
+class Conversing(Verifier, Protocol):
+    """A verifier that asks a language model."""
+
+    identity: str
+
+    async def aclose(self) -> None: ...
+
+
+def _local(_: Config) -> Raw:
+    verifier = load(LOCAL, feature="the backend 'local'", extra="local")()
+    about: Embedded = verifier
+    return Raw(verifier, about.identity, about.identity, about.context_tokens, about.threshold_bits)
+
+
+def _openai(config: Config) -> Raw:
+    return _llm("openai", config, config.openai.model, config.openai.context_tokens)
+
+
+def _haiku(config: Config) -> Raw:
+    at = config.anthropic
+    return _llm("haiku", config, at.model, at.context_tokens, requests=2 * at.samples)
+
+
+def _self(config: Config) -> Raw:
+    """The generator's own model, wherever it is."""
+    provider, model = config.generator.provider, config.generator.model
+    if provider == "anthropic":
+        at = config.anthropic
+        return _llm("self", config, model or at.model, at.context_tokens, requests=2 * at.samples)
+    name = "SmolLM2" if provider == "llm" else model or config.openai.model
+    return _llm("self", config, name, config.openai.context_tokens)
+
+
+def _llm(name: str, config: Config, model: str, context_tokens: int, requests: int = 1) -> Raw:
+    """One query a call, so that a timeout, a retry or a failure is about one claim and no more."""
+    verifier: Conversing = load(
+        f"groundwire.verify.llm:open_{name}", feature=f"the backend '{name}'", extra=name
+    )(config)
+    return Raw(
+        verifier,
+        model,
+        verifier.identity,
+        context_tokens,
+        LLM_THRESHOLD_BITS,
+        requests=requests,
+        at_once=1,
+        close=verifier.aclose,
+    )
+
+
+def _external(config: Config) -> Raw:
+    at = config.external
+    if not at.url:
+        raise ConfigError("the backend 'external' has no address", hint="set external.url")
+    # Imported here: the HTTP client takes a tenth of a second that other backends do not pay.
+    from groundwire.verify.external import ExternalVerifier
+
+    verifier = ExternalVerifier(at.url, api_key=at.api_key, timeout=config.hallucination.timeout)
+    return Raw(
+        verifier,
+        at.url,
+        f"external|{at.url}",
+        REMOTE_CONTEXT_TOKENS,
+        LLM_THRESHOLD_BITS,
+        requests=1,
+        close=verifier.aclose,
+    )
+
+
+def _fake(_: Config) -> Raw:
+    from groundwire.verify.fake import FakeVerifier
+
+    return Raw(FakeVerifier(), "fake", "fake", UNLIMITED_TOKENS, FAKE_THRESHOLD_BITS)
+
+
+OPENERS: dict[BackendName, Callable[[Config], Raw]] = {
+    "local": _local,
+    "self": _self,
+    "haiku": _haiku,
+    "openai": _openai,
+    "external": _external,
+    "fake": _fake,
+}
+"""Every backend by name; `configurable` is not one but a choice among them."""
