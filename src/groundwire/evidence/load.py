@@ -1,0 +1,232 @@
+"""Sources and answers from what a user names: a file, a folder, '-' for stdin, or the text itself.
+
+How a name is told from a text: several lines, or very long, is text; what exists is that file or folder; what
+does not exist but looks like a path (no spaces and an ending such as .txt, a leading ./ or ~/ or /, a trailing /,
+or a folder that exists before its last /) is a mistake and said so; anything else is text.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import BinaryIO, TextIO
+
+from groundwire.errors import InputError
+from groundwire.evidence.formats import CONVERTERS, decode, sniff
+from groundwire.evidence.records import Named, named_in
+from groundwire.types import Source
+
+CONTEXT_ID = "context"
+
+_ENDINGS = frozenset((
+    ".txt", ".text", ".md", ".markdown", ".rst", ".html", ".htm", ".xhtml", ".pdf", ".docx", ".doc", ".odt",
+    ".rtf", ".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".xml", ".yaml", ".yml", ".log", ".tex", ".xls",
+    ".xlsx", ".ppt", ".pptx", ".epub", ".png", ".jpg", ".jpeg", ".gif", ".zip", ".gz", ".py", ".ipynb",
+))  # fmt: skip
+_URL = re.compile(r"https?://\S+$", re.IGNORECASE)
+_MAX_NAME = 1024
+_MAX_FILES = 10_000
+_FOLDER_FACTOR = 10
+_log = logging.getLogger("groundwire.evidence")
+
+Report = Callable[[str], None]
+
+
+def load_sources(
+    specs: Sequence[str], *, stdin: TextIO | BinaryIO, max_bytes: int, report: Report = _log.warning
+) -> list[Source]:
+    """All sources that the specs name, in order. `report` hears of files in folders that cannot be read."""
+    if not specs:
+        raise InputError(
+            "no sources given", hint="name at least one with -s: a file, a folder, '-' or the text itself"
+        )
+    found: list[Named] = []
+    for spec in specs:
+        found.extend(_loaded(spec, stdin, max_bytes, report))
+    return _numbered(found)
+
+
+def load_answer(spec: str, *, stdin: TextIO | BinaryIO, max_bytes: int) -> str:
+    """The answer to check, by the same rules; never a folder."""
+    path = as_path(spec)
+    if spec != "-" and path is not None and path.is_dir():
+        raise InputError(f"{spec} is a folder", hint="the answer is one file, '-' or the text itself")
+    if spec == "-":
+        return _filled(_text(_read_stdin(stdin, max_bytes), "stdin", "", max_bytes), "the answer on stdin")
+    if path is None:
+        return _filled(spec, "the answer")
+    return _filled(_text(_read(path, max_bytes), str(path), path.suffix, max_bytes), str(path))
+
+
+def from_mapping(texts: Mapping[str, str]) -> list[Source]:
+    """Sources by id, as in `{"S0": "text", …}`."""
+    for name, text in texts.items():
+        if not isinstance(text, str):
+            raise InputError(
+                f"source {name!r} is no text but {type(text).__name__}", hint="give each source as a string"
+            )
+    return [Source(str(name), text) for name, text in texts.items()]
+
+
+def from_context(text: str) -> list[Source]:
+    """One source whose id is `context`."""
+    return [Source(CONTEXT_ID, text)]
+
+
+def as_path(spec: str) -> Path | None:
+    """The file or folder that a spec names; None where it is text. A name that leads nowhere is an error."""
+    if not spec.strip() or len(spec) > _MAX_NAME or "\n" in spec or "\x00" in spec:
+        return None
+    path = Path(spec).expanduser() if spec.startswith("~/") else Path(spec)
+    if _exists(path):
+        return path
+    if _URL.match(spec):
+        raise InputError(
+            f"{spec} is an address", hint="groundwire fetches nothing: download it and name the file"
+        )
+    if _looks_like_path(spec, path):
+        raise InputError(
+            f"{spec} does not exist", hint="check the name, or put a space or line in it if it is the text"
+        )
+    return None
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return os.path.lexists(path)
+    except (OSError, ValueError):
+        return False
+
+
+def _looks_like_path(spec: str, path: Path) -> bool:
+    if path.suffix.lower() in _ENDINGS:
+        return "/" in spec or "\\" in spec or not re.search(r"\s", spec)
+    if re.search(r"\s", spec):
+        return False
+    if spec.startswith(("./", "../", "/", "~/")) or spec.endswith("/"):
+        return True
+    return "/" in spec and path.parent != Path() and _exists(path.parent)
+
+
+def _loaded(spec: str, stdin: TextIO | BinaryIO, max_bytes: int, report: Report) -> list[Named]:
+    if spec == "-":
+        return _named(_read_stdin(stdin, max_bytes), "stdin", "", max_bytes)
+    path = as_path(spec)
+    if path is None:
+        if len(spec.encode("utf-8", "replace")) > max_bytes:
+            raise _too_large("the text", max_bytes)
+        return named_in(_filled(spec, "the source"), "", "", strict=False)
+    if path.is_dir():
+        return _folder(path, max_bytes, report)
+    return _named(_read(path, max_bytes), str(path), path.suffix, max_bytes, path.name)
+
+
+def _folder(folder: Path, max_bytes: int, report: Report) -> list[Named]:
+    """All readable files below a folder, by name; hidden ones are left out, unreadable ones reported."""
+    found: list[Named] = []
+    size = 0
+    for number, path in enumerate(_files(folder, report)):
+        origin = path.relative_to(folder).as_posix()
+        try:
+            data = _read(path, max_bytes)
+            size += len(data)
+            if number >= _MAX_FILES or size > max_bytes * _FOLDER_FACTOR:
+                raise InputError(
+                    f"{folder} holds too much to check", hint="name fewer files, or a smaller folder"
+                )
+            found.extend(_named(data, str(path), path.suffix, max_bytes, origin))
+        except InputError as error:
+            if number >= _MAX_FILES or size > max_bytes * _FOLDER_FACTOR:
+                raise
+            report(f"left out: {error}")
+    if not found:
+        raise InputError(
+            f"{folder} holds no readable files", hint="put text, Markdown, HTML, PDF, docx, JSON or CSV there"
+        )
+    return found
+
+
+def _files(folder: Path, report: Report) -> Iterator[Path]:
+    def unreadable(error: OSError) -> None:
+        report(f"left out: {error.filename}: {error.strerror}")
+
+    for place, folders, names in os.walk(folder, onerror=unreadable):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            if not name.startswith("."):
+                yield Path(place) / name
+
+
+def _read(path: Path, max_bytes: int) -> bytes:
+    """A regular file's bytes; its kind and size are looked at before it is opened."""
+    try:
+        about = path.stat()
+        if not stat.S_ISREG(about.st_mode):
+            raise InputError(f"{path} is not a regular file", hint="give a file, or pipe it in with '-'")
+        if about.st_size > max_bytes:
+            raise _too_large(str(path), max_bytes)
+        with path.open("rb") as file:
+            data = file.read(max_bytes + 1)
+    except PermissionError:
+        raise InputError(f"{path} may not be read", hint="check its permissions") from None
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read ({error.strerror})", hint="check the name and the disk"
+        ) from None
+    if len(data) > max_bytes:
+        raise _too_large(str(path), max_bytes)
+    return data
+
+
+def _too_large(name: str, max_bytes: int) -> InputError:
+    return InputError(
+        f"{name} is larger than {max_bytes:,} bytes", hint="split it, or raise limits.max_source_bytes"
+    )
+
+
+def _read_stdin(stdin: TextIO | BinaryIO, max_bytes: int) -> bytes:
+    stream = getattr(stdin, "buffer", stdin)
+    data = stream.read(max_bytes + 1)
+    raw = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else bytes(data)
+    if len(raw) > max_bytes:
+        raise _too_large("stdin", max_bytes)
+    return raw
+
+
+def _named(data: bytes, name: str, suffix: str, max_bytes: int, origin: str = "") -> list[Named]:
+    text = _filled(_text(data, name, suffix, max_bytes), name)
+    return named_in(text, suffix.lower(), origin, strict=bool(origin), name=name)
+
+
+def _text(data: bytes, name: str, suffix: str, max_bytes: int) -> str:
+    if not data.strip():
+        raise InputError(f"{name} is empty", hint="give some text")
+    convert = CONVERTERS.get(suffix.lower()) or CONVERTERS.get(sniff(data))
+    return convert(data, name, max_bytes) if convert else decode(data, name)
+
+
+def _filled(text: str, name: str) -> str:
+    if not text.strip():
+        raise InputError(f"{name} is empty", hint="give some text")
+    return text
+
+
+def _numbered(found: Sequence[Named]) -> list[Source]:
+    """Sources with ids: their own, or S0, S1, … by their place among all, passing over ids that are taken."""
+    taken: set[str] = set()
+    for item in found:
+        if item.id is not None and item.id in taken:
+            raise InputError(f"two sources have the id {item.id!r}", hint="give each source an id of its own")
+        taken.update((item.id,) if item.id is not None else ())
+    sources: list[Source] = []
+    number = 0
+    for item in found:
+        while item.id is None and f"S{number}" in taken:
+            number += 1
+        sources.append(Source(item.id or f"S{number}", item.text, item.origin))
+        number += item.id is None
+    return sources
