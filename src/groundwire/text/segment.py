@@ -38,13 +38,15 @@ def _words(table: str) -> frozenset[str]:
     return frozenset(table.split())
 
 
-# Never the end of a sentence: something must follow.
-_OPEN = _words(
+# Never the end of a sentence: a name must follow.
+_TITLES = _words(
     """
-    dr mr mrs ms mx prof gen sen rep gov capt cpt cmdr lt col sgt maj rev hon pres supt adm fr messrs
-    mme mlle  e.g i.e eg ie vs viz cf resp incl approx ca z.b d.h u.a bzw sog geb nr n.b sra dra
+    Dr Mr Mrs Ms Mx Prof Gen Sen Rep Gov Capt Cpt Cmdr Lt Col Sgt Maj Rev Hon Pres Supt Adm Fr Messrs Mme Mlle
+    Sra Dra Hr
     """
 )
+# … or anything else.
+_OPEN = _words("e.g i.e eg ie vs viz cf resp incl approx ca z.b d.h u.a bzw sog geb nr n.b")
 # End no sentence when a number follows.
 _BEFORE_NUMBER = _words(
     """
@@ -271,7 +273,8 @@ def _period_ends(text: str, begin: int, stop: int, token: str, follow: int) -> b
     leads = stop - begin < _LOOK_BACK and not text[begin : stop - len(token)].strip()
     if leads and _NUMERAL.fullmatch(token):
         return False  # an enumerator: "2. Second point"
-    if low in _OPEN or (first.isdigit() and low in _BEFORE_NUMBER):
+    state = token.isupper() and "." not in token  # Goleta, CA. The …
+    if token in _TITLES or (low in _OPEN and not state) or (first.isdigit() and low in _BEFORE_NUMBER):
         return False
     if first.islower():
         return len(token) >= 5 and token.isalpha() and token.islower() and low not in _MIDDLE

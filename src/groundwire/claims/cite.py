@@ -1,0 +1,213 @@
+"""Citation marks: what they look like, whom they name.
+
+`[S0]`, `[1]`, `[1, 3]`, `[1-3]`, `[S1][S2]`, `(S1)`, `(Source: S1)`, `[doc 2]`, `[^1]`, `【1†source】`, `Paris²`;
+with known sources also their very ids: `[report.md]`. A year, `(2)`, `a[1]`, `m²` and an interval are none.
+
+Whom a mark names (`resolve`): a source of exactly that id; else the same id in another case; else for a bare
+number n the n-th source as readers count, which is `Sn` where ids begin with S1 and `S(n-1)` where they
+begin with S0, unless the answer itself cites a source [0] and so counts from there; else for `Sn` the source
+`n`. Whatever remains is kept as written, so that it can be called a phantom.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+_BRACKETS = re.compile(
+    r"\[(?P<square>[^\[\]\n]{1,120})\]"
+    r"|【(?P<lens>[^【】\n]{1,120})】"
+    r"|\((?P<round>[^()\[\]\n]{1,120})\)"
+    r"|(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}(?:[,˒⁻⋅·][⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}){0,20})"
+)
+_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹˒⁻⋅·", "0123456789,-,,")
+_PREFIX = re.compile(
+    r"(?:see\s+)?(?:sources?|docs?|documents?|passages?|refs?|references?|citations?|cit|cite|מקורות|מקור|מסמך|קטע)"
+    r"(?:\s*[:#]\s*|\s+)",
+    re.IGNORECASE,
+)
+_SEPARATOR = re.compile(r"\s*(?:[,;&،、]|\band\b|\]\s*\[)\s*")
+_LABEL = re.compile(r"\^?(?:[A-Za-z]{1,3}[-_ ]?)?\d{1,3}|\^[^\s\]]{1,40}")
+_SOURCE_LABEL = re.compile(r"S\d{1,3}")
+_RANGE = re.compile(r"\^?([A-Za-z]{0,3})(\d{1,3})\s*[-–—]\s*([A-Za-z]{0,3})(\d{1,3})")
+_MAX_RANGE = 50
+
+_WORD_BEFORE = re.compile(r"[\w.]*\Z")
+_INDEXED = frozenset(
+    (
+        "arr",
+        "array",
+        "list",
+        "args",
+        "argv",
+        "data",
+        "row",
+        "rows",
+        "vec",
+        "matrix",
+        "items",
+        "nums",
+        "dict",
+        "tuple",
+    )
+)
+_UNITS = frozenset(
+    ("meters", "metres", "feet", "miles", "inches", "yards", "kilometers", "kilometres", "units")
+)
+_INTERVAL = re.compile(r"(?:∈|\b(?:in|range|interval|between|from|values?))\s*\Z", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A citation mark in a text: where it stands and the labels it holds, as written."""
+
+    start: int
+    end: int
+    labels: tuple[str, ...]
+
+
+def marks(text: str, known: Collection[str] = (), protected: Sequence[tuple[int, int]] = ()) -> list[Mark]:
+    """The citation marks of a text, in order; none within `protected` ranges (code).
+
+    >>> [m.labels for m in marks("It is so [1, 3]. And so (S2); in 2020 (2) a[1] was 5 m².")]
+    [('1', '3'), ('S2',)]
+    """
+    ids = {known_id.casefold() for known_id in known}
+    found = []
+    for match in _outside(_BRACKETS.finditer(text), protected):
+        labels = _read(match, ids)
+        if labels:
+            found.append(Mark(match.start(), match.end(), labels))
+    return found
+
+
+def resolve(label: str, known: Collection[str], *, zero_based: bool = False) -> str:
+    """The id of the source that a label names, or the label as written.
+
+    >>> [resolve(label, ["S0", "S1"]) for label in ("S1", "s1", "1", "2", "3")]
+    ['S1', 'S1', 'S0', 'S1', '3']
+    """
+    label = label.lstrip("^") or label
+    if label in known:
+        return label
+    folded = {known_id.casefold(): known_id for known_id in known}
+    candidates = [label.casefold()]
+    if label.isdecimal():
+        shift = 1 if "s0" in folded and not zero_based else 0
+        candidates.append(f"s{int(label) - shift}")
+    elif label[:1] in "sS" and label[1:].isdecimal():
+        candidates.append(label[1:])
+    return next((folded[candidate] for candidate in candidates if candidate in folded), label)
+
+
+def named_in(text: str, known: Collection[str]) -> str | None:
+    """The one known source that a footnote's own text names, by its id or by a mark."""
+    named = {known_id for known_id in known if _stands_in(known_id, text)}
+    named |= {resolve(label, known) for mark in marks(text, known) for label in mark.labels} & set(known)
+    return named.pop() if len(named) == 1 else None
+
+
+def _stands_in(known_id: str, text: str) -> bool:
+    if not known_id or known_id.isdigit():
+        return False
+    at = text.find(known_id)
+    return at >= 0 and not (text[at - 1 : at].isalnum() or text[at + len(known_id) :][:1].isalnum())
+
+
+def _outside(
+    matches: Iterator[re.Match[str]], protected: Sequence[tuple[int, int]]
+) -> Iterator[re.Match[str]]:
+    at = 0
+    for match in matches:
+        while at < len(protected) and protected[at][1] <= match.start():
+            at += 1
+        if at == len(protected) or match.end() <= protected[at][0]:
+            yield match
+
+
+def _read(match: re.Match[str], ids: Collection[str]) -> tuple[str, ...]:
+    before = match.string[max(0, match.start() - 40) : match.start()]
+    if match["raised"]:
+        return _labels(match["raised"].translate(_RAISED), ids) if _raised_cites(before) else ()
+    if match["lens"]:
+        return _lens(match["lens"], ids)
+    if match["round"]:
+        return _round(match["round"], before, ids)
+    if _is_index(match, before):
+        return ()
+    inside = match["square"].strip()
+    prefix = _PREFIX.match(inside)
+    labels = _labels(inside[prefix.end() :], ids) or _labels(inside, ids) if prefix else _labels(inside, ids)
+    interval = len(labels) == 2 and labels[0].isdigit() and _INTERVAL.search(before)
+    return () if interval and not _all_known(labels, ids) else labels
+
+
+def _all_known(labels: Sequence[str], ids: Collection[str]) -> bool:
+    return all(label in ids or f"s{label}" in ids for label in labels)
+
+
+def _labels(inside: str, ids: Collection[str]) -> tuple[str, ...]:
+    """The labels of a bracket's content, or nothing if any part of it is no label."""
+    if inside.casefold() in ids:
+        return (inside,)
+    found: list[str] = []
+    for part in _SEPARATOR.split(inside.strip()):
+        if part.casefold() in ids or _LABEL.fullmatch(part):
+            found.append(part)
+        else:
+            spread = _spread(part)
+            if not spread:
+                return ()
+            found.extend(spread)
+    return tuple(dict.fromkeys(found))
+
+
+def _spread(part: str) -> list[str]:
+    """`S1-S3` → S1, S2, S3."""
+    match = _RANGE.fullmatch(part)
+    if not match or match[3] not in ("", match[1]):
+        return []
+    low, high = int(match[2]), int(match[4])
+    return [f"{match[1]}{n}" for n in range(low, high + 1)] if low <= high < low + _MAX_RANGE else []
+
+
+def _lens(inside: str, ids: Collection[str]) -> tuple[str, ...]:
+    """`1†source`, `4:0†report.pdf`: the name where it is a known source, else the number."""
+    label, _, name = inside.partition("†")
+    if name.strip().casefold() in ids:
+        return (name.strip(),)
+    labels = _labels(label, ids)
+    return labels or ((label.strip(),) if re.fullmatch(r"\s*\d{1,3}:\d{1,3}\s*", label) else ())
+
+
+def _round(inside: str, before: str, ids: Collection[str]) -> tuple[str, ...]:
+    """Round brackets are everyday signs: only `S1`, a known id or "source …" makes them a mark."""
+    if before[-1:].isalnum() or before[-1:] == "_":
+        return ()  # a call: f(S1)
+    prefix = _PREFIX.match(inside)
+    if prefix:
+        return _labels(inside[prefix.end() :], ids)
+    labels = _labels(inside, ids)
+    named = (_SOURCE_LABEL.fullmatch(x) or (x.casefold() in ids and not x.isdigit()) for x in labels)
+    return labels if all(named) else ()
+
+
+def _is_index(match: re.Match[str], before: str) -> bool:
+    """`a[1]`, `rows[2]`, `get(x)[0]`, `x[1] = 2`, but not `Paris[1]`."""
+    after = match.string[match.end() : match.end() + 3]
+    if after.startswith((" = ", " ==", "=")) or before[-1:] in ("_", "$"):
+        return True
+    word = (_WORD_BEFORE.search(before) or [""])[0]
+    if not word:
+        return bool(re.search(r"\w\([^()]*\)\Z", before))
+    identifier = "_" in word or re.search(r"[a-z][A-Z]|[a-zA-Z]\d\Z|\w\.\w+\Z", word)
+    return len(word) == 1 or bool(identifier) or word.lower() in _INDEXED
+
+
+def _raised_cites(before: str) -> bool:
+    """A raised number after punctuation or a word is a mark; after a digit, a unit or a symbol a power."""
+    if before[-1:] in tuple(".,;:!?)]\"'”’»"):
+        return True
+    word = (_WORD_BEFORE.search(before) or [""])[0]
+    return len(word) > 3 and word.isalpha() and word.lower() not in _UNITS

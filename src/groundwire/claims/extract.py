@@ -1,0 +1,263 @@
+"""From an answer to its claims, by rules: the default extractor.
+
+Every sentence of the answer comes back, in order: assertions as c1, c2, …, what claims nothing as s1, s2, ….
+`answer[start:end]` is the sentence without bullets, emphasis and citation marks around it; marks within it
+stay inside the range. A citation after the full stop belongs to the sentence before it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from groundwire.claims.atoms import split
+from groundwire.claims.cite import Mark, named_in, resolve
+from groundwire.claims.confidence import confidence, content, is_only_confidence, stated
+from groundwire.claims.kind import kind_of
+from groundwire.claims.plain import Plain, plain, readable
+from groundwire.claims.verbs import has_verb
+from groundwire.text.segment import Block, BlockKind, blocks, sentences
+from groundwire.types import Claim, ClaimKind, Span
+
+_BUT = re.compile(r",?\s+(?:but|however|although|though|nevertheless)[\s,]+|,?\s+(?:אבל|אך|אולם)\s+")
+_REFERENCES = re.compile(
+    r"\W*(?:sources?|references?|citations?|bibliography|works cited|further reading|מקורות|הפניות)\W*\Z",
+    re.I,
+)
+_ADDRESS = re.compile(r"https?://|www\.|\bdoi\b|\bISBN\b")
+_MIN_REST = 3
+_LEAD_REACH = 160
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A claim before the whole answer is known: labels as written, no id."""
+
+    text: str
+    place: Span
+    kind: ClaimKind
+    confidence: float
+    labels: tuple[str, ...] = ()
+    sentence: int = 0
+
+
+@dataclass(slots=True)
+class _Answer:
+    """What is read so far."""
+
+    text: str
+    target: float
+    known: Collection[str]
+    drafts: list[_Draft] = field(default_factory=list)
+    footnotes: dict[str, str] = field(default_factory=dict)
+    sentence: int = 0
+    in_references: bool = False
+
+
+def extract(answer: str, *, target: float = 0.95, known_sources: Collection[str] = ()) -> list[Claim]:
+    """The claims of an answer and, marked by their `kind`, the sentences that claim nothing.
+
+    >>> [(c.id, c.text, c.citations) for c in extract("Is it? Paris has **2 million** people.[S1]")]
+    [('s1', 'Is it?', ()), ('c1', 'Paris has 2 million people.', ('S1',))]
+    """
+    read = _Answer(answer, target, known_sources)
+    parts = blocks(answer)
+    for block, following in zip(parts, [*parts[1:], None], strict=True):
+        _READERS.get(block.kind, _read_prose)(read, block, following)
+    return _numbered(read)
+
+
+def _numbered(read: _Answer) -> list[Claim]:
+    counts = {"c": 0, "s": 0}
+    cited = {label for draft in read.drafts for label in draft.labels}
+    claims = []
+    for draft in read.drafts:
+        letter = "c" if draft.kind is ClaimKind.ASSERTION else "s"
+        counts[letter] += 1
+        ids = (_source(read, label, zero_based="0" in cited) for label in draft.labels)
+        claims.append(
+            Claim(
+                f"{letter}{counts[letter]}",
+                draft.text,
+                draft.place.start,
+                draft.place.end,
+                tuple(dict.fromkeys(ids)),
+                draft.confidence,
+                draft.kind,
+            )
+        )
+    return claims
+
+
+def _source(read: _Answer, label: str, *, zero_based: bool) -> str:
+    return read.footnotes.get(label) or resolve(label, read.known, zero_based=zero_based)
+
+
+def _read_prose(read: _Answer, block: Block, following: Block | None) -> None:
+    prose = plain(read.text, block.lines, read.known)
+    spans = [s for s in sentences(prose.text) if any(map(str.isalnum, prose.text[s.start : s.end]))]
+    labels = _assigned(prose, spans)
+    if not spans:
+        _cite_last(read, labels[0])
+    for number, (span, cited) in enumerate(zip(spans, labels, strict=False)):
+        last = number == len(spans) - 1
+        title = block.kind is BlockKind.HEADING or (last and _is_title(read.text, block, spans, following))
+        _read_sentence(read, prose, span, cited, title=title)
+
+
+def _read_heading(read: _Answer, block: Block, following: Block | None) -> None:
+    read.in_references = bool(_REFERENCES.match(read.text[block.start : block.end]))
+    _read_prose(read, block, following)
+
+
+def _is_title(answer: str, block: Block, spans: Sequence[Span], following: Block | None) -> bool:
+    """A bold line of its own, or a few words without a verb that introduce a list."""
+    if len(spans) > 1 or len(block.lines) > 1 or block.kind is not BlockKind.PARAGRAPH:
+        return False
+    raw = answer[block.start : block.end]
+    bold = (
+        raw.startswith(("**", "__")) and raw.rstrip(": ").endswith(("**", "__")) and raw.count(raw[:2]) == 2
+    )
+    lists = following is not None and following.kind in (BlockKind.ITEM, BlockKind.HEADER)
+    return len(raw.split()) <= 10 and raw[-1:] not in ".!?" and (bold or (lists and not has_verb(raw)))
+
+
+def _read_sentence(read: _Answer, prose: Plain, span: Span, labels: tuple[str, ...], *, title: bool) -> None:
+    read.sentence += 1
+    text = prose.text[span.start : span.end]
+    if is_only_confidence(text):
+        _rate_last(read, stated(text))
+    if _REFERENCES.match(text):
+        read.in_references = True
+    whole = ClaimKind.META if _is_reference(read, text) else kind_of(text, heading=title)
+    level = stated(text)
+    for start, end, kind in _parts(text, whole):
+        piece = text[start:end]
+        place = prose.span(span.start + start, span.start + end)
+        sure = confidence(piece, read.target) if level is None else level
+        read.drafts.append(_Draft(readable(piece), place, kind, sure, labels, read.sentence))
+
+
+def _is_reference(read: _Answer, text: str) -> bool:
+    return read.in_references and (bool(_ADDRESS.search(text)) or not has_verb(text))
+
+
+def _parts(text: str, whole: ClaimKind) -> Iterator[tuple[int, int, ClaimKind]]:
+    """The pieces of a sentence that are judged on their own, trimmed."""
+    begin, end = content(text)
+    lead = _lead_in(text)
+    if lead:
+        yield 0, lead, ClaimKind.META
+        begin = lead + len(text[lead:]) - len(text[lead:].lstrip())
+        whole = kind_of(text[begin:end])
+    if whole is ClaimKind.REFUSAL:
+        turn = _BUT.search(text, begin)
+        if turn and len(text[turn.end() : end].split()) >= _MIN_REST and turn.start() > begin:
+            yield begin, turn.start(), kind_of(text[begin : turn.start()])
+            begin, whole = turn.end(), kind_of(text[turn.end() : end])
+    if whole is not ClaimKind.ASSERTION:
+        yield begin, end, whole
+        return
+    for start, stop in split(text[begin:end]):
+        yield begin + start, begin + stop, kind_of(text[begin + start : begin + stop])
+
+
+def _lead_in(text: str) -> int:
+    """The end of "Sure, here is the summary:" where the summary follows in the same sentence, else 0."""
+    colon = text.find(":", 0, _LEAD_REACH) + 1
+    if not colon or len(text[colon:].split()) < _MIN_REST or not text[colon].isspace():
+        return 0
+    return colon if kind_of(text[: colon - 1]) is ClaimKind.META else 0
+
+
+def _assigned(prose: Plain, spans: Sequence[Span]) -> list[tuple[str, ...]]:
+    """The citation labels of each sentence; with no sentence at all, of the block."""
+    if not spans:
+        return [tuple(dict.fromkeys(label for mark in prose.marks for label in mark.labels))]
+    found: list[dict[str, None]] = [{} for _ in spans]
+    leads = _marks_lead(prose, spans)
+    at = 0
+    for mark in prose.marks:
+        while at + 1 < len(spans) and spans[at + 1].start <= mark.start:
+            at += 1
+        found[_owner(prose, spans, at, mark, leads=leads)].update(dict.fromkeys(mark.labels))
+    return [tuple(labels) for labels in found]
+
+
+def _marks_lead(prose: Plain, spans: Sequence[Span]) -> bool:
+    """Whether marks stand before their sentences: "[1] One. [2] Two." """
+    return bool(prose.marks) and prose.marks[0].start < spans[0].start
+
+
+def _owner(prose: Plain, spans: Sequence[Span], at: int, mark: Mark, *, leads: bool) -> int:
+    gap = mark.start >= spans[at].end and at + 1 < len(spans)
+    return at + 1 if gap and (leads or "\n" in prose.text[spans[at].end : mark.start]) else at
+
+
+def _cite_last(read: _Answer, labels: tuple[str, ...]) -> None:
+    """Marks on a line of their own belong to the sentence before."""
+    _change_last(read, lambda draft: replace(draft, labels=tuple(dict.fromkeys((*draft.labels, *labels)))))
+
+
+def _rate_last(read: _Answer, level: float | None) -> None:
+    """ "Confidence: 80 %" after a sentence speaks of that sentence."""
+    if level is not None:
+        _change_last(read, lambda draft: replace(draft, confidence=level))
+
+
+def _change_last(read: _Answer, change: Callable[[_Draft], _Draft]) -> None:
+    """Change all parts of the last sentence."""
+    last = read.drafts[-1].sentence if read.drafts else 0
+    for index in range(len(read.drafts) - 1, -1, -1):
+        if read.drafts[index].sentence != last:
+            break
+        read.drafts[index] = change(read.drafts[index])
+
+
+def _read_row(read: _Answer, block: Block, _: Block | None) -> None:
+    """A table row says each of its cells under its column's name."""
+    cells = [(name, plain(read.text, [cell], read.known)) for name, cell in _columns(block)]
+    said = [(name, cell) for name, cell in cells if any(map(str.isalnum, cell.text))]
+    if not said:
+        return
+    read.sentence += 1
+    text = "; ".join(_labelled(name, cell.text) for name, cell in said)
+    start = said[0][1].at[0]
+    labels = dict.fromkeys(label for _, cell in cells for mark in cell.marks for label in mark.labels)
+    kind = ClaimKind.META if block.kind is BlockKind.HEADER else ClaimKind.ASSERTION
+    place = Span(start, said[-1][1].at[-1] + 1)
+    sure = confidence(text, read.target)
+    read.drafts.append(_Draft(text, place, kind, sure, tuple(labels), read.sentence))
+
+
+def _columns(block: Block) -> Iterator[tuple[str, Span]]:
+    names = () if block.kind is BlockKind.HEADER else block.header
+    for index, cell in enumerate(block.lines):
+        yield (names[index] if index < len(names) else ""), cell
+
+
+def _labelled(name: str, cell: str) -> str:
+    label = readable(plain(name, [Span(0, len(name))]).text) if name else ""
+    return f"{label}: {readable(cell)}" if label else readable(cell)
+
+
+def _read_aside(read: _Answer, block: Block, _: Block | None) -> None:
+    """Code and footnotes are no claims; a footnote may say which source its number means."""
+    read.sentence += 1
+    text = read.text[block.start : block.end]
+    if block.kind is BlockKind.DEFINITION:
+        source = named_in(text, read.known)
+        if source:
+            read.footnotes[block.marker.strip("[]:")] = source
+    place = Span(block.start, block.end)
+    read.drafts.append(_Draft(readable(text), place, ClaimKind.META, read.target, (), read.sentence))
+
+
+_READERS: dict[BlockKind, Callable[[_Answer, Block, Block | None], None]] = {
+    BlockKind.HEADING: _read_heading,
+    BlockKind.HEADER: _read_row,
+    BlockKind.ROW: _read_row,
+    BlockKind.CODE: _read_aside,
+    BlockKind.DEFINITION: _read_aside,
+}
