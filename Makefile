@@ -6,7 +6,7 @@ STAMP   := $(VENV)/.core
 DEV     := $(VENV)/.dev
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit spec wheel bench clean
+.PHONY: help demo test lint types unit docs spec wheel bench clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ types: $(DEV)  ## mypy, strict
 
 unit: $(DEV)  ## pytest
 	@$(BIN)/pytest
+
+docs: $(DEV)  ## remake the pages that are made from the program
+	@$(BIN)/python -m tools.docs
 
 spec: $(DEV)  ## which requirement ids have a test, and which do not
 	@$(BIN)/python -m tools.spec

@@ -11,7 +11,7 @@ import groundwire
 PACKAGE = Path(groundwire.__file__).parent
 LAYERS = (
     ("apps", "api", "client"),
-    ("rlm", "monitor", "audit", "engine", "pipeline"),
+    ("rlm", "monitor", "audit", "engine", "pipeline", "reading", "voting", "court"),
     ("policy",),
     ("detect",),
     ("verify", "evidence", "claims"),
@@ -21,7 +21,12 @@ LAYERS = (
     ("types", "bits", "errors", "version", "models"),
 )
 RANK = {name: len(LAYERS) - depth for depth, names in enumerate(LAYERS) for name in names}
-MAY_STAND_BESIDE = {("api", "apps"), ("apps", "api"), ("engine", "pipeline"), ("metrics", "config")}
+MAY_STAND_BESIDE = {
+    ("api", "apps"),
+    ("apps", "api"),
+    ("engine", "pipeline", "reading", "voting", "court"),
+    ("metrics", "config"),
+}
 
 
 def imports(path: Path) -> Iterator[str]:

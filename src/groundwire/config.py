@@ -115,7 +115,6 @@ class OpenAIConfig(Section):
     top_logprobs: int = Field(default=20, ge=1, le=100)
     samples: int = Field(default=10, ge=1, le=200)
     context_tokens: int = Field(default=6000, ge=64)
-    extractor: bool = False
 
 
 class AnthropicConfig(Section):
@@ -131,6 +130,16 @@ class GeneratorConfig(Section):
 
     provider: Literal["openai", "anthropic", "llm"] = "openai"
     model: str | None = None
+
+
+class ClaimsConfig(Section):
+    """Who takes an answer apart and who maps its claims to sources: rules, or the generator's model.
+
+    What the model says is checked against the text; where it does not hold, the rules take over.
+    """
+
+    extractor: Literal["rules", "llm"] = "rules"
+    mapping: Literal["rules", "llm"] = "rules"
 
 
 class ExternalConfig(Section):
@@ -176,6 +185,7 @@ class Config(BaseSettings):
     openai: OpenAIConfig = OpenAIConfig()
     anthropic: AnthropicConfig = AnthropicConfig()
     generator: GeneratorConfig = GeneratorConfig()
+    claims: ClaimsConfig = ClaimsConfig()
     external: ExternalConfig = ExternalConfig()
     limits: LimitsConfig = LimitsConfig()
     store: StoreConfig = StoreConfig()

@@ -8,14 +8,16 @@ from types import TracebackType
 from groundwire import pipeline
 from groundwire.claims.extract import extract
 from groundwire.config import BackendName, Config, Operation
+from groundwire.court import Court
 from groundwire.errors import InputError
 from groundwire.evidence.load import from_mapping
+from groundwire.llm import open_generator
 from groundwire.metrics import Metrics, default_metrics
 from groundwire.policy.profile import profile_for
 from groundwire.types import Case, Claim, ClaimVerification, HallucinationReport, Source
 from groundwire.verify.backends import open_backend
 
-Sources = str | Sequence[str] | Mapping[str, str] | Sequence[Source]
+Sources = str | Mapping[str, str] | Sequence[str | Source]
 
 
 class Groundwire:
@@ -33,10 +35,16 @@ class Groundwire:
         self.metrics = metrics or default_metrics()
         self.backend = open_backend(self.config, operation, name=backend, metrics=self.metrics)
         self.profile = profile_for(self.config, self.backend.threshold_bits)
-
-    @property
-    def _bench(self) -> pipeline.Bench:
-        return pipeline.Bench(self.backend, self.profile, self.metrics, self.config.log.source_text)
+        reads, maps = (kind == "llm" for kind in (self.config.claims.extractor, self.config.claims.mapping))
+        self._reader = open_generator(self.config) if reads or maps else None
+        self._court = Court(
+            self.backend,
+            self.profile,
+            self.metrics,
+            self.config.log.source_text,
+            extractor=self._reader if reads else None,
+            mapper=self._reader if maps else None,
+        )
 
     async def check(
         self, answer: str, sources: Sources, *, question: str = "", response_id: str = ""
@@ -44,7 +52,7 @@ class Groundwire:
         """Judge every claim of an answer by its sources."""
         case = Case(answer, as_sources(sources), question, response_id)
         self._admit(case)
-        return await pipeline.check(case, self._bench)
+        return await pipeline.check(case, self._court)
 
     async def verify_claim(
         self, claim: str, evidence: Sources, confidence: float | None = None, *, question: str = ""
@@ -59,7 +67,7 @@ class Groundwire:
             c for found in extract(claim, known_sources=[s.id for s in case.sources]) for c in found.citations
         }
         whole = Claim("c1", claim.strip(), *_stripped(claim), tuple(sorted(cited)), target)
-        return (await pipeline.verify([whole], case, self._bench))[0]
+        return (await pipeline.verify([whole], case, self._court))[0]
 
     async def verify_claims(
         self, text: str, context: Sources, *, question: str = ""
@@ -89,6 +97,8 @@ class Groundwire:
 
     async def aclose(self) -> None:
         await self.backend.aclose()
+        if self._reader is not None:
+            await self._reader.aclose()
 
     async def __aenter__(self) -> Groundwire:
         return self
@@ -105,10 +115,7 @@ def as_sources(sources: Sources) -> tuple[Source, ...]:
         return (Source("S0", sources),)
     if isinstance(sources, Mapping):
         return tuple(from_mapping(sources))
-    return tuple(
-        source if isinstance(source, Source) else Source(f"S{number}", source)
-        for number, source in enumerate(sources)
-    )
+    return tuple(s if isinstance(s, Source) else Source(f"S{n}", s) for n, s in enumerate(sources))
 
 
 def _stripped(text: str) -> tuple[int, int]:

@@ -8,21 +8,25 @@ import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 from time import perf_counter
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from groundwire.config import Config
 from groundwire.engine import Groundwire
-from groundwire.errors import GroundwireError
+from groundwire.errors import MissingExtra
+from groundwire.llm import open_generator
+from groundwire.llm.generator import Completion, Generator, Message
 from groundwire.stores.cache import CacheStore
 from groundwire.types import Query
 from groundwire.verify.cache import Cached
+from groundwire.verify.sampling import LogprobOrSampling
 
 ROUNDS = 50
 WORDS = 200
@@ -65,8 +69,9 @@ def _starts() -> Iterator[Figure]:
     """Each in a process of its own, the median of several, so that no one's leftovers help."""
     empty = _wall("pass")
     yield Figure("import groundwire", max(0.0, _wall("import groundwire") - empty), "s", "≤ 0.15")
-    check = "import sys; sys.argv = ['groundwire', 'check', 'It is 3 m tall.', '-s', 'It is 3 m tall.', '--json']; "
-    yield Figure("cold check", _wall(check + "from groundwire.apps.cli import main; main()"), "s", "≤ 2")
+    argv = ["groundwire", "check", "It is 3 m tall.", "-s", "It is 3 m tall.", "--json"]
+    cold = f"import sys; sys.argv = {argv}; from groundwire.apps.cli import main; main()"
+    yield Figure("cold check", _wall(cold), "s", "≤ 2")
 
 
 def _wall(code: str, times: int = 5) -> float:
@@ -80,17 +85,17 @@ def _wall(code: str, times: int = 5) -> float:
 
 def _text(words: int, seed: int = 0) -> str:
     """Prose with facts in it, as long as asked for, the same every time."""
-    sentences = (
-        f"Plant {n} in sector {(n * 7 + seed) % 90} produced {n * 37 % 911} tonnes of steel in {1950 + n % 70}."
-        for n in range(seed, seed + words)
-    )
-    return " ".join(" ".join(sentences).split()[:words])
+    return " ".join(" ".join(_fact(n) for n in range(seed, seed + words)).split()[:words])
+
+
+def _fact(n: int) -> str:
+    return f"Plant {n} in sector {n * 7 % 90} produced {n * 37 % 911} tonnes of steel in {1950 + n % 70}."
 
 
 async def _embedded() -> list[Figure]:
     async with Groundwire(Config(), backend="local") as engine:
         context = _text(WORDS)
-        claim = "Plant 3 in sector 21 produced 111 tonnes of steel in 1953."
+        claim = _fact(3)
         await engine.verify_claim(claim, context)
         times = sorted([await _timed(lambda: engine.verify_claim(claim, context)) for _ in range(ROUNDS)])
         many = " ".join(
@@ -118,7 +123,7 @@ async def _cache() -> list[Figure]:
     queries = [Query(f"Plant {n} produced steel.", _text(WORDS, n)) for n in range(64)]
     with tempfile.TemporaryDirectory() as folder:
         async with Groundwire(Config(), backend="local") as engine:
-            cached = Cached(engine.backend.verifier, CacheStore(str(Path(folder) / "c.db")), "bench", 3600)
+            cached = Cached(engine.backend.verifier, CacheStore(Path(folder) / "c.db"), "bench", 3600)
             miss = await _timed(lambda: cached.estimate(queries))
             hit = await _timed(lambda: cached.estimate(queries))
     return [
@@ -129,3 +134,47 @@ async def _cache() -> list[Figure]:
 
 def _resident_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+class _Counted:
+    """A generator that counts what passes through it."""
+
+    def __init__(self, inner: Generator) -> None:
+        self._inner = inner
+        self.name = inner.name
+        self.calls = self.prompt_tokens = self.cached_tokens = 0
+
+    async def complete(self, messages: Sequence[Message], **options: Any) -> list[Completion]:
+        found = await self._inner.complete(messages, **options)
+        self.calls += 1
+        self.prompt_tokens += sum(completion.prompt_tokens for completion in found)
+        self.cached_tokens += sum(completion.cached_tokens for completion in found)
+        return found
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+async def _llm(claims: int = 8) -> list[Figure]:
+    """The real local model over HTTP: n claims over one context, with logprobs."""
+    try:
+        counted = _Counted(open_generator(Config(), "llm"))
+    except MissingExtra:
+        return []
+    verifier = LogprobOrSampling(counted, label="llm")
+    try:
+        await verifier.estimate([Query("The sky is blue.", "The sky is blue.")])
+        counted.calls = counted.prompt_tokens = counted.cached_tokens = 0
+        queries = [Query(_fact(n), _text(WORDS)) for n in range(claims)]
+        seconds = await _timed(lambda: verifier.estimate(queries))
+    finally:
+        await verifier.aclose()
+    return [
+        Figure("LLM path: calls for each claim and context", counted.calls / claims, "calls"),
+        Figure("LLM path: wall time for each of them", seconds / claims, "s"),
+        Figure("LLM path: prompt tokens served from the prefix cache", _percent(counted), "%"),
+    ]
+
+
+def _percent(counted: _Counted) -> float:
+    return 100 * counted.cached_tokens / max(1, counted.prompt_tokens)

@@ -1,0 +1,39 @@
+"""An answer taken apart: what is verified, what is only listed, and where its claims are looked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from groundwire.claims.extract import extract
+from groundwire.claims.llm import extract_with
+from groundwire.court import Court
+from groundwire.policy.profile import Profile
+from groundwire.types import Case, Claim, ClaimKind
+from groundwire.verify.mapping import map_evidence
+
+
+async def read(case: Case, court: Court) -> list[Claim]:
+    """The answer taken apart, by rules or by a model whose reading holds against the text."""
+    known = [source.id for source in case.sources]
+    if court.extractor is None:
+        return extract(case.response, target=court.profile.target, known_sources=known)
+    return await extract_with(
+        court.extractor, case.response, target=court.profile.target, known_sources=known
+    )
+
+
+def sift(found: Sequence[Claim], profile: Profile) -> tuple[list[Claim], list[Claim]]:
+    """What is verified, and what is only listed: no assertion, too short, or more than the profile allows."""
+    worth = [c for c in found if c.kind is ClaimKind.ASSERTION and len(c.text) >= profile.min_chars]
+    chosen = worth[: profile.max_claims]
+    ids = {claim.id for claim in chosen}
+    return chosen, [claim for claim in found if claim.id not in ids]
+
+
+async def assign(claims: Sequence[Claim], case: Case, court: Court) -> Sequence[Claim]:
+    """Where a model maps claims to sources, what cites nothing is looked for in the sources it names."""
+    if court.mapper is None:
+        return claims
+    named = await map_evidence(court.mapper, [claim.text for claim in claims], case.sources)
+    return [c if c.citations else replace(c, citations=tuple(n)) for c, n in zip(claims, named, strict=True)]

@@ -1,0 +1,114 @@
+"""Nothing in the documents that the program would not say today."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from doctest import ELLIPSIS, DocTestParser, DocTestRunner
+from pathlib import Path
+
+import pytest
+import yaml
+from tools.docs import PAGES
+from tools.spec import marked_tests, requirements
+
+import groundwire
+from groundwire.config import Config
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = Path(groundwire.__file__).parent
+DOCUMENTS = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
+END_OF_OUTPUT = "\x01"
+
+
+def blocks(language: str) -> list[pytest.param]:  # type: ignore[valid-type]
+    found = []
+    for document in DOCUMENTS:
+        text = document.read_text(encoding="utf-8")
+        for match in BLOCK.finditer(text):
+            if match[1] == language:
+                line = text[: match.start()].count("\n") + 1
+                found.append(pytest.param(match[2], id=f"{document.name}:{line}"))
+    return found
+
+
+def transcript(block: str) -> list[tuple[str, str]]:
+    """The commands of a block, each with the output shown for it."""
+    steps: list[tuple[str, str]] = []
+    for line in block.splitlines():
+        if line.startswith("$ "):
+            steps.append((line[2:], ""))
+        else:
+            command, output = steps[-1]
+            steps[-1] = (command, f"{output}{line}\n")
+    return steps
+
+
+def shell(commands: list[str], cache: Path) -> list[str]:
+    """Run them in one shell, as a reader would, and cut the output where each ends."""
+    script = "\n".join(
+        f"{command}\n__code=$?; printf '{END_OF_OUTPUT}'; (exit $__code)" for command in commands
+    )
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "COLUMNS": "110",
+        "GROUNDWIRE_STORE__CACHE_PATH": str(cache),
+    }
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=ROOT, env=environment, text=True, check=False,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    return done.stdout.split(END_OF_OUTPUT)[: len(commands)]
+
+
+def tidy(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+
+
+@pytest.mark.spec("SPEC-16.40")
+@pytest.mark.parametrize("block", blocks("console"))
+def test_transcripts_are_true(block: str, tmp_path: Path) -> None:
+    steps = transcript(block)
+    outputs = shell([command for command, _ in steps], tmp_path / "cache.db")
+    for (command, shown), output in zip(steps, outputs, strict=True):
+        assert tidy(output) == tidy(shown), command
+
+
+@pytest.mark.parametrize("block", blocks("python"))
+def test_python_examples_run(block: str) -> None:
+    if ">>>" not in block:
+        exec(compile(block, "README", "exec"), {"__name__": "__readme__"})
+        return
+    example = DocTestParser().get_doctest(block, {}, "README", None, 0)
+    assert DocTestRunner(optionflags=ELLIPSIS).run(example).failed == 0
+
+
+@pytest.mark.parametrize("block", blocks("yaml"))
+def test_configuration_examples_are_accepted(block: str) -> None:
+    data = yaml.safe_load(block)
+    assert Config.model_validate(data)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_generated_pages_are_current(name: str) -> None:
+    assert (ROOT / name).read_text(encoding="utf-8") == PAGES[name](), "run `make docs`"
+
+
+def test_the_architecture_names_every_file() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([\w/.]+\.(?:py|css|json|md|onnx))`", text))
+    files = {str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py") if path.name != "__init__.py"}
+    assert files - named == set(), "files without a line"
+    assert {name for name in named if name.endswith(".py")} - files == set(), "lines without a file"
+
+
+def test_every_marked_requirement_exists() -> None:
+    assert set(marked_tests()) <= set(requirements())
+
+
+def test_the_changelog_has_the_version() -> None:
+    assert f"## {groundwire.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")

@@ -1,0 +1,101 @@
+"""`make docs`: the pages that are made from the program itself, so that they cannot drift from it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from typer.main import get_command
+
+from groundwire.apps.cli import app
+from groundwire.config import Config
+
+ROOT = Path(__file__).resolve().parent.parent
+
+_CONFIGURATION = """# Configuration
+
+Every key, with its default. A file (`groundwire.yaml` or `groundwire.toml` in the working folder, `--config`, or
+`GROUNDWIRE_CONFIG`) sets them as sections; the environment as `GROUNDWIRE_SECTION__KEY`; arguments win over both.
+An unknown key or an impossible value is an error that names it. This page is made by `make docs`.
+
+| key | default | takes |
+|---|---|---|
+"""
+
+_COMMANDS = """# Commands
+
+What `groundwire COMMAND --help` prints. Exit codes: 0 nothing flagged, 1 something flagged, 2 bad usage or input,
+3 could not check. This page is made by `make docs`.
+"""
+
+
+def configuration() -> str:
+    return _CONFIGURATION + "".join(_keys(Config, ""))
+
+
+def _keys(model: type[BaseModel], prefix: str) -> Iterator[str]:
+    for name, field in model.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from _keys(kind, f"{prefix}{name}.")
+        else:
+            yield f"| `{prefix}{name}` | `{_default(field)}` | {_takes(kind)} |\n"
+
+
+def _default(field: FieldInfo) -> str:
+    value = field.get_default(call_default_factory=True, validated_data={})
+    return {None: "none", True: "true", False: "false"}.get(value, str(value)) if _plain(value) else "{}"
+
+
+def _plain(value: object) -> bool:
+    return value is None or isinstance(value, (str, int, float))
+
+
+def _takes(kind: Any) -> str:
+    options = get_args(kind)
+    if options and all(isinstance(option, str) for option in options):
+        return ", ".join(f"`{option}`" for option in options)
+    if get_origin(kind) is not None and type(None) in options:
+        return " or ".join(_takes(option) for option in options if option is not type(None)) + ", or none"
+    return {"bool": "true or false", "int": "a whole number", "float": "a number", "str": "text"}.get(
+        getattr(kind, "__name__", ""), "a secret" if "Secret" in str(kind) else "a table of the above"
+    )
+
+
+def commands() -> str:
+    import typer
+
+    sections = []
+    root = get_command(app)
+    with typer.Context(root, info_name="groundwire") as top:
+        names = root.list_commands(top)  # type: ignore[attr-defined]
+        for name in names:
+            sections += _help(root.get_command(top, name), f"groundwire {name}")  # type: ignore[attr-defined]
+    return _COMMANDS + "".join(sections)
+
+
+def _help(command: Any, path: str) -> list[str]:
+    import typer
+
+    inner = [_help(child, f"{path} {name}") for name, child in getattr(command, "commands", {}).items()]
+    if inner:
+        return [section for sections in inner for section in sections]
+    context = typer.Context(command, info_name=path, max_content_width=100, terminal_width=100)
+    return [f"\n## {path}\n\n```\n{command.get_help(context).strip()}\n```\n"]
+
+
+PAGES = {"docs/configuration.md": configuration, "docs/commands.md": commands}
+
+
+def main() -> None:
+    for name, make in PAGES.items():
+        (ROOT / name).write_text(make(), encoding="utf-8")
+        print(name, file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
