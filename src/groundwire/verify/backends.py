@@ -141,36 +141,36 @@ def _local(_: Config) -> Raw:
 
 
 def _openai(config: Config) -> Raw:
-    return _llm("openai", config, config.openai.model, config.openai.context_tokens)
+    return _llm("openai", config, "openai", config.openai.model)
 
 
 def _haiku(config: Config) -> Raw:
-    at = config.anthropic
-    return _llm("haiku", config, at.model, at.context_tokens, requests=2 * at.samples)
+    return _llm("haiku", config, "anthropic", config.anthropic.model)
 
 
 def _self(config: Config) -> Raw:
-    """The generator's own model, wherever it is."""
-    provider, model = config.generator.provider, config.generator.model
-    if provider == "anthropic":
-        at = config.anthropic
-        return _llm("self", config, model or at.model, at.context_tokens, requests=2 * at.samples)
-    name = "SmolLM2" if provider == "llm" else model or config.openai.model
-    return _llm("self", config, name, config.openai.context_tokens)
+    """The generator's own model, whoever provides it."""
+    provider = config.generator.provider
+    usual = {
+        "openai": config.openai.model,
+        "anthropic": config.anthropic.model,
+        "llm": "SmolLM2-135M-Instruct",
+    }
+    return _llm("self", config, provider, config.generator.model or usual[provider])
 
 
-def _llm(name: str, config: Config, model: str, context_tokens: int, requests: int = 1) -> Raw:
+def _llm(name: str, config: Config, provider: str, model: str) -> Raw:
     """One query a call, so that a timeout, a retry or a failure is about one claim and no more."""
-    verifier: Conversing = load(
-        f"groundwire.verify.llm:open_{name}", feature=f"the backend '{name}'", extra=name
-    )(config)
+    opener = load(f"groundwire.verify.llm:open_{name}", feature=f"the backend '{name}'", extra=provider)
+    verifier: Conversing = opener(config)
+    claude = provider == "anthropic"
     return Raw(
         verifier,
         model,
         verifier.identity,
-        context_tokens,
+        config.anthropic.context_tokens if claude else config.openai.context_tokens,
         LLM_THRESHOLD_BITS,
-        requests=requests,
+        requests=2 * config.anthropic.samples if claude else 1,
         at_once=1,
         close=verifier.aclose,
     )
@@ -186,7 +186,7 @@ def _external(config: Config) -> Raw:
     verifier = ExternalVerifier(at.url, api_key=at.api_key, timeout=config.hallucination.timeout)
     return Raw(
         verifier,
-        at.url,
+        verifier.host,
         f"external|{at.url}",
         REMOTE_CONTEXT_TOKENS,
         LLM_THRESHOLD_BITS,

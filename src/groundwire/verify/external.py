@@ -62,11 +62,10 @@ class ExternalVerifier:
     def __init__(
         self, url: str, *, api_key: SecretStr | None = None, timeout: float = 30.0, max_body: int = MAX_BODY
     ) -> None:
+        if not _is_address(url):
+            raise ConfigError("external.url is no web address", hint="write it as http://host:port")
         self._at = Endpoint("external", url.rstrip("/"), "", api_key, timeout)
-        if httpx.URL(url).scheme not in ("http", "https"):
-            raise ConfigError(
-                f"external.url cannot be '{self._at.host}'", hint="it starts with http:// or https://"
-            )
+        self.host = self._at.host
         self._max_body = max_body
         self._client = PerLoop(self._connect)
 
@@ -110,7 +109,7 @@ class ExternalVerifier:
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             where = ".".join(map(str, first["loc"])) or "its answer"
-            raise BackendDown(f"{self._at.host} answered nonsense: {where}: {first['msg']}") from error
+            raise BackendDown(f"{self.host} answered nonsense: {where}: {first['msg']}") from error
 
     async def _post(self, path: str, payload: dict[str, object]) -> bytes:
         # ASCII escapes carry any string, even one with a lone surrogate that UTF-8 cannot.
@@ -119,11 +118,11 @@ class ExternalVerifier:
             async with self._client.get().stream("POST", path, content=content, headers=headers) as response:
                 return await self._read(response)
         except httpx.TimeoutException as error:
-            raise BackendTimeout(f"{self._at.host} did not answer within {self._at.timeout:g} s") from error
+            raise BackendTimeout(f"{self.host} did not answer within {self._at.timeout:g} s") from error
         except httpx.HTTPError as error:
             why = str(error) or type(error).__name__
             raise BackendDown(
-                f"cannot reach {self._at.host}, or it broke off", hint=self._at.public(why), retryable=True
+                f"cannot reach {self.host}, or it broke off", hint=self._at.public(why), retryable=True
             ) from error
 
     async def _read(self, response: httpx.Response) -> bytes:
@@ -131,16 +130,16 @@ class ExternalVerifier:
             raise self._refusal(response)
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
-            raise BackendDown(f"{self._at.host} answered {kind or 'no content type'}, not JSON")
+            raise BackendDown(f"{self.host} answered {kind or 'no content type'}, not JSON")
         body = bytearray()
         async for chunk in response.aiter_bytes():
             body += chunk
             if len(body) > self._max_body:
-                raise BackendDown(f"{self._at.host} answered more than {self._max_body} bytes")
+                raise BackendDown(f"{self.host} answered more than {self._max_body} bytes")
         return bytes(body)
 
     def _refusal(self, response: httpx.Response) -> BackendError:
-        status, host = response.status_code, self._at.host
+        status, host = response.status_code, self.host
         wait = retry_after(response.headers)
         if status == 429 or (status == 503 and wait is not None):
             return RateLimited(f"{host} asks to come back later", retry_after=wait)
@@ -158,6 +157,14 @@ class ExternalVerifier:
         client = self._client.pop()
         if client is not None:
             await client.aclose()
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = httpx.URL(url)
+    except httpx.InvalidURL:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.host) and "%" not in parts.host
 
 
 def _estimates(answers: Answers) -> list[Estimate]:
