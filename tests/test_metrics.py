@@ -176,5 +176,6 @@ class TestLog:
 
     def test_a_claim_that_is_no_valid_unicode_can_be_logged(self, stream: io.StringIO) -> None:
         configured(stream, level="info")
-        log_verdict(replace(VERDICT, claim_text="\ud800"), backend="local", seconds=0.0)
+        log_verdict(replace(VERDICT, claim_text="\ud800"), backend="local", seconds=0.0, source_text=True)
+        assert stream.getvalue().isascii()
         assert json.loads(stream.getvalue())["claim"] == "c1"

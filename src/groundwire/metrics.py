@@ -168,7 +168,7 @@ def log_verdict(
     if source_text:
         evidence = [ref.text for ref in claim.evidence]
         fields |= {"claim_text": claim.claim_text, "reason": claim.reason, "evidence": evidence}
-    logger.info(json.dumps(fields, ensure_ascii=False), extra={"fields": fields})
+    logger.info(json.dumps(fields), extra={"fields": fields})
 
 
 class JsonLines(logging.Formatter):
@@ -183,7 +183,7 @@ class JsonLines(logging.Formatter):
         fields = getattr(record, "fields", None) or {"message": record.getMessage()}
         if record.exc_info:
             fields = {**fields, "exception": self.formatException(record.exc_info)}
-        return json.dumps({**head, **fields}, ensure_ascii=False)
+        return json.dumps({**head, **fields})
 
 
 def setup_logging(config: Config, stream: TextIO | None = None) -> None:
@@ -191,8 +191,9 @@ def setup_logging(config: Config, stream: TextIO | None = None) -> None:
     handler = logging.StreamHandler(stream or sys.stderr)
     text = logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
     handler.setFormatter(JsonLines() if config.log.format == "json" else text)
+    handler.name = "groundwire"
     logger = logging.getLogger("groundwire")
-    for old in list(logger.handlers):
+    for old in [old for old in logger.handlers if old.name == handler.name]:
         logger.removeHandler(old)
     logger.addHandler(handler)
     logger.setLevel(config.log.level.upper())

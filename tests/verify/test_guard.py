@@ -98,6 +98,17 @@ async def test_a_failure_is_logged_once_a_call_and_without_text(caplog: pytest.L
     assert [r.getMessage() for r in caplog.records] == ["fake: 2 of 2 not checked: error: gone"]
 
 
+@pytest.mark.spec("SPEC-08.41")
+@pytest.mark.parametrize("details", [True, False])
+async def test_what_a_model_said_is_logged_only_when_asked_for(
+    caplog: pytest.LogCaptureFixture, details: bool
+) -> None:
+    fake = FakeVerifier(lambda _: Estimate.failed("error: it answered none of YES, NO, but 'secret context'"))
+    with caplog.at_level(logging.DEBUG, "groundwire"):
+        await Guarded(fake, "fake", details=details).estimate([A])
+    assert ("secret" in caplog.text) is details
+
+
 @pytest.mark.spec("SPEC-08.40")
 async def test_calls_are_timed_and_failures_counted() -> None:
     ticks = iter([10.0, 12.5])

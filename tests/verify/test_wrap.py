@@ -268,12 +268,18 @@ class TestBreaker:
             await breaker.estimate([A])
         assert (caught.value.retryable, caught.value.retry_after) == (False, 30.0)
 
-    async def test_a_call_whose_estimates_all_failed_counts_as_a_failure(self, time: Time) -> None:
-        fake = FakeVerifier(lambda _: Estimate.failed("error: no"))
+    async def test_a_call_without_any_answer_counts_as_a_failure(self, time: Time) -> None:
+        fake = FakeVerifier(lambda _: Estimate.failed("timeout: slow"))
         breaker = Breaker(fake, 1, 30.0, clock=time)
         await breaker.estimate([A])
-        with pytest.raises(BackendError, match="last: no"):
+        with pytest.raises(BackendError, match="last: slow"):
             await breaker.estimate([A])
+
+    async def test_a_model_that_answers_something_else_is_not_down(self, time: Time) -> None:
+        fake = FakeVerifier(lambda _: Estimate.failed("error: the model answered none of YES, NO, UNSURE"))
+        breaker = Breaker(fake, 1, 30.0, clock=time)
+        await breaker.estimate([A])
+        assert not breaker.is_open
 
     async def test_our_own_mistakes_do_not_open_it(self, time: Time) -> None:
         breaker = Breaker(FakeVerifier(failing=[InputError("bad")]), 1, 30.0, clock=time)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -25,7 +26,7 @@ REMOTE_CONTEXT_TOKENS = 6000
 UNLIMITED_TOKENS = 1_000_000
 _GATE_SHARE = 0.9  # of the gate's time; the rest is for what happens around the verifier
 
-Close = Callable[[], Awaitable[None]]
+Close = Callable[[], Coroutine[None, None, None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,9 @@ class Backend:
     closing: tuple[Close, ...] = field(default=(), repr=False, compare=False)
 
     async def aclose(self) -> None:
-        for close in self.closing:
-            await close()
+        async with AsyncExitStack() as stack:  # one that fails to close does not keep the others open
+            for close in self.closing:
+                stack.push_async_callback(close)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ def protect(
         store = CacheStore(config.store.cache_path)
         verifier = Cached(verifier, store, raw.identity, settings.cache_ttl, metrics=metrics)
         closing += (store.aclose,)
-    return Guarded(verifier, name, metrics=metrics), closing
+    return Guarded(verifier, name, metrics=metrics, details=config.log.source_text), closing
 
 
 def persistent(raw: Raw, config: Config) -> Verifier:

@@ -9,6 +9,7 @@ so that a caller can tell "ask again later" from "broken" without reading prose.
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from groundwire.errors import BackendDown, BackendError, BackendTimeout, GroundwireError, RateLimited
@@ -27,6 +28,17 @@ def failure(error: GroundwireError) -> str:
             return f"timeout: {error}"
         case _:
             return f"error: {error}"
+
+
+def brief(error: str) -> str:
+    """A failure's line fit for a log: without what a server or a model said, which may quote a source.
+
+    >>> brief("error: host refused the request (400): 'The patient …' is too long")
+    'error: host refused the request (400)'
+    >>> brief("error: the model answered none of YES, NO, UNSURE, but 'The patient'")
+    "error: the model answered none of YES, NO, UNSURE, but '…'"
+    """
+    return re.sub(r"'.*'", "'…'", ": ".join(error.split(": ")[:2]))
 
 
 def failure_code(estimate: Estimate) -> FailureCode | None:

@@ -10,7 +10,7 @@ from math import isfinite
 from groundwire.errors import GroundwireError
 from groundwire.metrics import Metrics
 from groundwire.types import Estimate, Query, Verifier
-from groundwire.verify.failure import all_failed, failure_code, matched
+from groundwire.verify.failure import all_failed, brief, failure_code, matched
 
 _log = logging.getLogger(__name__)
 _SLACK = 1e-6
@@ -18,6 +18,7 @@ _SLACK = 1e-6
 
 class Guarded:
     """Errors become failed estimates, and so do numbers that are none; every call is counted and timed.
+    Logs quote servers and models only where `details` are asked for.
 
     Cancellation passes through, and so does what is not a `GroundwireError`: that is a bug, not a failure.
     """
@@ -28,11 +29,13 @@ class Guarded:
         backend: str,
         *,
         metrics: Metrics | None = None,
+        details: bool = False,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._inner = inner
         self._backend = backend
         self._metrics = metrics
+        self._details = details
         self._clock = clock
 
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
@@ -50,10 +53,9 @@ class Guarded:
     def _record(self, estimates: Sequence[Estimate], seconds: float) -> None:
         failures = [estimate for estimate in estimates if estimate.error]
         if failures:
-            _log.warning(
-                "%s: %d of %d not checked: %s",
-                self._backend, len(failures), len(estimates), failures[0].error,
-            )  # fmt: skip
+            why = failures[0].error or ""
+            said = why if self._details else brief(why)
+            _log.warning("%s: %d of %d not checked: %s", self._backend, len(failures), len(estimates), said)
         if self._metrics is not None:
             self._metrics.call(self._backend, len(estimates), seconds)
             for estimate in failures:

@@ -110,9 +110,9 @@ class Breaker:
         finally:
             if probe:
                 self._probing = False
-        if estimates and all(estimate.error for estimate in estimates):
+        if estimates and all(failure_code(estimate) in _AGAIN for estimate in estimates):
             self._failed(as_error(estimates[0]))
-        else:
+        else:  # an answer that says nothing about the claim is still an answer
             self._close()
         return estimates
 
