@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.loopback import loopback, smollm
 
 
 @pytest.fixture(autouse=True)
@@ -14,3 +15,6 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         if name.startswith(("GROUNDWIRE_", "OPENAI_", "ANTHROPIC_")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("GROUNDWIRE_STORE__CACHE_PATH", str(tmp_path / "cache.db"))
+
+
+__all__ = ["loopback", "smollm"]  # fixtures for every folder below

@@ -36,8 +36,9 @@ class ConfigError(InputError):
 class MissingExtra(GroundwireError):
     exit_code = 2
 
-    def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(f"{feature} needs the extra '{extra}'", hint=f"pip install 'groundwire[{extra}]'")
+    def __init__(self, feature: str, extra: str, *, install: str = "") -> None:
+        command = f"pip install {install}" if install else f"pip install 'groundwire[{extra}]'"
+        super().__init__(f"{feature} needs the extra '{extra}'", hint=command)
         self.extra = extra
 
 

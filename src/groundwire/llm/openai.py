@@ -185,6 +185,8 @@ def _translated(error: openai.OpenAIError, endpoint: Endpoint) -> BackendError:
     if isinstance(error, openai.APIConnectionError):
         return unreachable(endpoint)
     if isinstance(error, openai.APIStatusError):
+        if error.code == "insufficient_quota":
+            return BackendError(f"{endpoint.host}: the account has no credit left")
         headers: Mapping[str, str] = error.response.headers
         return refused(endpoint, error.status_code, headers, error.message)
     return nonsense(endpoint, "what its SDK cannot read")

@@ -14,9 +14,12 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import TypeVar
 
 from groundwire.llm.generator import Generator
+from groundwire.text import dates
 from groundwire.text.lexicon import NEGATIONS
+from groundwire.text.names import names, same_name
 from groundwire.text.numbers import Number, compare, numbers
 from groundwire.text.words import Word, words
 from groundwire.types import Estimate, Query
@@ -24,11 +27,12 @@ from groundwire.verify.direct import Score, bounded, scores, spread
 from groundwire.verify.fanout import Fanout
 from groundwire.verify.prompts import PROMPT_VERSION, answer, restate
 
+T = TypeVar("T")
 Similarity = Callable[[str, str], float]
 """How alike in meaning two texts are, 0 to 1: `semantic_similarity`, or a model in its place."""
 
 _AT_ODDS = 0.2
-"""The most that two texts can be alike whose numbers or negations disagree, however alike the words."""
+"""The most that two texts can be alike whose numbers, dates, names or negations disagree."""
 _SAME = 0.8
 _MAX_TOKENS = 128
 _UNKNOWN = re.compile(r"^\W*unknown\b", re.IGNORECASE)
@@ -37,8 +41,9 @@ _UNKNOWN = re.compile(r"^\W*unknown\b", re.IGNORECASE)
 def semantic_similarity(a: str, b: str) -> float:
     """How alike two texts are in meaning, as far as words show it: symmetric, 1 for equal texts.
 
-    Words count by their stems, function words little, spelling variants in part. Different numbers or a
-    negation on one side only decide the matter: such texts say different things.
+    Words count by their stems, function words little, spelling variants in part. Different numbers, dates or
+    names, or a negation on one side only, decide the matter: such texts say different things. Misses: who did
+    what to whom (the same words in another order), synonyms, quantifiers.
 
     >>> semantic_similarity("Paris has 2 million people.", "2 million people live in Paris.") > 0.6
     True
@@ -71,7 +76,12 @@ def _overlap(left: dict[str, float], right: dict[str, float]) -> float:
 
 
 def _at_odds(a: str, b: str, left: Sequence[Word], right: Sequence[Word]) -> bool:
-    return _negated(left) != _negated(right) or _numbers_differ(numbers(a), numbers(b))
+    return (
+        _negated(left) != _negated(right)
+        or _swapped(numbers(a), numbers(b), _same_number)
+        or _swapped(dates.dates(a), dates.dates(b), _same_date)
+        or _swapped(_names(a), _names(b), same_name)
+    )
 
 
 def _negated(found: Sequence[Word]) -> bool:
@@ -79,13 +89,23 @@ def _negated(found: Sequence[Word]) -> bool:
     return sum(word.text.casefold().replace("’", "'") in NEGATIONS for word in found) % 2 == 1
 
 
-def _numbers_differ(left: Sequence[Number], right: Sequence[Number]) -> bool:
-    """Both speak in numbers, and one has a number that nothing on the other side agrees with."""
-    return bool(left and right) and (_has_stranger(left, right) or _has_stranger(right, left))
+def _swapped(left: Sequence[T], right: Sequence[T], same: Callable[[T, T], bool]) -> bool:
+    """Each side has one the other lacks: something was put in another's place, not merely left out."""
+    return any(not any(same(a, b) for b in right) for a in left) and any(
+        not any(same(a, b) for a in left) for b in right
+    )
 
 
-def _has_stranger(these: Sequence[Number], those: Sequence[Number]) -> bool:
-    return any(all(compare(this, that) in ("conflict", "unrelated") for that in those) for this in these)
+def _same_number(a: Number, b: Number) -> bool:
+    return "same" in (compare(a, b), compare(b, a))
+
+
+def _same_date(a: dates.PartialDate, b: dates.PartialDate) -> bool:
+    return not {"same", "compatible"}.isdisjoint((dates.compare(a, b), dates.compare(b, a)))
+
+
+def _names(text: str) -> list[str]:
+    return [name.text for name in names(text)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,16 +156,14 @@ def restated_score(claim: str, restated: str, similarity: Similarity = semantic_
 def merge(direct: Sequence[Score], restated: Sequence[Score], method: str) -> Estimate:
     """Both opinions count equally; the interval spans them, and what each is uncertain about itself.
 
-    Where only one of them could be read, it stands alone, with everything up to "the other might have said
-    the opposite" left open by twice its own uncertainty.
+    Where only one of them could be read, it stands alone and with twice the margin.
     """
-    means = [fmean(one.support for one in side) for side in (direct, restated) if side]
-    halves = [spread([one.support for one in side]) for side in (direct, restated) if len(side) > 1]
-    margin = (
-        max(halves, default=0.0)
-        if len(means) == 2
-        else 2 * spread([one.support for one in direct or restated])
-    )
+    sides = [[one.support for one in side] for side in (direct, restated) if side]
+    means = [fmean(side) for side in sides]
+    if len(sides) == 2:
+        margin = max((spread(side) for side in sides if len(side) > 1), default=0.0)
+    else:
+        margin = 2 * spread(sides[0])
     every = [*direct, *restated]
     p_yes = bounded(fmean(means))
     p_no = (1.0 - p_yes) * fmean(one.contradicted for one in every)

@@ -21,15 +21,19 @@ STEP = 0.1
 _MAX_TOKENS = 96
 _TEMPERATURE = 1.0
 
-_NUMBER = r"(?P<value>\d{1,3}(?:[.,]\d+)?|[.,]\d+)(?!\w|[.,]\d)\s*(?:(?P<percent>%|percent\b)|(?:/|out of)\s*(?P<of>\d{1,3}(?:\.0+)?)\b)?"
+_NUMBER = (
+    r"(?P<value>\d{1,3}(?:[.,]\d+)?|[.,]\d+)(?!\w|[.,]\d)"
+    r"\s*(?:(?P<percent>%|percent\b)|(?:/|out of)\s*(?P<of>\d{1,3}(?:\.0+)?)\b)?"
+)
 _LEADING = re.compile(
     rf"^[\W_]*?(?:(?:support|score|rating|rate|confidence|answer|claim)\b[^\d\n.,-]{{0,40}})?(?<![-−\d.,]){_NUMBER}",
     re.IGNORECASE,
 )
 _LABELLED = re.compile(rf"(?:support|score|rating)\b[^\d\n.,-]{{0,40}}{_NUMBER}", re.IGNORECASE)
 _ANY = re.compile(rf"(?<![-−\w.,]){_NUMBER}", re.IGNORECASE)
-_CONTRADICTED = re.compile(r"\bCONTRADICTED\b|\bcontradicts\b", re.IGNORECASE)
-_ABSENT = re.compile(r"\bNOT[ _]MENTIONED\b", re.IGNORECASE)
+_CONTRADICTED = re.compile(r"(?<!NOT )\bCONTRADICTED\b")
+_ABSENT = re.compile(r"\bNOT[ _]MENTIONED\b")
+_LABEL = re.compile(r"^\W*(?:SUPPORTED|PARTIAL|NOT[ _]MENTIONED|CONTRADICTED)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +58,7 @@ def parse_score(text: str) -> Score | None:
     support = _value(match) if match else None
     if match is None or support is None:
         return None
-    reason = text[match.end() :].strip(" \t\r\n*_-–—:.,()")
+    reason = _LABEL.sub("", text[match.end() :]).strip(" \t\r\n*_-–—:.,()")
     return Score(
         support, bool(_CONTRADICTED.search(text)), bool(_ABSENT.search(text)), " ".join(reason.split())
     )
@@ -71,7 +75,7 @@ def _only_number(text: str) -> re.Match[str] | None:
 def _value(match: re.Match[str]) -> float | None:
     value = float(match["value"].replace(",", "."))
     whole = 100.0 if match["percent"] else float(match["of"] or 1)
-    return value / whole if 0 < whole and value <= whole else None
+    return value / whole if whole > 0 and value <= whole else None
 
 
 async def scores(generator: Generator, query: Query, samples: int) -> list[Score]:
@@ -93,7 +97,7 @@ def spread(values: Sequence[float]) -> float:
 
 
 def combine(found: Sequence[Score], method: str) -> Estimate:
-    """One estimate from one or more scores. What is not supported is contradicted as far as replies say so."""
+    """One estimate from one or more scores; what support leaves over is "no" as far as replies say so."""
     values = [one.support for one in found]
     p_yes, half = bounded(fmean(values)), spread(values)
     p_no = (1.0 - p_yes) * fmean(one.contradicted for one in found)

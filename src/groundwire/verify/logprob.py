@@ -56,9 +56,10 @@ class Masses:
         """Normalised over the three answers; what lies outside the top-k counts half its bound."""
         yes, no, unsure = (sum(pair) / 2 for pair in (self.yes, self.no, self.unsure))
         total = yes + no + unsure
+        p_yes = yes / total
         low = _share(self.yes[0], self.no[1] + self.unsure[1])
         high = _share(self.yes[1], self.no[0] + self.unsure[0])
-        return Estimate(yes / total, no / total, unsure / total, low, high, method)
+        return Estimate(p_yes, no / total, unsure / total, min(low, p_yes), max(high, p_yes), method)
 
 
 def _share(part: float, others: float) -> float:

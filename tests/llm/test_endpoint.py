@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groundwire.llm.endpoint import Endpoint, refused, refused_option, retry_after
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("3", 3.0),
+        ("0.5", 0.5),
+        ("-4", 0.0),
+        ("Thu, 01 Jan 2026 00:00:30 GMT", 30.0),
+        ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0),
+        ("nan", None),
+        ("inf", None),
+        ("", None),
+        ("tomorrow", None),
+    ],
+)
+def test_retry_after(header: str, seconds: float | None) -> None:
+    assert retry_after({"retry-after": header}, NOW) == seconds
+
+
+@given(st.text(max_size=40))
+def test_any_retry_after_is_a_wait_or_none(header: str) -> None:
+    wait = retry_after({"retry-after": header}, NOW)
+    assert wait is None or wait >= 0
+
+
+def test_a_password_in_the_address_is_not_shown() -> None:
+    endpoint = Endpoint("openai", "https://user:hunter2@llm.example:8443/v1", "m")
+    assert endpoint.host == "llm.example:8443"
+    assert "hunter2" not in str(refused(endpoint, 404, {}, ""))
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("http://127.0.0.1:1/v1", True),
+        ("http://[::1]:1/v1", True),
+        ("http://localhost/v1", True),
+        ("http://10.0.0.1/v1", False),
+        ("https://localhost.example/v1", False),
+        ("", False),
+    ],
+)
+def test_loopback(url: str, expected: bool) -> None:
+    assert Endpoint("openai", url, "m").is_loopback is expected
+
+
+@pytest.mark.parametrize(
+    ("message", "option"),
+    [
+        ("Field 'n': Value must be between 1 <= value <= 2, but got 4", "n"),
+        ("top_logprobs is not supported", "top_logprobs"),
+        ("invalid request: n must not be read from any word", None),
+        ("Invalid 'messages'", None),
+        ("temperature: fine today", None),
+    ],
+)
+def test_which_option_was_refused(message: str, option: str | None) -> None:
+    assert refused_option(message, ["n", "logprobs", "top_logprobs", "temperature"]) == option

@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import SecretStr
+from tests.loopback import Loopback, Request, claude
+from tests.loopback import Reply as HttpReply
+
+from groundwire.config import AnthropicConfig, Config
+from groundwire.errors import BackendDown
+from groundwire.llm.fake import Call, Reply, ScriptedGenerator
+from groundwire.types import Query
+from groundwire.verify.consistency import (
+    ConsistencyVerifier,
+    evidence_dependence,
+    merge,
+    restated_score,
+    semantic_similarity,
+)
+from groundwire.verify.direct import Score
+from groundwire.verify.llm import open_haiku
+
+CLAIM = "The tower is 330 metres tall."
+
+
+def replies(score: str, restated: str) -> ScriptedGenerator:
+    def reply(call: Call) -> Reply:
+        return score if "Rate support" in call.prompt else restated
+
+    return ScriptedGenerator(reply)
+
+
+@pytest.mark.spec("SPEC-16.08")
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("The company was founded by Larry Page in 1998.", "Larry Page founded the company in 1998."),
+        ("He was born on 3 May 1990.", "He was born on May 3, 1990."),
+        ("Revenue rose by 5 % in 2020.", "Revenue rose in 2020."),
+        ("They organise big events.", "A big event is organised by them."),
+        ("", ""),
+    ],
+)
+def test_alike(a: str, b: str) -> None:
+    assert semantic_similarity(a, b) > 0.6
+
+
+@pytest.mark.spec("SPEC-16.08")
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("It has 67 million people.", "It has 999 million people."),
+        ("The drug was approved.", "The drug was not approved."),
+        ("The drug wasn’t approved.", "The drug was approved."),
+        ("The capital is Lyon.", "The capital is Paris."),
+        ("It opened in March 2020.", "It opened in April 2020."),
+        ("Cats sleep a lot.", "Stocks fell sharply."),
+        ("Something", ""),
+    ],
+)
+def test_not_alike(a: str, b: str) -> None:
+    assert semantic_similarity(a, b) <= 0.2
+
+
+@settings(max_examples=50)
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_similarity_is_symmetric_and_in_range(a: str, b: str) -> None:
+    assert semantic_similarity(a, a) == 1.0
+    assert 0.0 <= semantic_similarity(a, b) == pytest.approx(semantic_similarity(b, a))
+    assert semantic_similarity(a, b) <= 1.0 + 1e-9
+
+
+@pytest.mark.spec("SPEC-16.04")
+async def test_an_answer_that_changes_depends_on_the_evidence() -> None:
+    def reply(call: Call) -> Reply:
+        return "It is 330 metres tall." if "<context>\nThe tower" in call.prompt else "UNKNOWN"
+
+    found = await evidence_dependence(
+        ScriptedGenerator(reply), "How tall is the tower?", "The tower is 330 m tall."
+    )
+    assert found.dependence > 0.9
+    assert found.with_evidence == "It is 330 metres tall."
+
+
+@pytest.mark.spec("SPEC-16.04")
+async def test_an_answer_that_stays_does_not() -> None:
+    found = await evidence_dependence(
+        ScriptedGenerator(lambda _: "Paris."), "Capital of France?", "Bananas are yellow."
+    )
+    assert found.dependence == 0.0
+    ignorant = await evidence_dependence(
+        ScriptedGenerator(lambda _: "Unknown."), "Who?", "Bananas are yellow."
+    )
+    assert ignorant.dependence == 0.0
+
+
+async def test_another_measure_of_similarity_can_take_its_place() -> None:
+    found = await evidence_dependence(ScriptedGenerator(["a", "b"]), "?", "e", similarity=lambda a, b: 0.25)
+    assert found.dependence == 0.75
+
+
+def test_what_a_restatement_says() -> None:
+    same, changed, silent = (
+        restated_score(CLAIM, text)
+        for text in ("The tower is 330 metres tall.", "The tower is 300 metres tall.", "UNKNOWN.")
+    )
+    assert same is not None
+    assert changed is not None
+    assert silent is not None
+    assert (same.support, same.contradicted) == (1.0, False)
+    assert changed.contradicted
+    assert "300 metres" in changed.reason
+    assert (silent.support, silent.absent, silent.contradicted) == (0.0, True, False)
+    assert restated_score(CLAIM, "  ") is None
+
+
+async def test_both_agree_that_it_is_so() -> None:
+    [e] = await ConsistencyVerifier(replies("1.0 SUPPORTED", CLAIM)).estimate([Query(CLAIM, "c")])
+    assert e.p_yes > 0.95
+    assert e.method == "haiku/direct+consistency(1)"
+    assert (e.low, e.high) == (e.p_yes, e.p_yes)
+
+
+async def test_both_agree_that_it_is_not_so() -> None:
+    generator = replies("0.0 CONTRADICTED it is 300 m", "The tower is 300 metres tall.")
+    [e] = await ConsistencyVerifier(generator).estimate([Query(CLAIM, "c")])
+    assert e.p_yes < 0.15
+    assert e.p_no > 0.8
+    assert e.reason == "the context says: The tower is 300 metres tall."
+
+
+async def test_disagreement_is_the_interval() -> None:
+    [e] = await ConsistencyVerifier(replies("0.9 SUPPORTED", "UNKNOWN")).estimate([Query(CLAIM, "c")])
+    assert e.p_yes == pytest.approx(0.45)
+    assert e.low <= 0.01 + 1e-9
+    assert e.high == pytest.approx(0.9)
+    assert e.speaks is True
+
+
+async def test_silence_of_the_context_is_no_contradiction() -> None:
+    [e] = await ConsistencyVerifier(replies("0.0 NOT MENTIONED", "UNKNOWN")).estimate([Query(CLAIM, "c")])
+    assert e.p_no == 0.0
+    assert e.speaks is False
+
+
+async def test_one_opinion_alone_is_less_certain() -> None:
+    [e] = await ConsistencyVerifier(replies("no idea", CLAIM)).estimate([Query(CLAIM, "c")])
+    assert e.error is None
+    assert e.high - e.low > 0.15
+    [none] = await ConsistencyVerifier(replies("no idea", "")).estimate([Query(CLAIM, "c")])
+    assert none.error is not None
+
+
+async def test_more_samples_are_asked_for_and_averaged() -> None:
+    generator = ScriptedGenerator(["0.8", "0.6", CLAIM, CLAIM])
+    [e] = await ConsistencyVerifier(generator, samples=2).estimate([Query(CLAIM, "c")])
+    assert e.p_yes == pytest.approx((0.7 + 1.0) / 2)
+    assert e.low < 0.7
+
+
+async def test_a_failure_of_either_question_is_a_failure() -> None:
+    generator = ScriptedGenerator(["1.0", BackendDown("gone"), "1.0", CLAIM])
+    first, second = await ConsistencyVerifier(generator).estimate([Query(CLAIM, "c")] * 2)
+    assert first.error == "error: gone"
+    assert second.error is None
+
+
+@given(
+    st.lists(st.builds(Score, st.floats(0, 1), st.booleans(), st.booleans(), st.just("")), max_size=4),
+    st.lists(st.builds(Score, st.floats(0, 1), st.booleans(), st.booleans(), st.just("")), max_size=4),
+)
+def test_any_opinions_give_a_sound_estimate(direct: list[Score], restated: list[Score]) -> None:
+    if not direct and not restated:
+        return
+    e = merge(direct, restated, "m")
+    assert e.p_yes + e.p_no + e.p_unsure == pytest.approx(1.0)
+    assert 0.0 <= e.low <= e.p_yes <= e.high <= 1.0
+    assert e.p_no >= 0.0
+
+
+@pytest.mark.spec("SPEC-16.10", "SPEC-08.27")
+async def test_haiku_through_the_real_sdk(loopback: Loopback) -> None:
+    def server(request: Request) -> HttpReply:
+        asked = request.body["messages"][0]["content"][-1]["text"]
+        with_evidence = "330" in request.body["messages"][0]["content"][0]["text"]
+        if "Rate support" in asked:
+            return claude("1.0 SUPPORTED" if with_evidence else "0.0 NOT MENTIONED")
+        return claude(CLAIM if with_evidence else "UNKNOWN")
+
+    loopback.script(server)
+    config = Config(anthropic=AnthropicConfig(base_url=loopback.url, api_key=SecretStr("k")))
+    verifier = open_haiku(config)
+    p1, p0 = await verifier.estimate([Query(CLAIM, "It is 330 m tall."), Query(CLAIM, "[EVIDENCE REMOVED]")])
+    await verifier.aclose()
+    assert p1.p_yes > 0.95
+    assert p0.p_yes < 0.05
+    assert {request.body["model"] for request in loopback.requests} == {"claude-haiku-4-5"}
