@@ -1,0 +1,6 @@
+"""The verifier that needs no weights: lexical and symbolic comparison, calibrated. Also the path for other languages."""
+
+from groundwire.verify.lexical.model import calibration
+from groundwire.verify.lexical.verifier import LexicalVerifier
+
+__all__ = ["LexicalVerifier", "calibration"]

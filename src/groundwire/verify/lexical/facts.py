@@ -1,0 +1,197 @@
+"""Numbers, dates and names of a claim against the pieces nearest to it: held, lacking, or in conflict."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from groundwire.text import dates as date_reader
+from groundwire.text import numbers as number_reader
+from groundwire.text.dates import PartialDate
+from groundwire.text.names import Name, key, same_name
+from groundwire.text.numbers import Number
+from groundwire.verify.lexical.pieces import Analysis
+
+Verdict = Literal["held", "elsewhere", "missing", "conflict"]
+FactKind = Literal["number", "date", "name"]
+
+_WINDOW = 34
+_UNTIL = re.compile(r"\b(?:until|till|closes?|closing|to|ends?)\b|עד", re.IGNORECASE)
+_FROM = re.compile(r"\b(?:from|opens?|opening|starts?|since|at)\b|מ-?$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A piece near a claim; `overlap` is the weighted share of the claim's content words that it holds."""
+
+    analysis: Analysis
+    overlap: float
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One fact of the claim, what the pieces say about it and how strongly; `instead` is what they say."""
+
+    kind: FactKind
+    verdict: Verdict
+    start: int
+    end: int
+    strength: float = 1.0
+    instead: str = ""
+
+
+def find_numbers(claim: Analysis, near: Sequence[Near], far: Sequence[Analysis]) -> Iterator[Finding]:
+    for number in claim.numbers:
+        yield _number(claim, number, near, far)
+
+
+def _number(claim: Analysis, number: Number, near: Sequence[Near], far: Sequence[Analysis]) -> Finding:
+    if any(_holds(number, piece.analysis, claim) for piece in near):
+        return Finding("number", "held", number.start, number.end)
+    strength, instead = _number_conflict(claim, number, near)
+    elsewhere = any(_holds(number, piece, claim) for piece in far)
+    if strength > 0:
+        strength *= 0.6 if elsewhere else 1.0
+        return Finding("number", "conflict", number.start, number.end, strength, instead)
+    return Finding("number", "elsewhere" if elsewhere else "missing", number.start, number.end)
+
+
+def _holds(number: Number, piece: Analysis, claim: Analysis) -> bool:
+    if number.unit == "clock":
+        return _holds_time(number, piece, claim)
+    if number.kind == "number" and not number.unit and _is_year_of(number, piece):
+        return True
+    for i, other in enumerate(piece.numbers):
+        relation = number_reader.compare(number, other)
+        if relation in ("same", "compatible"):
+            return True
+        if other.edge == "low" and i + 1 < len(piece.numbers) and not number.edge:
+            high = piece.numbers[i + 1]
+            if high.edge == "high" and number_reader.in_range(number, other, high):
+                return True
+    return False
+
+
+def _is_year_of(number: Number, piece: Analysis) -> bool:
+    return any(date.year == number.value for date in piece.dates)
+
+
+def _holds_time(number: Number, piece: Analysis, claim: Analysis) -> bool:
+    if claim.weekdays and piece.weekdays and not claim.weekdays & piece.weekdays:
+        return False
+    edge = _edge(number, claim.text)
+    return any(
+        other.unit == "clock"
+        and other.value == number.value
+        and (not edge or not other.edge or edge == other.edge)
+        for other in piece.numbers
+    )
+
+
+def _edge(number: Number, text: str) -> str:
+    if number.edge:
+        return number.edge
+    before = text[max(0, number.start - 16) : number.start]
+    return "high" if _UNTIL.search(before) else "low" if _FROM.search(before) else ""
+
+
+def _number_conflict(claim: Analysis, number: Number, near: Sequence[Near]) -> tuple[float, str]:
+    """The strongest piece that speaks of the same thing with another number of the same unit."""
+    best = (0.0, "")
+    around = _around(claim, number.start, number.end)
+    for piece in near:
+        for other in piece.analysis.numbers:
+            if not _rivals(number, other, claim, piece.analysis):
+                continue
+            shared = around & _around(piece.analysis, other.start, other.end)
+            strength = _strength(piece.overlap, len(shared), len(around))
+            if number.unit == "clock":
+                strength = max(strength, 0.8 if claim.weekdays & piece.analysis.weekdays else 0.0)
+            if strength > best[0]:
+                best = (strength, piece.analysis.text[other.start : other.end])
+    return best
+
+
+def _rivals(number: Number, other: Number, claim: Analysis, piece: Analysis) -> bool:
+    if number.unit == "clock" and claim.weekdays and piece.weekdays and not claim.weekdays & piece.weekdays:
+        return False
+    edge = _edge(number, claim.text) if number.unit == "clock" else number.edge
+    if edge and other.edge and edge != other.edge:
+        return False
+    return number_reader.compare(number, other) == "conflict"
+
+
+def _around(text: Analysis, start: int, end: int) -> frozenset[str]:
+    """The content words next to a place in a text: what a number there counts."""
+    return frozenset(w.norm for w in text.content if start - _WINDOW <= w.end and w.start <= end + _WINDOW)
+
+
+def _strength(overlap: float, shared: int, around: int) -> float:
+    """Another number is a conflict only where the piece speaks of the same thing."""
+    local = shared / around if around else overlap
+    strength = 0.5 * overlap + 0.5 * local
+    return strength if strength >= 0.34 and (shared or overlap >= 0.6) else 0.0
+
+
+def find_dates(claim: Analysis, near: Sequence[Near], far: Sequence[Analysis]) -> Iterator[Finding]:
+    for date in claim.dates:
+        yield _date(claim, date, near, far)
+
+
+def _date(claim: Analysis, date: PartialDate, near: Sequence[Near], far: Sequence[Analysis]) -> Finding:
+    if any(_dated(date, piece.analysis) for piece in near):
+        return Finding("date", "held", date.start, date.end)
+    elsewhere = any(_dated(date, piece) for piece in far)
+    best = (0.0, "")
+    around = _around(claim, date.start, date.end)
+    for piece in near:
+        for other in piece.analysis.dates:
+            if date_reader.compare(date, other) == "conflict":
+                shared = around & _around(piece.analysis, other.start, other.end)
+                strength = _strength(piece.overlap, len(shared), len(around))
+                if strength > best[0]:
+                    best = (strength, piece.analysis.text[other.start : other.end])
+    if best[0] > 0:
+        return Finding(
+            "date", "conflict", date.start, date.end, best[0] * (0.6 if elsewhere else 1.0), best[1]
+        )
+    return Finding("date", "elsewhere" if elsewhere else "missing", date.start, date.end)
+
+
+def _dated(date: PartialDate, piece: Analysis) -> bool:
+    if any(date_reader.compare(date, other) in ("same", "compatible") for other in piece.dates):
+        return True
+    bare_year = not date.month and date.years == 1
+    return bare_year and any(number.value == date.year and not number.unit for number in piece.numbers)
+
+
+def find_names(claim: Analysis, near: Sequence[Near], known: frozenset[str]) -> Iterator[Finding]:
+    """`known`: the claim's content words that some piece of the context holds."""
+    missing_words = {word.norm for word in claim.content} - known
+    for name in claim.names:
+        own = key(name.text)
+        lacking = [part for part in own if part in missing_words]
+        if not lacking:
+            yield Finding("name", "held", name.start, name.end)
+        elif name.sure and not any(_named(name, piece.analysis) for piece in near):
+            yield _missing_name(claim, name, near, len(lacking) / len(own))
+        else:
+            yield Finding("name", "held", name.start, name.end)
+
+
+def _named(name: Name, piece: Analysis) -> bool:
+    return any(same_name(name.text, other.text) for other in piece.names)
+
+
+def _missing_name(claim: Analysis, name: Name, near: Sequence[Near], share: float) -> Finding:
+    """A name the context does not know; in conflict where a piece says all the rest about another name."""
+    own = set(key(name.text))
+    others = [w.norm for w in claim.content if w.norm not in own]
+    for piece in near:
+        held = sum(norm in piece.analysis.norms for norm in others)
+        rivals = [n for n in piece.analysis.names if not any(same_name(n.text, c.text) for c in claim.names)]
+        if rivals and len(others) >= 2 and held >= 0.75 * len(others):
+            return Finding("name", "conflict", name.start, name.end, held / len(others), rivals[-1].text)
+    return Finding("name", "missing", name.start, name.end, share)

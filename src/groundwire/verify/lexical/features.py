@@ -1,0 +1,152 @@
+"""What is known about a claim in a context, in words (findings) and in figures (the model's features)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import log1p
+
+from groundwire.text.words import Word, language_hint
+from groundwire.verify.lexical import polarity
+from groundwire.verify.lexical.facts import Finding, Near, find_dates, find_names, find_numbers
+from groundwire.verify.lexical.match import Match, match
+from groundwire.verify.lexical.pieces import Analysis, Piece, analyse
+
+FEATURES = (
+    "bias", "covered_any", "covered_best", "covered_few", "covered_alike", "alike_over_half", "alike_over_80",
+    "any_over_80", "pairs", "best_and_pairs", "verbatim", "novel_words", "novel_share_sq", "length", "pieces",
+    "structured", "structured_covered", "numbers", "numbers_held", "numbers_elsewhere", "numbers_missing",
+    "number_conflict", "dates_held", "dates_missing", "date_conflict", "names", "names_missing", "name_conflict",
+    "negation", "opposite", "quantifier", "roles", "any_conflict", "claim_negated", "not_english",
+    "not_english_covered", "silent",
+)  # fmt: skip
+
+_SAME_MATTER = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A claim read against a context: figures for the model, findings for the reason and the spans."""
+
+    values: tuple[float, ...]
+    match: Match
+    claim: Analysis
+    findings: tuple[Finding, ...]
+    negated: str
+    negated_by_evidence: bool
+    opposed: tuple[Word, str] | None
+    quantified: tuple[Word, str] | None
+    exchanged: bool
+    language: str
+
+
+def read(claim_text: str, context: Sequence[Piece], weights: Mapping[str, float]) -> Reading:
+    claim = analyse(claim_text)
+    matched = match(claim, context, weights)
+    findings = (
+        *find_numbers(claim, matched.near, matched.far),
+        *find_dates(claim, matched.near, matched.far),
+        *find_names(claim, matched.near, matched.known),
+    )
+    same = _same_matter(matched)
+    about = same.analysis if same else None
+    negated = polarity.negation_differs(claim, about) if about else None
+    reading = Reading(
+        values=(),
+        match=matched,
+        claim=claim,
+        findings=findings,
+        negated=negated.text if negated else "",
+        negated_by_evidence=bool(negated and about and negated.norm in about.negated),
+        opposed=polarity.opposite(claim, about) if about else None,
+        quantified=polarity.quantifier_differs(claim, about) if about else None,
+        exchanged=any(polarity.roles_exchanged(claim, near.analysis) for near in matched.near),
+        language=language_hint(claim_text),
+    )
+    figures = _figures(reading, same.overlap if same else 0.0)
+    return replace(reading, values=tuple(figures[name] for name in FEATURES))
+
+
+def _same_matter(matched: Match) -> Near | None:
+    """The piece that speaks of the claim's own matter, if any; only there do opposites mean anything."""
+    best = max(matched.near, key=lambda near: near.overlap, default=None)
+    return best if best is not None and best.overlap >= _SAME_MATTER else None
+
+
+def _figures(reading: Reading, overlap: float) -> dict[str, float]:
+    m, claim = reading.match, reading.claim
+    content = {word.norm for word in claim.content}
+    novel = len(content - m.held)
+    foreign = float(reading.language != "en")
+    return {
+        "bias": 1.0,
+        "covered_any": m.any_piece,
+        "covered_best": m.best,
+        "covered_few": m.few,
+        "covered_alike": m.alike,
+        "alike_over_half": max(0.0, m.alike - 0.5),
+        "alike_over_80": max(0.0, m.alike - 0.8),
+        "any_over_80": max(0.0, m.any_piece - 0.8),
+        "pairs": m.pairs,
+        "best_and_pairs": m.best * m.pairs,
+        "verbatim": float(_verbatim(claim, m)),
+        "novel_words": log1p(novel),
+        "novel_share_sq": (1 - m.alike) ** 2,
+        "length": log1p(len(content)),
+        "pieces": log1p(m.pieces),
+        "structured": m.structured,
+        "structured_covered": m.structured * m.alike,
+        "claim_negated": float(bool(claim.negated)),
+        "not_english": foreign,
+        "not_english_covered": foreign * m.alike,
+        "silent": float(not m.near),
+    } | _fact_figures(reading) | _polarity_figures(reading, overlap)  # fmt: skip
+
+
+def _verbatim(claim: Analysis, m: Match) -> bool:
+    """Do all words of the claim stand in one piece, in the same order?"""
+    norms = [word.norm for word in claim.words]
+    return bool(norms) and any(_in_order(norms, [w.norm for w in near.analysis.words]) for near in m.near)
+
+
+def _in_order(wanted: list[str], words: list[str]) -> bool:
+    rest = iter(words)
+    return all(norm in rest for norm in wanted)
+
+
+def _fact_figures(reading: Reading) -> dict[str, float]:
+    numbers = [f for f in reading.findings if f.kind == "number"]
+    dates = [f for f in reading.findings if f.kind == "date"]
+    names = [f for f in reading.findings if f.kind == "name"]
+    return {
+        "numbers": float(bool(numbers)),
+        "numbers_held": _count(numbers, "held"),
+        "numbers_elsewhere": _count(numbers, "elsewhere"),
+        "numbers_missing": _count(numbers, "missing"),
+        "number_conflict": _strongest(numbers),
+        "dates_held": _count(dates, "held"),
+        "dates_missing": _count(dates, "missing"),
+        "date_conflict": _strongest(dates),
+        "names": float(bool(names)),
+        "names_missing": _count(names, "missing"),
+        "name_conflict": _strongest(names),
+    }
+
+
+def _count(findings: list[Finding], verdict: str) -> float:
+    return log1p(sum(f.verdict == verdict for f in findings))
+
+
+def _strongest(findings: list[Finding]) -> float:
+    return max((f.strength for f in findings if f.verdict == "conflict"), default=0.0)
+
+
+def _polarity_figures(reading: Reading, overlap: float) -> dict[str, float]:
+    signs = {
+        "negation": overlap if reading.negated else 0.0,
+        "opposite": overlap if reading.opposed else 0.0,
+        "quantifier": overlap if reading.quantified else 0.0,
+        "roles": float(reading.exchanged),
+    }
+    strong = any(f.verdict == "conflict" and f.strength >= 0.5 for f in reading.findings)
+    return signs | {"any_conflict": float(strong or any(signs.values()))}

@@ -1,0 +1,155 @@
+"""Words that set two statements against each other: opposites, quantifiers, relations. English and Hebrew."""
+
+from __future__ import annotations
+
+from groundwire.text.lexicon import word_set
+from groundwire.text.words import normalise
+
+_OPPOSITES = """
+increase rise grow climb gain up higher expand improve surge soar jump double raise strengthen more
+  / decrease fall decline drop shrink down lower reduce worsen plunge plummet halve cut weaken less fewer
+win victory beat defeated / lose defeat lost
+before prior earlier / after later following
+first / last
+always / never
+open / close shut
+buy purchase acquire / sell
+accept approve authorise authorize / reject deny refuse decline dismiss veto
+start begin launch commence / end finish stop conclude cease
+allow permit legal legalise / ban prohibit forbid illegal outlaw
+true correct / false incorrect
+male man men boy / female woman women girl
+son / daughter
+brother / sister
+father / mother
+husband / wife
+king / queen
+hot warm / cold cool
+big large huge / small tiny little
+old elderly / young
+north northern / south southern
+east eastern / west western
+left / right
+maximum / minimum
+best highest top / worst lowest bottom
+biggest largest / smallest
+longest / shortest
+oldest / youngest newest
+success succeed successful / failure fail unsuccessful
+profit / loss
+import / export
+positive / negative
+guilty convict / innocent acquit
+include / exclude
+public / private
+same / different
+early / late
+rich wealthy / poor
+strong / weak
+high / low
+inside indoor / outside outdoor
+above / below
+majority / minority
+required mandatory compulsory / optional voluntary
+safe / dangerous unsafe
+possible / impossible
+agree / disagree
+support favor favour / oppose
+love like / hate dislike
+lend / borrow
+cheap inexpensive affordable / expensive costly
+fast quick / slow
+easy / difficult hard
+heavy / light
+full / empty
+alive / dead die
+single unmarried / married
+free / paid
+arrive / depart leave
+enter / exit
+join / quit resign
+hire / fire
+remember / forget
+internal / external
+domestic / foreign
+primary / secondary
+major / minor
+permanent / temporary
+ancient / modern
+wet / dry
+day / night
+morning / evening afternoon
+summer / winter
+spring / autumn fall
+upgrade / downgrade
+add / remove
+enable / disable
+visible / invisible
+mild / severe
+benign / malignant
+acute / chronic
+עלה עלתה עלו עלייה גדל גדלה גדלו צמח צמחה גידול / ירד ירדה ירדו ירידה קטן קטנה קטנו פחת צניחה
+הגדיל הגדילה הגדילו העלה העלתה העלו / הקטין הקטינה הקטינו הפחית הפחיתה הוריד הורידה הורידו צמצם
+לפני / אחרי לאחר
+ראשון ראשונה / אחרון אחרונה
+תמיד / לעולם מעולם
+ניצח ניצחה ניצחו זכה זכתה זכו / הפסיד הפסידה הפסידו
+אישר אישרה אישרו קיבל קיבלה קיבלו התקבל התקבלה / דחה דחתה דחו נדחה נדחתה סירב
+קנה קנתה קנו רכש רכשה רכשו / מכר מכרה מכרו
+פתוח פתוחה פתח נפתח / סגור סגורה סגר נסגר
+יותר / פחות
+גבוה גבוהה גבוהים / נמוך נמוכה נמוכים
+חיובי חיובית / שלילי שלילית
+מותר מותרת / אסור אסורה
+נכון נכונה / שגוי שגויה
+התחיל התחילה החל / הסתיים הסתיימה נגמר
+זכאי זכאית / חייב אשם אשמה
+מעל / מתחת
+חוקי חוקית / בלתי-חוקי
+צפון צפונית / דרום דרומית
+מזרח מזרחית / מערב מערבית
+גדול גדולה גדולים / קטן קטנה קטנים
+חם חמה / קר קרה
+יקר יקרה / זול זולה
+הצליח הצליחה / נכשל נכשלה
+תמך תמכה תמכו / התנגד התנגדה התנגדו
+"""
+
+
+def _axes(table: str) -> dict[str, frozenset[tuple[int, int]]]:
+    """Comparable form → the (axis, side) it stands for. A continued line begins with two spaces."""
+    found: dict[str, set[tuple[int, int]]] = {}
+    rows = table.strip().replace("\n  ", " ").splitlines()
+    for axis, row in enumerate(rows):
+        for side, words in enumerate(row.split("/")):
+            for word in words.split():
+                found.setdefault(normalise(word), set()).add((axis, side))
+    return {norm: frozenset(sides) for norm, sides in found.items()}
+
+
+OPPOSITES = _axes(_OPPOSITES)
+
+QUANTIFIERS: dict[str, int] = {
+    word: rank
+    for rank, words in enumerate(
+        (
+            "no none neither nobody אף שום",
+            "few hardly rarely מעט מעטים",
+            "some several certain sometimes כמה חלק מספר לפעמים",
+            "many often numerous רבים הרבה",
+            "most mostly usually majority רוב מרבית",
+            "all every each always entire everyone everybody only both כל כולם תמיד רק",
+        )
+    )
+    for word in words.split()
+}
+
+NEUTRAL_AFTER_NOT = frozenset({"only", "just", "merely", "רק"})
+
+BE = word_set("is are was were be been being am gets got")
+HELPERS = word_set(
+    """
+    has have had will would also later then first recently finally successfully eventually did do does can could may
+    """
+)
+BEFORE_OBJECT = word_set("the a an his her its their to against over by than את על עם")
