@@ -8,6 +8,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
+from math import isfinite
 from typing import get_args
 
 import pytest
@@ -72,6 +73,18 @@ class TestNames:
     @pytest.mark.spec("SPEC-08.27")
     def test_every_name_of_the_configuration_has_an_opener(self) -> None:
         assert set(OPENERS) == set(get_args(BackendName)) - {"configurable"}
+
+    async def test_local_needs_nothing_and_brings_its_calibration(self) -> None:
+        backend = open_backend(Config())
+        good, bad = await backend.verifier.estimate(
+            [
+                Query("Paris has 67 people.", "Paris has 67 people."),
+                Query("Paris has 9 people.", "Paris has 67 people."),
+            ]
+        )
+        assert good.p_yes > 0.5 > bad.p_yes
+        assert backend.name == "local"
+        assert isfinite(backend.threshold_bits)
 
     @pytest.mark.spec("SPEC-08.27")
     async def test_openai_reads_logprobs(self, opening: Open) -> None:

@@ -31,7 +31,7 @@ from groundwire.verify.fake import FakeVerifier
 from groundwire.verify.guard import Guarded
 from groundwire.verify.logprob import LogprobVerifier
 from groundwire.verify.sampling import LogprobOrSampling, SamplingVerifier
-from groundwire.verify.wrap import Breaker, RateLimit, Retry, Timeout
+from groundwire.verify.wrap import Breaker, Offloaded, RateLimit, Retry, Timeout
 
 FACTS = (
     "The Eiffel Tower in Paris is 330 metres tall. It was finished in 1889 by the company of Gustave Eiffel."
@@ -119,6 +119,7 @@ MAKERS: dict[str, Callable[[Bench], Verifier]] = {
     "verbatim": lambda _: FakeVerifier(),
     "timeout": lambda _: Timeout(FakeVerifier(scripted), 60),
     "retry": lambda _: Retry(FakeVerifier(scripted), 2),
+    "offloaded": lambda _: Offloaded(FakeVerifier(scripted)),
     "rate limit": lambda _: RateLimit(FakeVerifier(scripted), 1e6),
     "breaker": lambda _: Breaker(FakeVerifier(scripted), 5, 30),
     "batched": lambda _: Batched(FakeVerifier(scripted), 3),

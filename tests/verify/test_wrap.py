@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Sequence
 from itertools import pairwise, repeat
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from groundwire.errors import BackendDown, BackendError, BackendTimeout, InputError, RateLimited
 from groundwire.types import Estimate, Query
 from groundwire.verify.fake import Answer, FakeVerifier
-from groundwire.verify.wrap import Breaker, RateLimit, Retry, Timeout
+from groundwire.verify.wrap import Breaker, Offloaded, RateLimit, Retry, Timeout
 
 A, B = Query("a", "context"), Query("b", "context")
 
@@ -57,6 +58,24 @@ class TestTimeout:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
+
+
+class TestOffloaded:
+    async def test_the_event_loop_goes_on_meanwhile_and_a_timeout_ends_the_wait(self) -> None:
+        release = threading.Event()
+
+        class Computing:
+            async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
+                release.wait()  # noqa: ASYNC251, RUF100 (it blocks its loop: that is the point)
+                return [Estimate.point(0.9, 0.0, "slow") for _ in queries]
+
+        with pytest.raises(BackendTimeout):
+            await Timeout(Offloaded(Computing()), 0.01).estimate([A])
+        release.set()
+
+    async def test_errors_come_through(self) -> None:
+        with pytest.raises(BackendDown):
+            await Offloaded(FakeVerifier(failing=[BackendDown("gone")])).estimate([A])
 
 
 class TestRetry:

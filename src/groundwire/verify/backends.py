@@ -15,14 +15,14 @@ from groundwire.types import Verifier
 from groundwire.verify.batch import Batched
 from groundwire.verify.guard import Guarded
 from groundwire.verify.route import choose
-from groundwire.verify.wrap import Breaker, RateLimit, Retry, Timeout
+from groundwire.verify.wrap import Breaker, Offloaded, RateLimit, Retry, Timeout
 
 LOCAL = "groundwire.verify.lexical:LexicalVerifier"
 """The embedded verifier, which `local` means."""
 
 LLM_THRESHOLD_BITS = 2.0
 FAKE_THRESHOLD_BITS = 0.0
-REMOTE_CONTEXT_TOKENS = 6000
+CONTEXT_TOKENS = 6000
 UNLIMITED_TOKENS = 1_000_000
 _GATE_SHARE = 0.9  # of the gate's time; the rest is for what happens around the verifier
 
@@ -120,12 +120,10 @@ def persistent(raw: Raw, config: Config) -> Verifier:
     return Retry(guarded, limits.retries, longest=timeout)
 
 
-class Embedded(Protocol):
-    """What the embedded verifier says about itself."""
+class Embedded(Verifier, Protocol):
+    """The verifier inside the package, which knows the operating points it was calibrated for."""
 
-    identity: str
-    context_tokens: int
-    threshold_bits: float
+    def threshold_bits(self, profile: str = "default") -> float: ...
 
 
 class Conversing(Verifier, Protocol):
@@ -137,9 +135,9 @@ class Conversing(Verifier, Protocol):
 
 
 def _local(_: Config) -> Raw:
-    verifier = load(LOCAL, feature="the backend 'local'", extra="local")()
-    about: Embedded = verifier
-    return Raw(verifier, about.identity, about.identity, about.context_tokens, about.threshold_bits)
+    verifier: Embedded = load(LOCAL, feature="the backend 'local'", extra="local")()
+    model = LOCAL.rpartition(":")[2]
+    return Raw(Offloaded(verifier), model, model, CONTEXT_TOKENS, verifier.threshold_bits())
 
 
 def _openai(config: Config) -> Raw:
@@ -190,7 +188,7 @@ def _external(config: Config) -> Raw:
         verifier,
         verifier.host,
         f"external|{at.url}",
-        REMOTE_CONTEXT_TOKENS,
+        CONTEXT_TOKENS,
         LLM_THRESHOLD_BITS,
         requests=1,
         close=verifier.aclose,

@@ -1,7 +1,8 @@
 """What stands between a verifier and an unreliable world. Each wraps a Verifier and is one.
 
-Inside out: `Timeout` bounds one attempt, `RateLimit` spaces attempts, `Breaker` stops asking what is
-down, `Retry` asks again. They raise; `Batched` and `Guarded` turn what they raise into failed estimates.
+Inside out: `Offloaded` keeps computation off the event loop, `Timeout` bounds one attempt, `RateLimit` spaces
+attempts, `Breaker` stops asking what is down, `Retry` asks again. They raise; `Batched` and `Guarded` turn
+what they raise into failed estimates.
 """
 
 from __future__ import annotations
@@ -34,6 +35,19 @@ class Timeout:
                 return await self._inner.estimate(queries)
         except TimeoutError as error:
             raise BackendTimeout(f"the verifier did not answer within {self._seconds:g} s") from error
+
+
+class Offloaded:
+    """Computes in a thread, so that the event loop goes on meanwhile and a timeout can end the wait."""
+
+    def __init__(self, inner: Verifier) -> None:
+        self._inner = inner
+
+    async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
+        async def compute() -> list[Estimate]:
+            return await self._inner.estimate(queries)
+
+        return await asyncio.to_thread(lambda: asyncio.run(compute()))
 
 
 class RateLimit:
