@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from groundwire.claims.verbs import first_verb, has_verb
 
 _JOINT = re.compile(
-    r"(?P<semi>\s*;\s+(?:(?:and|but|however|moreover|meanwhile),?\s+)?)|(?P<comma>,\s+(?:and|but|while|whereas|yet)\s+)"
+    r"\s*;\s+(?:(?:and|but|however|moreover|meanwhile),?\s+)?|,\s+(?:and|but|while|whereas|yet)\s+"
 )
 _SUBJECT = re.compile(
     r"(?:the|a|an|this|these|those|his|her|their|its|our|my|your|some|many|most|all|both|each|every|no|several|two|"

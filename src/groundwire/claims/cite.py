@@ -1,7 +1,8 @@
 """Citation marks: what they look like, whom they name.
 
-`[S0]`, `[1]`, `[1, 3]`, `[1-3]`, `[S1][S2]`, `(S1)`, `(Source: S1)`, `[doc 2]`, `[^1]`, `【1†source】`, `Paris²`;
-with known sources also their very ids: `[report.md]`. A year, `(2)`, `a[1]`, `m²` and an interval are none.
+`[S0]`, `[1]`, `[1, 3]`, `[1-3]`, `[S1][S2]`, `(S1)`, `(Source: S1)`, `[doc 2]`, `[^1]`, `【1†source】`,
+`Paris²`; with known sources also their very ids: `[report.md]`.
+A year, `(2)`, `a[1]`, `m²` and an interval are none.
 
 Whom a mark names (`resolve`): a source of exactly that id; else the same id in another case; else for a bare
 number n the n-th source as readers count, which is `Sn` where ids begin with S1 and `S(n-1)` where they

@@ -1,7 +1,7 @@
 """How sure an answer says it is of a claim.
 
-A stated figure wins ("90 % sure", "confidence: 0.7"); else the strongest hedge counts, by this table; else the
-target the user asked for.
+A stated figure wins ("90 % sure", "confidence: 0.7"); else the strongest hedge counts, by this table; else
+the target the user asked for.
 
 | words | confidence |
 |---|---|
@@ -10,11 +10,12 @@ target the user asked for.
 | very likely, most likely, in all likelihood | 0.9 |
 | probably, likely | 0.8 |
 | presumably, apparently, seems to, appears to | 0.75 |
-| may, might, could be | 0.6 |
+| might, may well, may have been, could have been | 0.6 |
 | possibly, perhaps, maybe | 0.5 |
 
 "90 % of users", "a 95 % confidence interval" and "a 30 % chance of rain" say something about the world,
-not about the speaker; so do "more likely to", "May 5" and "appears in".
+not about the speaker; so do "more likely to" and "appears in". "May" and "can" say what is allowed or what
+happens at times: they are part of the claim, not doubt about it.
 """
 
 from __future__ import annotations
@@ -23,61 +24,80 @@ import re
 
 _NUMBER = r"(?P<number>\d{1,3}(?:[.,]\d{1,4})?)"
 _PERCENT = r"\s?(?:%|percent\b|per\s?cent\b|אחוזים|אחוז)"
-
+_FIGURE = rf"{_NUMBER}(?P<percent>{_PERCENT})?"
+_SHARE = rf"{_NUMBER}{_PERCENT}"
 _SURE = r"(?:sure|certain|confident|positive)"
-_STATED = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"{_NUMBER}{_PERCENT}\s+{_SURE}\b",
-        rf"{_NUMBER}{_PERCENT}\s+(?:confidence|certainty)\b(?!\s+(?:interval|level|limit|bound|region|band|ci\b|that\s+interval))",
-        rf"\b{_SURE}\s+(?:to|at|with)\s+(?:about\s+|around\s+)?{_NUMBER}{_PERCENT}",
-        rf"(?<!consumer )(?<!business )(?<!investor )(?<!public )\b(?:confidence|certainty)(?:\s+(?:level|score|rating))?"
-        rf"\s*(?:is\s+|of\s+|at\s+|[:=≈~]\s*)(?:about\s+|around\s+)?{_NUMBER}(?P<percent>{_PERCENT})?",
-        rf"\bi(?:['’]d| would) (?:say|estimate|put) (?:it )?(?:at |is |with )?{_NUMBER}{_PERCENT}\s+(?:likely|probable)",
-        rf"(?:בטוח|בטוחה|משוכנע|משוכנעת)\s+ב-?\s?{_NUMBER}{_PERCENT}",
-        rf"{_NUMBER}{_PERCENT}\s+(?:בטוח|בטוחה|ביטחון|בטחון|ודאות|וודאות)",
-        rf"(?:ביטחון|בטחון|ודאות|וודאות)\s*(?:של\s+|[:=]\s*){_NUMBER}(?P<percent>{_PERCENT})?",
-    )
+_I_AM = r"(?:i(?:['’]m| am)|we(?:['’]re| are))"
+_ABOUT = r"(?:about |around |roughly |at least )?"
+_CONFIDENCE = r"(?:confidence|certainty)(?:\s+(?:level|score|rating))?"
+_CONFIDENCE_HE = r"(?:רמת\s+)?(?:ביטחון|בטחון|ודאות|וודאות)"
+_SURE_HE = r"(?:בטוחה?|משוכנעת?)"
+_STATISTICS = r"(?!\s+(?:interval|level|limit|bound|region|band|ci\b))"
+_MOODS = "".join(rf"(?<!{whose} )" for whose in ("consumer", "business", "investor", "public", "market"))
+
+
+def _patterns(*patterns: str) -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(pattern, re.IGNORECASE) for pattern in patterns)
+
+
+_STATED = _patterns(
+    rf"{_SHARE}\s+{_SURE}\b",
+    rf"{_SHARE}\s+(?:confidence|certainty)\b{_STATISTICS}",
+    rf"\b{_SURE}\s+(?:to|at|with)\s+{_ABOUT}{_SHARE}",
+    rf"{_MOODS}\b{_CONFIDENCE}\s*(?:is\s+|of\s+|at\s+|[:=≈~]\s*){_ABOUT}{_FIGURE}",
+    rf"{_SURE_HE}\s+ב-?\s?{_SHARE}",
+    rf"{_SHARE}\s+(?:{_SURE_HE}|{_CONFIDENCE_HE})",
+    rf"{_CONFIDENCE_HE}\s*(?:של\s+|[:=]\s*){_FIGURE}",
 )
 
+# Looked for in this order and taken out, so that "almost certainly" is not "certainly" as well.
 _INFERRED = tuple(
-    (re.compile(rf"(?:{pattern})", re.IGNORECASE), value)
+    (re.compile(pattern, re.IGNORECASE), value)
     for pattern, value in (
         (r"\balmost certain(?:ly)?\b|\bsurely\b|\bכמעט בוודאות\b", 0.95),
-        (r"\b(?:very|highly|quite|extremely) likely\b(?! to\b)|\bmost likely\b(?! to\b)|\bmost probably\b"
-         r"|\bin all likelihood\b|\bקרוב לוודאי\b|\bסביר מאוד\b", 0.9),
-        (r"\bcertainly\b|\bdefinitely\b|\bundoubtedly\b|\bwithout (?:a |any )?doubt\b|\bthere is no doubt\b|\bבוודאות\b"
-         r"|\bללא ספק\b|\bבהחלט\b", 0.99),
-        (r"\bprobabl[ey]\b|(?<!more )(?<!less )(?<!as )(?<!equally )(?<!most )(?<!how )(?<!very )(?<!highly )(?<!quite )"
-         r"(?<!extremely )(?<!un)\blikely\b|\bכנראה\b|\bככל הנראה\b|\bסביר להניח\b", 0.8),
-        (r"\bpresumably\b|\bapparently\b|\bseem(?:s|ed|ingly)?\b|\bappear(?:s|ed)? to\b|\bנראה ש|\bלכאורה\b", 0.75),
-        (r"\bmight\b(?! of\b)|\bcould (?:be|have|also be|possibly)\b|\bעשוי(?:ה|ים|ות)?\b|\bעלול(?:ה|ים|ות)?\b", 0.6),
+        (
+            r"\b(?:very|highly|quite|extremely|most) likely\b(?! to\b)|\bmost probably\b"
+            r"|\bin all likelihood\b|\bקרוב לוודאי\b|\bסביר מאוד\b",
+            0.9,
+        ),
+        (
+            r"\bcertainly\b|\bdefinitely\b|\bundoubtedly\b|\bwithout (?:a |any )?doubt\b"
+            r"|\bthere is no doubt\b|\bבוודאות\b|\bללא ספק\b|\bבהחלט\b",
+            0.99,
+        ),
+        (
+            r"\bprobabl[ey]\b|(?<!more )(?<!less )(?<!as )(?<!equally )(?<!most )(?<!how )(?<!very )"
+            r"(?<!highly )(?<!quite )(?<!extremely )\blikely\b|\bכנראה\b|\bככל הנראה\b|\bסביר להניח\b",
+            0.8,
+        ),
+        (
+            r"\bpresumably\b|\bapparently\b|\bseem(?:s|ed|ingly)?\b|\bappear(?:s|ed)? to\b"
+            r"|\bנראה ש|\bלכאורה\b",
+            0.75,
+        ),
+        (
+            r"\bmight\b(?! of\b)|\bmay (?:well|have been)\b|\bcould (?:well|have been)\b"
+            r"|\bעשוי(?:ה|ים|ות)?\b|\bעלול(?:ה|ים|ות)?\b",
+            0.6,
+        ),
         (r"\bpossibly\b|\bperhaps\b|\bmaybe\b|\bאולי\b|\bייתכן\b|\bיתכן\b", 0.5),
     )
-)  # fmt: skip
-# Lower case only: "May" is a month; "may not" and a permission read the same.
-_MAY = re.compile(r"\bmay\b")
-_LEADS = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"(?:and |but )?(?:i(?:['’]m| am)|we(?:['’]re| are)) (?:about |around |roughly |at least )?{_NUMBER}{_PERCENT}"
-        rf"\s+{_SURE}(?:,|\s+that)?\s+(?=\S)",
-        rf"(?:i(?:['’]m| am)|we(?:['’]re| are)) {_SURE} (?:to|at|with) (?:about |around )?{_NUMBER}{_PERCENT}(?:,|\s+that)?\s+(?=\S)",
-        rf"with (?:about |around |roughly |a )?{_NUMBER}{_PERCENT}\s+(?:confidence|certainty),?\s+(?=\S)",
-        rf"(?:confidence|certainty)\s*[:=]?\s*{_NUMBER}(?:{_PERCENT})?\s*[,;:.–—-]\s+(?=\S)",
-        rf"אני (?:בטוח|בטוחה|משוכנע|משוכנעת) ב-?\s?{_NUMBER}{_PERCENT}\s+(?:כי\s+|ש-?)(?=\S)",
-    )
 )
-_TAIL = re.compile(
-    rf"[,;]?\s*[(\[]\s*(?:with\s+)?(?:my\s+)?(?:(?:confidence|certainty)(?:\s+(?:level|score))?\s*(?:is|of|[:=≈~])?\s*"
-    rf"{_NUMBER}(?:{_PERCENT})?|(?P<second>\d{{1,3}}(?:[.,]\d{{1,4}})?){_PERCENT}\s+(?:sure|certain|confident|confidence|certainty)"
-    rf"|(?:רמת\s+)?(?:ביטחון|בטחון|ודאות|וודאות)\s*[:=]?\s*\d{{1,3}}(?:[.,]\d{{1,4}})?(?:{_PERCENT})?)\s*[)\]]\s*(?=[.!]?\s*\Z)",
-    re.IGNORECASE,
+
+_LEADS = _patterns(
+    rf"{_I_AM} {_ABOUT}{_SHARE}\s+{_SURE}(?:,|\s+that)?\s+(?=\S)",
+    rf"{_I_AM} {_SURE} (?:to|at|with) {_ABOUT}{_SHARE}(?:,|\s+that)?\s+(?=\S)",
+    rf"with (?:a )?{_ABOUT}{_SHARE}\s+(?:confidence|certainty),?\s+(?=\S)",
+    rf"{_CONFIDENCE}\s*[:=]?\s*{_FIGURE}\s*[,;:.–—-]\s+(?=\S)",
+    rf"אני {_SURE_HE} ב-?\s?{_SHARE}\s+(?:כי\s+|ש-?)(?=\S)",
 )
-_ONLY = re.compile(
-    rf"\W*(?:my\s+|overall\s+)?(?:(?:confidence|certainty)(?:\s+(?:level|score|rating))?|(?:רמת\s+)?(?:ביטחון|ודאות))\s*"
-    rf"(?:is\s+|of\s+|[:=≈~]\s*){_NUMBER}(?:{_PERCENT})?\W*",
-    re.IGNORECASE,
+_TAILS = _patterns(
+    rf"[,;]?\s*[(\[]\s*(?:with\s+)?(?:my\s+)?{_CONFIDENCE}\s*(?:is|of|[:=≈~])?\s*{_FIGURE}\s*[)\]]\s*(?=[.!]?\s*\Z)",
+    rf"[,;]?\s*[(\[]\s*{_SHARE}\s+(?:sure|certain|confident|confidence|certainty)\s*[)\]]\s*(?=[.!]?\s*\Z)",
+    rf"[,;]?\s*[(\[]\s*{_CONFIDENCE_HE}\s*[:=]?\s*{_FIGURE}\s*[)\]]\s*(?=[.!]?\s*\Z)",
+)
+_ONLY = _patterns(
+    rf"\W*(?:my\s+|overall\s+)?(?:{_CONFIDENCE}|{_CONFIDENCE_HE})\s*(?:is\s+|of\s+|[:=≈~]\s*){_FIGURE}\W*"
 )
 
 
@@ -104,8 +124,8 @@ def _value(match: re.Match[str]) -> float | None:
 
 
 def inferred(text: str) -> float | None:
-    """What its hedges or its certainty say: the weakest word counts, "almost certainly" is not "certainly"."""
-    found: list[float] = [0.6] if _MAY.search(text) else []
+    """What its words of doubt or certainty say; the weakest counts."""
+    found: list[float] = []
     rest = text
     for pattern, value in _INFERRED:
         rest, count = pattern.subn(" ", rest)
@@ -130,10 +150,10 @@ def content(text: str) -> tuple[int, int]:
         if match:
             start = match.end()
             break
-    tail = _TAIL.search(text, max(start, end - 80))
-    return start, tail.start() if tail else end
+    tails = (pattern.search(text, max(start, end - 80)) for pattern in _TAILS)
+    return start, next((tail.start() for tail in tails if tail), end)
 
 
 def is_only_confidence(text: str) -> bool:
     """Whether a sentence says nothing else: "Confidence: 80 %"."""
-    return bool(_ONLY.fullmatch(text))
+    return len(text) < 80 and any(pattern.fullmatch(text) for pattern in _ONLY)

@@ -20,7 +20,7 @@ from groundwire.claims.verbs import has_verb
 from groundwire.text.segment import Block, BlockKind, blocks, sentences
 from groundwire.types import Claim, ClaimKind, Span
 
-_BUT = re.compile(r",?\s+(?:but|however|although|though|nevertheless)[\s,]+|,?\s+(?:אבל|אך|אולם)\s+")
+_BUT = re.compile(r",\s+(?:but|however|although|though|nevertheless|so)[\s,]+|,?\s+(?:אבל|אך|אולם)\s+")
 _REFERENCES = re.compile(
     r"\W*(?:sources?|references?|citations?|bibliography|works cited|further reading|מקורות|הפניות)\W*\Z",
     re.I,
