@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from groundwire.errors import ConfigError
+from groundwire.errors import BackendDown, ConfigError
 from groundwire.types import Estimate, Query
 from groundwire.verify.fanout import Fanout
 
@@ -29,6 +29,56 @@ async def test_of_each_context_one_goes_first_and_the_rest_follow_together() -> 
     together = dict(seen)
     assert together["a1"] | together["b1"] == {"a1", "b1"}
     assert {"a2", "a3"} <= together["a2"]
+
+
+@pytest.mark.spec("SPEC-08.29")
+async def test_the_order_holds_over_separate_calls_too() -> None:
+    release = asyncio.Event()
+    asked: list[str] = []
+
+    async def judge(query: Query) -> Estimate:
+        asked.append(query.claim)
+        if query.claim == "first":
+            await release.wait()
+        return GOOD
+
+    fanout = Fanout(judge)
+    calls = [asyncio.create_task(fanout([Query(claim, "c")])) for claim in ("first", "second", "third")]
+    other = asyncio.create_task(fanout([Query("elsewhere", "d")]))
+    await other
+    assert asked == ["first", "elsewhere"]
+    release.set()
+    await asyncio.gather(*calls)
+    assert asked[2:] == ["second", "third"]
+    await fanout([Query("later", "c")])
+    assert asked[-1] == "later"
+
+
+async def test_nobody_waits_for_a_first_that_failed_or_was_cancelled() -> None:
+    async def judge(query: Query) -> Estimate:
+        if query.claim == "fails":
+            raise BackendDown("gone")
+        if query.claim == "hangs":
+            await asyncio.Event().wait()
+        return GOOD
+
+    fanout = Fanout(judge)
+    failed, good = await fanout([Query("fails", "c"), Query("fine", "c")])
+    assert (failed.error, good.error) == ("error: gone", None)
+    hanging = asyncio.create_task(fanout([Query("hangs", "d")]))
+    waiting = asyncio.create_task(fanout([Query("fine", "d")]))
+    await asyncio.sleep(0)
+    hanging.cancel()
+    assert await waiting == [GOOD]
+
+
+async def test_many_contexts_do_not_pile_up() -> None:
+    async def judge(query: Query) -> Estimate:
+        return GOOD
+
+    fanout = Fanout(judge)
+    assert len(await fanout([Query("a", str(i)) for i in range(300)])) == 300
+    assert len(fanout._leads.get()._read) <= 64
 
 
 async def test_no_more_at_once_than_allowed() -> None:
