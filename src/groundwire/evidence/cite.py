@@ -9,17 +9,19 @@ from pathlib import PurePath
 from groundwire.types import Claim, Source
 
 _NUMBER = re.compile(r"\^?0*(\d{1,6})$")
+_COUNTED = re.compile(r"[sS]?\d+$")
 
 
 def resolve(citation: str, sources: Sequence[Source]) -> str | None:
     """The id of the source that a citation means, or None.
 
     An id wins, then the same id in another case, then the file's name. A bare number is a position, counted
-    from 1 as readers count (`[1]` is the first source), unless some source has that very id.
+    from 1 as readers count, where the sources have names of their own; whoever calls sources S0, S1, … or
+    0, 1, … has said what their numbers are.
 
-    >>> both = [Source("S0", "…", "report.pdf"), Source("S1", "…")]
-    >>> resolve("s1", both), resolve("1", both), resolve("report.pdf", both), resolve("S7", both)
-    ('S1', 'S0', 'S0', None)
+    >>> both = [Source("guide", "…", "guide.pdf"), Source("law", "…", "acts/law.md")]
+    >>> [resolve(name, both) for name in ("LAW", "law.md", "1", "3", "S7")]
+    ['law', 'law', 'guide', None, None]
     """
     wanted = citation.strip().casefold()
     for source in sources:
@@ -29,9 +31,9 @@ def resolve(citation: str, sources: Sequence[Source]) -> str | None:
         if source.id.casefold() == wanted or wanted in _origins(source):
             return source.id
     number = _NUMBER.match(wanted)
-    if number and 1 <= int(number[1]) <= len(sources):
-        return sources[int(number[1]) - 1].id
-    return sources[0].id if len(sources) and wanted == "0" and sources[0].id == "S0" else None
+    if number is None or any(_COUNTED.match(source.id) for source in sources):
+        return None
+    return sources[int(number[1]) - 1].id if 1 <= int(number[1]) <= len(sources) else None
 
 
 def _origins(source: Source) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from groundwire.evidence.cite import cited_ids
 from groundwire.evidence.render import excerpt, header, neutral, scrub, tokens, whole
 from groundwire.evidence.select import Index
-from groundwire.evidence.terms import PRONOUN
+from groundwire.evidence.terms import PRONOUN, names
 from groundwire.evidence.units import ref_of
 from groundwire.text.structure import MARKERS, Piece
 from groundwire.types import Claim, EvidenceRef, Source
@@ -61,12 +61,18 @@ class Evidence:
         self._safe = tuple(neutral(source.text, self._ids, marker) for source in self.index.sources)
         self._everything = frozenset(range(len(self.index.units)))
         self.full = self._render(self.index.sources, frozenset())
-        self.bare = self._render(self.index.sources, self._everything)
-        self.fits = max(tokens(self.full), tokens(self.bare)) <= context_tokens
+        bare = self._render(self.index.sources, self._everything)
+        self.fits = max(tokens(self.full), tokens(bare)) <= context_tokens
+        self.bare = bare if self.fits else self._names_only()
+
+    def _names_only(self) -> str:
+        """No evidence at all, where even its markers would not fit: the sources' ids, as many as do."""
+        room = self.context_tokens // (tokens(header(self.index.sources[0].id) + self.marker) + 1)
+        return whole((source.id, self.marker) for source in self.index.sources[: max(1, room)])
 
     def gather(self, claim: Claim, about: str = "") -> Gathered:
         """The contexts for one claim. `about`: what came before, for claims that begin with a pronoun."""
-        asked = f"{claim.text} {about}" if about and PRONOUN.match(claim.text) else claim.text
+        asked = f"{claim.text} {names(about)}" if PRONOUN.match(claim.text) else claim.text
         cited = cited_ids(claim.citations, self.index.sources)
         found = self.index.numbers(asked, budget=self.context_tokens, only=cited or None)
         others = self._ids.difference(cited) if cited else frozenset()

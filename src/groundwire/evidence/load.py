@@ -1,8 +1,8 @@
 """Sources and answers from what a user names: a file, a folder, '-' for stdin, or the text itself.
 
 How a name is told from a text: several lines, or very long, is text; what exists is that file or folder; what
-does not exist but looks like a path (no spaces and an ending such as .txt, a leading ./ or ~/ or /, a trailing /,
-or a folder that exists before its last /) is a mistake and said so; anything else is text.
+does not exist but looks like a path (no spaces and an ending such as .txt, a leading ./ or ~/ or /, a
+trailing /, or a folder that exists before its last /) is a mistake and said so; anything else is text.
 """
 
 from __future__ import annotations

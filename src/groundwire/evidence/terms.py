@@ -39,6 +39,15 @@ def term(word: Word) -> str:
     return word.norm.replace(",", "") if word.text[0].isdigit() else word.norm
 
 
+def names(text: str) -> str:
+    """What a text names: its capitalised words, for a sentence after it that says only "it".
+
+    >>> names("The Eiffel Tower stands in Paris.")
+    'Eiffel Tower Paris'
+    """
+    return " ".join(word.text for word in words(text) if word.text[0].isupper() and not is_stop(word.text))
+
+
 def weighted(text: str) -> dict[str, float]:
     """The terms of a claim; numbers and names tell more than other words do."""
     found: dict[str, float] = {}

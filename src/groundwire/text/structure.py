@@ -33,7 +33,8 @@ _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _KEY_SHARE = 0.6
 _MAX_KEY_WORDS = 7
 _LONG_VALUE = 160
-_SCANS_PER_CHAR = 4
+_FAILED_SCAN = 64  # what a vain attempt to read data costs beside the characters it read
+_VAIN_SCANS = 20_000
 
 Line = tuple[int, int]
 Found = tuple[list[Piece], int]
@@ -79,7 +80,7 @@ class _Reader:
         self.lines = _lines(text)
         self.free: Line | None = None
         self.fences = _fences(text, self.lines)
-        self.scans_left = _SCANS_PER_CHAR * len(text)
+        self.scans_left = _VAIN_SCANS + len(text) // 2
         self.no_table_before = 0
         self.no_keys_before = 0
 
@@ -123,8 +124,8 @@ class _Reader:
         if self.text[start : start + 1] not in ("{", "[") or self.scans_left <= 0:
             return None
         node, stop = literal.scan(self.text, start)
-        self.scans_left -= stop - start
         if node is None or not node.items:
+            self.scans_left -= stop - start + _FAILED_SCAN
             return None
         last = at
         while self.lines[last][1] < stop:
@@ -152,7 +153,8 @@ class _Reader:
         run = self.lines[at:last]
         matches = [_key(self.text, line) for line in run]
         valued = sum(match is not None and match["value"] is not None for match in matches)
-        if valued < 2 or sum(match is not None for match in matches) < _KEY_SHARE * len(run):
+        rules = sum(not self.text[start:end].strip("-=*_ \t\r") for start, end in run)
+        if valued < 2 or sum(match is not None for match in matches) < _KEY_SHARE * (len(run) - rules):
             self.no_keys_before = last
             return None
         return list(_keyed(self.text, run, matches)), last
