@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from groundwire.stores import cache
 from groundwire.stores.cache import SCHEMA_VERSION, CacheStore
 
 HOUR = 3600.0
@@ -211,6 +212,26 @@ class TestTrouble:
         (tmp_path / "file").write_text("in the way")
         assert filled(tmp_path / "file" / "cache.db", a="1").get(["a"], HOUR) == {}
         assert len(warnings(caplog)) == 1
+
+    def test_a_name_that_no_file_can_have(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+        assert filled(tmp_path / "nul\0" / "cache.db", a="1").get(["a"], HOUR) == {}
+        assert len(warnings(caplog)) == 1
+
+    def test_a_home_folder_that_is_unknown(self, caplog: pytest.LogCaptureFixture) -> None:
+        assert filled(Path("~nobody-of-this-name/cache.db"), a="1").get(["a"], HOUR) == {}
+        assert len(warnings(caplog)) == 1
+
+    def test_a_file_that_keeps_changing_its_version(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        def other(_: sqlite3.Connection) -> None:
+            raise cache.OtherVersion("its version is 9")
+
+        monkeypatch.setattr(cache, "_prepare", other)
+        assert filled(path, a="1").get(["a"], HOUR) == {}
+        assert [w.split(":")[0] for w in warnings(caplog)][1:] == [
+            f"verification goes on without its cache {path}"
+        ]
 
     def test_a_read_only_file(self, path: Path, caplog: pytest.LogCaptureFixture) -> None:
         store = filled(path, a="1")

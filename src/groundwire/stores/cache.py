@@ -33,7 +33,7 @@ PRAGMA user_version = {SCHEMA_VERSION};
 """
 
 
-class OtherVersion(Exception):
+class OtherVersion(sqlite3.DatabaseError):
     """The file was written by another release, or is no cache at all."""
 
 
@@ -48,7 +48,7 @@ class CacheStore:
         lock_timeout: float = 0.2,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.path = Path(path).expanduser()
+        self.path = Path(path)
         self._max_bytes = max_bytes
         self._lock_timeout = lock_timeout
         self._clock = clock
@@ -105,13 +105,13 @@ class CacheStore:
                 self._busy = 0
             except sqlite3.Error as error:
                 self._trouble(error)
-            except OSError as error:
-                self._turn_off(error.strerror or str(error))
+            except (OSError, RuntimeError, ValueError) as error:  # no room, no home folder, no such name
+                self._turn_off(str(error))
 
     def _attempt(self, action: Callable[[sqlite3.Connection], None]) -> None:
         try:
             action(self._connection())
-        except (OtherVersion, sqlite3.DatabaseError) as error:
+        except sqlite3.DatabaseError as error:
             if not isinstance(error, OtherVersion) and _code(error) not in _DAMAGED:
                 raise
             self._set_aside(error)
@@ -119,6 +119,7 @@ class CacheStore:
 
     def _connection(self) -> sqlite3.Connection:
         if self._db is None:
+            self.path = self.path.expanduser()
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             # Made before SQLite makes it: what is cached tells of the sources, so it is the owner's only.
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
