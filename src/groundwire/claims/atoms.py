@@ -21,14 +21,16 @@ _SUBJECT = re.compile(
 )
 _PRONOUN = re.compile(r"(?:it|he|she|they|this|that|we|you|i|which|who|there)\b", re.IGNORECASE)
 _BINDS = re.compile(
-    r"\b(?:if|when|unless|because|although|though|whether|that|said|says|claims?|claimed|stated?|states|reports?|reported|"
-    r"believes?|believed|according|argues?|argued|suggests?|suggested|thinks?|between|either|neither|not only|how|why|what)\b",
+    r"\b(?:if|when|unless|because|although|though|whether|that|how|why|what|between|either|neither|not only"
+    r"|said|says|claim(?:s|ed)?|states?|stated|report(?:s|ed)?|believe[sd]?|according|argue[sd]?|suggest(?:s|ed)?"
+    r"|thinks?)\b",
     re.IGNORECASE,
 )
 _LEADS = re.compile(
     r"(?:while|as|since|after|before|until|once|despite|in order|so that|for example|e\.g)\b", re.IGNORECASE
 )
-_OPENERS, _CLOSERS = "([{“«„「『（【", ")]}”»“」』）】"
+_OPENERS, _CLOSERS = "([{“«「『（【", ")]}”»」』）】"
+_INTERRUPTS = re.compile(r"[,;:()]|\b(?:which|who|that|to)\b")
 _MIN_WORDS = 3
 _REACH = 60
 
@@ -63,19 +65,14 @@ def _stands(clause: str) -> bool:
 
 def _begins_clause(right: str) -> bool:
     """Whether what follows begins with a subject and, before any comma or relative, its verb."""
-    if _PRONOUN.match(right) or not _SUBJECT.match(right):
+    if _PRONOUN.match(right) or not _SUBJECT.match(right) or len(right.split()) < _MIN_WORDS:
         return False
-    reach = right[:_REACH]
-    verb = first_verb(reach)
-    between = reach[:verb]
-    return (
-        verb > 0
-        and len(right.split()) >= _MIN_WORDS
-        and not re.search(r"[,;:()]|\b(?:which|who|that|to)\b", between)
-    )
+    verb = first_verb(right[:_REACH])
+    return verb > 0 and not _INTERRUPTS.search(right, 0, verb)
 
 
 def _is_open(text: str) -> bool:
     """Whether a bracket or a quotation is still open at the end of a text."""
+    text = text.replace("„", "(").replace("“", ")") if "„" in text else text
     depth = sum(char in _OPENERS for char in text) - sum(char in _CLOSERS for char in text)
     return depth > 0 or text.count('"') % 2 == 1
