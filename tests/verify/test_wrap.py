@@ -287,6 +287,13 @@ class TestBreaker:
             await breaker.estimate([A])
         assert (caught.value.retryable, caught.value.retry_after) == (False, 30.0)
 
+    async def test_a_timeout_stays_one_and_is_not_retried_while_it_is_open(self, time: Time) -> None:
+        breaker = Breaker(FakeVerifier(failing=repeat(BackendTimeout("slow"))), 1, 30.0, clock=time)
+        await self._fail(breaker, 1)
+        with pytest.raises(BackendTimeout, match="not asked") as caught:
+            await breaker.estimate([A])
+        assert not caught.value.retryable
+
     async def test_a_call_without_any_answer_counts_as_a_failure(self, time: Time) -> None:
         fake = FakeVerifier(lambda _: Estimate.failed("timeout: slow"))
         breaker = Breaker(fake, 1, 30.0, clock=time)

@@ -142,9 +142,15 @@ class Breaker:
 
     def _refusal(self, left: float) -> BackendError:
         message = f"not asked: {self._failures} failures in a row, last: {self._last}"
-        if not isinstance(self._last, RateLimited):
-            return BackendDown(message, hint=f"trying again in {left:.0f} s")
-        refusal = RateLimited(message, retry_after=left)
+        hint = f"trying again in {left:.0f} s"
+        refusal: BackendError
+        match self._last:
+            case RateLimited():
+                refusal = RateLimited(message, retry_after=left, hint=hint)
+            case BackendTimeout():
+                refusal = BackendTimeout(message, hint=hint)
+            case _:
+                refusal = BackendDown(message, hint=hint)
         refusal.retryable = False  # waiting is the breaker's business now
         return refusal
 
