@@ -27,12 +27,12 @@ _GAPS = re.compile(r"\n{3,}")
 def page_text(root: _Element) -> str:
     """Everything visible, a block a paragraph, a row or list item a line."""
     out: list[str] = []
-    at_line_start = True
+    spaced = True
     for chunk, preserved in _walk(root):
-        said = chunk if preserved or not at_line_start else chunk.lstrip(" ")
+        said = chunk if preserved or not spaced else chunk.lstrip(" ")
         if said:
             out.append(said)
-            at_line_start = said.endswith("\n")
+            spaced = said.endswith((" ", "\n"))
     return _GAPS.sub("\n\n", _TRAILING.sub("", "".join(out))).strip()
 
 

@@ -1,0 +1,44 @@
+"""Citations mean a source, or are phantoms, before any model is asked."""
+
+from __future__ import annotations
+
+import pytest
+
+from groundwire.evidence import cited_ids, phantoms, resolve
+from groundwire.types import Claim, Source
+
+COUNTED = [Source("S0", "a", "guide.pdf"), Source("S1", "b", "notes/law.md")]
+NAMED = [Source("guide", "a"), Source("law", "b")]
+
+
+@pytest.mark.parametrize(
+    ("citation", "meant"),
+    [
+        ("S0", "S0"),
+        ("s1", "S1"),
+        ("guide.pdf", "S0"),
+        ("law", "S1"),
+        ("S2", None),
+        ("2", None),
+        ("", None),
+        ("[S0]", None),
+    ],
+)
+def test_ids_and_file_names(citation: str, meant: str | None) -> None:
+    assert resolve(citation, COUNTED) == meant
+
+
+@pytest.mark.parametrize(
+    ("citation", "meant"), [("1", "guide"), ("2", "law"), ("^2", "law"), ("3", None), ("0", None)]
+)
+def test_numbers_count_from_one_where_sources_have_names(citation: str, meant: str | None) -> None:
+    assert resolve(citation, NAMED) == meant
+
+
+@pytest.mark.spec("SPEC-16.07")
+def test_phantoms_are_named_as_written_and_once() -> None:
+    claim = Claim("c1", "It is so.", 0, 9, citations=("S0", "S9", "S9", "x"))
+    assert phantoms(claim, COUNTED) == ("S9", "x")
+    assert phantoms(claim, []) == ("S0", "S9", "x")
+    assert phantoms(Claim("c2", "It is so.", 0, 9), COUNTED) == ()
+    assert cited_ids(claim.citations, COUNTED) == ("S0",)
