@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from doctest import ELLIPSIS, DocTestParser, DocTestRunner
 from pathlib import Path
 
 import pytest
 import yaml
+from tools import transcripts
 from tools.docs import PAGES
 from tools.spec import marked_tests, requirements
 
@@ -21,7 +19,6 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path(groundwire.__file__).parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
-END_OF_OUTPUT = "\x01"
 
 
 def blocks(language: str) -> list[pytest.param]:  # type: ignore[valid-type]
@@ -35,47 +32,13 @@ def blocks(language: str) -> list[pytest.param]:  # type: ignore[valid-type]
     return found
 
 
-def transcript(block: str) -> list[tuple[str, str]]:
-    """The commands of a block, each with the output shown for it."""
-    steps: list[tuple[str, str]] = []
-    for line in block.splitlines():
-        if line.startswith("$ "):
-            steps.append((line[2:], ""))
-        else:
-            command, output = steps[-1]
-            steps[-1] = (command, f"{output}{line}\n")
-    return steps
-
-
-def shell(commands: list[str], cache: Path) -> list[str]:
-    """Run them in one shell, as a reader would, and cut the output where each ends."""
-    script = "\n".join(
-        f"{command}\n__code=$?; printf '{END_OF_OUTPUT}'; (exit $__code)" for command in commands
-    )
-    environment = {
-        **os.environ,
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "COLUMNS": "110",
-        "GROUNDWIRE_STORE__CACHE_PATH": str(cache),
-    }
-    done = subprocess.run(
-        ["bash", "-c", script], cwd=ROOT, env=environment, text=True, check=False,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
-    return done.stdout.split(END_OF_OUTPUT)[: len(commands)]
-
-
-def tidy(text: str) -> str:
-    return "\n".join(line.rstrip() for line in text.strip().splitlines())
-
-
 @pytest.mark.spec("SPEC-16.40")
 @pytest.mark.parametrize("block", blocks("console"))
-def test_transcripts_are_true(block: str, tmp_path: Path) -> None:
-    steps = transcript(block)
-    outputs = shell([command for command, _ in steps], tmp_path / "cache.db")
-    for (command, shown), output in zip(steps, outputs, strict=True):
-        assert tidy(output) == tidy(shown), command
+def test_transcripts_are_true(block: str) -> None:
+    shown = transcripts.steps(block)
+    outputs = transcripts.run([command for command, _ in shown])
+    for (command, expected), output in zip(shown, outputs, strict=True):
+        assert output == transcripts.tidy(expected), command
 
 
 @pytest.mark.parametrize("block", blocks("python"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args, get_origin
@@ -13,14 +12,16 @@ from typer.main import get_command
 
 from groundwire.apps.cli import app
 from groundwire.config import Config
+from tools.transcripts import refreshed
 
 ROOT = Path(__file__).resolve().parent.parent
 
 _CONFIGURATION = """# Configuration
 
-Every key, with its default. A file (`groundwire.yaml` or `groundwire.toml` in the working folder, `--config`, or
-`GROUNDWIRE_CONFIG`) sets them as sections; the environment as `GROUNDWIRE_SECTION__KEY`; arguments win over both.
-An unknown key or an impossible value is an error that names it. This page is made by `make docs`.
+Every key, with its default. A file (`groundwire.yaml` or `groundwire.toml` in the working folder, `--config`,
+or `GROUNDWIRE_CONFIG`) sets them as sections; the environment as `GROUNDWIRE_SECTION__KEY`; arguments win
+over both. Durations are seconds, or written as 500ms, 2s, 5m, 24h. An unknown key or impossible value is an
+error that names it. This page is made by `make docs`.
 
 | key | default | takes |
 |---|---|---|
@@ -28,8 +29,8 @@ An unknown key or an impossible value is an error that names it. This page is ma
 
 _COMMANDS = """# Commands
 
-What `groundwire COMMAND --help` prints. Exit codes: 0 nothing flagged, 1 something flagged, 2 bad usage or input,
-3 could not check. This page is made by `make docs`.
+What `groundwire COMMAND --help` prints. Exit codes: 0 nothing flagged, 1 something flagged, 2 bad usage or
+input, 3 could not check. This page is made by `make docs`.
 """
 
 
@@ -56,6 +57,8 @@ def _plain(value: object) -> bool:
 
 
 def _takes(kind: Any) -> str:
+    if hasattr(kind, "__metadata__"):
+        return _takes(get_args(kind)[0])
     options = get_args(kind)
     if options and all(isinstance(option, str) for option in options):
         return ", ".join(f"`{option}`" for option in options)
@@ -94,7 +97,8 @@ PAGES = {"docs/configuration.md": configuration, "docs/commands.md": commands}
 def main() -> None:
     for name, make in PAGES.items():
         (ROOT / name).write_text(make(), encoding="utf-8")
-        print(name, file=sys.stderr)
+    for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        path.write_text(refreshed(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -24,14 +24,15 @@ from typing import BinaryIO
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from groundwire.apps.rows import Row, parse_row, read_rows, row_identity
+from groundwire.apps.ray_engine import judge_on_ray
+from groundwire.apps.rows import Row, judge_row, read_rows, row_identity
 from groundwire.bridge import run
 from groundwire.config import Config
 from groundwire.engine import Groundwire
-from groundwire.errors import BackendDown, GroundwireError, InputError
-from groundwire.report.json import failed_object, report_object
+from groundwire.errors import BackendDown, InputError
 
 FINE, FLAGGED, COULD_NOT_CHECK = 0, 1, 3
+ENGINES = ("local", "ray")
 WINDOW = 8
 """Rows under way at once, per worker."""
 
@@ -82,8 +83,8 @@ def run_batch(job: Job, config: Config, console: Console) -> int:
 
 
 def _refuse_nonsense(job: Job) -> None:
-    if job.engine != "local":
-        raise InputError(f"unknown engine '{job.engine}'", hint="use --engine local")
+    if job.engine not in ENGINES:
+        raise InputError(f"unknown engine '{job.engine}'", hint=f"use one of {', '.join(ENGINES)}")
     if not job.rows.is_file():
         raise InputError(f"there is no file {job.rows}")
     if job.out.exists() and job.out.samefile(job.rows):
@@ -134,6 +135,9 @@ def _progress(console: Console) -> Iterator[Progress]:
 
 def _judged(rows: Iterator[Row], job: Job, config: Config) -> Iterator[str]:
     """One line of JSON per row, in order, with only a window of rows in memory."""
+    if job.engine == "ray":
+        yield from judge_on_ray(rows, job.workers, config)
+        return
     if job.workers > 1:
         yield from _in_processes(rows, job.workers, config)
         return
@@ -174,17 +178,3 @@ def _judge_elsewhere(settings: bytes, row: Row) -> str:
 def _engine(settings: bytes) -> Groundwire:
     """A worker loads its engine once; the settings come from the parent, never from outside."""
     return Groundwire(pickle.loads(settings))
-
-
-async def judge_row(engine: Groundwire, row: Row) -> str:
-    """The contract's line for one row. Whatever is wrong with it is said in it."""
-    identity = row_identity(row)
-    try:
-        parsed = parse_row(row.raw)
-        report = await engine.check(
-            parsed.response, parsed.sources, question=parsed.question, response_id=identity
-        )
-        verdict = report_object(report)
-    except GroundwireError as error:
-        verdict = failed_object(identity, str(error), engine.backend.name, engine.profile.name)
-    return json.dumps(verdict, ensure_ascii=False)

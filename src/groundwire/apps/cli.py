@@ -56,7 +56,7 @@ def check(
 def batch(
     rows: Annotated[Path, typer.Argument(metavar="IN.jsonl", help="One response with its sources a line.")],
     out: Annotated[Path, typer.Option("-o", "--out", help="One report a line.")],
-    engine: Annotated[str, typer.Option(help="local")] = "local",
+    engine: Annotated[str, typer.Option(help="local, or ray for many machines.")] = "local",
     resume: Annotated[bool, typer.Option("--resume", help="Go on where an earlier run stopped.")] = False,
     workers: Annotated[int, typer.Option(min=1, help="Processes to spread the rows over.")] = 1,
     backend: Backend = None,

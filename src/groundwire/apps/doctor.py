@@ -41,7 +41,7 @@ def run_doctor(config: Config, console: Console) -> int:
     findings = list(diagnose(config))
     for finding in findings:
         mark, style = _MARK[finding.state]
-        table.add_row(Text(mark, style=style), finding.what, Text(finding.words, overflow="fold"))
+        table.add_row(Text(mark, style=style), Text(finding.what), Text(finding.words, overflow="fold"))
     console.print(table)
     return 3 if any(finding.state == "bad" for finding in findings) else 0
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from groundwire.errors import InputError
+from groundwire.engine import Groundwire
+from groundwire.errors import GroundwireError, InputError
+from groundwire.report.json import failed_object, report_object
 from groundwire.types import Source
 
 MAX_ROW_BYTES = 64_000_000
@@ -77,3 +79,17 @@ def _sources(row: Mapping[str, Any]) -> tuple[Source, ...]:
     if not isinstance(given, dict) or not all(isinstance(text, str) for text in given.values()):
         raise InputError("'sources' must map ids to texts")
     return tuple(Source(identity, text) for identity, text in given.items())
+
+
+async def judge_row(engine: Groundwire, row: Row) -> str:
+    """The contract's line for one row. Whatever is wrong with it is said in it."""
+    identity = row_identity(row)
+    try:
+        parsed = parse_row(row.raw)
+        report = await engine.check(
+            parsed.response, parsed.sources, question=parsed.question, response_id=identity
+        )
+        verdict = report_object(report)
+    except GroundwireError as error:
+        verdict = failed_object(identity, str(error), engine.backend.name, engine.profile.name)
+    return json.dumps(verdict, ensure_ascii=False)

@@ -1,0 +1,53 @@
+"""`groundwire batch --engine ray`: the same rows and the same lines, spread over a Ray cluster by Ray Data.
+
+`RAY_ADDRESS` names the cluster; without it Ray runs on this machine. Rows travel with the tasks, so the nodes
+need no common file system; they need groundwire installed.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from groundwire.apps.rows import Row, judge_row
+from groundwire.bridge import run
+from groundwire.config import Config
+from groundwire.engine import Groundwire
+from groundwire.extras import load
+
+WINDOW = 4096
+"""Rows handed to Ray at once: enough to keep a cluster busy, few enough to hold in memory."""
+BATCH = 16
+
+
+class Judge:
+    """One on each worker: loads the engine once and turns rows into lines."""
+
+    def __init__(self, settings: bytes) -> None:
+        self._engine = Groundwire(pickle.loads(settings))
+
+    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+        rows = [Row(int(n), bytes(raw)) for n, raw in zip(batch["number"], batch["raw"], strict=True)]
+        return {"line": [run(judge_row(self._engine, row)) for row in rows]}
+
+
+def judge_on_ray(rows: Iterator[Row], workers: int, config: Config) -> Iterator[str]:
+    """One line per row, in order."""
+    ray = load("ray", feature="--engine ray", extra="ray")
+    data = load("ray.data", feature="--engine ray", extra="ray")
+    ray.init(ignore_reinit_error=True, include_dashboard=False, log_to_driver=False)
+    context = data.DataContext.get_current()
+    context.execution_options.preserve_order = True
+    context.enable_progress_bars = False
+    settings = pickle.dumps(config)
+    try:
+        while window := list(islice(rows, WINDOW)):
+            given = data.from_items([{"number": row.number, "raw": row.raw} for row in window])
+            judged = given.map_batches(
+                Judge, fn_constructor_args=(settings,), batch_size=BATCH, concurrency=workers
+            )
+            yield from (row["line"] for row in judged.iter_rows())
+    finally:
+        ray.shutdown()

@@ -1,0 +1,67 @@
+"""Console sessions in the documents: run them, and compare or rewrite what they show."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CONSOLE = re.compile(r"(?<=^```console\n)(.*?)(?=^```$)", re.M | re.S)
+END_OF_OUTPUT = "\x01"
+WIDTH = "110"
+
+
+def steps(block: str) -> list[tuple[str, str]]:
+    """The commands of a block, each with the output shown for it."""
+    found: list[tuple[str, str]] = []
+    for line in block.splitlines():
+        if line.startswith("$ "):
+            found.append((line[2:], ""))
+        else:
+            command, output = found[-1]
+            found[-1] = (command, f"{output}{line}\n")
+    return found
+
+
+def run(commands: list[str]) -> list[str]:
+    """Run them in one shell, as a reader would, and cut the output where each ends."""
+    marked = (f"{command}\n__code=$?; printf '{END_OF_OUTPUT}'; (exit $__code)" for command in commands)
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {
+            **os.environ,
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "COLUMNS": WIDTH,
+            "GROUNDWIRE_STORE__CACHE_PATH": str(Path(folder) / "cache.db"),
+            "OUT": folder,
+        }
+        done = subprocess.run(
+            ["bash", "-c", "\n".join(marked)],
+            cwd=ROOT,
+            env=environment,
+            text=True,
+            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+    return [tidy(output) for output in done.stdout.split(END_OF_OUTPUT)[: len(commands)]]
+
+
+def tidy(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
+
+
+def refreshed(document: str) -> str:
+    """The document with every session's output as it is today."""
+
+    def again(match: re.Match[str]) -> str:
+        commands = [command for command, _ in steps(match[1])]
+        pairs = zip(commands, run(commands), strict=True)
+        return "".join(
+            f"$ {command}\n{output}\n" if output else f"$ {command}\n" for command, output in pairs
+        )
+
+    return CONSOLE.sub(again, document)
