@@ -216,11 +216,13 @@ class TestBreaker:
                 await breaker.estimate([A])
 
     async def test_it_opens_after_failures_in_a_row_and_asks_no_more(self, time: Time) -> None:
-        fake = FakeVerifier(failing=repeat(BackendDown("gone")))
+        fake = FakeVerifier(failing=repeat(BackendDown("gone", hint="is it running?")))
         breaker = Breaker(fake, 3, 30.0, clock=time)
         await self._fail(breaker, 10)
         assert len(fake.calls) == 3
-        with pytest.raises(BackendDown, match=r"3 failures in a row, last: gone: trying again in 30 s"):
+        with pytest.raises(
+            BackendDown, match=r"^gone \(3 failures in a row, not asked for another 30 s\): is it running\?$"
+        ):
             await breaker.estimate([A])
 
     async def test_a_success_in_between_starts_the_count_again(self, time: Time) -> None:
@@ -298,7 +300,7 @@ class TestBreaker:
         fake = FakeVerifier(lambda _: Estimate.failed("timeout: slow"))
         breaker = Breaker(fake, 1, 30.0, clock=time)
         await breaker.estimate([A])
-        with pytest.raises(BackendError, match="last: slow"):
+        with pytest.raises(BackendError, match=r"slow \(1 failures"):
             await breaker.estimate([A])
 
     async def test_a_model_that_answers_something_else_is_not_down(self, time: Time) -> None:

@@ -141,8 +141,8 @@ class Breaker:
         return True
 
     def _refusal(self, left: float) -> BackendError:
-        message = f"not asked: {self._failures} failures in a row, last: {self._last}"
-        hint = f"trying again in {left:.0f} s"
+        cause, hint = (self._last.message, self._last.hint) if self._last else ("", "")
+        message = f"{cause} ({self._failures} failures in a row, not asked for another {left:.0f} s)"
         refusal: BackendError
         match self._last:
             case RateLimited():
