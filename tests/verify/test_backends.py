@@ -26,6 +26,7 @@ from groundwire.verify.fake import FakeVerifier
 from groundwire.verify.guard import Guarded
 from groundwire.verify.wrap import Retry
 
+FACT = "The sky is blue on a clear day."
 QUERIES = [Query(f"claim {i}", "the context") for i in range(4)]
 Open = Callable[..., AbstractAsyncContextManager[Backend]]
 
@@ -293,3 +294,19 @@ def test_a_backend_serves_one_event_loop_after_another(opening: Open) -> None:
             return len(await backend.verifier.estimate(QUERIES))
 
     assert [asyncio.run(use()) for _ in range(2)] == [4, 4]
+
+
+@pytest.mark.llm
+async def test_a_real_model_behind_the_whole_stack(opening: Open, smollm: str) -> None:
+    """Real logprobs over HTTP; what was asked once comes out of the cache, and is the same."""
+    queries = [
+        Query("The sky is blue.", FACT),
+        Query("The sky is green.", FACT),
+        Query("The sky is blue.", "Nothing."),
+    ]
+    for cached in (False, True):
+        async with opening("openai", openai__base_url=smollm, openai__model="any") as backend:
+            estimates = await backend.verifier.estimate(queries)
+        assert [e.error for e in estimates] == [None] * 3
+        assert {e.method for e in estimates} == {"openai/logprob"}
+        assert [e.cached for e in estimates] == [cached] * 3
