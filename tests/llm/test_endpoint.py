@@ -5,7 +5,9 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import SecretStr
 
+from groundwire.errors import ConfigError
 from groundwire.llm.endpoint import Endpoint, refused, refused_option, retry_after
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -49,7 +51,6 @@ def test_a_password_in_the_address_is_not_shown() -> None:
         ("http://localhost/v1", True),
         ("http://10.0.0.1/v1", False),
         ("https://localhost.example/v1", False),
-        ("", False),
     ],
 )
 def test_loopback(url: str, expected: bool) -> None:
@@ -68,3 +69,19 @@ def test_loopback(url: str, expected: bool) -> None:
 )
 def test_which_option_was_refused(message: str, option: str | None) -> None:
     assert refused_option(message, ["n", "logprobs", "top_logprobs", "temperature"]) == option
+
+
+@pytest.mark.parametrize(
+    "url", ["", "localhost:8080", "ftp://host/v1", "http://", "http://[bad/v1", "http://h:port/v1"]
+)
+def test_an_address_that_is_none(url: str) -> None:
+    with pytest.raises(ConfigError, match=r"openai\.base_url"):
+        Endpoint("openai", url, "m")
+
+
+def test_a_key_is_trimmed_and_must_be_sendable() -> None:
+    url = "https://llm.example/v1"
+    assert Endpoint("openai", url, "m", SecretStr(" sk-1\n")).key() == "sk-1"
+    with pytest.raises(ConfigError) as caught:
+        Endpoint("openai", url, "m", SecretStr("“sk-1”")).key()
+    assert "sk-1" not in str(caught.value)

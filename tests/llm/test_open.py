@@ -4,6 +4,7 @@ import asyncio
 import sys
 
 import pytest
+from tests.loopback import do_without
 
 from groundwire.config import AnthropicConfig, Config, GeneratorConfig, OpenAIConfig
 from groundwire.errors import BackendDown, MissingExtra
@@ -77,6 +78,19 @@ async def test_a_script_that_is_a_function() -> None:
     done = await ScriptedGenerator(shout).complete([Message("user", "hey")], n=2)
     assert [one.text for one in done] == ["HEY", "HEY"]
     assert tokens(YES=1.0)[0].logprob == 0.0
+
+
+def test_broken_characters_do_not_reach_a_server() -> None:
+    assert Message("user", "caf\udce9 é 🙂").content == "caf? é 🙂"
+
+
+@pytest.mark.parametrize(("ci", "outcome"), [("true", pytest.fail.Exception), ("", pytest.skip.Exception)])
+def test_where_all_must_run_a_missing_model_is_a_failure(
+    ci: str, outcome: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CI", ci)
+    with pytest.raises(outcome, match="pip install"):
+        do_without(MissingExtra("the model", "llm"))
 
 
 def test_what_belongs_to_a_loop_is_made_anew_in_the_next() -> None:

@@ -112,7 +112,22 @@ def test_what_a_restatement_says() -> None:
     assert changed.contradicted
     assert "300 metres" in changed.reason
     assert (silent.support, silent.absent, silent.contradicted) == (0.0, True, False)
-    assert restated_score(CLAIM, "  ") is None
+    for text in ("  ", "I cannot help with that.", "Sure! Here you are:"):
+        assert restated_score(CLAIM, text) is None
+
+
+@pytest.mark.parametrize("text", ["unknown", "The context does not mention a tower.", "Not mentioned."])
+def test_silence_in_other_words(text: str) -> None:
+    found = restated_score(CLAIM, text)
+    assert found is not None
+    assert found.absent
+
+
+def test_a_light_rewording_bears_the_claim_out() -> None:
+    found = restated_score(CLAIM, "The tower stands 330 metres tall.")
+    assert found is not None
+    assert found.support > 0.8
+    assert not found.contradicted
 
 
 async def test_both_agree_that_it_is_so() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from hashlib import sha256
 
 import pytest
 from hypothesis import given
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from groundwire.llm.generator import Message
 from groundwire.types import Query, Source
-from groundwire.verify.prompts import SYSTEM, answer, assign, defuse, restate, score, yes_no
+from groundwire.verify.prompts import PROMPT_VERSION, SYSTEM, answer, assign, defuse, restate, score, yes_no
 
 TEMPLATES = [yes_no, score, restate]
 HOSTILE = [
@@ -114,3 +115,12 @@ def test_sources_keep_their_ids_and_cannot_close_themselves() -> None:
         "<claim>", "</claim>", "<claim>", "</claim>",
     ]  # fmt: skip
     assert "1: <claim>One.</claim>" in text
+
+
+def test_another_prompt_is_another_version() -> None:
+    """Cached answers belong to the prompt that was asked: change both lines below together."""
+    query = Query("claim", "context", "question")
+    prompts = [*(make(query) for make in TEMPLATES), answer("q", "c"), assign(["c"], [Source("S0", "t")])]
+    text = "\n".join(message.content for messages in prompts for message in messages)
+    digest = sha256(text.encode()).hexdigest()[:12]
+    assert (PROMPT_VERSION, digest) == ("1", "25db5182129b")

@@ -33,12 +33,14 @@ class Endpoint:
     api_key: SecretStr | None = None
     timeout: float = 30.0
 
+    def __post_init__(self) -> None:
+        if not _is_address(self.base_url):
+            raise ConfigError(f"{self.section}.base_url is no address", hint="write it as https://host/v1")
+
     @property
     def host(self) -> str:
         """Host and port only: an address may carry a password."""
-        parts = urlsplit(self.base_url)
-        port = f":{parts.port}" if parts.port else ""
-        return f"{parts.hostname or self.base_url}{port}"
+        return urlsplit(self.base_url).netloc.rpartition("@")[2]
 
     @property
     def is_loopback(self) -> bool:
@@ -52,10 +54,17 @@ class Endpoint:
     def name(self) -> str:
         return f"{self.section}/{self.model}"
 
+    @property
+    def _secret(self) -> str:
+        return self.api_key.get_secret_value().strip() if self.api_key else ""
+
     def key(self) -> str:
         """The key to send. Servers of one's own often need none, the vendors always do."""
-        if self.api_key is not None and self.api_key.get_secret_value():
-            return self.api_key.get_secret_value()
+        key = self._secret
+        if not (key.isascii() and key.isprintable()):
+            raise ConfigError(f"the API key for {self.host} has characters no key has", hint=self.key_hint)
+        if key:
+            return key
         if urlsplit(self.base_url).hostname in _OFFICIAL:
             raise ConfigError(f"no API key for {self.host}", hint=self.key_hint)
         return "none"
@@ -66,9 +75,17 @@ class Endpoint:
 
     def public(self, text: str) -> str:
         """A server's words, short and without our key."""
-        if self.api_key is not None and self.api_key.get_secret_value():
-            text = text.replace(self.api_key.get_secret_value(), "***")
+        if self._secret:
+            text = text.replace(self._secret, "***")
         return " ".join(_STATUS_PREFIX.sub("", text).split())[:200]
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def timed_out(endpoint: Endpoint) -> BackendTimeout:

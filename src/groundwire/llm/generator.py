@@ -17,6 +17,11 @@ class Message:
     content: str
     shared: int = 0
 
+    def __post_init__(self) -> None:
+        """Half a surrogate pair, as broken input leaves it, cannot be sent to anyone."""
+        sendable = self.content.encode("utf-8", "replace").decode("utf-8")
+        object.__setattr__(self, "content", sendable)
+
 
 @dataclass(frozen=True, slots=True)
 class TokenLogprob:

@@ -147,12 +147,18 @@ class GgufGenerator:
         return await asyncio.shield(self._starting)
 
     async def _restart(self) -> OpenAIGenerator:
-        await self.aclose()
+        await self._stop()
         await asyncio.to_thread(self._server.start)
         self._inner = OpenAIGenerator(Endpoint("llm", self._server.url, MODEL, timeout=self._timeout))
         return self._inner
 
     async def aclose(self) -> None:
+        starting, self._starting = self._starting, None
+        if starting is not None and starting.get_loop() is asyncio.get_running_loop():
+            await asyncio.wait([starting])  # a server that is just starting could not be stopped
+        await self._stop()
+
+    async def _stop(self) -> None:
         inner, self._inner = self._inner, None
         if inner is not None:
             await inner.aclose()

@@ -33,9 +33,13 @@ Similarity = Callable[[str, str], float]
 
 _AT_ODDS = 0.2
 """The most that two texts can be alike whose numbers, dates, names or negations disagree."""
-_SAME = 0.8
+_SAME, _LOST, _ON_TOPIC = 0.8, 0.3, 0.3
 _MAX_TOKENS = 128
-_UNKNOWN = re.compile(r"^\W*unknown\b", re.IGNORECASE)
+_SILENT = re.compile(
+    r"^\W*(?:unknown\b|not (?:mentioned|stated)\b"
+    r"|(?:the )?context (?:does not|doesn['’]t|says nothing|is silent))",
+    re.IGNORECASE,
+)
 
 
 def semantic_similarity(a: str, b: str) -> float:
@@ -70,9 +74,9 @@ def _grams(found: Sequence[Word]) -> dict[str, float]:
 
 def _overlap(left: dict[str, float], right: dict[str, float]) -> float:
     """Shared weight of the whole weight: F1 over weighted sets."""
-    shared = sum(weight for key, weight in left.items() if key in right)
+    shared = sum(min(weight, right[key]) for key, weight in left.items() if key in right)
     whole = (sum(left.values()) + sum(right.values())) / 2
-    return shared / whole
+    return shared / whole if whole else 0.0
 
 
 def _at_odds(a: str, b: str, left: Sequence[Word], right: Sequence[Word]) -> bool:
@@ -135,22 +139,24 @@ async def evidence_dependence(
         generator.complete(answer(question, without), max_tokens=_MAX_TOKENS),
     )
     one, two = first[0].text.strip(), second[0].text.strip()
-    return Dependence(one, two, 1.0 if _UNKNOWN.match(one) and _UNKNOWN.match(two) else similarity(one, two))
+    return Dependence(one, two, 1.0 if _SILENT.match(one) and _SILENT.match(two) else similarity(one, two))
 
 
 def restated_score(claim: str, restated: str, similarity: Similarity = semantic_similarity) -> Score | None:
-    """What a restatement says about the claim; None where the model wrote nothing."""
+    """What a restatement says about the claim; None where it is not about the claim at all.
+
+    The model was asked to keep the wording, so that words alike stand for a claim borne out: from 0.8 on
+    fully, from 0.3 down not at all.
+    """
     text = " ".join(restated.split())
-    if not text:
-        return None
-    if _UNKNOWN.match(text):
+    if _SILENT.match(text):
         return Score(0.0, contradicted=False, absent=True, reason="the context does not speak of it")
+    if _overlap(_weights(words(claim)), _weights(words(text))) < _ON_TOPIC:
+        return None
     alike = similarity(claim, text)
-    if alike >= _SAME:
-        return Score(alike, contradicted=False, absent=False, reason="")
-    return Score(
-        alike, contradicted=alike <= _AT_ODDS, absent=False, reason=f"the context says: {text[:200]}"
-    )
+    support = min(1.0, max(0.0, (alike - _LOST) / (_SAME - _LOST)))
+    reason = "" if alike >= _SAME else f"the context says: {text[:200]}"
+    return Score(support, contradicted=alike <= _AT_ODDS, absent=False, reason=reason)
 
 
 def merge(direct: Sequence[Score], restated: Sequence[Score], method: str) -> Estimate:
