@@ -1,0 +1,251 @@
+"""What can be counted about a claim and its context: the symbolic half of the embedded verifier.
+
+Training and run time both call `Reader.features`; the order of `NAMES` is the order of the columns.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from groundwire.text.lexicon import word_set
+from groundwire.text.numbers import Number, compare, numbers
+from groundwire.text.words import Word, words
+from groundwire.verify.passages import passages
+from groundwire.verify.records import Findings, check, read_record
+from groundwire.verify.select import Selector, joined
+
+NEAR_WORDS = 64
+"""How many words of evidence a claim is read against closely."""
+
+NAMES = (
+    "words", "new", "new_share", "new_rare", "new_rare_max", "new_near", "new_near_rare", "pairs_new",
+    "pairs_near", "best_cover", "second_cover", "cover_gap", "names", "names_new", "names_new_near",
+    "numbers", "numbers_new", "numbers_near_new", "numbers_near_conflict", "negated",
+    "negation_differs", "opposites", "comparatives_new", "hedges", "praise_new", "scope_new",
+    "longest_copy", "order", "structured", "flags_ok", "flags_wrong", "flags_open", "hours_ok",
+    "hours_wrong", "stars_ok", "stars_wrong", "spell_new",
+)  # fmt: skip
+
+_NEGATION = re.compile(
+    r"\b(?:no|not|never|none|neither|nor|without|cannot|nothing|nobody)\b|n't\b", re.IGNORECASE
+)
+_COMPARATIVE = word_set(
+    """
+    more less fewer higher lower larger smaller greater better worse longer shorter older younger
+    earlier later most least highest lowest largest smallest best worst first last only always never
+    all every none both
+    """
+)
+_HEDGES = re.compile(
+    r"\b(?:may|might|could|likely|possibly|appears?|seems?|suggest\w*|overall|in summary|in conclusion)\b",
+    re.IGNORECASE,
+)
+_PRAISE = word_set(
+    """
+    popular cozy renowned famous beloved excellent exceptional perfect ideal great charming friendly
+    welcoming delicious unique vibrant memorable convenient high-quality known wide variety
+    extensive prominent
+    """
+)
+_SCOPE = word_set(
+    """
+    because due therefore thus so which while making resulting leading cause reason order
+    """
+)
+_PAIRS = """
+more:less higher:lower increase:decrease rise:fall above:below before:after early:late
+first:last large:small big:small high:low best:worst most:least always:never all:none win:lose
+success:failure open:close start:end begin:finish north:south east:west male:female man:woman
+young:old new:old good:bad positive:negative strong:weak fast:slow long:short hot:cold rich:poor
+public:private legal:illegal guilty:innocent alive:dead accept:reject allow:ban support:oppose
+agree:refuse approve:reject safe:dangerous friendly:rude clean:dirty love:hate common:rare
+include:exclude with:without inside:outside indoor:outdoor buy:sell gain:loss profit:loss
+true:false likely:unlikely able:unable day:night praise:criticize free:paid
+"""
+_OPPOSITES = {a: b for a, _, b in (pair.partition(":") for pair in _PAIRS.split())}
+_OPPOSITE = {**_OPPOSITES, **{b: a for a, b in _OPPOSITES.items()}}
+_UNKNOWN_RANK = 1.0
+
+
+class Rarity:
+    """How rare a word is, 0 to 1, read off a word-piece vocabulary that is sorted by frequency."""
+
+    def __init__(self, vocabulary: Mapping[str, int]) -> None:
+        self._rank = vocabulary
+        self._top = math.log(max(3, len(vocabulary)))
+
+    def __call__(self, word: str) -> float:
+        rank = self._rank.get(word.lower())
+        return _UNKNOWN_RANK if rank is None else math.log(max(2, rank - 990)) / self._top
+
+
+class Reader:
+    """One context, prepared once and then asked about many claims."""
+
+    def __init__(self, context: str, rarity: Rarity) -> None:
+        self.passages = passages(context)
+        self.selector = Selector(self.passages)
+        self.rarity = rarity
+        self.record = read_record(self.passages)
+        text = joined(self.passages)
+        found = words(text)
+        self.text = text
+        self.size = len(found)
+        self.norms = {word.norm for word in found}
+        self.lower = {word.text.lower() for word in found}
+        self.pairs = _pairs(found)
+        self.numbers = numbers(text)
+        self.bags = [{word.norm for word in words(passage.text)} for passage in self.passages]
+        self.structured = sum(bool(passage.values) for passage in self.passages) / max(1, len(self.passages))
+
+    def features(self, claim: str) -> list[float]:
+        """One row, in the order of `NAMES`."""
+        near = self.selector.evidence(claim, NEAR_WORDS)
+        row = _Row(claim, near, self)
+        values = row.values()
+        return [values[name] for name in NAMES]
+
+
+class _Row:
+    def __init__(self, claim: str, near: str, reader: Reader) -> None:
+        self.claim, self.near, self.reader = claim, near, reader
+        self.all = words(claim)
+        self.content = [word for word in self.all if not word.is_stop]
+        self.near_words = words(near)
+        self.near_norms = {word.norm for word in self.near_words}
+
+    def values(self) -> dict[str, float]:
+        return (
+            self._lexical() | self._cover() | self._names() | self._numbers() | self._logic() | self._record()
+        )
+
+    def _lexical(self) -> dict[str, float]:
+        reader, content = self.reader, self.content
+        total = max(1, len(content))
+        new = [word for word in content if word.norm not in reader.norms]
+        new_near = [word for word in content if word.norm not in self.near_norms]
+        rare = [reader.rarity(word.text) for word in new]
+        weight = sum(reader.rarity(word.text) for word in content) or 1.0
+        claim_pairs = _pairs(self.all)
+        near_pairs = _pairs(self.near_words)
+        return {
+            "words": float(len(self.all)),
+            "new": float(len(new)),
+            "new_share": len(new) / total,
+            "new_rare": sum(rare) / weight,
+            "new_rare_max": max(rare, default=0.0),
+            "new_near": len(new_near) / total,
+            "new_near_rare": sum(reader.rarity(word.text) for word in new_near) / weight,
+            "pairs_new": len(claim_pairs - reader.pairs) / max(1, len(claim_pairs)),
+            "pairs_near": len(claim_pairs - near_pairs) / max(1, len(claim_pairs)),
+            "spell_new": float(sum(word.text.lower() not in reader.lower for word in new)) / total,
+        }
+
+    def _cover(self) -> dict[str, float]:
+        wanted = {word.norm: self.reader.rarity(word.text) for word in self.content}
+        total = sum(wanted.values()) or 1.0
+        covers = sorted(
+            (
+                sum(weight for norm, weight in wanted.items() if norm in bag) / total
+                for bag in self.reader.bags
+            ),
+            reverse=True,
+        )
+        best = covers[0] if covers else 0.0
+        second = covers[1] if len(covers) > 1 else 0.0
+        near = sum(weight for norm, weight in wanted.items() if norm in self.near_norms) / total
+        run, order = _copied([word.norm for word in self.all], [word.norm for word in self.near_words])
+        return {
+            "best_cover": best, "second_cover": second, "cover_gap": near - best,
+            "longest_copy": run / max(1, len(self.all)), "order": order,
+        }  # fmt: skip
+
+    def _names(self) -> dict[str, float]:
+        capital = [word for i, word in enumerate(self.content) if _is_name(word, i)]
+        return {
+            "names": float(len(capital)),
+            "names_new": float(sum(word.norm not in self.reader.norms for word in capital)),
+            "names_new_near": float(sum(word.norm not in self.near_norms for word in capital)),
+        }
+
+    def _numbers(self) -> dict[str, float]:
+        claimed = [number for number in numbers(self.claim) if number.kind != "ordinal" or number.value > 3]
+        near = numbers(self.near)
+        missing = [number for number in claimed if not _known(number, self.reader.numbers)]
+        missing_near = [number for number in claimed if not _known(number, near)]
+        conflict = [
+            number for number in missing_near if any(compare(number, other) == "conflict" for other in near)
+        ]
+        return {
+            "numbers": float(len(claimed)), "numbers_new": float(len(missing)),
+            "numbers_near_new": float(len(missing_near)), "numbers_near_conflict": float(len(conflict)),
+        }  # fmt: skip
+
+    def _logic(self) -> dict[str, float]:
+        negated = len(_NEGATION.findall(self.claim))
+        against = len(_NEGATION.findall(self.near))
+        opposites = sum(
+            _OPPOSITE.get(word.text.lower(), _OPPOSITE.get(word.norm, "\0")) in self.near_norms
+            for word in self.all if word.norm not in self.near_norms
+        )  # fmt: skip
+        fresh = [word.text.lower() for word in self.all if word.norm not in self.near_norms]
+        return {
+            "negated": float(negated), "negation_differs": float((negated > 0) != (against > 0)),
+            "opposites": float(opposites),
+            "comparatives_new": float(sum(word in _COMPARATIVE for word in fresh)),
+            "hedges": float(len(_HEDGES.findall(self.claim))),
+            "praise_new": float(sum(word in _PRAISE for word in fresh)),
+            "scope_new": float(sum(word in _SCOPE for word in fresh)),
+        }  # fmt: skip
+
+    def _record(self) -> dict[str, float]:
+        found: Findings = check(self.claim, self.reader.record)
+        return {
+            "structured": self.reader.structured, "flags_ok": float(found.borne_out),
+            "flags_wrong": float(found.contradicted), "flags_open": float(found.open),
+            "hours_ok": float(found.hours_ok), "hours_wrong": float(found.hours_wrong),
+            "stars_ok": float(found.stars_ok), "stars_wrong": float(found.stars_wrong),
+        }  # fmt: skip
+
+
+def _pairs(found: Sequence[Word]) -> set[tuple[str, str]]:
+    """Neighbouring content words."""
+    kept = [word.norm for word in found if not word.is_stop]
+    return set(pairwise(kept))
+
+
+def _known(number: Number, others: Sequence[Number]) -> bool:
+    return any(compare(number, other) in ("same", "compatible") for other in others)
+
+
+def _is_name(word: Word, number: int) -> bool:
+    """The first word of a sentence has a capital anyway: it is a name only if it has more than one."""
+    if not word.text[:1].isupper() or (number == 0 and len(word.text) == 1):
+        return False
+    return word.start > 0 or not word.text[1:].islower()
+
+
+def _copied(claim: Sequence[str], near: Sequence[str]) -> tuple[int, float]:
+    """Longest run of words copied from the evidence, and the share of shared neighbours kept in order."""
+    places: dict[str, list[int]] = {}
+    for i, norm in enumerate(near):
+        places.setdefault(norm, []).append(i)
+    best = 0
+    runs: dict[int, int] = {}
+    kept = shared = 0
+    last = -1
+    for norm in claim:
+        fresh = {}
+        for place in places.get(norm, ()):
+            fresh[place] = runs.get(place - 1, 0) + 1
+            best = max(best, fresh[place])
+        runs = fresh
+        if norm in places:
+            shared += 1
+            after = next((place for place in places[norm] if place > last), None)
+            if after is not None:
+                kept, last = kept + 1, after
+    return best, kept / shared if shared else 0.0
