@@ -79,6 +79,12 @@ def test_an_address_that_is_none(url: str) -> None:
         Endpoint("openai", url, "m")
 
 
+def test_the_same_name_on_two_servers_is_two_models() -> None:
+    ours, theirs = (Endpoint("openai", f"http://{host}/v1", "m").name for host in ("one:1", "two:1"))
+    assert ours != theirs
+    assert Endpoint("openai", "https://api.openai.com/v1", "m").name == "openai/m"
+
+
 def test_a_key_is_trimmed_and_must_be_sendable() -> None:
     url = "https://llm.example/v1"
     assert Endpoint("openai", url, "m", SecretStr(" sk-1\n")).key() == "sk-1"

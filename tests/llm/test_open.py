@@ -25,16 +25,19 @@ def config(generator: GeneratorConfig | None = None) -> Config:
     )
 
 
-@pytest.mark.parametrize(("provider", "name"), [("openai", "openai/big"), ("anthropic", "anthropic/claude")])
+@pytest.mark.parametrize(
+    ("provider", "name"),
+    [("openai", "openai/big@127.0.0.1:9"), ("anthropic", "anthropic/claude@127.0.0.1:9")],
+)
 def test_a_provider_by_name(provider: Provider, name: str) -> None:
     assert open_generator(config(), provider).name == name
 
 
 def test_without_a_name_it_is_the_one_that_writes_answers() -> None:
     writer = GeneratorConfig(provider="anthropic", model="writer")
-    assert open_generator(config(writer)).name == "anthropic/writer"
-    assert open_generator(config(writer), "openai").name == "openai/big"
-    assert open_generator(config(), model="other").name == "openai/other"
+    assert open_generator(config(writer)).name == "anthropic/writer@127.0.0.1:9"
+    assert open_generator(config(writer), "openai").name == "openai/big@127.0.0.1:9"
+    assert open_generator(config(), model="other").name == "openai/other@127.0.0.1:9"
 
 
 @pytest.mark.parametrize(("provider", "package"), [("openai", "openai"), ("anthropic", "anthropic")])

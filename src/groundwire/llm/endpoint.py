@@ -52,7 +52,9 @@ class Endpoint:
 
     @property
     def name(self) -> str:
-        return f"{self.section}/{self.model}"
+        """Which model this is. Servers of one's own may call any model anything, so theirs is named too."""
+        vendor = urlsplit(self.base_url).hostname in _OFFICIAL
+        return f"{self.section}/{self.model}" + ("" if vendor else f"@{self.host}")
 
     @property
     def _secret(self) -> str:
