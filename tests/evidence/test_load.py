@@ -287,3 +287,14 @@ def test_no_bytes_make_it_fall_over(tmp_path: Path, data: bytes, suffix: str) ->
     with contextlib.suppress(InputError):
         sources = load(put(tmp_path, f"f{suffix}", magic + data))
         assert all(source.text.strip() for source in sources)
+
+
+def test_half_characters_do_not_survive(tmp_path: Path) -> None:
+    assert load(put(tmp_path, "s.json", '{"S0": "tall \\ud800!"}'))[0].text == "tall \ufffd!"
+    assert from_mapping({"S0": "tall \udce9!"})[0].text == "tall \ufffd!"
+    assert load_answer("so tall \udce9", stdin=io.StringIO(), max_bytes=LIMIT) == "so tall \ufffd"
+
+
+def test_a_broken_pdf_says_its_one_line_only(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    error(put(tmp_path, "b.pdf", b"%PDF-1.4\n garbage"))
+    assert capfd.readouterr().err == ""

@@ -188,3 +188,19 @@ def test_every_leaf_of_json_is_a_piece_at_its_place(record: dict[str, object]) -
 )
 def test_hostile_repetition_costs_no_more_than_its_length(shape: str) -> None:
     assert len(pieces(shape * 5000)) <= 5000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "word " * 1000,
+        "x" * 5000,
+        json.dumps({"a": "word " * 1000}),
+        "a | b\nc | " + "word " * 1000,
+        "k: v\nl: " + "word " * 1000,
+    ],
+)
+def test_no_piece_is_too_long_to_read(text: str) -> None:
+    found = pieces(text)
+    assert max(piece.end - piece.start for piece in found) <= 1200
+    assert sum(text[piece.start : piece.end].count("word") for piece in found) == text.count("word")

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import codecs
 import io
+import logging
 import re
 import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from groundwire.errors import InputError
@@ -102,10 +104,11 @@ def pdf_text(data: bytes, name: str, max_bytes: int) -> str:
     from pypdf.errors import PyPdfError
 
     try:
-        reader = PdfReader(io.BytesIO(data))
-        if reader.is_encrypted and not reader.decrypt(""):
-            raise InputError(f"{name} is an encrypted PDF", hint="save it without a password first")
-        text = _joined((page.extract_text() for page in reader.pages), name, max_bytes)
+        with _quiet("pypdf"):
+            reader = PdfReader(io.BytesIO(data))
+            if reader.is_encrypted and not reader.decrypt(""):
+                raise InputError(f"{name} is an encrypted PDF", hint="save it without a password first")
+            text = _joined((page.extract_text() for page in reader.pages), name, max_bytes)
     except InputError:
         raise
     except (PyPdfError, *_BROKEN) as error:
@@ -117,6 +120,18 @@ def pdf_text(data: bytes, name: str, max_bytes: int) -> str:
             f"{name} is a PDF without text (a scan?)", hint="run text recognition (OCR) on it first"
         )
     return text
+
+
+@contextmanager
+def _quiet(name: str) -> Iterator[None]:
+    """What a parser logs about a broken file would stand beside the one line that says what to do."""
+    logger = logging.getLogger(name)
+    level = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def _joined(pages: Iterator[str], name: str, max_bytes: int) -> str:

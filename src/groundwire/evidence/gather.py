@@ -124,7 +124,8 @@ class Evidence:
         if cited:
             picked = self._fill(picked, asked, int(self.context_tokens * _CITED_SHARE), cited)
         picked = self._fill(picked, asked, self.context_tokens, None)
-        return picked or self._fill_leading()
+        # The one unit that speaks of the claim is shown even where it is longer than the budget.
+        return picked or self.index.ranked(asked)[:1] or self._fill_leading()
 
     def _fill(
         self, picked: Sequence[int], asked: str, budget: int, only: Collection[str] | None

@@ -28,6 +28,7 @@ _ENDINGS = frozenset((
     ".xlsx", ".ppt", ".pptx", ".epub", ".png", ".jpg", ".jpeg", ".gif", ".zip", ".gz", ".py", ".ipynb",
 ))  # fmt: skip
 _URL = re.compile(r"https?://\S+$", re.IGNORECASE)
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _MAX_NAME = 1024
 _MAX_FILES = 10_000
 _FOLDER_FACTOR = 10
@@ -69,12 +70,12 @@ def from_mapping(texts: Mapping[str, str]) -> list[Source]:
             raise InputError(
                 f"source {name!r} is no text but {type(text).__name__}", hint="give each source as a string"
             )
-    return [Source(str(name), text) for name, text in texts.items()]
+    return [Source(str(name), _printable(text)) for name, text in texts.items()]
 
 
 def from_context(text: str) -> list[Source]:
     """One source whose id is `context`."""
-    return [Source(CONTEXT_ID, text)]
+    return [Source(CONTEXT_ID, _printable(text))]
 
 
 def as_path(spec: str) -> Path | None:
@@ -90,7 +91,7 @@ def as_path(spec: str) -> Path | None:
         )
     if _looks_like_path(spec, path):
         raise InputError(
-            f"{spec} does not exist", hint="check the name, or put a space or line in it if it is the text"
+            f"{spec} does not exist", hint="check the name; a text that looks like one goes in through '-'"
         )
     return None
 
@@ -212,7 +213,12 @@ def _text(data: bytes, name: str, suffix: str, max_bytes: int) -> str:
 def _filled(text: str, name: str) -> str:
     if not text.strip():
         raise InputError(f"{name} is empty", hint="give some text")
-    return text
+    return _printable(text)
+
+
+def _printable(text: str) -> str:
+    """Half a character (from broken JSON or a terminal) could not be written out again; no offset moves."""
+    return _SURROGATE.sub("\ufffd", text)
 
 
 def _numbered(found: Sequence[Named]) -> list[Source]:
@@ -227,6 +233,6 @@ def _numbered(found: Sequence[Named]) -> list[Source]:
     for item in found:
         while item.id is None and f"S{number}" in taken:
             number += 1
-        sources.append(Source(item.id or f"S{number}", item.text, item.origin))
+        sources.append(Source(item.id or f"S{number}", _printable(item.text), item.origin))
         number += item.id is None
     return sources

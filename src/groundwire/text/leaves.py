@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from groundwire.text.literal import Node, decode
-from groundwire.text.piece import Piece, labelled
-from groundwire.text.segment import sentences
+from groundwire.text.piece import Piece, labelled, spans
 from groundwire.types import UnitKind
 
 _LONG_VALUE = 160
@@ -76,9 +75,9 @@ def _leaf(text: str, node: Node, path: Path) -> Iterator[Piece]:
             said = labelled(label, " ".join(value.split()))
             yield Piece(where[lead], where[tail], said, UnitKind.LEAF, label)
     else:
-        for span in sentences(value):
-            said = labelled(label, " ".join(value[span.start : span.end].split()))
-            yield Piece(where[span.start], where[span.end], said, UnitKind.LEAF, label)
+        for start, end in spans(value):
+            said = labelled(label, " ".join(value[start:end].split()))
+            yield Piece(where[start], where[end], said, UnitKind.LEAF, label)
 
 
 def _groups(items: Sequence[Node]) -> Iterator[list[Node]]:

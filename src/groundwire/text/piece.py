@@ -31,43 +31,54 @@ def labelled(label: str, text: str) -> str:
     return f"{label}: {text}" if label else text
 
 
+def spans(text: str) -> Iterator[tuple[int, int]]:
+    """Sentences, and parts of one that does not end for very long."""
+    for span in sentences(text):
+        yield from chunks(text, span.start, span.end)
+
+
+def chunks(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """A range in parts of a readable length, without the white space around them."""
+    while start < end:
+        cut = end
+        if end - start > _MAX_PIECE:
+            space = text.rfind(" ", start + _MAX_PIECE // 2, start + _MAX_PIECE)
+            cut = space if space > 0 else start + _MAX_PIECE
+        raw = text[start:cut]
+        if raw.strip():
+            yield start + len(raw) - len(raw.lstrip()), start + len(raw.rstrip())
+        start = cut
+
+
 def prose(text: str, start: int, end: int) -> Iterator[Piece]:
     """The sentences of Markdown or plain text; code line by line."""
     for block in blocks(text[start:end]):
+        heading = block.kind is BlockKind.HEADING
         for first, last in _parts(text, block, start):
-            yield from _chunks(text, first, last, block.kind is BlockKind.HEADING)
+            yield Piece(first, last, " ".join(text[first:last].split()), heading=heading)
 
 
 def _parts(text: str, block: Block, offset: int) -> Iterator[tuple[int, int]]:
     first, last = block.start + offset, block.end + offset
     if block.kind is BlockKind.HEADING:
-        yield first, last
+        yield from chunks(text, first, last)
     elif block.kind is BlockKind.CODE:
         for line in block.lines:
-            if not text[line.start + offset : line.end + offset].startswith(("```", "~~~")):
-                yield line.start + offset, line.end + offset
+            if not text.startswith(("```", "~~~"), line.start + offset):
+                yield from chunks(text, line.start + offset, line.end + offset)
     elif _is_whole(text, block, offset):
-        for span in sentences(text[first:last]):
-            yield first + span.start, first + span.end
+        yield from _shifted(text, first, last)
     else:
         for line in block.lines:
-            for span in sentences(text[line.start + offset : line.end + offset]):
-                yield line.start + offset + span.start, line.start + offset + span.end
+            yield from _shifted(text, line.start + offset, line.end + offset)
+
+
+def _shifted(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    for first, last in spans(text[start:end]):
+        yield start + first, start + last
 
 
 def _is_whole(text: str, block: Block, offset: int) -> bool:
     """Whether nothing but white space (no quote mark, no pipe) stands between the block's lines."""
     pairs = zip(block.lines, block.lines[1:], strict=False)
     return all(not text[a.end + offset : b.start + offset].strip() for a, b in pairs)
-
-
-def _chunks(text: str, start: int, end: int, heading: bool) -> Iterator[Piece]:
-    """One piece, or several where no sentence ends for very long."""
-    while end - start > _MAX_PIECE:
-        cut = max(text.rfind(" ", start + _MAX_PIECE // 2, start + _MAX_PIECE), 0) or start + _MAX_PIECE
-        yield from _chunks(text, start, cut, heading)
-        start = cut
-    raw = text[start:end]
-    start, end = start + len(raw) - len(raw.lstrip()), end - len(raw) + len(raw.rstrip())
-    if start < end:
-        yield Piece(start, end, " ".join(text[start:end].split()), heading=heading)

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from groundwire.text import literal, tables
 from groundwire.text.leaves import leaves
-from groundwire.text.piece import Piece, labelled, prose
-from groundwire.text.segment import sentences
+from groundwire.text.piece import Piece, labelled, prose, spans
 from groundwire.types import UnitKind
 
 __all__ = ["HEADER", "MARKERS", "Piece", "pieces", "readable"]
@@ -33,6 +32,7 @@ _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _KEY_SHARE = 0.6
 _MAX_KEY_WORDS = 7
 _LONG_VALUE = 160
+_LONG_ROW = 1200
 _FAILED_SCAN = 64  # what a vain attempt to read data costs beside the characters it read
 _VAIN_SCANS = 20_000
 
@@ -141,7 +141,7 @@ class _Reader:
         if table is None:
             self.no_table_before = after
             return None
-        return [_row(table.names, row) for row in table.rows], after
+        return [piece for row in table.rows for piece in _row(self.text, table.names, row)], after
 
     def _keys(self, at: int) -> Found | None:
         """A run of lines most of which are `key: value`; judged once, at its first line."""
@@ -184,13 +184,19 @@ def _fences(text: str, lines: Sequence[Line]) -> dict[int, int]:
     return found
 
 
-def _row(names: Sequence[str], row: tables.Row) -> Piece:
-    said = []
+def _row(text: str, names: Sequence[str], row: tables.Row) -> Iterator[Piece]:
+    """A row with its column names; one with whole texts in its cells falls into their sentences."""
+    if row.end - row.start > _LONG_ROW:
+        for start, end in spans(text[row.start : row.end]):
+            said = " ".join(text[row.start + start : row.start + end].split())
+            yield Piece(row.start + start, row.start + end, said, UnitKind.ROW)
+        return
+    cells = []
     for number, cell in enumerate(row.cells):
         name = names[number] if number < len(names) else ""
         if cell:
-            said.append(labelled(name, cell))
-    return Piece(row.start, row.end, "; ".join(said), UnitKind.ROW)
+            cells.append(labelled(name, cell))
+    yield Piece(row.start, row.end, "; ".join(cells), UnitKind.ROW)
 
 
 def _key(text: str, line: Line) -> re.Match[str] | None:
@@ -217,9 +223,7 @@ def _keyed(text: str, run: Sequence[Line], matches: Sequence[re.Match[str] | Non
 
 def _value(text: str, start: int, end: int, label: str) -> Iterator[Piece]:
     end = start + len(text[start:end].rstrip())
-    spans = [(start, end)]
-    if end - start > _LONG_VALUE:
-        spans = [(start + span.start, start + span.end) for span in sentences(text[start:end])]
-    for first, last in spans:
-        said = labelled(label, " ".join(text[first:last].split()))
-        yield Piece(first, last, said, UnitKind.LEAF, label)
+    value = text[start:end]
+    for first, last in spans(value) if len(value) > _LONG_VALUE else [(0, len(value))]:
+        said = labelled(label, " ".join(value[first:last].split()))
+        yield Piece(start + first, start + last, said, UnitKind.LEAF, label)
