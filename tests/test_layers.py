@@ -10,7 +10,8 @@ import groundwire
 
 PACKAGE = Path(groundwire.__file__).parent
 LAYERS = (
-    ("apps", "api", "client"),
+    ("apps",),
+    ("api", "client", "bench"),
     ("rlm", "monitor", "audit", "engine", "pipeline", "reading", "voting", "court"),
     ("policy",),
     ("detect",),
@@ -22,11 +23,10 @@ LAYERS = (
 )
 RANK = {name: len(LAYERS) - depth for depth, names in enumerate(LAYERS) for name in names}
 MAY_STAND_BESIDE = {
-    ("api", "apps"),
-    ("apps", "api"),
-    ("engine", "pipeline", "reading", "voting", "court"),
+    ("engine", "pipeline"), ("engine", "court"), ("pipeline", "court"),
+    ("pipeline", "reading"), ("pipeline", "voting"), ("reading", "court"), ("voting", "court"),
     ("metrics", "config"),
-}
+}  # fmt: skip
 
 
 def imports(path: Path) -> Iterator[str]:

@@ -34,7 +34,7 @@ class Groundwire:
         self.config = config or Config.load()
         self.metrics = metrics or default_metrics()
         self.backend = open_backend(self.config, operation, name=backend, metrics=self.metrics)
-        self.profile = profile_for(self.config, self.backend.threshold_bits)
+        self.profile = profile_for(self.config, self.backend.threshold_bits, self.backend.min_support)
         reads, maps = (kind == "llm" for kind in (self.config.claims.extractor, self.config.claims.mapping))
         self._reader = open_generator(self.config) if reads or maps else None
         self._court = Court(

@@ -85,7 +85,7 @@ def speed(
     llm: Annotated[bool, typer.Option("--llm/--no-llm", help="Measure the LLM path too.")] = True,
 ) -> None:
     """Cold start, import time, claims a second, latency, memory, cache, and the LLM path's calls."""
-    from groundwire.apps.bench import run_speed
+    from groundwire.bench.speed import run_speed
 
     raise typer.Exit(run_speed(Console(), as_json=as_json, llm=llm))
 

@@ -6,6 +6,7 @@ need no common file system; they need groundwire installed.
 
 from __future__ import annotations
 
+import logging
 import pickle
 from collections.abc import Iterator
 from itertools import islice
@@ -37,7 +38,10 @@ def judge_on_ray(rows: Iterator[Row], workers: int, config: Config) -> Iterator[
     """One line per row, in order."""
     ray = load("ray", feature="--engine ray", extra="ray")
     data = load("ray.data", feature="--engine ray", extra="ray")
-    ray.init(ignore_reinit_error=True, include_dashboard=False, log_to_driver=False)
+    ray.init(
+        ignore_reinit_error=True, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR
+    )
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
     context = data.DataContext.get_current()
     context.execution_options.preserve_order = True
     context.enable_progress_bars = False
@@ -46,7 +50,10 @@ def judge_on_ray(rows: Iterator[Row], workers: int, config: Config) -> Iterator[
         while window := list(islice(rows, WINDOW)):
             given = data.from_items([{"number": row.number, "raw": row.raw} for row in window])
             judged = given.map_batches(
-                Judge, fn_constructor_args=(settings,), batch_size=BATCH, concurrency=workers
+                Judge,
+                fn_constructor_args=(settings,),
+                batch_size=BATCH,
+                compute=data.ActorPoolStrategy(size=workers),
             )
             yield from (row["line"] for row in judged.iter_rows())
     finally:

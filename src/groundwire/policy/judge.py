@@ -70,8 +70,7 @@ def _judge_citation(
     """The claim stands without its citation. Is the citation merely redundant, or wrong?"""
     if cited.error or nothing.error:
         return unchecked(ballot.claim, cited.error or nothing.error or "", cited.method)
-    alone = budget_of(cited, nothing, ballot.claim.confidence)
-    if not alone.exceeds(profile.threshold_bits) and not _denied(cited):
+    if _passes(ballot.claim, cited, nothing, profile) and not _denied(cited):
         return _verdict(ballot, ballot.with_evidence, ballot.without_evidence, profile, vague=False)
     wrong = _verdict(ballot, cited, nothing, profile, vague=False)
     if _denied(cited):
@@ -82,6 +81,13 @@ def _judge_citation(
     return replace(
         wrong, reason=reason, gap_type=GapType.UNSUPPORTED, evidence=ballot.elsewhere or wrong.evidence
     )
+
+
+def _passes(claim: Claim, p1: Estimate, p0: Estimate, profile: Profile) -> bool:
+    if profile.name == "rag":
+        return grounding(p1.p_yes, p0.p_yes, bool(claim.citations)).grounded
+    within = not budget_of(p1, p0, claim.confidence).exceeds(profile.threshold_bits)
+    return within and p1.p_yes >= profile.floor(claim.confidence)
 
 
 def _denied(estimate: Estimate) -> bool:
@@ -127,11 +133,7 @@ def _outcome(
 ) -> tuple[Status, GapType | None, bool]:
     if _denied(p1):
         return Status.CONTRADICTED, GapType.CONTRADICTED, True
-    if profile.name == "rag":
-        passes = grounding(p1.p_yes, p0.p_yes, bool(ballot.claim.citations)).grounded
-    else:
-        passes = not found.exceeds(profile.threshold_bits)
-    if passes:
+    if _passes(ballot.claim, p1, p0, profile):
         independent = found.required_bits == 0.0 and ballot.claim.confidence > 0.0
         return Status.ENTAILED, GapType.EVIDENCE_INDEPENDENT if independent else None, False
     if vague:

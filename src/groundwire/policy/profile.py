@@ -12,7 +12,11 @@ REDACTED = "[REDACTED]"
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """`threshold_bits` is the gap a claim may have; `min_chars` and `max_claims` bound what is looked at."""
+    """`threshold_bits` is the gap a claim may have; `min_chars` and `max_claims` bound what is looked at.
+
+    `min_support` is the p1 below which a claim is not entailed however small its gap: a claim that is half
+    believed without any evidence needs few bits, and must not pass for want of a need.
+    """
 
     name: str
     threshold_bits: float
@@ -21,9 +25,14 @@ class Profile:
     min_chars: int = 0
     max_claims: int = 2000
     critical_bits: float = 2.0
+    min_support: float = 0.5
+
+    def floor(self, confidence: float) -> float:
+        """The least p1 for a claim of this confidence: who claims less needs less."""
+        return self.min_support * min(1.0, confidence / self.target) if self.target else 0.0
 
 
-def profile_for(config: Config, backend_threshold_bits: float) -> Profile:
+def profile_for(config: Config, backend_threshold_bits: float, min_support: float = 0.5) -> Profile:
     """The configured profile; `default` takes the operating point calibrated for the backend in use."""
     own = config.threshold_bits
     calibrated = backend_threshold_bits if own is None else own
@@ -33,6 +42,7 @@ def profile_for(config: Config, backend_threshold_bits: float) -> Profile:
         config.target,
         max_claims=config.limits.max_claims,
         critical_bits=config.verification.gap_threshold_bits,
+        min_support=min_support,
     )
     if config.profile == "strict":
         return replace(base, threshold_bits=0.0 if own is None else own)

@@ -22,6 +22,7 @@ LOCAL = "groundwire.verify.lexical:LexicalVerifier"
 
 LLM_THRESHOLD_BITS = 2.0
 FAKE_THRESHOLD_BITS = 0.0
+MIN_SUPPORT = 0.5
 CONTEXT_TOKENS = 6000
 UNLIMITED_TOKENS = 1_000_000
 _GATE_SHARE = 0.9  # of the gate's time; the rest is for what happens around the verifier
@@ -33,8 +34,8 @@ Close = Callable[[], Coroutine[None, None, None]]
 class Backend:
     """A verifier and what its callers must know about it.
 
-    `context_tokens` is how much context it reads at once; `threshold_bits` is the gap at which its verdicts
-    are best (profile `default`); `model` says what is behind it.
+    `context_tokens` is how much context it reads at once; `threshold_bits` and `min_support` are the gap and
+    the p1 at which its verdicts are best (profile `default`); `model` says what is behind it.
     """
 
     name: BackendName
@@ -42,6 +43,7 @@ class Backend:
     context_tokens: int
     threshold_bits: float
     model: str
+    min_support: float = MIN_SUPPORT
     closing: tuple[Close, ...] = field(default=(), repr=False, compare=False)
 
     async def aclose(self) -> None:
@@ -67,6 +69,7 @@ class Raw:
     requests: int = 0
     at_once: int | None = None
     close: Close | None = None
+    min_support: float = MIN_SUPPORT
 
 
 def open_backend(
@@ -80,7 +83,9 @@ def open_backend(
     chosen = choose(config.hallucination.backend, operation, name)
     raw = OPENERS[chosen](config)
     verifier, closing = protect(raw, chosen, config, operation, metrics)
-    return Backend(chosen, verifier, raw.context_tokens, raw.threshold_bits, raw.model, closing)
+    return Backend(
+        chosen, verifier, raw.context_tokens, raw.threshold_bits, raw.model, raw.min_support, closing
+    )
 
 
 def protect(

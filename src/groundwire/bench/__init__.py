@@ -1,0 +1,1 @@
+"""What groundwire measures of itself: speed, quality, and made-up cases with known answers."""
