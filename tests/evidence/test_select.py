@@ -15,7 +15,8 @@ TOWER = Source(
     "France has 67 million inhabitants. Wine is made in Bordeaux.",
 )
 BUSINESS = Source(
-    "S1", '{"name": "Finch & Fork", "attributes": {"WiFi": "free", "OutdoorSeating": false}, "city": "Lyon"}'
+    "S1",
+    '{"name": "Finch & Fork", "attributes": {"WiFi": "free", "OutdoorSeating": false}, "hours": {"Sunday": "9:0-21:0"}}',
 )
 
 
@@ -28,6 +29,7 @@ def selected(claim: str, *sources: Source, only: list[str] | None = None) -> lis
     ("claim", "best"),
     [
         ("The population of France is 999 million inhabitants.", "France has 67 million inhabitants."),
+        ("It is open on Sunday until 9 pm.", "hours Sunday: 9:0-21:0"),
         ("Bordeaux makes wines", "Wine is made in Bordeaux."),
         ("The restaurant offers outdoor seating.", "attributes OutdoorSeating: no"),
         ("Finch & Fork has free WiFi", "name: Finch & Fork"),

@@ -24,7 +24,7 @@ _UNIT_SHARE = 0.4  # … of a unit that the claim holds
 _K1 = 1.2
 _B = 0.5
 _PSEUDO_UNITS = 10  # keeps word weights sensible where there are only a few units
-_COVERED = 0.25  # what a term still counts once an earlier choice holds it
+_COVERED = 0.5  # what a term still counts once an earlier choice holds it
 _GAIN_SHARE = 0.2  # a unit must add this share of what the best one added
 _HEADING_WEIGHT = 0.6
 _PREFIX = 5
@@ -107,7 +107,7 @@ class Index:
     ) -> list[int]:
         """As `select`, by the units' numbers in the index.
 
-        Greedy cover: what an earlier choice holds counts a quarter, so that each part of a compound
+        Greedy cover: what an earlier choice holds counts half, so that each part of a compound
         claim finds its own evidence, and a fact that stands twice is found twice.
         """
         if not self.units:
