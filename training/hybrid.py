@@ -185,8 +185,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--network", default="", help="folder under WORK/network with the outputs to use")
     parser.add_argument("--only-ragtruth", action="store_true")
+    parser.add_argument("--ragtruth-weight", type=float, default=TRAIN["dev.ragtruth"])
     options = parser.parse_args()
-    names = {"dev.ragtruth": 1.0} if options.only_ragtruth else TRAIN
+    names = {"dev.ragtruth": 1.0} if options.only_ragtruth else {**TRAIN, "dev.ragtruth": options.ragtruth_weight}
     tables = [table(name, options.network, total) for name, total in names.items()]
     rag = tables[0]
     count = len(rag.made.rows)

@@ -26,7 +26,7 @@ NAMES = (
     "numbers", "numbers_new", "numbers_near_new", "numbers_near_conflict", "negated",
     "negation_differs", "opposites", "comparatives_new", "hedges", "praise_new", "scope_new",
     "longest_copy", "order", "structured", "flags_ok", "flags_wrong", "flags_open", "hours_ok",
-    "hours_wrong", "stars_ok", "stars_wrong", "spell_new",
+    "hours_wrong", "stars_ok", "stars_wrong", "spell_new", "near_share",
 )  # fmt: skip
 
 _NEGATION = re.compile(
@@ -93,7 +93,7 @@ class Reader:
         text = joined(self.passages)
         found = words(text)
         self.text = text
-        self.size = len(found)
+        self.size = max(1, len(text.split()))
         self.norms = {word.norm for word in found}
         self.lower = {word.text.lower() for word in found}
         self.pairs = _pairs(found)
@@ -106,6 +106,7 @@ class Reader:
         near = self.selector.evidence(claim, NEAR_WORDS)
         row = _Row(claim, near, self)
         values = row.values()
+        values["near_share"] = min(1.0, len(near.split()) / self.size)
         return [values[name] for name in NAMES]
 
 

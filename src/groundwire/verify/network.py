@@ -83,8 +83,8 @@ class Network:
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Reading]:
         """One reading per (evidence, claim), in order."""
-        left = self._tokenizer.encode_batch([evidence for evidence, _ in pairs], add_special_tokens=False)
-        right = self._tokenizer.encode_batch([claim for _, claim in pairs], add_special_tokens=False)
+        left = self._tokenizer.encode_batch([_sound(e) for e, _ in pairs], add_special_tokens=False)
+        right = self._tokenizer.encode_batch([_sound(c) for _, c in pairs], add_special_tokens=False)
         # long ones first: the last thread to finish then has little left
         order = sorted(range(len(pairs)), key=lambda i: -len(left[i].ids) - len(right[i].ids))
         found: dict[int, Reading] = {}
@@ -104,6 +104,11 @@ class Network:
         pair, token = self._session.run(None, {"ids": ids, "mask": np.ones_like(ids), "types": types})
         logits = token[0, len(first) : len(first) + len(claim_ids)].astype(np.float32)
         return Reading(columns(pair[0], logits), tuple(claim.offsets[: len(claim_ids)]), logits)
+
+
+def _sound(text: str) -> str:
+    """Half of a surrogate pair is no character; it becomes one, in its place, so that offsets stay."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def columns(pair: Floats, logits: Floats) -> tuple[float, ...]:

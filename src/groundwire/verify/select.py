@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from groundwire.text.lexicon import forms, word_set
 from groundwire.verify.passages import Passage
 
 _WORD = re.compile(r"\w+")
+_CANDIDATES = 100
 _STOP = word_set(
     """
     a an the of in on at to for and or but is are was were be been by with from as it its this that
@@ -75,13 +76,15 @@ class Selector:
 
     def __init__(self, passages: Sequence[Passage]) -> None:
         self.passages = list(passages)
-        self._bags = [Counter(terms(unit.text)) for unit in self.passages]
-        frequency: Counter[str] = Counter()
-        for bag in self._bags:
-            frequency.update(bag.keys())
-        total = max(1, len(self.passages))
-        self._idf = {word: math.log(1 + total / count) for word, count in frequency.items()}
-        self._default = math.log(1 + total)
+        bags = [Counter(terms(passage.text)) for passage in self.passages]
+        self._bags = [frozenset(bag) for bag in bags]
+        self._length = [1 + 0.02 * sum(bag.values()) for bag in bags]
+        self._postings: dict[str, list[int]] = {}
+        for index, bag in enumerate(self._bags):
+            for word in bag:
+                self._postings.setdefault(word, []).append(index)
+        self._total = max(1, len(self.passages))
+        self._size = [len(passage.text.split()) for passage in self.passages]
 
     def select(self, claim: str, budget: int) -> list[int]:
         """Indices of the passages worth reading, in document order, `budget` words at most.
@@ -89,36 +92,40 @@ class Selector:
         Greedy cover: what an earlier choice already matched counts a quarter, so that the parts of a
         compound claim each find their own evidence.
         """
-        open_terms = {word: self._idf.get(word, self._default) for word in claim_terms(claim)}
+        if sum(self._size) <= budget:
+            return list(range(len(self.passages)))
+        weights = {word: self._rarity(word) for word in claim_terms(claim)}
+        candidates = self._candidates(weights)
         chosen: list[int] = []
         left = budget
-        candidates = set(range(len(self.passages)))
         while candidates and left > 0:
-            best, value = -1, 0.0
-            for index in sorted(candidates):
-                score = self._score(index, open_terms)
-                if score > value:
-                    best, value = index, score
-            if best < 0:
+            best = max(candidates, key=lambda index: (self._score(index, weights), -index))
+            if self._score(best, weights) <= 0:
                 break
             candidates.discard(best)
-            size = len(self.passages[best].text.split())
-            if size > left and chosen:
+            if self._size[best] > left and chosen:
                 continue
             chosen.append(best)
-            left -= size
-            for word in self._bags[best]:
-                if word in open_terms:
-                    open_terms[word] *= 0.25
-        return sorted(chosen) if chosen else list(range(min(1, len(self.passages))))
+            left -= self._size[best]
+            for word in self._bags[best] & weights.keys():
+                weights[word] *= 0.25
+        return sorted(chosen) if chosen else [0]
 
     def evidence(self, claim: str, budget: int) -> str:
-        """The selected pieces as one text."""
+        """The selected passages as one text."""
         return joined([self.passages[index] for index in self.select(claim, budget)])
 
+    def _rarity(self, word: str) -> float:
+        return math.log(1 + self._total / max(1, len(self._postings.get(word, ()))))
+
+    def _candidates(self, weights: dict[str, float]) -> set[int]:
+        """The passages that share most with the claim; the rest could not be chosen anyway."""
+        first: dict[int, float] = defaultdict(float)
+        for word, weight in weights.items():
+            for index in self._postings.get(word, ()):
+                first[index] += weight / self._length[index]
+        return set(sorted(first, key=lambda index: (-first[index], index))[:_CANDIDATES])
+
     def _score(self, index: int, weights: dict[str, float]) -> float:
-        bag = self._bags[index]
-        if not bag:
-            return 0.0
-        gained = sum(weight for word, weight in weights.items() if word in bag)
-        return gained / (1 + 0.02 * sum(bag.values()))
+        bag = self._bags[index]  # in the claim's order: a sum over a set would differ from run to run
+        return sum(weight for word, weight in weights.items() if word in bag) / self._length[index]
