@@ -118,6 +118,20 @@ def test_a_long_cited_source_comes_first_and_goes_alone() -> None:
     assert tokens(gathered.cited_text) <= 300
 
 
+def test_cited_sources_are_shown_even_where_they_say_nothing_of_it() -> None:
+    gathered = Evidence(long_sources(), 300).gather(claim("Zebras migrate across the Serengeti.", "S4"))
+    assert "[S4] Station 4-0 opened in 1900." in gathered.with_text
+    assert f"[S4] {MARKER}" in gathered.without_text
+    assert gathered.cited_text is not None
+    assert gathered.cited_text.startswith("[S4] Station 4-0 opened in 1900.")
+
+
+def test_the_units_around_the_evidence_are_shown_and_weak_ones_are_not() -> None:
+    gathered = Evidence(long_sources(), 1000).gather(claim("Depot 7 is blue."))
+    assert "Station 7-79 opened in 1979.\nDepot 7 is blue." in gathered.with_text
+    assert "Station 7-5 " not in gathered.with_text
+
+
 def test_a_long_context_that_does_not_speak_of_it_shows_its_beginning() -> None:
     evidence = Evidence(long_sources(), 100)
     gathered = evidence.gather(claim("Zebras migrate across the Serengeti."))

@@ -3,10 +3,11 @@
 How long contexts are read
 - Where all sources fit `context_tokens` (with their evidence and without), p1's context is all of them, the
   very same string for every claim, and p0's is that string with the evidence replaced by the marker.
-- Otherwise both are an excerpt made for the claim: its selected units first (those of cited sources before
-  the others), then whatever else shares a word with it, best first, until the budget is spent; laid out
-  in the order of the sources, one unit a line, `…` for what is left out. p1 is read over that excerpt
-  once: no maximum or mean over windows, so a claim whose parts stand far apart is judged with all of them.
+- Otherwise both are an excerpt made for the claim: its selected units first, the units around them, then what
+  else speaks of it nearly as much, best first (cited sources before the others), as far as the budget goes;
+  laid out in the order of the sources, one unit a line, `…` for what is left out. p1 is read over that
+  excerpt once: no maximum or mean over windows, so a claim whose parts stand far apart is judged with all
+  of them in view.
 - The evidence that p0 goes without: the cited sources (all that is shown of them), else the selected units,
   else everything.
 """
@@ -26,6 +27,7 @@ from groundwire.text.structure import MARKERS, Piece
 from groundwire.types import Claim, EvidenceRef, Source
 
 _CITED_SHARE = 0.75  # of an excerpt, where the claim cites: the rest is for what other sources say
+_FLOOR = 0.3  # of the best unit's score: weaker ones would only distract, and cost
 _LEADING_UNITS = 40  # shown where nothing speaks of the claim: a verifier should see what there is instead
 
 
@@ -102,7 +104,13 @@ class Evidence:
         text = self.full if len(chosen) == len(self.index.sources) else self._render(chosen, frozenset())
         if tokens(text) <= self.context_tokens:
             return text
-        return self._excerpt(self._fill([], asked, self.context_tokens, cited), frozenset())
+        return self._excerpt(self._cited(asked, cited, self.context_tokens), frozenset())
+
+    def _cited(self, asked: str, cited: Sequence[str], budget: int) -> list[int]:
+        """What cited sources show in an excerpt: what speaks of the claim, else how they begin."""
+        ranked = self.index.ranked(asked, cited, _FLOOR)
+        leading = sorted(self._of(cited))[:_LEADING_UNITS]
+        return self._fill([], self._with_neighbours(ranked) or leading, budget) or (ranked or leading)[:1]
 
     def _of(self, ids: Collection[str]) -> frozenset[int]:
         return frozenset(number for number in self._everything if self.index.units[number].source in ids)
@@ -120,20 +128,22 @@ class Evidence:
 
     def _pick(self, asked: str, cited: Sequence[str], found: Sequence[int]) -> list[int]:
         """The units of an excerpt, in the order of the text."""
-        picked = list(found)
+        picked = self._fill([], self._with_neighbours(found), self.context_tokens)
         if cited:
-            picked = self._fill(picked, asked, int(self.context_tokens * _CITED_SHARE), cited)
-        picked = self._fill(picked, asked, self.context_tokens, None)
+            budget = int(self.context_tokens * _CITED_SHARE)
+            picked = self._fill(picked, self._cited(asked, cited, budget), budget)
+        picked = self._fill(picked, self.index.ranked(asked, floor=_FLOOR), self.context_tokens)
         # The one unit that speaks of the claim is shown even where it is longer than the budget.
-        return picked or self.index.ranked(asked)[:1] or self._fill_leading()
+        return picked or self.index.ranked(asked)[:1] or self._fill([], self._leading(), self.context_tokens)
 
-    def _fill(
-        self, picked: Sequence[int], asked: str, budget: int, only: Collection[str] | None
-    ) -> list[int]:
-        """Add ranked units until the budget is spent."""
+    def _leading(self) -> range:
+        return range(min(_LEADING_UNITS, len(self.index.units)))
+
+    def _fill(self, picked: Sequence[int], candidates: Sequence[int], budget: int) -> list[int]:
+        """Add candidates in their order as far as the budget goes."""
         chosen = dict.fromkeys(picked)
         left = budget - sum(self._cost(number) for number in chosen)
-        for number in self.index.ranked(asked, only):
+        for number in candidates:
             cost = self._cost(number)
             if number not in chosen and cost <= left:
                 chosen[number] = None
@@ -142,15 +152,12 @@ class Evidence:
                 break
         return sorted(chosen)
 
-    def _fill_leading(self) -> list[int]:
-        left = self.context_tokens
-        picked = []
-        for number in range(min(_LEADING_UNITS, len(self.index.units))):
-            left -= self._cost(number)
-            if left < 0:
-                break
-            picked.append(number)
-        return picked
+    def _with_neighbours(self, found: Sequence[int]) -> list[int]:
+        """The units found, then the ones just before and after them in the same source."""
+        units = self.index.units
+        pairs = [(number, number + step) for number in found for step in (-1, 1)]
+        inside = [pair for pair in pairs if 0 <= pair[1] < len(units)]
+        return [*found, *(near for number, near in inside if units[near].source == units[number].source)]
 
     def _cost(self, number: int) -> int:
         """A unit's share of the budget, with its text or without, and the `…` or id before it."""

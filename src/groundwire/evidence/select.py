@@ -146,15 +146,19 @@ class Index:
         held = sum(w for w, where, _ in columns.values() if any(_holds(where, number) for number in chosen))
         return held >= MIN_COVERAGE * total
 
-    def ranked(self, claim: str, only: Collection[str] | None = None) -> list[int]:
-        """Every unit that shares a term with the claim, best first; ties in the order of the text."""
+    def ranked(self, claim: str, only: Collection[str] | None = None, floor: float = 0.0) -> list[int]:
+        """Every unit that shares a term with the claim, best first; ties in the order of the text.
+
+        `floor` leaves out what scores less than that share of the best.
+        """
         if not self.units:
             return []
         columns = self._columns(claim)
         scores = self._scores(columns, {term: weight for term, (weight, _, _) in columns.items()})
         scores[~self._allowed(only)] = 0.0
         order = np.argsort(-scores, kind="stable")
-        return [int(number) for number in order[: int((scores > 0).sum())]]
+        enough = (scores > 0) & (scores >= np.float32(floor) * scores[order[0]])
+        return [int(number) for number in order[: int(enough.sum())]]
 
     def _accept(self, number: int, chosen: list[int], left: int) -> int:
         for candidate in (number, *self._neighbours(number)):
