@@ -12,6 +12,7 @@ from typer.main import get_command
 
 from groundwire.apps.cli import app
 from groundwire.config import Config
+from tools.architecture import architecture
 from tools.transcripts import refreshed
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -91,7 +92,11 @@ def _help(command: Any, path: str) -> list[str]:
     return [f"\n## {path}\n\n```\n{command.get_help(context).strip()}\n```\n"]
 
 
-PAGES = {"docs/configuration.md": configuration, "docs/commands.md": commands}
+PAGES = {
+    "docs/configuration.md": configuration,
+    "docs/commands.md": commands,
+    "ARCHITECTURE.md": architecture,
+}
 
 
 def main() -> None:

@@ -70,6 +70,13 @@ def test_a_bad_row_says_what_is_wrong_and_the_rest_go_on(tmp_path: Path, row: ob
     assert first["flagged"] is last["flagged"] is False
 
 
+def test_half_a_character_neither_breaks_the_output_nor_is_lost(tmp_path: Path) -> None:
+    rows = write(tmp_path / "in.jsonl", {**GOOD, "response": "The tower is 330 metres tall \ud800."})
+    go(rows, tmp_path / "out.jsonl")
+    (found,) = read(tmp_path / "out.jsonl")
+    assert found["error"] is None
+
+
 def test_rows_without_an_id_are_numbered(tmp_path: Path) -> None:
     rows = write(tmp_path / "in.jsonl", {**GOOD, "id": 7}, {k: v for k, v in GOOD.items() if k != "id"})
     go(rows, tmp_path / "out.jsonl")

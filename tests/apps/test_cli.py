@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -155,6 +156,22 @@ def test_errors_are_one_line_without_a_traceback_from_a_real_process(tmp_path: P
     assert done.stdout == ""
     assert done.stderr.startswith("groundwire: ")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_terminal_without_unicode_gets_escapes() -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "groundwire.apps.cli",
+        "check",
+        "Café Ω is 9 m tall.",
+        "-s",
+        "Café Ω is 3 m tall.",
+    ]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, capture_output=True, check=False, env=environment)
+    assert done.returncode == 1, done.stderr
+    assert b"Caf\\xe9" in done.stdout
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:

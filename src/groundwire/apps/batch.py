@@ -72,7 +72,7 @@ def run_batch(job: Job, config: Config, console: Console) -> int:
         bar = progress.add_task("checking", total=sum(1 for _ in read_rows(job.rows)), completed=tally.rows)
         rows = islice(read_rows(job.rows), tally.rows, None)
         for line in _judged(rows, job, config):
-            out.write(line.encode("utf-8", "surrogatepass") + b"\n")
+            out.write(line.encode("utf-8", "backslashreplace") + b"\n")
             out.flush()
             tally.add(line)
             progress.advance(bar)
@@ -120,7 +120,7 @@ def _keep(out: BinaryIO, job: Job, tally: Tally) -> int:
         if not same:
             hint = "use another -o, or leave --resume out to begin anew"
             raise InputError(f"{job.out} was not made from {job.rows} (line {tally.rows + 1})", hint=hint)
-        tally.add(line.decode("utf-8", "surrogatepass"))
+        tally.add(line.decode("utf-8"))
         good += len(line)
     return good
 

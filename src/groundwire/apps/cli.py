@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -107,6 +108,10 @@ def _settings(
 
 def main() -> NoReturn:
     """Errors a user can fix are one line; everything else is a bug and shows where."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # What a terminal's encoding lacks is escaped, which JSON reads as the same character.
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except GroundwireError as error:

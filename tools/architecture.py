@@ -1,0 +1,86 @@
+"""ARCHITECTURE.md: every file with its own first line, in the order the data flows."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parent.parent / "src" / "groundwire"
+
+_HEAD = """# Architecture
+
+```
+text ──► claims ──► evidence ──► verifier ──► budget ──► verdict ──► report
+        segment     select       p1: with     bits       status      JSON, terminal,
+        cite        scrub        p0: without  (signed)   gap type    HTML
+        kind
+```
+
+`pipeline.py` is exactly this. Everything else is one of its stages, a store that a stage reads, or a door
+that calls it. Imports go downwards only (tests/test_layers.py proves it):
+
+apps → api, bench → engine, pipeline, reading, voting, court → policy → verify, evidence, claims → llm, stores
+→ report, metrics, config → text, bridge, extras → types, bits, errors
+
+There is one protocol: `Verifier.estimate(queries) -> estimates`. Models, services, caches, limits and routers
+all are one; a failure is an estimate with `error` set. LLM verifiers stand on a second one,
+`Generator.complete(messages)`.
+
+A line a file, in the order the data flows; each line is the file's own first one (`make docs` remakes this
+page).
+"""
+
+FLOW: tuple[tuple[str, str], ...] = (
+    ("The doors", "apps/cli apps/check apps/batch apps/rows apps/ray_engine apps/doctor api"),
+    ("The way through", "engine pipeline court reading voting"),
+    (
+        "Claims",
+        "claims/extract claims/plain claims/cite claims/kind claims/phrases claims/verbs claims/atoms",
+    ),
+    (
+        "Evidence",
+        "evidence/load evidence/formats evidence/page evidence/records evidence/units evidence/select",
+    ),
+    (
+        "Verifiers",
+        "verify/backends verify/route verify/guard verify/batch verify/wrap verify/cache verify/failure",
+    ),
+    ("Language models", "llm/generator llm/openai llm/anthropic llm/gguf"),
+    ("Verdicts", "policy/profile policy/judge policy/vague policy/rag policy/summary"),
+    ("Reports", "report/json report/terminal report/html report/marks"),
+    (
+        "Text",
+        "text/segment text/markdown text/structure text/piece text/leaves text/literal text/tables",
+    ),
+    ("Stores", "stores/cache"),
+    ("Measuring", "bench/speed"),
+    ("Underneath", "types bits errors config metrics bridge extras version"),
+)
+HOMES = {
+    "apps": "The doors", "claims": "Claims", "evidence": "Evidence", "verify": "Verifiers",
+    "llm": "Language models", "policy": "Verdicts", "report": "Reports", "text": "Text", "stores": "Stores",
+    "bench": "Measuring", "models": "Verifiers",
+}  # fmt: skip
+
+
+def architecture() -> str:
+    return _HEAD + "".join(_section(title, named.split()) for title, named in FLOW)
+
+
+def _section(title: str, named: list[str]) -> str:
+    """The files in the order given; those of the same folder that are not named come after, by name."""
+    folders = {folder for folder, home in HOMES.items() if home == title}
+    rest = sorted(name for name in _files() if name.partition("/")[0] in folders and name not in named)
+    return f"\n## {title}\n\n" + "".join(f"- `{name}.py` {_first_line(name)}\n" for name in [*named, *rest])
+
+
+def _files() -> Iterator[str]:
+    for path in PACKAGE.rglob("*.py"):
+        if path.name != "__init__.py":
+            yield str(path.relative_to(PACKAGE).with_suffix(""))
+
+
+def _first_line(name: str) -> str:
+    text = ast.get_docstring(ast.parse((PACKAGE / f"{name}.py").read_text(encoding="utf-8"))) or ""
+    return " ".join(text.split("\n\n")[0].split())
