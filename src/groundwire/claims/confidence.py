@@ -24,6 +24,7 @@ import re
 
 _NUMBER = r"(?P<number>\d{1,3}(?:[.,]\d{1,4})?)"
 _PERCENT = r"\s?(?:%|percent\b|per\s?cent\b|אחוזים|אחוז)"
+_DIGIT = re.compile(r"\d")
 _FIGURE = rf"{_NUMBER}(?P<percent>{_PERCENT})?"
 _SHARE = rf"{_NUMBER}{_PERCENT}"
 _SURE = r"(?:sure|certain|confident|positive)"
@@ -107,7 +108,7 @@ def stated(text: str) -> float | None:
     >>> stated("I am 90 % sure that it is so."), stated("90 % of users agree."), stated("Confidence: 0.0")
     (0.9, None, 0.0)
     """
-    for pattern in _STATED:
+    for pattern in _STATED if _DIGIT.search(text) else ():
         match = pattern.search(text)
         if match:
             value = _value(match)
@@ -145,6 +146,8 @@ def confidence(text: str, target: float) -> float:
 def content(text: str) -> tuple[int, int]:
     """The part of a sentence that is its claim, without "I am 90 % sure that …" and "… (confidence: 0.7)"."""
     start, end = 0, len(text)
+    if not _DIGIT.search(text):
+        return start, end
     for pattern in _LEADS:
         match = pattern.match(text)
         if match:
@@ -156,4 +159,4 @@ def content(text: str) -> tuple[int, int]:
 
 def is_only_confidence(text: str) -> bool:
     """Whether a sentence says nothing else: "Confidence: 80 %"."""
-    return len(text) < 80 and any(pattern.fullmatch(text) for pattern in _ONLY)
+    return len(text) < 80 and bool(_DIGIT.search(text)) and any(pattern.fullmatch(text) for pattern in _ONLY)

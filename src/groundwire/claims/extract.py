@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 
 from groundwire.claims.atoms import split
 from groundwire.claims.cite import Mark, named_in, resolve
@@ -63,7 +64,7 @@ def extract(answer: str, *, target: float = 0.95, known_sources: Collection[str]
     """
     read = _Answer(answer, target, known_sources)
     parts = blocks(answer)
-    for block, following in zip(parts, [*parts[1:], None], strict=True):
+    for block, following in zip_longest(parts, parts[1:]):
         _READERS.get(block.kind, _read_prose)(read, block, following)
     return _numbered(read)
 
@@ -159,8 +160,10 @@ def _parts(text: str, whole: ClaimKind) -> Iterator[tuple[int, int, ClaimKind]]:
     if whole is not ClaimKind.ASSERTION:
         yield begin, end, whole
         return
-    for start, stop in split(text[begin:end]):
-        yield begin + start, begin + stop, kind_of(text[begin + start : begin + stop])
+    atoms = split(text[begin:end])
+    for start, stop in atoms:
+        kind = whole if len(atoms) == 1 else kind_of(text[begin + start : begin + stop])
+        yield begin + start, begin + stop, kind
 
 
 def _lead_in(text: str) -> int:

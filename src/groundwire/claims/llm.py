@@ -140,7 +140,7 @@ def _covers(answer: str, claim: Claim, quotes: Sequence[Span]) -> bool:
     edges = [claim.start, *(edge for quote in quotes for edge in (quote.start, quote.end)), claim.end]
     gaps = " ".join(answer[left:right] for left, right in zip(edges[::2], edges[1::2], strict=True))
     lost = [
-        word for word in _WORD.findall(plain(gaps, [Span(0, len(gaps))]).text) if word.lower() not in _LIGHT
+        word for word in _WORD.findall(plain(gaps, [Span(0, len(gaps))]).text) if not _LIGHT.fullmatch(word)
     ]
     heavy = any(any(map(str.isdigit, word)) or word[:1].isupper() for word in lost)
     short = all(len(_WORD.findall(answer[quote.start : quote.end])) >= 2 for quote in quotes)

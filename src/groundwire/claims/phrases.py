@@ -136,7 +136,7 @@ META = _table(r"""
     (?:let's|let me)\b
     as an ai\b|as a (?:large )?language model\b
     (?:sources?|references?|citations?|bibliography|works cited|footnotes?|see also|further reading
-      +|מקורות|הפניות) ?:
+      +|מקורות|הפניות) ?:(?!(?: \S+){4})
     (?:word count|note|answer|output|response|summary|tl;dr|conclusion|תשובה|סיכום|הערה) ?:? ?(?:\(?~?\d+
       + ?(?:words?)?\)?)?\Z
     \(? ?(?:word count ?:? ?)?~?\d+ words\.? ?\)?\Z
@@ -185,9 +185,9 @@ ORDERS = _table(r"""
 
 # Imperatives without a determiner ("Add salt"), unless a finite verb makes them nouns ("Click rates are …").
 BARE_IMPERATIVE = _table(r"""
-    (?:add|avoid|choose|chop|click|combine|consult|create|drain|ensure|enter|follow|gather|install|mix
-      +|preheat|prepare|remove|repeat|replace|rinse|serve|simmer|sprinkle|stir|submit|unplug|verify|whisk
-      +|use) (?-i:[a-z])
+    <adverb>{0,2}(?:add|avoid|choose|chop|click|combine|consult|create|drain|ensure|enter|follow|gather|install|mix
+      +|preheat|prepare|remove|repeat|replace|rinse|serve|simmer|sprinkle|stir|submit|unplug|verify|whisk)
+      + (?-i:[a-z])
 """)
 
 # "Note that …" says what follows it.

@@ -16,7 +16,7 @@ _INLINE = re.compile(
     r"|(?P<comment><!--)"
     r"|(?P<raised><sup>\[?(?P<number>\d{1,3}(?:,[ ]?\d{1,3}){0,20})\]?</sup>)"
     r"|(?P<tag></?[A-Za-z][^<>]{0,300}>)"
-    r"|(?P<escape>\\(?=[!-/:-@\[-`{-~]))"
+    r"|(?P<escape>\\[!-/:-@\[-`{-~])"
     r"|(?P<stars>\*+|~~+|_+)"
     r"|(?P<hidden>[\x00-\x08\x0e-\x1f\x7f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]+)",
     re.IGNORECASE,
@@ -106,6 +106,8 @@ def _kept(raw: str, match: re.Match[str], comments: int) -> Iterator[tuple[int, 
         yield match.start("number") - 1, f"[{match['number']}]", end
     elif match["tag"]:
         yield start, "\n" if match["tag"].lower().startswith(("<br", "</p", "</li", "</div")) else "", end
+    elif match["escape"]:
+        yield start + 1, raw[start + 1], end
     elif match["stars"]:
         if _is_emphasis(raw, start, end):
             yield start, "", end

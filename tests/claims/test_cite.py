@@ -1,0 +1,94 @@
+"""Citation marks: which signs are marks, and whom they name."""
+
+from __future__ import annotations
+
+import pytest
+
+from groundwire.claims.cite import marks, named_in, resolve
+
+
+def labels(text: str, *known: str) -> list[str]:
+    return [label for mark in marks(text, known) for label in mark.labels]
+
+
+@pytest.mark.spec("SPEC-08.08")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It is so [S0].", ["S0"]),
+        ("It is so.[1]", ["1"]),
+        ("Paris[1] is big", ["1"]),
+        ("so [1, 3]", ["1", "3"]),
+        ("so [1-3] and [S1–S3]", ["1", "2", "3", "S1", "S2", "S3"]),
+        ("so [S1][S2]", ["S1", "S2"]),
+        ("so (S1) and (S1, S2)", ["S1", "S1", "S2"]),
+        ("so (Source: S1) and [source 2] and [Sources: 3, 4]", ["S1", "2", "3", "4"]),
+        ("so 【1】 and 【2†source】 and 【4:0†a.pdf】", ["1", "2", "4:0"]),
+        ("so[^1] and [^note]", ["^1", "^note"]),
+        ("Paris¹ is big.² It rains¹,²", ["1", "2", "1", "2"]),
+        ("לפי ההחלטה [מקור 2]", ["2"]),
+    ],
+)
+def test_marks_in_the_styles_people_use(text: str, expected: list[str]) -> None:
+    assert labels(text) == expected
+
+
+@pytest.mark.spec("SPEC-08.08")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "in [2023] and (2023)",
+        "point (2) and (a)",
+        "a[1] + rows[2] + my_list[0] + get(x)[1]",
+        "x[1] = 5",
+        "an area of 5 m², 3 km², 10⁶ and x²",
+        "a value in [0, 1]",
+        "[x] done, [ ] open, [sic], [emphasis added]",
+        "vitamin (D3) and f(S1)",
+        "[1-9999] and [900-1]",
+    ],
+)
+def test_what_is_no_mark(text: str) -> None:
+    assert labels(text) == []
+
+
+def test_a_known_id_is_a_mark_by_its_name() -> None:
+    assert labels("so [report.md] and (report.md) and [2023]", "report.md", "2023") == [
+        "report.md",
+        "report.md",
+        "2023",
+    ]
+    assert labels("so 【3†report.md】", "report.md") == ["report.md"]
+    assert labels("so [report.md]") == []
+
+
+@pytest.mark.spec("SPEC-08.08")
+@pytest.mark.parametrize(
+    ("label", "known", "expected"),
+    [
+        ("S1", ["S0", "S1"], "S1"),
+        ("s1", ["S0", "S1"], "S1"),
+        ("1", ["1", "S1"], "1"),
+        ("1", ["S1", "S2"], "S1"),
+        ("1", ["S0", "S1"], "S0"),
+        ("2", ["S0", "S1"], "S1"),
+        ("3", ["S0", "S1"], "3"),
+        ("0", ["S0", "S1"], "0"),
+        ("S2", ["1", "2"], "2"),
+        ("^1", ["S1"], "S1"),
+        ("7", [], "7"),
+    ],
+)
+def test_whom_a_label_names(label: str, known: list[str], expected: str) -> None:
+    assert resolve(label, known) == expected
+
+
+def test_an_answer_that_cites_zero_counts_from_zero() -> None:
+    assert [resolve(label, ["S0", "S1"], zero_based=True) for label in ("0", "1")] == ["S0", "S1"]
+
+
+def test_a_footnote_names_a_source_only_when_it_is_one() -> None:
+    assert named_in("taken from S1, page 3", ["S1", "S10"]) == "S1"
+    assert named_in("see [2]", ["S1", "S2"]) == "S2"
+    assert named_in("S1 and S2", ["S1", "S2"]) is None
+    assert named_in("a book", ["S1"]) is None
