@@ -5,6 +5,8 @@ python -m training.export_network WORK/checkpoints/RUN.pt OUT_FOLDER
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -38,7 +40,22 @@ def export(checkpoint: Path, folder: Path) -> tuple[Path, Path]:
     )
     quantize_dynamic(full, small, weight_type=QuantType.QInt8, per_channel=True, reduce_range=True)
     shutil.copy(TOKENIZER, folder / "tokenizer.json")
+    write_manifest(folder, ("verifier.onnx", "tokenizer.json"))
     return full, small
+
+
+def write_manifest(folder: Path, names: tuple[str, ...]) -> None:
+    """The hashes that the package checks before it trusts a file."""
+    hashes = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
+    (folder / "manifest.json").write_text(json.dumps({"sha256": hashes}, indent=1) + "\n", encoding="utf-8")
+
+
+def average(checkpoints: list[Path], out: Path) -> None:
+    """The mean of several checkpoints' weights."""
+    states = [torch.load(path, weights_only=True)["model"] for path in checkpoints]
+    mean = {name: sum(state[name].float() for state in states) / len(states) for name in states[0]}
+    dtypes = {name: value.dtype for name, value in states[0].items()}
+    torch.save({"model": {name: value.to(dtypes[name]) for name, value in mean.items()}}, out)
 
 
 if __name__ == "__main__":

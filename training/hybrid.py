@@ -111,11 +111,12 @@ def table(name: str, network: str, total: float = 1.0) -> Table:
     if network:
         x = np.hstack([x, np.load(WORK / "network" / network / f"{name}.npy")])
     label = np.array([claim.label for claim in made.claims])
-    weight = (label >= 0).astype(float)
+    # what the network has not read is left out
+    weight = ((label >= 0) & ~np.isnan(x).any(axis=1)).astype(float)
     if name != "dev.ragtruth":
         # elsewhere each label weighs the same, so that no set's share of errors is learnt
         for value in (0, 1):
-            weight[label == value] /= max(1, (label == value).sum())
+            weight[label == value] /= max(1.0, weight[label == value].sum())
     weight *= total / weight.sum()
     return Table(made, x, (label == 0).astype(float), weight, np.array([claim.row for claim in made.claims]))
 
@@ -170,6 +171,7 @@ def dev_scores(booster: lgb.Booster, network: str) -> dict[str, tuple[float, flo
         base = name.split(".")[0]
         shared = groups(f"train.{base}") if base in OVERLAPPING else frozenset()
         use = np.array([str(row["meta"]["group"]) not in shared for row in t.made.rows])
+        use[t.row[np.isnan(t.x).any(axis=1)]] = False
         overlap = risk(t.row, t.x[:, NAMES.index("new_share")], count)
         alone = risk(t.row, 1 - np.exp(t.x[:, len(NAMES)]), count) if network else overlap
         score = risk(t.row, np.asarray(booster.predict(t.x)), count)
@@ -187,7 +189,9 @@ def main() -> None:
     parser.add_argument("--only-ragtruth", action="store_true")
     parser.add_argument("--ragtruth-weight", type=float, default=TRAIN["dev.ragtruth"])
     options = parser.parse_args()
-    names = {"dev.ragtruth": 1.0} if options.only_ragtruth else {**TRAIN, "dev.ragtruth": options.ragtruth_weight}
+    names = (
+        {"dev.ragtruth": 1.0} if options.only_ragtruth else {**TRAIN, "dev.ragtruth": options.ragtruth_weight}
+    )
     tables = [table(name, options.network, total) for name, total in names.items()]
     rag = tables[0]
     count = len(rag.made.rows)

@@ -1,6 +1,6 @@
 """Train the cross-encoder on weighted pools of pairs; resumable, checkpointed every few minutes.
 
-python -m training.train_pairs --run stage1 --minutes 40 --mix "nli.snli=2,nli.mnli=3,made.prose=4"
+python -m training.train_pairs --run NAME --minutes 40 --mix stage1
 Learning rate: warm-up, then constant, then linear decay over the last `--decay` share of the minutes.
 """
 
@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 from training.data import WORK
+from training.mixes import mix
 from training.model import CrossEncoder
 from training.pairs import ENTAILED, NOT_ENTAILED, Coded, load
 
@@ -130,7 +131,6 @@ def parameters(model: CrossEncoder, peak: float) -> list[dict[str, object]]:
 def train(options: argparse.Namespace) -> None:
     torch.set_num_threads(options.threads)
     torch.manual_seed(options.seed)
-    mix = {key: float(value) for key, value in (part.split("=") for part in options.mix.split(","))}
     path = WORK / "checkpoints" / f"{options.run}.pt"
     path.parent.mkdir(parents=True, exist_ok=True)
     model = CrossEncoder()
@@ -143,7 +143,7 @@ def train(options: argparse.Namespace) -> None:
         seen = state["seen"]
     elif options.start:
         model.load_state_dict(torch.load(options.start, weights_only=True)["model"])
-    pools = Pools(mix, WORK / "pools", options.seed + int(seen["step"]))
+    pools = Pools(mix(options.mix), WORK / "pools", options.seed + int(seen["step"]))
     loop(options, model, optimiser, pools, seen, path)
 
 

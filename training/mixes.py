@@ -1,0 +1,40 @@
+"""What each stage draws from, and how often: `pool=weight`."""
+
+from __future__ import annotations
+
+from training.tables import words_in
+
+STAGE1 = words_in(
+    """
+    nli.snli=2.5 nli.mnli=3 nli.scitail=0.8 nli.rte=0.7 nli.bizarro=0.4 nli.infotabs=1.5 nli.mctest=0.7
+    nli.healthver=0.5 nli.covidfact=0.7 nli.feverous=0.7 nli.feversymmetric=0.4 nli.climatefever=0.5
+    nli.factcheckgpt=0.5 nli.begin=0.3 made.prose=3.5 made.table=0.8 made.business=2
+    g.quintd.gsmarena=0.5 g.quintd.ice_hockey=0.5 g.quintd.wikidata=0.5 g.aggrefact_err.xsum=0.7
+    g.aggrefact_err.cnndm=0.5
+    """
+)
+REPLAY = words_in(
+    """
+    nli.snli=1 nli.mnli=1.6 nli.scitail=0.4 nli.rte=0.4 nli.infotabs=1.2 nli.mctest=0.4 nli.healthver=0.4
+    nli.covidfact=0.5 nli.feverous=0.5 nli.feversymmetric=0.2 nli.climatefever=0.3 nli.factcheckgpt=0.4
+    made.prose=1.5 made.table=0.5 made.business=1 g.quintd.gsmarena=0.5 g.quintd.ice_hockey=0.5
+    g.quintd.wikidata=0.5 g.aggrefact_err.xsum=0.6 g.aggrefact_err.cnndm=0.4
+    """
+)
+GROUNDED = words_in(
+    """
+    rt.HALF.Data2txt=1.2 rt.HALF.QA=1.2 rt.HALF.Summary=1.2 silver.HALF.Data2txt=0.6 silver.HALF.QA=0.6
+    silver.HALF.Summary=0.6 edits.HALF.Data2txt=1 edits.HALF.QA=1 edits.HALF.Summary=1
+    """
+)
+
+
+def mix(name: str) -> dict[str, float]:
+    """`stage1`, `stage2A`, `stage2B`, or the pools themselves as `a=1,b=2`."""
+    if name == "stage1":
+        parts = STAGE1
+    elif name in ("stage2A", "stage2B"):
+        parts = [*REPLAY, *(part.replace("HALF", name[-1]) for part in GROUNDED)]
+    else:
+        parts = name.split(",")
+    return {key: float(weight) for key, _, weight in (part.partition("=") for part in parts)}
