@@ -63,10 +63,7 @@ class Groundwire:
             raise InputError(f"a confidence lies between 0 and 1, not at {target}")
         case = Case(claim, as_sources(evidence), question)
         self._admit(case)
-        cited = {
-            c for found in extract(claim, known_sources=[s.id for s in case.sources]) for c in found.citations
-        }
-        whole = Claim("c1", claim.strip(), *_stripped(claim), tuple(sorted(cited)), target)
+        whole = _whole(case, target)
         return (await pipeline.verify([whole], case, self._court))[0]
 
     async def verify_claims(
@@ -116,6 +113,14 @@ def as_sources(sources: Sources) -> tuple[Source, ...]:
     if isinstance(sources, Mapping):
         return tuple(from_mapping(sources))
     return tuple(s if isinstance(s, Source) else Source(f"S{n}", s) for n, s in enumerate(sources))
+
+
+def _whole(case: Case, confidence: float) -> Claim:
+    """A text as one claim: its citation marks are read, and taken out where there are any."""
+    parts = extract(case.response, known_sources=[source.id for source in case.sources])
+    cited = dict.fromkeys(label for part in parts for label in part.citations)
+    text = " ".join(part.text for part in parts) if cited else case.response.strip()
+    return Claim("c1", text, *_stripped(case.response), tuple(cited), confidence)
 
 
 def _stripped(text: str) -> tuple[int, int]:

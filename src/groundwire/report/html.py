@@ -80,24 +80,25 @@ def _bits(claim: ClaimVerification) -> str:
     if claim.p1 is None or claim.p0 is None:
         return ""
     return (
-        f"{_scale(claim.p0, claim.p1, claim.confidence)}"
+        f"{_scale(claim)}"
         f'<p class="bits">needs {claim.required_bits:.2f} bits · evidence brings {claim.observed_bits:+.2f}'
         f" · gap {claim.budget_gap:+.2f}</p>"
     )
 
 
-def _scale(p0: float, p1: float, target: float) -> str:
+def _scale(claim: ClaimVerification) -> str:
     """A line from 0 to 1 with the way from p0 to p1 on it, and the target as a mark."""
-    a, b, t = (20 + 560 * p for p in (p0, p1, target))
-    colour = "var(--good)" if p1 >= p0 else "var(--bad)"
+    p0, p1, target = claim.p0 or 0.0, claim.p1 or 0.0, claim.confidence
+    a, b, t = (30 + 540 * p for p in (p0, p1, target))
+    colour = "var(--bad)" if claim.is_flagged else "var(--good)"
     return (
-        '<svg class="scale" viewBox="0 0 600 34" role="img" '
+        '<svg class="scale" viewBox="0 0 600 46" preserveAspectRatio="xMinYMid" role="img" '
         f'aria-label="p0 {p0:.2f}, p1 {p1:.2f}, target {target:.2f}">'
-        '<line x1="20" x2="580" y1="14" y2="14" stroke="var(--line)" stroke-width="3"/>'
-        f'<line x1="{a:.0f}" x2="{b:.0f}" y1="14" y2="14" stroke="{colour}" stroke-width="5"/>'
-        f'<circle cx="{a:.0f}" cy="14" r="4" fill="var(--soft)"/>'
-        f'<circle cx="{b:.0f}" cy="14" r="6" fill="{colour}"/>'
-        f'<line x1="{t:.0f}" x2="{t:.0f}" y1="5" y2="23" stroke="var(--ink)" stroke-width="2"/>'
-        f'<text x="{a:.0f}" y="32" text-anchor="middle">p0 {p0:.2f}</text>'
-        f'<text x="{b:.0f}" y="5" text-anchor="middle">p1 {p1:.2f}</text></svg>'
+        '<line x1="30" x2="570" y1="23" y2="23" stroke="var(--line)" stroke-width="3"/>'
+        f'<line x1="{a:.0f}" x2="{b:.0f}" y1="23" y2="23" stroke="{colour}" stroke-width="5"/>'
+        f'<line x1="{t:.0f}" x2="{t:.0f}" y1="14" y2="32" stroke="var(--ink)" stroke-width="2"/>'
+        f'<circle cx="{a:.0f}" cy="23" r="4" fill="var(--soft)"/>'
+        f'<circle cx="{b:.0f}" cy="23" r="6" fill="{colour}"/>'
+        f'<text x="{a:.0f}" y="43" text-anchor="middle">p0 {p0:.2f}</text>'
+        f'<text x="{b:.0f}" y="10" text-anchor="middle">p1 {p1:.2f}</text></svg>'
     )
