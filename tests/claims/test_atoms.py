@@ -48,6 +48,8 @@ def test_clauses_with_subject_and_verb_are_parted(text: str, expected: list[str]
         "Paris is big, and Lyon, which is smaller, too.",
         "While Paris is big, and Rome is old, both are loved.",
         "Monday; Tuesday; Wednesday",
+        "It has a camera, AMR, WAV, and MIDI sounds are available.",
+        "The name is Fuel, and their id was 331872.",
         "It is known that A is one, and B is two.",
     ],
 )

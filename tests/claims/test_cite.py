@@ -21,6 +21,7 @@ def labels(text: str, *known: str) -> list[str]:
         ("so [1, 3]", ["1", "3"]),
         ("so [1-3] and [S1–S3]", ["1", "2", "3", "S1", "S2", "S3"]),
         ("so [S1][S2]", ["S1", "S2"]),
+        ("(up 5% from 2022).[1][2]", ["1", "2"]),
         ("so (S1) and (S1, S2)", ["S1", "S1", "S2"]),
         ("so (Source: S1) and [source 2] and [Sources: 3, 4]", ["S1", "2", "3", "4"]),
         ("so 【1】 and 【2†source】 and 【4:0†a.pdf】", ["1", "2", "4:0"]),

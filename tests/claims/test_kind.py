@@ -64,6 +64,7 @@ HEDGES = [
     "Perhaps the restaurant is closed.",
     "It is possible that it rains.",
     "I would recommend the fish.",
+    "Overall, I'd say the results are solid.",
     "אני חושבת שזה יפה.",
     "לדעתי זה נכון.",
     "ייתכן שהוא צודק.",

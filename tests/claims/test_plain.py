@@ -27,6 +27,7 @@ def shown(text: str, *known: str) -> str:
         ("water<sup>1</sup> is wet", "water is wet"),
         (r"a \*star\* and \[1\]", "a *star* and"),
         ("According to [1] and [S2], it rains.", "According to 1 and S2, it rains."),
+        ("However, [S2] claims it is so.", "However, S2 claims it is so."),
         ("Big [1], old [2] and rich [3].", "Big, old and rich."),
         ("ze\u200bro \u202ewidth\u202c and\x00 nul", "zero width and nul"),
         ("lone \ud800 surrogate", "lone \ufffd surrogate"),

@@ -2,7 +2,8 @@
 
 Cut only between clauses that each have a subject and a finite verb of their own, outside brackets and
 quotation marks, and never inside what someone is said to have said: "if", "that" and reporting verbs
-bind both halves. A pronoun as the second subject is no cut either: alone, "it fell by 3 %" says nothing.
+bind both halves. A pronoun in the second subject is no cut either: alone, "it fell by 3 %" says nothing.
+Nor is the last "and" of a list.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _JOINT = re.compile(
     r"\s*;\s+(?:(?:and|but|however|moreover|meanwhile),?\s+)?|,\s+(?:and|but|while|whereas|yet)\s+"
 )
 _SUBJECT = re.compile(
-    r"(?:the|a|an|this|these|those|his|her|their|its|our|my|your|some|many|most|all|both|each|every|no|several|two|"
+    r"(?:the|a|an|this|these|those|our|my|your|some|many|most|all|both|each|every|no|several|two|"
     r"three|four|five|another|other|there)\s+[\w'’-]|[A-Z][\w'’.&-]*|\d[\d.,]*\s+\w"
 )
 _PRONOUN = re.compile(r"(?:it|he|she|they|this|that|we|you|i|which|who|there)\b", re.IGNORECASE)
@@ -54,7 +55,8 @@ def _cuts(text: str) -> Iterator[tuple[int, int]]:
         left, right = text[begin : joint.start()], text[joint.end() :]
         if _is_open(text[: joint.start()]) or not _stands(left) or _LEADS.match(left) or _BINDS.search(left):
             continue
-        if _begins_clause(right):
+        listed = "and" in joint[0] and "," in left and not _stands(left.rpartition(",")[2])
+        if _begins_clause(right) and not listed:
             yield joint.start(), joint.end()
             begin = joint.end()
 

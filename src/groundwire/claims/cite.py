@@ -34,7 +34,7 @@ _SOURCE_LABEL = re.compile(r"S\d{1,3}")
 _RANGE = re.compile(r"\^?([A-Za-z]{0,3})(\d{1,3})\s*[-–—]\s*([A-Za-z]{0,3})(\d{1,3})")
 _MAX_RANGE = 50
 
-_WORD_BEFORE = re.compile(r"[\w.]*\Z")
+_WORD_BEFORE = re.compile(r"(?:\w[\w.]*)?\Z")
 _INDEXED = frozenset(
     (
         "arr",

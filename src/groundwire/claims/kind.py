@@ -54,7 +54,7 @@ def _by_tables(text: str, head: str) -> ClaimKind:
         return ClaimKind.REFUSAL
     if phrases.META.match(head):
         return ClaimKind.META
-    if phrases.HEDGE.match(head) and stated(text) is None:
+    if stated(text) is None and _begins(phrases.HEDGE, head):
         return ClaimKind.HEDGE
     return ClaimKind.INSTRUCTION if _is_instruction(head) else ClaimKind.ASSERTION
 
@@ -63,10 +63,14 @@ def _is_refusal(head: str) -> bool:
     """Of the sources ("the passages do not say …") or of the speaker ("I cannot answer …")."""
     if not _NEGATES.search(head):
         return False
-    if phrases.REFUSAL.match(head) or phrases.REFUSAL.match(_without_introduction(head)):
+    if _begins(phrases.REFUSAL, head):
         return True
     unsaid = phrases.UNSAID.match(head)
     return unsaid is not None and not has_verb(unsaid["subject"])
+
+
+def _begins(table: re.Pattern[str], head: str) -> bool:
+    return bool(table.match(head) or table.match(_without_introduction(head)))
 
 
 def _without_introduction(head: str) -> str:

@@ -30,8 +30,8 @@ _BARE_NOUN = re.compile(
     re.IGNORECASE,
 )
 _SAYS = re.compile(
-    r"\s+(?:states?|says?|shows?|mentions?|notes?|reports?|explains?|describes?|claims?|argues?|suggests?|is|are|was|"
-    r"does|do|provides?|gives?|indicates?|discuss(?:es)?|and|מציין|קובע|אומר)\b"
+    r"\s+and\s+\[|\s+(?:states?|says?|shows?|mentions?|notes?|reports?|explains?|describes?|claims?|argues?|suggests?"
+    r"|is|are|was|does|do|provides?|gives?|indicates?|discuss(?:es)?|מציין|קובע|אומר)\b"
 )
 
 
@@ -201,5 +201,5 @@ def _is_word(text: str, mark: Mark) -> bool:
     before = text[max(0, mark.start - 40) : mark.start]
     if _BARE_NOUN.search(before):
         return True
-    opens = not before.strip() or before.rstrip()[-1] in ".!?:\n"
+    opens = not before.strip() or before.rstrip()[-1] in ".,!?:"
     return opens and bool(_SAYS.match(text, mark.end))

@@ -57,6 +57,7 @@ _BEFORE_NUMBER = _words(
 # May stand in the middle or at the end: what follows decides.
 _MIDDLE = _words(
     """
+    mio mrd tsd usw bzgl
     inc ltd co corp llc plc bros gmbh jr sr esq ph.d phd m.d b.a m.a etc al dept univ assn ave blvd rd
     st mt ft hwy apt  jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs
     fri  a.m p.m pm b.c a.d c.e u.s u.k u.n e.u d.c u.s.a ed eds trans repr rev est govt intl natl dist
