@@ -180,6 +180,7 @@ class Config(BaseSettings):
     profile: ProfileName = "default"
     target: Share = 0.95
     threshold_bits: Bits | None = None
+    risk_threshold: Share | None = None
     hallucination: HallucinationConfig = HallucinationConfig()
     verification: VerificationConfig = VerificationConfig()
     openai: OpenAIConfig = OpenAIConfig()

@@ -12,6 +12,7 @@ from groundwire.court import Court
 from groundwire.evidence.cite import phantoms
 from groundwire.evidence.gather import Evidence
 from groundwire.policy.judge import judge, phantom
+from groundwire.policy.risk import settle
 from groundwire.policy.summary import summarise
 from groundwire.policy.vague import is_vague
 from groundwire.reading import assign, read, sift
@@ -41,11 +42,12 @@ async def verify(claims: Sequence[Claim], case: Case, court: Court) -> list[Clai
     ballots = await vote(
         [c for c in claims if c.id in gathered], gathered, evidence.bare, case.question, court
     )
-    verdicts = [
+    judged = [
         judge(ballots[c.id], court.profile, vague=is_vague(c.text))
         if c.id in ballots
         else phantom(c, missing[c.id])
         for c in claims
     ]
+    verdicts = settle(judged, court.profile.risk_threshold)
     court.record(verdicts, case.id, perf_counter() - began)
     return verdicts

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from groundwire.policy.judge import Ballot, judge, phantom, unchecked
 from groundwire.policy.profile import Profile
-from groundwire.policy.summary import response_risk, summarise
+from groundwire.policy.risk import response_risk
+from groundwire.policy.summary import summarise
 from groundwire.types import (
     Case,
     Claim,

@@ -16,6 +16,7 @@ class Profile:
 
     `min_support` is the p1 below which a claim is not entailed however small its gap: a claim that is half
     believed without any evidence needs few bits, and must not pass for want of a need.
+    `risk_threshold`, where set, alone decides whether a response is flagged: when its risk exceeds it.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Profile:
     max_claims: int = 2000
     critical_bits: float = 2.0
     min_support: float = 0.5
+    risk_threshold: float | None = None
 
     def floor(self, confidence: float) -> float:
         """The least p1 for a claim of this confidence: who claims less needs less."""
@@ -43,6 +45,7 @@ def profile_for(config: Config, backend_threshold_bits: float, min_support: floa
         max_claims=config.limits.max_claims,
         critical_bits=config.verification.gap_threshold_bits,
         min_support=min_support,
+        risk_threshold=config.risk_threshold,
     )
     if config.profile == "strict":
         return replace(base, threshold_bits=0.0 if own is None else own)

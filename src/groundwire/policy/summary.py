@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from groundwire.policy.profile import Profile
 from groundwire.policy.rag import hallucination_check, warning
+from groundwire.policy.risk import claim_risk, response_risk
 from groundwire.text.align import place_spans
 from groundwire.types import (
     Case,
@@ -71,21 +72,6 @@ def in_response(verdict: ClaimVerification, response: str) -> ClaimVerification:
     placed = place_spans(verdict.claim_text, raw, verdict.spans, verdict.start)
     whole = Span(verdict.start, verdict.end, round(claim_risk(verdict), 4))
     return replace(verdict, spans=placed or (whole,))
-
-
-def claim_risk(verdict: ClaimVerification) -> float:
-    """How likely the claim is unsupported, as far as anybody asked."""
-    if verdict.gap_type is GapType.PHANTOM_CITATION:
-        return 1.0
-    return 1.0 - verdict.p1 if verdict.p1 is not None else 0.0
-
-
-def response_risk(claims: Sequence[ClaimVerification]) -> float:
-    """A response is as risky as its riskiest claim; the others only break ties."""
-    risks = sorted((claim_risk(c) for c in claims), reverse=True)
-    if not risks:
-        return 0.0
-    return min(1.0, 0.9 * risks[0] + 0.1 * sum(risks) / len(risks))
 
 
 def _gap(claim: ClaimVerification) -> EpistemicGap:

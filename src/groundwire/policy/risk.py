@@ -1,0 +1,56 @@
+"""How risky a claim and a response are, and the dial that sets where a risk becomes a flag."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from groundwire.types import ClaimVerification, GapType, Status
+
+
+def claim_risk(verdict: ClaimVerification) -> float:
+    """How likely the claim is unsupported, as far as anybody asked; what says nothing risks nothing."""
+    if verdict.gap_type is GapType.PHANTOM_CITATION:
+        return 1.0
+    if verdict.p1 is None or verdict.status is Status.UNVERIFIABLE:
+        return 0.0
+    return 1.0 - verdict.p1
+
+
+def response_risk(claims: Sequence[ClaimVerification]) -> float:
+    """A response is as risky as its riskiest claim; the others only break ties."""
+    risks = sorted((claim_risk(c) for c in claims), reverse=True)
+    if not risks:
+        return 0.0
+    return min(1.0, 0.9 * risks[0] + 0.1 * sum(risks) / len(risks))
+
+
+def settle(verdicts: Sequence[ClaimVerification], threshold: float | None) -> list[ClaimVerification]:
+    """The flags as a `risk_threshold` sets them: there are some exactly where the response's risk exceeds it.
+
+    The risk does not depend on the dial: that is what lets a threshold chosen on labelled rows keep its
+    promise on new ones. Which claims are flagged stays with the judgement; if none, then the riskiest.
+    """
+    if threshold is None:
+        return list(verdicts)
+    if response_risk(verdicts) <= threshold:
+        return [_cleared(v, threshold) if v.is_flagged else v for v in verdicts]
+    if any(v.is_flagged for v in verdicts):
+        return list(verdicts)
+    worst = max(verdicts, key=claim_risk)
+    return [_doubted(v, threshold) if v is worst else v for v in verdicts]
+
+
+def _cleared(verdict: ClaimVerification, threshold: float) -> ClaimVerification:
+    reason = f"{verdict.reason} (within the risk_threshold of {threshold:g})"
+    return replace(verdict, is_flagged=False, reason=reason, spans=())
+
+
+def _doubted(verdict: ClaimVerification, threshold: float) -> ClaimVerification:
+    return replace(
+        verdict,
+        status=Status.NOT_IN_CONTEXT,
+        gap_type=GapType.PARTIAL_SUPPORT,
+        is_flagged=True,
+        reason=f"carried too weakly for the risk_threshold of {threshold:g}",
+    )

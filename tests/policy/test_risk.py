@@ -1,0 +1,71 @@
+"""The dial: a response is flagged exactly where its risk exceeds it, and its risk does not move with it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groundwire.config import Config
+from groundwire.policy.judge import Ballot, judge, phantom, unchecked
+from groundwire.policy.profile import Profile, profile_for
+from groundwire.policy.risk import claim_risk, response_risk, settle
+from groundwire.policy.summary import summarise
+from groundwire.types import Case, Claim, ClaimVerification, Estimate, Source, Status
+
+PROFILE = Profile("default", 2.0, 0.95)
+SHARE = st.floats(0, 1)
+
+
+def verdict(p1: float, identity: str = "c1", *, vague: bool = False) -> ClaimVerification:
+    claim = Claim(identity, "The tower is red.", 0, 17)
+    ballot = Ballot(claim, (), Estimate.point(p1, 0.0, "fake"), Estimate.point(0.05, 0.0, "fake"))
+    return judge(ballot, PROFILE, vague=vague)
+
+
+@given(st.lists(SHARE, max_size=6), SHARE)
+def test_flagged_means_over_the_threshold_and_the_risk_stays(supports: list[float], threshold: float) -> None:
+    verdicts = [verdict(p1, f"c{n}") for n, p1 in enumerate(supports)]
+    settled = settle(verdicts, threshold)
+    assert any(v.is_flagged for v in settled) == (response_risk(verdicts) > threshold)
+    assert response_risk(settled) == response_risk(verdicts)
+    assert all(v.is_flagged or not v.spans for v in settled)
+
+
+def test_without_a_threshold_nothing_changes() -> None:
+    verdicts = [verdict(0.1), verdict(0.97, "c2")]
+    assert settle(verdicts, None) == verdicts
+
+
+def test_a_cleared_claim_keeps_its_finding_and_says_why_it_is_not_flagged() -> None:
+    (cleared,) = settle([verdict(0.3)], 0.8)
+    assert (cleared.status, cleared.is_flagged) == (Status.NOT_IN_CONTEXT, False)
+    assert cleared.reason.endswith("(within the risk_threshold of 0.8)")
+
+
+def test_where_the_judgement_flagged_none_the_riskiest_claim_is() -> None:
+    fine, weak = settle([verdict(0.97), verdict(0.9, "c2")], 0.05)
+    assert (fine.is_flagged, weak.is_flagged, weak.status) == (False, True, Status.NOT_IN_CONTEXT)
+    assert "risk_threshold of 0.05" in weak.reason
+
+
+def test_what_was_not_checked_is_neither_flagged_nor_fine() -> None:
+    missed = unchecked(Claim("c2", "x", 0, 1), "timeout")
+    profile = replace(PROFILE, risk_threshold=0.9)
+    report = summarise(
+        Case("x", (Source("S0", "x"),)), settle([verdict(0.5), missed], 0.9), [], "fake", profile
+    )
+    assert report.flagged is None
+
+
+def test_what_is_too_vague_to_judge_is_no_risk_and_a_phantom_is_a_certain_one() -> None:
+    assert claim_risk(verdict(0.1, vague=True)) == 0.0
+    assert claim_risk(phantom(Claim("c1", "x", 0, 1, ("S9",)), ["S9"])) == 1.0
+
+
+@pytest.mark.parametrize("name", ["default", "strict", "rag"])
+def test_every_profile_takes_the_threshold_from_the_configuration(name: str) -> None:
+    config = Config.load(overrides={"profile": name, "risk_threshold": 0.7})
+    assert profile_for(config, 4.0).risk_threshold == 0.7
