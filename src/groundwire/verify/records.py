@@ -22,7 +22,7 @@ _ALIASES = {
     "take out": r"take-?\s?out|take-?\s?away|to-go|carry-?out",
     "outdoor seating": r"outdoor (?:seat|din|area|space)\w*|patio|outdoors|outside seating",
     "groups": r"groups?|large part(?:y|ies)", "music": r"(?:live )?music|\bdj\b", "parking": r"parking",
-    "street": r"street parking|street", "garage": r"(?:parking )?garage",
+    "street": r"street parking|(?-i:street)(?! vendor| food| taco)", "garage": r"(?:parking )?garage",
     "lot": r"(?:parking |private )?lot(?! of)",
     "valet": r"valet",
     "validated": r"validated", "ambience": r"ambi[ae]nce|atmosphere|vibe", "delivery": r"deliver\w*",
@@ -36,8 +36,11 @@ _CLAUSE = re.compile(r"[,;.]|\bbut\b|\bhowever\b|\balthough\b|\bwhile\b|\bthough
 _STRONG = re.compile(
     r"[;.]|\bbut\b|\bhowever\b|\balthough\b|\bwhile\b|\bthough\b|\band (?:is|are|has|it|offers|does)\b"
 )
+_DENIED_AFTER = re.compile(
+    r"\s*(?:\w+\s)?(?:is|are)\s*(?:not|unavailable|n't)\b|\s*unavailable\b", re.IGNORECASE
+)
 _IN_LIST = re.compile(r"\b(?:or|nor)\b")
-_VERB = re.compile(r"\b(?:is|are|has|have|offers|provides|accepts|takes)\b")
+_VERB = re.compile(r"\b(?:is|are|has|offers|provides|accepts|takes)\b")
 _CLOCK = r"(\d{1,2})(?::(\d{1,2}))?\s?([ap]\.?m\.?)?"
 _RANGE = re.compile(
     rf"(?<![\d.$:]){_CLOCK}\s?(?:-|–|—|to|until|till|through|and)\s?{_CLOCK}(?![\d%:])", re.IGNORECASE
@@ -186,11 +189,10 @@ def _negated(claim: str, start: int, end: int) -> bool:
     if _IN_LIST.search(before + rest):
         # "offers no X, Y or Z": the negation before the list holds for all of it
         before = _STRONG.split(claim[max(0, start - 100) : start])[-1]
-        before = (
-            before if _NEGATION.search(before) and not _VERB.search(before[_last_negation(before) :]) else ""
-        )
+        tail = before[_last_negation(before) :].split(None, 1)[1:]
+        before = before if _NEGATION.search(before) and not _VERB.search(" ".join(tail)) else ""
     after = _CLAUSE.split(claim[end : end + 30])[0]
-    return bool(_NEGATION.search(before) or re.match(r"\s*(?:is|are)?\s*(?:not|unavailable|n't)\b", after))
+    return bool(_NEGATION.search(before) or _DENIED_AFTER.match(after))
 
 
 def _last_negation(text: str) -> int:
@@ -265,8 +267,9 @@ def _is_open(times: tuple[int, int] | None) -> bool:
 def _same(times: tuple[int, int] | None, wanted: tuple[int, int]) -> bool:
     if times is None:
         return False
-    # a sentence may write 5 to 9 for 17:00 to 21:00
-    return all(a == b or (abs(a - b) == 720 and b < 720) for a, b in zip(times, wanted, strict=True))
+    # a sentence may write 5 to 9 for 17:00 to 21:00, a record 7:00 to 10:30 for a bar that closes at night
+    opens, closes = (abs(a - b) for a, b in zip(times, wanted, strict=True))
+    return (opens == 0 or (opens == 720 and wanted[0] < 720)) and closes in (0, 720)
 
 
 def _check_stars(claim: str, record: Record, found: Findings) -> None:
