@@ -16,8 +16,9 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from itertools import pairwise
 from math import log
 from pathlib import Path
 
@@ -25,16 +26,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groundwire.bits import budget
-from groundwire.text.numbers import numbers
+from groundwire.text.names import names
 from groundwire.text.segment import sentences
 from groundwire.verify.lexical.features import FEATURES, read
-from groundwire.verify.lexical.pieces import content_norms, context_pieces
+from groundwire.verify.lexical.pieces import analyse, content_norms, context_pieces
+from groundwire.verify.lexical.tables import OPPOSITES
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("GROUNDWIRE_DATA", ROOT.parent / "shared" / "data"))
 OUT = ROOT / "src" / "groundwire" / "verify" / "lexical" / "calibration.json"
 CLASSES = ("entailment", "contradiction", "neutral")
 Floats = NDArray[np.float64]
+DOUBT = (0.04, 0.02, 0.02)  # what yes, no and unsure keep whatever the words say
 
 # name → (weight of one row, rows at most). RAG-like data counts most: it is what the verifier meets.
 TRAIN = {
@@ -102,58 +105,114 @@ def _rows(item: dict[str, object], weight: float) -> Iterator[Row]:
 
 
 def changed(rows: Sequence[Row], count: int) -> Iterator[Row]:
-    """Made rows: a sentence of the context is supported by it; with another number or a 'not' it is contradicted."""
+    """Made rows: a sentence of the context, whole or thinned out, is supported by it; with one thing changed it is
+    contradicted; a claim about something else, or with nothing left to judge by, is neither."""
     chance = random.Random(7)
     pool = [row for row in rows if len(row.context) < 6000]
+    strangers = [n.text for row in chance.sample(pool, 300) for n in names(row.claim) if n.sure]
+    changes = (_other_number, _negated, _opposed, _exchanged, partial(_other_name, strangers))
     for row in chance.sample(pool, min(count, len(pool))):
-        texts = [p.text for p in context_pieces(row.context) if not p.structured and 40 < len(p.text) < 250]
+        texts = [p.text for p in context_pieces(row.context) if not p.structured and 25 < len(p.text) < 250]
         if not texts:
             continue
         text = chance.choice(texts)
         yield _made(row, text, "entailment")
-        for make in (_other_number, _negated):
-            other = make(text, chance)
+        thin = _thinned(text, chance)
+        yield _made(row, thin, "entailment")
+        for change in changes:
+            other = change(chance.choice((text, thin)), chance)
             if other:
                 yield _made(row, other, "contradiction")
-        stranger = chance.choice(pool)
-        yield Row(
-            "made", "stranger", row.answer, row.group, stranger.claim, row.context, "neutral", False, 0.5
-        )
-        yield Row(
-            "made",
-            "empty",
-            row.answer,
-            row.group,
-            row.claim,
-            "[S0] [EVIDENCE REMOVED]",
-            "neutral",
-            False,
-            0.5,
+        yield _made(row, chance.choice(pool).claim, "neutral")
+        yield replace(
+            _made(row, row.claim, "neutral"), dataset="empty", context="[S0] [EVIDENCE REMOVED]", weight=5.0
         )
 
 
 def _made(row: Row, claim: str, nli: str) -> Row:
-    return Row("made", nli, row.answer, row.group, claim, row.context, nli, nli == "entailment", 0.7)
+    return Row("made", nli, row.answer, row.group, claim, row.context, nli, nli == "entailment", 1.5)
+
+
+def _thinned(text: str, chance: random.Random) -> str:
+    """Without some of its plain words, as a paraphrase would be."""
+    kept = [
+        w for w in text.split() if not (w.islower() and w.isalpha() and len(w) > 4 and chance.random() < 0.15)
+    ]
+    return " ".join(kept)
 
 
 def _other_number(text: str, chance: random.Random) -> str:
-    found = [
-        n for n in numbers(text) if n.kind != "ordinal" and any(c.isdigit() for c in text[n.start : n.end])
-    ]
-    if not found:
+    digits = [i for i, c in enumerate(text) if c.isdigit() and c != "0" and not text[i - 1 : i].isalnum()]
+    if not digits:
         return ""
-    number = chance.choice(found)
-    digits = [i for i in range(number.start, number.end) if text[i].isdigit()]
-    at = digits[0]
-    other = chance.choice([d for d in "123456789" if d != text[at]])
-    return text[:at] + other + text[at + 1 :]
+    at = chance.choice(digits)
+    return text[:at] + chance.choice([d for d in "123456789" if d != text[at]]) + text[at + 1 :]
 
 
 def _negated(text: str, chance: random.Random) -> str:
-    for verb in chance.sample((" is ", " was ", " are ", " were ", " has ", " can ", " will "), 7):
+    """Put a 'not' in, or take one out."""
+    for word in (" not ", " never ", " לא "):
+        if text.count(word) == 1:
+            return text.replace(word, " ")
+    verbs = [
+        " is ",
+        " was ",
+        " are ",
+        " were ",
+        " has ",
+        " can ",
+        " will ",
+        " הוא ",
+        " היא ",
+        " היה ",
+        " הייתה ",
+    ]
+    for verb in chance.sample(verbs, len(verbs)):
         if text.count(verb) == 1:
-            return text.replace(verb, f"{verb}not ")
+            return text.replace(verb, f"{verb}{'not' if verb.isascii() else 'לא'} ")
     return ""
+
+
+def _opposed(text: str, chance: random.Random) -> str:
+    """Replace a word by its opposite."""
+    found = [w for w in analyse(text).words if OPPOSITES.get(w.norm)]
+    if not found:
+        return ""
+    word = chance.choice(found)
+    axis, side = min(OPPOSITES[word.norm])
+    others = sorted(norm for norm, sides in OPPOSITES.items() if (axis, 1 - side) in sides)
+    return text[: word.start] + chance.choice(others) + text[word.end :]
+
+
+def _exchanged(text: str, _: random.Random) -> str:
+    """'Alice hired Bob' becomes 'Bob hired Alice'."""
+    found = analyse(text).names
+    for a, b in pairwise(found):
+        between = text[a.end : b.start].split()
+        if 1 <= len(between) <= 3 and between[-1].islower() and len(between[0]) > 4 and "and" not in between:
+            return text[: a.start] + b.text + text[a.end : b.start] + a.text + text[b.end :]
+    return ""
+
+
+def _other_name(strangers: Sequence[str], text: str, chance: random.Random) -> str:
+    found = [n for n in names(text) if n.sure]
+    if not found or not strangers:
+        return ""
+    name, other = chance.choice(found), chance.choice(strangers)
+    return "" if other in text else text[: name.start] + other + text[name.end :]
+
+
+def balanced(rows: Sequence[Row], share: float = 0.6) -> Floats:
+    """Row weights with the same share of supported claims in every data set, so that none of them sets the prior."""
+    weight = np.array([row.weight for row in rows])
+    data, yes = np.array([row.dataset for row in rows]), np.array([row.supported for row in rows])
+    for dataset in set(data):
+        mine = data == dataset
+        total = weight[mine].sum()
+        for part, wanted in ((mine & yes, share), (mine & ~yes, 1 - share)):
+            if not yes[mine].all() and yes[mine].any():
+                weight[part] *= wanted * total / weight[part].sum()
+    return weight
 
 
 def word_weights(rows: Iterable[Row]) -> dict[str, float]:
@@ -184,16 +243,39 @@ def matrix(rows: Sequence[Row], weights: dict[str, float]) -> Floats:
 
 def softmax(logits: Floats) -> Floats:
     exps = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return exps / exps.sum(axis=1, keepdims=True)
+    return np.asarray(exps / exps.sum(axis=1, keepdims=True))
 
 
-def allowed(rows: Sequence[Row]) -> Floats:
-    """Which classes a row's label leaves open: an unsupported row of unknown kind may be either of two."""
-    return np.array([[row.nli == c or (row.nli is None and (c != "entailment") == (not row.supported)) for c in CLASSES]
-                     for row in rows], dtype=float)  # fmt: skip
+def predict(x: Floats, theta: Floats) -> Floats:
+    """As the verifier does it: words never make anything certain, so all three keep a little."""
+    return np.asarray((1 - sum(DOUBT)) * softmax(x @ theta) + np.array(DOUBT))
 
 
-def fit(x: Floats, open_to: Floats, weight: Floats, ridge: float = 3.0, steps: int = 400) -> Floats:
+def allowed(rows: Sequence[Row], x: Floats) -> Floats:
+    """Which classes a row's label leaves open: an unsupported row of unknown kind may be either of two.
+
+    People do not agree on what is contradicted and what merely unsupported; where the evidence says something else in
+    the same place, unsupported counts as contradicted.
+    """
+    conflict = x[:, FEATURES.index("any_conflict")] > 0
+    found = np.zeros((len(rows), 3))
+    for i, row in enumerate(rows):
+        if row.supported:
+            found[i] = (1, 0, 0)
+        elif conflict[i]:
+            found[i] = (0, 1, 0)
+        else:
+            found[i] = (0, row.nli != "neutral", row.nli != "contradiction")
+    return found
+
+
+def usable(rows: Sequence[Row], x: Floats) -> NDArray[np.bool_]:
+    """Supported rows that share no word with their context ('Sure!', pronouns) teach nothing about words."""
+    silent = x[:, FEATURES.index("silent")] > 0
+    return np.asarray(~(silent & np.array([row.supported for row in rows])))
+
+
+def fit(x: Floats, open_to: Floats, weight: Floats, ridge: float = 1.0, steps: int = 400) -> Floats:
     """Multinomial logistic regression by gradient steps with momentum (RMS-scaled); rows may leave two classes open."""
     scale = x.std(axis=0) + 1e-6
     scale[0] = 1.0
@@ -210,7 +292,7 @@ def fit(x: Floats, open_to: Floats, weight: Floats, ridge: float = 3.0, steps: i
         square = 0.999 * square + 0.001 * gradient**2
         rate = 0.05 * (1 - step / (steps + 1))
         theta = theta - rate * (speed / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + 1e-9)
-    return theta / scale[:, None]
+    return np.asarray(theta / scale[:, None])
 
 
 def fold(group: str, folds: int = 5) -> int:
@@ -221,7 +303,7 @@ def held_out(x: Floats, open_to: Floats, weight: Floats, folds: NDArray[np.int64
     p = np.zeros((len(x), 3))
     for k in range(5):
         inside = folds != k
-        p[~inside] = softmax(x[~inside] @ fit(x[inside], open_to[inside], weight[inside]))
+        p[~inside] = predict(x[~inside], fit(x[inside], open_to[inside], weight[inside]))
     return p
 
 
@@ -277,7 +359,8 @@ def report(rows: Sequence[Row], p: Floats, title: str) -> None:
     if rows[0].dataset in ("ragtruth", "quintd", "qags"):
         score, bad = by_answer(rows, 1 - p[:, 0])
         plain, _ = by_answer(rows, 1 - base)
-        line += f" | answers AUROC {auroc(score, bad):.3f} (overlap {auroc(plain, bad):.3f})"
+        summed, _ = by_answer(rows, -np.log(p[:, 0] + 1e-9), sum)
+        line += f" | answers AUROC max {auroc(score, bad):.3f} sum {auroc(summed, bad):.3f} (overlap {auroc(plain, bad):.3f})"
     print(line)
 
 
@@ -289,7 +372,7 @@ def scrubbed(rows: Sequence[Row], weights: dict[str, float], theta: Floats) -> F
         near = {n.analysis.text for n in read(row.claim, pieces, weights).match.near}
         left = tuple(piece for piece in pieces if piece.text not in near)
         found.append(read(row.claim, left, weights).values)
-    return softmax(np.array(found) @ theta)[:, 0]
+    return predict(np.array(found), theta)[:, 0]
 
 
 def operating_point(rows: Sequence[Row], p1: Floats, p0: Floats, max_false_alarms: float) -> dict[str, float]:
@@ -304,10 +387,10 @@ def operating_point(rows: Sequence[Row], p1: Floats, p0: Floats, max_false_alarm
         if false_alarms > max_false_alarms or not flagged.any():
             continue
         hits = float((flagged & bad).sum())
-        f1 = 2 * hits / (flagged.sum() + bad.sum())
+        f1 = 2 * hits / float(flagged.sum() + bad.sum())
         if f1 > best["f1"]:
             best = {"threshold_bits": round(float(bits), 2), "f1": round(f1, 3), "false_alarms": round(false_alarms, 3),
-                    "precision": round(hits / flagged.sum(), 3), "recall": round(hits / bad.sum(), 3)}  # fmt: skip
+                    "precision": round(hits / float(flagged.sum()), 3), "recall": round(hits / float(bad.sum()), 3)}  # fmt: skip
     return best
 
 
@@ -315,12 +398,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--report", action="store_true", help="print held-out figures too")
     parser.add_argument("--cache", type=Path, help="keep the features here between runs")
+    parser.add_argument("--sample", type=int, help="take at most so many rows of each set: a quick look")
     options = parser.parse_args()
-    rows = [row for name, (weight, most) in TRAIN.items() for row in load(name, weight, most)]
-    rows += list(changed(rows, 2500))
+    rows = [
+        row for name, (weight, most) in TRAIN.items() for row in load(name, weight, options.sample or most)
+    ]
+    rows += list(changed(rows, options.sample or 2500))
     weights = word_weights(rows)
     x = _cached(options.cache, "train", lambda: matrix(rows, weights))
-    open_to, weight = allowed(rows), np.array([row.weight for row in rows])
+    use = usable(rows, x)
+    rows, x = [row for row, keep in zip(rows, use, strict=True) if keep], x[use]
+    open_to, weight = allowed(rows, x), balanced(rows)
     theta = fit(x, open_to, weight)
     rag = [i for i, row in enumerate(rows) if row.dataset == "ragtruth"]
     p = held_out(x, open_to, weight, np.array([fold(row.group) for row in rows]))
@@ -330,9 +418,9 @@ def main() -> None:
     if options.report:
         _print_report(rows, p)
         for name in MEASURE:
-            measured = load(name)
-            xs = _cached(options.cache, name, lambda measured=measured: matrix(measured, weights))
-            report(measured, softmax(xs @ theta), name)
+            measured = load(name, at_most=options.sample)
+            xs = _cached(options.cache, name, partial(matrix, measured, weights))
+            report(measured, predict(xs, theta), name)
     save(weights, theta, {"default": point["threshold_bits"]})
 
 
@@ -361,6 +449,7 @@ def save(weights: dict[str, float], theta: Floats, points: dict[str, float]) -> 
         "version": 1,
         "operating_points": points,
         "classes": ["yes", "no", "unsure"],
+        "doubt": DOUBT,
         "coefficients": {
             name: [round(float(v), 4) for v in row] for name, row in zip(FEATURES, theta, strict=True)
         },

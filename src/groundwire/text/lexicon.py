@@ -84,10 +84,10 @@ IRREGULAR: dict[str, str] = forms(
 
 NEGATIONS = word_set(
     """
-    not no never none neither nor nobody nothing nowhere without cannot n't isn't aren't wasn't
+    not no never none neither nor nobody nothing nowhere cannot n't isn't aren't wasn't
     weren't don't doesn't didn't won't wouldn't hasn't haven't hadn't can't couldn't shouldn't
     mustn't ain't fail fails failed lack lacks lacked refuse refuses refused deny denies denied
-    unable false absent hardly לא אין בלי אינו אינה אינם אינן איננו איננה אל מבלי ללא מעולם אף טרם
+    unable incapable false לא אין אינו אינה אינם אינן איננו איננה אל מעולם אף טרם
     נכשל סירב סירבה סירבו הכחיש הכחישה שקר لا لم لن ليس ليست لیس غير
     """
 )

@@ -43,7 +43,7 @@ _COMMON = (
         from with after before during while when where who what why how if as although however but and or so
         yes no not there here according based overall additionally furthermore moreover also both each all some
         many most several one two three four five six seven eight nine ten first second third last next new sure
-        please note customers customer reviewers people restaurant company revenue
+        please note am pm a.m p.m customers customer reviewers people restaurant company revenue
         """
     )
     | frozenset(MONTHS)

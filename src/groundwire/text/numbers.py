@@ -251,6 +251,8 @@ def compare(claim: Number, evidence: Number) -> Relation:
 
     'unrelated' numbers measure different things, so neither bears the other out nor speaks against it.
     """
+    if {claim.unit, evidence.unit} == {"deg", "K"}:
+        return _compare_degrees(claim, evidence)
     if claim.unit != evidence.unit or (claim.kind == "ordinal") != (evidence.kind == "ordinal"):
         return "unrelated"
     if _agrees(claim, evidence):
@@ -261,6 +263,13 @@ def compare(claim: Number, evidence: Number) -> Relation:
     if evidence.bound == "under" and claim.value <= evidence.value and not claim.bound:
         return "compatible"
     return "conflict"
+
+
+def _compare_degrees(a: Number, b: Number) -> Relation:
+    """Bare degrees may be of either scale, so they can only agree."""
+    bare, celsius = (a, b) if a.unit == "deg" else (b, a)
+    readings = (bare.value, (bare.value - 32) * 5 / 9)
+    return "same" if any(abs(reading - celsius.value) < 0.6 for reading in readings) else "unrelated"
 
 
 def _agrees(claim: Number, evidence: Number) -> bool:

@@ -66,7 +66,7 @@ def _any(words: dict[str, float]) -> str:
 
 _ATOM = rf"(?:{_any(_VALUES | _SCALES)})"
 _NUMBER = re.compile(
-    rf"(?<![\w-])(?:(?P<part>[והבלמשכ]?(?:{_any(_PARTS)}))"
+    rf"(?<![\w-])(?:(?P<part>[והבלמשכ]?(?:{_any(_PARTS)})(?!(?<=\ba \w{{5}}) (?!of\b)))"
     rf"|(?P<ordinal>(?:(?:{_any(_TENS)})-)?ה?(?:{_any(_ORDINAL_VALUES)}))"
     rf"|(?P<words>(?:(?:a|an)\s)?[והבלמשכ]?{_ATOM}(?:(?:-|\s(?:and\s)?)ו?{_ATOM})*))(?![\w-]|['’]\w)",
     re.IGNORECASE,

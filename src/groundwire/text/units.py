@@ -65,7 +65,8 @@ UNITS: dict[str, UnitOf] = _table(
     V: volt=1 volts=1 V=1
     mAh: mAh=1 Ah=1e3
     px: megapixels=1e6 megapixel=1e6 MP=1e6 pixels=1
-    K: °C=1 celsius=1 degrees_celsius=1 degrees_Celsius=1 Celsius=1 °=1 degrees=1 מעלות=1
+    K: °C=1 celsius=1 degrees_celsius=1 degrees_Celsius=1 Celsius=1
+    deg: °=1 degrees=1 degree=1 מעלות=1
     %: %=1 percent=1 per_cent=1 pct=1 אחוז=1 אחוזים=1 אחוזי=1 ٪=1 percentage_points=1
     USD: $=1 US$=1 dollar=1 dollars=1 USD=1 usd=1 bucks=1 דולר=1 דולרים=1 cents=.01 cent=.01 ¢=.01
     EUR: €=1 euro=1 euros=1 EUR=1 יורו=1 אירו=1

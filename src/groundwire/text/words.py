@@ -127,7 +127,7 @@ def _strip_tense(word: str) -> str:
             continue
         if suffix == "ied" or root.endswith("i"):
             return root.removesuffix("i") + "y"
-        doubled = suffix != "ly" and root[-1] == root[-2] and root[-1] not in "lsz"
+        doubled = suffix != "ly" and len(root) > _MIN_STEM and root[-1] == root[-2] and root[-1] not in "lsz"
         return root[:-1] if doubled else root
     return word
 

@@ -31,9 +31,12 @@ def _against(reading: Reading) -> str:
         return "the evidence has the roles the other way round"
     if conflicts:
         return f"evidence says {max(conflicts, key=lambda f: f.strength).instead.strip()}"
-    if reading.negated:
-        side = "the evidence" if reading.negated_by_evidence else "the claim"
-        return f"'{reading.negated}' is negated in {side} only"
+    if reading.denied_by_evidence is not None:
+        return (
+            "negated in the evidence"
+            if reading.denied_by_evidence
+            else "negated in the claim, not in the evidence"
+        )
     if reading.opposed:
         return f"evidence says '{reading.opposed[1]}', not '{reading.opposed[0].text}'"
     if reading.quantified:

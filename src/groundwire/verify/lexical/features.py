@@ -14,11 +14,10 @@ from groundwire.verify.lexical.pieces import Analysis, Piece, analyse
 
 FEATURES = (
     "bias", "covered_any", "covered_best", "covered_few", "covered_alike", "alike_over_half", "alike_over_80",
-    "any_over_80", "pairs", "best_and_pairs", "verbatim", "novel_words", "novel_share_sq", "length", "pieces",
+    "any_over_80", "pairs", "best_and_pairs", "verbatim", "novel_words", "novel_share_sq", "length",
     "structured", "structured_covered", "numbers", "numbers_held", "numbers_elsewhere", "numbers_missing",
-    "number_conflict", "dates_held", "dates_missing", "date_conflict", "names", "names_missing", "name_conflict",
-    "negation", "opposite", "quantifier", "roles", "any_conflict", "claim_negated", "not_english",
-    "not_english_covered", "silent",
+    "number_conflict", "dates_held", "dates_missing", "date_conflict", "names", "names_missing",
+    "name_conflict", "otherwise", "any_conflict", "not_english", "not_english_covered", "silent",
 )  # fmt: skip
 
 _SAME_MATTER = 0.5
@@ -32,8 +31,7 @@ class Reading:
     match: Match
     claim: Analysis
     findings: tuple[Finding, ...]
-    negated: str
-    negated_by_evidence: bool
+    denied_by_evidence: bool | None
     opposed: tuple[Word, str] | None
     quantified: tuple[Word, str] | None
     exchanged: bool
@@ -49,58 +47,59 @@ def read(claim_text: str, context: Sequence[Piece], weights: Mapping[str, float]
         *find_names(claim, matched.near, matched.known),
     )
     same = _same_matter(matched)
-    about = same.analysis if same else None
-    negated = polarity.negation_differs(claim, about) if about else None
+    about = [near.analysis for near in same]
+    everything = [near.analysis for near in matched.near]
     reading = Reading(
         values=(),
         match=matched,
         claim=claim,
         findings=findings,
-        negated=negated.text if negated else "",
-        negated_by_evidence=bool(negated and about and negated.norm in about.negated),
-        opposed=polarity.opposite(claim, about) if about else None,
-        quantified=polarity.quantifier_differs(claim, about) if about else None,
+        denied_by_evidence=polarity.negation_differs(claim, about),
+        opposed=polarity.opposite(claim, about[0], everything) if about else None,
+        quantified=polarity.quantifier_differs(claim, about[0]) if about else None,
         exchanged=any(polarity.roles_exchanged(claim, near.analysis) for near in matched.near),
         language=language_hint(claim_text),
     )
-    figures = _figures(reading, same.overlap if same else 0.0)
+    figures = _figures(reading)
     return replace(reading, values=tuple(figures[name] for name in FEATURES))
 
 
-def _same_matter(matched: Match) -> Near | None:
-    """The piece that speaks of the claim's own matter, if any; only there do opposites mean anything."""
-    best = max(matched.near, key=lambda near: near.overlap, default=None)
-    return best if best is not None and best.overlap >= _SAME_MATTER else None
+def _same_matter(matched: Match) -> list[Near]:
+    """The pieces that speak of the claim's own matter, nearest first; only there do opposites mean anything."""
+    found = [near for near in matched.near if near.overlap >= _SAME_MATTER]
+    return sorted(found, key=lambda near: -near.overlap)
 
 
-def _figures(reading: Reading, overlap: float) -> dict[str, float]:
+def _figures(reading: Reading) -> dict[str, float]:
     m, claim = reading.match, reading.claim
     content = {word.norm for word in claim.content}
     novel = len(content - m.held)
-    foreign = float(reading.language != "en")
+    foreign = float(reading.language != "en" and bool(m.near))
+    # In a conflict the shared words speak against the claim: how many they are must not speak for it.
+    clear = 0.0 if _in_conflict(reading) else 1.0
     return {
         "bias": 1.0,
-        "covered_any": m.any_piece,
+        "covered_any": clear * m.any_piece,
         "covered_best": m.best,
-        "covered_few": m.few,
+        "covered_few": clear * m.few,
         "covered_alike": m.alike,
-        "alike_over_half": max(0.0, m.alike - 0.5),
-        "alike_over_80": max(0.0, m.alike - 0.8),
-        "any_over_80": max(0.0, m.any_piece - 0.8),
-        "pairs": m.pairs,
-        "best_and_pairs": m.best * m.pairs,
-        "verbatim": float(_verbatim(claim, m)),
-        "novel_words": log1p(novel),
-        "novel_share_sq": (1 - m.alike) ** 2,
+        "alike_over_half": clear * max(0.0, m.alike - 0.5),
+        "alike_over_80": clear * max(0.0, m.alike - 0.8),
+        "any_over_80": clear * max(0.0, m.any_piece - 0.8),
+        "pairs": clear * m.pairs,
+        "best_and_pairs": clear * m.best * m.pairs,
+        "verbatim": clear * _verbatim(claim, m),
+        "otherwise": float(_says_otherwise(reading)),
+        "any_conflict": 1.0 - clear,
+        "novel_words": clear * log1p(novel),
+        "novel_share_sq": clear * (1 - m.alike) ** 2,
         "length": log1p(len(content)),
-        "pieces": log1p(m.pieces),
         "structured": m.structured,
         "structured_covered": m.structured * m.alike,
-        "claim_negated": float(bool(claim.negated)),
         "not_english": foreign,
         "not_english_covered": foreign * m.alike,
         "silent": float(not m.near),
-    } | _fact_figures(reading) | _polarity_figures(reading, overlap)  # fmt: skip
+    } | _fact_figures(reading)  # fmt: skip
 
 
 def _verbatim(claim: Analysis, m: Match) -> bool:
@@ -127,7 +126,7 @@ def _fact_figures(reading: Reading) -> dict[str, float]:
         "dates_held": _count(dates, "held"),
         "dates_missing": _count(dates, "missing"),
         "date_conflict": _strongest(dates),
-        "names": float(bool(names)),
+        "names": float(any(f.verdict == "held" for f in names)),
         "names_missing": _count(names, "missing"),
         "name_conflict": _strongest(names),
     }
@@ -141,12 +140,12 @@ def _strongest(findings: list[Finding]) -> float:
     return max((f.strength for f in findings if f.verdict == "conflict"), default=0.0)
 
 
-def _polarity_figures(reading: Reading, overlap: float) -> dict[str, float]:
-    signs = {
-        "negation": overlap if reading.negated else 0.0,
-        "opposite": overlap if reading.opposed else 0.0,
-        "quantifier": overlap if reading.quantified else 0.0,
-        "roles": float(reading.exchanged),
-    }
-    strong = any(f.verdict == "conflict" and f.strength >= 0.5 for f in reading.findings)
-    return signs | {"any_conflict": float(strong or any(signs.values()))}
+def _says_otherwise(reading: Reading) -> bool:
+    """The same words, but denied, opposed, of other extent or with the roles exchanged."""
+    denied = reading.denied_by_evidence is not None
+    return denied or reading.exchanged or bool(reading.opposed or reading.quantified)
+
+
+def _in_conflict(reading: Reading) -> bool:
+    facts = any(f.verdict == "conflict" and f.strength >= 0.5 for f in reading.findings)
+    return facts or _says_otherwise(reading)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
+from itertools import pairwise
 from math import log
 
 from groundwire.text.words import similarity
 from groundwire.verify.lexical.facts import Near
 from groundwire.verify.lexical.pieces import Analysis, Piece, analyse
+from groundwire.verify.lexical.tables import LIGHT, LIGHT_WEIGHT
 
 _NEAR = 6
 _GREEDY = 5
@@ -22,12 +24,12 @@ _MIN_ALIKE = 4
 class Match:
     """A claim laid over a context. Coverages are weighted shares of the claim's content words, 0 to 1.
 
-    `any_piece` by the whole context, `best` by the best piece, `few` by the few best together, `alike` as `few`
-    with words that merely look alike, `pairs` the share of neighbouring word pairs kept by the few.
+    `any_piece` by the whole context, `best` by the best piece, `few` by the few best together, `alike` as
+    `few` with words that merely look alike, `pairs` the share of neighbouring word pairs kept by the few.
     """
 
     near: tuple[Near, ...]
-    far: tuple[Analysis, ...]
+    far: tuple[Near, ...]
     known: frozenset[str]
     held: frozenset[str]
     any_piece: float
@@ -43,7 +45,7 @@ def match(claim: Analysis, context: Sequence[Piece], weights: Mapping[str, float
     wanted = frozenset(word.norm for word in claim.content)
     hits = [(piece, wanted & piece.content) for piece in context]
     hits = [(piece, shared) for piece, shared in hits if shared]
-    weight = {norm: weights.get(norm, 1.0) for norm in wanted}
+    weight = {norm: LIGHT_WEIGHT if norm in LIGHT else weights.get(norm, 1.0) for norm in wanted}
     total = sum(weight.values()) or 1.0
     known = frozenset().union(*(shared for _, shared in hits))
     ranked = _ranked(hits, weight, len(context))
@@ -52,7 +54,7 @@ def match(claim: Analysis, context: Sequence[Piece], weights: Mapping[str, float
     held = frozenset().union(*(shared for _, shared in chosen))
     looks = _alike(wanted - held, near)
     return Match(
-        near=tuple(Near(analyse(p.text), _share(wanted & p.content, weight, total)) for p in near),
+        near=tuple(Near(analyse(p.text), _share(wanted & p.content, weight, total), p.label) for p in near),
         far=_far(claim, context, ranked, near),
         known=known | looks.keys(),
         held=held | looks.keys(),
@@ -115,23 +117,23 @@ def _alike(missing: Iterable[str], near: Sequence[Piece]) -> dict[str, str]:
 def _pairs(claim: Analysis, near: Sequence[Piece]) -> float:
     """Share of the claim's neighbouring content words that are neighbours in a near piece too."""
     norms = [word.norm for word in claim.content]
-    wanted = list(zip(norms, norms[1:], strict=False))
+    wanted = list(pairwise(norms))
     if not wanted:
         return 1.0 if any(norm in piece.content for norm in norms for piece in near) else 0.0
     kept: set[tuple[str, str]] = set()
     for piece in near:
         theirs = [word.norm for word in analyse(piece.text).content]
-        kept.update(zip(theirs, theirs[1:], strict=False))
+        kept.update(pairwise(theirs))
         kept.update(zip(theirs, theirs[2:], strict=False))
     return sum(pair in kept for pair in wanted) / len(wanted)
 
 
 def _far(
     claim: Analysis, context: Sequence[Piece], ranked: Sequence[_Hit], near: Sequence[Piece]
-) -> tuple[Analysis, ...]:
+) -> tuple[Near, ...]:
     """Other pieces in which the claim's numbers or dates might stand."""
     if not claim.numbers and not claim.dates:
         return ()
     pool = context if len(context) <= _FAR else [piece for piece, _ in ranked]
     texts = {piece.text for piece in near}
-    return tuple(analyse(piece.text) for piece in pool if piece.text not in texts)
+    return tuple(Near(analyse(piece.text), 0.0, piece.label) for piece in pool if piece.text not in texts)

@@ -14,9 +14,13 @@ from groundwire.verify.lexical.features import FEATURES
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """`coefficients`: one (yes, no, unsure) row a feature. `operating_points`: profile → threshold in bits."""
+    """`coefficients`: one (yes, no, unsure) row a feature. `operating_points`: profile → threshold in bits.
+
+    `doubt`: what each answer keeps whatever the words say, since words never make anything certain.
+    """
 
     coefficients: tuple[tuple[float, float, float], ...]
+    doubt: tuple[float, float, float]
     word_weights: Mapping[str, float]
     operating_points: Mapping[str, float]
 
@@ -28,6 +32,7 @@ def calibration() -> Calibration:
     rows = raw["coefficients"]
     return Calibration(
         coefficients=tuple((rows[name][0], rows[name][1], rows[name][2]) for name in FEATURES),
+        doubt=(raw["doubt"][0], raw["doubt"][1], raw["doubt"][2]),
         word_weights=raw["word_weights"],
         operating_points=raw["operating_points"],
     )
@@ -40,5 +45,6 @@ def probabilities(values: Sequence[float], model: Calibration) -> tuple[float, f
     ]
     top = max(logits)
     exps = [exp(logit - top) for logit in logits]
-    total = sum(exps)
-    return exps[0] / total, exps[1] / total, exps[2] / total
+    share = (1.0 - sum(model.doubt)) / sum(exps)
+    yes, no, unsure = (doubt + share * e for doubt, e in zip(model.doubt, exps, strict=True))
+    return yes, no, unsure

@@ -4,25 +4,40 @@ one answer's claims differ in a few pieces only."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
 
 from groundwire.text import dates as date_reader
 from groundwire.text import numbers as number_reader
 from groundwire.text.dates import PartialDate, weekdays
-from groundwire.text.lexicon import NEGATIONS
+from groundwire.text.lexicon import NEGATIONS, word_set
 from groundwire.text.names import Name, names
 from groundwire.text.numbers import Number
 from groundwire.text.structure import MARKERS, pieces
+from groundwire.text.units import SCALES
 from groundwire.text.words import Word, is_stop, words
 from groundwire.types import UnitKind
-from groundwire.verify.lexical.tables import NEUTRAL_AFTER_NOT
+from groundwire.verify.lexical.tables import LIGHT, NEUTRAL_AFTER_NOT, SAME
 
 _SOURCE = re.compile(r"\n\n(?=\[[\w.:\-]{1,64}\][ \t])")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|_")
+_CAMEL = re.compile(r"(?<=[a-z]{3})(?=[A-Z])|_")
+_ENTRY = re.compile(r"\b\d{1,3} ")
 _MARKER = re.compile("|".join(re.escape(marker) for marker in MARKERS))
-_CLAUSE_END = re.compile(r"[.,;:!?()\n—–]")
-_NEGATED_WORDS = 3
+_CLAUSE_END = re.compile(r"[.,;:!?()\n—–]|--")
+_LIST_ITEM = re.compile(r"\d{1,2}[.)]?(?=\s+[^\W\d_])")
+_PASSAGE = re.compile(
+    r"\b(?:passages?|sources?|documents?|steps?|figure|table|section|reference|page|review|out of)\s+(?:[\d,& ]|and)*$",
+    re.IGNORECASE,
+)
+_IN_SCALE = re.compile(
+    r"\(\s*(?:in )?(thousands|millions|billions)\s*\)|\bin (thousands|millions|billions)\b", re.IGNORECASE
+)
+_CLAUSE_WORDS = word_set(
+    "but while because although though whereas which who if unless since as that so אבל אך כי אם למרות"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +47,15 @@ class Piece:
     text: str
     content: frozenset[str]
     structured: bool
-    label: str = ""
+    label: tuple[str, ...] = ()
+
+
+class Clause(NamedTuple):
+    """The content words of one clause, whether it is denied, and which of its words the denial stands before."""
+
+    content: frozenset[str]
+    negated: bool
+    denied: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +69,7 @@ class Analysis:
     dates: tuple[PartialDate, ...]
     names: tuple[Name, ...]
     weekdays: frozenset[int]
-    negated: frozenset[str]
+    clauses: tuple[Clause, ...]
     norms: frozenset[str]
 
 
@@ -67,18 +90,29 @@ def _source_pieces(source: str) -> tuple[Piece, ...]:
             else _MARKER.sub(" ", piece.text)
         )
         if text.strip():
-            found.append(Piece(text, content_norms(text), structured, _CAMEL.sub(" ", piece.label)))
+            label = tuple(word.norm for word in _words(_CAMEL.sub(" ", piece.label)))
+            found.append(Piece(text, content_norms(text) | _joined(label), structured, label))
     return tuple(found)
 
 
+def _joined(label: tuple[str, ...]) -> frozenset[str]:
+    """A label's neighbouring words as one: 'Take Out' is takeout too."""
+    return frozenset(a + b for a, b in pairwise(label))
+
+
 def _readable(text: str, label: str) -> str:
-    """Labels in words: OutdoorSeating reads 'Outdoor Seating'."""
-    return _CAMEL.sub(" ", text[: len(label)]) + text[len(label) :]
+    """Labels in words: OutdoorSeating reads 'Outdoor Seating'; the number of an entry is no fact."""
+    return _ENTRY.sub("", _CAMEL.sub(" ", text[: len(label)])) + text[len(label) :]
 
 
 @lru_cache(maxsize=1 << 15)
 def content_norms(text: str) -> frozenset[str]:
-    return frozenset(word.norm for word in words(text) if _is_content(word))
+    return frozenset(word.norm for word in _words(text) if _is_content(word))
+
+
+def _words(text: str) -> list[Word]:
+    """The words, with abbreviations and spellings that mean the same made equal."""
+    return [w._replace(norm=SAME[w.norm]) if w.norm in SAME else w for w in words(text)]
 
 
 def _is_content(word: Word) -> bool:
@@ -87,51 +121,77 @@ def _is_content(word: Word) -> bool:
 
 @lru_cache(maxsize=1 << 12)
 def analyse(text: str) -> Analysis:
-    tokens = tuple(words(text))
+    tokens = tuple(_words(text))
     found_dates = tuple(date_reader.dates(text))
+    found_numbers = tuple(n for n in _numbers(text) if not _inside(n.start, n.end, found_dates))
+    taken: tuple[Number | PartialDate, ...] = (*found_dates, *found_numbers)
     return Analysis(
         text=text,
         words=tokens,
-        content=tuple(word for word in tokens if _is_content(word)),
-        numbers=tuple(n for n in number_reader.numbers(text) if not _inside(n, found_dates)),
+        content=tuple(w for w in tokens if _is_content(w) and not _inside(w.start, w.end, taken)),
+        numbers=found_numbers,
         dates=found_dates,
-        names=tuple(names(text)),
+        names=tuple(n for n in names(text) if not _inside(n.start, n.end, taken)),
         weekdays=frozenset(day for day, _, _ in weekdays(text)),
-        negated=_negated(text, tokens),
+        clauses=tuple(_clauses(text, tokens)),
         norms=frozenset(word.norm for word in tokens),
     )
 
 
-def _inside(number: Number, found: tuple[PartialDate, ...]) -> bool:
-    return any(
-        date.start <= number.start < date.end or number.start <= date.start < number.end for date in found
+def _inside(start: int, end: int, ranges: Iterable[Number | PartialDate]) -> bool:
+    return any(r.start < end and start < r.end for r in ranges)
+
+
+def _numbers(text: str) -> list[Number]:
+    """Without the numbers of list items and of passages; a column 'in millions' counts in millions."""
+    found = [n for n in number_reader.numbers(text) if not _is_label(text, n)]
+    column = _IN_SCALE.search(text)
+    if column is None:
+        return found
+    scale = SCALES[(column[1] or column[2]).lower()]
+    return [_scaled(n, scale) if n.start > column.end() and n.step <= 1 and not n.unit else n for n in found]
+
+
+def _is_label(text: str, number: Number) -> bool:
+    before = text[max(0, number.start - 14) : number.start]
+    return bool(_LIST_ITEM.match(text, number.start) and not before.strip("*-• \t")) or bool(
+        _PASSAGE.search(before)
     )
 
 
-def _negated(text: str, tokens: tuple[Word, ...]) -> frozenset[str]:
-    """The content words a negation governs: the few that follow it in its clause; a label whose value is no."""
-    found: set[str] = set()
+def _scaled(number: Number, scale: float) -> Number:
+    return number._replace(value=number.value * scale, step=number.step * scale)
+
+
+def _clauses(text: str, tokens: tuple[Word, ...]) -> Iterator[Clause]:
+    """Cut at punctuation and conjunctions; 'label: no' is one clause, and denied."""
+    begin = 0
     for i, token in enumerate(tokens):
-        lowered = token.text.lower().replace("’", "'")
-        if lowered not in NEGATIONS and not lowered.endswith("n't"):
-            continue
-        following = tokens[i + 1 : i + 6]
-        if following and following[0].text.lower() in NEUTRAL_AFTER_NOT:
-            continue
-        if not following and text[: token.start].rstrip().endswith(":"):
-            found.update(w.norm for w in tokens[:i] if _is_content(w))
-            continue
-        found.update(_governed(text, token, following))
-    return frozenset(found)
+        end = tokens[i - 1].end if i else 0
+        cut = token.text.lower() in _CLAUSE_WORDS or _CLAUSE_END.search(text, end, token.start)
+        answer = i == len(tokens) - 1 and _is_denial(tokens, i)
+        if cut and i > begin and not answer:
+            yield _clause(tokens, begin, i)
+            begin = i
+    yield _clause(tokens, begin, len(tokens))
 
 
-def _governed(text: str, token: Word, following: tuple[Word, ...]) -> list[str]:
-    governed: list[str] = []
-    end = token.end
-    for word in following:
-        if _CLAUSE_END.search(text, end, word.start) or len(governed) == _NEGATED_WORDS:
-            break
-        end = word.end
-        if _is_content(word):
-            governed.append(word.norm)
-    return governed
+def _clause(tokens: tuple[Word, ...], begin: int, end: int) -> Clause:
+    content = [
+        (i, tokens[i].norm)
+        for i in range(begin, end)
+        if _is_content(tokens[i]) and tokens[i].norm not in LIGHT
+    ]
+    denials = [i for i in range(begin, end) if _is_denial(tokens, i)]
+    denied = {norm for at in denials for norm in [norm for i, norm in content if i > at][:2]}
+    if denials and denials[-1] == end - 1:
+        denied.update(norm for _, norm in content)
+    return Clause(frozenset(norm for _, norm in content), len(denials) % 2 == 1, frozenset(denied))
+
+
+def _is_denial(tokens: tuple[Word, ...], i: int) -> bool:
+    """'not', 'never', 'isn't' …, but not 'not only', nor 'no' before a number or an abbreviation's stop."""
+    lowered = tokens[i].text.lower().replace("’", "'")
+    if lowered not in NEGATIONS and not lowered.endswith("n't"):
+        return False
+    return i + 1 >= len(tokens) or tokens[i + 1].text.lower() not in NEUTRAL_AFTER_NOT

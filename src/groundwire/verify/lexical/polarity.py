@@ -2,60 +2,109 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from groundwire.text.lexicon import NEGATIONS
 from groundwire.text.names import Name
 from groundwire.text.words import Word
-from groundwire.verify.lexical.pieces import Analysis
+from groundwire.verify.lexical.pieces import Analysis, Clause
 from groundwire.verify.lexical.tables import BE, BEFORE_OBJECT, HELPERS, OPPOSITES, QUANTIFIERS
 
+_SAME_CLAUSE = 0.6
+_BOTH_WAYS = 0.3
 
-def negation_differs(claim: Analysis, piece: Analysis) -> Word | None:
-    """A word of the claim that one of the two negates and the other states."""
-    for word in claim.content:
-        if word.norm in piece.norms and (word.norm in claim.negated) != (word.norm in piece.negated):
-            return word
+
+def negation_differs(claim: Analysis, near: Sequence[Analysis]) -> bool | None:
+    """Whether the evidence denies what the claim states (True) or the other way round (False); None: neither.
+
+    Compared clause by clause: a 'not' in another clause of a long sentence means nothing here.
+    """
+    theirs = [clause for piece in near for clause in piece.clauses]
+    for clause in claim.clauses:
+        shares = [_shared(clause, other) for other in theirs]
+        best = max(shares, default=0.0)
+        if best < _SAME_CLAUSE or len(clause.content) < 2:
+            continue
+        closest = [other for other, share in zip(theirs, shares, strict=True) if share >= 0.9 * best]
+        if all(_denied(clause, other) for other in closest):
+            return closest[0].negated
     return None
 
 
-def opposite(claim: Analysis, piece: Analysis) -> tuple[Word, str] | None:
-    """A word of the claim where the piece has its opposite instead."""
+def _denied(clause: Clause, other: Clause) -> bool:
+    """One of the two is denied, right at a word they share."""
+    shared = clause.content & other.content
+    return clause.negated != other.negated and bool((clause.denied | other.denied) & shared)
+
+
+def _shared(clause: Clause, other: Clause) -> float:
+    """How far two clauses are about the same, counting both ways."""
+    if not clause.content or not other.content:
+        return 0.0
+    common = len(clause.content & other.content)
+    return common / len(clause.content) if common >= _BOTH_WAYS * len(other.content) else 0.0
+
+
+def opposite(claim: Analysis, piece: Analysis, near: Sequence[Analysis]) -> tuple[Word, str] | None:
+    """A word of the claim where the nearest piece has its opposite instead, and no near piece has the word."""
+    stated = frozenset().union(*(other.norms for other in near))
     sides: dict[tuple[int, int], str] = {}
     for word in piece.words:
-        for axis, side in OPPOSITES.get(word.norm, ()):
-            if word.norm not in claim.norms and word.norm not in piece.negated:
-                sides[axis, side] = word.text
+        if word.norm not in claim.norms:
+            sides.update(((axis, side), word.text) for axis, side in OPPOSITES.get(word.norm, ()))
     for word in claim.words:
-        if word.norm in piece.norms or word.norm in claim.negated:
+        if word.norm in stated:
             continue
         for axis, side in OPPOSITES.get(word.norm, ()):
             if (axis, 1 - side) in sides and (axis, side) not in sides:
                 return word, sides[axis, 1 - side]
+    return _opposite_of_same(claim, piece)
+
+
+def _opposite_of_same(claim: Analysis, piece: Analysis) -> tuple[Word, str] | None:
+    """'removed support' where the piece has 'added support' and removes something else."""
+    theirs: dict[str, list[Word]] = {}
+    for word, following in pairwise(piece.content):
+        theirs.setdefault(following.norm, []).append(word)
+    for word, following in pairwise(claim.content):
+        mine = OPPOSITES.get(word.norm, frozenset())
+        leading = theirs.get(following.norm, [])
+        if not mine or any(other.norm == word.norm for other in leading):
+            continue
+        for other in leading:
+            if any((axis, 1 - side) in mine for axis, side in OPPOSITES.get(other.norm, ())):
+                return word, other.text
     return None
 
 
 def quantifier_differs(claim: Analysis, piece: Analysis) -> tuple[Word, str] | None:
-    """The claim says all (or none) of what the piece says for some, or the other way round."""
-    theirs = {noun: (rank, text) for rank, noun, text, _ in _quantified(piece)}
-    for rank, noun, _, word in _quantified(claim):
-        if noun in theirs:
-            other, text = theirs[noun]
-            if rank != other and (min(rank, other) == 0 or (rank == 5 and other < 5)):
+    """The claim says of all (or none) what the piece says of some, or the other way round."""
+    theirs: dict[tuple[str, ...], dict[int, str]] = {}
+    for rank, key, word in _quantified(piece):
+        theirs.setdefault(key, {})[rank] = word.text
+    for rank, key, word in _quantified(claim):
+        others = theirs.get(key, {})
+        if rank in others:
+            continue
+        for other, text in others.items():
+            if min(rank, other) == 0 or (rank == 5 and other < 5):
                 return word, text
     return None
 
 
-def _quantified(text: Analysis) -> Iterator[tuple[int, str, str, Word]]:
+def _quantified(text: Analysis) -> Iterator[tuple[int, tuple[str, ...], Word]]:
+    """(how many, of what and what they do, the quantifier)."""
     content = {word.start for word in text.content}
     for i, word in enumerate(text.words):
         rank = QUANTIFIERS.get(word.text.lower())
-        if rank is None:
+        following = text.words[i + 1 : i + 6]
+        if rank is None or (following and following[0].text.lower() in QUANTIFIERS):
             continue
-        nouns = [w for w in text.words[i + 1 : i + 5] if w.start in content][:2]
-        for noun in nouns:
-            yield rank, noun.norm, word.text, word
+        nouns = tuple(w.norm for w in following if w.start in content)[:2]
+        if nouns:
+            yield rank, nouns, word
 
 
 class _Party(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groundwire.text.lexicon import word_set
+from groundwire.text.lexicon import forms, word_set
 from groundwire.text.words import normalise
 
 _OPPOSITES = """
@@ -26,10 +26,8 @@ husband / wife
 king / queen
 hot warm / cold cool
 big large huge / small tiny little
-old elderly / young
 north northern / south southern
 east eastern / west western
-left / right
 maximum / minimum
 best highest top / worst lowest bottom
 biggest largest / smallest
@@ -42,7 +40,6 @@ positive / negative
 guilty convict / innocent acquit
 include / exclude
 public / private
-same / different
 early / late
 rich wealthy / poor
 strong / weak
@@ -55,16 +52,12 @@ safe / dangerous unsafe
 possible / impossible
 agree / disagree
 support favor favour / oppose
-love like / hate dislike
+love / hate
 lend / borrow
 cheap inexpensive affordable / expensive costly
 fast quick / slow
-easy / difficult hard
-heavy / light
-full / empty
+easy / difficult
 alive / dead die
-single unmarried / married
-free / paid
 arrive / depart leave
 enter / exit
 join / quit resign
@@ -77,10 +70,8 @@ major / minor
 permanent / temporary
 ancient / modern
 wet / dry
-day / night
 morning / evening afternoon
 summer / winter
-spring / autumn fall
 upgrade / downgrade
 add / remove
 enable / disable
@@ -122,9 +113,14 @@ def _axes(table: str) -> dict[str, frozenset[tuple[int, int]]]:
     rows = table.strip().replace("\n  ", " ").splitlines()
     for axis, row in enumerate(rows):
         for side, words in enumerate(row.split("/")):
-            for word in words.split():
-                found.setdefault(normalise(word), set()).add((axis, side))
+            for form in (form for word in words.split() for form in _compared(word)):
+                found.setdefault(normalise(form), set()).add((axis, side))
     return {norm: frozenset(sides) for norm, sides in found.items()}
+
+
+def _compared(word: str) -> tuple[str, ...]:
+    """A short English word and its comparative: slow, slower; large, larger."""
+    return (word, word.removesuffix("e") + "er") if word.isascii() and len(word) <= 5 else (word,)
 
 
 OPPOSITES = _axes(_OPPOSITES)
@@ -142,6 +138,34 @@ QUANTIFIERS: dict[str, int] = {
         )
     )
     for word in words.split()
+}
+
+# Words with which answers introduce anything: that the sources lack them says little.
+LIGHT = frozenset(
+    normalise(word)
+    for word in word_set(
+        """
+        offer provide feature include boast serve locate situate available open rating rate mention state report describe
+        note accord take place happen occur know show say indicate suggest explain contain consist refer relate involve
+        various several overall specific particular such example include detail information passage context source
+        text article document given based make get go come become use call name also total number amount
+        """
+    )
+)
+LIGHT_WEIGHT = 0.15
+
+# Abbreviations and spellings of one word.
+SAME: dict[str, str] = {
+    normalise(form): normalise(base)
+    for form, base in forms(
+        """
+        road: rd; street: str; avenue: ave; boulevard: blvd; wifi: wi fi; california: ca; texas: tx; florida: fl;
+        nevada: nv; arizona: az; pennsylvania: pa; tennessee: tn; indiana: ind; missouri: mo; louisiana: la;
+        america: usa; american: us; percent: pct; organization: organisation; color: colour; center: centre;
+        program: programme; labor: labour; favorite: favourite; theater: theatre; gray: grey; doctor: dr;
+        children: kid kids; movie: film films; tv: television; photo: photograph; phone: telephone
+        """
+    ).items()
 }
 
 NEUTRAL_AFTER_NOT = frozenset({"only", "just", "merely", "רק"})
