@@ -33,6 +33,8 @@ def asserted(answer: str) -> list[str]:
         "The documents do not mention it, but {}",
         "Sources:\n\n{}",
         "# Heading\n\n{}",
+        "[^1]: {}",
+        "I cannot answer that but {}",
         "Perhaps. {}",
         "[x] {}",
         "((((((( {}",
@@ -43,6 +45,15 @@ def asserted(answer: str) -> list[str]:
 )
 def test_a_claim_cannot_be_hidden(wrapping: str) -> None:
     assert any("999 million people" in text for text in asserted(wrapping.format(LIE)))
+
+
+@pytest.mark.spec("SPEC-16.38")
+def test_a_heading_for_sources_hides_no_claim_in_a_language_whose_verbs_are_unknown() -> None:
+    assert asserted("מקורות:\n\nבצרפת גרים 999 מיליון איש.") == ["בצרפת גרים 999 מיליון איש."]
+    assert asserted("בצרפת גרים היום 999 מיליון איש\n- וזה הכול") == [
+        "בצרפת גרים היום 999 מיליון איש",
+        "וזה הכול",
+    ]
 
 
 @pytest.mark.spec("SPEC-16.38")

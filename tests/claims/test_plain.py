@@ -20,6 +20,7 @@ def shown(text: str, *known: str) -> str:
         ("**Bold**, *soft* and ~~gone~~ words", "Bold, soft and gone words"),
         ("snake_case, 5*3 and 4 * 5 stay", "snake_case, 5*3 and 4 * 5 stay"),
         ("see [the page](https://a.b/c_(d)) now", "see the page now"),
+        ("see [the **big** `page`](https://a.b) now", "see the big page now"),
         ("![chart](x.png) It rose", "It rose"),
         ("so it is [1](https://a.b).", "so it is."),
         ("the `a[1]` of `x_y` and **`z`**", "the a[1] of x_y and z"),

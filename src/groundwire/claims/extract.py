@@ -21,7 +21,9 @@ from groundwire.claims.verbs import has_verb
 from groundwire.text.segment import Block, BlockKind, blocks, sentences
 from groundwire.types import Claim, ClaimKind, Span
 
-_BUT = re.compile(r",\s+(?:but|however|although|though|nevertheless|so)[\s,]+|,?\s+(?:אבל|אך|אולם)\s+")
+_BUT = re.compile(
+    r",?\s+(?:but|however|although|nevertheless)[\s,]+|,\s+(?:so|though)\s+|,?\s+(?:אבל|אך|אולם)\s+"
+)
 _REFERENCES = re.compile(
     r"\W*(?:sources?|references?|citations?|bibliography|works cited|further reading|מקורות|הפניות)\W*\Z",
     re.I,
@@ -72,18 +74,18 @@ def extract(answer: str, *, target: float = 0.95, known_sources: Collection[str]
 def _numbered(read: _Answer) -> list[Claim]:
     counts = {"c": 0, "s": 0}
     cited = {label for draft in read.drafts for label in draft.labels}
+    sources = {label: _source(read, label, zero_based="0" in cited) for label in cited}
     claims = []
     for draft in read.drafts:
         letter = "c" if draft.kind is ClaimKind.ASSERTION else "s"
         counts[letter] += 1
-        ids = (_source(read, label, zero_based="0" in cited) for label in draft.labels)
         claims.append(
             Claim(
                 f"{letter}{counts[letter]}",
                 draft.text,
                 draft.place.start,
                 draft.place.end,
-                tuple(dict.fromkeys(ids)),
+                tuple(dict.fromkeys(sources[label] for label in draft.labels)),
                 draft.confidence,
                 draft.kind,
             )
@@ -121,7 +123,7 @@ def _is_title(answer: str, block: Block, spans: Sequence[Span], following: Block
         raw.startswith(("**", "__")) and raw.rstrip(": ").endswith(("**", "__")) and raw.count(raw[:2]) == 2
     )
     lists = following is not None and following.kind in (BlockKind.ITEM, BlockKind.HEADER)
-    return len(raw.split()) <= 10 and raw[-1:] not in ".!?" and (bold or (lists and not has_verb(raw)))
+    return len(raw.split()) <= 10 and raw[-1:] not in ".!?" and (bold or (lists and _is_phrase(raw, 10)))
 
 
 def _read_sentence(read: _Answer, prose: Plain, span: Span, labels: tuple[str, ...], *, title: bool) -> None:
@@ -141,7 +143,12 @@ def _read_sentence(read: _Answer, prose: Plain, span: Span, labels: tuple[str, .
 
 
 def _is_reference(read: _Answer, text: str) -> bool:
-    return read.in_references and (bool(_ADDRESS.search(text)) or not has_verb(text))
+    return read.in_references and (bool(_ADDRESS.search(text)) or _is_phrase(text, 8))
+
+
+def _is_phrase(text: str, words: int) -> bool:
+    """A few words without a verb; only of English is it known which words are verbs."""
+    return len(text.split()) <= words and text.isascii() and not has_verb(text)
 
 
 def _parts(text: str, whole: ClaimKind) -> Iterator[tuple[int, int, ClaimKind]]:
@@ -245,22 +252,27 @@ def _labelled(name: str, cell: str) -> str:
     return f"{label}: {readable(cell)}" if label else readable(cell)
 
 
-def _read_aside(read: _Answer, block: Block, _: Block | None) -> None:
-    """Code and footnotes are no claims; a footnote may say which source its number means."""
+def _read_code(read: _Answer, block: Block, _: Block | None) -> None:
     read.sentence += 1
-    text = read.text[block.start : block.end]
-    if block.kind is BlockKind.DEFINITION:
-        source = named_in(text, read.known)
-        if source:
-            read.footnotes[block.marker.strip("[]:")] = source
+    text = readable(read.text[block.start : block.end])
     place = Span(block.start, block.end)
-    read.drafts.append(_Draft(readable(text), place, ClaimKind.META, read.target, (), read.sentence))
+    read.drafts.append(_Draft(text, place, ClaimKind.META, read.target, (), read.sentence))
+
+
+def _read_definition(read: _Answer, block: Block, following: Block | None) -> None:
+    """A footnote may name the source that its number means, or be an aside that claims something."""
+    text = read.text[block.start : block.end]
+    source = named_in(text, read.known)
+    if source:
+        read.footnotes[block.marker.strip("[]:")] = source
+    aside = not source and not _ADDRESS.search(text) and has_verb(text)
+    (_read_prose if aside else _read_code)(read, block, following)
 
 
 _READERS: dict[BlockKind, Callable[[_Answer, Block, Block | None], None]] = {
     BlockKind.HEADING: _read_heading,
     BlockKind.HEADER: _read_row,
     BlockKind.ROW: _read_row,
-    BlockKind.CODE: _read_aside,
-    BlockKind.DEFINITION: _read_aside,
+    BlockKind.CODE: _read_code,
+    BlockKind.DEFINITION: _read_definition,
 }

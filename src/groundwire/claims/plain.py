@@ -21,7 +21,7 @@ _INLINE = re.compile(
     r"|(?P<hidden>[\x00-\x08\x0e-\x1f\x7f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]+)",
     re.IGNORECASE,
 )
-_LINK = re.compile(r"<(?:https?://|mailto:)", re.IGNORECASE)
+_LINK_WORDS = re.compile(r"[^*`]+")
 _NUMBERED = re.compile(r"\[?\^?(?:[A-Za-z]{1,3})?\d{1,3}\]?")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _BARE_NOUN = re.compile(
@@ -101,7 +101,7 @@ def _kept(raw: str, match: re.Match[str], comments: int) -> Iterator[tuple[int, 
         if comments > start:
             yield start, "", raw.index("-->", start) + 3
     elif match["target"] is not None:
-        yield _link(match)
+        yield from _link(match)
     elif match["raised"]:
         yield match.start("number") - 1, f"[{match['number']}]", end
     elif match["tag"]:
@@ -115,16 +115,19 @@ def _kept(raw: str, match: re.Match[str], comments: int) -> Iterator[tuple[int, 
         yield start, "", end
 
 
-def _link(match: re.Match[str]) -> tuple[int, str, int]:
+def _link(match: re.Match[str]) -> Iterator[tuple[int, str, int]]:
     """A link keeps its words; one whose words are a number is a citation mark and keeps its brackets."""
-    label, at = match["label"], match.start("label")
+    label, at, end = match["label"], match.start("label"), match.end()
     if match["image"]:
-        return at, "", match.end()
-    if label.startswith("["):
-        return at, label, match.end()
-    if _NUMBERED.fullmatch(label):
-        return at - 1, f"[{label}]", match.end()
-    return at, label.replace("**", ""), match.end()
+        yield at, "", end
+    elif label.startswith("["):
+        yield at, label, end
+    elif _NUMBERED.fullmatch(label):
+        yield at - 1, f"[{label}]", end
+    else:
+        yield at, "", end
+        for words in _LINK_WORDS.finditer(label):
+            yield at + words.start(), words[0], end
 
 
 def _is_emphasis(raw: str, start: int, end: int) -> bool:
