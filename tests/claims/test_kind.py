@@ -30,6 +30,8 @@ ASSERTIONS = [
     "What he said was true.",
     "Source: Refined coconut oil is made from dried coconut.",
     "Check by phone: you can call the office at 555-1234.",
+    "Based on the passages, we can say that the Boxer is a dog.",
+    "Successful, charming, and personally powerful people",
     "Paris.",
     "לחץ דם גבוה הוא מחלה.",
     "אנחנו לא יכולים לפתוח את הבקבוקים.",

@@ -72,7 +72,7 @@ _INFERRED = tuple(
             0.8,
         ),
         (
-            r"\bpresumably\b|\bapparently\b|\bseem(?:s|ed|ingly)?\b|\bappear(?:s|ed)? to\b"
+            r"\bpresumably\b|\bapparently\b|\bseem(?:s|ed)?\b|\bappear(?:s|ed)? to\b"
             r"|\bנראה ש|\bלכאורה\b",
             0.75,
         ),

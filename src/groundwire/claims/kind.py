@@ -54,7 +54,7 @@ def _by_tables(text: str, head: str) -> ClaimKind:
         return ClaimKind.REFUSAL
     if phrases.META.match(head):
         return ClaimKind.META
-    if stated(text) is None and _begins(phrases.HEDGE, head):
+    if stated(text) is None and (_begins(phrases.OPINION, head) or phrases.DOUBT.match(head)):
         return ClaimKind.HEDGE
     return ClaimKind.INSTRUCTION if _is_instruction(head) else ClaimKind.ASSERTION
 

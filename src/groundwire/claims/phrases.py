@@ -144,19 +144,25 @@ META = _table(r"""
     (?:מקווה שעזרתי|אשמח|אם יש לך|אם יש לכם|אל תהסס)
 """)
 
-HEDGE = _table(r"""
+# The speaker speaks of what he thinks; an introduction may stand before.
+OPINION = _table(r"""
     (?:well,? |so,? |but |and |honestly,? |personally,? |also,? )?(?:i|we) (?:\w+ly |also |do |would
       + |still )?(?:think|believe|feel|suspect|guess|assume|suppose|imagine|reckon|doubt|wonder|hope
       +|prefer|like|love|recommend|suggest|advise|wish|expect|presume)\b
-    (?:i|we)(?:'d| would|'m| am| can| could| might) (?:\w+ly |also )?(?:say|think|recommend|suggest|guess
-      +|argue|advise|inclined|tempted|unsure|uncertain|only (?:guess|speculate))\b
+    (?:i|we)(?:'d| would|'m| am| can only| could| might) (?:\w+ly |also )?(?:say|think|recommend|suggest
+      +|guess|speculate|argue|advise|inclined|tempted|unsure|uncertain)\b
     (?:i|we)(?:'m| am|'re| are) not (?:\w+ly |quite )?(?:sure|certain)\b
     (?:in|from) (?:my|our) (?:humble |personal |honest )?(?:opinion|view|experience|judg\w+|perspective)\b
-    (?:imo|imho|personally|perhaps|maybe|possibly)\b
-    it(?: is|'s| might be| may be| could be| is also) (?:\w+ly )?(?:possible|conceivable|plausible) that\b
+    (?:imo|imho|personally),
     it (?:seems|appears|looks) to me\b
     (?:לדעתי|לעניות דעתי|נראה לי|להערכתי|אישית|לטעמי)\b
     (?:אני|אנחנו|אנו) (?:\S+ )?(?:חושב|מאמינ?|סבור|משער|מניח|מעריכ?|מקוו?ה|ממליצ?ץ?|מציע)(?:ה|ת|ים|ות)?\b
+""")
+
+# The whole sentence is a possibility.
+DOUBT = _table(r"""
+    (?:perhaps|maybe|possibly)\b
+    it(?: is|'s| might be| may be| could be| is also) (?:\w+ly )?(?:possible|conceivable|plausible) that\b
     אולי\b|ייתכן (?:ש|כי)|יתכן (?:ש|כי)|אפשר ש|יכול להיות ש
 """)
 
