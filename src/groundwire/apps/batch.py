@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from groundwire.apps.ray_engine import judge_on_ray
 from groundwire.apps.rows import Row, judge_row, read_rows, row_identity
@@ -30,6 +29,7 @@ from groundwire.bridge import run
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, InputError
+from groundwire.report.progress import progress_bar
 
 FINE, FLAGGED, COULD_NOT_CHECK = 0, 1, 3
 ENGINES = ("local", "ray")
@@ -68,7 +68,7 @@ class Tally:
 def run_batch(job: Job, config: Config, console: Console) -> int:
     _refuse_nonsense(job)
     tally = Tally()
-    with _opened(job, tally) as out, _progress(console) as progress:
+    with _opened(job, tally) as out, progress_bar(console) as progress:
         bar = progress.add_task("checking", total=sum(1 for _ in read_rows(job.rows)), completed=tally.rows)
         rows = islice(read_rows(job.rows), tally.rows, None)
         for line in _judged(rows, job, config):
@@ -123,14 +123,6 @@ def _keep(out: BinaryIO, job: Job, tally: Tally) -> int:
         tally.add(line.decode("utf-8"))
         good += len(line)
     return good
-
-
-@contextmanager
-def _progress(console: Console) -> Iterator[Progress]:
-    """A bar on a terminal, silence in a pipe."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
-        yield progress
 
 
 def _judged(rows: Iterator[Row], job: Job, config: Config) -> Iterator[str]:
