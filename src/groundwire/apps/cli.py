@@ -91,6 +91,21 @@ def speed(
     raise typer.Exit(run_speed(Console(), as_json=as_json, llm=llm))
 
 
+@bench_app.command()
+def procedural(
+    items: Annotated[int, typer.Option(min=14, help="How many responses to make and judge.")] = 1050,
+    seed: Annotated[int, typer.Option(help="The same seed makes the same responses.")] = 0,
+    json_out: Annotated[Path | None, typer.Option("--json", help="Write the figures as JSON.")] = None,
+    write: Annotated[Path | None, typer.Option(help="Write the responses and sources as JSON lines.")] = None,
+    backend: Backend = None,
+    config: ConfigFile = None,
+) -> None:
+    """Responses made to miscount, misquote, mix up or invent: how many are caught, at what cost."""
+    from groundwire.bench.procedural import run_procedural
+
+    raise typer.Exit(run_procedural(Console(), _settings(config, backend), items, seed, json_out, write))
+
+
 def _settings(
     config: Path | None,
     backend: str | None = None,

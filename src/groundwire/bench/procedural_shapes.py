@@ -1,0 +1,229 @@
+"""What a domain of the procedural suite consists of: things with names, attributes with values, and how
+both are written. The domains themselves stand in `procedural_open.toml` and `procedural_held.toml`."""
+
+from __future__ import annotations
+
+import calendar
+import re
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from random import Random
+
+
+def word_list(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+FIRST_NAMES = word_list(
+    "Mara Tobias Ines Viktor Leila Anton Priya Hugo Selma Dario Noor Emil Freya Oskar Tamsin Rafael Yuki Bram"
+)
+LAST_NAMES = word_list(
+    """
+    Okafor Lindqvist Baptiste Harrow Szabo Moreau Castellan Drummond Iyer Petrov Vance Achterberg Quintero
+    Sorensen Whitlock Abara Falk Remington Toivonen Marchetti
+    """
+)
+CITIES = word_list(
+    """
+    Lisbon Tallinn Osaka Leeds Montevideo Ghent Halifax Durban Krakow Bologna Tampere Quito Aarhus Perth
+    Izmir Nantes Tucson Bergen Malaga Leipzig Cork Winnipeg Turin Brno
+    """
+)
+SMALL = word_list(
+    """
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+    seventeen eighteen nineteen twenty
+    """
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One value and the ways in which it may be written; the first is how sources write it."""
+
+    forms: tuple[str, ...]
+
+    @property
+    def plain(self) -> str:
+        return self.forms[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """What is told of a thing. `value` names how values are made; `said` is how sources put it in prose,
+    `claimed` how responses do ({e}: the thing, {v}: the value)."""
+
+    label: str
+    value: str
+    said: tuple[str, ...]
+    claimed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What a thing has several of. `said` lists them ({e}, {list}), `claimed` says how many ({e}, {n})."""
+
+    label: str
+    members: tuple[str, ...]
+    said: tuple[str, ...]
+    claimed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """`details` are predicates ('is audited by {person}'); `statements` are sentences with places
+    <as it is|as it is not> of which a misquotation gets one wrong."""
+
+    name: str
+    held: bool
+    pronoun: str
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+    attributes: tuple[Attribute, ...]
+    details: tuple[str, ...]
+    group: Group
+    statements: tuple[str, ...]
+
+    def things(self, rng: Random, count: int) -> list[str]:
+        """Different names, which may share a word as names do."""
+        every = [f"{a} {b}" for a in self.first for b in self.second]
+        return rng.sample(every, count)
+
+
+@cache
+def domains(*, held: bool) -> tuple[Domain, ...]:
+    """The domains of one half; the held-out half is not looked at while rules are mended."""
+    name = "procedural_held.toml" if held else "procedural_open.toml"
+    tables = tomllib.loads(files("groundwire.bench").joinpath(name).read_text("utf-8"))["domain"]
+    return tuple(
+        Domain(
+            name=table["name"],
+            held=held,
+            pronoun=table["pronoun"],
+            first=tuple(table["first"].split()),
+            second=tuple(table["second"].split()),
+            attributes=tuple(
+                Attribute(a["label"], a["value"], tuple(a["said"]), tuple(a["claimed"]))
+                for a in table["attribute"]
+            ),
+            details=tuple(table["details"]),
+            group=_group(**table["group"]),
+            statements=tuple(table["statements"]),
+        )
+        for table in tables
+    )
+
+
+def _group(label: str, members: str, said: list[str], claimed: list[str]) -> Group:
+    return Group(label, tuple(members.split("|")), tuple(said), tuple(claimed))
+
+
+def draw(spec: str, rng: Random) -> Value:
+    """A value of a kind: 'money', 'percent', 'measure:km/kilometres:20-900', 'of:copper|zinc', …"""
+    kind, _, rest = spec.partition(":")
+    return _KINDS[kind](rest, rng)
+
+
+def draw_other(spec: str, taken: set[str], rng: Random) -> Value:
+    """A value of the kind that is none of those taken, nor a rounding of one."""
+    for _ in range(500):
+        value = draw(spec, rng)
+        if not any(_close(value.plain, other) for other in taken):
+            return value
+    raise ValueError(f"no other value of the kind {spec}")
+
+
+def nearest(value: Value, others: Sequence[Value]) -> Value:
+    """The one that is easiest to mistake for the value: a near miss, where there are figures."""
+    own = _figure(value.plain)
+    if own is None:
+        return others[0]
+    return min(others, key=lambda other: abs((_figure(other.plain) or 0.0) - own))
+
+
+def _close(a: str, b: str) -> bool:
+    x, y = _figure(a), _figure(b)
+    if x is None or y is None or re.search("[a-z]{3} ", a):
+        return a == b
+    return abs(x - y) < 0.04 * max(abs(x), abs(y)) and (abs(x - y) < 1 or max(abs(x), abs(y)) > 2100)
+
+
+def _figure(text: str) -> float | None:
+    found = re.search(r"\d[\d,]*(?:\.\d+)?", text)
+    return float(found[0].replace(",", "")) if found else None
+
+
+def _money(_: str, rng: Random) -> Value:
+    tenths = rng.randint(11, 989)
+    exact = f"{tenths * 100_000:,}"
+    return Value((f"${tenths / 10:.1f} million", f"{exact} dollars", f"${tenths / 10:.1f}m", f"${exact}"))
+
+
+def _count(rest: str, rng: Random) -> Value:
+    low, high = (int(part) for part in (rest or "120-98000").split("-"))
+    number = rng.randint(low, high)
+    return Value((f"{number:,}", str(number)))
+
+
+def _small(_: str, rng: Random) -> Value:
+    number = rng.randint(2, 20)
+    return Value((str(number), SMALL[number]))
+
+
+def _percent(_: str, rng: Random) -> Value:
+    share = f"{rng.randint(21, 978) / 10:.1f}"
+    return Value((f"{share}%", f"{share} percent", f"{share} per cent"))
+
+
+def _year(rest: str, rng: Random) -> Value:
+    low, high = (int(part) for part in (rest or "1851-2021").split("-"))
+    return Value((str(rng.randint(low, high)),))
+
+
+def _date(_: str, rng: Random) -> Value:
+    year, month, day = rng.randint(1952, 2023), rng.randint(1, 12), rng.randint(1, 28)
+    name = calendar.month_name[month]
+    return Value((f"{day} {name} {year}", f"{name} {day}, {year}", f"{year}-{month:02d}-{day:02d}"))
+
+
+def _code(rest: str, rng: Random) -> Value:
+    """A number that names rather than counts, so that nothing is near it."""
+    low, high = (int(part) for part in rest.split("-"))
+    return Value((str(rng.randint(low, high)),))
+
+
+def _measure(rest: str, rng: Random) -> Value:
+    names, _, limits = rest.partition(":")
+    low, high = (int(part) for part in limits.split("-"))
+    number = rng.randint(low, high)
+    return Value(tuple(f"{number:,} {unit}" for unit in names.split("/")))
+
+
+def _person(_: str, rng: Random) -> Value:
+    return Value((f"{rng.choice(FIRST_NAMES)} {rng.choice(LAST_NAMES)}",))
+
+
+def _city(_: str, rng: Random) -> Value:
+    return Value((rng.choice(CITIES),))
+
+
+def _of(rest: str, rng: Random) -> Value:
+    return Value((rng.choice(rest.split("|")),))
+
+
+_KINDS: dict[str, Callable[[str, Random], Value]] = {
+    "money": _money,
+    "count": _count,
+    "small": _small,
+    "percent": _percent,
+    "year": _year,
+    "date": _date,
+    "code": _code,
+    "measure": _measure,
+    "person": _person,
+    "city": _city,
+    "of": _of,
+}
