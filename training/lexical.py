@@ -1,39 +1,30 @@
-"""Calibrate the lexical verifier on labelled data: `python training/lexical.py [--report]`.
+"""Calibrate the lexical verifier on labelled data: `python -m training.lexical [--report]`.
 
-Reads `GROUNDWIRE_DATA` (default ../shared/data) and writes calibration.json beside the verifier: word weights, the
-logistic model's coefficients and the operating point in bits. Without --report it fits on everything that may
-be trained on; with --report it prints figures from held-out groups (5-fold) and from the dev sets. numpy only.
+Reads `GROUNDWIRE_DATA` (default ../shared/data) and writes calibration.json beside the verifier: word
+weights, the logistic model's coefficients and the operating point in bits. It fits on everything that may be
+trained on; --report prints figures from held-out groups (5-fold) and from the dev sets too. numpy only.
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
 import hashlib
 import json
-import os
-import random
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
-from itertools import pairwise
 from math import log
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from training.lexical_rows import ROOT, Row, changed, load
 
 from groundwire.bits import budget
-from groundwire.text.names import names
-from groundwire.text.segment import sentences
 from groundwire.verify.lexical.features import FEATURES, read
-from groundwire.verify.lexical.pieces import analyse, content_norms, context_pieces
-from groundwire.verify.lexical.tables import OPPOSITES
+from groundwire.verify.lexical.pieces import content_norms, context_pieces
 
-ROOT = Path(__file__).resolve().parents[1]
-DATA = Path(os.environ.get("GROUNDWIRE_DATA", ROOT.parent / "shared" / "data"))
 OUT = ROOT / "src" / "groundwire" / "verify" / "lexical" / "calibration.json"
 CLASSES = ("entailment", "contradiction", "neutral")
 Floats = NDArray[np.float64]
@@ -42,168 +33,21 @@ DOUBT = (0.04, 0.02, 0.02)  # what yes, no and unsure keep whatever the words sa
 # name → (weight of one row, rows at most). RAG-like data counts most: it is what the verifier meets.
 TRAIN = {
     "dev.ragtruth.test": (2.0, None), "dev.ragtruth.train": (2.0, None), "train.quintd.test": (0.7, None),
-    "train.feverous.dev": (0.7, None), "train.feversymmetric.dev": (1.0, None), "train.infotabs.train": (0.4, 5000),
+    "train.feverous.dev": (0.7, None), "train.feversymmetric.dev": (1.0, None),
+    "train.infotabs.train": (0.4, 5000),
     "train.begin.dev": (0.5, None), "train.healthver.dev": (0.5, None), "train.covidfact.train": (0.4, None),
     "train.mnli.dev": (0.3, 4000), "train.snli.dev": (0.15, 2500), "train.rte.train": (0.5, None),
     "train.scitail.dev": (0.4, None), "train.hebnli.val": (1.0, None), "train.climatefever.test": (0.2, 2500),
 }  # fmt: skip
 MEASURE = (
-    "dev.feversymmetric.test", "dev.infotabs.dev", "dev.covidfact.dev", "dev.covidfact.test", "dev.healthver.test",
-    "dev.wice_oracle.dev", "dev.sick.test", "dev.begin.test", "dev.factscore.test", "dev.qags.test",
+    "dev.feversymmetric.test", "dev.infotabs.dev", "dev.covidfact.dev", "dev.covidfact.test",
+    "dev.healthver.test", "dev.wice_oracle.dev", "dev.sick.test", "dev.begin.test",
+    "dev.factscore.test", "dev.qags.test",
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    dataset: str
-    task: str
-    answer: str
-    group: str
-    claim: str
-    context: str
-    nli: str | None
-    supported: bool
-    weight: float = 1.0
-
-
-def load(name: str, weight: float = 1.0, at_most: int | None = None) -> list[Row]:
-    with gzip.open(DATA / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
-        raw = [json.loads(line) for line in lines]
-    if at_most and len(raw) > at_most:
-        raw = random.Random(name).sample(raw, at_most)
-    return [row for item in raw for row in _rows(item, weight)]
-
-
-def _rows(item: dict[str, object], weight: float) -> Iterator[Row]:
-    """A whole answer becomes its sentences; one that no marked span touches is supported."""
-    meta = item["meta"]
-    assert isinstance(meta, dict)
-    base = (str(item["dataset"]), str(item["task"]), str(item["id"]), str(meta["group"]))
-    claim, context, spans = str(item["claim"]), str(item["context"]), item["spans"]
-    whole = item["dataset"] in ("ragtruth", "quintd", "qags")
-    if not whole:
-        nli = item["nli"] or ("entailment" if item["label"] else None)
-        yield Row(*base, claim, context, str(nli) if nli else None, bool(item["label"]), weight)
-        return
-    if not item["label"] and not spans:
-        return
-    marked = spans if isinstance(spans, list) else []
-    for part in sentences(claim):
-        text = claim[part.start : part.end]
-        if len(text) < 15:
-            continue
-        hit = [s for s in marked if s["start"] < part.end and part.start < s["end"]]
-        kind = " ".join(str(s.get("type", "")) for s in hit).lower()
-        nli = (
-            "entailment"
-            if not hit
-            else "contradiction"
-            if "conflict" in kind or "incorrect" in kind
-            else "neutral"
-        )
-        yield Row(*base, text, context, nli if "sentence" not in kind else None, not hit, weight)
-
-
-def changed(rows: Sequence[Row], count: int) -> Iterator[Row]:
-    """Made rows: a sentence of the context, whole or thinned out, is supported by it; with one thing changed it is
-    contradicted; a claim about something else, or with nothing left to judge by, is neither."""
-    chance = random.Random(7)
-    pool = [row for row in rows if len(row.context) < 6000]
-    strangers = [n.text for row in chance.sample(pool, 300) for n in names(row.claim) if n.sure]
-    changes = (_other_number, _negated, _opposed, _exchanged, partial(_other_name, strangers))
-    for row in chance.sample(pool, min(count, len(pool))):
-        texts = [p.text for p in context_pieces(row.context) if not p.structured and 25 < len(p.text) < 250]
-        if not texts:
-            continue
-        text = chance.choice(texts)
-        yield _made(row, text, "entailment")
-        thin = _thinned(text, chance)
-        yield _made(row, thin, "entailment")
-        for change in changes:
-            other = change(chance.choice((text, thin)), chance)
-            if other:
-                yield _made(row, other, "contradiction")
-        yield _made(row, chance.choice(pool).claim, "neutral")
-        yield replace(
-            _made(row, row.claim, "neutral"), dataset="empty", context="[S0] [EVIDENCE REMOVED]", weight=5.0
-        )
-
-
-def _made(row: Row, claim: str, nli: str) -> Row:
-    return Row("made", nli, row.answer, row.group, claim, row.context, nli, nli == "entailment", 1.5)
-
-
-def _thinned(text: str, chance: random.Random) -> str:
-    """Without some of its plain words, as a paraphrase would be."""
-    kept = [
-        w for w in text.split() if not (w.islower() and w.isalpha() and len(w) > 4 and chance.random() < 0.15)
-    ]
-    return " ".join(kept)
-
-
-def _other_number(text: str, chance: random.Random) -> str:
-    digits = [i for i, c in enumerate(text) if c.isdigit() and c != "0" and not text[i - 1 : i].isalnum()]
-    if not digits:
-        return ""
-    at = chance.choice(digits)
-    return text[:at] + chance.choice([d for d in "123456789" if d != text[at]]) + text[at + 1 :]
-
-
-def _negated(text: str, chance: random.Random) -> str:
-    """Put a 'not' in, or take one out."""
-    for word in (" not ", " never ", " לא "):
-        if text.count(word) == 1:
-            return text.replace(word, " ")
-    verbs = [
-        " is ",
-        " was ",
-        " are ",
-        " were ",
-        " has ",
-        " can ",
-        " will ",
-        " הוא ",
-        " היא ",
-        " היה ",
-        " הייתה ",
-    ]
-    for verb in chance.sample(verbs, len(verbs)):
-        if text.count(verb) == 1:
-            return text.replace(verb, f"{verb}{'not' if verb.isascii() else 'לא'} ")
-    return ""
-
-
-def _opposed(text: str, chance: random.Random) -> str:
-    """Replace a word by its opposite."""
-    found = [w for w in analyse(text).words if OPPOSITES.get(w.norm)]
-    if not found:
-        return ""
-    word = chance.choice(found)
-    axis, side = min(OPPOSITES[word.norm])
-    others = sorted(norm for norm, sides in OPPOSITES.items() if (axis, 1 - side) in sides)
-    return text[: word.start] + chance.choice(others) + text[word.end :]
-
-
-def _exchanged(text: str, _: random.Random) -> str:
-    """'Alice hired Bob' becomes 'Bob hired Alice'."""
-    found = analyse(text).names
-    for a, b in pairwise(found):
-        between = text[a.end : b.start].split()
-        if 1 <= len(between) <= 3 and between[-1].islower() and len(between[0]) > 4 and "and" not in between:
-            return text[: a.start] + b.text + text[a.end : b.start] + a.text + text[b.end :]
-    return ""
-
-
-def _other_name(strangers: Sequence[str], text: str, chance: random.Random) -> str:
-    found = [n for n in names(text) if n.sure]
-    if not found or not strangers:
-        return ""
-    name, other = chance.choice(found), chance.choice(strangers)
-    return "" if other in text else text[: name.start] + other + text[name.end :]
-
-
 def balanced(rows: Sequence[Row], share: float = 0.6) -> Floats:
-    """Row weights with the same share of supported claims in every data set, so that none of them sets the prior."""
+    """Row weights with the same share of supported claims in every data set: none of them sets the prior."""
     weight = np.array([row.weight for row in rows])
     data, yes = np.array([row.dataset for row in rows]), np.array([row.supported for row in rows])
     for dataset in set(data):
@@ -254,8 +98,8 @@ def predict(x: Floats, theta: Floats) -> Floats:
 def allowed(rows: Sequence[Row], x: Floats) -> Floats:
     """Which classes a row's label leaves open: an unsupported row of unknown kind may be either of two.
 
-    People do not agree on what is contradicted and what merely unsupported; where the evidence says something else in
-    the same place, unsupported counts as contradicted.
+    People do not agree on what is contradicted and what merely unsupported; where the evidence says something
+    else in the same place, unsupported counts as contradicted.
     """
     conflict = x[:, FEATURES.index("any_conflict")] > 0
     found = np.zeros((len(rows), 3))
@@ -276,7 +120,7 @@ def usable(rows: Sequence[Row], x: Floats) -> NDArray[np.bool_]:
 
 
 def fit(x: Floats, open_to: Floats, weight: Floats, ridge: float = 1.0, steps: int = 400) -> Floats:
-    """Multinomial logistic regression by gradient steps with momentum (RMS-scaled); rows may leave two classes open."""
+    """Multinomial logistic regression by scaled gradient steps; a row may leave two classes open."""
     scale = x.std(axis=0) + 1e-6
     scale[0] = 1.0
     z = x / scale
@@ -351,8 +195,8 @@ def overlap(rows: Sequence[Row]) -> Floats:
 def report(rows: Sequence[Row], p: Floats, title: str) -> None:
     supported = np.array([row.supported for row in rows])
     base = overlap(rows)
-    line = f"{title:32} n={len(rows):6} AUROC {auroc(p[:, 0], supported):.3f} (overlap {auroc(base, supported):.3f})"
-    line += f" ECE {calibration_error(p[:, 0], supported):.3f}"
+    line = f"{title:32} n={len(rows):6} AUROC {auroc(p[:, 0], supported):.3f}"
+    line += f" (overlap {auroc(base, supported):.3f}) ECE {calibration_error(p[:, 0], supported):.3f}"
     no = np.array([row.nli == "contradiction" for row in rows])
     if no.any() and not no.all():
         line += f" AUROC(no) {auroc(p[:, 1], no):.3f}"
@@ -360,7 +204,8 @@ def report(rows: Sequence[Row], p: Floats, title: str) -> None:
         score, bad = by_answer(rows, 1 - p[:, 0])
         plain, _ = by_answer(rows, 1 - base)
         summed, _ = by_answer(rows, -np.log(p[:, 0] + 1e-9), sum)
-        line += f" | answers AUROC max {auroc(score, bad):.3f} sum {auroc(summed, bad):.3f} (overlap {auroc(plain, bad):.3f})"
+        line += f" | answers AUROC max {auroc(score, bad):.3f} sum {auroc(summed, bad):.3f}"
+        line += f" (overlap {auroc(plain, bad):.3f})"
     print(line)
 
 
@@ -376,7 +221,7 @@ def scrubbed(rows: Sequence[Row], weights: dict[str, float], theta: Floats) -> F
 
 
 def operating_point(rows: Sequence[Row], p1: Floats, p0: Floats, max_false_alarms: float) -> dict[str, float]:
-    """The gap in bits above which an answer is flagged: best F1 with few false alarms among supported sentences."""
+    """The gap in bits above which an answer is flagged: best F1 with few supported sentences flagged."""
     gaps = np.array([budget(float(a), float(b)).gap_bits for a, b in zip(p1, p0, strict=True)])
     supported = np.array([row.supported for row in rows])
     answer_gap, bad = by_answer(rows, gaps)
@@ -389,9 +234,14 @@ def operating_point(rows: Sequence[Row], p1: Floats, p0: Floats, max_false_alarm
         hits = float((flagged & bad).sum())
         f1 = 2 * hits / float(flagged.sum() + bad.sum())
         if f1 > best["f1"]:
-            best = {"threshold_bits": round(float(bits), 2), "f1": round(f1, 3), "false_alarms": round(false_alarms, 3),
-                    "precision": round(hits / float(flagged.sum()), 3), "recall": round(hits / float(bad.sum()), 3)}  # fmt: skip
-    return best
+            best = {
+                "threshold_bits": float(bits),
+                "f1": f1,
+                "false_alarms": false_alarms,
+                "precision": hits / float(flagged.sum()),
+                "recall": hits / float(bad.sum()),
+            }
+    return {name: round(value, 3) for name, value in best.items()}
 
 
 def main() -> None:
@@ -415,6 +265,8 @@ def main() -> None:
     p0 = _cached(options.cache, "p0", lambda: scrubbed([rows[i] for i in rag], weights, theta))
     point = operating_point([rows[i] for i in rag], p[rag, 0], p0, 0.12)
     print("operating point", point)
+    supported = np.array([row.supported for row in rows])
+    print(f"ECE over all held-out rows {calibration_error(p[:, 0], supported):.3f}")
     if options.report:
         _print_report(rows, p)
         for name in MEASURE:

@@ -1,4 +1,4 @@
-"""The verifier that needs no weights: lexical and symbolic comparison, calibrated. Also the path for other languages."""
+"""The verifier that needs no network: words and figures, calibrated. Also the path for other languages."""
 
 from groundwire.verify.lexical.model import calibration
 from groundwire.verify.lexical.verifier import LexicalVerifier

@@ -56,7 +56,7 @@ def _missing(reading: Reading) -> str:
 
 
 def spans(reading: Reading, p_yes: float) -> tuple[Span, ...]:
-    """Ranges of the claim that nothing carries: facts in conflict or missing, runs of new words, whole contradictions."""
+    """What nothing carries: facts in conflict or missing, runs of new words, else all of the claim."""
     score = round(1.0 - p_yes, 4)
     if p_yes >= _SUPPORTED:
         return ()

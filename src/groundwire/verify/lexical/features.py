@@ -21,6 +21,7 @@ FEATURES = (
 )  # fmt: skip
 
 _SAME_MATTER = 0.5
+_KNOWN_ORDER = frozenset({"en", "he"})  # languages in which who did what to whom can be read off the order
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ def read(claim_text: str, context: Sequence[Piece], weights: Mapping[str, float]
         *find_names(claim, matched.near, matched.known),
     )
     same = _same_matter(matched)
+    language = language_hint(claim_text)
     about = [near.analysis for near in same]
     everything = [near.analysis for near in matched.near]
     reading = Reading(
@@ -57,15 +59,16 @@ def read(claim_text: str, context: Sequence[Piece], weights: Mapping[str, float]
         denied_by_evidence=polarity.negation_differs(claim, about),
         opposed=polarity.opposite(claim, about[0], everything) if about else None,
         quantified=polarity.quantifier_differs(claim, about[0]) if about else None,
-        exchanged=any(polarity.roles_exchanged(claim, near.analysis) for near in matched.near),
-        language=language_hint(claim_text),
+        exchanged=language in _KNOWN_ORDER
+        and any(polarity.roles_exchanged(claim, piece) for piece in everything),
+        language=language,
     )
     figures = _figures(reading)
     return replace(reading, values=tuple(figures[name] for name in FEATURES))
 
 
 def _same_matter(matched: Match) -> list[Near]:
-    """The pieces that speak of the claim's own matter, nearest first; only there do opposites mean anything."""
+    """The pieces on the claim's own matter, nearest first; only there do opposites mean anything."""
     found = [near for near in matched.near if near.overlap >= _SAME_MATTER]
     return sorted(found, key=lambda near: -near.overlap)
 

@@ -29,7 +29,8 @@ _MARKER = re.compile("|".join(re.escape(marker) for marker in MARKERS))
 _CLAUSE_END = re.compile(r"[.,;:!?()\n—–]|--")
 _LIST_ITEM = re.compile(r"\d{1,2}[.)]?(?=\s+[^\W\d_])")
 _PASSAGE = re.compile(
-    r"\b(?:passages?|sources?|documents?|steps?|figure|table|section|reference|page|review|out of)\s+(?:[\d,& ]|and)*$",
+    r"\b(?:passages?|sources?|documents?|steps?|figure|table|section|reference|page|review|out of)\s+"
+    r"(?:[\d,& ]|and)*$",
     re.IGNORECASE,
 )
 _IN_SCALE = re.compile(
@@ -51,7 +52,7 @@ class Piece:
 
 
 class Clause(NamedTuple):
-    """The content words of one clause, whether it is denied, and which of its words the denial stands before."""
+    """The content words of one clause, whether it is denied, and the words its denial stands before."""
 
     content: frozenset[str]
     negated: bool

@@ -48,7 +48,7 @@ def _shared(clause: Clause, other: Clause) -> float:
 
 
 def opposite(claim: Analysis, piece: Analysis, near: Sequence[Analysis]) -> tuple[Word, str] | None:
-    """A word of the claim where the nearest piece has its opposite instead, and no near piece has the word."""
+    """A word of the claim that no near piece has, where the nearest has its opposite instead."""
     stated = frozenset().union(*(other.norms for other in near))
     sides: dict[tuple[int, int], str] = {}
     for word in piece.words:

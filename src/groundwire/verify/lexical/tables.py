@@ -145,10 +145,11 @@ LIGHT = frozenset(
     normalise(word)
     for word in word_set(
         """
-        offer provide feature include boast serve locate situate available open rating rate mention state report describe
-        note accord take place happen occur know show say indicate suggest explain contain consist refer relate involve
-        various several overall specific particular such example include detail information passage context source
-        text article document given based make get go come become use call name also total number amount
+        offer provide feature include boast serve locate situate available open rating rate mention
+        state report describe note accord take place happen occur know show say indicate suggest
+        explain contain consist refer relate involve various several overall specific particular
+        such example include detail information passage context source text article document given
+        based make get go come become use call name total number amount
         """
     )
 )
@@ -159,11 +160,12 @@ SAME: dict[str, str] = {
     normalise(form): normalise(base)
     for form, base in forms(
         """
-        road: rd; street: str; avenue: ave; boulevard: blvd; wifi: wi fi; california: ca; texas: tx; florida: fl;
-        nevada: nv; arizona: az; pennsylvania: pa; tennessee: tn; indiana: ind; missouri: mo; louisiana: la;
-        america: usa; american: us; percent: pct; organization: organisation; color: colour; center: centre;
-        program: programme; labor: labour; favorite: favourite; theater: theatre; gray: grey; doctor: dr;
-        children: kid kids; movie: film films; tv: television; photo: photograph; phone: telephone
+        road: rd; street: str; avenue: ave; boulevard: blvd; wifi: wi fi; california: ca; texas: tx;
+        florida: fl; nevada: nv; arizona: az; pennsylvania: pa; tennessee: tn; indiana: ind;
+        missouri: mo; louisiana: la; america: usa; american: us; percent: pct; organization:
+        organisation; color: colour; center: centre; program: programme; labor: labour; favorite:
+        favourite; theater: theatre; gray: grey; doctor: dr; children: kid kids; movie: film films;
+        tv: television; photo: photograph; phone: telephone
         """
     ).items()
 }
@@ -173,7 +175,8 @@ NEUTRAL_AFTER_NOT = frozenset({"only", "just", "merely", "רק"})
 BE = word_set("is are was were be been being am gets got")
 HELPERS = word_set(
     """
-    has have had will would also later then first recently finally successfully eventually did do does can could may
+    has have had will would also later then first recently finally successfully eventually did do
+    does can could may
     """
 )
 BEFORE_OBJECT = word_set("the a an his her its their to against over by than את על עם")

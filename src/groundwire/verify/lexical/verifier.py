@@ -16,7 +16,7 @@ _SPEAKS = 0.34
 class LexicalVerifier:
     """Judges by what words and figures tell, in any language. Offline, deterministic, no weights to load.
 
-    Catches: other numbers, dates, names, negations, opposites, exchanged roles, and what the sources never mention.
+    Catches: other numbers, dates, names, negations, opposites, exchanged roles, what no source mentions.
     Misses: paraphrase without shared words, and inference over several steps.
     """
 
