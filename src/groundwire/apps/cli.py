@@ -25,6 +25,8 @@ bench_app = typer.Typer(
 )
 app.add_typer(bench_app, name="bench")
 
+PIPE_DEFAULT, PIPE_WIDTH = 80, 110
+
 ConfigFile = Annotated[Path | None, typer.Option("--config", help="YAML or TOML file.")]
 Backend = Annotated[str | None, typer.Option(help="local, openai, haiku, self, external or configurable.")]
 ProfileOption = Annotated[str | None, typer.Option("--profile", help="default, rag or strict.")]
@@ -32,6 +34,8 @@ Target = Annotated[float | None, typer.Option(help="Confidence a claim must reac
 Sources = Annotated[
     list[str], typer.Option("-s", "--source", help="A file, a folder, '-' for stdin, or the text itself.")
 ]
+DataFolder = Annotated[Path, typer.Option(envvar="GROUNDWIRE_DATA", help="Folder with dev.*.jsonl.gz files.")]
+PEERS_ENV = Path("~/.cache/groundwire/peers")
 
 
 @app.command()
@@ -50,7 +54,7 @@ def check(
     from groundwire.apps.check import Request, run_check
 
     request = Request(answer, tuple(source), question, as_json=as_json, html=html)
-    raise typer.Exit(run_check(request, _settings(config, backend, target, profile), Console()))
+    raise typer.Exit(run_check(request, _settings(config, backend, target, profile), _console()))
 
 
 @app.command()
@@ -73,11 +77,31 @@ def batch(
 
 
 @app.command()
+def calibrate(
+    rows: Annotated[Path, typer.Argument(metavar="LABELLED.jsonl", help="Batch rows with a label: 1 or 0.")],
+    max_fpr: Annotated[float, typer.Option(help="Share of supported responses that may be flagged.")] = 0.05,
+    confidence: Annotated[
+        float | None, typer.Option(help="Promise it for these very rows, with this confidence.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="Set the key in this YAML file.")] = None,
+    backend: Backend = None,
+    target: Target = None,
+    profile: ProfileOption = None,
+    config: ConfigFile = None,
+) -> None:
+    """Set the operating point from labelled rows, so that false alarms stay below a rate."""
+    from groundwire.apps.calibrate import Promise, run_calibrate
+
+    promise, settings = Promise(max_fpr, confidence), _settings(config, backend, target, profile)
+    raise typer.Exit(run_calibrate(rows, promise, out, settings))
+
+
+@app.command()
 def doctor(backend: Backend = None, config: ConfigFile = None) -> None:
     """Say what is configured, reachable and installed."""
     from groundwire.apps.doctor import run_doctor
 
-    raise typer.Exit(run_doctor(_settings(config, backend), Console()))
+    raise typer.Exit(run_doctor(_settings(config, backend), _console()))
 
 
 @bench_app.command()
@@ -88,7 +112,7 @@ def speed(
     """Cold start, import time, claims a second, latency, memory, cache, and the LLM path's calls."""
     from groundwire.bench.speed import run_speed
 
-    raise typer.Exit(run_speed(Console(), as_json=as_json, llm=llm))
+    raise typer.Exit(run_speed(_console(), as_json=as_json, llm=llm))
 
 
 @bench_app.command()
@@ -104,6 +128,33 @@ def procedural(
     from groundwire.bench.procedural import run_procedural
 
     raise typer.Exit(run_procedural(Console(), _settings(config, backend), items, seed, json_out, write))
+
+
+@bench_app.command()
+def quality(
+    data: DataFolder = Path("../shared/data"),
+    sets: Annotated[str, typer.Option(help="Only these, as in ragtruth,qags.")] = "",
+    limit: Annotated[int | None, typer.Option(min=1, help="About so many rows of each set.")] = None,
+    json_out: Annotated[Path | None, typer.Option("--json", help="Write the figures as JSON.")] = None,
+    plots: Annotated[Path | None, typer.Option(help="Write the plots into this folder, as SVG.")] = None,
+    peers: Annotated[bool, typer.Option("--peers/--no-peers", help="Measure other detectors too.")] = True,
+    peers_env: Annotated[Path, typer.Option(help="Where the peers are installed.")] = PEERS_ENV,
+    oof: Annotated[Path | None, typer.Option(help="Held-out predictions for rows trained on.")] = None,
+    backend: Backend = None,
+    config: ConfigFile = None,
+) -> None:
+    """AUROC, F1 as shipped, calibration and spans on labelled data, beside trivial ways and peers."""
+    from groundwire.bench.quality import Request, run_quality
+
+    chosen, others = tuple(filter(None, sets.split(","))), peers_env.expanduser() if peers else None
+    request = Request(data, chosen, limit, json_out, plots, others, oof)
+    raise typer.Exit(run_quality(request, _settings(config, backend), _console()))
+
+
+def _console() -> Console:
+    """As wide as the terminal; in a pipe, which has no width, wide enough for a table of claims."""
+    console = Console()
+    return console if console.is_terminal or console.width != PIPE_DEFAULT else Console(width=PIPE_WIDTH)
 
 
 def _settings(

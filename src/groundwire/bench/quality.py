@@ -1,0 +1,175 @@
+"""`groundwire bench quality`: how well it detects, on labelled data, beside trivial ways and peers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from groundwire.bench.peers import REQUIREMENTS, PeerFailed, Peers
+from groundwire.bench.quality_data import DataSet, LabelledRow, load_sets
+from groundwire.bench.quality_figures import BASELINES, OURS, Answers, Judged, Origin, Prediction, measure
+from groundwire.bench.quality_plots import precision_recall_plot, reliability_plot
+from groundwire.bench.quality_table import as_json, means, tables
+from groundwire.config import Config
+from groundwire.engine import Groundwire
+from groundwire.errors import GroundwireError, InputError
+from groundwire.report.progress import progress_bar
+from groundwire.types import Source
+from groundwire.version import __version__
+
+WINDOW = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """`oof`: predictions for rows the model was trained on, made without their group."""
+
+    data: Path
+    sets: tuple[str, ...] = ()
+    limit: int | None = None
+    json_out: Path | None = None
+    plots: Path | None = None
+    peers: Path | None = None
+    oof: Path | None = None
+
+
+def run_quality(request: Request, config: Config, console: Console) -> int:
+    for target in (request.json_out, request.plots):
+        if target and not target.absolute().parent.is_dir():
+            raise InputError(f"cannot write {target}", hint="its folder does not exist")
+    sets = load_sets(request.data, request.sets, request.limit)
+    known = load_predictions(request.oof) if request.oof else {}
+    engine = Groundwire(config)
+    try:
+        judged, absent = judge_sets(sets, engine, known, request.peers)
+    finally:
+        asyncio.run(engine.aclose())
+    _publish(request, judged, absent, engine.backend.name, console)
+    return 0
+
+
+def judge_sets(
+    sets: Sequence[DataSet], engine: Groundwire, known: Mapping[str, Prediction], peers: Path | None
+) -> tuple[list[Judged], dict[str, str]]:
+    """Every system on every set; and for each peer that could not take part, why."""
+    absent: dict[str, str] = {}
+    judged = []
+    with progress_bar(Console(stderr=True)) as progress:
+        bar = progress.add_task("", total=sum(len(one.rows) for one in sets))
+        for one in sets:
+            progress.update(bar, description=one.name)
+            answers: dict[str, Answers] = {
+                OURS: asyncio.run(_ours(one.rows, engine, known, lambda n: progress.advance(bar, n)))
+            }
+            answers |= {name: [guess(row) for row in one.rows] for name, guess in BASELINES.items()}
+            if peers:
+                answers |= _peers(Peers(peers), one.rows, absent)
+            judged.append(Judged(one.name, one.rows, answers, _origin(one, engine.backend.name, known)))
+    return judged, absent
+
+
+async def _ours(
+    rows: Sequence[LabelledRow],
+    engine: Groundwire,
+    known: Mapping[str, Prediction],
+    done: Callable[[int], None],
+) -> Answers:
+    """The engine's own verdicts, or the held-out ones where they are given."""
+    found: list[Prediction | None] = []
+    for start in range(0, len(rows), WINDOW):
+        window = rows[start : start + WINDOW]
+        found += await asyncio.gather(*(_verdict(row, engine, known.get(row.id)) for row in window))
+        done(len(window))
+    return found
+
+
+async def _verdict(row: LabelledRow, engine: Groundwire, known: Prediction | None) -> Prediction | None:
+    if known:
+        return known
+    try:
+        report = await engine.check(row.claim, [Source("context", row.context)], question=row.question)
+    except GroundwireError:
+        return None
+    if report.flagged is None:
+        return None
+    return Prediction(report.risk, report.flagged, tuple((span.start, span.end) for span in report.spans))
+
+
+def _peers(peers: Peers, rows: Sequence[LabelledRow], absent: dict[str, str]) -> dict[str, Answers]:
+    """A peer that fails once is left out from then on, with its reason."""
+    found: dict[str, Answers] = {}
+    for name in REQUIREMENTS:
+        found[name] = [None] * len(rows)
+        if name not in absent:
+            try:
+                found[name] = peers.judge(name, rows)
+            except PeerFailed as error:
+                absent[name] = str(error)
+    return found
+
+
+def _origin(one: DataSet, backend: str, known: Mapping[str, Prediction]) -> Origin:
+    held_out = sum(row.id in known for row in one.rows)
+    if held_out:
+        return "out of fold" if held_out == len(one.rows) else "partly out of fold"
+    return "seen in training" if backend == "local" and one.name in trained_on() else "model"
+
+
+def trained_on() -> frozenset[str]:
+    """The sets that the embedded model's card says it saw."""
+    card = files("groundwire").joinpath("models", "card.json")
+    if not card.is_file():
+        return frozenset()
+    return frozenset(json.loads(card.read_text(encoding="utf-8")).get("trained_on", ()))
+
+
+def load_predictions(path: Path) -> dict[str, Prediction]:
+    """One `{"id", "risk", "flagged", "spans": [[start, end], …]}` a line."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        rows: list[dict[str, Any]] = [json.loads(line) for line in lines if line.strip()]
+        return {
+            row["id"]: Prediction(
+                float(row["risk"]), bool(row["flagged"]), tuple((s, e) for s, e in row.get("spans") or ())
+            )
+            for row in rows
+        }
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path} does not hold predictions: {error!r}") from None
+
+
+def _publish(
+    request: Request, judged: Sequence[Judged], absent: Mapping[str, str], backend: str, console: Console
+) -> None:
+    figures = [one for result in judged for one in measure(result)]
+    for shown in tables(figures):
+        console.print(shown)
+        console.print()
+    mean = means(figures)
+    if mean:
+        listed = " · ".join(f"{name} {value:.3f}" for name, value in mean.items() if name != "flag all")
+        console.print(f"mean AUROC over sets other than RAGTruth: {listed}", highlight=False)
+    for name, reason in absent.items():
+        console.print(f"{name}: {reason}", style="yellow", highlight=False, markup=False)
+    if request.json_out:
+        facts = {
+            "groundwire": __version__,
+            "backend": backend,
+            "limit": request.limit,
+            "peers": REQUIREMENTS if request.peers else {},
+            "absent": dict(absent),
+        }
+        request.json_out.write_text(as_json(figures, facts), encoding="utf-8")
+    if request.plots:
+        request.plots.mkdir(exist_ok=True)
+        (request.plots / "reliability.svg").write_text(reliability_plot(judged), encoding="utf-8")
+        (request.plots / "precision-recall.svg").write_text(precision_recall_plot(judged), encoding="utf-8")

@@ -1,0 +1,89 @@
+"""Labelled sets to measure on: `dev.NAME.SPLIT.jsonl.gz` files, a row a claim or a whole answer."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from groundwire.bench.measures import Range
+from groundwire.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledRow:
+    """`bad`: not everything in the claim is supported. `spans`: where, or None if nobody marked it."""
+
+    id: str
+    task: str
+    context: str
+    claim: str
+    bad: bool
+    spans: tuple[Range, ...] | None
+    group: str
+    question: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DataSet:
+    name: str
+    rows: tuple[LabelledRow, ...]
+
+
+def load_sets(folder: Path, wanted: Sequence[str] = (), limit: int | None = None) -> list[DataSet]:
+    """Every set of the folder (or those named), its splits put together, about `limit` rows of each."""
+    files: dict[str, list[Path]] = defaultdict(list)
+    for path in sorted(folder.glob("dev.*.jsonl.gz")):
+        files[path.name.split(".")[1]].append(path)
+    if not files:
+        raise InputError(f"there are no dev.*.jsonl.gz files in {folder}", hint="--data or GROUNDWIRE_DATA")
+    unknown = [name for name in wanted if name not in files]
+    if unknown:
+        raise InputError(f"there is no set {unknown[0]}", hint=f"there are {', '.join(files)}")
+    return [
+        DataSet(name, tuple(sample([row for path in paths for row in _read(path)], limit)))
+        for name, paths in files.items()
+        if not wanted or name in wanted
+    ]
+
+
+def sample(rows: Sequence[LabelledRow], limit: int | None) -> list[LabelledRow]:
+    """Whole groups in an order that is arbitrary but always the same, until there are `limit` rows."""
+    groups: dict[str, list[LabelledRow]] = defaultdict(list)
+    for row in rows:
+        groups[row.group].append(row)
+    chosen: list[LabelledRow] = []
+    for group in sorted(groups, key=lambda name: sha256(name.encode()).digest()):
+        if limit is not None and len(chosen) >= limit:
+            break
+        chosen += groups[group]
+    return chosen
+
+
+def _read(path: Path) -> Iterator[LabelledRow]:
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            for line in file:
+                yield _row(json.loads(line))
+    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"cannot read {path}: {error}") from None
+
+
+def _row(raw: dict[str, Any]) -> LabelledRow:
+    meta, bad = raw.get("meta") or {}, raw["label"] == 0
+    spans = raw.get("spans")
+    return LabelledRow(
+        id=raw["id"],
+        task=raw["task"],
+        context=raw["context"],
+        claim=raw["claim"],
+        bad=bad,
+        spans=None if spans is None else tuple((span["start"], span["end"]) for span in spans),
+        group=str(meta.get("group", raw["id"])),
+        question=meta.get("question") or "",
+    )

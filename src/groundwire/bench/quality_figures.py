@@ -1,0 +1,123 @@
+"""What each system says of each row, and the figures that follow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from groundwire.bench import measures
+from groundwire.bench.measures import NAN, Range
+from groundwire.bench.quality_data import LabelledRow
+
+OURS = "groundwire"
+ALL = "all"
+Origin = Literal["model", "seen in training", "out of fold", "partly out of fold"]
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """A score that rises with suspicion; `flagged` and `spans` only from systems that give them."""
+
+    risk: float
+    flagged: bool | None = None
+    spans: tuple[Range, ...] | None = None
+
+
+Answers = Sequence[Prediction | None]
+"""A system's predictions, row by row; None where it could not tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A set, every system's answers to it, and where ours come from."""
+
+    name: str
+    rows: Sequence[LabelledRow]
+    answers: Mapping[str, Answers]
+    origin: Origin = "model"
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """One system on one set or one task of it. What cannot be said is NaN."""
+
+    set: str
+    task: str
+    system: str
+    rows: int
+    bad: float
+    auroc: float
+    f1: float
+    precision: float
+    recall: float
+    balanced_accuracy: float
+    calibration_error: float
+    span_f1: float
+    failed: int
+    origin: str
+
+
+def measure(judged: Judged) -> Iterator[Figures]:
+    """Figures for the whole set, then for each task where there are several; all systems for each."""
+    tasks = sorted({row.task for row in judged.rows})
+    for task in [ALL, *(tasks if len(tasks) > 1 else ())]:
+        inside = [n for n, row in enumerate(judged.rows) if task in (ALL, row.task)]
+        for system, answers in judged.answers.items():
+            pairs = [(judged.rows[n], answers[n]) for n in inside]
+            yield _figures(judged, task, system, pairs)
+
+
+def _figures(
+    judged: Judged, task: str, system: str, pairs: Sequence[tuple[LabelledRow, Prediction | None]]
+) -> Figures:
+    told = [(row, said) for row, said in pairs if said is not None]
+    bad = np.array([row.bad for row, _ in told], bool)
+    risk = np.array([said.risk for _, said in told], np.float64)
+    flags = [said.flagged for _, said in told]
+    flagged = np.array(flags, bool) if told and None not in flags else None
+    ours = system == OURS
+    return Figures(
+        set=judged.name,
+        task=task,
+        system=system,
+        rows=len(pairs),
+        bad=sum(row.bad for row, _ in pairs) / len(pairs),
+        auroc=measures.auroc(bad, risk),
+        f1=NAN if flagged is None else measures.f1(bad, flagged),
+        precision=NAN if flagged is None else measures.precision(bad, flagged),
+        recall=NAN if flagged is None else measures.recall(bad, flagged),
+        balanced_accuracy=NAN if flagged is None else measures.balanced_accuracy(bad, flagged),
+        calibration_error=measures.calibration_error(bad, risk) if ours else NAN,
+        span_f1=_span_f1(told) if ours else NAN,
+        failed=len(pairs) - len(told),
+        origin=judged.origin if ours else "",
+    )
+
+
+def _span_f1(told: Sequence[tuple[LabelledRow, Prediction]]) -> float:
+    """Over the rows whose true spans are known: marked ones, and supported ones, where any mark is wrong."""
+    if not any(row.spans for row, _ in told):
+        return NAN
+    known = [(said.spans or (), row.spans or ()) for row, said in told if row.spans or not row.bad]
+    return measures.span_count(known).f1
+
+
+def new_words(row: LabelledRow) -> float:
+    """Share of the claim's words that the context does not hold: what any detector has to beat."""
+    said = _words(row.claim)
+    return len(said - _words(row.context)) / max(1, len(said))
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower()))
+
+
+BASELINES: Mapping[str, Callable[[LabelledRow], Prediction]] = {
+    "flag all": lambda _: Prediction(1.0, flagged=True),
+    "new words": lambda row: Prediction(new_words(row)),
+    "length": lambda row: Prediction(float(len(row.claim))),
+}
