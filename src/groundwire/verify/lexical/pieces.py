@@ -1,5 +1,7 @@
-"""A context as the pieces a claim is compared with. Everything here is cached by text, since the contexts of
-one answer's claims differ in a few pieces only."""
+"""A context as the pieces a claim is compared with, each read once.
+
+Everything is cached by text, since the contexts of one answer's claims differ in a few pieces only.
+"""
 
 from __future__ import annotations
 
