@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from groundwire.text.lexicon import NEGATIONS
 from groundwire.text.names import Name
 from groundwire.text.words import Word
 from groundwire.verify.lexical.pieces import Analysis, Clause
-from groundwire.verify.lexical.tables import BE, BEFORE_OBJECT, HELPERS, OPPOSITES, QUANTIFIERS
+from groundwire.verify.lexical.tables import BE, BEFORE_OBJECT, HELPERS, OBJECT_MARK, OPPOSITES, QUANTIFIERS
 
 _SAME_CLAUSE = 0.6
 _BOTH_WAYS = 0.3
+_NAME_WORDS = 3
 
 
 def negation_differs(claim: Analysis, near: Sequence[Analysis]) -> bool | None:
@@ -129,6 +130,7 @@ def roles_exchanged(claim: Analysis, piece: Analysis) -> bool:
 
 def _roles(text: Analysis) -> Iterator[tuple[frozenset[str], frozenset[str], frozenset[str]]]:
     """(doer, verb, done-to) where the three stand close enough to be sure; a passive is turned round."""
+    yield from _marked_objects(text)
     parties = _parties(text)
     lowered = [word.text.lower() for word in text.words]
     for a, v, b in zip(parties, parties[1:], parties[2:], strict=False):
@@ -139,6 +141,21 @@ def _roles(text: Analysis) -> Iterator[tuple[frozenset[str], frozenset[str], fro
         turned = after[:1] == ["by"]
         if all(w in BE for w in copulas) and (not copulas or turned or after[:1] == ["than"]):
             yield (b.norms, v.norms, a.norms) if turned else (a.norms, v.norms, b.norms)
+
+
+def _marked_objects(text: Analysis) -> Iterator[tuple[frozenset[str], frozenset[str], frozenset[str]]]:
+    """Hebrew has no capitals to tell a name by, but a mark before the object: doer verb את object."""
+    content = {word.start for word in text.content}
+    for i, word in enumerate(text.words):
+        if word.text == OBJECT_MARK and i >= 2 and text.words[i - 1].start in content:
+            doer = _run(text.words[max(0, i - 1 - _NAME_WORDS) : i - 1][::-1], content)
+            thing = _run(text.words[i + 1 : i + 1 + _NAME_WORDS], content)
+            if doer and thing:
+                yield doer, frozenset({text.words[i - 1].norm}), thing
+
+
+def _run(words: Sequence[Word], content: Collection[int]) -> frozenset[str]:
+    return frozenset(word.norm for word in takewhile(lambda word: word.start in content, words))
 
 
 def _parties(text: Analysis) -> list[_Party]:

@@ -179,4 +179,5 @@ HELPERS = word_set(
     does can could may
     """
 )
+OBJECT_MARK = "את"
 BEFORE_OBJECT = word_set("the a an his her its their to against over by than את על עם")
