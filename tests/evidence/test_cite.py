@@ -35,6 +35,15 @@ def test_numbers_count_from_one_where_sources_have_names(citation: str, meant: s
     assert resolve(citation, NAMED) == meant
 
 
+def test_numbered_parts_of_one_source_can_be_cited() -> None:
+    prompt = Source(
+        "context", "Question: how?\n\npassage 1: By hand.\n\npassage 2: Slowly.\n\n**Passage 3:** Well."
+    )
+    assert [resolve(number, [prompt]) for number in ("1", "2", "3", "4")] == ["context"] * 3 + [None]
+    assert resolve("2", [prompt, Source("law", "The passage 2 miles north.")]) == "context"
+    assert resolve("2", [Source("S0", "As in passage 2: no line begins with it."), Source("S1", "b")]) is None
+
+
 @pytest.mark.spec("SPEC-16.07")
 def test_phantoms_are_named_as_written_and_once() -> None:
     claim = Claim("c1", "It is so.", 0, 9, citations=("S0", "S9", "S9", "x"))

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import PurePath
 
 from groundwire.types import Claim, Source
 
 _NUMBER = re.compile(r"\^?0*(\d{1,6})$")
 _COUNTED = re.compile(r"[sS]?\d+$")
+_PART = re.compile(
+    r"^\W{0,4}(?:passage|document|doc|source|excerpt|snippet|chunk|context|article|text|result)\s*#?\s*(\d{1,6})\b",
+    re.M | re.I,
+)
 
 
 def resolve(citation: str, sources: Sequence[Source]) -> str | None:
@@ -17,7 +22,8 @@ def resolve(citation: str, sources: Sequence[Source]) -> str | None:
 
     An id wins, then the same id in another case, then the file's name. A bare number is a position, counted
     from 1 as readers count, where the sources have names of their own; whoever calls sources S0, S1, … or
-    0, 1, … has said what their numbers are.
+    0, 1, … has said what their numbers are. Where one source holds numbered parts (lines that begin with
+    "passage 2:"), their numbers mean that source.
 
     >>> both = [Source("guide", "…", "guide.pdf"), Source("law", "…", "acts/law.md")]
     >>> [resolve(name, both) for name in ("LAW", "law.md", "1", "3", "S7")]
@@ -31,9 +37,22 @@ def resolve(citation: str, sources: Sequence[Source]) -> str | None:
         if source.id.casefold() == wanted or wanted in _origins(source):
             return source.id
     number = _NUMBER.match(wanted)
-    if number is None or any(_COUNTED.match(source.id) for source in sources):
+    return _numbered(int(number[1]), sources) if number else None
+
+
+def _numbered(number: int, sources: Sequence[Source]) -> str | None:
+    holders = [source.id for source in sources if number in _parts(source.text)]
+    if len(holders) == 1:
+        return holders[0]
+    if any(_COUNTED.match(source.id) for source in sources):
         return None
-    return sources[int(number[1]) - 1].id if 1 <= int(number[1]) <= len(sources) else None
+    return sources[number - 1].id if 1 <= number <= len(sources) else None
+
+
+@lru_cache(maxsize=64)
+def _parts(text: str) -> frozenset[int]:
+    """The numbers under which a text presents parts of itself, as retrieval prompts do."""
+    return frozenset(int(found[1]) for found in _PART.finditer(text))
 
 
 def _origins(source: Source) -> tuple[str, ...]:
