@@ -91,7 +91,9 @@ def test_what_is_missing_or_unknown_is_one_line(data: Path, tmp_path: Path) -> N
     assert bench("--data", data, "--sets", "squad") == (2, "there is no set squad: there are ragtruth, tiny")
     (data / "dev.broken.test.jsonl.gz").write_bytes(b"not gzip")
     assert "cannot read" in bench("--data", data)[1]
-    assert "cannot write" in bench("--data", data, "--json", tmp_path / "no" / "q.json")[1]
+    assert bench("--data", data, "--json", tmp_path) == (2, f"cannot write {tmp_path}: it is a folder")
+    (tmp_path / "file").touch()
+    assert "it is a file" in bench("--data", data, "--plots", tmp_path / "file")[1]
 
 
 def test_the_data_folder_may_come_from_the_environment(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

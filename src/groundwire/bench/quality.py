@@ -17,6 +17,7 @@ from groundwire.bench.quality_data import DataSet, LabelledRow, load_sets
 from groundwire.bench.quality_figures import BASELINES, OURS, Answers, Judged, Origin, Prediction, measure
 from groundwire.bench.quality_plots import precision_recall_plot, reliability_plot
 from groundwire.bench.quality_table import as_json, means, tables
+from groundwire.bridge import run
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
@@ -41,16 +42,17 @@ class Request:
 
 
 def run_quality(request: Request, config: Config, console: Console) -> int:
-    for target in (request.json_out, request.plots):
-        if target and not target.absolute().parent.is_dir():
-            raise InputError(f"cannot write {target}", hint="its folder does not exist")
+    if request.json_out and request.json_out.is_dir():
+        raise InputError(f"cannot write {request.json_out}", hint="it is a folder")
+    if request.plots and request.plots.is_file():
+        raise InputError(f"cannot write into {request.plots}", hint="it is a file")
     sets = load_sets(request.data, request.sets, request.limit)
     known = load_predictions(request.oof) if request.oof else {}
     engine = Groundwire(config)
     try:
         judged, absent = judge_sets(sets, engine, known, request.peers)
     finally:
-        asyncio.run(engine.aclose())
+        run(engine.aclose())
     _publish(request, judged, absent, engine.backend.name, console)
     return 0
 
@@ -66,7 +68,7 @@ def judge_sets(
         for one in sets:
             progress.update(bar, description=one.name)
             answers: dict[str, Answers] = {
-                OURS: asyncio.run(_ours(one.rows, engine, known, lambda n: progress.advance(bar, n)))
+                OURS: run(_ours(one.rows, engine, known, lambda n: progress.advance(bar, n)))
             }
             answers |= {name: [guess(row) for row in one.rows] for name, guess in BASELINES.items()}
             if peers:
@@ -123,7 +125,7 @@ def _origin(one: DataSet, backend: str, known: Mapping[str, Prediction]) -> Orig
 
 
 def trained_on() -> frozenset[str]:
-    """The sets that the embedded model's card says it saw."""
+    """The sets that the embedded model's card (`models/card.json`) says it saw: {"trained_on": ["ragtruth"]}."""
     card = files("groundwire").joinpath("models", "card.json")
     if not card.is_file():
         return frozenset()
@@ -168,8 +170,15 @@ def _publish(
             "peers": REQUIREMENTS if request.peers else {},
             "absent": dict(absent),
         }
-        request.json_out.write_text(as_json(figures, facts), encoding="utf-8")
+        _write(request.json_out, as_json(figures, facts))
     if request.plots:
-        request.plots.mkdir(exist_ok=True)
-        (request.plots / "reliability.svg").write_text(reliability_plot(judged), encoding="utf-8")
-        (request.plots / "precision-recall.svg").write_text(precision_recall_plot(judged), encoding="utf-8")
+        _write(request.plots / "reliability.svg", reliability_plot(judged))
+        _write(request.plots / "precision-recall.svg", precision_recall_plot(judged))
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from None
