@@ -125,7 +125,7 @@ def _origin(one: DataSet, backend: str, known: Mapping[str, Prediction]) -> Orig
 
 
 def trained_on() -> frozenset[str]:
-    """The sets that the embedded model's card (`models/card.json`) says it saw: {"trained_on": ["ragtruth"]}."""
+    """The sets the embedded model saw, by its card, `models/card.json`: {"trained_on": ["ragtruth"]}."""
     card = files("groundwire").joinpath("models", "card.json")
     if not card.is_file():
         return frozenset()
