@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from typing import Literal
 
 import pytest
@@ -89,6 +90,33 @@ def test_the_terminal_shows_every_figure_and_no_control_character(
     if not terminal:
         assert "⟦" in text
         assert "\x1b" not in text
+
+
+@pytest.mark.parametrize("width", [30, 60, 80])
+def test_a_narrow_terminal_shows_every_figure_and_breaks_no_word(
+    report: HallucinationReport, width: int
+) -> None:
+    out = io.StringIO()
+    show(report, Console(file=out, width=width))
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    words = " ".join(out.getvalue().split())
+    for word in ("c1 CONTRADICTED cites S0", "evidence says <i>67</i> million", "p1 0.05 · p0 0.05 · need"):
+        assert word in words
+
+
+@pytest.mark.parametrize("width", [60, 140])
+def test_names_of_sources_steer_no_terminal_and_no_page(report: HallucinationReport, width: int) -> None:
+    name = "S\x1b[2J:smile:[bold]\u202e" + "x" * 60
+    claim = replace(report.claims[0], citations=(name,), evidence=(EvidenceRef(name, 0, 6, "no"),))
+    hostile = replace(report, claims=(claim,), error=f"{name} broke")
+    out = io.StringIO()
+    show(hostile, Console(file=out, width=width))
+    for shown in (out.getvalue(), to_html(hostile)):
+        assert "\x1b" not in shown
+        assert "\u202e" not in shown
+        assert ":smile:" in shown
+    assert max(map(len, out.getvalue().splitlines())) <= width
 
 
 def test_the_page_is_one_file_and_runs_nothing(report: HallucinationReport) -> None:

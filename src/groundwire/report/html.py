@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from importlib.resources import files
 
-from groundwire.report.marks import pieces
+from groundwire.report.marks import clean, pieces
 from groundwire.types import ClaimVerification, HallucinationReport
 
 
@@ -39,8 +39,8 @@ def to_html(report: HallucinationReport, title: str = "groundwire report") -> st
 
 
 def _safe(text: str) -> str:
-    """Text from users never becomes markup; what no encoding can carry is shown as a replacement mark."""
-    return escape(text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd"))
+    """Text from users never becomes markup; what cannot or must not be shown becomes a replacement mark."""
+    return escape(clean(text))
 
 
 def _summary(report: HallucinationReport) -> str:

@@ -1,4 +1,4 @@
-"""The answer cut into plain and marked pieces, for whoever prints it."""
+"""The answer cut into plain and marked pieces, and made safe to show, for whoever prints it."""
 
 from __future__ import annotations
 
@@ -33,3 +33,19 @@ def pieces(text: str, spans: Sequence[Span]) -> Iterator[Piece]:
 def annotated(text: str, spans: Sequence[Span], before: str = "⟦", after: str = "⟧") -> str:
     """The answer with unsupported parts in brackets, where colour is not to be had."""
     return "".join(f"{before}{p.text}{after}" if p.marked else p.text for p in pieces(text, spans))
+
+
+def clean(text: str) -> str:
+    """Control characters of hostile text must neither steer a terminal nor turn a page's text around.
+
+    Offsets stay as they are.
+    """
+    return text.translate(_VISIBLE)
+
+
+_BIDI_CONTROLS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+_VISIBLE: dict[int, str] = {
+    **dict.fromkeys((*range(32), *range(127, 160), *range(0xD800, 0xE000)), "\ufffd"),
+    **dict.fromkeys(map(ord, _BIDI_CONTROLS), "\ufffd"),
+    **{ord("\n"): "\n", ord("\t"): "\t", ord("\r"): " "},
+}

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from rich.console import Console, Group, RenderableType
-from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from groundwire.report.marks import annotated, pieces
+from groundwire.report.marks import annotated, clean, pieces
 from groundwire.types import ClaimVerification, HallucinationReport, Status
 
 _STYLE = {
@@ -19,24 +18,29 @@ _STYLE = {
     Status.UNCHECKED: "yellow",
 }
 EVIDENCE_WIDTH = 160
+TABLE_WIDTH = 100
+"""Narrower than this, a table would leave a claim a column of a few letters: each gets lines of its own."""
 
 
 def show(report: HallucinationReport, console: Console) -> None:
     """The answer with its unsupported parts marked, a row a claim, and the sum of it."""
     console.print(_answer(report, colour=console.is_terminal and not console.no_color))
     console.print()
-    if report.claims:
+    if report.claims and console.width >= TABLE_WIDTH:
         console.print(_table(report))
+    elif report.claims:
+        console.print(Group(*(_block(claim) for claim in report.claims)))
     for claim in report.skipped:
         console.print(Text(f"  skipped ({claim.kind.value}): {_short(claim.text)}", style="dim"))
     console.print(_verdict(report))
 
 
 def _answer(report: HallucinationReport, colour: bool) -> RenderableType:
+    response = clean(report.response.rstrip())
     if not colour:
-        return Text(annotated(clean(report.response), report.spans))
+        return Text(annotated(response, report.spans))
     text = Text()
-    for piece in pieces(clean(report.response), report.spans):
+    for piece in pieces(response, report.spans):
         text.append(piece.text, style="bold red underline" if piece.marked else "")
     return text
 
@@ -47,7 +51,7 @@ def _table(report: HallucinationReport) -> Table:
         table.add_column(name, no_wrap=True)
     for name in ("p1", "p0", "need", "seen", "gap"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("cites", no_wrap=True)
+    table.add_column("cites", overflow="fold", max_width=16)
     table.add_column("claim, evidence, reason", overflow="fold", ratio=1)
     for claim in report.claims:
         table.add_row(*_cells(claim))
@@ -56,20 +60,37 @@ def _table(report: HallucinationReport) -> Table:
 
 def _cells(claim: ClaimVerification) -> list[RenderableType]:
     status = Text(claim.status.value, style=_STYLE[claim.status])
+    cites = Text(_short(", ".join(claim.citations)) or "–")
     bits = (claim.required_bits, claim.observed_bits, claim.budget_gap)
     numbers: list[RenderableType] = [_number(claim.p1, 2), _number(claim.p0, 2)]
     gap_style = "red" if claim.is_flagged else "green"
     numbers += [_number(bits[0], 1), _number(bits[1], 1), Text(_number(bits[2], 1), style=gap_style)]
-    return [claim.claim_id, status, *numbers, escape(", ".join(claim.citations) or "–"), _story(claim)]
+    return [claim.claim_id, status, *numbers, cites, Padding(Group(*_story(claim)), (0, 0, 1, 0))]
 
 
-def _story(claim: ClaimVerification) -> RenderableType:
+def _block(claim: ClaimVerification) -> RenderableType:
+    """What a table's row says, for a narrow terminal."""
+    head = Text(f"{claim.claim_id}  ").append(claim.status.value, style=_STYLE[claim.status])
+    if claim.citations:
+        head.append(f"  cites {_short(', '.join(claim.citations))}")
+    lines = _story(claim)
+    if claim.p1 is not None:
+        bits = zip(
+            ("need", "seen", "gap"), (claim.required_bits, claim.observed_bits, claim.budget_gap), strict=True
+        )
+        figures = [f"p1 {_number(claim.p1, 2)}", f"p0 {_number(claim.p0, 2)}"]
+        figures += [f"{name} {_number(value, 1)}" for name, value in bits]
+        lines.append(Text(" · ".join(figures), style="dim"))
+    return Group(head, Padding(Group(*lines), (0, 0, 1, 4)))
+
+
+def _story(claim: ClaimVerification) -> list[RenderableType]:
     lines: list[RenderableType] = [Text(_short(claim.claim_text))]
     if claim.evidence:
         ref = claim.evidence[0]
-        lines.append(Text(f"{ref.source}: “{_short(ref.text)}”", style="dim"))
+        lines.append(Text(f"{_short(ref.source)}: “{_short(ref.text)}”", style="dim"))
     lines.append(Text(_short(claim.reason), style="red" if claim.is_flagged else "dim"))
-    return Padding(Group(*lines), (0, 0, 1, 0))
+    return lines
 
 
 def _number(value: float | None, digits: int) -> str:
@@ -83,21 +104,8 @@ def _verdict(report: HallucinationReport) -> Text:
     text = Text(f"{what} · ", style=style)
     text.append(facts, style="dim")
     if report.error:
-        text.append(f"\n{report.error}", style="yellow")
+        text.append(f"\n{clean(report.error)}", style="yellow")
     return text
-
-
-def clean(text: str) -> str:
-    """Control characters of hostile text must not reach the terminal; offsets stay as they are."""
-    return text.translate(_VISIBLE)
-
-
-_BIDI_CONTROLS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-_VISIBLE: dict[int, str] = {
-    **dict.fromkeys((*range(32), *range(127, 160), *range(0xD800, 0xE000)), "\ufffd"),
-    **dict.fromkeys(map(ord, _BIDI_CONTROLS), "\ufffd"),
-    **{ord("\n"): "\n", ord("\t"): "\t", ord("\r"): " "},
-}
 
 
 def _short(text: str) -> str:
