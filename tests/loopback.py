@@ -111,7 +111,7 @@ class Loopback:
         self.release = threading.Event()
         self._script: Script = lambda _: chat("YES")
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._server = _Server(("127.0.0.1", 0), _handler(self))
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
         self._thread.start()
 
@@ -136,6 +136,11 @@ class Loopback:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that hangs up is what some tests are about, and no news."""
 
 
 def _handler(loopback: Loopback) -> type[BaseHTTPRequestHandler]:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import groundwire
 from groundwire import (
     Config,
+    Groundwire,
     Status,
+    api,
+    bridge,
     check,
     detect_hallucinations,
     evidence_dependence,
@@ -92,3 +99,49 @@ def test_switches_off_do_not_break_what_is_asked_for_explicitly() -> None:
 def test_profile_and_target_can_be_given_by_name() -> None:
     found = check("Paris is the capital of France.", SOURCE, profile="strict", target=0.5)
     assert (found.profile, found.claims[0].confidence) == ("strict", 0.5)
+
+
+def test_threads_whose_first_calls_meet_share_one_loop_and_one_engine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[object] = []
+    loops: set[asyncio.AbstractEventLoop] = set()
+
+    class Slow(Groundwire):
+        def __init__(self, config: Config, *, backend: str | None) -> None:
+            made.append(config)
+
+        async def check(self, *_: object, **__: object) -> None:  # type: ignore[override]
+            loops.add(asyncio.get_running_loop())
+
+        async def aclose(self) -> None: ...
+
+    monkeypatch.setattr(api, "Groundwire", Slow)
+    bridge._loop.cache_clear()
+    own = Config(target=0.875)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: check("x", "x", config=own), range(8)))
+    assert (len(made), len(loops)) == (1, 1)
+
+
+def test_configurations_that_differ_in_a_secret_alone_do_not_share_an_engine() -> None:
+    first, second = (Config.model_validate({"openai": {"api_key": key}}) for key in ("sk-one", "sk-two"))
+    engines = [api._engine({"config": config}) for config in (first, first, second)]
+    assert engines[0] is engines[1]
+    assert engines[0] is not engines[2]
+
+
+AFTER_FORK = """
+import multiprocessing
+from groundwire import check
+def work(_): return check("It is red.", "It is red.").flagged
+assert work(0) is False
+with multiprocessing.get_context("fork").Pool(1) as pool:
+    print(pool.map_async(work, [1]).get(timeout=30))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_process_begins_with_a_loop_of_its_own() -> None:
+    done = subprocess.run([sys.executable, "-c", AFTER_FORK], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.returncode) == ("[False]\n", 0), done.stderr

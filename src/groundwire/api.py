@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import atexit
+import os
+from contextlib import suppress
 from functools import lru_cache
+from threading import Lock
 from typing import TypedDict, Unpack
+from weakref import ref
 
 from groundwire.bridge import run
 from groundwire.config import BackendName, Config, ProfileName
 from groundwire.engine import Groundwire, Sources
 from groundwire.types import ClaimVerification, HallucinationReport
+
+_PATIENCE = 5.0
 
 
 class Options(TypedDict, total=False):
@@ -68,7 +76,7 @@ def _engine(options: Options) -> Groundwire:
 
 
 class _Key:
-    """A configuration as a dictionary key: equal settings share one loaded engine."""
+    """A configuration as a dictionary key: equal settings, secrets too, share one loaded engine."""
 
     def __init__(self, config: Config) -> None:
         self.config = config
@@ -78,9 +86,37 @@ class _Key:
         return hash(self.text)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and self.text == other.text
+        return isinstance(other, _Key) and self.config == other.config
+
+
+_opening = Lock()
+
+
+def _loaded(key: _Key, backend: BackendName | None) -> Groundwire:
+    with _opening:  # threads that come at the same time must not each load a model
+        return _opened(key, backend)
 
 
 @lru_cache(maxsize=4)
-def _loaded(key: _Key, backend: BackendName | None) -> Groundwire:
-    return Groundwire(key.config, backend=backend)
+def _opened(key: _Key, backend: BackendName | None) -> Groundwire:
+    engine = Groundwire(key.config, backend=backend)
+    atexit.register(_close, ref(engine))
+    return engine
+
+
+def _begin_anew() -> None:
+    _opened.cache_clear()
+    _opening.release()
+
+
+# What an engine holds (connections, the loop they belong to) stays with the parent of a fork.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_opening.acquire, after_in_parent=_opening.release, after_in_child=_begin_anew)
+
+
+def _close(engine: ref[Groundwire]) -> None:
+    """Nobody closes what these functions opened, so the end of the process does."""
+    still = engine()
+    if still is not None:
+        with suppress(TimeoutError):
+            run(asyncio.wait_for(still.aclose(), _PATIENCE))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Coroutine
 from functools import cache
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+_starting = threading.Lock()
 
 
 @cache
@@ -19,9 +22,23 @@ def _loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
+def _begin_anew() -> None:
+    _loop.cache_clear()
+    _starting.release()
+
+
+# A forked process inherits the loop without the thread that runs it.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_starting.acquire, after_in_parent=_starting.release, after_in_child=_begin_anew
+    )
+
+
 def run(work: Coroutine[Any, Any, T]) -> T:
     """Run to the end and return the result; an interrupt cancels the work."""
-    future = asyncio.run_coroutine_threadsafe(work, _loop())
+    with _starting:  # threads whose first calls meet must end up with the same loop
+        loop = _loop()
+    future = asyncio.run_coroutine_threadsafe(work, loop)
     try:
         return future.result()
     except KeyboardInterrupt:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from tests.loopback import do_without
@@ -107,7 +109,40 @@ def test_what_belongs_to_a_loop_is_made_anew_in_the_next() -> None:
     assert first is again
     assert other is not first
 
-    async def pop() -> asyncio.Event | None:
-        return made.pop()
 
-    assert asyncio.run(pop()) is None
+def test_what_a_loop_holds_is_closed_when_the_loop_ends_or_all_is_closed() -> None:
+    closed: list[object] = []
+
+    async def close(one: object) -> None:
+        closed.append(one)
+
+    made = PerLoop(object, close)
+
+    async def use(end: bool) -> object:
+        held = made.get()
+        if end:
+            await made.aclose()
+            await made.aclose()
+        return held
+
+    assert [asyncio.run(use(end)) for end in (False, True)] == closed
+    assert len(set(map(id, closed))) == 2
+
+
+def test_loops_that_run_side_by_side_keep_what_is_theirs() -> None:
+    made = PerLoop(object)
+    meet = threading.Barrier(2)
+
+    def work() -> tuple[object, object]:
+        async def twice() -> tuple[object, object]:
+            first = made.get()
+            await asyncio.to_thread(meet.wait, 10)
+            return first, made.get()
+
+        return asyncio.run(twice())
+
+    with ThreadPoolExecutor(2) as pool:
+        (a, again_a), (b, again_b) = (task.result() for task in [pool.submit(work), pool.submit(work)])
+    assert a is again_a
+    assert b is again_b
+    assert a is not b

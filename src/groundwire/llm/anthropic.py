@@ -43,7 +43,7 @@ class AnthropicGenerator:
         self.endpoint = endpoint
         self.name = endpoint.name
         self._key = endpoint.key()
-        self._client = PerLoop(self._connect)
+        self._client = PerLoop(self._connect, anthropic.AsyncAnthropic.close)
         self._refused: set[str] = set()
 
     def _connect(self) -> anthropic.AsyncAnthropic:
@@ -107,9 +107,7 @@ class AnthropicGenerator:
         return await raw.http_response.aread()
 
     async def aclose(self) -> None:
-        client = self._client.pop()
-        if client is not None:
-            await client.close()
+        await self._client.aclose()
 
 
 def _turn(message: Message) -> dict[str, object]:

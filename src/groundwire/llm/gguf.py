@@ -162,7 +162,7 @@ class GgufGenerator:
         inner, self._inner = self._inner, None
         if inner is not None:
             await inner.aclose()
-        await asyncio.to_thread(self._server.stop)
+        self._server.stop()  # quick, and at the end of a process no thread can be had any more
 
 
 def open_generator(config: Config, model: str | None = None) -> GgufGenerator:  # noqa: ARG001 (there is one)

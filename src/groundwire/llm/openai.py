@@ -70,7 +70,7 @@ class OpenAIGenerator:
         self.endpoint = endpoint
         self.name = endpoint.name
         self._key = endpoint.key()
-        self._client = PerLoop(self._connect)
+        self._client = PerLoop(self._connect, openai.AsyncOpenAI.close)
         self._refused: set[str] = set()
 
     def _connect(self) -> openai.AsyncOpenAI:
@@ -136,9 +136,7 @@ class OpenAIGenerator:
         return await raw.http_response.aread()
 
     async def aclose(self) -> None:
-        client = self._client.pop()
-        if client is not None:
-            await client.close()
+        await self._client.aclose()
 
 
 def _accepted(options: Options, refused: set[str]) -> Options:

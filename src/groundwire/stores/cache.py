@@ -7,7 +7,6 @@ Safe for threads and for several processes on the same file.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import os
@@ -93,7 +92,7 @@ class CacheStore:
             self._drop()
 
     async def aclose(self) -> None:
-        await asyncio.to_thread(self.close)
+        self.close()  # here and now: at the end of a process no thread can be had any more
 
     def _use(self, action: Callable[[sqlite3.Connection], None]) -> None:
         """Run it on the open file; whatever is wrong with the file, the caller goes on."""

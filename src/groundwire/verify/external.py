@@ -67,7 +67,7 @@ class ExternalVerifier:
         self._at = Endpoint("external", url.rstrip("/"), "", api_key, timeout)
         self.host = self._at.host
         self._max_body = max_body
-        self._client = PerLoop(self._connect)
+        self._client = PerLoop(self._connect, httpx.AsyncClient.aclose)
 
     def _connect(self) -> httpx.AsyncClient:
         key = self._at.api_key.get_secret_value() if self._at.api_key else ""
@@ -154,9 +154,7 @@ class ExternalVerifier:
         return BackendError(f"{host} refused the request ({status})")
 
     async def aclose(self) -> None:
-        client = self._client.pop()
-        if client is not None:
-            await client.aclose()
+        await self._client.aclose()
 
 
 def _is_address(url: str) -> bool:
