@@ -59,7 +59,10 @@ def detect_hallucinations(response: str, context: Sources, **options: Unpack[Opt
 
 
 def evidence_dependence(question: str, answer: str, evidence: Sources, **options: Unpack[Options]) -> float:
-    """0.0: the answer stands without the evidence; 1.0: it hangs on it entirely."""
+    """0.0: the answer stands without the evidence; 1.0: it hangs on it entirely.
+
+    Raises `BackendError` where nothing could be checked: that is not 0.0.
+    """
     return run(_engine(options).evidence_dependence(question, answer, evidence))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 
@@ -9,12 +10,12 @@ from groundwire import pipeline
 from groundwire.claims.extract import extract
 from groundwire.config import BackendName, Config, Operation
 from groundwire.court import Court
-from groundwire.errors import InputError
+from groundwire.errors import BackendError, InputError
 from groundwire.evidence.load import from_mapping
 from groundwire.llm import open_generator
 from groundwire.metrics import Metrics, default_metrics
 from groundwire.policy.profile import profile_for
-from groundwire.types import Case, Claim, ClaimVerification, HallucinationReport, Source
+from groundwire.types import Case, Claim, ClaimVerification, HallucinationReport, Source, Status
 from groundwire.verify.backends import open_backend
 
 Sources = str | Mapping[str, str] | Sequence[str | Source]
@@ -76,9 +77,16 @@ class Groundwire:
         return await self.check(response, context)
 
     async def evidence_dependence(self, question: str, answer: str, evidence: Sources) -> float:
-        """How much the answer's claims lose when the evidence is taken away: 0 nothing, 1 everything."""
-        report = await self.check(answer, evidence, question=question)
-        measured = [c.evidence_dependence for c in report.claims if c.p1 is not None]
+        """How much the answer's claims lose when the evidence is taken away: 0 nothing, 1 everything.
+
+        An answer that is no sentence is taken whole. Raises `BackendError` where nothing could be checked.
+        """
+        claims = await self.verify_claims(answer, evidence, question=question)
+        claims = claims or [await self.verify_claim(answer, evidence, question=question)]
+        measured = [c.evidence_dependence for c in claims if c.p1 is not None]
+        missed = [c.reason for c in claims if c.status is Status.UNCHECKED]
+        if missed and not measured:
+            raise BackendError(f"the answer {missed[0]}")
         return sum(measured) / len(measured) if measured else 0.0
 
     def _admit(self, case: Case) -> None:
@@ -112,7 +120,11 @@ def as_sources(sources: Sources) -> tuple[Source, ...]:
         return (Source("S0", sources),)
     if isinstance(sources, Mapping):
         return tuple(from_mapping(sources))
-    return tuple(s if isinstance(s, Source) else Source(f"S{n}", s) for n, s in enumerate(sources))
+    found = tuple(s if isinstance(s, Source) else Source(f"S{n}", s) for n, s in enumerate(sources))
+    twice = [name for name, times in Counter(source.id for source in found).items() if times > 1]
+    if twice:
+        raise InputError(f"two sources are called {twice[0]}", hint="give each an id of its own")
+    return found
 
 
 def _whole(case: Case, confidence: float) -> Claim:

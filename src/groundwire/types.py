@@ -283,7 +283,11 @@ class EpistemicGap:
 
 @dataclass(frozen=True, slots=True)
 class HallucinationReport:
-    """Everything groundwire found out about one response."""
+    """Everything groundwire found out about one response.
+
+    `risk`, `grounding_ratio` and `overall_confidence` are about the claims that could be checked; where none
+    could, the last two are None, and `flagged` is too.
+    """
 
     response_id: str
     response: str
@@ -295,8 +299,8 @@ class HallucinationReport:
     spans: tuple[Span, ...]
     flagged: bool | None
     risk: float
-    grounding_ratio: float
-    overall_confidence: float
+    grounding_ratio: float | None
+    overall_confidence: float | None
     has_critical_gaps: bool
     should_retry: bool
     retry_guidance: str | None
@@ -310,6 +314,11 @@ class HallucinationReport:
     @property
     def verified_claims(self) -> int:
         return sum(c.status is not Status.UNCHECKED for c in self.claims)
+
+    @property
+    def is_blank(self) -> bool:
+        """There was something to check and nothing could be: no figure means anything."""
+        return bool(self.claims) and not self.verified_claims
 
     @property
     def flagged_claims(self) -> int:

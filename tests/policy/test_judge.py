@@ -126,6 +126,29 @@ def test_redundant_support_is_fine_and_a_wrong_citation_names_who_carries_it() -
     assert wrong.budget_gap > DEFAULT.threshold_bits
 
 
+def test_a_source_is_named_as_carrying_a_claim_only_where_one_does() -> None:
+    elsewhere = (EvidenceRef("S3", 0, 4, "here"),)
+    half = said(0.45)
+    nobody = judge(replace(ballot(half, half, CITED), cited=half, nothing=half, elsewhere=elsewhere), DEFAULT)
+    assert nobody.is_flagged
+    assert "S3 does" not in nobody.reason
+    believed = ballot(said(0.97), said(0.96), CITED)
+    prior = judge(replace(believed, cited=said(0.2), nothing=said(0.97), elsewhere=elsewhere), DEFAULT)
+    assert prior.reason == "S0 does not carry this"
+
+
+def test_a_verdict_that_samples_could_overturn_is_not_certain() -> None:
+    torn = replace(said(0.4, 0.5), low=0.1, high=0.8)
+    denied = judge(ballot(torn, said(0.3)), DEFAULT)
+    assert (denied.status, denied.certain) == (Status.CONTRADICTED, False)
+    assert judge(ballot(said(0.02, 0.97), said(0.05)), DEFAULT).certain
+    around_the_floor = replace(said(0.55), low=0.4, high=0.7)
+    assert not judge(ballot(around_the_floor, said(0.5)), DEFAULT).certain
+    rag = replace(DEFAULT, name="rag")
+    assert not judge(ballot(replace(said(0.8), low=0.3, high=0.9), said(0.1)), rag).certain
+    assert judge(ballot(said(0.8), said(0.1)), rag).certain
+
+
 def test_uncertain_estimates_say_so() -> None:
     wide = replace(said(0.9), low=0.2, high=1.0)
     assert not judge(ballot(wide, said(0.05)), DEFAULT).certain

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from groundwire.policy.judge import Ballot, judge
+from groundwire.policy.judge import Ballot, judge, unchecked
 from groundwire.policy.profile import REDACTED, Profile
 from groundwire.policy.rag import grounding, hallucination_check, language, warning
 from groundwire.types import Claim, ClaimVerification, Estimate
@@ -51,6 +51,12 @@ def test_warnings_speak_the_answer_s_language() -> None:
     assert warning(found, "זה נפוץ במקרים דומים") == "שים לב: 1 טענות בתשובה לא נתמכות במלואן על ידי המקורות."
     assert language("The price is 50 ש״ח") == "en"
     assert warning(hallucination_check([verdict(0.95, 0.1)], "x"), "x") is None
+
+
+def test_what_could_not_be_checked_is_not_said_to_lack_a_source() -> None:
+    missed = unchecked(Claim("c1", "x", 0, 1), "timeout: slow")
+    found = hallucination_check([missed], "English")
+    assert (found["overall_grounded"], found["claims"][0]["warning"]) == (False, "could not be checked")
 
 
 def test_a_contradiction_is_never_grounded() -> None:

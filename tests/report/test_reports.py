@@ -61,8 +61,14 @@ def test_a_structured_result_has_every_field(report: HallucinationReport) -> Non
 def test_an_unchecked_claim_is_null_not_nan() -> None:
     profile = Profile("default", 2.0, 0.95)
     missed = unchecked(Claim("c1", "x", 0, 1), "timeout: slow")
-    found = report_object(summarise(Case("x", ()), [missed], [], "fake", profile))
-    assert found["flagged"] is None
+    report = summarise(Case("x", ()), [missed], [], "fake", profile)
+    found = report_object(report)
+    for figure in ("flagged", "risk", "grounding_ratio", "overall_confidence"):
+        assert found[figure] is None
+    out = io.StringIO()
+    show(report, Console(file=out, width=140))
+    assert "risk unknown" in out.getvalue()
+    assert "risk unknown" in to_html(report)
     assert found["claims"][0]["p1"] is None
     assert "NaN" not in json.dumps(found)
 

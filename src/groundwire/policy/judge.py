@@ -60,23 +60,25 @@ def judge(ballot: Ballot, profile: Profile, *, vague: bool = False) -> ClaimVeri
     if error:
         return unchecked(ballot.claim, error, ballot.with_evidence.method)
     if ballot.cited is not None and ballot.nothing is not None:
-        return _judge_citation(ballot, ballot.cited, ballot.nothing, profile)
+        return _judge_citation(ballot, ballot.cited, ballot.nothing, profile, vague)
     return _verdict(ballot, ballot.with_evidence, ballot.without_evidence, profile, vague=vague)
 
 
 def _judge_citation(
-    ballot: Ballot, cited: Estimate, nothing: Estimate, profile: Profile
+    ballot: Ballot, cited: Estimate, nothing: Estimate, profile: Profile, vague: bool
 ) -> ClaimVerification:
-    """The claim stands without its citation. Is the citation merely redundant, or wrong?"""
+    """The claim needs little beyond what stands without its citation. Is that redundant, or wrong?"""
     if cited.error or nothing.error:
         return unchecked(ballot.claim, cited.error or nothing.error or "", cited.method)
     if _passes(ballot.claim, cited, nothing, profile) and not _denied(cited):
         return _verdict(ballot, ballot.with_evidence, ballot.without_evidence, profile, vague=False)
-    wrong = _verdict(ballot, cited, nothing, profile, vague=False)
+    wrong = _verdict(ballot, cited, nothing, profile, vague=vague)
     if _denied(cited):
         return wrong
-    others = list(dict.fromkeys(ref.source for ref in ballot.elsewhere))
-    stands = f"; {others[0]} does" if others else ""
+    if not _carried(ballot.claim, ballot.with_evidence, ballot.without_evidence, profile):
+        return _verdict(ballot, ballot.with_evidence, ballot.without_evidence, profile, vague=vague)
+    helps = ballot.without_evidence.p_yes > nothing.p_yes  # else it is believed, not read elsewhere
+    stands = f"; {ballot.elsewhere[0].source} does" if helps and ballot.elsewhere else ""
     reason = f"{', '.join(ballot.claim.citations)} does not carry this{stands}"
     return replace(
         wrong, reason=reason, gap_type=GapType.UNSUPPORTED, evidence=ballot.elsewhere or wrong.evidence
@@ -86,6 +88,10 @@ def _judge_citation(
 def _passes(claim: Claim, p1: Estimate, p0: Estimate, profile: Profile) -> bool:
     if profile.name == "rag":
         return grounding(p1.p_yes, p0.p_yes, bool(claim.citations)).grounded
+    return _carried(claim, p1, p0, profile)
+
+
+def _carried(claim: Claim, p1: Estimate, p0: Estimate, profile: Profile) -> bool:
     within = not budget_of(p1, p0, claim.confidence).exceeds(profile.threshold_bits)
     return within and p1.p_yes >= profile.floor(claim.confidence)
 
@@ -120,7 +126,7 @@ def _verdict(
         gap_type=gap_type,
         is_flagged=flagged,
         reason=_reason(status, gap_type, p1),
-        certain=contradicted or found.certain(profile.threshold_bits),
+        certain=_certain(ballot, p1, p0, found, profile),
         method=p1.method,
         spans=p1.spans if flagged else (),
         consistency_score=1.0 - (p1.high - p1.low),
@@ -139,6 +145,21 @@ def _outcome(
     if vague:
         return Status.UNVERIFIABLE, None, False
     return Status.NOT_IN_CONTEXT, _shortfall(ballot, p1, found), True
+
+
+def _certain(ballot: Ballot, p1: Estimate, p0: Estimate, found: Budget, profile: Profile) -> bool:
+    """Would the verdict be the same anywhere within the intervals?"""
+    if profile.name == "rag":
+        cited = bool(ballot.claim.citations)
+        pessimist = grounding(p1.low, p0.high, cited).grounded
+        optimist = grounding(p1.high, p0.low, cited).grounded
+    else:
+        floor = profile.floor(ballot.claim.confidence)
+        pessimist = found.gap_high <= profile.threshold_bits and p1.low >= floor
+        optimist = found.gap_low <= profile.threshold_bits and p1.high >= floor
+    if _denied(p1):
+        return not optimist or (p1.low == p1.high and p0.low == p0.high)
+    return pessimist == optimist
 
 
 def _shortfall(ballot: Ballot, p1: Estimate, found: Budget) -> GapType:

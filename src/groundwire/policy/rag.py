@@ -57,9 +57,14 @@ class HallucinationCheck(TypedDict):
 _WARNINGS = {
     "en": (
         "no sufficient source was found",
+        "could not be checked",
         "Note: {n} claims in the answer are not fully supported by the sources.",
     ),
-    "he": ("לא נמצא מקור מספק", "שים לב: {n} טענות בתשובה לא נתמכות במלואן על ידי המקורות."),
+    "he": (
+        "לא נמצא מקור מספק",
+        "לא ניתן היה לבדוק",
+        "שים לב: {n} טענות בתשובה לא נתמכות במלואן על ידי המקורות.",
+    ),
 }
 
 
@@ -71,8 +76,8 @@ def language(text: str) -> str:
 
 def hallucination_check(claims: Sequence[ClaimVerification], response: str) -> HallucinationCheck:
     """The object the chatbot hands to its users."""
-    one = _WARNINGS[language(response)][0]
-    rows = [_row(claim, one) for claim in claims]
+    unsupported, unchecked, _ = _WARNINGS[language(response)]
+    rows = [_row(c, unchecked if c.status is Status.UNCHECKED else unsupported) for c in claims]
     good = sum(row["grounded"] for row in rows)
     ratio = good / len(rows) if rows else 1.0
     return {
@@ -102,4 +107,4 @@ def _row(claim: ClaimVerification, warning: str) -> CheckedClaim:
 def warning(check: HallucinationCheck, response: str) -> str | None:
     """The sentence shown beside an answer that holds ungrounded claims."""
     missing = check["total_claims"] - check["grounded_claims"]
-    return _WARNINGS[language(response)][1].format(n=missing) if missing else None
+    return _WARNINGS[language(response)][2].format(n=missing) if missing else None

@@ -54,8 +54,8 @@ def summarise(
         spans=_merged([span for c in claims for span in c.spans]),
         flagged=None if error and not flagged else flagged,
         risk=response_risk(claims),
-        grounding_ratio=_share([c.status is Status.ENTAILED for c in checked]),
-        overall_confidence=_confidence(checked),
+        grounding_ratio=_grounded(checked) if checked or not claims else None,
+        overall_confidence=_confidence(checked) if checked or not claims else None,
         has_critical_gaps=bool(critical),
         should_retry=bool(critical),
         retry_guidance=_guidance(critical),
@@ -94,9 +94,9 @@ def _error(claims: Sequence[ClaimVerification]) -> str | None:
     return f"{len(missed)} of {len(claims)} claims {missed[0].reason}"
 
 
-def _share(flags: Sequence[bool]) -> float:
-    """No claims leave nothing ungrounded."""
-    return sum(flags) / len(flags) if flags else 1.0
+def _grounded(checked: Sequence[ClaimVerification]) -> float:
+    """The share of claims that are carried; no claims leave nothing ungrounded."""
+    return sum(c.status is Status.ENTAILED for c in checked) / len(checked) if checked else 1.0
 
 
 def _confidence(checked: Sequence[ClaimVerification]) -> float:

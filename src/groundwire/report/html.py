@@ -46,11 +46,15 @@ def _safe(text: str) -> str:
 def _summary(report: HallucinationReport) -> str:
     mood = "warn" if report.flagged is None else "bad" if report.flagged else "good"
     error = f"<br>{_safe(report.error)}" if report.error else ""
+    figures = (
+        "risk unknown"
+        if report.is_blank or report.grounding_ratio is None
+        else f"risk {report.risk:.2f} · grounded {report.grounding_ratio:.0%}"
+    )
     return (
         f'<p class="sum"><b class="{mood}">{report.flagged_claims} of {report.total_claims} claims flagged'
         "</b>"
-        f" · risk {report.risk:.2f} · grounded {report.grounding_ratio:.0%}"
-        f" · backend {_safe(report.backend)} · profile {_safe(report.profile)}{error}</p>"
+        f" · {figures} · backend {_safe(report.backend)} · profile {_safe(report.profile)}{error}</p>"
     )
 
 
