@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -24,15 +25,32 @@ hallucination:
   cache_ttl: 24h
 """
     )
-    found = Config.load(file).hallucination
-    assert found.backend.operations["memory_gate"] == "haiku"
-    assert (found.timeout, found.cache_ttl, found.batch_size) == (0.5, 86400.0, 8)
-    assert found.output_verification.flag_threshold_bits == 1.5
-    assert found.trace_auditing.check_post_hoc is False
+    found = Config.load(file).hallucination.model_dump()
+    assert found.pop("backend") == {
+        "type": "configurable",
+        "default": "openai",
+        "operations": {"memory_gate": "haiku"},
+    }
+    gate = found.pop("memory_gate")
+    assert (gate["enabled"], gate["min_confidence"], gate["reject_unsupported"]) == (True, 0.6, False)
+    assert found == {
+        "enabled": True, "output_verification": {"enabled": True, "flag_threshold_bits": 1.5},
+        "trace_auditing": {"enabled": True, "check_post_hoc": False},
+        "batch_size": 8, "timeout": 0.5, "cache_ttl": 86400.0,
+    }  # fmt: skip
 
 
-@pytest.mark.spec("SPEC-08.35", "SPEC-08.02")
-def test_detection_hooks_are_off_until_asked_for_and_each_has_its_own_switch() -> None:
+@pytest.mark.spec("SPEC-08.02")
+@pytest.mark.parametrize("hook", ["memory_gate", "output_verification", "trace_auditing"])
+def test_each_hook_is_switched_on_alone(hook: str) -> None:
+    found = Config.load(overrides={"hallucination.enabled": True, f"hallucination.{hook}.enabled": True})
+    dumped = found.hallucination.model_dump()
+    on = [name for name, value in dumped.items() if isinstance(value, dict) and value.get("enabled")]
+    assert on == [hook]
+
+
+@pytest.mark.spec("SPEC-08.35")
+def test_detection_hooks_are_off_until_asked_for() -> None:
     found = Config().hallucination
     assert not found.enabled
     assert not found.memory_gate.enabled
@@ -48,6 +66,35 @@ def test_verification_defaults_are_the_schema_s() -> None:
         "on_failure": "flag", "max_retries": 2, "verification_model": "haiku", "max_claims_per_response": 10,
         "parallel_verification": True, "mode": "sample", "sample_rate": 0.3,
     }  # fmt: skip
+
+
+@pytest.mark.spec("SPEC-16.21")
+def test_every_key_of_the_verification_section_can_be_set_in_toml(tmp_path: Path) -> None:
+    given = {
+        "enabled": False, "support_threshold": 0.6, "dependence_threshold": 0.2, "gap_threshold_bits": 1.0,
+        "on_failure": "retry", "max_retries": 3, "verification_model": "local", "max_claims_per_response": 4,
+        "parallel_verification": False, "mode": "critical_only", "sample_rate": 0.5,
+    }  # fmt: skip
+    file = tmp_path / "groundwire.toml"
+    file.write_text(
+        "[verification]\n" + "\n".join(f"{key} = {json.dumps(value)}" for key, value in given.items())
+    )
+    assert Config.load(file).verification.model_dump() == given
+
+
+def test_a_section_left_empty_is_the_default(tmp_path: Path) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text("hallucination:\n  # timeout: 5s\nopenai:\n  model:\n")
+    assert Config.load(file) == Config.load()
+
+
+@pytest.mark.parametrize("name", ["groundwire.yaml", "groundwire.yml", "groundwire.toml"])
+def test_a_file_in_the_working_folder_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (tmp_path / name).write_text("target = 0.5" if name.endswith("toml") else "target: 0.5")
+    monkeypatch.chdir(tmp_path)
+    assert Config.load().target == 0.5
 
 
 def test_arguments_win_over_environment_and_environment_over_file(
@@ -87,6 +134,13 @@ def test_config_is_frozen() -> None:
         ("verification: {sample_rate: 1.5}", "'verification.sample_rate' cannot be 1.5"),
         ("hallucination: {timeout: soon}", "'hallucination.timeout' cannot be 'soon': write a duration"),
         ("hallucination: {backend: {type: gpt}}", "'hallucination.backend.type' cannot be 'gpt'"),
+        ("hallucination: {timeout: true}", "'hallucination.timeout' cannot be True: write a duration"),
+        ("hallucination: {timeout: 0}", "'hallucination.timeout' cannot be 0"),
+        ("hallucination: {memory_gate: {timeout: 0s}}", "'hallucination.memory_gate.timeout' cannot be '0s'"),
+        (
+            "hallucination: {backend: {operations: {x: local}}}",
+            "'hallucination.backend.operations.x' cannot be",
+        ),
         ("target: .nan", "'target' cannot be nan"),
         ("[1, 2]", "must hold keys and values"),
         ("a: [", "is not valid"),
@@ -101,12 +155,30 @@ def test_a_wrong_key_or_value_is_one_line_that_names_it(tmp_path: Path, text: st
     assert "\n" not in str(caught.value)
 
 
+def test_a_secret_of_the_wrong_type_is_not_shown(tmp_path: Path) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text("openai: {api_key: 8472918}")
+    with pytest.raises(ConfigError, match=r"openai\.api_key") as caught:
+        Config.load(file)
+    assert "8472918" not in str(caught.value)
+
+
 def test_a_missing_file_that_was_asked_for_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot read"):
         Config.load(tmp_path / "none.yaml")
 
 
-def test_an_unknown_environment_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GROUNDWIRE_TRAGET", "0.9")
-    with pytest.raises(ConfigError, match="GROUNDWIRE_TRAGET"):
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [
+        ("GROUNDWIRE_TRAGET", "GROUNDWIRE_TRAGET"),
+        ("GROUNDWIRE_OPENAI__MODLE", "unknown key 'openai.modle', did you mean 'model'?"),
+    ],
+)
+def test_an_unknown_environment_variable_is_named(
+    monkeypatch: pytest.MonkeyPatch, name: str, complaint: str
+) -> None:
+    monkeypatch.setenv(name, "0.9")
+    with pytest.raises(ConfigError) as caught:
         Config.load()
+    assert complaint in str(caught.value)

@@ -1,8 +1,8 @@
 """One frozen `Config`, the only reader of files and environment.
 
 Arguments win over the environment (`GROUNDWIRE_HALLUCINATION__TIMEOUT=5s`), the environment over the file
-(YAML or TOML: `--config`, `GROUNDWIRE_CONFIG`, or `groundwire.yaml`/`.toml` in the working folder), the file
-over the defaults.
+(YAML or TOML: `--config`, `GROUNDWIRE_CONFIG`, or `groundwire.yaml`/`.yml`/`.toml` in the working folder),
+the file over the SDKs' own variables (`OPENAI_API_KEY`, …), and those over the defaults.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
+from textwrap import shorten
 from typing import Annotated, Any, Literal
 
 import yaml
@@ -31,21 +32,29 @@ BackendName = Literal["local", "self", "haiku", "openai", "external", "configura
 Operation = Literal["memory_gate", "output", "trace", "claims"]
 ProfileName = Literal["default", "rag", "strict"]
 
-_DURATION = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?\s*$")
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, None: 1.0}
+_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)\s*")
+_DURATION = re.compile(rf"\s*(?:{_PART.pattern})+")
+_PLAIN = re.compile(r"\s*\d+(?:\.\d+)?\s*")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 def seconds(value: object) -> object:
-    """'500ms', '2s', '24h' or a number of seconds."""
-    if isinstance(value, str):
-        match = _DURATION.match(value)
-        if not match:
-            raise ValueError("write a duration as 500ms, 2s, 5m, 24h or a number of seconds")
-        return float(match[1]) * _SECONDS[match[2]]
+    """'500ms', '2s', '1h30m' or a number of seconds.
+
+    >>> seconds("500ms"), seconds("1h30m"), seconds("2"), seconds(2)
+    (0.5, 5400.0, 2.0, 2)
+    """
+    if isinstance(value, str) and _PLAIN.fullmatch(value):
+        return float(value)
+    if isinstance(value, str) and _DURATION.fullmatch(value):
+        return sum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(value))
+    if isinstance(value, str | bool):
+        raise ValueError("write a duration as 500ms, 2s, 5m, 1h30m or a number of seconds")
     return value
 
 
 Duration = Annotated[float, BeforeValidator(seconds), Field(ge=0, allow_inf_nan=False)]
+Timeout = Annotated[float, BeforeValidator(seconds), Field(gt=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 Bits = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -67,7 +76,7 @@ class MemoryGateConfig(Section):
     min_confidence: Share = 0.5
     reject_unsupported: bool = True
     threshold_bits: Bits = 2.0
-    timeout: Duration = 2.0
+    timeout: Timeout = 2.0
     fail_closed: bool = False
 
 
@@ -88,7 +97,7 @@ class HallucinationConfig(Section):
     output_verification: OutputVerificationConfig = OutputVerificationConfig()
     trace_auditing: TraceAuditingConfig = TraceAuditingConfig()
     batch_size: int = Field(default=32, ge=1, le=4096)
-    timeout: Duration = 30.0
+    timeout: Timeout = 30.0
     cache_ttl: Duration = 86400.0
 
 
@@ -217,6 +226,7 @@ class Config(BaseSettings):
 
 
 _RESERVED = {"GROUNDWIRE_CONFIG", "GROUNDWIRE_DATA", "GROUNDWIRE_TRAIN"}
+_KINDS = ("yaml", "yml", "toml")
 _VENDOR = {
     "OPENAI_API_KEY": ("openai", "api_key"),
     "OPENAI_BASE_URL": ("openai", "base_url"),
@@ -249,7 +259,7 @@ def _environment(settings: type[Config]) -> dict[str, Any]:
 
 def _file(path: str | Path | None) -> dict[str, Any]:
     chosen = path or os.environ.get("GROUNDWIRE_CONFIG")
-    candidates = [Path(chosen)] if chosen else [Path("groundwire.yaml"), Path("groundwire.toml")]
+    candidates = [Path(chosen)] if chosen else [Path(f"groundwire.{kind}") for kind in _KINDS]
     for candidate in candidates:
         if chosen or candidate.is_file():
             return _parse(candidate)
@@ -268,7 +278,16 @@ def _parse(path: Path) -> dict[str, Any]:
         return {}
     if not isinstance(data, dict):
         raise ConfigError(f"{path} must hold keys and values, not a {type(data).__name__}")
-    return data
+    return _given(data)
+
+
+def _given(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what is left empty, such as a section whose every key is commented out."""
+    return {
+        key: _given(value) if isinstance(value, Mapping) else value
+        for key, value in data.items()
+        if value is not None
+    }
 
 
 def _nest(flat: Mapping[str, Any]) -> dict[str, Any]:
@@ -294,11 +313,13 @@ def _merge(into: dict[str, Any], layer: Mapping[str, Any]) -> None:
 
 def _explain(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
-    where = ".".join(str(part) for part in first["loc"])
+    where = ".".join(str(part) for part in first["loc"] if part != "[key]")
     if first["type"] == "extra_forbidden":
         near = get_close_matches(str(first["loc"][-1]), _keys_beside(first["loc"]), n=1)
         return f"unknown key '{where}'" + (f", did you mean '{near[0]}'?" if near else "")
-    return f"'{where}' cannot be {first.get('input')!r}: {first['msg'].removeprefix('Value error, ')}"
+    secret = where.endswith("api_key")
+    said = "what it is" if secret else shorten(repr(first.get("input")), 80, placeholder="…")
+    return f"'{where}' cannot be {said}: {first['msg'].removeprefix('Value error, ')}"
 
 
 def _keys_beside(location: tuple[int | str, ...]) -> list[str]:
