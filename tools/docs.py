@@ -20,8 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 _CONFIGURATION = """# Configuration
 
 Every key, with its default. A file (`groundwire.yaml`, `.yml` or `.toml` in the working folder, `--config`,
-or `GROUNDWIRE_CONFIG`) sets them as sections; the environment as `GROUNDWIRE_SECTION__KEY`; arguments win over
-both. The SDKs' own variables (`OPENAI_API_KEY`, `ANTHROPIC_BASE_URL`, …) count where none of these says
+or `GROUNDWIRE_CONFIG`) sets them as sections; the environment as `GROUNDWIRE_SECTION__KEY`; arguments win
+over both. The SDKs' own variables (`OPENAI_API_KEY`, `ANTHROPIC_BASE_URL`, …) count where none of these says
 otherwise. Durations are seconds, or written as 500ms, 2s, 5m, 1h30m. An unknown key or impossible value is an
 error that names it. This page is made by `make docs`.
 
