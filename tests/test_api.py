@@ -83,6 +83,20 @@ def test_evidence_dependence_tells_carried_from_idle() -> None:
     assert idle < 0.2
 
 
+@pytest.mark.spec("SPEC-16.09")
+def test_every_function_gives_the_same_verdict_on_the_same_claim() -> None:
+    claim = "The population of France is 999 million."
+    alone = verify_claim(claim, SOURCE)
+    (taken_apart,) = verify_claims(claim, SOURCE)
+    (reported,) = detect_hallucinations(claim, SOURCE).claims
+    (checked,) = check(claim, SOURCE).claims
+    for other in (taken_apart, reported, checked):
+        assert (other.p1, other.p0, other.status, other.budget_gap) == (
+            alone.p1, alone.p0, alone.status, alone.budget_gap,
+        )  # fmt: skip
+    assert evidence_dependence("", claim, SOURCE) == alone.evidence_dependence
+
+
 def test_functions_work_inside_a_running_loop() -> None:
     async def notebook() -> bool | None:
         return check("Paris is the capital of France.", SOURCE).flagged

@@ -95,6 +95,15 @@ def test_a_prior_at_the_target_is_evidence_independent_and_no_hallucination() ->
     )  # fmt: skip
 
 
+def test_sources_that_add_nothing_are_not_said_to_carry_a_claim() -> None:
+    found = judge(ballot(said(0.79), said(0.76)), DEFAULT)
+    assert (found.status, found.reason) == (
+        Status.ENTAILED,
+        "the sources add little to this, and little is needed",
+    )
+    assert judge(ballot(said(0.97), said(0.76)), DEFAULT).reason == "the sources carry this"
+
+
 def test_a_claim_that_claims_nothing_needs_nothing() -> None:
     found = judge(ballot(said(0.05), said(0.05), replace(CLAIM, confidence=0.0)), STRICT)
     assert (found.required_bits, found.is_flagged) == (0.0, False)

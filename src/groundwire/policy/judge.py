@@ -125,7 +125,7 @@ def _verdict(
         status=status,
         gap_type=gap_type,
         is_flagged=flagged,
-        reason=_reason(status, gap_type, p1),
+        reason=_reason(status, gap_type, p1, found),
         certain=_certain(ballot, p1, p0, found, profile),
         method=p1.method,
         spans=p1.spans if flagged else (),
@@ -171,6 +171,8 @@ def _shortfall(ballot: Ballot, p1: Estimate, found: Budget) -> GapType:
     return GapType.OVER_EXTRAPOLATION
 
 
+_CARRIED = "the sources carry this"
+_LITTLE = "the sources add little to this, and little is needed"
 _WORDS = {
     GapType.UNSUPPORTED: "nothing in the sources speaks of this",
     GapType.PARTIAL_SUPPORT: "the sources support only part of this",
@@ -180,10 +182,11 @@ _WORDS = {
 }
 
 
-def _reason(status: Status, gap_type: GapType | None, p1: Estimate) -> str:
+def _reason(status: Status, gap_type: GapType | None, p1: Estimate, found: Budget) -> str:
     if status is Status.UNVERIFIABLE:
         return "too vague to judge"
-    words = _WORDS[gap_type] if gap_type else "the sources carry this"
+    carried = found.observed_bits > PARTIAL_SHARE * found.required_bits
+    words = _WORDS[gap_type] if gap_type else _CARRIED if carried else _LITTLE
     if status is Status.ENTAILED or not p1.reason:
         return words
     return p1.reason if gap_type is GapType.CONTRADICTED else f"{words}: {p1.reason}"
