@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from groundwire.apps import cli
 from groundwire.errors import GroundwireError
+from groundwire.version import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = "The population of France is 67 million. Paris is the capital of France."
@@ -172,6 +173,57 @@ def test_a_terminal_without_unicode_gets_escapes() -> None:
     done = subprocess.run(command, capture_output=True, check=False, env=environment)
     assert done.returncode == 1, done.stderr
     assert b"Caf\\xe9" in done.stdout
+
+
+def shell(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A real shell, in which `$GW` is the command and `$S` a source."""
+    names = {"GW": f"{sys.executable} -m groundwire.apps.cli", "S": SOURCE}
+    command = ["bash", "-c", script]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=folder, env={**os.environ, **names}
+    )
+
+
+@pytest.mark.parametrize("script", ['$GW check "$S" -s "$S" --json > /dev/full', "$GW doctor > /dev/full"])
+def test_a_full_disk_is_one_line_and_never_a_verdict(tmp_path: Path, script: str) -> None:
+    done = shell(script, tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("groundwire: cannot write")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_exit_code_is_the_verdict_s_though_nobody_reads_the_report(tmp_path: Path) -> None:
+    script = 'for out in "" --json; do $GW check "$S" -s "$S" $out | true; echo ${PIPESTATUS[0]}; done'
+    done = shell(script, tmp_path)
+    assert done.stdout.split() == ["0", "0"]
+    assert done.stderr == ""
+    assert shell('$GW check "$S" -s "$S" --json >&-', tmp_path).returncode == 0
+
+
+def test_a_closed_stdin_is_an_empty_one(tmp_path: Path) -> None:
+    done = shell('$GW check - -s "$S" <&-', tmp_path)
+    assert (done.returncode, done.stderr) == (2, "groundwire: stdin is empty: give some text\n")
+
+
+def test_what_a_shell_pipes_in_under_a_name_is_read(tmp_path: Path) -> None:
+    done = shell('$GW check <(echo "$S") -s <(echo "$S")', tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_files_left_out_of_a_folder_are_named(tmp_path: Path) -> None:
+    (tmp_path / "b.txt").write_bytes(b"\x00\x01")
+    code, _, error = check("Paris is the capital of France.", str(tmp_path))
+    assert code == 2
+    assert "b.txt is a binary file" in error
+    assert len(error.splitlines()) == 1
+    (tmp_path / "a.txt").write_text(SOURCE)
+    code, _, error = check("Paris is the capital of France.", str(tmp_path))
+    assert code == 0
+    assert error.splitlines() == [f"groundwire: left out: {tmp_path}/b.txt is a binary file"]
+
+
+def test_the_version_is_asked_for_as_everywhere() -> None:
+    assert groundwire("--version")[:2] == (0, f"groundwire {__version__}\n")
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:

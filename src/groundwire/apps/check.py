@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from groundwire.apps.streams import delivered, stdin_bytes
 from groundwire.bridge import run
 from groundwire.config import Config
 from groundwire.engine import Groundwire
@@ -36,20 +37,25 @@ def run_check(request: Request, config: Config, console: Console) -> int:
     if "-" in request.sources and request.answer == "-":
         raise InputError("only one of answer and sources can be read from stdin")
     limit = config.limits.max_source_bytes
-    answer = load_answer(request.answer, stdin=sys.stdin.buffer, max_bytes=limit)
-    sources = load_sources(request.sources, stdin=sys.stdin.buffer, max_bytes=limit)
+    answer = load_answer(request.answer, stdin=stdin_bytes(), max_bytes=limit)
+    sources = load_sources(request.sources, stdin=stdin_bytes(), max_bytes=limit, report=_say)
     engine = Groundwire(config)
     report = run(
         engine.check(answer, sources, question=request.question, response_id=_identity(request.answer))
     )
     if request.html:
         write_whole(request.html, to_html(report))
-    if request.as_json:
-        sys.stdout.write(to_json(report) + "\n")
-    else:
-        show(report, console)
+    with delivered():
+        if request.as_json:
+            sys.stdout.write(to_json(report) + "\n")
+        else:
+            show(report, console)
     run(engine.aclose())
     return exit_code(report)
+
+
+def _say(words: str) -> None:
+    print(f"groundwire: {words}", file=sys.stderr)
 
 
 def exit_code(report: HallucinationReport) -> int:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
-from io import TextIOWrapper
+from io import StringIO, TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
 
+from groundwire.apps.streams import open_console
 from groundwire.errors import GroundwireError
+from groundwire.version import __version__
 
 app = typer.Typer(
     name="groundwire",
@@ -25,8 +27,6 @@ bench_app = typer.Typer(
 )
 app.add_typer(bench_app, name="bench")
 
-PIPE_DEFAULT, PIPE_WIDTH = 80, 110
-
 ConfigFile = Annotated[Path | None, typer.Option("--config", help="YAML or TOML file.")]
 Backend = Annotated[str | None, typer.Option(help="local, openai, haiku, self, external or configurable.")]
 ProfileOption = Annotated[str | None, typer.Option("--profile", help="default, rag or strict.")]
@@ -36,6 +36,16 @@ Sources = Annotated[
 ]
 DataFolder = Annotated[Path, typer.Option(envvar="GROUNDWIRE_DATA", help="Folder with dev.*.jsonl.gz files.")]
 PEERS_ENV = Path("~/.cache/groundwire/peers")
+
+
+@app.callback(invoke_without_command=True)
+def whole(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False,
+) -> None:
+    """How many bits of evidence stand behind each claim an LLM makes."""
+    if version:
+        print(f"groundwire {__version__}")
+        raise typer.Exit
 
 
 @app.command()
@@ -54,7 +64,7 @@ def check(
     from groundwire.apps.check import Request, run_check
 
     request = Request(answer, tuple(source), question, as_json=as_json, html=html)
-    raise typer.Exit(run_check(request, _settings(config, backend, target, profile), _console()))
+    raise typer.Exit(run_check(request, _settings(config, backend, target, profile), open_console()))
 
 
 @app.command()
@@ -101,7 +111,7 @@ def doctor(backend: Backend = None, config: ConfigFile = None) -> None:
     """Say what is configured, reachable and installed."""
     from groundwire.apps.doctor import run_doctor
 
-    raise typer.Exit(run_doctor(_settings(config, backend), _console()))
+    raise typer.Exit(run_doctor(_settings(config, backend), open_console()))
 
 
 @bench_app.command()
@@ -112,7 +122,7 @@ def speed(
     """Cold start, import time, claims a second, latency, memory, cache, and the LLM path's calls."""
     from groundwire.bench.speed import run_speed
 
-    raise typer.Exit(run_speed(_console(), as_json=as_json, llm=llm))
+    raise typer.Exit(run_speed(open_console(), as_json=as_json, llm=llm))
 
 
 @bench_app.command()
@@ -148,13 +158,7 @@ def quality(
 
     chosen, others = tuple(filter(None, sets.split(","))), peers_env.expanduser() if peers else None
     request = Request(data, chosen, limit, json_out, plots, others, oof)
-    raise typer.Exit(run_quality(request, _settings(config, backend), _console()))
-
-
-def _console() -> Console:
-    """As wide as the terminal; in a pipe, which has no width, wide enough for a table of claims."""
-    console = Console()
-    return console if console.is_terminal or console.width != PIPE_DEFAULT else Console(width=PIPE_WIDTH)
+    raise typer.Exit(run_quality(request, _settings(config, backend), open_console()))
 
 
 def _settings(
@@ -174,6 +178,8 @@ def _settings(
 
 def main() -> NoReturn:
     """Errors a user can fix are one line; everything else is a bug and shows where."""
+    if sys.stdout is None:  # closed by the shell: nobody wants to read it
+        sys.stdout = StringIO()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             # What a terminal's encoding lacks is escaped, which JSON reads as the same character.

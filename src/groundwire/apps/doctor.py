@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from groundwire.apps.streams import delivered
 from groundwire.bridge import run
 from groundwire.config import Config, OpenAIConfig
 from groundwire.engine import Groundwire
@@ -42,7 +43,8 @@ def run_doctor(config: Config, console: Console) -> int:
     for finding in findings:
         mark, style = _MARK[finding.state]
         table.add_row(Text(mark, style=style), Text(finding.what), Text(finding.words, overflow="fold"))
-    console.print(table)
+    with delivered():
+        console.print(table)
     return 3 if any(finding.state == "bad" for finding in findings) else 0
 
 

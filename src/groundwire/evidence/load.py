@@ -29,6 +29,7 @@ _ENDINGS = frozenset((
 ))  # fmt: skip
 _URL = re.compile(r"https?://\S+$", re.IGNORECASE)
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_OPEN = (Path("/dev/fd"), Path("/proc/self/fd"))
 _MAX_NAME = 1024
 _MAX_FILES = 10_000
 _FOLDER_FACTOR = 10
@@ -129,8 +130,9 @@ def _loaded(spec: str, stdin: TextIO | BinaryIO, max_bytes: int, report: Report)
 def _folder(folder: Path, max_bytes: int, report: Report) -> list[Named]:
     """All readable files below a folder, by name; hidden ones are left out, unreadable ones reported."""
     found: list[Named] = []
+    missed: list[str] = []
     size = 0
-    for number, path in enumerate(_files(folder, report)):
+    for number, path in enumerate(_files(folder, missed.append)):
         origin = path.relative_to(folder).as_posix()
         try:
             data = _read(path, max_bytes)
@@ -143,17 +145,21 @@ def _folder(folder: Path, max_bytes: int, report: Report) -> list[Named]:
         except InputError as error:
             if number >= _MAX_FILES or size > max_bytes * _FOLDER_FACTOR:
                 raise
-            report(f"left out: {error}")
+            missed.append(error.message)
     if not found:
+        why = f" ({missed[0]})" if missed else ""
         raise InputError(
-            f"{folder} holds no readable files", hint="put text, Markdown, HTML, PDF, docx, JSON or CSV there"
+            f"{folder} holds no readable files{why}",
+            hint="put text, Markdown, HTML, PDF, docx, JSON or CSV there",
         )
+    for words in missed:
+        report(f"left out: {words}")
     return found
 
 
 def _files(folder: Path, report: Report) -> Iterator[Path]:
     def unreadable(error: OSError) -> None:
-        report(f"left out: {error.filename}: {error.strerror}")
+        report(f"{error.filename}: {error.strerror}")
 
     for place, folders, names in os.walk(folder, onerror=unreadable):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -163,10 +169,13 @@ def _files(folder: Path, report: Report) -> Iterator[Path]:
 
 
 def _read(path: Path, max_bytes: int) -> bytes:
-    """A regular file's bytes; its kind and size are looked at before it is opened."""
+    """A file's bytes; its kind and size are looked at before it is opened.
+
+    A pipe only where it is open already, as in a shell's `<(command)`: others might never be written to.
+    """
     try:
         about = path.stat()
-        if not stat.S_ISREG(about.st_mode):
+        if not stat.S_ISREG(about.st_mode) and not (path.parent in _OPEN and stat.S_ISFIFO(about.st_mode)):
             raise InputError(f"{path} is not a regular file", hint="give a file, or pipe it in with '-'")
         if about.st_size > max_bytes:
             raise _too_large(str(path), max_bytes)
