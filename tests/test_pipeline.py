@@ -103,6 +103,16 @@ async def test_the_rag_profile_redacts_limits_and_skips_fragments() -> None:
     assert report.extra["hallucination_check"]["overall_grounded"]
 
 
+async def test_claims_beyond_the_limit_are_unchecked_and_not_fine() -> None:
+    fake = FakeVerifier()
+    answer = "The tower is 330 metres tall. The bridge was opened in 1937."
+    report = await judged(answer, fake, replace(DEFAULT, max_claims=1))
+    assert [claim.status for claim in report.claims] == [Status.ENTAILED, Status.UNCHECKED]
+    assert report.flagged is None
+    assert "limits.max_claims" in report.claims[1].reason
+    assert not any("1937" in query.claim for query in asked(fake))
+
+
 @pytest.mark.spec("SPEC-08.40")
 async def test_figures_are_counted() -> None:
     metrics = Metrics()

@@ -11,7 +11,7 @@ from time import perf_counter
 from groundwire.court import Court
 from groundwire.evidence.cite import phantoms
 from groundwire.evidence.gather import Evidence
-from groundwire.policy.judge import judge, phantom
+from groundwire.policy.judge import judge, phantom, unchecked
 from groundwire.policy.risk import settle
 from groundwire.policy.summary import summarise
 from groundwire.policy.vague import is_vague
@@ -19,12 +19,15 @@ from groundwire.reading import assign, read, sift
 from groundwire.types import Case, Claim, ClaimVerification, HallucinationReport
 from groundwire.voting import vote
 
+TOO_MANY = "error: more claims than limits.max_claims allows"
+
 
 async def check(case: Case, court: Court) -> HallucinationReport:
     """Judge a whole response."""
-    claims, skipped = sift(await read(case, court), court.profile)
-    verdicts = await verify(claims, case, court)
-    return summarise(case, verdicts, skipped, court.backend.name, court.profile)
+    sifted = sift(await read(case, court), court.profile)
+    verdicts = await verify(sifted.chosen, case, court)
+    verdicts += [unchecked(claim, TOO_MANY) for claim in sifted.surplus]
+    return summarise(case, verdicts, sifted.skipped, court.backend.name, court.profile)
 
 
 async def verify(claims: Sequence[Claim], case: Case, court: Court) -> list[ClaimVerification]:

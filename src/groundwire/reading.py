@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from groundwire.claims.extract import extract
 from groundwire.claims.llm import extract_with
@@ -23,12 +23,24 @@ async def read(case: Case, court: Court) -> list[Claim]:
     )
 
 
-def sift(found: Sequence[Claim], profile: Profile) -> tuple[list[Claim], list[Claim]]:
-    """What is verified, and what is only listed: no assertion, too short, or more than the profile allows."""
+@dataclass(frozen=True, slots=True)
+class Sifted:
+    """`chosen` is verified, `skipped` only listed; `surplus` should be verified and is too much."""
+
+    chosen: list[Claim]
+    skipped: list[Claim]
+    surplus: list[Claim]
+
+
+def sift(found: Sequence[Claim], profile: Profile) -> Sifted:
+    """Skipped is what asserts nothing or is too short. The profile `rag` looks at its first claims only and
+    lists the others; for any other a claim beyond the limit is one that could not be checked.
+    """
     worth = [c for c in found if c.kind is ClaimKind.ASSERTION and len(c.text) >= profile.min_chars]
-    chosen = worth[: profile.max_claims]
-    ids = {claim.id for claim in chosen}
-    return chosen, [claim for claim in found if claim.id not in ids]
+    chosen, rest = worth[: profile.max_claims], worth[profile.max_claims :]
+    surplus = [] if profile.name == "rag" else rest
+    ids = {claim.id for claim in (*chosen, *surplus)}
+    return Sifted(chosen, [claim for claim in found if claim.id not in ids], surplus)
 
 
 async def assign(claims: Sequence[Claim], case: Case, court: Court) -> Sequence[Claim]:

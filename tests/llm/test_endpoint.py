@@ -91,3 +91,21 @@ def test_a_key_is_trimmed_and_must_be_sendable() -> None:
     with pytest.raises(ConfigError) as caught:
         Endpoint("openai", url, "m", SecretStr("“sk-1”")).key()
     assert "sk-1" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("section", "message", "key"),
+    [
+        ("llm", "request (7001 tokens) exceeds the available context size (4096 tokens)", "openai"),
+        ("openai", "This model's maximum context length is 8192 tokens.", "openai"),
+        ("anthropic", "prompt is too long: 210000 tokens > 200000 maximum", "anthropic"),
+    ],
+)
+def test_a_context_that_is_too_long_names_the_key_that_bounds_it(
+    section: str, message: str, key: str
+) -> None:
+    error = refused(Endpoint(section, "http://127.0.0.1:1/v1", "m"), 400, {}, message)
+    assert error.hint.startswith(f"lower {key}.context_tokens")
+    assert not error.retryable
+    other = refused(Endpoint(section, "http://127.0.0.1:1/v1", "m"), 400, {}, "no such role")
+    assert "context_tokens" not in other.hint

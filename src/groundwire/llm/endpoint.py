@@ -20,6 +20,10 @@ _REFUSAL = compile(
     r"support|allow|permit|unknown|unrecogni[sz]ed|deprecated|invalid|unexpected|must be", IGNORECASE
 )
 _STATUS_PREFIX = compile(r"^Error code: \d+ - ")
+_TOO_LONG = compile(
+    r"context (?:size|length|window)|maximum context|too (?:long|many tokens)|exceeds?\b.{0,40}\btokens",
+    IGNORECASE,
+)
 _NOT_RETRYABLE = frozenset({501, 505})
 
 
@@ -72,6 +76,11 @@ class Endpoint:
         return "none"
 
     @property
+    def budget_key(self) -> str:
+        """What bounds the contexts sent here; the local server goes by the protocol it speaks."""
+        return f"{'anthropic' if self.section == 'anthropic' else 'openai'}.context_tokens"
+
+    @property
     def key_hint(self) -> str:
         return f"set {self.section.upper()}_API_KEY, or {self.section}.api_key in the configuration"
 
@@ -119,6 +128,8 @@ def refused(endpoint: Endpoint, status: int, headers: Mapping[str, str], message
     if status >= 500:
         return BackendDown(f"{endpoint.host} failed ({status})", retryable=status not in _NOT_RETRYABLE)
     detail = endpoint.public(message)
+    if _TOO_LONG.search(message):
+        detail = f"lower {endpoint.budget_key}; it says: {detail}"
     return BackendError(
         f"{endpoint.host} refused the request ({status})", hint=detail, retryable=status == 409
     )
