@@ -95,6 +95,11 @@ def test_a_prior_at_the_target_is_evidence_independent_and_no_hallucination() ->
     )  # fmt: skip
 
 
+def test_what_is_certain_with_and_without_evidence_is_not_flagged() -> None:
+    found = judge(ballot(said(0.99), said(0.99)), STRICT)
+    assert (found.status, found.budget_gap, found.is_flagged) == (Status.ENTAILED, 0.0, False)
+
+
 def test_sources_that_add_nothing_are_not_said_to_carry_a_claim() -> None:
     found = judge(ballot(said(0.79), said(0.76)), DEFAULT)
     assert (found.status, found.reason) == (

@@ -63,6 +63,23 @@ async def test_cancellation_passes_through() -> None:
         await task
 
 
+@pytest.mark.spec("SPEC-08.43")
+@pytest.mark.parametrize("details", [True, False])
+async def test_a_bug_leaves_claims_unchecked_and_is_logged_as_a_bug(
+    caplog: pytest.LogCaptureFixture, details: bool
+) -> None:
+    def broken(query: Query) -> Estimate:
+        raise ZeroDivisionError(query.context)
+
+    with caplog.at_level(logging.ERROR, "groundwire"):
+        estimates = await Guarded(FakeVerifier(broken), "fake", details=details).estimate([A, B])
+    assert [failure_code(e) for e in estimates] == ["error", "error"]
+    assert "ZeroDivisionError in test_guard.py" in (estimates[0].error or "")
+    assert "secret" not in (estimates[0].error or "")
+    assert "a bug: ZeroDivisionError" in caplog.text
+    assert ("secret" in caplog.text) is details
+
+
 @pytest.mark.parametrize("wrong", [nan, inf, -0.5, 1.5])
 def test_numbers_that_are_no_probabilities_never_get_out(wrong: float) -> None:
     for bad in (

@@ -6,8 +6,10 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from math import isfinite
+from pathlib import Path
+from traceback import extract_tb
 
-from groundwire.errors import GroundwireError
+from groundwire.errors import BackendError, GroundwireError
 from groundwire.metrics import Metrics
 from groundwire.types import Estimate, Query, Verifier
 from groundwire.verify.failure import all_failed, brief, failure_code, matched
@@ -20,7 +22,8 @@ class Guarded:
     """Errors become failed estimates, and so do numbers that are none; every call is counted and timed.
     Logs quote servers and models only where `details` are asked for.
 
-    Cancellation passes through, and so does what is not a `GroundwireError`: that is a bug, not a failure.
+    Cancellation passes through. What is not a `GroundwireError` is a bug of ours: it is logged as one, and the
+    claims are unchecked all the same, since it must not take the user's work along.
     """
 
     def __init__(
@@ -46,9 +49,18 @@ class Guarded:
             estimates = matched(await self._inner.estimate(queries), len(queries))
         except GroundwireError as error:
             estimates = all_failed(len(queries), error)
+        except Exception as bug:  # the one place that catches everything
+            estimates = all_failed(len(queries), self._reported(bug))
         estimates = [sound(estimate) for estimate in estimates]
         self._record(estimates, self._clock() - began)
         return estimates
+
+    def _reported(self, bug: Exception) -> BackendError:
+        """Where it happened and what it was; what it said may quote a source."""
+        place = extract_tb(bug.__traceback__)[-1]
+        what = f"{type(bug).__name__} in {Path(place.filename).name}:{place.lineno}"
+        _log.error("%s: a bug: %s", self._backend, what, exc_info=bug if self._details else None)
+        return BackendError(f"the verifier broke ({what})", hint="this is a bug, please report it")
 
     def _record(self, estimates: Sequence[Estimate], seconds: float) -> None:
         failures = [estimate for estimate in estimates if estimate.error]
