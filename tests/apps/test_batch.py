@@ -15,7 +15,7 @@ from rich.console import Console
 
 from groundwire.apps.batch import Job, run_batch
 from groundwire.config import Config
-from groundwire.errors import InputError
+from groundwire.errors import GroundwireError, InputError
 
 GOOD = {"id": "a", "response": "The tower is 330 metres tall.", "context": "The tower is 330 metres tall."}
 WRONG = {
@@ -141,3 +141,39 @@ def test_a_full_disk_is_one_line_and_keeps_what_is_whole(tmp_path: Path) -> None
     rows = write(tmp_path / "in.jsonl", GOOD)
     with pytest.raises(InputError, match="No space left"):
         run_batch(Job(rows, Path("/dev/full")), Config(), Console(quiet=True))
+
+
+def test_rows_stream_through_pipes(tmp_path: Path) -> None:
+    rows = write(tmp_path / "in.jsonl", GOOD, WRONG)
+    command = [sys.executable, "-m", "groundwire.apps.cli", "batch", "-", "-o", "-"]
+    done = subprocess.run(command, input=rows.read_bytes(), capture_output=True, check=False, cwd=tmp_path)
+    go(rows, tmp_path / "out.jsonl")
+    assert done.returncode == 1
+    assert done.stdout == (tmp_path / "out.jsonl").read_bytes()
+    assert not (tmp_path / "-").exists()
+    with pytest.raises(InputError, match="--resume"):
+        go(rows, Path("-"), resume=True)
+
+
+def test_a_second_run_on_the_same_output_is_refused(tmp_path: Path) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    rows, out = write(tmp_path / "in.jsonl", GOOD), tmp_path / "out.jsonl"
+    go(rows, out)
+    before = out.read_bytes()
+    with out.open("r+b") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(InputError, match="another run"):
+            go(rows, out)
+    assert out.read_bytes() == before
+
+
+def test_a_wrong_configuration_leaves_an_earlier_output_alone(
+    tmp_path: Path,
+) -> None:
+    rows, out = write(tmp_path / "in.jsonl", GOOD), tmp_path / "out.jsonl"
+    go(rows, out)
+    before = out.read_bytes()
+    config = Config.load(None, {"hallucination.backend.type": "external"})
+    with pytest.raises(GroundwireError, match="external"):
+        run_batch(Job(rows, out), config, Console(quiet=True))
+    assert out.read_bytes() == before

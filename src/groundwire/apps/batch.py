@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import pickle
+import sys
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -24,7 +26,7 @@ from typing import BinaryIO
 from rich.console import Console
 
 from groundwire.apps.ray_engine import judge_on_ray
-from groundwire.apps.rows import Row, judge_row, read_rows, row_identity
+from groundwire.apps.rows import STREAM, Row, is_stream, judge_row, read_rows, row_identity
 from groundwire.bridge import run
 from groundwire.config import Config
 from groundwire.engine import Groundwire
@@ -68,10 +70,12 @@ class Tally:
 def run_batch(job: Job, config: Config, console: Console) -> int:
     _refuse_nonsense(job)
     tally = Tally()
+    engine = Groundwire(config)  # what is wrong with the configuration is said before the output is touched
     with _opened(job, tally) as out, progress_bar(console) as progress:
-        bar = progress.add_task("checking", total=sum(1 for _ in read_rows(job.rows)), completed=tally.rows)
+        total = None if is_stream(job.rows) else sum(1 for _ in read_rows(job.rows))
+        bar = progress.add_task("checking", total=total, completed=tally.rows)
         rows = islice(read_rows(job.rows), tally.rows, None)
-        for line in _judged(rows, job, config):
+        for line in _judged(rows, job, engine):
             out.write(line.encode("utf-8", "backslashreplace") + b"\n")
             out.flush()
             tally.add(line)
@@ -85,9 +89,12 @@ def run_batch(job: Job, config: Config, console: Console) -> int:
 def _refuse_nonsense(job: Job) -> None:
     if job.engine not in ENGINES:
         raise InputError(f"unknown engine '{job.engine}'", hint=f"use one of {', '.join(ENGINES)}")
-    if not job.rows.is_file():
+    streams = [path for path in (job.rows, job.out) if is_stream(path)]
+    if job.resume and streams:
+        raise InputError(f"--resume cannot go on with the stream {streams[0]}", hint="name a file")
+    if not is_stream(job.rows) and not job.rows.is_file():
         raise InputError(f"there is no file {job.rows}")
-    if job.out.exists() and job.out.samefile(job.rows):
+    if job.out.exists() and job.rows.exists() and job.out.samefile(job.rows):
         raise InputError("input and output are the same file", hint="choose another -o")
     if job.out.is_dir() or not job.out.parent.is_dir():
         raise InputError(f"cannot write {job.out}", hint="-o names a file in a folder that exists")
@@ -97,14 +104,35 @@ def _refuse_nonsense(job: Job) -> None:
 def _opened(job: Job, tally: Tally) -> Iterator[BinaryIO]:
     """The output, at the place where the next line goes; lines that stand there already are tallied."""
     try:
-        with job.out.open("r+b" if job.resume and job.out.exists() else "wb") as out:
-            if job.resume:
-                out.truncate(_keep(out, job, tally))
+        with _open(job.out) as out:
+            if not is_stream(job.out):
+                _lock(out, job.out)
+                out.truncate(_keep(out, job, tally) if job.resume else 0)
                 out.seek(0, 2)
             yield out
     except OSError as error:
-        hint = "the lines written so far are whole; go on with --resume"
+        whole = tally.rows and not is_stream(job.out)
+        hint = "the lines written so far are whole; go on with --resume" if whole else ""
         raise InputError(f"cannot write {job.out}: {error.strerror}", hint=hint) from None
+
+
+def _open(path: Path) -> BinaryIO:
+    """An earlier run's lines stay until it is known that nobody else writes there."""
+    if path == STREAM:
+        return os.fdopen(os.dup(1), "wb")
+    return path.open("r+b" if path.is_file() else "wb")
+
+
+def _lock(out: BinaryIO, path: Path) -> None:
+    """Two runs on one output would mix their lines. Released when the file is closed, by a kill too."""
+    if sys.platform == "win32":
+        return
+    import fcntl
+
+    try:
+        fcntl.flock(out, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise InputError(f"another run writes to {path}", hint="wait for it, or choose another -o") from None
 
 
 def _keep(out: BinaryIO, job: Job, tally: Tally) -> int:
@@ -125,18 +153,16 @@ def _keep(out: BinaryIO, job: Job, tally: Tally) -> int:
     return good
 
 
-def _judged(rows: Iterator[Row], job: Job, config: Config) -> Iterator[str]:
+def _judged(rows: Iterator[Row], job: Job, engine: Groundwire) -> Iterator[str]:
     """One line of JSON per row, in order, with only a window of rows in memory."""
-    if job.engine == "ray":
-        yield from judge_on_ray(rows, job.workers, config)
-        return
-    if job.workers > 1:
-        yield from _in_processes(rows, job.workers, config)
-        return
-    engine = Groundwire(config)
     try:
-        while window := list(islice(rows, WINDOW)):
-            yield from run(_judge_window(engine, window))
+        if job.engine == "ray":
+            yield from judge_on_ray(rows, job.workers, engine.config)
+        elif job.workers > 1:
+            yield from _in_processes(rows, job.workers, engine.config)
+        else:
+            while window := list(islice(rows, WINDOW)):
+                yield from run(_judge_window(engine, window))
     finally:
         run(engine.aclose())
 
@@ -159,7 +185,7 @@ def _in_processes(rows: Iterator[Row], workers: int, config: Config) -> Iterator
             hint = "go on with --resume, perhaps with fewer --workers"
             raise BackendDown("a worker process died", hint=hint) from None
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.shutdown(cancel_futures=True)
 
 
 def _judge_elsewhere(settings: bytes, row: Row) -> str:

@@ -69,8 +69,10 @@ def check(
 
 @app.command()
 def batch(
-    rows: Annotated[Path, typer.Argument(metavar="IN.jsonl", help="One response with its sources a line.")],
-    out: Annotated[Path, typer.Option("-o", "--out", help="One report a line.")],
+    rows: Annotated[
+        Path, typer.Argument(metavar="IN.jsonl", help="One response with its sources a line; '-' is stdin.")
+    ],
+    out: Annotated[Path, typer.Option("-o", "--out", help="One report a line; '-' is stdout.")],
     engine: Annotated[str, typer.Option(help="local, or ray for many machines.")] = "local",
     resume: Annotated[bool, typer.Option("--resume", help="Go on where an earlier run stopped.")] = False,
     workers: Annotated[int, typer.Option(min=1, help="Processes to spread the rows over.")] = 1,

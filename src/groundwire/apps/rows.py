@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from groundwire.apps.streams import stdin_bytes
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
 from groundwire.report.json import failed_object, report_object
 from groundwire.types import Source
 
 MAX_ROW_BYTES = 64_000_000
+STREAM = Path("-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +32,14 @@ class Parsed:
     question: str
 
 
+def is_stream(path: Path) -> bool:
+    """Standard input or output, a pipe, a device: what can be gone through once only."""
+    return path == STREAM or (path.exists() and not path.is_file() and not path.is_dir())
+
+
 def read_rows(path: Path) -> Iterator[Row]:
     """The rows of a file, numbered from 1; blank lines are no rows."""
-    with path.open("rb") as file:
+    with nullcontext(stdin_bytes()) if path == STREAM else path.open("rb") as file:
         lines = (line for line in file if line.strip())
         yield from (Row(number, line) for number, line in enumerate(lines, start=1))
 
