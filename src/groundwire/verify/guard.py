@@ -22,8 +22,8 @@ class Guarded:
     """Errors become failed estimates, and so do numbers that are none; every call is counted and timed.
     Logs quote servers and models only where `details` are asked for.
 
-    Cancellation passes through. What is not a `GroundwireError` is a bug of ours: it is logged as one, and the
-    claims are unchecked all the same, since it must not take the user's work along.
+    Cancellation passes through. What is not a `GroundwireError` is a bug of ours: it is logged as one, and
+    the claims are unchecked all the same, since it must not take the user's work along.
     """
 
     def __init__(
