@@ -12,7 +12,7 @@ from math import isfinite
 from typing import get_args
 
 import pytest
-from tests.loopback import Loopback, Reply, Request, chat, claude
+from tests.loopback import Loopback, Reply, Request, chat, claude, do_without
 
 from groundwire.config import BackendName, Config, Operation
 from groundwire.errors import BackendTimeout, ConfigError, MissingExtra, RateLimited
@@ -116,6 +116,24 @@ class TestNames:
             (estimate,) = await backend.verifier.estimate(QUERIES[:1])
         assert (estimate.error, backend.model) == (None, "writer")
         assert (service.requests[0].path, service.requests[0].body["model"]) == (path, "writer")
+
+    @pytest.mark.llm
+    @pytest.mark.parametrize(("provider", "room"), [("openai", 6000), ("anthropic", 6000), ("llm", 2000)])
+    async def test_contexts_are_as_long_as_the_model_can_read(
+        self, opening: Open, provider: str, room: int
+    ) -> None:
+        try:
+            async with opening("self", generator__provider=provider) as backend:
+                assert backend.context_tokens == room
+            async with opening(
+                "self",
+                generator__provider=provider,
+                openai__context_tokens=500,
+                anthropic__context_tokens=500,
+            ) as backend:
+                assert backend.context_tokens == 500
+        except MissingExtra as missing:
+            do_without(missing)
 
     @pytest.mark.spec("SPEC-08.27")
     async def test_external_asks_a_service(self, opening: Open, service: Loopback) -> None:

@@ -25,6 +25,8 @@ FAKE_THRESHOLD_BITS = 0.0
 MIN_SUPPORT = 0.5
 CONTEXT_TOKENS = 6000
 UNLIMITED_TOKENS = 1_000_000
+GGUF_TOKENS = 2000
+"""What the local language model reads in a few seconds; its server has room for twice as many."""
 _GATE_SHARE = 0.9  # of the gate's time; the rest is for what happens around the verifier
 
 Close = Callable[[], Coroutine[None, None, None]]
@@ -169,11 +171,12 @@ def _llm(name: str, config: Config, provider: str, model: str) -> Raw:
     opener = load(f"groundwire.verify.llm:open_{name}", feature=f"the backend '{name}'", extra=provider)
     verifier: Conversing = opener(config)
     claude = provider == "anthropic"
+    room = config.anthropic.context_tokens if claude else config.openai.context_tokens
     return Raw(
         verifier,
         model,
         verifier.identity,
-        config.anthropic.context_tokens if claude else config.openai.context_tokens,
+        min(room, GGUF_TOKENS) if provider == "llm" else room,
         LLM_THRESHOLD_BITS,
         requests=2 * config.anthropic.samples if claude else 1,
         at_once=1,
