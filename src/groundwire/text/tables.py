@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 _RULE = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*+\|?\s*$")
 _NUMBER = re.compile(r"[\s\d.,%$€£+\-]+$")
+_THOUSANDS = re.compile(r"\d{3}(?!\d)")
 _QUOTED = re.compile(r'\s*+"((?:[^"]|"")*+)"\s*+')
 _BAR = re.compile(r"(?<!\\)\|")
 _MAX_NAME = 60
@@ -77,7 +78,14 @@ def _plausible(raw: str, separator: str, head: Row, rows: int) -> bool:
         return False
     if separator in "|\t":
         return True
+    if separator == "," and any(map(_one_number, head.cells, head.cells[1:])):
+        return False
     return rows >= 2 and all(head.cells) and raw.count(separator + " ") * 4 <= raw.count(separator)
+
+
+def _one_number(left: str, right: str) -> bool:
+    """Whether the comma between two cells stands inside a number: 8,580."""
+    return left[-1:].isdigit() and bool(_THOUSANDS.match(right))
 
 
 def row(text: str, start: int, end: int, separator: str) -> Row:

@@ -142,9 +142,13 @@ class Conversing(Verifier, Protocol):
 
 
 def _local(_: Config) -> Raw:
+    # Only here: whoever asks another backend needs no rules.
+    from groundwire.verify.rules.ruled import Ruled
+
     verifier: Embedded = load(LOCAL, feature="the backend 'local'", extra="local")()
     model = LOCAL.rpartition(":")[2]
-    return Raw(Offloaded(verifier), model, model, CONTEXT_TOKENS, verifier.threshold_bits())
+    ruled = Ruled(verifier)
+    return Raw(Offloaded(ruled), model, model, CONTEXT_TOKENS, verifier.threshold_bits())
 
 
 def _openai(config: Config) -> Raw:

@@ -60,7 +60,8 @@ def read(claim_text: str, context: Sequence[Piece], weights: Mapping[str, float]
         opposed=polarity.opposite(claim, about[0], everything) if about else None,
         quantified=polarity.quantifier_differs(claim, about[0]) if about else None,
         exchanged=language in _KNOWN_ORDER
-        and any(polarity.roles_exchanged(claim, piece) for piece in everything),
+        # who did what to whom is said by sentences: a label and its value have no roles
+        and any(polarity.roles_exchanged(claim, near.analysis) for near in matched.near if not near.label),
         language=language,
     )
     figures = _figures(reading)

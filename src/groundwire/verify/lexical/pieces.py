@@ -29,7 +29,7 @@ _CAMEL = re.compile(r"(?<=[a-z]{3})(?=[A-Z])|_")
 _ENTRY = re.compile(r"\b\d{1,3} ")
 _MARKER = re.compile("|".join(re.escape(marker) for marker in MARKERS))
 _CLAUSE_END = re.compile(r"[.,;:!?()\n—–]|--")
-_LIST_ITEM = re.compile(r"\d{1,2}[.)]?(?=\s+[^\W\d_])")
+_LIST_ITEM = re.compile(r"\d{1,2}(?:[.)](?=\s+[^\W\d_])|(?=\s+[^\W\d_a-z]))")
 _PASSAGE = re.compile(
     r"\b(?:passages?|sources?|documents?|steps?|figure|table|section|reference|page|review|out of)\s+"
     r"(?:[\d,& ]|and)*$",

@@ -1,0 +1,1 @@
+"""What can be settled by reading: which value belongs to which thing, how many there are, what was quoted."""

@@ -1,0 +1,83 @@
+"""A verifier whose estimates are set right by rules wherever reading settles the matter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from groundwire.text.structure import MARKERS
+from groundwire.types import Estimate, Query, Span, Verifier
+from groundwire.verify.rules.binding import bindings, misattributed, replaced
+from groundwire.verify.rules.counting import counts
+from groundwire.verify.rules.finding import Ruling
+from groundwire.verify.rules.quoting import quotations
+from groundwire.verify.rules.statements import told
+
+
+def rulings(query: Query) -> list[Ruling]:
+    """All that the rules find out about a claim in its context.
+
+    Where evidence was taken out, what is left proves nothing about the rest.
+    """
+    if any(marker in query.context for marker in MARKERS):
+        return []
+    known = told(query.context)
+    counted = list(counts(query.claim, known.listings, known.statements))
+    places = {(ruling.start, ruling.end) for ruling in counted}
+    bound = [r for r in bindings(query.claim, known.statements) if (r.start, r.end) not in places]
+    elsewhere = [rule(query.claim, known.statements) for rule in (replaced, misattributed) if not bound]
+    return [*counted, *bound, *(r for r in elsewhere if r), *quotations(query.claim, known.statements)]
+
+
+def settle(estimate: Estimate, found: Sequence[Ruling]) -> Estimate:
+    """Move what the rules say to no, or, where nothing speaks against the claim, to yes."""
+    against = [ruling for ruling in found if ruling.denies]
+    if against:
+        return _denied(estimate, against)
+    weight = max((ruling.weight for ruling in found), default=0.0)
+    if not weight:
+        return estimate
+    keep = 1.0 - weight
+    yes = 1.0 - keep * (1.0 - estimate.p_yes)
+    return replace(
+        estimate, p_yes=yes, p_no=keep * estimate.p_no, p_unsure=keep * estimate.p_unsure, low=yes, high=yes
+    )
+
+
+def _denied(estimate: Estimate, against: Sequence[Ruling]) -> Estimate:
+    strongest = max(against, key=lambda ruling: ruling.weight)
+    left = 1.0
+    for ruling in against:
+        left *= 1.0 - ruling.weight
+    yes, unsure = left * estimate.p_yes, left * estimate.p_unsure
+    marks = [Span(ruling.start, ruling.end, ruling.weight) for ruling in against]
+    kept = [span for span in estimate.spans if not any(_overlap(span, mark) for mark in marks)]
+    return replace(
+        estimate,
+        p_yes=yes,
+        p_unsure=unsure,
+        p_no=1.0 - yes - unsure,
+        low=yes,
+        high=yes,
+        reason=strongest.reason,
+        spans=tuple(sorted([*kept, *marks], key=lambda span: span.start)),
+        speaks=True,
+    )
+
+
+def _overlap(a: Span, b: Span) -> bool:
+    return a.start < b.end and b.start < a.end
+
+
+class Ruled:
+    """Any verifier, its estimates set right by the rules."""
+
+    def __init__(self, inner: Verifier) -> None:
+        self._inner = inner
+
+    async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
+        estimates = await self._inner.estimate(queries)
+        return [
+            found if found.error else settle(found, rulings(query))
+            for query, found in zip(queries, estimates, strict=True)
+        ]
