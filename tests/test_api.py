@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,7 @@ from groundwire import (
     verify_claim,
     verify_claims,
 )
+from groundwire.errors import ConfigError, InputError
 
 SOURCE = "The population of France is 67 million. Paris is the capital of France."
 
@@ -159,3 +161,31 @@ with multiprocessing.get_context("fork").Pool(1) as pool:
 def test_a_forked_process_begins_with_a_loop_of_its_own() -> None:
     done = subprocess.run([sys.executable, "-c", AFTER_FORK], capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.returncode) == ("[False]\n", 0), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"target": 2.0}, "'target' cannot be 2.0"),
+        ({"profile": "lax"}, "'profile' cannot be 'lax'"),
+        ({"backend": "gpt"}, "there is no backend 'gpt': use one of local"),
+    ],
+)
+def test_a_wrong_option_is_one_line_that_names_it(options: Any, complaint: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        check("It is red.", "It is red.", **options)
+    assert complaint in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("answer", "sources", "complaint"),
+    [
+        (None, "x", "the answer is no text"),
+        ("It is red.", None, "no sources"),
+        ("It is red.", [3], "source 0"),
+    ],
+)
+def test_what_is_no_text_is_refused_at_the_door(answer: Any, sources: Any, complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint):
+        check(answer, sources)

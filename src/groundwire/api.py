@@ -68,13 +68,9 @@ def evidence_dependence(question: str, answer: str, evidence: Sources, **options
 
 def _engine(options: Options) -> Groundwire:
     config = options.get("config") or Config.load()
-    changes: dict[str, object] = {}
-    if "profile" in options:
-        changes["profile"] = options["profile"]
-    if "target" in options:
-        changes["target"] = options["target"]
+    changes = {key: options[key] for key in ("profile", "target") if key in options}
     if changes:
-        config = Config.model_validate({**config.model_dump(), **changes})
+        config = config.changed(**changes)
     return _loaded(_Key(config), options.get("backend"))
 
 

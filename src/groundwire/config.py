@@ -219,6 +219,14 @@ class Config(BaseSettings):
         data: dict[str, Any] = {}
         for layer in (_vendor_environment(), _file(path), _environment(cls), _nest(overrides or {})):
             _merge(data, layer)
+        return cls._valid(data)
+
+    def changed(self, **changes: object) -> Config:
+        """This configuration with some keys of its first level set otherwise."""
+        return self._valid({**self.model_dump(), **changes})
+
+    @classmethod
+    def _valid(cls, data: dict[str, Any]) -> Config:
         try:
             return cls(**data)
         except ValidationError as error:

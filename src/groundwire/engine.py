@@ -91,7 +91,7 @@ class Groundwire:
 
     def _admit(self, case: Case) -> None:
         limit = self.config.limits.max_answer_chars
-        if not case.response.strip():
+        if not as_text(case.response, "the answer").strip():
             raise InputError("the answer is empty")
         if len(case.response) > limit:
             raise InputError(
@@ -114,13 +114,23 @@ class Groundwire:
         await self.aclose()
 
 
+def as_text(value: object, what: str) -> str:
+    """What a model returned may be None: that is said at the door, not somewhere inside."""
+    if not isinstance(value, str):
+        raise InputError(f"{what} is no text but {type(value).__name__}")
+    return value
+
+
 def as_sources(sources: Sources) -> tuple[Source, ...]:
     """One text, several texts (S0, S1, …), texts by id, or sources as they are."""
     if isinstance(sources, str):
         return (Source("S0", sources),)
     if isinstance(sources, Mapping):
         return tuple(from_mapping(sources))
-    found = tuple(s if isinstance(s, Source) else Source(f"S{n}", s) for n, s in enumerate(sources))
+    found = tuple(
+        s if isinstance(s, Source) else Source(f"S{n}", as_text(s, f"source {n}"))
+        for n, s in enumerate(sources or ())
+    )
     twice = [name for name, times in Counter(source.id for source in found).items() if times > 1]
     if twice:
         raise InputError(f"two sources are called {twice[0]}", hint="give each an id of its own")

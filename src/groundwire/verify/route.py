@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from groundwire.config import BackendConfig, BackendName, Operation
 from groundwire.errors import ConfigError
 
@@ -14,6 +16,10 @@ def choose(backend: BackendConfig, operation: Operation, name: BackendName | Non
     ('haiku', 'local', 'openai')
     """
     wanted = name or backend.type
+    if wanted not in get_args(BackendName):
+        raise ConfigError(
+            f"there is no backend '{wanted}'", hint=f"use one of {', '.join(get_args(BackendName))}"
+        )
     if wanted != "configurable":
         return wanted
     chosen = backend.operations.get(operation, backend.default)
