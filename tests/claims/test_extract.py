@@ -79,6 +79,10 @@ def test_places_leave_out_bullets_emphasis_and_outer_marks() -> None:
         ("One is so.\n\n[1][2]", [("1", "2")]),
         ("According to [1] and [2], one is so.", [("1", "2")]),
         ("One is so [1, 2], and Two is so.", [("1", "2"), ("1", "2")]),
+        ("One is so [1], and Two is so [2].", [("1",), ("2",)]),
+        ("One is so, and Two is so [2].", [("2",), ("2",)]),
+        ("One is so; Two is so [2]; Three is so [3].", [("2",), ("2",), ("3",)]),
+        ("[1] One is so, and Two is so. [2] Three is so.", [("1",), ("1",), ("2",)]),
         ("One is so.[^a] Two is so.\n\n[^a]: a book", [("a",), ()]),
     ],
 )

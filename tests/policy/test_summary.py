@@ -53,6 +53,14 @@ def test_the_report_counts_and_names_its_gaps() -> None:
     assert found.grounding_ratio == pytest.approx(1 / 3)
 
 
+def test_claims_beyond_the_limit_are_not_fine() -> None:
+    beyond = [Claim("c2", "The tower is green.", 0, 21)]
+    found = summarise(CASE, [verdict(0.97)], beyond, "fake", PROFILE)
+    assert found.flagged is None
+    assert found.error == "1 of 2 claims not checked: limits.max_claims is 2000"
+    assert summarise(CASE, [verdict(0.97)], beyond, "fake", replace(PROFILE, name="rag")).flagged is False
+
+
 def test_one_unchecked_claim_and_no_flag_is_not_fine() -> None:
     found = report(verdict(0.97), unchecked(Claim("c2", "x", 0, 1), "timeout: slow"))
     assert found.flagged is None

@@ -8,6 +8,7 @@ stay inside the range. A citation after the full stop belongs to the sentence be
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
@@ -100,10 +101,10 @@ def _source(read: _Answer, label: str, *, zero_based: bool) -> str:
 def _read_prose(read: _Answer, block: Block, following: Block | None) -> None:
     prose = plain(read.text, block.lines, read.known)
     spans = [s for s in sentences(prose.text) if any(map(str.isalnum, prose.text[s.start : s.end]))]
-    labels = _assigned(prose, spans)
+    assigned = _assigned(prose, spans)
     if not spans:
-        _cite_last(read, labels[0])
-    for number, (span, cited) in enumerate(zip(spans, labels, strict=False)):
+        _cite_last(read, _labels(prose.marks))
+    for number, (span, cited) in enumerate(zip(spans, assigned, strict=True)):
         last = number == len(spans) - 1
         title = block.kind is BlockKind.HEADING or (last and _is_title(read.text, block, spans, following))
         _read_sentence(read, prose, span, cited, title=title)
@@ -126,7 +127,7 @@ def _is_title(answer: str, block: Block, spans: Sequence[Span], following: Block
     return len(raw.split()) <= 10 and raw[-1:] not in ".!?" and (bold or (lists and _is_phrase(raw, 10)))
 
 
-def _read_sentence(read: _Answer, prose: Plain, span: Span, labels: tuple[str, ...], *, title: bool) -> None:
+def _read_sentence(read: _Answer, prose: Plain, span: Span, cited: Sequence[Mark], *, title: bool) -> None:
     read.sentence += 1
     text = prose.text[span.start : span.end]
     if is_only_confidence(text):
@@ -135,7 +136,9 @@ def _read_sentence(read: _Answer, prose: Plain, span: Span, labels: tuple[str, .
         read.in_references = True
     whole = ClaimKind.META if _is_reference(read, text) else kind_of(text, heading=title)
     level = stated(text)
-    for start, end, kind in _parts(text, whole):
+    parts = list(_parts(text, whole))
+    owned = _owned([span.start + start for start, _, _ in parts], cited)
+    for (start, end, kind), labels in zip(parts, owned, strict=True):
         piece = text[start:end]
         place = prose.span(span.start + start, span.start + end)
         sure = confidence(piece, read.target) if level is None else level
@@ -181,23 +184,41 @@ def _lead_in(text: str) -> int:
     return colon if kind_of(text[: colon - 1]) is ClaimKind.META else 0
 
 
-def _assigned(prose: Plain, spans: Sequence[Span]) -> list[tuple[str, ...]]:
-    """The citation labels of each sentence; with no sentence at all, of the block."""
-    if not spans:
-        return [tuple(dict.fromkeys(label for mark in prose.marks for label in mark.labels))]
-    found: list[dict[str, None]] = [{} for _ in spans]
+def _labels(cited: Sequence[Mark]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(label for mark in cited for label in mark.labels))
+
+
+def _owned(starts: Sequence[int], cited: Sequence[Mark]) -> list[tuple[str, ...]]:
+    """The labels of each part of a sentence: its own marks, else the next part's, else the last ones before.
+
+    Marks before the first word speak for the whole sentence.
+    """
+    leading = [mark for mark in cited if mark.start <= starts[0]]
+    parts: list[list[Mark]] = [[] for _ in starts]
+    for mark in cited[len(leading) :]:
+        parts[bisect_right(starts, mark.start) - 1].append(mark)
+    owned: list[tuple[str, ...]] = []
+    for number in range(len(parts)):
+        near = next((part for part in parts[number:] if part), None)
+        owned.append(owned[-1] if near is None and owned else _labels([*leading, *(near or ())]))
+    return owned
+
+
+def _assigned(prose: Plain, spans: Sequence[Span]) -> list[list[Mark]]:
+    """The citation marks of each sentence."""
+    found: list[list[Mark]] = [[] for _ in spans]
     leads = _marks_lead(prose, spans)
     at = 0
-    for mark in prose.marks:
+    for mark in prose.marks if spans else ():
         while at + 1 < len(spans) and spans[at + 1].start <= mark.start:
             at += 1
-        found[_owner(prose, spans, at, mark, leads=leads)].update(dict.fromkeys(mark.labels))
-    return [tuple(labels) for labels in found]
+        found[_owner(prose, spans, at, mark, leads=leads)].append(mark)
+    return found
 
 
 def _marks_lead(prose: Plain, spans: Sequence[Span]) -> bool:
     """Whether marks stand before their sentences: "[1] One. [2] Two." """
-    return bool(prose.marks) and prose.marks[0].start < spans[0].start
+    return bool(prose.marks and spans) and prose.marks[0].start < spans[0].start
 
 
 def _owner(prose: Plain, spans: Sequence[Span], at: int, mark: Mark, *, leads: bool) -> int:
