@@ -7,7 +7,8 @@ GroundwireError            hint, retryable, exit_code
 └── BackendError           the verifier or model behind it failed            exit 3
     ├── BackendTimeout     it did not answer in time                         retryable
     ├── RateLimited        it asked us to come back later (retry_after)      retryable
-    └── BackendDown        it cannot be reached, or answers nonsense
+    ├── BackendDown        it cannot be reached, or answers nonsense
+    └── QueryRefused       it is well, but will not judge this one query
 """
 
 from __future__ import annotations
@@ -62,4 +63,8 @@ class RateLimited(BackendError):
 
 
 class BackendDown(BackendError):
+    pass
+
+
+class QueryRefused(BackendError):
     pass

@@ -189,6 +189,21 @@ class TestProtection:
             estimates = await backend.verifier.estimate(QUERIES)
         assert [failure_code(e) for e in estimates] == [None, None, "error", None]
 
+    @pytest.mark.spec("SPEC-08.43")
+    @pytest.mark.parametrize(("status", "reached"), [(400, True), (401, False)])
+    async def test_many_refused_queries_cost_no_other_claim_but_a_wrong_key_ends_it(
+        self, opening: Open, service: Loopback, status: int, reached: bool
+    ) -> None:
+        def script(request: Request) -> Reply:
+            bad = "good" not in str(request.body["messages"])
+            return Reply("no", status) if bad else chat("YES", top={"YES": 0.9, "NO": 0.1})
+
+        service.script(script)
+        queries = [*(Query(f"claim {i}", "the context") for i in range(9)), Query("good", "the context")]
+        async with opening("openai", limits__concurrency=1) as backend:
+            estimates = await backend.verifier.estimate(queries)
+        assert [e.error is None for e in estimates] == [False] * 9 + [reached]
+
     async def test_a_hiccup_is_asked_again(self, opening: Open, service: Loopback) -> None:
         service.script(
             Reply("", 500), Reply("", 429, {"retry-after": "1"}), chat("YES", top={"YES": 0.9, "NO": 0.1})

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.errors import BackendDown, BackendError, BackendTimeout, InputError, RateLimited
+from groundwire.errors import BackendDown, BackendError, BackendTimeout, InputError, QueryRefused, RateLimited
 from groundwire.types import Estimate, Query
 from groundwire.verify.fake import Answer, FakeVerifier
 from groundwire.verify.wrap import Breaker, Offloaded, RateLimit, Retry, Timeout
@@ -308,6 +308,12 @@ class TestBreaker:
         breaker = Breaker(fake, 1, 30.0, clock=time)
         await breaker.estimate([A])
         assert not breaker.is_open
+
+    async def test_queries_that_are_refused_one_by_one_do_not_open_it(self, time: Time) -> None:
+        fake = FakeVerifier(failing=[QueryRefused("too long")] * 5)
+        breaker = Breaker(fake, 2, 30.0, clock=time)
+        await self._fail(breaker, 5)
+        assert len(await breaker.estimate([A])) == 1
 
     async def test_our_own_mistakes_do_not_open_it(self, time: Time) -> None:
         breaker = Breaker(FakeVerifier(failing=[InputError("bad")]), 1, 30.0, clock=time)

@@ -13,7 +13,14 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from groundwire.errors import BackendDown, BackendError, BackendTimeout, ConfigError, RateLimited
+from groundwire.errors import (
+    BackendDown,
+    BackendError,
+    BackendTimeout,
+    ConfigError,
+    QueryRefused,
+    RateLimited,
+)
 
 _OFFICIAL = frozenset({"api.openai.com", "api.anthropic.com"})
 _REFUSAL = compile(
@@ -130,7 +137,7 @@ def refused(endpoint: Endpoint, status: int, headers: Mapping[str, str], message
     detail = endpoint.public(message)
     if _TOO_LONG.search(message):
         detail = f"lower {endpoint.budget_key}; it says: {detail}"
-    return BackendError(
+    return QueryRefused(
         f"{endpoint.host} refused the request ({status})", hint=detail, retryable=status == 409
     )
 

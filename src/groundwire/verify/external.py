@@ -23,6 +23,7 @@ from groundwire.errors import (
     BackendTimeout,
     ConfigError,
     GroundwireError,
+    QueryRefused,
     RateLimited,
 )
 from groundwire.llm.endpoint import Endpoint, retry_after
@@ -151,7 +152,7 @@ class ExternalVerifier:
             return BackendTimeout(f"{host} did not answer in time ({status})")
         if status >= 500:
             return BackendDown(f"{host} failed ({status})", retryable=True)
-        return BackendError(f"{host} refused the request ({status})")
+        return QueryRefused(f"{host} refused the request ({status})")
 
     async def aclose(self) -> None:
         await self._client.aclose()

@@ -12,7 +12,14 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
 
-from groundwire.errors import BackendDown, BackendError, BackendTimeout, GroundwireError, RateLimited
+from groundwire.errors import (
+    BackendDown,
+    BackendError,
+    BackendTimeout,
+    GroundwireError,
+    QueryRefused,
+    RateLimited,
+)
 from groundwire.types import Estimate, Query, Verifier
 from groundwire.verify.failure import as_error, failure_code, matched
 
@@ -118,6 +125,9 @@ class Breaker:
         probe = self._admit()
         try:
             estimates = await self._inner.estimate(queries)
+        except QueryRefused:
+            self._close()  # about this query alone, and said by a backend that is well
+            raise
         except BackendError as error:
             self._failed(error)
             raise
