@@ -206,3 +206,13 @@ def test_no_word_of_plain_prose_is_lost(words: list[str]) -> None:
     answer = " ".join(words) + "."
     covered = {i for claim in extract(answer) for i in range(claim.start, claim.end)}
     assert all(i in covered for i, char in enumerate(answer) if char.isalnum())
+
+
+@pytest.mark.parametrize("answer", ["**Paris**", "Answer: Paris", "Answer: 1889", "**Answer:** 1889"])
+def test_a_bare_answer_is_a_claim(answer: str) -> None:
+    assert [c.kind for c in extract(answer)][-1] is ClaimKind.ASSERTION
+
+
+def test_a_refusal_hides_no_claim_behind_a_semicolon() -> None:
+    found = extract("The document does not say when; it only says that the tower is 330 m tall.")
+    assert [c.kind for c in found] == [ClaimKind.REFUSAL, ClaimKind.ASSERTION]

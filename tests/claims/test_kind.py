@@ -7,6 +7,10 @@ import pytest
 from groundwire.claims.kind import kind_of
 
 ASSERTIONS = [
+    "Answer: 42",
+    "I believe the price is $5.",
+    "Perhaps it was built in 1889.",
+    "אני חושב שהמחיר הוא 49 שקלים.",
     "Will Smith was born in 1968.",
     "May 5 was the launch date.",
     "Select statements run in 3 ms.",
@@ -61,6 +65,7 @@ INSTRUCTIONS = [
     "לחצו על הכפתור.",
 ]
 HEDGES = [
+    "I'd recommend the 3-course menu.",
     "I think it is nice.",
     "In my opinion, the film is great.",
     "Perhaps the restaurant is closed.",
@@ -88,6 +93,11 @@ REFUSALS = [
     "אינני יכול לענות על כך.",
 ]
 META = [
+    "I am sorry.",
+    "Sorry for the confusion!",
+    "Answer:",
+    "Summary (120 words)",
+    "Word count: 98",
     "Sure!",
     "Sure, here is the summary:",
     "Here's an objective overview of the hotel based on the data:",

@@ -68,7 +68,8 @@ _INFERRED = tuple(
         ),
         (
             r"\bprobabl[ey]\b|(?<!more )(?<!less )(?<!as )(?<!equally )(?<!most )(?<!how )(?<!very )"
-            r"(?<!highly )(?<!quite )(?<!extremely )\blikely\b|\bכנראה\b|\bככל הנראה\b|\bסביר להניח\b",
+            r"(?<!highly )(?<!quite )(?<!extremely )\blikely\b|\bI (?:think|believe|assume|suspect|guess)\b"
+            r"|\bכנראה\b|\bככל הנראה\b|\bסביר להניח\b",
             0.8,
         ),
         (

@@ -23,7 +23,7 @@ from groundwire.text.segment import Block, BlockKind, blocks, sentences
 from groundwire.types import Claim, ClaimKind, Span
 
 _BUT = re.compile(
-    r",?\s+(?:but|however|although|nevertheless)[\s,]+|,\s+(?:so|though)\s+|,?\s+(?:אבל|אך|אולם)\s+"
+    r",?\s+(?:but|however|although|nevertheless)[\s,]+|,\s+(?:so|though)\s+|,?\s+(?:אבל|אך|אולם)\s+|;\s+"
 )
 _REFERENCES = re.compile(
     r"\W*(?:sources?|references?|citations?|bibliography|works cited|further reading|מקורות|הפניות)\W*\Z",
@@ -124,7 +124,8 @@ def _is_title(answer: str, block: Block, spans: Sequence[Span], following: Block
         raw.startswith(("**", "__")) and raw.rstrip(": ").endswith(("**", "__")) and raw.count(raw[:2]) == 2
     )
     lists = following is not None and following.kind in (BlockKind.ITEM, BlockKind.HEADER)
-    return len(raw.split()) <= 10 and raw[-1:] not in ".!?" and (bold or (lists and _is_phrase(raw, 10)))
+    titled = bold and following is not None  # where nothing follows, it is the answer
+    return len(raw.split()) <= 10 and raw[-1:] not in ".!?" and (titled or (lists and _is_phrase(raw, 10)))
 
 
 def _read_sentence(read: _Answer, prose: Plain, span: Span, cited: Sequence[Mark], *, title: bool) -> None:

@@ -54,9 +54,18 @@ def _by_tables(text: str, head: str) -> ClaimKind:
         return ClaimKind.REFUSAL
     if phrases.META.match(head):
         return ClaimKind.META
-    if stated(text) is None and (_begins(phrases.OPINION, head) or phrases.DOUBT.match(head)):
+    if stated(text) is None and _is_hedge(head):
         return ClaimKind.HEDGE
     return ClaimKind.INSTRUCTION if _is_instruction(head) else ClaimKind.ASSERTION
+
+
+def _is_hedge(head: str) -> bool:
+    """An opinion or a possibility; but "I think it costs 5 euros" can be wrong."""
+    doubt = phrases.DOUBT.match(head)
+    figure = any(map(str.isdigit, head))
+    return bool(doubt or _begins(phrases.OPINION, head)) and not (
+        figure and (doubt or _begins(phrases.BELIEF, head))
+    )
 
 
 def _is_refusal(head: str) -> bool:

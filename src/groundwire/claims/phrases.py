@@ -124,6 +124,7 @@ META = _table(r"""
     (?:<sure>[ ,!.:-]+)?here(?:'s| is| are)(?: \w+)? how\b
     (?:בטח|בוודאי|כמובן)?[ ,!]*(?:הנה|להלן|לפניך|לפניכם) \S*(?:סיכום|תקציר|רשימ|תשוב|פירוט|הסבר|מידע
       +|נקודות|שלבים|עיקרי)
+    (?:i'm |i am |we're |we are )?(?:very |so |really )?sorry(?: (?:about|for) [\w ]{2,40})?[.! ]*\Z
     i (?:really )?hope (?:this|that|it|these|you)\b
     hope (?:this|that|it) helps
     (?:please )?(?:let me know|feel free)\b
@@ -137,8 +138,8 @@ META = _table(r"""
     as an ai\b|as a (?:large )?language model\b
     (?:sources?|references?|citations?|bibliography|works cited|footnotes?|see also|further reading
       +|מקורות|הפניות) ?:(?!(?: \S+){4})
-    (?:word count|note|answer|output|response|summary|tl;dr|conclusion|תשובה|סיכום|הערה) ?:? ?(?:\(?~?\d+
-      + ?(?:words?)?\)?)?\Z
+    word count ?:? ?(?:\(?~?\d+\)?)?\Z
+    (?:note|answer|output|response|summary|tl;dr|conclusion|תשובה|סיכום|הערה) ?:? ?(?:\(?~?\d+ words?\)?)?\Z
     \(? ?(?:word count ?:? ?)?~?\d+ words\.? ?\)?\Z
     [-–— ]*end of (?:summary|answer|document|response)\b
     (?:מקווה שעזרתי|אשמח|אם יש לך|אם יש לכם|אל תהסס)
@@ -157,6 +158,14 @@ OPINION = _table(r"""
     it (?:seems|appears|looks) to me\b
     (?:לדעתי|לעניות דעתי|נראה לי|להערכתי|אישית|לטעמי)\b
     (?:אני|אנחנו|אנו) (?:\S+ )?(?:חושב|מאמינ?|סבור|משער|מניח|מעריכ?|מקוו?ה|ממליצ?ץ?|מציע)(?:ה|ת|ים|ות)?\b
+""")
+
+# What such a sentence gives a figure for can be right or wrong, however softly it is said.
+BELIEF = _table(r"""
+    (?:well,? |so,? |but |and |honestly,? |personally,? |also,? )?(?:i|we) (?:\w+ly |also |do |would
+      + |still )?(?:think|believe|suspect|guess|assume|suppose|imagine|reckon|expect|presume)\b
+    (?:אני|אנחנו|אנו) (?:\S+ )?(?:חושב|מאמינ?|סבור|משער|מניח|מעריכ?)(?:ה|ת|ים|ות)?\b
+    (?:נראה לי|להערכתי)\b
 """)
 
 # The whole sentence is a possibility.
