@@ -24,8 +24,10 @@ _RELATED = 0.3
 _MOST = 0.8
 _FULLY = 0.85
 _LITTLE = 0.4
+_ALIKE = 0.25
 _OPENING = 12
 _SHORT_VALUE = 3
+_ENOUGH = 2
 _CLAUSES = re.compile(r",?\s+and\s+(?=\w+(?:\s+\w+){3})|;\s+")
 _YES_NO = frozenset({"yes", "no", "true", "false", "none", "not given", "n/a"})
 
@@ -90,11 +92,11 @@ def _speaks_of(statement: Statement, wanted: Key) -> bool:
 
 
 def _fills(statement: Statement, value: Value, rival: Place) -> bool:
-    """In a cell a rival stands behind the label, and a name is all there is."""
+    """In a cell a rival stands behind the label, and a name at the end."""
     if not statement.structured or not statement.value:
         return True
     begin = len(statement.text) - len(statement.value)
-    return rival[0] >= begin and (value.exact or rival == (begin, len(statement.text.rstrip(". "))))
+    return rival[0] >= begin and (value.exact or rival[1] == len(statement.text.rstrip(". ")))
 
 
 def _same_column(rival: Statement, holders: Sequence[Statement], wanted: Key) -> bool:
@@ -112,13 +114,21 @@ def _crossed(best: Rival, value: Value, holders: Sequence[Statement], wanted: Ke
         return _same_column(rival, holders, wanted)
     if not value.exact and wanted.relation_in(rival) < _RELATED:
         return False
-    needed = _SOME if value.exact else _MOST
+    needed, alike = (_SOME, _ALIKE) if value.exact else (_MOST, 2 * _ALIKE)
     said = wanted.relation.keys() & rival.norms
     parallel = [
         s for s in holders
-        if wanted.relation_in(s) >= needed or (said and said == wanted.relation.keys() & s.norms)
+        if _likeness(s, rival) >= alike
+        and (wanted.relation_in(s) >= needed or (said and said == wanted.relation.keys() & s.norms))
     ]  # fmt: skip
     return bool(parallel) and covered >= max(wanted.cover(s) for s in parallel) + _BETTER
+
+
+def _likeness(a: Statement, b: Statement) -> float:
+    """How far two sentences are made alike, whoever they name."""
+    frames = [s.own - {norm for name in s.analysis.names for norm in key(name.text)} for s in (a, b)]
+    every = frames[0] | frames[1]
+    return len(frames[0] & frames[1]) / len(every) if every else 1.0
 
 
 def _same_slot(claim: Analysis, value: Value, statement: Statement, rival: Place) -> bool:
@@ -142,7 +152,7 @@ def replaced(claim_text: str, statements: Sequence[Statement]) -> Ruling | None:
         if not _is_told_by(cell, mine):
             continue
         value = content_norms(cell.value)
-        of_thing = frozenset().union(*(s.norms for s in statements if cell.about <= s.norms))
+        of_thing = frozenset().union(*(s.norms for s in statements if _thing(cell) <= s.norms))
         strange = [word for word in content if word.norm not in of_thing]
         if strange and not value & mine:
             last = strange[-1]
@@ -152,11 +162,16 @@ def replaced(claim_text: str, statements: Sequence[Statement]) -> Ruling | None:
 
 def _is_told_by(cell: Statement, mine: set[str]) -> bool:
     """Whether the claim speaks of this very cell, whose value is a word or two."""
-    if not cell.structured or not cell.value or not cell.about or cell.value.lower() in _YES_NO:
+    if not cell.structured or not cell.value or not _thing(cell) or cell.value.lower() in _YES_NO:
         return False
     value = content_norms(cell.value)
     short = 0 < len(value) <= _SHORT_VALUE and not any(c.isdigit() for c in cell.value)
-    return short and cell.about <= mine and bool(cell.label) and cell.label <= mine
+    return short and bool(cell.label) and cell.about | cell.label <= mine
+
+
+def _thing(cell: Statement) -> frozenset[str]:
+    """What a cell is of: said outside its label, or by all of the label but the last word."""
+    return cell.about or cell.label - {cell.column}
 
 
 def misattributed(claim_text: str, statements: Sequence[Statement]) -> Ruling | None:
@@ -176,7 +191,7 @@ def _told_of_another(clause: str, statements: Sequence[Statement]) -> Ruling | N
     if subject is None or subject.start > _OPENING:
         return None
     wanted = Key.about(claim, subject, weigh(claim, statements))
-    if wanted is None or len(wanted.relation) < 2:
+    if wanted is None or not wanted.relation:
         return None
     exact = [value for value in values(claim) if value.exact]
     for statement in statements:
@@ -188,12 +203,14 @@ def _told_of_another(clause: str, statements: Sequence[Statement]) -> Ruling | N
 
 
 def _elsewhere(claim: Analysis, subject: Name, statements: Sequence[Statement], wanted: Key) -> Ruling | None:
-    if not any(wanted.names_it(statement) for statement in statements):
-        return None
+    if not any(s.analysis.names and same_name(s.analysis.names[0].text, subject.text) for s in statements):
+        return None  # nothing is told of it that begins with it, so that its own sentences may not be known
+    exact = [value for value in values(claim) if value.exact]
     for statement in statements:
         if wanted.relation_in(statement) >= _FULLY and not wanted.names_it(statement):
-            other = _opens_with(statement, claim)
-            if other:
+            shared = len(wanted.relation) + sum(value.held_by(statement) for value in exact)
+            other = _opens_with(statement, claim) if shared >= _ENOUGH else ""
+            if other and wanted.subject & statement.norms <= set(key(other)):
                 return Ruling(True, _LIKELY, subject.start, subject.end, f"the sources say this of {other}")
     return None
 
