@@ -74,6 +74,7 @@ def test_detect_hallucinations_reports_on_the_whole() -> None:
     found = detect_hallucinations("The population of France is 999 million [S0].", {"S0": SOURCE})
     assert found.flagged
     assert found.gaps[0].gap_type.value == "contradicted"
+    assert found.max_gap_bits is not None
     assert found.max_gap_bits > 0
 
 

@@ -15,7 +15,7 @@ from groundwire.evidence.load import from_mapping
 from groundwire.llm import open_generator
 from groundwire.metrics import Metrics, default_metrics
 from groundwire.policy.profile import profile_for
-from groundwire.types import Case, Claim, ClaimVerification, HallucinationReport, Source, Status
+from groundwire.types import Case, Claim, ClaimVerification, HallucinationReport, Source
 from groundwire.verify.backends import open_backend
 
 Sources = str | Mapping[str, str] | Sequence[str | Source]
@@ -83,11 +83,10 @@ class Groundwire:
         """
         claims = await self.verify_claims(answer, evidence, question=question)
         claims = claims or [await self.verify_claim(answer, evidence, question=question)]
-        measured = [c.evidence_dependence for c in claims if c.p1 is not None]
-        missed = [c.reason for c in claims if c.status is Status.UNCHECKED]
-        if missed and not measured:
-            raise BackendError(f"the answer {missed[0]}")
-        return sum(measured) / len(measured) if measured else 0.0
+        measured = [d for d in (c.evidence_dependence for c in claims) if d is not None]
+        if not measured:
+            raise BackendError(f"the answer {claims[0].reason}")
+        return sum(measured) / len(measured)
 
     def _admit(self, case: Case) -> None:
         limit = self.config.limits.max_answer_chars

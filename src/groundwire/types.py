@@ -238,7 +238,7 @@ class ClaimVerification:
     certain: bool
     method: str
     spans: tuple[Span, ...] = ()
-    consistency_score: float = 1.0
+    consistency_score: float | None = None
     adjusted_confidence: float | None = None
 
     @property
@@ -247,21 +247,23 @@ class ClaimVerification:
         return list(self.citations) or list(dict.fromkeys(ref.source for ref in self.evidence))
 
     @property
-    def evidence_support(self) -> float:
-        return self.p1 if self.p1 is not None else 0.0
+    def evidence_support(self) -> float | None:
+        """How well the evidence carries it, 0 to 1; None where nobody could say."""
+        return None if self.status is Status.UNCHECKED else self.p1 or 0.0
 
     @property
-    def evidence_dependence(self) -> float:
-        """How much the verdict moves when the evidence is taken away, 0 to 1."""
-        return abs(self.p1 - self.p0) if self.p1 is not None and self.p0 is not None else 0.0
+    def evidence_dependence(self) -> float | None:
+        """How much the verdict moves when the evidence is taken away, 0 to 1; None where nobody could say."""
+        return None if self.status is Status.UNCHECKED else abs((self.p1 or 0.0) - (self.p0 or 0.0))
 
     @property
     def confidence_justified(self) -> bool:
         return self.status is Status.ENTAILED and not self.is_flagged
 
     @property
-    def evidence_gap_bits(self) -> float:
-        return self.budget_gap if self.budget_gap is not None else 0.0
+    def evidence_gap_bits(self) -> float | None:
+        """None where no model was asked, or none answered: no gap was measured, which is not a gap of 0."""
+        return self.budget_gap
 
     @property
     def flag_reason(self) -> str | None:
@@ -325,5 +327,7 @@ class HallucinationReport:
         return sum(c.is_flagged for c in self.claims)
 
     @property
-    def max_gap_bits(self) -> float:
-        return max((c.evidence_gap_bits for c in self.claims), default=0.0)
+    def max_gap_bits(self) -> float | None:
+        """The largest gap measured; None where there are claims and none was measured."""
+        gaps = [c.budget_gap for c in self.claims if c.budget_gap is not None]
+        return max(gaps, default=None if self.claims else 0.0)

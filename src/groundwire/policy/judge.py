@@ -217,5 +217,4 @@ def _unmeasured(
         reason=reason,
         certain=flagged,
         method=method,
-        consistency_score=0.0,
     )

@@ -77,7 +77,7 @@ def in_response(verdict: ClaimVerification, response: str) -> ClaimVerification:
 
 def _gap(claim: ClaimVerification) -> EpistemicGap:
     assert claim.gap_type is not None
-    bits = max(0.0, claim.evidence_gap_bits)
+    bits = max(0.0, claim.budget_gap or 0.0)
     return EpistemicGap(claim.claim_id, claim.claim_text, claim.gap_type, bits, _ACTIONS[claim.gap_type])
 
 
@@ -85,7 +85,7 @@ def _is_critical(claim: ClaimVerification, profile: Profile) -> bool:
     if not claim.is_flagged:
         return False
     certain_kind = claim.gap_type in (GapType.PHANTOM_CITATION, GapType.CONTRADICTED)
-    return certain_kind or claim.evidence_gap_bits > profile.critical_bits
+    return certain_kind or (claim.budget_gap or 0.0) > profile.critical_bits
 
 
 def _error(claims: Sequence[ClaimVerification]) -> str | None:
@@ -115,7 +115,7 @@ def _confidence(checked: Sequence[ClaimVerification]) -> float:
     weights = [c.confidence for c in checked]
     if not sum(weights):
         return 1.0 if not checked else 0.0
-    return sum(c.evidence_support * w for c, w in zip(checked, weights, strict=True)) / sum(weights)
+    return sum((c.p1 or 0.0) * w for c, w in zip(checked, weights, strict=True)) / sum(weights)
 
 
 def _guidance(critical: Sequence[ClaimVerification]) -> str | None:
