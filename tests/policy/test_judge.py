@@ -136,6 +136,7 @@ def test_redundant_support_is_fine_and_a_wrong_citation_names_who_carries_it() -
     wrong = judge(replace(asked, cited=said(0.05), nothing=said(0.05), elsewhere=elsewhere), DEFAULT)
     assert wrong.is_flagged
     assert wrong.reason == "S0 does not carry this; S3 does"
+    assert wrong.evidence == elsewhere
     assert wrong.budget_gap is not None
     assert wrong.budget_gap > DEFAULT.threshold_bits
 

@@ -53,12 +53,17 @@ def test_the_report_counts_and_names_its_gaps() -> None:
     assert found.grounding_ratio == pytest.approx(1 / 3)
 
 
-def test_claims_beyond_the_limit_are_not_fine() -> None:
-    beyond = [Claim("c2", "The tower is green.", 0, 21)]
-    found = summarise(CASE, [verdict(0.97)], beyond, "fake", PROFILE)
-    assert found.flagged is None
-    assert found.error == "1 of 2 claims not checked: limits.max_claims is 2000"
-    assert summarise(CASE, [verdict(0.97)], beyond, "fake", replace(PROFILE, name="rag")).flagged is False
+def test_spans_that_overlap_are_one_and_neighbours_stay_two() -> None:
+    def marked(*spans: tuple[int, int, float]) -> list[tuple[int, int, float]]:
+        claims = (
+            replace(verdict(0.05), spans=(Span(*span),), start=0, end=37, claim_text=RESPONSE)
+            for span in spans
+        )
+        return [(s.start, s.end, s.score) for s in report(*claims).spans]
+
+    assert marked((0, 9, 0.9), (4, 7, 0.95)) == [(0, 9, 0.95)]
+    assert marked((0, 5, 0.9), (4, 9, 0.8)) == [(0, 9, 0.9)]
+    assert marked((0, 4, 0.9), (4, 9, 0.8)) == [(0, 4, 0.9), (4, 9, 0.8)]
 
 
 def test_one_unchecked_claim_and_no_flag_is_not_fine() -> None:

@@ -12,7 +12,6 @@ from groundwire.text.align import place_spans
 from groundwire.types import (
     Case,
     Claim,
-    ClaimKind,
     ClaimVerification,
     EpistemicGap,
     GapType,
@@ -42,7 +41,7 @@ def summarise(
     gaps = tuple(_gap(c) for c in claims if c.gap_type is not None)
     critical = [c for c in claims if _is_critical(c, profile)]
     checked = [c for c in claims if c.status is not Status.UNCHECKED]
-    error = _error(claims) or _beyond(skipped, len(claims), profile)
+    error = _error(claims)
     flagged = any(c.is_flagged for c in claims)
     return HallucinationReport(
         response_id=case.id,
@@ -93,16 +92,6 @@ def _error(claims: Sequence[ClaimVerification]) -> str | None:
     if not missed:
         return None
     return f"{len(missed)} of {len(claims)} claims {missed[0].reason}"
-
-
-def _beyond(skipped: Sequence[Claim], judged: int, profile: Profile) -> str | None:
-    """Claims nobody looked at are not fine; only the chatbots' profile says that so many are enough."""
-    left = [c for c in skipped if c.kind is ClaimKind.ASSERTION and len(c.text) >= profile.min_chars]
-    if not left or profile.name == "rag":
-        return None
-    return (
-        f"{len(left)} of {judged + len(left)} claims not checked: limits.max_claims is {profile.max_claims}"
-    )
 
 
 def _grounded(checked: Sequence[ClaimVerification]) -> float:
