@@ -46,7 +46,7 @@ async def verify(claims: Sequence[Claim], case: Case, court: Court) -> list[Clai
         [c for c in claims if c.id in gathered], gathered, evidence.bare, case.question, court
     )
     judged = [
-        judge(ballots[c.id], court.profile, vague=is_vague(c.text))
+        judge(ballots[c.id], court.profile, vague=is_vague(c.text, answers=bool(case.question)))
         if c.id in ballots
         else phantom(c, missing[c.id])
         for c in claims

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 
 from groundwire.claims.extract import extract
 from groundwire.claims.llm import extract_with
 from groundwire.court import Court
 from groundwire.policy.profile import Profile
-from groundwire.types import Case, Claim, ClaimKind
+from groundwire.types import Case, Claim, ClaimKind, Source
 from groundwire.verify.mapping import map_evidence
 
 
 async def read(case: Case, court: Court) -> list[Claim]:
     """The answer taken apart, by rules or by a model whose reading holds against the text."""
-    known = [source.id for source in case.sources]
+    known = names_of(case.sources)
     if court.extractor is None:
         return extract(case.response, target=court.profile.target, known_sources=known)
     return await extract_with(
         court.extractor, case.response, target=court.profile.target, known_sources=known
     )
+
+
+def names_of(sources: Sequence[Source]) -> list[str]:
+    """What an answer may cite sources by: their ids, and the files they came from."""
+    files = (PurePath(source.origin).name for source in sources if PurePath(source.origin).suffix)
+    return list(dict.fromkeys((*(source.id for source in sources), *files)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -222,6 +222,22 @@ def test_files_left_out_of_a_folder_are_named(tmp_path: Path) -> None:
     assert error.splitlines() == [f"groundwire: left out: {tmp_path}/b.txt is a binary file"]
 
 
+def test_a_source_is_cited_by_its_file_s_name(tmp_path: Path) -> None:
+    (tmp_path / "facts.txt").write_text(SOURCE)
+    (tmp_path / "other.txt").write_text("Rome is in Italy.")
+    answer = "Paris is the capital of France [facts.txt]. Rome is in Italy (facts.txt). It is old [no.pdf]."
+    _, out, _ = check(answer, str(tmp_path), "--json")
+    found = json.loads(out)["claims"]
+    assert [claim["citations"] for claim in found] == [["facts.txt"], ["facts.txt"], ["no.pdf"]]
+    assert [claim["flagged"] for claim in found] == [False, True, True]
+    assert found[2]["gap_type"] == "phantom_citation"
+
+
+def test_a_name_alone_answers_a_question(tmp_path: Path) -> None:
+    assert check("Lyon", SOURCE, "-q", "What is the capital of France?")[0] == 1
+    assert check("Paris", SOURCE, "-q", "What is the capital of France?")[0] == 0
+
+
 def test_the_version_is_asked_for_as_everywhere() -> None:
     assert groundwire("--version")[:2] == (0, f"groundwire {__version__}\n")
 

@@ -93,3 +93,9 @@ def test_a_footnote_names_a_source_only_when_it_is_one() -> None:
     assert named_in("see [2]", ["S1", "S2"]) == "S2"
     assert named_in("S1 and S2", ["S1", "S2"]) is None
     assert named_in("a book", ["S1"]) is None
+
+
+def test_files_are_cited_by_name_where_sources_have_such_names() -> None:
+    text = "It is so [tower.md]. And so [tower.md, other.pdf] (tower.md)."
+    assert labels(text, "S0", "tower.md") == ["tower.md", "tower.md", "other.pdf", "tower.md"]
+    assert labels("Edit [other.pdf] first.", "S0") == []

@@ -1,7 +1,7 @@
 """Citation marks: what they look like, whom they name.
 
 `[S0]`, `[1]`, `[1, 3]`, `[1-3]`, `[S1][S2]`, `(S1)`, `(Source: S1)`, `[doc 2]`, `[^1]`, `【1†source】`,
-`Paris²`; with known sources also their very ids: `[report.md]`.
+`Paris²`; with known sources also their very ids; where some of these are files, any file: `[report.md]`.
 A year, `(2)`, `a[1]`, `m²` and an interval are none.
 
 Whom a mark names (`resolve`): a source of exactly that id; else the same id in another case; else for a bare
@@ -30,6 +30,7 @@ _PREFIX = re.compile(
 )
 _SEPARATOR = re.compile(r"\s*(?:[,;&،、]|\band\b|\]\s*\[)\s*")
 _LABEL = re.compile(r"\^?(?:[A-Za-z]{1,3}[-_ ]?)?\d{1,3}|\^[^\s\]]{1,40}")
+_FILE = re.compile(r"[^\s/\\]{1,80}\.(?:pdf|docx?|md|txt|html?|csv|jsonl?|xlsx?|pptx?)", re.IGNORECASE)
 _SOURCE_LABEL = re.compile(r"S\d{1,3}")
 _RANGE = re.compile(r"\^?([A-Za-z]{0,3})(\d{1,3})\s*[-–—]\s*([A-Za-z]{0,3})(\d{1,3})")
 _MAX_RANGE = 50
@@ -154,7 +155,7 @@ def _labels(inside: str, ids: Collection[str]) -> tuple[str, ...]:
         return (inside,)
     found: list[str] = []
     for part in _SEPARATOR.split(inside.strip()):
-        if part.casefold() in ids or _LABEL.fullmatch(part):
+        if part.casefold() in ids or _LABEL.fullmatch(part) or _is_file(part, ids):
             found.append(part)
         else:
             spread = _spread(part)
@@ -162,6 +163,11 @@ def _labels(inside: str, ids: Collection[str]) -> tuple[str, ...]:
                 return ()
             found.extend(spread)
     return tuple(dict.fromkeys(found))
+
+
+def _is_file(part: str, ids: Collection[str]) -> bool:
+    """Where sources go by their files' names, a file among none of them is a citation too: a phantom."""
+    return bool(_FILE.fullmatch(part)) and any(_FILE.fullmatch(known_id) for known_id in ids)
 
 
 def _spread(part: str) -> list[str]:

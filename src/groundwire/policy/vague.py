@@ -7,13 +7,19 @@ from groundwire.text.words import words
 MIN_CONTENT_WORDS = 2
 
 
-def is_vague(text: str) -> bool:
+def is_vague(text: str, *, answers: bool = False) -> bool:
     """Hardly a word that means anything by itself, and no number: nothing could confirm or deny it.
+
+    `answers`: there is a question, to which a name alone is an answer.
 
     >>> is_vague("It is what it is."), is_vague("This is so."), is_vague("It is 450 m tall.")
     (True, True, False)
+    >>> is_vague("Lyon"), is_vague("Lyon", answers=True), is_vague("It depends.", answers=True)
+    (True, False, True)
     """
-    found = words(text)
+    found = [word for word in words(text) if not word.is_stop]
     if any(character.isdigit() for character in text):
         return False
-    return len({word.norm for word in found if not word.is_stop}) < MIN_CONTENT_WORDS
+    if answers and any(not word.text[0].islower() for word in found):
+        return False
+    return len({word.norm for word in found}) < MIN_CONTENT_WORDS
