@@ -266,6 +266,15 @@ class TestCache:
                 await backend.verifier.estimate(QUERIES)
         assert len(service.requests) == 8
 
+    async def test_another_release_asks_again(
+        self, opening: Open, service: Loopback, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for version in ("1.0", "1.1", "1.0"):
+            monkeypatch.setattr(backends, "__version__", version)
+            async with opening("openai") as backend:
+                await backend.verifier.estimate(QUERIES)
+        assert len(service.requests) == 8
+
     @pytest.mark.parametrize("off", [{"store__cache_path": ""}, {"hallucination__cache_ttl": 0}])
     async def test_it_can_be_turned_off(
         self, opening: Open, service: Loopback, off: dict[str, object]

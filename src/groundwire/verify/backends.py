@@ -16,6 +16,7 @@ from groundwire.verify.batch import Batched
 from groundwire.verify.guard import Guarded
 from groundwire.verify.route import choose
 from groundwire.verify.wrap import Breaker, Offloaded, RateLimit, Retry, Timeout
+from groundwire.version import __version__
 
 LOCAL = "groundwire.verify.lexical:LexicalVerifier"
 """The embedded verifier, which `local` means."""
@@ -112,7 +113,9 @@ def protect(
         from groundwire.verify.cache import Cached
 
         store = CacheStore(config.store.cache_path)
-        verifier = Cached(verifier, store, raw.identity, settings.cache_ttl, metrics=metrics)
+        # What is kept is what this release made of the replies, so another release asks again.
+        identity = f"{__version__}|{raw.identity}"
+        verifier = Cached(verifier, store, identity, settings.cache_ttl, metrics=metrics)
         closing += (store.aclose,)
     return Guarded(verifier, name, metrics=metrics, details=config.log.source_text), closing
 

@@ -150,7 +150,7 @@ def restated_score(claim: str, restated: str, similarity: Similarity = semantic_
     """
     text = " ".join(restated.split())
     if _SILENT.match(text):
-        return Score(0.0, contradicted=False, absent=True, reason="the context does not speak of it")
+        return Score(0.0, contradicted=False, absent=True, reason="")
     if _overlap(_weights(words(claim)), _weights(words(text))) < _ON_TOPIC:
         return None
     alike = similarity(claim, text)
