@@ -177,3 +177,11 @@ def test_any_sources_and_any_claim(texts: list[str], said: str, cites: list[str]
 def test_no_sources_at_all() -> None:
     gathered = Evidence([], 100).gather(PEOPLE)
     assert (gathered.with_text, gathered.without_text, gathered.refs) == ("", "", ())
+
+
+def test_an_excerpt_keeps_the_heading_that_a_line_belongs_to() -> None:
+    names = ("Alpha", "Bravo", "Delta", "Echo", "Golf", "Hotel", "India", "Kilo", "Lima", "Mike", "Oscar")
+    sections = "\n\n".join(f"## Plant {name}\n\n- Output: {n} tonnes" for n, name in enumerate(names, 403))
+    found = gather(Index([Source("S0", sections)]), claim("Plant Kilo has an output of 410 tonnes."), 60)
+    assert "Plant Kilo Output: 410 tonnes" in found.with_text
+    assert "410" not in found.without_text

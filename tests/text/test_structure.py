@@ -204,3 +204,16 @@ def test_no_piece_is_too_long_to_read(text: str) -> None:
     found = pieces(text)
     assert max(piece.end - piece.start for piece in found) <= 1200
     assert sum(text[piece.start : piece.end].count("word") for piece in found) == text.count("word")
+
+
+def test_lines_of_data_know_the_heading_they_stand_under() -> None:
+    text = "## Red Fox\n\n- Weight: 6 kg\n- Diet: mice\n\n## Grey Wolf\n\nWeight: 40 kg\n\nIt hunts in packs."
+    found = {piece.text: piece.under for piece in pieces(text)}
+    assert found["Weight: 6 kg"] == found["Diet: mice"] == "Red Fox"
+    assert found["Weight: 40 kg"] == "Grey Wolf"
+    assert found["It hunts in packs."] == ""
+
+
+def test_a_comma_inside_a_number_makes_no_table() -> None:
+    text = "- North: area 8,580 m\n- South: area 1,259 m\n- East: area 3,222 m"
+    assert texts(text) == ["North: area 8,580 m", "South: area 1,259 m", "East: area 3,222 m"]

@@ -23,8 +23,8 @@ from groundwire.text.words import is_stop, words
 CAUGHT_BAR = 0.80
 FALSE_ALARM_BAR = 0.05
 _FOOTNOTE = (
-    "To flag everything catches 100 % at 100 % false alarms. Word overlap (caught / false alarms)\n"
-    "is given the bar that suits this very suite best, which it could not know."
+    "Word overlap: caught / false alarms, at the bar that suits this very suite best.\n"
+    "To flag everything catches 100 % at 100 % false alarms."
 )
 
 

@@ -151,9 +151,12 @@ def excerpt(
                 lines.append(GAP)
             last = number
             gone = (source.id, number) in cut and is_evidence(piece)
+            above = (
+                neutral(f"{piece.under} ", ids, marker) if piece.under else ""
+            )  # it may be left out itself
             if gone:
-                lines.append(labelled(neutral(piece.label, ids, marker), marker))
+                lines.append(above + labelled(neutral(piece.label, ids, marker), marker))
             else:
-                lines.append(neutral(piece.text, ids, marker))
+                lines.append(above + neutral(piece.text, ids, marker))
         blocks.append((source.id, "\n".join(lines)))
     return whole(blocks)

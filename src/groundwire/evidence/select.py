@@ -48,7 +48,8 @@ class Index:
         for source, cut in zip(self.sources, self.pieces, strict=True):
             self.first.append(len(self.units))
             self.units.extend(unit_of(source.id, piece) for piece in cut)
-        self.costs = np.array([tokens(unit.text) + 1 for unit in self.units], dtype=np.int64)
+        shown = (f"{piece.under} {piece.text}" for cut in self.pieces for piece in cut)
+        self.costs = np.array([tokens(text) + 1 for text in shown], dtype=np.int64)
         self._postings = self._invert()
         self._mass = self._masses()
         self._prefixes: dict[str, list[str]] = defaultdict(list)
@@ -59,9 +60,10 @@ class Index:
     def _invert(self) -> dict[str, tuple[Ints, Floats]]:
         """Per term: the units that hold it and how strongly (BM25's saturated, length-normed count)."""
         lists: dict[str, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
-        bags = [Counter(terms(unit.text)) for unit in self.units]
+        pieces = [piece for cut in self.pieces for piece in cut]
+        bags = [Counter(terms(f"{piece.under} {piece.text}")) for piece in pieces]
         average = sum(sum(bag.values()) for bag in bags) / max(1, len(bags)) or 1.0
-        headings = (piece.heading for cut in self.pieces for piece in cut)
+        headings = (piece.heading for piece in pieces)
         for number, (bag, heading) in enumerate(zip(bags, headings, strict=True)):
             norm = _K1 * (1 - _B + _B * sum(bag.values()) / average)
             for term, count in bag.items():

@@ -16,6 +16,7 @@ class Piece:
     """`text[start:end]` in readable form. `label` is the path or key that `text` begins with.
 
     `bare` is a value of structured data without quotes of its own: what replaces it must bring them.
+    `under` is the heading above a line of data, which says what the line is about.
     """
 
     start: int
@@ -25,6 +26,7 @@ class Piece:
     label: str = ""
     bare: bool = False
     heading: bool = False
+    under: str = ""
 
 
 def labelled(label: str, text: str) -> str:

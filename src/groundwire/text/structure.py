@@ -8,7 +8,8 @@ names, `key: value` lines their values, Markdown and prose their sentences. A re
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from groundwire.text import literal, tables
 from groundwire.text.leaves import leaves
@@ -28,6 +29,7 @@ _KEY = re.compile(
     (?P<key>[^\s:|{}\[\]"<>#][^:|{}\[\]"<>\n]{0,59})[ \t]*:[*_]{0,2}(?:[ \t]+(?P<value>\S.*))?[ \t\r]*$""",
     re.VERBOSE,
 )
+_LINE = re.compile(r"[^\s:.][^:.]{0,40}:\s\S.{0,60}$")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _KEY_SHARE = 0.6
 _MAX_KEY_WORDS = 7
@@ -48,11 +50,18 @@ def pieces(text: str, *, rendered: bool = True) -> list[Piece]:
     >>> [p.text for p in pieces("City | People\\nLyon | 522,000")]
     ['City: Lyon; People: 522,000']
     """
-    return [
-        piece
-        for piece in _Reader(text, rendered).pieces()
-        if piece.text.strip() and not _is_marker(text, piece)
-    ]
+    found = _under_headings(_Reader(text, rendered).pieces())
+    return [piece for piece in found if piece.text.strip() and not _is_marker(text, piece)]
+
+
+def _under_headings(found: Iterable[Piece]) -> Iterator[Piece]:
+    """Lines of data are told what heading they stand under; sentences mostly say themselves what is meant."""
+    heading = ""
+    for piece in found:
+        if piece.heading:
+            heading = piece.text
+        data = piece.kind is UnitKind.LEAF or (_LINE.match(piece.text) and not piece.heading)
+        yield replace(piece, under=heading) if heading and data else piece
 
 
 def readable(text: str) -> str:

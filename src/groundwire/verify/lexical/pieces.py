@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -19,6 +19,7 @@ from groundwire.text.lexicon import NEGATIONS, word_set
 from groundwire.text.names import Name, names
 from groundwire.text.numbers import Number
 from groundwire.text.structure import MARKERS, pieces
+from groundwire.text.structure import Piece as RawPiece
 from groundwire.text.units import SCALES
 from groundwire.text.words import Word, is_stop, words
 from groundwire.types import UnitKind
@@ -85,7 +86,7 @@ def context_pieces(context: str) -> tuple[Piece, ...]:
 @lru_cache(maxsize=512)
 def _source_pieces(source: str) -> tuple[Piece, ...]:
     found = []
-    for piece in pieces(source):
+    for piece in map(_with_heading, pieces(source)):
         structured = piece.kind is not UnitKind.SENTENCE
         text = (
             _readable(_MARKER.sub(" ", piece.text), piece.label)
@@ -96,6 +97,14 @@ def _source_pieces(source: str) -> tuple[Piece, ...]:
             label = tuple(word.norm for word in _words(_CAMEL.sub(" ", piece.label)))
             found.append(Piece(text, content_norms(text) | _joined(label), structured, label))
     return tuple(found)
+
+
+def _with_heading(piece: RawPiece) -> RawPiece:
+    """A line of data under a heading is of what the heading names."""
+    if not piece.under:
+        return piece
+    label = f"{piece.under} {piece.label}" if piece.label else ""
+    return replace(piece, text=f"{piece.under} {piece.text}", label=label)
 
 
 def _joined(label: tuple[str, ...]) -> frozenset[str]:
