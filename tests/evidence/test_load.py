@@ -298,3 +298,15 @@ def test_half_characters_do_not_survive(tmp_path: Path) -> None:
 def test_a_broken_pdf_says_its_one_line_only(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     error(put(tmp_path, "b.pdf", b"%PDF-1.4\n garbage"))
     assert capfd.readouterr().err == ""
+
+
+def test_a_table_s_cell_may_hold_several_lines(tmp_path: Path) -> None:
+    path = tmp_path / "faq.csv"
+    rows = ["question,answer", 'How long?,"Two\r\nyears, at ""most"""', '5" pipes,no', 'And then?,"It ends"']
+    path.write_bytes("\r\n".join(rows).encode())
+    (source,) = load(str(path))
+    assert [unit.text for unit in units(source)] == [
+        'question: How long?; answer: Two years, at "most"',
+        'question: 5" pipes; answer: no',
+        "question: And then?; answer: It ends",
+    ]

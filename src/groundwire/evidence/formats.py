@@ -1,4 +1,4 @@
-"""Bytes of a file to the text of a source: HTML, PDF and Word are converted, everything else is text.
+"""Bytes of a file to the text of a source: HTML, PDF, Word and CSV are converted, everything else is text.
 
 What comes from outside is bounded and inert: no network, no entity expansion, no unpacking beyond a limit.
 """
@@ -34,6 +34,8 @@ _BOMS = (
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:\-]{2,40})", re.IGNORECASE)
+_QUOTED_CELL = re.compile(r'(?:^|(?<=[,;\t]))"(?:[^"]|"")*+"(?=[,;\t\r\n]|\Z)', re.MULTILINE)
+_LINE_ENDS = re.compile(r"\s*[\r\n]+\s*")
 _BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 
 # pypdf and python-docx raise whatever their parsers stumble over in a broken file.
@@ -189,12 +191,19 @@ def _first(error: Exception) -> str:
     return said or type(error).__name__
 
 
+def csv_text(data: bytes, name: str) -> str:
+    """The rows of a table, one a line: a line end within a quoted cell becomes a space."""
+    return _QUOTED_CELL.sub(lambda cell: _LINE_ENDS.sub(" ", cell[0]), decode(data, name))
+
+
 Converter = Callable[[bytes, str, int], str]
 
 CONVERTERS: dict[str, Converter] = {
     ".html": lambda data, name, _: html_text(data, name),
     ".htm": lambda data, name, _: html_text(data, name),
     ".xhtml": lambda data, name, _: html_text(data, name),
+    ".csv": lambda data, name, _: csv_text(data, name),
+    ".tsv": lambda data, name, _: csv_text(data, name),
     ".pdf": pdf_text,
     ".docx": docx_text,
 }

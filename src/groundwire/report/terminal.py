@@ -94,7 +94,7 @@ def _story(claim: ClaimVerification) -> list[RenderableType]:
 
 
 def _number(value: float | None, digits: int) -> str:
-    return "–" if value is None else f"{value:.{digits}f}".replace("-", "−")
+    return "–" if value is None else f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
 
 
 def _verdict(report: HallucinationReport) -> Text:
