@@ -93,6 +93,13 @@ def test_a_total_that_is_stated_outweighs_a_list_that_may_be_a_part() -> None:
     assert denied("The Marsh Line has 9 ships.", text) == []
 
 
+def test_who_names_nothing_but_what_is_listed_is_borne_out() -> None:
+    assert borne_out("The islands are Venn, Orsa and Hesk.", ISLANDS)
+    assert borne_out("They are Venn, Orsa, Tull, Hesk and Mire.", ISLANDS)
+    assert not borne_out("They are Venn, Orsa and Atlantis.", ISLANDS)
+    assert not borne_out("The volcanoes are Venn, Orsa and Hesk.", ISLANDS)
+
+
 def test_a_list_of_something_else_is_not_counted() -> None:
     assert denied("The house has two cellars.", PANTRY) == []
 

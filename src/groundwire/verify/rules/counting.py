@@ -40,12 +40,12 @@ def counts(claim_text: str, listings: Sequence[Listing], statements: Sequence[St
 
 
 def _repeats(mine: Listing, claim: Analysis, listing: Listing) -> bool:
-    """Whether a claim names nothing but what a listing lists, and calls it the same."""
+    """Whether a claim names nothing but what a listing lists, and calls it the same or nothing at all."""
     theirs = {content_norms(item) for item in listing.items}
     if not all(content_norms(item) in theirs for item in mine.items):
         return False
     rest = mine.lead - listing.lead
-    return bool(mine.lead & listing.lead) and len(rest) <= (1 - _COVERS) * len(
+    return bool(mine.lead & listing.lead or not mine.lead) and len(rest) <= (1 - _COVERS) * len(
         {w.norm for w in claim.content}
     )
 
