@@ -94,3 +94,32 @@ def test_a_claim_can_always_be_encoded() -> None:
 def test_hostile_lengths_are_read_in_linear_time(answer: str) -> None:
     claims = extract(answer)
     assert all(0 <= c.start < c.end <= len(answer) for c in claims)
+
+
+@pytest.mark.parametrize(
+    "lead",
+    [
+        "I cannot say more, ",
+        "If you need details, ",
+        "Let me tell you that ",
+        "As an AI, I know ",
+        "The sources do not say more; ",
+    ],
+)
+def test_small_talk_and_refusals_hide_no_figure(lead: str) -> None:
+    found = extract(f"{lead}the tower is 999 metres tall.")
+    assert "the tower is 999 metres tall." in found[-1].text
+    assert found[-1].kind is ClaimKind.ASSERTION
+
+
+def test_a_refusal_that_names_a_figure_stays_one() -> None:
+    for answer in (
+        "The passages do not say that the tower is 330 m tall.",
+        "Based on the 3 passages, it is not possible to answer.",
+        "I'm sorry, the passages do not mention 2019.",
+    ):
+        assert ClaimKind.ASSERTION not in [c.kind for c in extract(answer)]
+
+
+def test_a_confidence_alone_is_no_claim() -> None:
+    assert all(c.text for c in extract("It is so. (confidence: 0)"))

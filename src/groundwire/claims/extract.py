@@ -25,6 +25,7 @@ from groundwire.types import Claim, ClaimKind, Span
 _BUT = re.compile(
     r",?\s+(?:but|however|although|nevertheless)[\s,]+|,\s+(?:so|though)\s+|,?\s+(?:אבל|אך|אולם)\s+|;\s+"
 )
+_SPLICE = re.compile(r",\s+(?=(?:the|it|its|this|an?|they|he|she|there)\b)", re.IGNORECASE)
 _REFERENCES = re.compile(
     r"\W*(?:sources?|references?|citations?|bibliography|works cited|further reading|מקורות|הפניות)\W*\Z",
     re.I,
@@ -142,6 +143,8 @@ def _read_sentence(read: _Answer, prose: Plain, span: Span, cited: Sequence[Mark
     for (start, end, kind), labels in zip(parts, owned, strict=True):
         piece = text[start:end]
         place = prose.span(span.start + start, span.start + end)
+        if not any(map(str.isalnum, piece)):
+            continue  # nothing but a stated confidence
         sure = confidence(piece, read.target) if level is None else level
         read.drafts.append(_Draft(readable(piece), place, kind, sure, labels, read.sentence))
 
@@ -163,11 +166,10 @@ def _parts(text: str, whole: ClaimKind) -> Iterator[tuple[int, int, ClaimKind]]:
         yield 0, lead, ClaimKind.META
         begin = lead + len(text[lead:]) - len(text[lead:].lstrip())
         whole = kind_of(text[begin:end])
-    if whole is ClaimKind.REFUSAL:
-        turn = _BUT.search(text, begin)
-        if turn and len(text[turn.end() : end].split()) >= _MIN_REST and turn.start() > begin:
-            yield begin, turn.start(), kind_of(text[begin : turn.start()])
-            begin, whole = turn.end(), kind_of(text[turn.end() : end])
+    turn = _turn(text, begin, end, whole)
+    if turn:
+        yield begin, turn.start(), kind_of(text[begin : turn.start()])
+        begin, whole = turn.end(), kind_of(text[turn.end() : end])
     if whole is not ClaimKind.ASSERTION:
         yield begin, end, whole
         return
@@ -175,6 +177,21 @@ def _parts(text: str, whole: ClaimKind) -> Iterator[tuple[int, int, ClaimKind]]:
     for start, stop in atoms:
         kind = whole if len(atoms) == 1 else kind_of(text[begin + start : begin + stop])
         yield begin + start, begin + stop, kind
+
+
+def _turn(text: str, begin: int, end: int, whole: ClaimKind) -> re.Match[str] | None:
+    """Where what claims nothing goes over into something that does."""
+    if whole is ClaimKind.REFUSAL:
+        turn = _BUT.search(text, begin, end)
+        if turn and len(text[turn.end() : end].split()) >= _MIN_REST and turn.start() > begin:
+            return turn
+    if whole in (ClaimKind.REFUSAL, ClaimKind.META):
+        for splice in _SPLICE.finditer(text, begin, end):
+            right = text[splice.end() : end]
+            if any(map(str.isdigit, right)) and has_verb(right) and kind_of(right) is ClaimKind.ASSERTION:
+                same = whole is ClaimKind.META or kind_of(text[begin : splice.start()]) is whole
+                return splice if same else None
+    return None
 
 
 def _lead_in(text: str) -> int:

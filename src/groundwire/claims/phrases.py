@@ -135,7 +135,7 @@ META = _table(r"""
     i(?:'ll| will|'m going to| am going to| can) (?:help|try|summari[sz]e|provide|explain|answer|start
       +|break|list)\b
     (?:let's|let me)\b
-    as an ai\b|as a (?:large )?language model\b
+    (?:as an ai|as a (?:large )?language model)\b(?!.*\d)
     (?:sources?|references?|citations?|bibliography|works cited|footnotes?|see also|further reading
       +|מקורות|הפניות) ?:(?!(?: \S+){4})
     word count ?:? ?(?:\(?~?\d+\)?)?\Z
@@ -207,6 +207,7 @@ BARE_IMPERATIVE = _table(r"""
 
 # "Note that …" says what follows it.
 ASSERTS_ANYWAY = _table(r"""
+    let me [\w ]{2,30} that\b.*\d
     (?:please )?(?:note|be aware|keep in mind|remember|bear in mind) that\b
     (?:שים|שימו) לב (?:כי|ש)
 """)
