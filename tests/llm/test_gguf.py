@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -122,3 +124,25 @@ def test_a_file_that_is_no_model(smollm: str, tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr("groundwire.llm.gguf.model_path", lambda: broken)
     with pytest.raises(BackendDown, match="did not start"), GgufServer():
         pass
+
+
+def test_threads_with_loops_of_their_own_share_one_server(
+    smollm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generator = GgufGenerator()
+    started: list[GgufServer] = []
+    begin = GgufServer.start
+
+    def start(server: GgufServer) -> None:
+        started.append(server)
+        begin(server)
+
+    monkeypatch.setattr(GgufServer, "start", start)
+
+    def ask(_: int) -> str:
+        return asyncio.run(generator.complete([Message("user", "Say yes.")], max_tokens=1))[0].model
+
+    with ThreadPoolExecutor(3) as pool:
+        models = set(pool.map(ask, range(3)))
+    asyncio.run(generator.aclose())
+    assert (len(models), len(started)) == (1, 1)

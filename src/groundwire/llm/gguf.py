@@ -11,6 +11,7 @@ import asyncio
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -122,7 +123,8 @@ class GgufGenerator:
         self._timeout = timeout
         self._server = GgufServer(options)
         self._inner: OpenAIGenerator | None = None
-        self._starting: asyncio.Task[OpenAIGenerator] | None = None
+        self._lock = threading.Lock()
+        self._closed = 0  # how often: who began to wait before the last time must not start it again
 
     async def complete(
         self,
@@ -139,30 +141,34 @@ class GgufGenerator:
         )
 
     async def _running(self) -> OpenAIGenerator:
-        """The client of a running server. Whoever comes first starts it, the others wait for that."""
+        """The client of a running server. Whoever comes first, from any loop, starts it; the others wait."""
         if self._inner is not None and self._server.running:
             return self._inner
-        if self._starting is None or self._starting.done():
-            self._starting = asyncio.create_task(self._restart())
-        return await asyncio.shield(self._starting)
+        inner, dead = await asyncio.shield(asyncio.to_thread(self._start, self._closed))
+        if dead is not None:
+            await dead.aclose()
+        return inner
 
-    async def _restart(self) -> OpenAIGenerator:
-        await self._stop()
-        await asyncio.to_thread(self._server.start)
-        self._inner = OpenAIGenerator(Endpoint("llm", self._server.url, MODEL, timeout=self._timeout))
-        return self._inner
+    def _start(self, closed: int) -> tuple[OpenAIGenerator, OpenAIGenerator | None]:
+        """The client of the server, and the one of a server that crashed, to be closed."""
+        with self._lock:
+            if closed != self._closed:
+                raise BackendDown("the local language model was closed meanwhile")
+            if self._inner is not None and self._server.running:
+                return self._inner, None
+            self._server.stop()
+            self._server.start()
+            dead = self._inner
+            self._inner = OpenAIGenerator(Endpoint("llm", self._server.url, MODEL, timeout=self._timeout))
+            return self._inner, dead
 
     async def aclose(self) -> None:
-        starting, self._starting = self._starting, None
-        if starting is not None and starting.get_loop() is asyncio.get_running_loop():
-            await asyncio.wait([starting])  # a server that is just starting could not be stopped
-        await self._stop()
-
-    async def _stop(self) -> None:
-        inner, self._inner = self._inner, None
+        with self._lock:  # a server that is just starting could not be stopped
+            inner, self._inner = self._inner, None
+            self._closed += 1
+            self._server.stop()  # quick, and at the end of a process no thread can be had any more
         if inner is not None:
             await inner.aclose()
-        self._server.stop()  # quick, and at the end of a process no thread can be had any more
 
 
 def open_generator(config: Config, model: str | None = None) -> GgufGenerator:  # noqa: ARG001 (there is one)
