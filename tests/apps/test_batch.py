@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from groundwire.apps.batch import Job, run_batch
+from groundwire.apps.batch import Interrupted, Job, run_batch
 from groundwire.config import Config
 from groundwire.errors import GroundwireError, InputError
 
@@ -75,6 +75,25 @@ def test_half_a_character_neither_breaks_the_output_nor_is_lost(tmp_path: Path) 
     go(rows, tmp_path / "out.jsonl")
     (found,) = read(tmp_path / "out.jsonl")
     assert found["error"] is None
+
+
+def test_sources_come_as_retrievers_list_them(tmp_path: Path) -> None:
+    listed = [{"id": "X", "text": "Rome is in Italy."}, {"text": str(GOOD["context"]), "score": 0.9}]
+    rows = write(tmp_path / "in.jsonl", {**GOOD, "sources": listed}, {**GOOD, "sources": [{"id": "X"}]})
+    go(rows, tmp_path / "out.jsonl")
+    good, bad = read(tmp_path / "out.jsonl")
+    assert good["claims"][0]["evidence"][0]["source"] == "S1"
+    assert "'sources' must map" in bad["error"]
+
+
+def test_an_interrupted_run_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("groundwire.apps.batch._judged", interrupt)
+    with pytest.raises(Interrupted, match="--resume") as caught:
+        go(write(tmp_path / "in.jsonl", GOOD), tmp_path / "out.jsonl")
+    assert caught.value.exit_code == 130
 
 
 def test_rows_without_an_id_are_numbered(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from groundwire.apps.rows import STREAM, Row, is_stream, judge_row, read_rows, r
 from groundwire.bridge import run
 from groundwire.config import Config
 from groundwire.engine import Groundwire
-from groundwire.errors import BackendDown, InputError
+from groundwire.errors import BackendDown, GroundwireError, InputError
 from groundwire.report.progress import progress_bar
 
 FINE, FLAGGED, COULD_NOT_CHECK = 0, 1, 3
@@ -46,6 +46,10 @@ class Job:
     engine: str = "local"
     resume: bool = False
     workers: int = 1
+
+
+class Interrupted(GroundwireError):
+    exit_code = 130
 
 
 @dataclass(slots=True)
@@ -110,6 +114,8 @@ def _opened(job: Job, tally: Tally) -> Iterator[BinaryIO]:
                 out.truncate(_keep(out, job, tally) if job.resume else 0)
                 out.seek(0, 2)
             yield out
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted", hint="" if is_stream(job.out) else "go on with --resume") from None
     except OSError as error:
         whole = tally.rows and not is_stream(job.out)
         hint = "the lines written so far are whole; go on with --resume" if whole else ""

@@ -50,7 +50,7 @@ def row_identity(row: Row) -> str:
         identity = json.loads(row.raw).get("id")
     except (ValueError, AttributeError, RecursionError):
         identity = None
-    return str(identity) if isinstance(identity, (str, int)) else f"row-{row.number}"
+    return str(identity) if _is_identity(identity) else f"row-{row.number}"
 
 
 def parse_row(raw: bytes) -> Parsed:
@@ -82,11 +82,24 @@ def _sources(row: Mapping[str, Any]) -> tuple[Source, ...]:
         if row.get("context") is None:
             raise InputError("the row has neither 'sources' nor 'context'")
         return (Source("context", _text(row, "context")),)
-    if isinstance(given, list) and all(isinstance(text, str) for text in given):
-        return tuple(Source(f"S{number}", text) for number, text in enumerate(given))
+    if isinstance(given, list):
+        return tuple(_listed(item, number) for number, item in enumerate(given))
     if not isinstance(given, dict) or not all(isinstance(text, str) for text in given.values()):
         raise InputError("'sources' must map ids to texts")
     return tuple(Source(identity, text) for identity, text in given.items())
+
+
+def _listed(item: object, number: int) -> Source:
+    """A text, or as retrievers give them, an object with a text and perhaps an id."""
+    found = item if isinstance(item, dict) else {"text": item}
+    identity, text = found.get("id", f"S{number}"), found.get("text")
+    if not isinstance(text, str) or not _is_identity(identity):
+        raise InputError("'sources' must map ids to texts, or list texts or objects with 'id' and 'text'")
+    return Source(str(identity), text)
+
+
+def _is_identity(value: object) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)
 
 
 async def judge_row(engine: Groundwire, row: Row) -> str:
