@@ -6,7 +6,12 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from tests.loopback import loopback, smollm
+
+# The same examples in every run, and no clock: a busy machine fails nothing.
+settings.register_profile("suite", derandomize=True, deadline=None)
+settings.load_profile("suite")
 
 
 @pytest.fixture(autouse=True)
