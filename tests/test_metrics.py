@@ -149,7 +149,7 @@ class TestLog:
     def test_the_default_level_is_silent_about_verdicts(self, stream: io.StringIO) -> None:
         configured(stream)
         say()
-        logging.getLogger("groundwire.stores").warning("something")
+        logging.getLogger("groundwire.stores").error("something")
         assert json.loads(stream.getvalue())["message"] == "something"
 
     def test_as_text_the_line_still_holds_the_json(self, stream: io.StringIO) -> None:

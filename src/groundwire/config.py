@@ -174,7 +174,7 @@ class StoreConfig(Section):
 
 
 class LogConfig(Section):
-    level: Literal["debug", "info", "warning", "error"] = "warning"
+    level: Literal["debug", "info", "warning", "error"] = "error"
     format: Literal["json", "text"] = "json"
     source_text: bool = False
 
