@@ -25,7 +25,6 @@ def arrays_of(booster: Any) -> dict[str, np.ndarray]:
             out["feature"][t, n], out["threshold"][t, n] = feature, threshold
             out["left"][t, n], out["right"][t, n], out["value"][t, n] = left, right, value
     out["depth"] = np.array(max(_depth(tree) for tree in trees))
-    out["base"] = np.array(0.0)
     return out
 
 

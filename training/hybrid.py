@@ -84,7 +84,7 @@ PARAMETERS: dict[str, Any] = {
     "verbose": -1,
     "seed": 1,
     "deterministic": True,
-    "num_threads": 2,
+    "num_threads": 1,
     "monotone_constraints_method": "intermediate",
 }
 ROUNDS = 300

@@ -22,8 +22,8 @@ from training.pools_grounded import half
 from groundwire.verify.network import COLUMNS, Network
 
 HALVED = ("dev.ragtruth", "train.faithjudge_silver")
-LIMITS = {"dev.ragtruth": 1 << 30, "dev.qags": 1 << 30, "train.quintd": 2500, "train.aggrefact_err": 1500}
-DEFAULT_LIMIT = 700
+LIMITS = {"dev.ragtruth": 1 << 30, "dev.qags": 1 << 30, "train.quintd": 1200, "train.aggrefact_err": 800}
+DEFAULT_LIMIT = 450
 CHUNK = 256
 
 

@@ -92,8 +92,9 @@ def loss_of(pair: Tensor, token: Tensor, marks: Tensor, targets: Tensor, weights
     return pair_loss + 0.5 * token_loss
 
 
-def rate(done: float, step: int, peak: float, decay: float) -> float:
-    warm = min(1.0, step / 300)
+def rate(done: float, step: int, options: argparse.Namespace) -> float:
+    peak, decay = options.peak, options.decay
+    warm = min(1.0, (step + 1) / options.warm)
     return peak * warm * min(1.0, max(0.02, (1 - done) / decay) if decay > 0 else 1.0)
 
 
@@ -163,7 +164,7 @@ def loop(
         for batch in pools.batches(options.batch):
             done = seen["seconds"] / (options.minutes * 60)
             for group in optimiser.param_groups:
-                group["lr"] = rate(done, int(seen["step"]), options.peak, options.decay) * group["scale"]
+                group["lr"] = rate(done, int(seen["step"]), options) * group["scale"]
             ids, mask, types, marks, targets, weights = collate(batch)
             with torch.autocast("cpu", dtype=torch.bfloat16):
                 pair, token = model(ids, mask, types)
@@ -206,6 +207,7 @@ def main() -> None:
     )
     parser.add_argument("--peak", type=float, default=2e-4)
     parser.add_argument("--decay", type=float, default=0.3)
+    parser.add_argument("--warm", type=float, default=300, help="steps until the rate is at its peak")
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=7)

@@ -16,7 +16,6 @@ def test_rows_walk_to_their_leaves() -> None:
             "right": np.array([[2, 1, 4, 3, 4], [2, 1, 2, 3, 4]]),
             "value": np.array([[0, 1.0, 0, 10.0, 100.0], [0, 0.25, 0.5, 0, 0]]),
             "depth": np.array(2),
-            "base": np.array(0.0),
         }
     )
     rows = np.array([[0.0, 0.0], [1.0, 2.0], [1.0, 3.0]])

@@ -11,30 +11,50 @@ import math
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
+from groundwire.text.structure import MARKERS
 from groundwire.text.words import language_hint
-from groundwire.types import Estimate, Query, Span, Verifier
+from groundwire.types import Estimate, Query, Span
 from groundwire.verify.features import NAMES, NEAR_WORDS, Rarity, Reader
+from groundwire.verify.lexical import LexicalVerifier
 from groundwire.verify.network import COLUMNS, FOLDER, Network, Reading, checked
 from groundwire.verify.records import check
+from groundwire.verify.surface import Rewritten, rewritten
 from groundwire.verify.trees import Trees
 
 _READERS = 64
 _SPEAKS = 0.34
-_SPAN_LOGIT = 0.0
+_SPAN_LOGIT = -0.7
 _RULE_SHARE = 0.8
+_DENIED = (
+    2.0  # logits; among pairs that the lexical reading calls contradicted, 73 to 97 of 100 are unsupported
+)
+_CLEAR = 0.85
+_RULE = 1.5
+_EXPLAIN = 0.3
+_ABOUT = 0.6
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """How raw scores become probabilities, and where the operating point lies."""
+    """How raw scores become probabilities, and where the operating point lies.
 
-    slope: float
-    offset: float
+    A long context is a source that an answer draws on; a short one makes a pair with the claim. Errors look
+    different there, so each has trees and a curve of its own, and between the two sizes they are mixed.
+    """
+
+    long_slope: float
+    long_offset: float
+    short_slope: float
+    short_offset: float
+    short_share: float
+    short_words: float
+    long_words: float
     threshold_bits: float
     bare_yes: float
     name: str
@@ -44,6 +64,25 @@ class Calibration:
         data = json.loads(checked("calibration.json", folder).read_text(encoding="utf-8"))
         return cls(**data)
 
+    def pair_share(self, words: int) -> float:
+        """How much a context of so many words is judged as one half of a pair."""
+        return min(1.0, max(0.0, (self.long_words - words) / (self.long_words - self.short_words)))
+
+    def unsupported(self, long: float, short: float, words: int, *, known: float = 0.0) -> float:
+        """P(unsupported) from the two forests' raw scores and the size of the context.
+
+        `known` is what other readings add to a pair, in logits.
+        """
+        as_source = self.long_slope * (long + self.short_share * short) + self.long_offset
+        as_pair = self.short_slope * short + self.short_offset + known
+        share = self.pair_share(words)
+        return 1.0 / (1.0 + math.exp(-(share * as_pair + (1.0 - share) * as_source)))
+
+    def without(self, p_yes: float) -> float:
+        """P(yes) where evidence was taken out: only what is left and clearly carries the claim counts."""
+        clear = min(1.0, max(0.0, (p_yes - _CLEAR) / (1.0 - _CLEAR) * 2))
+        return self.bare_yes + clear * (p_yes - self.bare_yes)
+
 
 class Model:
     """Everything that is read from disk, once."""
@@ -52,43 +91,39 @@ class Model:
         self.network = Network(folder)
         self.calibration = Calibration.load(folder)
         with np.load(checked("hybrid.npz", folder)) as arrays:
-            self.trees = Trees.from_arrays(arrays)
+            self.long = Trees.from_arrays(arrays, "long_")
+            self.short = Trees.from_arrays(arrays, "short_")
         self.rarity = Rarity(self.network.vocabulary())
 
 
 class LocalVerifier:
     """P(yes), P(no), P(unsure) for a claim in a context; other languages than English go the lexical way."""
 
-    context_tokens = 1_000_000
-
-    def __init__(self, folder: Path = FOLDER, other_languages: Verifier | None = None) -> None:
+    def __init__(self, folder: Path = FOLDER) -> None:
         about = Calibration.load(folder)
         self.identity = about.name
-        self.threshold_bits = about.threshold_bits
+        self._threshold_bits = about.threshold_bits
         self._folder = folder
-        self._others = other_languages
+        self._lexical = LexicalVerifier()
         self._model: Model | None = None
         self._lock = threading.Lock()
         self._readers: OrderedDict[str, Reader] = OrderedDict()
+
+    def threshold_bits(self, profile: str = "default") -> float:
+        """The gap above which calibration chose to flag; `strict` leaves no gap."""
+        return 0.0 if profile == "strict" else self._threshold_bits
 
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
         foreign = [i for i, query in enumerate(queries) if language_hint(query.claim) != "en"]
         mine = [i for i in range(len(queries)) if i not in set(foreign)]
         found: dict[int, Estimate] = {}
         if foreign:
-            answers = await self._lexical().estimate([queries[i] for i in foreign])
+            answers = await self._lexical.estimate([queries[i] for i in foreign])
             found.update(zip(foreign, answers, strict=True))
         if mine:
             answers = await asyncio.to_thread(self._judge, [queries[i] for i in mine])
             found.update(zip(mine, answers, strict=True))
         return [found[i] for i in range(len(queries))]
-
-    def _lexical(self) -> Verifier:
-        if self._others is None:
-            from groundwire.verify.lexical import LexicalVerifier
-
-            self._others = LexicalVerifier()
-        return self._others
 
     def _loaded(self) -> Model:
         with self._lock:
@@ -113,48 +148,92 @@ class LocalVerifier:
         model = self._loaded()
         readers = [self._reader(query.context, model) for query in queries]
         pairs = [
-            (r.selector.evidence(q.claim, NEAR_WORDS), q.claim) for q, r in zip(queries, readers, strict=True)
+            (reader.selector.evidence(query.claim, NEAR_WORDS), query.claim)
+            for query, reader in zip(queries, readers, strict=True)
         ]
-        readings = model.network.read(pairs)
+        same = [rewritten(claim, evidence) for evidence, claim in pairs]
+        read = model.network.read(
+            [(evidence, new.text) for (evidence, _), new in zip(pairs, same, strict=True)]
+        )
+        readings = [_placed(reading, new) for reading, new in zip(read, same, strict=True)]
         rows = [
             [*reader.features(query.claim), *reading.columns]
             for query, reader, reading in zip(queries, readers, readings, strict=True)
         ]
-        raw = model.trees.raw(np.array(rows, np.float64))
+        table = np.array(rows, np.float64)
+        scores = np.stack([model.long.raw(table), model.short.raw(table)], axis=1)
         return [
-            self._estimate(query, reader, reading, row, float(score), model.calibration)
-            for query, reader, reading, row, score in zip(queries, readers, readings, rows, raw, strict=True)
+            self._estimate(_Case(*case), model.calibration)
+            for case in zip(queries, readers, pairs, readings, rows, scores.tolist(), strict=True)
         ]
 
-    def _estimate(
-        self,
-        query: Query,
-        reader: Reader,
-        reading: Reading,
-        row: list[float],
-        raw: float,
-        calibration: Calibration,
-    ) -> Estimate:
-        method = calibration.name
-        if not reader.passages:
+    def _estimate(self, case: _Case, curve: Calibration) -> Estimate:
+        if not case.reader.passages:
             return Estimate.point(
-                calibration.bare_yes, 0.02, method, reason="there is no evidence", speaks=False
+                curve.bare_yes, 0.02, curve.name, reason="there is no evidence", speaks=False
             )
-        values = dict(zip((*NAMES, *COLUMNS), row, strict=True))
-        p_bad = 1.0 / (1.0 + math.exp(-(calibration.slope * raw + calibration.offset)))
-        p_no = p_bad * denial(values)
-        spans = unsupported(query.claim, reading, check(query.claim, reader.record).ranges)
+        second = self._lexical.judge(Query(case.claim, case.pair[0]))
+        denied = second.p_no > max(second.p_yes, second.p_unsure)
+        values = dict(zip((*NAMES, *COLUMNS), case.row, strict=True))
+        known = (_DENIED if denied else 0.0) + by_rule(values)
+        p_bad = curve.unsupported(case.scores[0], case.scores[1], case.reader.size, known=known)
+        p_yes = 1.0 - p_bad
+        if any(marker in case.query.context for marker in MARKERS):
+            p_yes = curve.without(p_yes)
+        share = denial(values)
+        if denied:
+            share = max(share, _RULE_SHARE * curve.pair_share(case.reader.size))
+        p_no = min(p_bad * share, 1.0 - p_yes)
+        spans = unsupported(case.claim, case.reading, check(case.claim, case.reader.record).ranges)
+        why = ""
+        if p_bad > _EXPLAIN:
+            why = second.reason if denied else reason(case.claim, spans, p_no > p_bad / 2)
         return Estimate.point(
-            1.0 - p_bad, p_no, method,
-            reason=reason(query.claim, spans, p_no > p_bad / 2) if p_bad > 0.5 else "",
-            spans=spans, speaks=values["best_cover"] >= _SPEAKS,
+            p_yes, p_no, curve.name, reason=why, spans=spans or (second.spans if denied else ()),
+            speaks=near_cover(values) >= _SPEAKS,
         )  # fmt: skip
+
+
+class _Case(NamedTuple):
+    """All that is known of one query before it is judged."""
+
+    query: Query
+    reader: Reader
+    pair: tuple[str, str]
+    reading: Reading
+    row: list[float]
+    scores: list[float]
+
+    @property
+    def claim(self) -> str:
+        return self.query.claim
+
+
+def _placed(reading: Reading, new: Rewritten) -> Reading:
+    """The reading with its tokens' ranges in the claim as it was given."""
+    if not new.edits:
+        return reading
+    return replace(reading, offsets=tuple(new.back(start, end) for start, end in reading.offsets))
+
+
+def near_cover(values: dict[str, float]) -> float:
+    """The share of the claim's words, by rarity, that the selected evidence holds."""
+    return values["best_cover"] + values["cover_gap"]
+
+
+def by_rule(values: dict[str, float]) -> float:
+    """What the rules on records say about a pair, in logits; the forest for long sources has learnt it."""
+    if values["flags_wrong"] or values["hours_wrong"] or values["stars_wrong"]:
+        return _RULE
+    borne_out = values["flags_ok"] + values["hours_ok"] + values["stars_ok"]
+    return -_RULE if borne_out and not values["flags_open"] else 0.0
 
 
 def denial(values: dict[str, float]) -> float:
     """Of the chance that a claim is not carried, the part that the evidence speaks against it."""
     against, silent = math.exp(values["contradict"]), math.exp(values["neutral"])
-    share = against / max(against + silent, 1e-9)
+    # what shares little with the evidence is not spoken of, whatever the network makes of it
+    share = against / max(against + silent, 1e-9) * min(1.0, near_cover(values) / _ABOUT)
     if values["flags_wrong"] or values["hours_wrong"] or values["stars_wrong"]:
         return max(share, _RULE_SHARE)
     return share

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,18 +26,17 @@ class Trees:
     right: Ints
     value: Floats
     depth: int
-    base: float = 0.0
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]]) -> Trees:
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], prefix: str = "") -> Trees:
+        """Read the arrays whose names begin with `prefix`; several forests can share a file."""
         return cls(
-            feature=arrays["feature"].astype(np.int32),
-            threshold=arrays["threshold"].astype(np.float64),
-            left=arrays["left"].astype(np.int32),
-            right=arrays["right"].astype(np.int32),
-            value=arrays["value"].astype(np.float64),
-            depth=int(arrays["depth"].item()),
-            base=float(arrays["base"].item()),
+            feature=arrays[f"{prefix}feature"].astype(np.int32),
+            threshold=arrays[f"{prefix}threshold"].astype(np.float64),
+            left=arrays[f"{prefix}left"].astype(np.int32),
+            right=arrays[f"{prefix}right"].astype(np.int32),
+            value=arrays[f"{prefix}value"].astype(np.float64),
+            depth=int(arrays[f"{prefix}depth"].item()),
         )
 
     def raw(self, table: Floats) -> Floats:
@@ -48,5 +48,5 @@ class Trees:
             seen = np.take_along_axis(table, np.maximum(column, 0), axis=1)
             goes_left = seen <= self.threshold[trees, at]
             at = np.where(goes_left, self.left[trees, at], self.right[trees, at])
-        total: Floats = self.value[trees, at].sum(axis=1) + self.base
+        total: Floats = self.value[trees, at].sum(axis=1)
         return total
