@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,17 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         if name.startswith(("GROUNDWIRE_", "OPENAI_", "ANTHROPIC_")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("GROUNDWIRE_STORE__CACHE_PATH", str(tmp_path / "cache.db"))
+
+
+@pytest.fixture(autouse=True)
+def _clean_logging() -> Iterator[None]:
+    """What a command set up for its own process must not silence the next test."""
+    logger = logging.getLogger("groundwire")
+    level, handlers, propagate = logger.level, list(logger.handlers), logger.propagate
+    yield
+    logger.setLevel(level)
+    logger.handlers[:] = handlers
+    logger.propagate = propagate
 
 
 __all__ = ["loopback", "smollm"]  # fixtures for every folder below
