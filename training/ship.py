@@ -24,6 +24,7 @@ LONG_ROUNDS = 200
 SHORT_SHARE = 0.35
 RAGTRUTH_IN_SHORT = 1.5
 BARE_YES = 0.05
+CAUTION = 0.5  # logits: few of the claims that users check are wrong, half of the pairs here are
 SHORT_WORDS, LONG_WORDS = 120.0, 200.0
 
 
@@ -108,7 +109,7 @@ def main() -> None:
         )
     )
     # pairs were balanced half and half; one operating point serves both when the prior moves with it
-    short_offset += float(np.log(cut / (1 - cut)))
+    short_offset += float(np.log(cut / (1 - cut))) - CAUTION
     calibration = {
         "long_slope": long_slope,
         "long_offset": long_offset,

@@ -24,7 +24,7 @@ from groundwire.verify.features import NAMES, NEAR_WORDS, Rarity, Reader
 from groundwire.verify.lexical import LexicalVerifier
 from groundwire.verify.network import COLUMNS, FOLDER, Network, Reading, checked
 from groundwire.verify.records import check
-from groundwire.verify.surface import Rewritten, rewritten
+from groundwire.verify.surface import Rewritten, is_verbatim, rewritten
 from groundwire.verify.trees import Trees
 
 _READERS = 64
@@ -38,6 +38,8 @@ _CLEAR = 0.85
 _RULE = 1.5
 _EXPLAIN = 0.3
 _ABOUT = 0.6
+_VERBATIM = 0.05
+_MOSTLY = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,10 +175,13 @@ class LocalVerifier:
                 curve.bare_yes, 0.02, curve.name, reason="there is no evidence", speaks=False
             )
         second = self._lexical.judge(Query(case.claim, case.pair[0]))
-        denied = second.p_no > max(second.p_yes, second.p_unsure)
+        # the lexical reading is made for sentences; among rows and leaves its "no" is worth nothing
+        denied = second.p_no > max(second.p_yes, second.p_unsure) and case.reader.structured < _MOSTLY
         values = dict(zip((*NAMES, *COLUMNS), case.row, strict=True))
         known = (_DENIED if denied else 0.0) + by_rule(values)
         p_bad = curve.unsupported(case.scores[0], case.scores[1], case.reader.size, known=known)
+        if is_verbatim(case.claim, [passage.text for passage in case.reader.passages]):
+            p_bad = min(p_bad, _VERBATIM)
         p_yes = 1.0 - p_bad
         if any(marker in case.query.context for marker in MARKERS):
             p_yes = curve.without(p_yes)

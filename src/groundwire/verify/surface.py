@@ -5,7 +5,8 @@ $1,300,000 and $1.3 million are the same to a reader; to a small network they ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from groundwire.text.dates import dates
@@ -50,6 +51,29 @@ def rewritten(claim: str, evidence: str) -> Rewritten:
         text += new
         at = end
     return Rewritten(text + claim[at:], tuple(edits))
+
+
+_LEAD = re.compile(
+    r"^(?:as |according to )?(?:the|this|its) [\w ]{1,30}?\b"
+    r"(?:notes?|reads?|states?|says?|reports?|mentions?|puts it)"
+    r"(?: that)?[,:]?\s*",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"\w+")
+_ENOUGH = 4
+
+
+def is_verbatim(claim: str, passages: Sequence[str]) -> bool:
+    """Does a passage begin with the claim, word for word, whoever the claim says it is from?
+
+    >>> is_verbatim('The report reads "The union accepted the offer."', ["The union accepted the offer."])
+    True
+    >>> is_verbatim("The union accepted the offer.", ["Nobody believes the union accepted the offer."])
+    False
+    """
+    cores = [_WORD.findall(text.casefold()) for text in (claim, _LEAD.sub("", claim))]
+    starts = [_WORD.findall(passage.casefold()) for passage in passages]
+    return any(len(core) >= _ENOUGH and start[: len(core)] == core for core in cores for start in starts)
 
 
 def _replacements(claim: str, evidence: str) -> Iterator[tuple[int, int, str]]:
