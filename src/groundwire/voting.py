@@ -17,12 +17,14 @@ async def vote(
     """Ask with and without the evidence; where a cited claim stands either way, ask about its citation."""
     views = [(c, (gathered[c.id].with_text, gathered[c.id].without_text)) for c in claims]
     first = await ask(views, question, court)
-    ballots = {c.id: Ballot(c, gathered[c.id].refs, *first[c.id]) for c in claims}
-    again = [c for c in claims if needs_recount(ballots[c.id], court.profile)]
+    ballots = {
+        c.id: Ballot(c, gathered[c.id].refs, *first[c.id], elsewhere=gathered[c.id].elsewhere) for c in claims
+    }
+    free = court.backend.free
+    again = [c for c in claims if needs_recount(ballots[c.id], court.profile, free=free)]
     views = [(c, (gathered[c.id].cited_text or "", nothing)) for c in again]
     for identity, (cited, bare) in (await ask(views, question, court)).items():
-        elsewhere = gathered[identity].elsewhere
-        ballots[identity] = replace(ballots[identity], cited=cited, nothing=bare, elsewhere=elsewhere)
+        ballots[identity] = replace(ballots[identity], cited=cited, nothing=bare)
     return ballots
 
 

@@ -125,6 +125,9 @@ def test_only_cited_claims_that_stand_anyway_are_asked_about_again() -> None:
     assert needs_recount(ballot(said(0.97), said(0.60), CITED), DEFAULT)
     assert not needs_recount(ballot(said(0.97), said(0.05), CITED), DEFAULT)
     assert not needs_recount(ballot(said(0.97), said(0.96)), STRICT)
+    others = replace(ballot(said(0.97), said(0.05), CITED), elsewhere=REF)
+    assert needs_recount(others, DEFAULT, free=True)
+    assert not needs_recount(others, DEFAULT)
     assert not needs_recount(ballot(Estimate.failed("x"), said(0.96), CITED), STRICT)
 
 

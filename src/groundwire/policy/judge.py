@@ -35,10 +35,16 @@ def budget_of(p1: Estimate, p0: Estimate, target: float) -> Budget:
     return budget(p1.p_yes, p0.p_yes, target, (p1.low, p1.high), (p0.low, p0.high))
 
 
-def needs_recount(ballot: Ballot, profile: Profile) -> bool:
-    """Would the claim pass even if its cited sources said nothing? Then ask what they say by themselves."""
+def needs_recount(ballot: Ballot, profile: Profile, *, free: bool = False) -> bool:
+    """Would the claim pass even if its cited sources said nothing? Then ask what they say by themselves.
+
+    Where asking is `free`, it is done whenever other sources speak of the claim, since they may be the ones
+    that carry it.
+    """
     if not ballot.claim.citations or ballot.with_evidence.error or ballot.without_evidence.error:
         return False
+    if free and ballot.elsewhere:
+        return True
     required = budget_of(ballot.with_evidence, ballot.without_evidence, ballot.claim.confidence).required_bits
     return required <= max(profile.threshold_bits, 0.0)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 
 from groundwire.types import ClaimVerification, GapType, Status
 
@@ -17,12 +18,16 @@ def claim_risk(verdict: ClaimVerification) -> float:
     return 1.0 - verdict.p1
 
 
+WORST = 3
+
+
 def response_risk(claims: Sequence[ClaimVerification]) -> float:
-    """A response is as risky as its riskiest claim; the others only break ties."""
-    risks = sorted((claim_risk(c) for c in claims), reverse=True)
-    if not risks:
-        return 0.0
-    return min(1.0, 0.9 * risks[0] + 0.1 * sum(risks) / len(risks))
+    """How likely one of the riskiest claims is unsupported, each taken by itself.
+
+    Only the worst few count: many claims that are each a little doubtful do not make a wrong answer.
+    """
+    worst = sorted((claim_risk(c) for c in claims), reverse=True)[:WORST]
+    return 1.0 - prod(1.0 - risk for risk in worst)
 
 
 def settle(verdicts: Sequence[ClaimVerification], threshold: float | None) -> list[ClaimVerification]:

@@ -18,7 +18,7 @@ from groundwire.verify.route import choose
 from groundwire.verify.wrap import Breaker, Offloaded, RateLimit, Retry, Timeout
 from groundwire.version import __version__
 
-LOCAL = "groundwire.verify.lexical:LexicalVerifier"
+LOCAL = "groundwire.verify.local:LocalVerifier"
 """The embedded verifier, which `local` means."""
 
 LLM_THRESHOLD_BITS = 2.0
@@ -38,7 +38,8 @@ class Backend:
     """A verifier and what its callers must know about it.
 
     `context_tokens` is how much context it reads at once; `threshold_bits` and `min_support` are the gap and
-    the p1 at which its verdicts are best (profile `default`); `model` says what is behind it.
+    the p1 at which its verdicts are best (profile `default`); `model` says what is behind it; `free` that
+    asking once more costs nothing but a little time here.
     """
 
     name: BackendName
@@ -47,6 +48,7 @@ class Backend:
     threshold_bits: float
     model: str
     min_support: float = MIN_SUPPORT
+    free: bool = False
     closing: tuple[Close, ...] = field(default=(), repr=False, compare=False)
 
     async def aclose(self) -> None:
@@ -87,7 +89,14 @@ def open_backend(
     raw = OPENERS[chosen](config)
     verifier, closing = protect(raw, chosen, config, operation, metrics)
     return Backend(
-        chosen, verifier, raw.context_tokens, raw.threshold_bits, raw.model, raw.min_support, closing
+        chosen,
+        verifier,
+        raw.context_tokens,
+        raw.threshold_bits,
+        raw.model,
+        raw.min_support,
+        free=not raw.requests,
+        closing=closing,
     )
 
 
