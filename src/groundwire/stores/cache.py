@@ -126,7 +126,7 @@ class CacheStore:
                 self.path, timeout=self._lock_timeout, isolation_level=None, check_same_thread=False
             )
             try:
-                _prepare(db)
+                _prepare(db, self._lock_timeout)
             except BaseException:
                 db.close()
                 raise
@@ -170,7 +170,19 @@ class CacheStore:
             self._db = None
 
 
-def _prepare(db: sqlite3.Connection) -> None:
+def _write_ahead(db: sqlite3.Connection, patience: float) -> None:
+    """The change of mode does not wait for a process that is just doing the same, so we do."""
+    until = time.monotonic() + patience
+    while db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if _code(error) not in _BUSY or time.monotonic() >= until:
+                raise
+            time.sleep(0.005)
+
+
+def _prepare(db: sqlite3.Connection, patience: float) -> None:
     """Check whose file it is and make it ready. Safe against a second process doing the same."""
     db.execute("BEGIN")  # both in one snapshot: another process may be making the table right now
     version = db.execute("PRAGMA user_version").fetchone()[0]
@@ -178,8 +190,7 @@ def _prepare(db: sqlite3.Connection) -> None:
     db.execute("COMMIT")
     if version != SCHEMA_VERSION and (version or tables):
         raise OtherVersion(f"its version is {version}, not {SCHEMA_VERSION}")
-    if db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-        db.execute("PRAGMA journal_mode = WAL")
+    _write_ahead(db, patience)
     db.execute("PRAGMA synchronous = NORMAL")
     if version != SCHEMA_VERSION:
         db.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
