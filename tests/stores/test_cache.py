@@ -224,7 +224,7 @@ class TestTrouble:
     def test_a_file_that_keeps_changing_its_version(
         self, path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
-        def other(_: sqlite3.Connection) -> None:
+        def other(_: sqlite3.Connection, patience: float) -> None:
             raise cache.OtherVersion("its version is 9")
 
         monkeypatch.setattr(cache, "_prepare", other)
