@@ -13,6 +13,8 @@ ROOT = Path(__file__).resolve().parent.parent
 CONSOLE = re.compile(r"(?<=^```console\n)(.*?)(?=^```$)", re.M | re.S)
 END_OF_OUTPUT = "\x01"
 WIDTH = "110"
+DECIMAL = re.compile(r"\d+\.\d+")
+TOLERANCE = 0.02
 
 
 def steps(block: str) -> list[tuple[str, str]]:
@@ -52,6 +54,18 @@ def run(commands: list[str]) -> list[str]:
 
 def tidy(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
+
+
+def same(shown: str, output: str) -> bool:
+    """The same text; figures may differ by what another processor's arithmetic makes of them.
+
+    >>> same("risk 0.9161", "risk 0.9163"), same("risk 0.9161", "risk 0.8161"), same("a 1.0", "b 1.0")
+    (True, False, False)
+    """
+    if DECIMAL.sub("#", shown) != DECIMAL.sub("#", output):
+        return False
+    pairs = zip(DECIMAL.findall(shown), DECIMAL.findall(output), strict=True)
+    return all(abs(float(a) - float(b)) <= TOLERANCE for a, b in pairs)
 
 
 def refreshed(document: str) -> str:
