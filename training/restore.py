@@ -1,8 +1,8 @@
 """The shipped weights as a checkpoint: on an empty machine, training goes on from what is in the repository.
 
-`python -m training.restore OUT.pt`, then `training.train_pairs --start OUT.pt …`. The int8 weights are written
-back as floats: what rounding took is gone, and a few steps of training bring it back. Word embeddings were
-never trained, so they are taken from the base model as they are.
+`python -m training.restore OUT.pt`, then `training.train_pairs --start OUT.pt …`. The int8 weights are
+written back as floats: what rounding took is gone, and a few steps of training bring it back. Word embeddings
+were never trained, so they are taken from the base model as they are.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import numpy as np
 import onnx
 import torch
 from onnx import numpy_helper
-
 from training.model import CrossEncoder
 
 SHIPPED = Path(__file__).resolve().parent.parent / "src" / "groundwire" / "models" / "verifier.onnx"
