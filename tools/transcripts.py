@@ -38,7 +38,6 @@ def run(commands: list[str]) -> list[str]:
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "COLUMNS": WIDTH,
             "GROUNDWIRE_STORE__CACHE_PATH": str(Path(folder) / "cache.db"),
-            "OUT": folder,
         }
         done = subprocess.run(
             ["bash", "-c", "\n".join(marked)],

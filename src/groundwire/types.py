@@ -300,7 +300,7 @@ class HallucinationReport:
     gaps: tuple[EpistemicGap, ...]
     spans: tuple[Span, ...]
     flagged: bool | None
-    risk: float
+    risk: float | None
     grounding_ratio: float | None
     overall_confidence: float | None
     has_critical_gaps: bool
@@ -316,11 +316,6 @@ class HallucinationReport:
     @property
     def verified_claims(self) -> int:
         return sum(c.status is not Status.UNCHECKED for c in self.claims)
-
-    @property
-    def is_blank(self) -> bool:
-        """There was something to check and nothing could be: no figure means anything."""
-        return bool(self.claims) and not self.verified_claims
 
     @property
     def flagged_claims(self) -> int:

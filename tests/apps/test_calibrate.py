@@ -55,6 +55,7 @@ def test_the_written_threshold_gives_the_promised_decisions(tmp_path: Path, alph
     alarms = caught = 0
     for row in labelled(EXAMPLE):
         report = check(row.row.response, row.row.sources, config=config)
+        assert report.risk is not None
         assert report.flagged == (report.risk > config.risk_threshold)
         assert report.flagged == any(claim.is_flagged for claim in report.claims)
         alarms += bool(report.flagged) and row.supported

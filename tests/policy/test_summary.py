@@ -77,8 +77,8 @@ def test_one_unchecked_claim_and_no_flag_is_not_fine() -> None:
 def test_where_nothing_could_be_checked_no_figure_looks_clean() -> None:
     found = report(unchecked(Claim("c1", "x", 0, 1), "timeout: slow"))
     assert (found.flagged, found.grounding_ratio, found.overall_confidence) == (None, None, None)
-    assert found.is_blank
-    assert not report(verdict(0.97), unchecked(Claim("c2", "x", 0, 1), "timeout: slow")).is_blank
+    assert found.risk is None
+    assert report(verdict(0.97), unchecked(Claim("c2", "x", 0, 1), "timeout: slow")).risk is not None
 
 
 def test_a_response_without_claims_is_grounded() -> None:

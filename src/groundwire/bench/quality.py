@@ -99,7 +99,7 @@ async def _verdict(row: LabelledRow, engine: Groundwire, known: Prediction | Non
         report = await engine.check(row.claim, [Source("context", row.context)], question=row.question)
     except GroundwireError:
         return None
-    if report.flagged is None:
+    if report.flagged is None or report.risk is None:
         return None
     return Prediction(report.risk, report.flagged, tuple((span.start, span.end) for span in report.spans))
 

@@ -53,7 +53,7 @@ def summarise(
         gaps=gaps,
         spans=_merged([span for c in claims for span in c.spans]),
         flagged=None if error and not flagged else flagged,
-        risk=response_risk(claims),
+        risk=response_risk(claims) if checked or not claims else None,
         grounding_ratio=_grounded(checked) if checked or not claims else None,
         overall_confidence=_confidence(checked) if checked or not claims else None,
         has_critical_gaps=bool(critical),

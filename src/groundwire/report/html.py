@@ -48,7 +48,7 @@ def _summary(report: HallucinationReport) -> str:
     error = f"<br>{_safe(report.error)}" if report.error else ""
     figures = (
         "risk unknown"
-        if report.is_blank or report.grounding_ratio is None
+        if report.risk is None or report.grounding_ratio is None
         else f"risk {report.risk:.2f} · grounded {report.grounding_ratio:.0%}"
     )
     return (

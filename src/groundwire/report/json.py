@@ -53,7 +53,7 @@ def report_object(report: HallucinationReport) -> dict[str, Any]:
     return {
         "id": report.response_id,
         "flagged": report.flagged,
-        "risk": None if report.is_blank else _round(report.risk),
+        "risk": _round(report.risk),
         "grounding_ratio": _round(report.grounding_ratio),
         "overall_confidence": _round(report.overall_confidence),
         "backend": report.backend,

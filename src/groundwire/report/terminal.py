@@ -99,7 +99,7 @@ def _number(value: float | None, digits: int) -> str:
 
 def _verdict(report: HallucinationReport) -> Text:
     what = f"{report.flagged_claims} of {report.total_claims} claims flagged"
-    risk = "unknown" if report.is_blank else f"{report.risk:.2f}"
+    risk = "unknown" if report.risk is None else f"{report.risk:.2f}"
     facts = f"risk {risk} · backend {report.backend} · profile {report.profile}"
     style = "bold green" if report.flagged is False else "bold red" if report.flagged else "bold yellow"
     text = Text(f"{what} · ", style=style)
