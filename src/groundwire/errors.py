@@ -4,6 +4,8 @@ GroundwireError            hint, retryable, exit_code
 ├── InputError             what was given cannot be used                     exit 2
 │   └── ConfigError        a key or value of the configuration is wrong      exit 2
 ├── MissingExtra           a feature needs `pip install groundwire[extra]`   exit 2
+├── StoreError             the store failed: full, gone, of a newer release  exit 3
+├── FactNotGrounded        the memory gate refused a fact                    exit 1
 └── BackendError           the verifier or model behind it failed            exit 3
     ├── BackendTimeout     it did not answer in time                         retryable
     ├── RateLimited        it asked us to come back later (retry_after)      retryable
@@ -41,6 +43,21 @@ class MissingExtra(GroundwireError):
         command = f"pip install {install}" if install else f"pip install 'groundwire[{extra}]'"
         super().__init__(f"{feature} needs the extra '{extra}'", hint=command)
         self.extra = extra
+
+
+class StoreError(GroundwireError):
+    pass
+
+
+class FactNotGrounded(GroundwireError):
+    """The evidence does not carry the fact; `gap_bits` is what was missing."""
+
+    exit_code = 1
+    status = "ErrFactNotGrounded"
+
+    def __init__(self, message: str, *, gap_bits: float | None = None, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.gap_bits = gap_bits
 
 
 class BackendError(GroundwireError):

@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from io import StringIO, TextIOWrapper
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
 
+from groundwire.apps.commands import bench, facts, feedback, kb, metta, reasoning, talk, trajectory
+from groundwire.apps.options import Backend, ConfigFile, ProfileOption, Sources, Target, settings
 from groundwire.apps.streams import open_console
 from groundwire.errors import GroundwireError
 from groundwire.version import __version__
@@ -22,20 +24,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-bench_app = typer.Typer(
-    help="Measure groundwire on this machine.", no_args_is_help=True, rich_markup_mode=None
-)
-app.add_typer(bench_app, name="bench")
-
-ConfigFile = Annotated[Path | None, typer.Option("--config", help="YAML or TOML file.")]
-Backend = Annotated[str | None, typer.Option(help="local, openai, haiku, self, external or configurable.")]
-ProfileOption = Annotated[str | None, typer.Option("--profile", help="default, rag or strict.")]
-Target = Annotated[float | None, typer.Option(help="Confidence a claim must reach, 0 to 1.")]
-Sources = Annotated[
-    list[str], typer.Option("-s", "--source", help="A file, a folder, '-' for stdin, or the text itself.")
-]
-DataFolder = Annotated[Path, typer.Option(envvar="GROUNDWIRE_DATA", help="Folder with dev.*.jsonl.gz files.")]
-PEERS_ENV = Path("~/.cache/groundwire/peers")
+for _name, _module in (("bench", bench), ("kb", kb), ("facts", facts)):
+    app.add_typer(_module.app, name=_name)
+for _module in (reasoning, trajectory, talk, feedback, metta):
+    app.add_typer(_module.app)
 
 
 @app.callback(invoke_without_command=True)
@@ -64,7 +56,7 @@ def check(
     from groundwire.apps.check import Request, run_check
 
     request = Request(answer, tuple(source), question, as_json=as_json, html=html)
-    raise typer.Exit(run_check(request, _settings(config, backend, target, profile), open_console()))
+    raise typer.Exit(run_check(request, settings(config, backend, target, profile), open_console()))
 
 
 @app.command()
@@ -85,7 +77,7 @@ def batch(
     from groundwire.apps.batch import Job, run_batch
 
     job = Job(rows, out, engine=engine, resume=resume, workers=workers)
-    raise typer.Exit(run_batch(job, _settings(config, backend, target, profile), Console(stderr=True)))
+    raise typer.Exit(run_batch(job, settings(config, backend, target, profile), Console(stderr=True)))
 
 
 @app.command()
@@ -104,8 +96,8 @@ def calibrate(
     """Set the operating point from labelled rows, so that false alarms stay below a rate."""
     from groundwire.apps.calibrate import Promise, run_calibrate
 
-    promise, settings = Promise(max_fpr, confidence), _settings(config, backend, target, profile)
-    raise typer.Exit(run_calibrate(rows, promise, out, settings))
+    promise, found = Promise(max_fpr, confidence), settings(config, backend, target, profile)
+    raise typer.Exit(run_calibrate(rows, promise, out, found))
 
 
 @app.command()
@@ -113,69 +105,7 @@ def doctor(backend: Backend = None, config: ConfigFile = None) -> None:
     """Say what is configured, reachable and installed."""
     from groundwire.apps.doctor import run_doctor
 
-    raise typer.Exit(run_doctor(_settings(config, backend), open_console()))
-
-
-@bench_app.command()
-def speed(
-    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
-    llm: Annotated[bool, typer.Option("--llm/--no-llm", help="Measure the LLM path too.")] = True,
-) -> None:
-    """Cold start, import time, claims a second, latency, memory, cache, and the LLM path's calls."""
-    from groundwire.bench.speed import run_speed
-
-    raise typer.Exit(run_speed(open_console(), as_json=as_json, llm=llm))
-
-
-@bench_app.command()
-def procedural(
-    items: Annotated[int, typer.Option(min=14, help="How many responses to make and judge.")] = 1050,
-    seed: Annotated[int, typer.Option(help="The same seed makes the same responses.")] = 0,
-    json_out: Annotated[Path | None, typer.Option("--json", help="Write the figures as JSON.")] = None,
-    write: Annotated[Path | None, typer.Option(help="Write the responses and sources as JSON lines.")] = None,
-    backend: Backend = None,
-    config: ConfigFile = None,
-) -> None:
-    """Responses made to miscount, misquote, mix up or invent: how many are caught, at what cost."""
-    from groundwire.bench.procedural import run_procedural
-
-    raise typer.Exit(run_procedural(Console(), _settings(config, backend), items, seed, json_out, write))
-
-
-@bench_app.command()
-def quality(
-    data: DataFolder = Path("../shared/data"),
-    sets: Annotated[str, typer.Option(help="Only these, as in ragtruth,qags.")] = "",
-    limit: Annotated[int | None, typer.Option(min=1, help="About so many rows of each set.")] = None,
-    json_out: Annotated[Path | None, typer.Option("--json", help="Write the figures as JSON.")] = None,
-    plots: Annotated[Path | None, typer.Option(help="Write the plots into this folder, as SVG.")] = None,
-    peers: Annotated[bool, typer.Option("--peers/--no-peers", help="Measure other detectors too.")] = True,
-    peers_env: Annotated[Path, typer.Option(help="Where the peers are installed.")] = PEERS_ENV,
-    oof: Annotated[Path | None, typer.Option(help="Held-out predictions for rows trained on.")] = None,
-    backend: Backend = None,
-    config: ConfigFile = None,
-) -> None:
-    """AUROC, F1 as shipped, calibration and spans on labelled data, beside trivial ways and peers."""
-    from groundwire.bench.quality import Request, run_quality
-
-    chosen, others = tuple(filter(None, sets.split(","))), peers_env.expanduser() if peers else None
-    request = Request(data, chosen, limit, json_out, plots, others, oof)
-    raise typer.Exit(run_quality(request, _settings(config, backend), open_console()))
-
-
-def _settings(
-    config: Path | None,
-    backend: str | None = None,
-    target: float | None = None,
-    profile: str | None = None,
-) -> Any:
-    from groundwire.config import Config
-    from groundwire.metrics import setup_logging
-
-    overrides = {"hallucination.backend.type": backend, "target": target, "profile": profile}
-    settings = Config.load(config, overrides)
-    setup_logging(settings)
-    return settings
+    raise typer.Exit(run_doctor(settings(config, backend), open_console()))
 
 
 def main() -> NoReturn:

@@ -8,16 +8,15 @@ the file over the SDKs' own variables (`OPENAI_API_KEY`, …), and those over th
 from __future__ import annotations
 
 import os
-import re
 import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from textwrap import shorten
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -26,157 +25,26 @@ from pydantic_settings import (
     SettingsError,
 )
 
+from groundwire.config.sections import (
+    AnthropicConfig,
+    Bits,
+    ClaimsConfig,
+    DetectorsConfig,
+    ExternalConfig,
+    GeneratorConfig,
+    HallucinationConfig,
+    LimitsConfig,
+    LogConfig,
+    MitigationConfig,
+    OpenAIConfig,
+    OrchestratorConfig,
+    ProfileName,
+    SandboxConfig,
+    Share,
+    StoreConfig,
+    VerificationConfig,
+)
 from groundwire.errors import ConfigError
-
-BackendName = Literal["local", "self", "haiku", "openai", "external", "configurable", "fake"]
-Operation = Literal["memory_gate", "output", "trace", "claims"]
-ProfileName = Literal["default", "rag", "strict"]
-
-_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)\s*")
-_DURATION = re.compile(rf"\s*(?:{_PART.pattern})+")
-_PLAIN = re.compile(r"\s*\d+(?:\.\d+)?\s*")
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-
-
-def seconds(value: object) -> object:
-    """'500ms', '2s', '1h30m' or a number of seconds.
-
-    >>> seconds("500ms"), seconds("1h30m"), seconds("2"), seconds(2)
-    (0.5, 5400.0, 2.0, 2)
-    """
-    if isinstance(value, str) and _PLAIN.fullmatch(value):
-        return float(value)
-    if isinstance(value, str) and _DURATION.fullmatch(value):
-        return sum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(value))
-    if isinstance(value, str | bool):
-        raise ValueError("write a duration as 500ms, 2s, 5m, 1h30m or a number of seconds")
-    return value
-
-
-Duration = Annotated[float, BeforeValidator(seconds), Field(ge=0, allow_inf_nan=False)]
-Timeout = Annotated[float, BeforeValidator(seconds), Field(gt=0, allow_inf_nan=False)]
-Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
-Bits = Annotated[float, Field(allow_inf_nan=False)]
-
-
-class Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class BackendConfig(Section):
-    """`type` serves everything; where it is `configurable`, `operations` decides, else `default`."""
-
-    type: BackendName = "local"
-    default: BackendName = "local"
-    operations: Mapping[Operation, BackendName] = Field(default_factory=dict)
-
-
-class MemoryGateConfig(Section):
-    enabled: bool = False
-    min_confidence: Share = 0.5
-    reject_unsupported: bool = True
-    threshold_bits: Bits = 2.0
-    timeout: Timeout = 2.0
-    fail_closed: bool = False
-
-
-class OutputVerificationConfig(Section):
-    enabled: bool = False
-    flag_threshold_bits: Bits = 2.0
-
-
-class TraceAuditingConfig(Section):
-    enabled: bool = False
-    check_post_hoc: bool = True
-
-
-class HallucinationConfig(Section):
-    enabled: bool = False
-    backend: BackendConfig = BackendConfig()
-    memory_gate: MemoryGateConfig = MemoryGateConfig()
-    output_verification: OutputVerificationConfig = OutputVerificationConfig()
-    trace_auditing: TraceAuditingConfig = TraceAuditingConfig()
-    batch_size: int = Field(default=32, ge=1, le=4096)
-    timeout: Timeout = 30.0
-    cache_ttl: Duration = 86400.0
-
-
-class VerificationConfig(Section):
-    enabled: bool = True
-    support_threshold: Share = 0.7
-    dependence_threshold: Share = 0.3
-    gap_threshold_bits: Bits = 2.0
-    on_failure: Literal["flag", "retry", "ask"] = "flag"
-    max_retries: int = Field(default=2, ge=0)
-    verification_model: str = "haiku"
-    max_claims_per_response: int = Field(default=10, ge=1)
-    parallel_verification: bool = True
-    mode: Literal["full", "sample", "critical_only"] = "sample"
-    sample_rate: Share = 0.3
-
-
-class OpenAIConfig(Section):
-    """Any OpenAI-compatible server: OpenAI itself, vLLM, llama.cpp, Ollama."""
-
-    base_url: str = "https://api.openai.com/v1"
-    model: str = "gpt-4o-mini"
-    api_key: SecretStr | None = None
-    top_logprobs: int = Field(default=20, ge=1, le=100)
-    samples: int = Field(default=10, ge=1, le=200)
-    context_tokens: int = Field(default=6000, ge=64)
-
-
-class AnthropicConfig(Section):
-    base_url: str = "https://api.anthropic.com"
-    model: str = "claude-haiku-4-5"
-    api_key: SecretStr | None = None
-    samples: int = Field(default=1, ge=1, le=50)
-    context_tokens: int = Field(default=6000, ge=64)
-
-
-class GeneratorConfig(Section):
-    """The model that writes answers; the backend `self` verifies with the very same one."""
-
-    provider: Literal["openai", "anthropic", "llm"] = "openai"
-    model: str | None = None
-
-
-class ClaimsConfig(Section):
-    """Who takes an answer apart and who maps its claims to sources: rules, or the generator's model.
-
-    What the model says is checked against the text; where it does not hold, the rules take over.
-    """
-
-    extractor: Literal["rules", "llm"] = "rules"
-    mapping: Literal["rules", "llm"] = "rules"
-
-
-class ExternalConfig(Section):
-    url: str | None = None
-    api_key: SecretStr | None = None
-
-
-class LimitsConfig(Section):
-    max_answer_chars: int = Field(default=1_000_000, ge=1)
-    max_source_bytes: int = Field(default=20_000_000, ge=1)
-    max_claims: int = Field(default=2000, ge=1)
-    retries: int = Field(default=2, ge=0, le=20)
-    requests_per_second: float | None = Field(default=None, gt=0)
-    concurrency: int = Field(default=8, ge=1, le=1024)
-    breaker_failures: int = Field(default=5, ge=1)
-    breaker_cooldown: Duration = 30.0
-
-
-class StoreConfig(Section):
-    """Where what must survive a restart is kept. An empty path keeps nothing."""
-
-    cache_path: str = "~/.cache/groundwire/cache.db"
-
-
-class LogConfig(Section):
-    level: Literal["debug", "info", "warning", "error"] = "error"
-    format: Literal["json", "text"] = "json"
-    source_text: bool = False
 
 
 class Config(BaseSettings):
@@ -199,6 +67,10 @@ class Config(BaseSettings):
     external: ExternalConfig = ExternalConfig()
     limits: LimitsConfig = LimitsConfig()
     store: StoreConfig = StoreConfig()
+    detectors: DetectorsConfig = DetectorsConfig()
+    mitigation: MitigationConfig = MitigationConfig()
+    sandbox: SandboxConfig = SandboxConfig()
+    orchestrator: OrchestratorConfig = OrchestratorConfig()
     log: LogConfig = LogConfig()
 
     @classmethod

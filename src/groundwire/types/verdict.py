@@ -1,4 +1,4 @@
-"""The nouns of groundwire, each defined once.
+"""What is judged and what comes of it: cases, claims, estimates, verdicts, reports.
 
 Everything is a frozen dataclass or a string enum, so results can be compared, hashed, logged and
 serialised without surprises. Offsets are always characters into the text *as given*.
@@ -8,82 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
 
-
-class Status(StrEnum):
-    """What became of a claim once it met its evidence."""
-
-    ENTAILED = "ENTAILED"
-    CONTRADICTED = "CONTRADICTED"
-    NOT_IN_CONTEXT = "NOT_IN_CONTEXT"
-    UNVERIFIABLE = "UNVERIFIABLE"
-    UNCHECKED = "UNCHECKED"
-
-
-class GapType(StrEnum):
-    """How a claim and its evidence come apart."""
-
-    UNSUPPORTED = "unsupported"
-    PARTIAL_SUPPORT = "partial_support"
-    PHANTOM_CITATION = "phantom_citation"
-    CONTRADICTED = "contradicted"
-    OVER_EXTRAPOLATION = "over_extrapolation"
-    EVIDENCE_INDEPENDENT = "evidence_independent"
-
-
-class Risk(StrEnum):
-    """How strongly the response protocol should react."""
-
-    LOW = "low"
-    MEDIUM = "medium"
-    HIGH = "high"
-    CRITICAL = "critical"
-
-
-class HallucinationType(StrEnum):
-    """The eight kinds the knowledge detectors tell apart."""
-
-    FABRICATED_FACT = "FabricatedFact"
-    NONEXISTENT_ENTITY = "NonexistentEntity"
-    WRONG_ATTRIBUTE = "WrongAttribute"
-    CONTRADICTS_FACT = "ContradictsFact"
-    CONTRADICTS_PRIOR = "ContradictsPrior"
-    UNSUPPORTED_CLAIM = "UnsupportedClaim"
-    TEMPORAL_ERROR = "TemporalError"
-    LOGICAL_INCONSISTENCY = "LogicalInconsistency"
-
-    @property
-    def base_severity(self) -> float:
-        return _TAXONOMY[self][0]
-
-    @property
-    def description(self) -> str:
-        return _TAXONOMY[self][1]
-
-
-_TAXONOMY: dict[HallucinationType, tuple[float, str]] = {
-    HallucinationType.FABRICATED_FACT: (0.95, "This fact could not be verified"),
-    HallucinationType.NONEXISTENT_ENTITY: (0.90, "This entity could not be found"),
-    HallucinationType.WRONG_ATTRIBUTE: (0.75, "This attribute appears incorrect"),
-    HallucinationType.CONTRADICTS_FACT: (0.95, "This contradicts known information"),
-    HallucinationType.CONTRADICTS_PRIOR: (0.80, "This contradicts earlier in the conversation"),
-    HallucinationType.UNSUPPORTED_CLAIM: (0.50, "This claim has no supporting evidence"),
-    HallucinationType.TEMPORAL_ERROR: (0.65, "The timeline appears incorrect"),
-    HallucinationType.LOGICAL_INCONSISTENCY: (0.60, "This contains a logical contradiction"),
-}
-
-
-class ClaimKind(StrEnum):
-    """Only assertions are verified; everything else is listed as skipped."""
-
-    ASSERTION = "assertion"
-    QUESTION = "question"
-    INSTRUCTION = "instruction"
-    HEDGE = "hedge"
-    REFUSAL = "refusal"
-    META = "meta"
+from groundwire.types.dialogue import Action, Flag, Turn
+from groundwire.types.knowledge import KnowledgeBase
+from groundwire.types.taxonomy import ClaimKind, GapType, Status
 
 
 class UnitKind(StrEnum):
@@ -112,12 +43,18 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """All that is to be judged: a response, and what it may rest on. The sole input of the pipeline."""
+    """All that is to be judged: a response, and what it may rest on. The sole input of the pipeline.
+
+    `history` is the conversation before it, `kb` what is known, `now` the moment it speaks at.
+    """
 
     response: str
     sources: tuple[Source, ...]
     question: str = ""
     id: str = ""
+    history: tuple[Turn, ...] = ()
+    kb: KnowledgeBase | None = None
+    now: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,6 +244,8 @@ class HallucinationReport:
     should_retry: bool
     retry_guidance: str | None
     error: str | None = None
+    flags: tuple[Flag, ...] = ()
+    actions: tuple[Action, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property

@@ -1,0 +1,244 @@
+"""The sections of the configuration, each a frozen model whose keys are checked one by one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
+
+BackendName = Literal["local", "self", "haiku", "openai", "external", "configurable", "fake"]
+Operation = Literal["memory_gate", "output", "trace", "claims"]
+ProfileName = Literal["default", "rag", "strict"]
+
+_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)\s*")
+_DURATION = re.compile(rf"\s*(?:{_PART.pattern})+")
+_PLAIN = re.compile(r"\s*\d+(?:\.\d+)?\s*")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def seconds(value: object) -> object:
+    """'500ms', '2s', '1h30m' or a number of seconds.
+
+    >>> seconds("500ms"), seconds("1h30m"), seconds("2"), seconds(2)
+    (0.5, 5400.0, 2.0, 2)
+    """
+    if isinstance(value, str) and _PLAIN.fullmatch(value):
+        return float(value)
+    if isinstance(value, str) and _DURATION.fullmatch(value):
+        return sum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(value))
+    if isinstance(value, str | bool):
+        raise ValueError("write a duration as 500ms, 2s, 5m, 1h30m or a number of seconds")
+    return value
+
+
+Duration = Annotated[float, BeforeValidator(seconds), Field(ge=0, allow_inf_nan=False)]
+Timeout = Annotated[float, BeforeValidator(seconds), Field(gt=0, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
+Bits = Annotated[float, Field(allow_inf_nan=False)]
+Weight = Annotated[float, Field(ge=0.0, le=10.0, allow_inf_nan=False)]
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class BackendConfig(Section):
+    """`type` serves everything; where it is `configurable`, `operations` decides, else `default`."""
+
+    type: BackendName = "local"
+    default: BackendName = "local"
+    operations: Mapping[Operation, BackendName] = Field(default_factory=dict)
+
+
+class MemoryGateConfig(Section):
+    enabled: bool = False
+    min_confidence: Share = 0.5
+    reject_unsupported: bool = True
+    threshold_bits: Bits = 2.0
+    timeout: Timeout = 2.0
+    fail_closed: bool = False
+
+
+class OutputVerificationConfig(Section):
+    enabled: bool = False
+    flag_threshold_bits: Bits = 2.0
+
+
+class TraceAuditingConfig(Section):
+    enabled: bool = False
+    check_post_hoc: bool = True
+
+
+class HallucinationConfig(Section):
+    enabled: bool = False
+    backend: BackendConfig = BackendConfig()
+    memory_gate: MemoryGateConfig = MemoryGateConfig()
+    output_verification: OutputVerificationConfig = OutputVerificationConfig()
+    trace_auditing: TraceAuditingConfig = TraceAuditingConfig()
+    batch_size: int = Field(default=32, ge=1, le=4096)
+    timeout: Timeout = 30.0
+    cache_ttl: Duration = 86400.0
+
+
+class VerificationConfig(Section):
+    enabled: bool = True
+    support_threshold: Share = 0.7
+    dependence_threshold: Share = 0.3
+    gap_threshold_bits: Bits = 2.0
+    on_failure: Literal["flag", "retry", "ask"] = "flag"
+    max_retries: int = Field(default=2, ge=0)
+    verification_model: str = "haiku"
+    max_claims_per_response: int = Field(default=10, ge=1)
+    parallel_verification: bool = True
+    mode: Literal["full", "sample", "critical_only"] = "sample"
+    sample_rate: Share = 0.3
+
+
+class OpenAIConfig(Section):
+    """Any OpenAI-compatible server: OpenAI itself, vLLM, llama.cpp, Ollama."""
+
+    base_url: str = "https://api.openai.com/v1"
+    model: str = "gpt-4o-mini"
+    api_key: SecretStr | None = None
+    top_logprobs: int = Field(default=20, ge=1, le=100)
+    samples: int = Field(default=10, ge=1, le=200)
+    context_tokens: int = Field(default=6000, ge=64)
+
+
+class AnthropicConfig(Section):
+    base_url: str = "https://api.anthropic.com"
+    model: str = "claude-haiku-4-5"
+    api_key: SecretStr | None = None
+    samples: int = Field(default=1, ge=1, le=50)
+    context_tokens: int = Field(default=6000, ge=64)
+
+
+class GeneratorConfig(Section):
+    """The model that writes answers; the backend `self` verifies with the very same one."""
+
+    provider: Literal["openai", "anthropic", "llm"] = "openai"
+    model: str | None = None
+
+
+class ClaimsConfig(Section):
+    """Who takes an answer apart and who maps its claims to sources: rules, or the generator's model.
+
+    What the model says is checked against the text; where it does not hold, the rules take over.
+    """
+
+    extractor: Literal["rules", "llm"] = "rules"
+    mapping: Literal["rules", "llm"] = "rules"
+
+
+class ExternalConfig(Section):
+    url: str | None = None
+    api_key: SecretStr | None = None
+
+
+class LimitsConfig(Section):
+    max_answer_chars: int = Field(default=1_000_000, ge=1)
+    max_source_bytes: int = Field(default=20_000_000, ge=1)
+    max_claims: int = Field(default=2000, ge=1)
+    retries: int = Field(default=2, ge=0, le=20)
+    requests_per_second: float | None = Field(default=None, gt=0)
+    concurrency: int = Field(default=8, ge=1, le=1024)
+    breaker_failures: int = Field(default=5, ge=1)
+    breaker_cooldown: Duration = 30.0
+
+
+class StoreConfig(Section):
+    """Where what must survive a restart is kept. `url` is a SQLite file or postgresql://…; it holds facts,
+    traces, queue and feedback. An empty `cache_path` keeps nothing.
+    """
+
+    url: str = "~/.local/share/groundwire/groundwire.db"
+    cache_path: str = "~/.cache/groundwire/cache.db"
+
+
+class DetectorSwitches(Section):
+    """Each of the eight detectors, on or off."""
+
+    fabricated_facts: bool = True
+    nonexistent_entities: bool = True
+    wrong_attributes: bool = True
+    kb_contradictions: bool = True
+    history_contradictions: bool = True
+    unsupported_claims: bool = True
+    temporal_errors: bool = True
+    logical_inconsistencies: bool = True
+
+
+class DetectorWeights(Section):
+    """What each detector's confidence is multiplied by before the threshold."""
+
+    fabricated_facts: Weight = 1.0
+    nonexistent_entities: Weight = 1.0
+    wrong_attributes: Weight = 1.0
+    kb_contradictions: Weight = 1.0
+    history_contradictions: Weight = 1.0
+    unsupported_claims: Weight = 1.0
+    temporal_errors: Weight = 1.0
+    logical_inconsistencies: Weight = 1.0
+
+
+class EvidenceWeights(Section):
+    """How much each kind of evidence moves a flag's refined confidence."""
+
+    kb_evidence: Share = 0.35
+    history_evidence: Share = 0.25
+    linguistic_signals: Share = 0.20
+    consistency: Share = 0.20
+
+
+class DetectorsConfig(Section):
+    """The knowledge detectors: which run, how they weigh, and from which confidence they flag."""
+
+    detection_threshold: Share = 0.5
+    max_claims: int = Field(default=200, ge=1)
+    extractor: Literal["rules", "llm"] = "rules"
+    enabled: DetectorSwitches = DetectorSwitches()
+    weights: DetectorWeights = DetectorWeights()
+    evidence_weights: EvidenceWeights = EvidenceWeights()
+
+
+class MitigationConfig(Section):
+    """From which confidence a flag is annotated, corrected, or the whole response asked for again."""
+
+    flag_threshold: Share = 0.5
+    auto_correct_threshold: Share = 0.8
+    regenerate_threshold: Share = 0.9
+    escalate_threshold: Share = 0.95
+    max_corrections: int = Field(default=5, ge=0)
+
+
+class SandboxConfig(Section):
+    """What code in the REPL may use."""
+
+    seconds: Timeout = 10.0
+    memory_bytes: int = Field(default=256_000_000, ge=1_000_000)
+    recursion: int = Field(default=200, ge=10)
+    calls: int = Field(default=50, ge=1)
+
+
+class Price(Section):
+    """What a million tokens cost, in dollars."""
+
+    input: float = Field(default=0.0, ge=0)
+    output: float = Field(default=0.0, ge=0)
+
+
+class OrchestratorConfig(Section):
+    """How far a model may go on its own: turns, depth of calls to itself, and what its tokens cost."""
+
+    max_turns: int = Field(default=8, ge=1)
+    max_depth: int = Field(default=2, ge=0)
+    max_tokens: int = Field(default=1024, ge=16)
+    prices: Mapping[str, Price] = Field(default_factory=dict)
+
+
+class LogConfig(Section):
+    level: Literal["debug", "info", "warning", "error"] = "error"
+    format: Literal["json", "text"] = "json"
+    source_text: bool = False

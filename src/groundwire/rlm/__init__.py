@@ -1,0 +1,1 @@
+"""A small recursive language-model loop that verifies its own answers."""

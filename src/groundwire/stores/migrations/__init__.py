@@ -1,0 +1,1 @@
+"""How a store of an older release is carried forward: Alembic, one file a step, in order."""

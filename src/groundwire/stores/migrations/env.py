@@ -1,0 +1,11 @@
+"""What Alembic runs: the steps still missing, on the connection it was handed."""
+
+from __future__ import annotations
+
+from alembic import context
+
+from groundwire.stores.tables.base import metadata
+
+connection = context.config.attributes["connection"]
+context.configure(connection=connection, target_metadata=metadata, render_as_batch=True)
+context.run_migrations()

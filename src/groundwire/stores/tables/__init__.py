@@ -1,0 +1,1 @@
+"""The tables of the store, a file a subject; all belong to one `metadata`."""
