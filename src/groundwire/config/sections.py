@@ -204,13 +204,17 @@ class DetectorsConfig(Section):
 
 
 class MitigationConfig(Section):
-    """From which confidence a flag is annotated, corrected, or the whole response asked for again."""
+    """From which confidence a flag is annotated, corrected, or the whole response asked for again.
+
+    A response that is still as bad after `max_regenerations` goes to a person.
+    """
 
     flag_threshold: Share = 0.5
     auto_correct_threshold: Share = 0.8
     regenerate_threshold: Share = 0.9
-    escalate_threshold: Share = 0.95
+    severe_flags: int = Field(default=3, ge=1)
     max_corrections: int = Field(default=5, ge=0)
+    max_regenerations: int = Field(default=1, ge=0)
 
 
 class SandboxConfig(Section):

@@ -51,7 +51,7 @@ def summarise(
         claims=claims,
         skipped=tuple(skipped),
         gaps=gaps,
-        spans=_merged([span for c in claims for span in c.spans]),
+        spans=merged([span for c in claims for span in c.spans]),
         flagged=None if error and not flagged else flagged,
         risk=response_risk(claims) if checked or not claims else None,
         grounding_ratio=_grounded(checked) if checked or not claims else None,
@@ -121,7 +121,7 @@ def _extra(claims: Sequence[ClaimVerification], response: str, profile: Profile)
     return {"hallucination_check": check, "warning": warning(check, response)}
 
 
-def _merged(spans: Sequence[Span]) -> tuple[Span, ...]:
+def merged(spans: Sequence[Span]) -> tuple[Span, ...]:
     """Sorted and without overlaps; where two overlap the surer one lends its score."""
     merged: list[Span] = []
     for span in sorted(spans, key=lambda s: (s.start, s.end)):

@@ -176,3 +176,31 @@ class Action:
     source: str = ""
     guidance: str = ""
     flag: Flag | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One place where a response was repaired: `original[start:end]` became `text[new_start:new_end]`."""
+
+    start: int
+    end: int
+    new_start: int
+    new_end: int
+    before: str
+    after: str
+    action: Action
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """A response after its actions were applied. `edits` lead back to the original."""
+
+    original: str
+    text: str
+    edits: tuple[Edit, ...] = ()
+    actions: tuple[Action, ...] = ()
+
+    @property
+    def guidance(self) -> str:
+        """What to tell the model, where the whole response is to be written again."""
+        return "\n".join(a.guidance for a in self.actions if a.kind is ActionKind.REGENERATE)

@@ -12,7 +12,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
 
-from groundwire.types.dialogue import Action, Flag, Turn
+from groundwire.types.dialogue import Detection, Flag, Repair, Turn
 from groundwire.types.knowledge import KnowledgeBase
 from groundwire.types.taxonomy import ClaimKind, GapType, Status
 
@@ -244,9 +244,14 @@ class HallucinationReport:
     should_retry: bool
     retry_guidance: str | None
     error: str | None = None
-    flags: tuple[Flag, ...] = ()
-    actions: tuple[Action, ...] = ()
+    detection: Detection | None = None
+    repair: Repair | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        """What the knowledge detectors found, where they were asked."""
+        return self.detection.flags if self.detection else ()
 
     @property
     def total_claims(self) -> int:

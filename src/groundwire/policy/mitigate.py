@@ -1,0 +1,113 @@
+"""What to do about each flag: nothing, annotate, correct, remove, ask again, or call a person."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+from groundwire.config import MitigationConfig
+from groundwire.text.segment import sentences
+from groundwire.types import Action, ActionKind, Flag, HallucinationType, Span
+
+_ISSUES = {
+    HallucinationType.FABRICATED_FACT: "Verify the fact: '{content}'",
+    HallucinationType.NONEXISTENT_ENTITY: "Check if '{content}' exists",
+    HallucinationType.WRONG_ATTRIBUTE: "Verify attribute: '{content}'",
+    HallucinationType.CONTRADICTS_FACT: "Correct: '{content}' - {evidence}",
+    HallucinationType.CONTRADICTS_PRIOR: "Consistent with earlier: '{content}'",
+}
+_OTHER = "Address: '{content}'"
+_ASK_AGAIN = "Please regenerate your response, addressing these issues:"
+_ISSUES_NAMED = 5
+
+
+def mitigate(
+    flags: Sequence[Flag], response: str, settings: MitigationConfig, attempt: int = 0
+) -> tuple[Action, ...]:
+    """An action a flag, the surest first. `attempt` counts how often the response was written again."""
+    ordered = sorted(flags, key=lambda flag: (-flag.confidence, flag.start))
+    severe = [flag for flag in ordered if flag.confidence >= settings.regenerate_threshold]
+    if len(severe) >= settings.severe_flags:
+        return (_start_over(ordered, len(severe), settings, attempt),)
+    disputed = _disputed(ordered)
+    actions: list[Action] = []
+    corrections = 0
+    extents = sentences(response)
+    for flag in ordered:
+        may = corrections < settings.max_corrections
+        action = _dispute(flag) if flag in disputed else _action(flag, response, extents, settings, may)
+        corrections += action.kind is ActionKind.CORRECT
+        actions.append(action)
+    return tuple(actions)
+
+
+def guidance(flags: Sequence[Flag]) -> str:
+    """What to tell the model that shall write the response again."""
+    lines = [
+        f"{number}. "
+        + _ISSUES.get(flag.type, _OTHER).format(
+            content=flag.content, evidence=flag.evidence or "contradicts known facts"
+        )
+        for number, flag in enumerate(flags[:_ISSUES_NAMED], start=1)
+    ]
+    return "\n".join((_ASK_AGAIN, *lines))
+
+
+def _start_over(flags: Sequence[Flag], severe: int, settings: MitigationConfig, attempt: int) -> Action:
+    if attempt < settings.max_regenerations:
+        return Action(ActionKind.REGENERATE, guidance=guidance(flags))
+    times = "once" if attempt == 1 else f"{attempt} times"
+    again = f" after it was written again {times}" if attempt else ""
+    return Action(ActionKind.ESCALATE, reason=f"{severe} severe flags{again}: a person should look at it")
+
+
+def _action(
+    flag: Flag, response: str, extents: Sequence[Span], settings: MitigationConfig, may_correct: bool
+) -> Action:
+    if flag.confidence < settings.flag_threshold:
+        return Action(ActionKind.NONE, flag.start, flag.end, flag=flag)
+    if flag.confidence < settings.auto_correct_threshold or not may_correct:
+        return annotate(flag)
+    if flag.correction:
+        return _correct(flag, response)
+    covered = [s for s in extents if s.start < flag.end and flag.start < s.end]
+    if len(covered) != 1:
+        return annotate(flag)  # it tells of a conflict between sentences, not which of them is wrong
+    start, end = covered[0].start, covered[0].end
+    return Action(ActionKind.REMOVE, start, end, response[start:end], reason=flag.type.description, flag=flag)
+
+
+def annotate(flag: Flag) -> Action:
+    """The flag as a remark behind what it is about."""
+    return Action(ActionKind.FLAG, flag.start, flag.end, annotation=f"[{flag.type.description}]", flag=flag)
+
+
+def _correct(flag: Flag, response: str) -> Action:
+    start, end = flag.fix or (flag.start, flag.end)
+    return Action(
+        ActionKind.CORRECT,
+        start,
+        end,
+        original=response[start:end],
+        replacement=flag.correction,
+        source=flag.source or "Automated correction",
+        reason=flag.type.description,
+        flag=flag,
+    )
+
+
+def _dispute(flag: Flag) -> Action:
+    reason = f"two authorities disagree about '{flag.content}': a person should decide"
+    return Action(ActionKind.ESCALATE, flag.start, flag.end, reason=reason, flag=flag)
+
+
+def _disputed(flags: Sequence[Flag]) -> list[Flag]:
+    """Flags that would put different words in the same place."""
+    wrong: list[Flag] = []
+    for one, other in combinations([f for f in flags if f.correction and f.fix], 2):
+        assert one.fix is not None
+        assert other.fix is not None
+        overlap = one.fix[0] < other.fix[1] and other.fix[0] < one.fix[1]
+        if overlap and one.correction.casefold() != other.correction.casefold():
+            wrong += [one, other]
+    return wrong

@@ -1,0 +1,116 @@
+"""Apply actions to a response: several edits at once, offsets right, the original always recoverable."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import unified_diff
+
+from groundwire.text.segment import sentences
+from groundwire.types import Action, ActionKind, Edit, Repair
+
+_WORD_START = re.compile(r"\b[Aa]n?\s+\Z")
+_EMPTY_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])?[ \t]*\Z")
+_RANK = {ActionKind.REMOVE: 0, ActionKind.CORRECT: 1, ActionKind.FLAG: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    start: int
+    end: int
+    after: str
+    action: Action
+
+
+def apply(actions: Sequence[Action], response: str) -> Repair:
+    """The repaired text. Where two actions meet, removal wins over correction and that over a remark."""
+    pieces: list[str] = []
+    edits: list[Edit] = []
+    at = length = 0
+    for change in _changes(actions, response):
+        kept = response[at : change.start]
+        begin = length + len(kept)
+        pieces += [kept, change.after]
+        length = begin + len(change.after)
+        before = response[change.start : change.end]
+        edits.append(Edit(change.start, change.end, begin, length, before, change.after, change.action))
+        at = change.end
+    text = "".join((*pieces, response[at:]))
+    return Repair(response, text, tuple(edits), tuple(actions))
+
+
+def restore(text: str, edits: Sequence[Edit]) -> str:
+    """The original, from the repaired text and its edits alone."""
+    pieces: list[str] = []
+    at = 0
+    for edit in edits:
+        pieces += [text[at : edit.new_start], edit.before]
+        at = edit.new_end
+    return "".join((*pieces, text[at:]))
+
+
+def diff(repair: Repair) -> str:
+    """What changed, a sentence a line, as `diff -u` shows it."""
+    lines = unified_diff(
+        _by_sentence(repair.original), _by_sentence(repair.text), "answer", "repaired", n=0, lineterm=""
+    )
+    return "\n".join(lines)
+
+
+def _by_sentence(text: str) -> list[str]:
+    return [" ".join(text[s.start : s.end].split()) for s in sentences(text)]
+
+
+def _changes(actions: Sequence[Action], response: str) -> Iterator[_Change]:
+    """In the order of the text, none overlapping another."""
+    wanted = [_change(action, response) for action in actions if action.kind in _RANK]
+    taken: list[_Change] = []
+    for change in sorted(wanted, key=lambda c: (_RANK[c.action.kind], c.start)):
+        if not any(_meet(change, other) for other in taken):
+            taken.append(change)
+    return iter(sorted(taken, key=lambda c: (c.start, c.end)))
+
+
+def _meet(one: _Change, other: _Change) -> bool:
+    """Whether `one` cannot stand beside `other`, which was taken before it."""
+    if one.action.kind is not ActionKind.FLAG:
+        return one.start < other.end and other.start < one.end
+    if other.action.kind is ActionKind.FLAG:
+        return (one.start, one.after) == (other.start, other.after)
+    gone = other.action.kind is ActionKind.REMOVE and one.action.start < other.end
+    return (gone and one.action.end > other.start) or other.start < one.start < other.end
+
+
+def _change(action: Action, response: str) -> _Change:
+    if action.kind is ActionKind.FLAG:
+        return _Change(action.end, action.end, f" {action.annotation}", action)
+    if action.kind is ActionKind.CORRECT:
+        return _corrected(action, response)
+    return _removed(action, response)
+
+
+def _corrected(action: Action, response: str) -> _Change:
+    """The new value in the old one's place, with the article that suits it."""
+    article = _WORD_START.search(response, max(0, action.start - 4), action.start)
+    first = action.replacement[:1].lower()
+    if not article or not first.isalpha():
+        return _Change(action.start, action.end, action.replacement, action)
+    letter = article.group()[0]
+    new = f"{letter}n " if first in "aeiou" else f"{letter} "
+    return _Change(article.start(), action.end, new + action.replacement, action)
+
+
+def _removed(action: Action, response: str) -> _Change:
+    """The sentence with the space after it; a list item that is left empty goes with its line."""
+    start, end = action.start, action.end
+    line = response.rfind("\n", 0, start) + 1
+    stop = response.find("\n", end)
+    stop = len(response) if stop < 0 else stop
+    if _EMPTY_ITEM.match(response[line:start]) and not response[end:stop].strip():
+        return _Change(line, min(stop + 1, len(response)), "", action)
+    if response[end:stop].strip():
+        end += len(response[end:stop]) - len(response[end:stop].lstrip())
+    else:
+        start -= len(response[line:start]) - len(response[line:start].rstrip())
+    return _Change(start, end, "", action)
