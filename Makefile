@@ -6,7 +6,7 @@ STAMP   := $(VENV)/.core
 DEV     := $(VENV)/.dev
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-ray lint types unit docs spec wheel bench clean
+.PHONY: help demo test test-ray lint types unit postgres docs spec wheel bench clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,8 +34,15 @@ lint: $(DEV)  ## ruff
 types: $(DEV)  ## mypy, strict
 	@$(BIN)/mypy
 
-unit: $(DEV)  ## pytest
+unit: $(DEV) postgres  ## pytest
 	@$(BIN)/pytest
+
+postgres:  ## the programs of a PostgreSQL server, which the tests start by themselves
+	@command -v pg_ctl >/dev/null || ls /usr/lib/postgresql/*/bin/pg_ctl >/dev/null 2>&1 \
+	|| { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+	     && { apt-get install -qq -y --no-install-recommends postgresql >/dev/null 2>&1 \
+	          || { apt-get update -qq && apt-get install -qq -y --no-install-recommends postgresql >/dev/null; }; }; } \
+	|| echo "no PostgreSQL server programs here: its tests will be skipped"
 
 test-ray:  ## the Ray engine, in an environment of its own
 	@test -x .venv-ray/bin/python || $(PY) -m venv .venv-ray

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from tests.loopback import loopback, smollm
+from tests.postgres import bare_url, postgres, sqlite_template, store_url
 
 # The same examples in every run, and no clock: a busy machine fails nothing.
 settings.register_profile("suite", derandomize=True, deadline=None)
@@ -35,4 +36,11 @@ def _clean_logging() -> Iterator[None]:
     logger.propagate = propagate
 
 
-__all__ = ["loopback", "smollm"]  # fixtures for every folder below
+__all__ = [
+    "bare_url",
+    "loopback",
+    "postgres",
+    "smollm",
+    "sqlite_template",
+    "store_url",
+]  # fixtures for every folder below
