@@ -113,8 +113,8 @@ def verb_groups(text: str) -> list[VerbGroup]:
         if match[0] not in _NO_GERUND and not _is_noun(text, match.start()):
             _take(found, taken, VerbGroup(match.start(), match.end(), Tense.NONE, match[0], finite=False))
     for match in _SINGLE.finditer(text):
-        if (tense := _single(text, match)) is not None:
-            _take(found, taken, VerbGroup(match.start(), match.end(), tense, match[0]))
+        if (told := _single(text, match)) is not None:
+            _take(found, taken, VerbGroup(match.start(), match.end(), told, match[0]))
     return _without_participles(text, sorted(found))
 
 
