@@ -12,7 +12,7 @@ PACKAGE = Path(groundwire.__file__).parent
 LAYERS = (
     ("apps",),
     ("api", "client", "bench"),
-    ("rlm", "monitor", "audit", "engine", "pipeline", "reading", "voting", "court"),
+    ("rlm", "monitor", "audit", "engine", "pipeline", "reading", "voting", "court", "fixing", "memory"),
     ("policy",),
     ("detect",),
     ("verify", "evidence", "claims"),
@@ -25,7 +25,8 @@ RANK = {name: len(LAYERS) - depth for depth, names in enumerate(LAYERS) for name
 MAY_STAND_BESIDE = {
     ("engine", "pipeline"), ("engine", "court"), ("pipeline", "court"),
     ("pipeline", "reading"), ("pipeline", "voting"), ("reading", "court"), ("voting", "court"),
-    ("metrics", "config"),
+    ("engine", "fixing"), ("fixing", "pipeline"), ("fixing", "court"),
+    ("memory", "engine"), ("metrics", "config"),
 }  # fmt: skip
 
 
