@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from importlib.resources import files
 
-from groundwire.report.marks import clean, pieces
+from groundwire.report.marks import clean, opinion, pieces
 from groundwire.types import ClaimVerification, HallucinationReport
 
 
@@ -77,7 +77,14 @@ def _claim(claim: ClaimVerification) -> str:
 <p dir="auto">{_safe(claim.claim_text)}</p>
 {_bits(claim)}{quotes}
 <p><i>{_safe(claim.reason)}</i></p>
-</article>"""
+{_opinion(claim)}</article>"""
+
+
+def _opinion(claim: ClaimVerification) -> str:
+    """What a user said of it; without that, the name under which it can be said."""
+    if claim.feedback:
+        return f'<p class="feedback">{_safe(opinion(claim.feedback))}</p>'
+    return f'<p class="key">{claim.key}</p>'
 
 
 def _bits(claim: ClaimVerification) -> str:

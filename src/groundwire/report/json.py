@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from groundwire.types import Claim, ClaimVerification, HallucinationReport, Span
+from groundwire.types import Claim, ClaimVerification, Feedback, HallucinationReport, Span
 
 DIGITS = 4
 
@@ -42,6 +42,18 @@ def claim_object(claim: ClaimVerification) -> dict[str, Any]:
         "reason": claim.reason,
         "method": claim.method,
         "spans": [_span(span) for span in claim.spans],
+        "key": claim.key,
+        "feedback": feedback_object(claim.feedback) if claim.feedback else None,
+    }
+
+
+def feedback_object(feedback: Feedback) -> dict[str, Any]:
+    return {
+        "right": feedback.right,
+        "supported": feedback.supported,
+        "status": feedback.status.value,
+        "at": feedback.at.isoformat(timespec="seconds"),
+        "note": feedback.note,
     }
 
 

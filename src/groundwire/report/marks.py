@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from groundwire.types import Span
+from groundwire.types import Feedback, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,16 @@ def pieces(text: str, spans: Sequence[Span]) -> Iterator[Piece]:
 def annotated(text: str, spans: Sequence[Span], before: str = "⟦", after: str = "⟧") -> str:
     """The answer with unsupported parts in brackets, where colour is not to be had."""
     return "".join(f"{before}{p.text}{after}" if p.marked else p.text for p in pieces(text, spans))
+
+
+def opinion(feedback: Feedback) -> str:
+    """What a user said of the verdict, in one line."""
+    said = "right" if feedback.right else "wrong"
+    means = "supported" if feedback.supported else "not supported"
+    note = f" ({feedback.note})" if feedback.note else ""
+    return (
+        f"a user marked {feedback.status.value} {said} on {feedback.at:%Y-%m-%d}: the claim is {means}{note}"
+    )
 
 
 def clean(text: str) -> str:

@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from groundwire.report.marks import annotated, clean, pieces
+from groundwire.report.marks import annotated, clean, opinion, pieces
 from groundwire.types import ClaimVerification, HallucinationReport, Status
 
 _STYLE = {
@@ -90,6 +90,8 @@ def _story(claim: ClaimVerification) -> list[RenderableType]:
         ref = claim.evidence[0]
         lines.append(Text(f"{_short(ref.source)}: “{_short(ref.text)}”", style="dim"))
     lines.append(Text(_short(claim.reason), style="red" if claim.is_flagged else "dim"))
+    if claim.feedback:
+        lines.append(Text(_short(opinion(claim.feedback)), style="cyan"))
     return lines
 
 

@@ -17,6 +17,7 @@ from groundwire.types.dialogue import (
     Triple,
     Turn,
 )
+from groundwire.types.feedback import Feedback
 from groundwire.types.knowledge import (
     Attribute,
     Entity,
@@ -77,6 +78,7 @@ __all__ = [
     "EvidenceRef",
     "Fact",
     "FactStatus",
+    "Feedback",
     "Flag",
     "GapType",
     "HallucinationReport",

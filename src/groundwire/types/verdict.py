@@ -6,6 +6,8 @@ serialised without surprises. Offsets are always characters into the text *as gi
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -177,6 +179,17 @@ class ClaimVerification:
     spans: tuple[Span, ...] = ()
     consistency_score: float | None = None
     adjusted_confidence: float | None = None
+    feedback: Feedback | None = None
+
+    @property
+    def key(self) -> str:
+        """A name that lasts: the same text, citations and evidence have it in every report.
+
+        The passages it was judged by are meant, not all that was searched: a source more changes nothing.
+        """
+        text = " ".join(self.claim_text.split())
+        parts = [text, sorted(self.citations), sorted({ref.text for ref in self.evidence})]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
 
     @property
     def evidence_ids(self) -> list[str]:
