@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 
 from groundwire.types import Feedback, Span
 
@@ -39,10 +40,8 @@ def opinion(feedback: Feedback) -> str:
     """What a user said of the verdict, in one line."""
     said = "right" if feedback.right else "wrong"
     means = "supported" if feedback.supported else "not supported"
-    note = f" ({feedback.note})" if feedback.note else ""
-    return (
-        f"a user marked {feedback.status.value} {said} on {feedback.at:%Y-%m-%d}: the claim is {means}{note}"
-    )
+    marked = f"a user marked {feedback.status.value} {said} on {feedback.at:%Y-%m-%d}"
+    return f"{marked}: the claim is {means}" + (f" ({feedback.note})" if feedback.note else "")
 
 
 def clean(text: str) -> str:
@@ -51,6 +50,11 @@ def clean(text: str) -> str:
     Offsets stay as they are.
     """
     return text.translate(_VISIBLE)
+
+
+def safe(text: str) -> str:
+    """Text from users never becomes markup; what cannot or must not be shown becomes a replacement mark."""
+    return escape(clean(text))
 
 
 _BIDI_CONTROLS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"

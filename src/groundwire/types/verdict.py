@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
 
 from groundwire.types.dialogue import Detection, Flag, Repair, Turn
+from groundwire.types.feedback import Feedback
 from groundwire.types.knowledge import KnowledgeBase
 from groundwire.types.taxonomy import ClaimKind, GapType, Status
 
