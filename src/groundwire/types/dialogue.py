@@ -18,6 +18,13 @@ class Turn:
     text: str
 
 
+class Tense(StrEnum):
+    PAST = "past"
+    PRESENT = "present"
+    FUTURE = "future"
+    NONE = "none"
+
+
 @dataclass(frozen=True, slots=True)
 class Triple:
     """Who does or is what: subject, predicate and object, with where they stand in the whole response.
@@ -36,6 +43,7 @@ class Triple:
     denied: bool = False
     quantifier: str = ""
     text: str = ""
+    tense: Tense = Tense.NONE
 
     def __str__(self) -> str:
         return self.text or f"{self.subject} {self.predicate} {self.object}"
@@ -56,13 +64,6 @@ class Mention:
     end: int
     kind: MentionKind
     resolved: str = ""
-
-
-class Tense(StrEnum):
-    PAST = "past"
-    PRESENT = "present"
-    FUTURE = "future"
-    NONE = "none"
 
 
 class TimeRelation(StrEnum):
@@ -116,6 +117,7 @@ class Flag:
 
     `correction` is the value that should stand at `fix` (where known), `source` says who knows it.
     `related` holds the evidence by kind (kb_lookup, history_match, linguistic) for the path store.
+    `score` is the refined confidence, once all evidence was weighed; thresholds act on `confidence`.
     """
 
     type: HallucinationType
@@ -130,6 +132,7 @@ class Flag:
     source: str = ""
     contradiction: ContradictionType | None = None
     related: tuple[tuple[str, str], ...] = ()
+    score: float | None = None
 
     @property
     def severity(self) -> float:

@@ -1,0 +1,318 @@
+"""English words by what they do in a sentence: what the triple rules read instead of a tagger's model.
+
+Only closed classes and common verbs are listed; every other word is taken for a noun or an adjective, which
+is what an unknown word mostly is. Names are told by their capitals, so "Will" and "Mark" are no verbs.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from functools import lru_cache
+from typing import NamedTuple
+
+from groundwire.text.lexicon import word_set
+
+
+class Tag(StrEnum):
+    DET = "det"
+    PRONOUN = "pronoun"
+    RELATIVE = "relative"
+    PREP = "prep"
+    AND = "and"
+    JOIN = "join"
+    AUX = "aux"
+    MODAL = "modal"
+    NOT = "not"
+    ADVERB = "adverb"
+    TO = "to"
+    POSSESSIVE = "possessive"
+    NUMBER = "number"
+    NAME = "name"
+    VERB = "verb"
+    WORD = "word"
+    STOP = "stop"
+
+
+class Form(StrEnum):
+    BASE = "base"
+    THIRD = "third"
+    PAST = "past"
+    PARTICIPLE = "participle"
+    ING = "ing"
+
+
+class Token(NamedTuple):
+    """`text[start:end]` of the sentence; `low` is its comparable form."""
+
+    text: str
+    low: str
+    start: int
+    end: int
+    tag: Tag
+
+
+_TOKEN = re.compile(
+    r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?:https?://|www\.)[^\s,;)]+[^\s,;).]"  # addresses are one word
+    r"|\b(?:Dr|Mr|Mrs|Ms|Prof|St)\.(?=\s[A-Z])|(?:[^\W\d_]\.){2,}|[$€£₪¥]\s?\d[\d.,]*\d|[$€£₪¥]\s?\d|\d+(?:[.,:/]\d+)*(?:st|nd|rd|th)?%?"
+    r"|['’](?:s|re|ve|ll|d|m)\b|[^\W_](?:[^\W_]|(?!['’](?:s|re|ve|ll|d|m)\b)[-'’](?=[^\W_]))*"
+    r"|[^\w\s]"
+)
+_NT = re.compile(r"n['’]t$")
+
+DETERMINERS = word_set(
+    """
+    the a an this that these those my our your his her its their some any each every all both no many
+    most several few another either neither such what
+    """
+)
+QUANTIFIERS = word_set("all every each no some most many few several both none any neither")
+POSSESSIVE_PRONOUNS = word_set("my our your his her its their")
+PRONOUNS = word_set(
+    """
+    i you he she it we they me him us them this that these those someone somebody anyone anybody
+    everyone everybody something anything everything nothing nobody none one there himself herself
+    itself themselves who
+    """
+)
+PREPOSITIONS = word_set(
+    """
+    in on at by for from with as of since until till before after during under over through between into
+    onto near within about against via per among across behind beside besides toward towards without
+    upon outside inside around than like throughout despite including except
+    """
+)
+RELATIVES = word_set("who which whom whose that where")
+JOINS = word_set(
+    """
+    because although though while whereas if unless whether when whenever once so but yet however where
+    why how what
+    """
+)
+CONDITIONS = word_set("if unless whether when whenever once")
+BE = word_set("is are was were be been being am isn't aren't wasn't weren't ain't")
+HAVE = word_set("has have had hasn't haven't hadn't having")
+DO = word_set("do does did don't doesn't didn't")
+MODALS = word_set(
+    """
+    can could may might must shall should will would cannot can't couldn't mightn't mustn't shouldn't
+    won't wouldn't
+    """
+)
+UNREAL = word_set("could may might should would couldn't mightn't shouldn't wouldn't must mustn't")
+NEGATIONS = word_set("not never n't neither nor hardly barely")
+ADVERBS = word_set(
+    """
+    now currently also already still just only even ever always often usually sometimes rarely soon then
+    here there today yesterday tomorrow again together too very quite rather almost nearly about
+    approximately roughly around exactly mostly mainly largely primarily originally formerly previously
+    recently now later first finally actually really indeed therefore thus hence moreover furthermore
+    additionally meanwhile instead otherwise perhaps maybe probably likely certainly definitely clearly
+    obviously no-longer long once both either as well please up out off down away back
+    """
+)
+PARTICLES = word_set("up out off down away back over")
+MONEY = re.compile(r"[$€£₪¥]?\s?\d")
+NUMBER_WORDS = word_set(
+    """
+    one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+    seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand
+    million billion trillion dozen
+    """
+)
+TIME_NOUNS = word_set(
+    """
+    day week month quarter year decade century morning afternoon evening night summer winter spring
+    autumn weekend monday tuesday wednesday thursday friday saturday sunday january february march april
+    may june july august september october november december time today yesterday tomorrow
+    """
+)
+TIME_LEADS = word_set("last next this every each early late mid that")
+
+_IRREGULAR = """
+    become became become; begin began begun; bear bore born; break broke broken; bring brought brought;
+    build built built; buy bought bought; choose chose chosen; come came come; cost cost cost; cut cut
+    cut; deal dealt dealt; draw drew drawn; drive drove driven; eat ate eaten; fall fell fallen; feel
+    felt felt; fight fought fought; find found found; fly flew flown; get got gotten; give gave given;
+    go went gone; grow grew grown; hear heard heard; hit hit hit; hold held held; keep kept kept; know
+    knew known; lead led led; leave left left; lie lay lain; lose lost lost; make made made; mean meant
+    meant; meet met met; pay paid paid; put put put; read read read; rise rose risen; run ran run; say
+    said said; see saw seen; sell sold sold; send sent sent; set set set; shoot shot shot; show showed
+    shown; shut shut shut; sing sang sung; sit sat sat; sleep slept slept; speak spoke spoken; spend
+    spent spent; stand stood stood; steal stole stolen; swim swam swum; take took taken; teach taught
+    taught; tell told told; think thought thought; throw threw thrown; understand understood understood;
+    wear wore worn; win won won; write wrote written; oversee oversaw overseen; withdraw withdrew
+    withdrawn; undergo underwent undergone; split split split; spread spread spread; hire hired hired;
+    die died died; tie tied tied; lend lent lent; seek sought sought
+    """
+_REGULAR = word_set(
+    """
+    accept achieve acquire add adopt agree air allow amount announce appear apply appoint approve arrive
+    ask assign assume attend attract award back base begin believe belong border born bundle book call
+    cancel carry cause celebrate chair change charge check claim clean close collect combine commission
+    compete complete comprise conclude conduct confirm connect consist consume contact contain continue
+    contribute control convert cover create culminate decide declare decline decrease deliver depend
+    deploy describe design destroy develop direct discover discuss displace divide double drop earn edit
+    elect employ enable end enrol enroll enter equal establish exceed exist expand expect expire export
+    extend face fail feature file finance finish fire flow follow form found fund gain graduate handle
+    happen head help host house identify implement import improve include increase inherit inhabit
+    install introduce invent invest invite issue join kill lack land last launch learn license like
+    limit link list live locate look maintain manage manufacture mark market marry match measure merge
+    move name need note number obtain occur offer open operate orbit order organise organize originate
+    overlook own part perform place plan play point possess postpone power practise prepare present
+    preside prevent produce promise promote propose protect provide publish purchase range rank rate
+    reach realise realize receive record recover reduce refer reject release relocate rely remain
+    remember remove rename reserve renew rent replace report represent require reschedule research
+    reside resign respond result retire return reveal review sail save schedule score scrap serve settle
+    share ship sign sleep slate span speak specialise specialize sponsor staff star start state station
+    stay step stop store stretch study succeed suffer supervise supply support suspend switch target
+    test total trade train transfer transport travel treat turn undergo update upgrade use value visit
+    vote walk want warn watch weigh work abolish bury christen complain compose coordinate crash debut
+    discontinue dissolve enact evacuate expel govern guarantee halt headquarter illustrate inaugurate
+    influence inspire invade migrate narrate nominate oppose outlaw patrol premiere print prohibit
+    recall recommend refund register repair reside restore restrict revise sponsor star subscribe
+    succeed symbolise terminate translate uncover unveil vacate verify
+    """
+)  # fmt: skip
+_DOUBLED = word_set("plan ship stop step drop star span scrap transfer refer expel patrol debut enrol")
+
+
+def _forms() -> dict[str, tuple[tuple[str, Form], ...]]:
+    table: dict[str, list[tuple[str, Form]]] = {}
+
+    def add(word: str, base: str, form: Form) -> None:
+        if (base, form) not in table.setdefault(word, []):
+            table[word].append((base, form))
+
+    irregular = [tuple(row.split()) for row in _IRREGULAR.split(";")]
+    for base, past, participle in irregular:
+        add(past, base, Form.PAST)
+        add(participle, base, Form.PARTICIPLE)
+    for base in sorted(_REGULAR - {row[0] for row in irregular} - {"born"}):
+        add(_suffixed(base, "ed"), base, Form.PAST)
+        add(_suffixed(base, "ed"), base, Form.PARTICIPLE)
+    for base in sorted(_REGULAR | {row[0] for row in irregular}):
+        add(base, base, Form.BASE)
+        add(_third(base), base, Form.THIRD)
+        add(_suffixed(base, "ing"), base, Form.ING)
+    add("got", "get", Form.PARTICIPLE)
+    return {word: tuple(found) for word, found in table.items()}
+
+
+def _suffixed(base: str, suffix: str) -> str:
+    if base.endswith("ie") and suffix == "ing":
+        return base[:-2] + "ying"
+    if base.endswith("e") and not base.endswith("ee"):
+        return base[:-1] + suffix
+    if base.endswith("y") and base[-2] not in "aeou" and suffix == "ed":
+        return base[:-1] + "ied"
+    doubled = base in _DOUBLED or (len(base) == 3 and base[-1] in "tndmpgb" and base[-2] in "aeiou")
+    return (base + base[-1] if doubled else base) + suffix
+
+
+def _third(base: str) -> str:
+    if base.endswith(("s", "sh", "ch", "x", "z", "o")):
+        return base + "es"
+    if base.endswith("y") and base[-2] not in "aeou":
+        return base[:-1] + "ies"
+    return base + "s"
+
+
+@lru_cache(maxsize=1)
+def _table() -> dict[str, tuple[tuple[str, Form], ...]]:
+    return _forms()
+
+
+def verb_forms(word: str) -> tuple[tuple[str, Form], ...]:
+    """What a word can be as a verb: (base, form) pairs; nothing where it is none that we know.
+
+    >>> verb_forms("founded")[0][0], verb_forms("table")
+    ('found', ())
+    """
+    return _table().get(word, ())
+
+
+def form_of(word: str, *wanted: Form) -> str:
+    """The base of a verb in one of these forms, or "". Unknown words in -ed are participles."""
+    found = verb_forms(word)
+    for base, form in found:
+        if form in wanted:
+            return base
+    regular = word.endswith("ed") and len(word) > 4 and not found and word.isalpha()
+    return word if regular and Form.PARTICIPLE in wanted else ""
+
+
+def tokens(text: str) -> list[Token]:
+    """The words and marks of one sentence, each with what it does there as far as its form tells."""
+    found: list[Token] = []
+    for match in _TOKEN.finditer(text):
+        low = match[0].lower().replace("’", "'")
+        opening = not any(t.tag is not Tag.STOP for t in found)
+        found.append(Token(match[0], low, match.start(), match.end(), _tag(match[0], low, opening)))
+    return _settled(found)
+
+
+_CLASSES: tuple[tuple[frozenset[str], Tag], ...] = (
+    (frozenset({"to"}), Tag.TO),
+    (frozenset({"and", "or", "&", "nor"}), Tag.AND),
+    (NEGATIONS, Tag.NOT),
+    (BE | HAVE | DO, Tag.AUX),
+    (MODALS, Tag.MODAL),
+    (word_set("who which whom whose"), Tag.RELATIVE),
+    (DETERMINERS, Tag.DET),
+    (PRONOUNS, Tag.PRONOUN),
+    (PREPOSITIONS, Tag.PREP),
+    (JOINS, Tag.JOIN),
+    (NUMBER_WORDS, Tag.NUMBER),
+    (ADVERBS, Tag.ADVERB),
+)  # fmt: skip
+
+
+def _tag(word: str, low: str, opening: bool) -> Tag:
+    if not any(map(str.isalnum, word)):
+        return Tag.AND if word == "&" else Tag.STOP
+    if MONEY.match(word):
+        return Tag.NUMBER
+    if low in ("'s", "'re", "'ve", "'ll", "'d", "'m"):
+        return Tag.POSSESSIVE if low == "'s" else Tag.MODAL if low in ("'ll", "'d") else Tag.AUX
+    capital = word[0].isupper() or word[1:2].isupper()
+    if capital and not opening and low != "i":
+        return Tag.NAME
+    for words, tag in _CLASSES:
+        if low in words:
+            return tag
+    if low.endswith("ly") and len(low) > 4 and low not in ("family", "supply", "italy", "july", "assembly"):
+        return Tag.ADVERB
+    if capital:
+        return Tag.NAME
+    return Tag.VERB if verb_forms(low) else Tag.WORD
+
+
+def _settled(found: list[Token]) -> list[Token]:
+    """What the neighbours decide: "'s" after a pronoun is "is", "that" before a noun a determiner, …"""
+    result: list[Token] = []
+    for index, token in enumerate(found):
+        before = result[-1] if result else None
+        after = found[index + 1] if index + 1 < len(found) else None
+        result.append(token._replace(tag=_in_context(token, before, after)))
+    return result
+
+
+def _in_context(token: Token, before: Token | None, after: Token | None) -> Tag:
+    follows = after.tag if after else Tag.STOP
+    if token.tag is Tag.POSSESSIVE:
+        is_verb = before is None or before.tag in (Tag.PRONOUN, Tag.RELATIVE) or follows in (
+            Tag.DET, Tag.PREP, Tag.NOT, Tag.STOP, Tag.PRONOUN,
+        )  # fmt: skip
+        return Tag.AUX if is_verb else Tag.POSSESSIVE
+    if token.low == "that" and before is not None and before.tag is Tag.VERB:
+        return Tag.JOIN
+    if token.low in ("this", "that", "these", "those"):
+        free = follows in (Tag.AUX, Tag.MODAL, Tag.STOP, Tag.PREP, Tag.NOT)
+        return Tag.PRONOUN if free and (before is None or before.tag is Tag.STOP) else Tag.DET
+    if token.low in DETERMINERS and token.tag is Tag.DET:
+        bare = follows in (Tag.AUX, Tag.MODAL, Tag.STOP, Tag.PREP) and token.low not in ("the", "a", "an")
+        return Tag.PRONOUN if bare else Tag.DET
+    if token.low == "no" and follows is Tag.WORD and after and after.low == "longer":
+        return Tag.NOT
+    return token.tag
