@@ -1,0 +1,202 @@
+"""Values by path: `/hallucination/chat/3/detection/total_flags` → 2, scanned by prefix in bytewise order.
+
+A path is `/` and segments; `path_of` makes one of any strings that are not empty, since a `/`, a `%` or a
+control character in a segment is written as `%2F`. A value is a text, a number, true, false or null.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from urllib.parse import unquote_to_bytes
+
+from sqlalchemy import BigInteger, ColumnElement, Connection, Text, cast, delete, select, true
+from sqlalchemy.dialects import postgresql, sqlite
+
+from groundwire.errors import InputError
+from groundwire.stores.database import Database
+from groundwire.stores.tables.paths import paths
+
+Scalar = str | int | float | bool | None
+Tree = dict[str, "Scalar | Tree"]
+
+MAX_BYTES = 2000  # PostgreSQL's index pages hold no longer keys
+PAGE = 500
+_ESCAPE = re.compile(r"[/%\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
+_UNWRITABLE = re.compile(r"%(?![0-9A-F]{2})|[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
+
+
+def segment(text: str) -> str:
+    """
+    >>> segment("a/b 100%"), segment("שיחה")
+    ('a%2Fb 100%25', 'שיחה')
+    """
+    if not text:
+        raise InputError("a name is empty", hint="give it one letter at least")
+    return _ESCAPE.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "surrogatepass"))
+
+
+def plain(escaped: str) -> str:
+    """
+    >>> plain("a%2Fb 100%25")
+    'a/b 100%'
+    """
+    return unquote_to_bytes(escaped).decode("utf-8", "surrogatepass")
+
+
+def path_of(*segments: str | int) -> str:
+    """
+    >>> path_of("hallucination", "team/7", 3)
+    '/hallucination/team%2F7/3'
+    """
+    return "".join(f"/{segment(str(part))}" for part in segments)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    path: str
+    value: Scalar
+
+
+class PathStore:
+    """One JSON value a path. Each method is a transaction of its own; `writing` makes one of several."""
+
+    def __init__(self, database: Database, *, clock: Callable[[], float] = time.time) -> None:
+        self._database = database
+        self._clock = clock
+
+    @contextmanager
+    def writing(self) -> Iterator[PathWriter]:
+        """Everything written inside is kept, or on an exception nothing."""
+        with self._database.write() as connection:
+            yield PathWriter(connection, self._database.dialect, self._clock())
+
+    def put(self, path: str, value: Scalar) -> None:
+        with self.writing() as writer:
+            writer.put({path: value})
+
+    def delete(self, prefix: str) -> int:
+        """Forget a path and everything below it; how many values there were."""
+        with self.writing() as writer:
+            return writer.delete(prefix)
+
+    def get(self, path: str, default: Scalar = None) -> Scalar:
+        with self._database.read() as connection:
+            found = connection.execute(select(paths.c.value).where(paths.c.path == checked(path))).scalar()
+        return default if found is None else json.loads(found)
+
+    def scan(self, prefix: str = "/", *, limit: int | None = None) -> Iterator[Entry]:
+        """Entries below a prefix that ends in `/`, or a path and those below it; in the order of their bytes.
+
+        Read page by page, each a transaction of its own: a slow reader keeps nobody from writing.
+        """
+        within, after = below(prefix), ""
+        while limit is None or limit > 0:
+            size = PAGE if limit is None else min(PAGE, limit)
+            with self._database.read() as connection:
+                page = _page(connection, within, after, size)
+            yield from page
+            if len(page) < size:
+                return
+            after, limit = page[-1].path, None if limit is None else limit - size
+
+    def export(self, prefix: str = "/") -> Tree:
+        """Everything below a prefix, nested by segment."""
+        return nested((entry.path, entry.value) for entry in self.scan(prefix))
+
+
+class PathWriter:
+    """What can be written in one transaction."""
+
+    def __init__(self, connection: Connection, dialect: str, now: float) -> None:
+        self._connection = connection
+        self._insert = sqlite.insert if dialect == "sqlite" else postgresql.insert
+        self._now = now
+
+    def put(self, values: Mapping[str, Scalar]) -> None:
+        """Write values over what stood there, in one order, so that writers never wait in a ring."""
+        rows = [
+            {"path": checked(path), "value": _dumped(value), "written": self._now}
+            for path, value in sorted(values.items())
+        ]
+        if rows:
+            statement = self._insert(paths)
+            new = {"value": statement.excluded.value, "written": statement.excluded.written}
+            self._connection.execute(
+                statement.on_conflict_do_update(index_elements=[paths.c.path], set_=new), rows
+            )
+
+    def add(self, path: str, amount: int) -> int:
+        """Count, whoever else is counting: the new figure. Until the end of the transaction others wait."""
+        row = {"path": checked(path), "value": str(amount), "written": self._now}
+        statement = self._insert(paths).values(row)
+        more = cast(cast(paths.c.value, BigInteger) + amount, Text)
+        counted = statement.on_conflict_do_update(
+            index_elements=[paths.c.path], set_={"value": more, "written": self._now}
+        )
+        return int(self._connection.execute(counted.returning(paths.c.value)).scalar_one())
+
+    def scan(self, prefix: str) -> list[Entry]:
+        return _page(self._connection, below(prefix), "", None)
+
+    def delete(self, prefix: str) -> int:
+        return self._connection.execute(delete(paths).where(below(prefix))).rowcount
+
+
+def _page(connection: Connection, within: ColumnElement[bool], after: str, size: int | None) -> list[Entry]:
+    wanted = select(paths.c.path, paths.c.value).where(within, paths.c.path > after)
+    rows = connection.execute(wanted.order_by(paths.c.path).limit(size))
+    return [Entry(path, json.loads(value)) for path, value in rows]
+
+
+def below(prefix: str) -> ColumnElement[bool]:
+    """A range of keys, which an index answers; `LIKE` would not be bytewise, nor know our escapes."""
+    if prefix in ("", "/"):
+        return true()
+    stem = checked(prefix.rstrip("/"))
+    inside = (paths.c.path >= f"{stem}/") & (paths.c.path < f"{stem}0")  # the byte after "/" is "0"
+    return inside if prefix.endswith("/") else (paths.c.path == stem) | inside
+
+
+def checked(path: str) -> str:
+    """The path itself, or what is wrong with it."""
+    if not path.startswith("/") or path.endswith("/") or "//" in path:
+        raise InputError(f"{path!r} is no path", hint="write /segment/segment")
+    if _UNWRITABLE.search(path):
+        raise InputError(f"{path!r} is no path", hint="write % as %25, and control characters as in %0A")
+    if len(path.encode()) > MAX_BYTES:
+        raise InputError(f"a path has more than {MAX_BYTES:,} bytes", hint="use shorter names")
+    return path
+
+
+def _dumped(value: Scalar) -> str:
+    """ASCII only, since half a character or a NUL is text that PostgreSQL does not take."""
+    return json.dumps(value, allow_nan=False)
+
+
+def nested(entries: Iterable[tuple[str, Scalar]]) -> Tree:
+    """Paths as objects in objects. A value that has others below it stands under the key ''.
+
+    >>> nested([("/a", 1), ("/a/b", 2), ("/c%2Fd/e", 3)])
+    {'a': {'': 1, 'b': 2}, 'c/d': {'e': 3}}
+    """
+    whole: Tree = {}
+    for path, value in entries:
+        *way, last = [plain(part) for part in path[1:].split("/")]
+        here = whole
+        for name in way:
+            inner = here.get(name)
+            if not isinstance(inner, dict):
+                inner = {} if name not in here else {"": inner}
+                here[name] = inner
+            here = inner
+        here[last] = value
+    return whole

@@ -1,0 +1,170 @@
+"""A durable queue in the store: a job is taken under a lease, done once, and not lost with its taker.
+
+A job is done when its result and its removal are committed together (`complete`, inside the caller's
+transaction). Who dies before that has done nothing, and the job can be taken again once its lease is over.
+Who is late finds that the job is someone else's by now, and must write nothing.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import Connection, Row, delete, func, insert, select, update
+
+from groundwire.stores.database import Database
+from groundwire.stores.tables.gate import jobs
+
+WAITING, DEAD = "waiting", "dead"
+MAX_REASON = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How long a job may be held, how often it is tried, and how the waits between tries grow."""
+
+    lease: float = 60.0
+    attempts: int = 20
+    first: float = 5.0
+    longest: float = 3600.0
+
+    def wait(self, attempt: int, uniform: float) -> float:
+        """Exponential, with half of it by chance, so that jobs that failed together come back apart.
+
+        >>> Terms().wait(1, 1.0), Terms().wait(3, 0.0), Terms().wait(99, 1.0)
+        (5.0, 10.0, 3600.0)
+        """
+        whole = min(self.longest, self.first * 2.0 ** min(attempt - 1, 40))
+        return whole * (0.5 + uniform / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """`holder` is the one taking of it; `attempts` counts takings, this one included."""
+
+    id: int
+    key: str
+    payload: str
+    attempts: int
+    holder: str
+    state: str
+    due: float
+    reason: str
+    created: float
+
+
+class Queue:
+    """The jobs of one kind. At most one job a key: to enqueue a key anew replaces what was asked before."""
+
+    def __init__(
+        self,
+        database: Database,
+        kind: str,
+        terms: Terms | None = None,
+        *,
+        clock: Callable[[], float] = time.time,
+        uniform: Callable[[], float] = random.random,
+    ) -> None:
+        self.terms = terms or Terms()
+        self._database = database
+        self._kind = kind
+        self._clock = clock
+        self._uniform = uniform
+
+    def enqueue(
+        self, connection: Connection, key: str, payload: str, *, delay: float = 0.0, reason: str = ""
+    ) -> None:
+        """In the caller's transaction: the job exists exactly when what it is about does."""
+        now = self._clock()
+        connection.execute(delete(jobs).where(jobs.c.kind == self._kind, jobs.c.key == key))
+        connection.execute(
+            insert(jobs).values(
+                kind=self._kind,
+                key=key,
+                payload=payload,
+                state=WAITING,
+                due=now + delay,
+                holder="",
+                attempts=0,
+                reason=reason[:MAX_REASON],
+                created=now,
+            )
+        )
+
+    def claim(self) -> Job | None:
+        """Take the job that has been due longest; two takers never get the same one."""
+        now = self._clock()
+        due = (
+            select(jobs)
+            .where(jobs.c.kind == self._kind, jobs.c.state == WAITING, jobs.c.due <= now)
+            .order_by(jobs.c.due, jobs.c.id)
+            .limit(1)
+            .with_for_update(skip_locked=True)  # no word of SQL on SQLite, where a writer is alone anyway
+        )
+        if self.next_due(now) is None:  # a look does not wait for writers, nor keep them waiting
+            return None
+        with self._database.write() as connection:
+            row = connection.execute(due).first()
+            if row is None:
+                return None
+            taken = {"holder": uuid4().hex, "attempts": row.attempts + 1, "due": now + self.terms.lease}
+            connection.execute(update(jobs).where(jobs.c.id == row.id).values(taken))
+            return _job(row, taken)
+
+    def complete(self, connection: Connection, job: Job) -> bool:
+        """Remove it in the transaction that writes its result. False: it is someone else's by now."""
+        return connection.execute(delete(jobs).where(*_mine(job))).rowcount == 1
+
+    def retry(self, connection: Connection, job: Job, reason: str, *, after: float | None = None) -> bool:
+        """Put it back for later, not before `after` seconds where a server asked for that."""
+        wait = max(self.terms.wait(job.attempts, self._uniform()), after or 0.0)
+        return self._set(connection, job, {"due": self._clock() + wait, "holder": "", "reason": reason})
+
+    def bury(self, connection: Connection, job: Job, reason: str) -> bool:
+        """Try it no more, and keep why."""
+        return self._set(connection, job, {"state": DEAD, "holder": "", "reason": reason})
+
+    def is_spent(self, job: Job) -> bool:
+        """Whether this was the last try it gets."""
+        return job.attempts >= self.terms.attempts
+
+    def next_due(self, before: float | None = None) -> float | None:
+        """When the next job can be taken; None where there is none (before then)."""
+        wanted = select(func.min(jobs.c.due)).where(jobs.c.kind == self._kind, jobs.c.state == WAITING)
+        with self._database.read() as connection:
+            due: float | None = connection.execute(wanted).scalar()
+        return None if due is None or (before is not None and due > before) else due
+
+    def counts(self) -> dict[str, int]:
+        """How many jobs wait and how many are dead."""
+        wanted = (
+            select(jobs.c.state, func.count().label("number"))
+            .where(jobs.c.kind == self._kind)
+            .group_by(jobs.c.state)
+        )
+        with self._database.read() as connection:
+            found = {str(row.state): int(row.number) for row in connection.execute(wanted)}
+        return {WAITING: 0, DEAD: 0, **found}
+
+    def jobs(self, state: str = WAITING, limit: int = 1000) -> list[Job]:
+        wanted = select(jobs).where(jobs.c.kind == self._kind, jobs.c.state == state)
+        with self._database.read() as connection:
+            rows = connection.execute(wanted.order_by(jobs.c.due, jobs.c.id).limit(limit))
+            return [_job(row) for row in rows]
+
+    def _set(self, connection: Connection, job: Job, values: dict[str, str | float]) -> bool:
+        values["reason"] = str(values["reason"])[:MAX_REASON]
+        return connection.execute(update(jobs).where(*_mine(job)).values(values)).rowcount == 1
+
+
+def _mine(job: Job) -> tuple[Any, Any]:
+    return jobs.c.id == job.id, jobs.c.holder == job.holder
+
+
+def _job(row: Row[Any], taken: dict[str, Any] | None = None) -> Job:
+    known = row._asdict() | (taken or {})
+    return Job(**{name: known[name] for name in Job.__slots__})
