@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 from tests.loopback import Loopback, Request, claude
@@ -13,10 +13,8 @@ from groundwire.llm.fake import Call, Reply, ScriptedGenerator
 from groundwire.types import Query
 from groundwire.verify.consistency import (
     ConsistencyVerifier,
-    evidence_dependence,
     merge,
     restated_score,
-    semantic_similarity,
 )
 from groundwire.verify.direct import Score
 from groundwire.verify.llm import open_haiku
@@ -29,75 +27,6 @@ def replies(score: str, restated: str) -> ScriptedGenerator:
         return score if "Rate support" in call.prompt else restated
 
     return ScriptedGenerator(reply)
-
-
-@pytest.mark.spec("SPEC-16.08")
-@pytest.mark.parametrize(
-    ("a", "b"),
-    [
-        ("The company was founded by Larry Page in 1998.", "Larry Page founded the company in 1998."),
-        ("He was born on 3 May 1990.", "He was born on May 3, 1990."),
-        ("Revenue rose by 5 % in 2020.", "Revenue rose in 2020."),
-        ("They organise big events.", "A big event is organised by them."),
-        ("", ""),
-    ],
-)
-def test_alike(a: str, b: str) -> None:
-    assert semantic_similarity(a, b) > 0.6
-
-
-@pytest.mark.spec("SPEC-16.08")
-@pytest.mark.parametrize(
-    ("a", "b"),
-    [
-        ("It has 67 million people.", "It has 999 million people."),
-        ("The drug was approved.", "The drug was not approved."),
-        ("The drug wasn’t approved.", "The drug was approved."),
-        ("The capital is Lyon.", "The capital is Paris."),
-        ("It opened in March 2020.", "It opened in April 2020."),
-        ("Cats sleep a lot.", "Stocks fell sharply."),
-        ("Something", ""),
-    ],
-)
-def test_not_alike(a: str, b: str) -> None:
-    assert semantic_similarity(a, b) <= 0.2
-
-
-@settings(max_examples=50)
-@given(st.text(max_size=40), st.text(max_size=40))
-def test_similarity_is_symmetric_and_in_range(a: str, b: str) -> None:
-    assert semantic_similarity(a, a) == 1.0
-    assert 0.0 <= semantic_similarity(a, b) == pytest.approx(semantic_similarity(b, a))
-    assert semantic_similarity(a, b) <= 1.0 + 1e-9
-
-
-@pytest.mark.spec("SPEC-16.04")
-async def test_an_answer_that_changes_depends_on_the_evidence() -> None:
-    def reply(call: Call) -> Reply:
-        return "It is 330 metres tall." if "<context>\nThe tower" in call.prompt else "UNKNOWN"
-
-    found = await evidence_dependence(
-        ScriptedGenerator(reply), "How tall is the tower?", "The tower is 330 m tall."
-    )
-    assert found.dependence > 0.9
-    assert found.with_evidence == "It is 330 metres tall."
-
-
-@pytest.mark.spec("SPEC-16.04")
-async def test_an_answer_that_stays_does_not() -> None:
-    found = await evidence_dependence(
-        ScriptedGenerator(lambda _: "Paris."), "Capital of France?", "Bananas are yellow."
-    )
-    assert found.dependence == 0.0
-    ignorant = await evidence_dependence(
-        ScriptedGenerator(lambda _: "Unknown."), "Who?", "Bananas are yellow."
-    )
-    assert ignorant.dependence == 0.0
-
-
-async def test_another_measure_of_similarity_can_take_its_place() -> None:
-    found = await evidence_dependence(ScriptedGenerator(["a", "b"]), "?", "e", similarity=lambda a, b: 0.25)
-    assert found.dependence == 0.75
 
 
 def test_what_a_restatement_says() -> None:
