@@ -26,7 +26,7 @@ MAY_STAND_BESIDE = {
     ("engine", "pipeline"), ("engine", "court"), ("pipeline", "court"),
     ("pipeline", "reading"), ("pipeline", "voting"), ("reading", "court"), ("voting", "court"),
     ("engine", "fixing"), ("fixing", "pipeline"), ("fixing", "court"),
-    ("memory", "engine"), ("metrics", "config"),
+    ("memory", "engine"), ("metrics", "config"), ("rlm", "engine"), ("rlm", "audit"),
 }  # fmt: skip
 
 

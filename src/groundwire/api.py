@@ -13,10 +13,11 @@ from weakref import ref
 
 from groundwire.bridge import run
 from groundwire.config import BackendName, Config, ProfileName
-from groundwire.engine import Groundwire, Sources
+from groundwire.engine import Beside, Groundwire, Sources
 from groundwire.types import ClaimVerification, HallucinationReport
 
 _PATIENCE = 5.0
+_BESIDE = ("history", "kb", "now")
 
 
 class Options(TypedDict, total=False):
@@ -28,11 +29,27 @@ class Options(TypedDict, total=False):
     target: float
 
 
+class Further(Options, Beside, total=False):
+    """… and what an answer may be held against besides its sources."""
+
+
 def check(
-    answer: str, sources: Sources, *, question: str = "", response_id: str = "", **options: Unpack[Options]
+    answer: str,
+    sources: Sources = (),
+    *,
+    question: str = "",
+    response_id: str = "",
+    fix: bool = False,
+    **options: Unpack[Further],
 ) -> HallucinationReport:
-    """Judge every claim of an answer by its sources."""
-    return run(_engine(options).check(answer, sources, question=question, response_id=response_id))
+    """Judge every claim of an answer by its sources, and by `history` and `kb` where given.
+
+    With `fix` the report holds the repaired answer too (`report.repair.text`).
+    """
+    engine = _engine(options)
+    beside: Beside = {key: options[key] for key in _BESIDE if key in options}  # type: ignore[assignment, literal-required]
+    report = run(engine.check(answer, sources, question=question, response_id=response_id, **beside))
+    return run(engine.fix(report, sources, **beside)) if fix else report
 
 
 def verify_claim(
@@ -66,7 +83,7 @@ def evidence_dependence(question: str, answer: str, evidence: Sources, **options
     return run(_engine(options).evidence_dependence(question, answer, evidence))
 
 
-def _engine(options: Options) -> Groundwire:
+def _engine(options: Options | Further) -> Groundwire:
     config = options.get("config") or Config.load()
     changes = {key: options[key] for key in ("profile", "target") if key in options}
     if changes:

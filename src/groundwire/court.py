@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from groundwire.config import DetectorsConfig
 from groundwire.llm.generator import Generator
 from groundwire.metrics import Metrics, log_verdict
 from groundwire.policy.profile import Profile
-from groundwire.types import ClaimVerification
+from groundwire.types import Case, ClaimVerification, Detection
 from groundwire.verify.backends import Backend
 
 
@@ -26,6 +27,13 @@ class Court:
     log_text: bool = False
     extractor: Generator | None = None
     mapper: Generator | None = None
+    detectors: DetectorsConfig = field(default_factory=DetectorsConfig)
+
+    async def detect(self, case: Case) -> Detection:
+        """What knowledge, dialogue, time and logic say about the response."""
+        from groundwire.detect.detector import detect  # a plain check never pays for it
+
+        return await detect(case, self.detectors, self.backend.verifier)
 
     def record(self, verdicts: Sequence[ClaimVerification], response_id: str, seconds: float) -> None:
         """Count and log what was decided; no text goes into the log unless asked for."""

@@ -4,21 +4,46 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from types import TracebackType
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from groundwire import pipeline
+from groundwire import fixing, pipeline
 from groundwire.claims.extract import extract
 from groundwire.config import BackendName, Config, Operation
 from groundwire.court import Court
 from groundwire.errors import BackendError, InputError
+from groundwire.evidence.history import History, as_turns
 from groundwire.evidence.load import from_mapping
 from groundwire.llm import open_generator
 from groundwire.metrics import Metrics, default_metrics
 from groundwire.policy.profile import profile_for
-from groundwire.types import Case, Claim, ClaimVerification, HallucinationReport, Source
+from groundwire.types import (
+    Case,
+    Claim,
+    ClaimVerification,
+    Detection,
+    HallucinationReport,
+    KnowledgeBase,
+    Source,
+)
 from groundwire.verify.backends import open_backend
 
+if TYPE_CHECKING:
+    from groundwire.stores.knowledge import Knowledge
+
 Sources = str | Mapping[str, str] | Sequence[str | Source]
+
+
+class Beside(TypedDict, total=False):
+    """What an answer may be held against besides its sources: the conversation, what is known, the moment.
+
+    `kb` is a knowledge base, or the file or URL of one.
+    """
+
+    history: History
+    kb: KnowledgeBase | str | None
+    now: datetime | None
 
 
 class Groundwire:
@@ -38,6 +63,7 @@ class Groundwire:
         self.profile = profile_for(self.config, self.backend.threshold_bits, self.backend.min_support)
         reads, maps = (kind == "llm" for kind in (self.config.claims.extractor, self.config.claims.mapping))
         self._reader = open_generator(self.config) if reads or maps else None
+        self._stores: dict[str, Knowledge] = {}
         self._court = Court(
             self.backend,
             self.profile,
@@ -45,15 +71,55 @@ class Groundwire:
             self.config.log.source_text,
             extractor=self._reader if reads else None,
             mapper=self._reader if maps else None,
+            detectors=self.config.detectors,
         )
 
     async def check(
-        self, answer: str, sources: Sources, *, question: str = "", response_id: str = ""
+        self,
+        answer: str,
+        sources: Sources = (),
+        *,
+        question: str = "",
+        response_id: str = "",
+        **beside: Unpack[Beside],
     ) -> HallucinationReport:
-        """Judge every claim of an answer by its sources."""
-        case = Case(answer, as_sources(sources), question, response_id)
+        """Judge every claim of an answer by its sources, and by what is known and was said before."""
+        case = self._case(answer, sources, question, response_id, **beside)
         self._admit(case)
         return await pipeline.check(case, self._court)
+
+    async def detect(self, response: str, sources: Sources = (), **beside: Unpack[Beside]) -> Detection:
+        """What the eight knowledge detectors find, without measuring bits."""
+        case = self._case(response, sources, **beside)
+        self._admit(case, alone=True)
+        return await self._court.detect(case)
+
+    async def fix(
+        self,
+        report: HallucinationReport,
+        sources: Sources = (),
+        *,
+        attempt: int = 0,
+        **beside: Unpack[Beside],
+    ) -> HallucinationReport:
+        """The report with its answer repaired: a correction stays only if it holds when checked again."""
+        case = self._case(report.response, sources, **beside)
+        return await fixing.fix(report, case, self._court, self.config.mitigation, attempt)
+
+    def _case(
+        self, answer: str, sources: Sources, question: str = "", name: str = "", **beside: Unpack[Beside]
+    ) -> Case:
+        history, kb = as_turns(beside.get("history") or ()), self._knowledge(beside.get("kb"))
+        return Case(answer, as_sources(sources), question, name, history, kb, beside.get("now"))
+
+    def _knowledge(self, kb: KnowledgeBase | str | None) -> KnowledgeBase | None:
+        if not isinstance(kb, str):
+            return kb
+        if kb not in self._stores:
+            from groundwire.stores.knowledge import Knowledge
+
+            self._stores[kb] = Knowledge.open(kb, create=False)
+        return self._stores[kb]
 
     async def verify_claim(
         self, claim: str, evidence: Sources, confidence: float | None = None, *, question: str = ""
@@ -88,7 +154,8 @@ class Groundwire:
             raise BackendError(f"the answer {claims[0].reason}")
         return sum(measured) / len(measured)
 
-    def _admit(self, case: Case) -> None:
+    def _admit(self, case: Case, *, alone: bool = False) -> None:
+        """Refuse what cannot be judged. What is `alone`, or has a history or knowledge, needs no sources."""
         limit = self.config.limits.max_answer_chars
         if not as_text(case.response, "the answer").strip():
             raise InputError("the answer is empty")
@@ -96,11 +163,14 @@ class Groundwire:
             raise InputError(
                 f"the answer has {len(case.response):,} characters", hint=f"the limit is {limit:,}"
             )
-        if not any(source.text.strip() for source in case.sources):
+        alone = alone or case.kb is not None or bool(case.history)
+        if not alone and not any(source.text.strip() for source in case.sources):
             raise InputError("there are no sources", hint="give at least one source with text in it")
 
     async def aclose(self) -> None:
         await self.backend.aclose()
+        for store in self._stores.values():
+            store.close()
         if self._reader is not None:
             await self._reader.aclose()
 

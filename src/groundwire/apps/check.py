@@ -13,13 +13,16 @@ from rich.console import Console
 from groundwire.apps.streams import delivered, stdin_bytes
 from groundwire.bridge import run
 from groundwire.config import Config
-from groundwire.engine import Groundwire
+from groundwire.engine import Beside, Groundwire
 from groundwire.errors import InputError
+from groundwire.evidence.history import parse_history
 from groundwire.evidence.load import load_answer, load_sources
+from groundwire.policy.repair import diff
+from groundwire.report.flags import show_repair
 from groundwire.report.html import to_html
 from groundwire.report.json import to_json
 from groundwire.report.terminal import show
-from groundwire.types import HallucinationReport
+from groundwire.types import Detection, HallucinationReport, Source, Turn
 
 FINE, FLAGGED, BAD_INPUT, COULD_NOT_CHECK = 0, 1, 2, 3
 
@@ -31,18 +34,31 @@ class Request:
     question: str = ""
     as_json: bool = False
     html: Path | None = None
+    kb: str | None = None
+    history: str | None = None
+    fix: bool = False
+    session: str | None = None
 
 
 def run_check(request: Request, config: Config, console: Console) -> int:
-    if "-" in request.sources and request.answer == "-":
-        raise InputError("only one of answer and sources can be read from stdin")
+    if [*request.sources, request.answer, request.history].count("-") > 1:
+        raise InputError("only one of answer, sources and history can be read from stdin")
+    if not (request.sources or request.kb or request.history):
+        raise InputError("there is nothing to check against", hint="give -s, --kb or --history")
     limit = config.limits.max_source_bytes
     answer = load_answer(request.answer, stdin=stdin_bytes(), max_bytes=limit)
-    sources = load_sources(request.sources, stdin=stdin_bytes(), max_bytes=limit, report=_say)
+    sources = _sources(request, limit)
+    beside: Beside = {"history": _history(request, limit), "kb": request.kb}
     engine = Groundwire(config)
     report = run(
-        engine.check(answer, sources, question=request.question, response_id=_identity(request.answer))
+        engine.check(
+            answer, sources, question=request.question, response_id=_identity(request.answer), **beside
+        )
     )
+    if request.fix:
+        report = run(engine.fix(report, sources, **beside))
+    if request.session:
+        _keep(report, request, config, turn=len(beside["history"]) + 1)
     if request.html:
         write_whole(request.html, to_html(report))
     with delivered():
@@ -50,8 +66,37 @@ def run_check(request: Request, config: Config, console: Console) -> int:
             sys.stdout.write(to_json(report) + "\n")
         else:
             show(report, console)
+            if report.repair:
+                show_repair(report.repair, diff(report.repair), console)
     run(engine.aclose())
     return exit_code(report)
+
+
+def _sources(request: Request, limit: int) -> list[Source]:
+    """None at all is fine where there is something else to check against."""
+    if not request.sources:
+        return []
+    return load_sources(request.sources, stdin=stdin_bytes(), max_bytes=limit, report=_say)
+
+
+def _history(request: Request, limit: int) -> tuple[Turn, ...]:
+    if request.history is None:
+        return ()
+    return parse_history(load_answer(request.history, stdin=stdin_bytes(), max_bytes=limit))
+
+
+def _keep(report: HallucinationReport, request: Request, config: Config, turn: int) -> None:
+    """What the detectors found in this turn of the session, by path."""
+    from groundwire.policy.paths import record
+    from groundwire.stores.database import open_database
+    from groundwire.stores.paths import PathStore
+
+    database = open_database(request.kb or config.store.url)
+    try:
+        actions = report.repair.actions if report.repair else ()
+        record(PathStore(database), request.session or "", turn, report.detection or Detection(), actions)
+    finally:
+        database.close()
 
 
 def _say(words: str) -> None:

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from groundwire.apps.commands import bench, facts, feedback, kb, metta, reasoning, talk, trajectory
-from groundwire.apps.options import Backend, ConfigFile, ProfileOption, Sources, Target, settings
+from groundwire.apps.options import SOURCE_HELP, Backend, ConfigFile, ProfileOption, Target, settings
 from groundwire.apps.streams import open_console
 from groundwire.errors import GroundwireError
 from groundwire.version import __version__
@@ -43,8 +43,16 @@ def whole(
 @app.command()
 def check(
     answer: Annotated[str, typer.Argument(help="A file, '-' for stdin, or the text itself.")],
-    source: Sources,
+    source: Annotated[list[str], typer.Option("-s", "--source", help=SOURCE_HELP)] = [],  # noqa: B006
     question: Annotated[str, typer.Option("-q", "--question", help="What the answer answers.")] = "",
+    kb: Annotated[str | None, typer.Option(help="A knowledge base: a SQLite file or postgresql://…")] = None,
+    history: Annotated[
+        str | None, typer.Option(help="The chat before: JSON or a transcript.")
+    ] = None,
+    fix: Annotated[bool, typer.Option("--fix", help="Print the repaired answer and what changed.")] = False,
+    session: Annotated[
+        str | None, typer.Option(help="Keep what was found under this name.")
+    ] = None,
     backend: Backend = None,
     target: Target = None,
     profile: ProfileOption = None,
@@ -55,7 +63,7 @@ def check(
     """Judge every claim of ANSWER by its sources. Exit code 1 if any is flagged."""
     from groundwire.apps.check import Request, run_check
 
-    request = Request(answer, tuple(source), question, as_json=as_json, html=html)
+    request = Request(answer, tuple(source), question, as_json, html, kb, history, fix, session)
     raise typer.Exit(run_check(request, settings(config, backend, target, profile), open_console()))
 
 

@@ -11,9 +11,8 @@ ConfigFile = Annotated[Path | None, typer.Option("--config", help="YAML or TOML 
 Backend = Annotated[str | None, typer.Option(help="local, openai, haiku, self, external or configurable.")]
 ProfileOption = Annotated[str | None, typer.Option("--profile", help="default, rag or strict.")]
 Target = Annotated[float | None, typer.Option(help="Confidence a claim must reach, 0 to 1.")]
-Sources = Annotated[
-    list[str], typer.Option("-s", "--source", help="A file, a folder, '-' for stdin, or the text itself.")
-]
+SOURCE_HELP = "A file, a folder, '-' for stdin, or the text itself."
+Sources = Annotated[list[str], typer.Option("-s", "--source", help=SOURCE_HELP)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the report as JSON.")]
 Store = Annotated[str | None, typer.Option("--store", help="A SQLite file or postgresql://… URL.")]
 

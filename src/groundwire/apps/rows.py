@@ -12,8 +12,9 @@ from typing import Any
 from groundwire.apps.streams import stdin_bytes
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
+from groundwire.evidence.history import as_turns
 from groundwire.report.json import failed_object, report_object
-from groundwire.types import Source
+from groundwire.types import Source, Turn
 
 MAX_ROW_BYTES = 64_000_000
 STREAM = Path("-")
@@ -30,6 +31,7 @@ class Parsed:
     response: str
     sources: tuple[Source, ...]
     question: str
+    history: tuple[Turn, ...] = ()
 
 
 def is_stream(path: Path) -> bool:
@@ -64,7 +66,8 @@ def parse_row(raw: bytes) -> Parsed:
         raise InputError(f"the row is not JSON: {error}") from None
     if not isinstance(row, dict):
         raise InputError("the row is not a JSON object")
-    return Parsed(_text(row, "response"), _sources(row), _text(row, "question", optional=True))
+    question, history = _text(row, "question", optional=True), as_turns(row.get("history") or ())
+    return Parsed(_text(row, "response"), _sources(row), question, history)
 
 
 def _text(row: Mapping[str, Any], key: str, *, optional: bool = False) -> str:
@@ -108,7 +111,11 @@ async def judge_row(engine: Groundwire, row: Row) -> str:
     try:
         parsed = parse_row(row.raw)
         report = await engine.check(
-            parsed.response, parsed.sources, question=parsed.question, response_id=identity
+            parsed.response,
+            parsed.sources,
+            question=parsed.question,
+            response_id=identity,
+            history=parsed.history,
         )
         verdict = report_object(report)
     except GroundwireError as error:

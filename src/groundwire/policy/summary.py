@@ -41,6 +41,7 @@ def summarise(
     gaps = tuple(_gap(c) for c in claims if c.gap_type is not None)
     critical = [c for c in claims if _is_critical(c, profile)]
     checked = [c for c in claims if c.status is not Status.UNCHECKED]
+    measured = bool(checked) or (not claims and bool(case.sources))
     error = _error(claims)
     flagged = any(c.is_flagged for c in claims)
     return HallucinationReport(
@@ -53,9 +54,9 @@ def summarise(
         gaps=gaps,
         spans=merged([span for c in claims for span in c.spans]),
         flagged=None if error and not flagged else flagged,
-        risk=response_risk(claims) if checked or not claims else None,
-        grounding_ratio=_grounded(checked) if checked or not claims else None,
-        overall_confidence=_confidence(checked) if checked or not claims else None,
+        risk=response_risk(claims) if measured else None,
+        grounding_ratio=_grounded(checked) if measured else None,
+        overall_confidence=_confidence(checked) if measured else None,
         has_critical_gaps=bool(critical),
         should_retry=bool(critical),
         retry_guidance=_guidance(critical),

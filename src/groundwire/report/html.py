@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from html import escape
 from importlib.resources import files
 
-from groundwire.report.marks import clean, opinion, pieces
+from groundwire.report.flags import flags_html, repair_html
+from groundwire.report.marks import opinion, pieces, safe
 from groundwire.types import ClaimVerification, HallucinationReport
+
+_NO_CLAIMS = "<p>The answer makes no claim that could be checked against a source.</p>"
 
 
 def to_html(report: HallucinationReport, title: str = "groundwire report") -> str:
     style = files("groundwire.report").joinpath("page.css").read_text(encoding="utf-8")
     claims = "\n".join(_claim(claim) for claim in report.claims)
     skipped = "\n".join(
-        f'<li dir="auto">{_safe(claim.text)} <small>({claim.kind.value})</small></li>'
+        f'<li dir="auto">{safe(claim.text)} <small>({claim.kind.value})</small></li>'
         for claim in report.skipped
     )
     return f"""<!doctype html>
@@ -22,30 +24,27 @@ def to_html(report: HallucinationReport, title: str = "groundwire report") -> st
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>{_safe(title)}</title>
+<title>{safe(title)}</title>
 <style>
 {style}</style>
 </head>
 <body>
-<h1>{_safe(title)}</h1>
+<h1>{safe(title)}</h1>
 {_summary(report)}
 <section class="answer" dir="auto" aria-label="The answer">{_answer(report)}</section>
 <h2>Claims</h2>
-{claims or "<p>The answer makes no claim that could be checked.</p>"}
+{claims or _NO_CLAIMS}
 {f'<h2>Not checked, since they claim nothing</h2><ul class="skipped">{skipped}</ul>' if skipped else ""}
+{flags_html(report)}
+{repair_html(report)}
 </body>
 </html>
 """
 
 
-def _safe(text: str) -> str:
-    """Text from users never becomes markup; what cannot or must not be shown becomes a replacement mark."""
-    return escape(clean(text))
-
-
 def _summary(report: HallucinationReport) -> str:
     mood = "warn" if report.flagged is None else "bad" if report.flagged else "good"
-    error = f"<br>{_safe(report.error)}" if report.error else ""
+    error = f"<br>{safe(report.error)}" if report.error else ""
     figures = (
         "risk unknown"
         if report.risk is None or report.grounding_ratio is None
@@ -54,36 +53,36 @@ def _summary(report: HallucinationReport) -> str:
     return (
         f'<p class="sum"><b class="{mood}">{report.flagged_claims} of {report.total_claims} claims flagged'
         "</b>"
-        f" · {figures} · backend {_safe(report.backend)} · profile {_safe(report.profile)}{error}</p>"
+        f" · {figures} · backend {safe(report.backend)} · profile {safe(report.profile)}{error}</p>"
     )
 
 
 def _answer(report: HallucinationReport) -> str:
     return "".join(
-        f"<mark>{_safe(piece.text)}</mark>" if piece.marked else _safe(piece.text)
+        f"<mark>{safe(piece.text)}</mark>" if piece.marked else safe(piece.text)
         for piece in pieces(report.response, report.spans)
     )
 
 
 def _claim(claim: ClaimVerification) -> str:
     quotes = "".join(
-        f'<blockquote dir="auto"><b>{_safe(ref.source)}</b> {_safe(ref.text)}</blockquote>'
+        f'<blockquote dir="auto"><b>{safe(ref.source)}</b> {safe(ref.text)}</blockquote>'
         for ref in claim.evidence
     )
-    cites = f" · cites {_safe(', '.join(claim.citations))}" if claim.citations else ""
+    cites = f" · cites {safe(', '.join(claim.citations))}" if claim.citations else ""
     kind = f" · {claim.gap_type.value.replace('_', ' ')}" if claim.gap_type else ""
-    return f"""<article class="{claim.status.value}" id="{_safe(claim.claim_id)}">
-<p class="status">{_safe(claim.claim_id)} {claim.status.value.replace("_", " ")}{kind}{cites}</p>
-<p dir="auto">{_safe(claim.claim_text)}</p>
+    return f"""<article class="{claim.status.value}" id="{safe(claim.claim_id)}">
+<p class="status">{safe(claim.claim_id)} {claim.status.value.replace("_", " ")}{kind}{cites}</p>
+<p dir="auto">{safe(claim.claim_text)}</p>
 {_bits(claim)}{quotes}
-<p><i>{_safe(claim.reason)}</i></p>
+<p><i>{safe(claim.reason)}</i></p>
 {_opinion(claim)}</article>"""
 
 
 def _opinion(claim: ClaimVerification) -> str:
     """What a user said of it; without that, the name under which it can be said."""
     if claim.feedback:
-        return f'<p class="feedback">{_safe(opinion(claim.feedback))}</p>'
+        return f'<p class="feedback">{safe(opinion(claim.feedback))}</p>'
     return f'<p class="key">{claim.key}</p>'
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from groundwire.report.flags import detection_object
 from groundwire.types import Claim, ClaimVerification, Feedback, HallucinationReport, Span
 
 DIGITS = 4
@@ -74,6 +75,7 @@ def report_object(report: HallucinationReport) -> dict[str, Any]:
         "skipped": [_skipped(claim) for claim in report.skipped],
         "spans": [_span(span) for span in report.spans],
         "error": report.error,
+        **detection_object(report),
         **report.extra,
     }
 

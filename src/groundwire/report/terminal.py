@@ -7,6 +7,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from groundwire.report.flags import show_flags
 from groundwire.report.marks import annotated, clean, opinion, pieces
 from groundwire.types import ClaimVerification, HallucinationReport, Status
 
@@ -32,6 +33,7 @@ def show(report: HallucinationReport, console: Console) -> None:
         console.print(Group(*(_block(claim) for claim in report.claims)))
     for claim in report.skipped:
         console.print(Text(f"  skipped ({claim.kind.value}): {_short(claim.text)}", style="dim"))
+    show_flags(report, console)
     console.print(_verdict(report))
 
 
@@ -101,6 +103,8 @@ def _number(value: float | None, digits: int) -> str:
 
 def _verdict(report: HallucinationReport) -> Text:
     what = f"{report.flagged_claims} of {report.total_claims} claims flagged"
+    if report.detection is not None:
+        what += f" · {len(report.flags)} detector {'flag' if len(report.flags) == 1 else 'flags'}"
     risk = "unknown" if report.risk is None else f"{report.risk:.2f}"
     facts = f"risk {risk} · backend {report.backend} · profile {report.profile}"
     style = "bold green" if report.flagged is False else "bold red" if report.flagged else "bold yellow"

@@ -62,13 +62,14 @@ class Entity:
 
 
 class FactStatus(StrEnum):
-    """`unverified` facts were stored because nobody could check them; `superseded` ones are history."""
+    """`unverified` facts were stored because nobody could check them; the last two are history."""
 
     VERIFIED = "verified"
     ASSERTED = "asserted"
     UNVERIFIED = "unverified"
     PENDING = "pending"
     SUPERSEDED = "superseded"
+    RETRACTED = "retracted"
 
 
 @dataclass(frozen=True, slots=True)

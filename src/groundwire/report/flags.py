@@ -1,0 +1,136 @@
+"""What the knowledge detectors found and what was done about it: as JSON, as text and as a page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from groundwire.report.marks import clean, safe
+from groundwire.types import Action, ActionKind, Edit, Flag, HallucinationReport, Repair
+
+_WIDTH = 160
+
+
+def detection_object(report: HallucinationReport) -> dict[str, Any]:
+    """The keys a report has where the detectors were asked, and where its answer was repaired."""
+    found: dict[str, Any] = {}
+    if report.detection is not None:
+        found["flags"] = [flag_object(flag) for flag in report.flags]
+        found["detectors_skipped"] = list(report.detection.skipped)
+    if report.repair is not None:
+        found["repair"] = repair_object(report.repair)
+    return found
+
+
+def flag_object(flag: Flag) -> dict[str, Any]:
+    return {
+        "type": flag.type.value,
+        "start": flag.start,
+        "end": flag.end,
+        "content": flag.content,
+        "confidence": round(flag.confidence, 4),
+        "severity": flag.severity,
+        "description": flag.type.description,
+        "suggestion": flag.suggestion,
+        "evidence": flag.evidence,
+        "correction": flag.correction or None,
+        "source": flag.source or None,
+        "contradiction": flag.contradiction.value if flag.contradiction else None,
+    }
+
+
+def repair_object(repair: Repair) -> dict[str, Any]:
+    return {
+        "text": repair.text,
+        "actions": [action_object(action) for action in repair.actions],
+        "edits": [_edit(edit) for edit in repair.edits],
+        "guidance": repair.guidance or None,
+    }
+
+
+def action_object(action: Action) -> dict[str, Any]:
+    kept = {
+        "original": action.original,
+        "replacement": action.replacement,
+        "annotation": action.annotation,
+        "reason": action.reason,
+        "source": action.source,
+        "guidance": action.guidance,
+    }
+    given = {name: value for name, value in kept.items() if value}
+    return {"type": action.kind.value, "start": action.start, "end": action.end, **given}
+
+
+def _edit(edit: Edit) -> dict[str, Any]:
+    return {
+        "start": edit.start,
+        "end": edit.end,
+        "new_start": edit.new_start,
+        "new_end": edit.new_end,
+        "before": edit.before,
+        "after": edit.after,
+    }
+
+
+def show_flags(report: HallucinationReport, console: Console) -> None:
+    """A flag a paragraph; nothing where nobody was asked."""
+    for flag in report.flags:
+        console.print(
+            Text(f"{flag.type.value} {flag.confidence:.2f}  ", style="bold red").append(
+                _line(flag.content), style="not bold default"
+            )
+        )
+        for words in (flag.type.description, flag.evidence, flag.suggestion):
+            if words:
+                console.print(Text(f"    {_line(words)}", style="dim"))
+    if report.flags:
+        console.print()
+
+
+def show_repair(repair: Repair, diff: str, console: Console) -> None:
+    """The repaired answer and what changed; or why it was not repaired."""
+    whole = [a for a in repair.actions if a.kind in (ActionKind.REGENERATE, ActionKind.ESCALATE)]
+    for action in whole:
+        console.print(Text(clean(action.guidance or action.reason), style="yellow"))
+    if repair.edits:
+        console.print(Text("\nThe repaired answer", style="bold"))
+        console.print(Text(clean(repair.text.strip())))
+        console.print()
+        for line in clean(diff).splitlines():
+            console.print(Text(line, style=_COLOURS.get(line[:1], "")))
+    elif not whole:
+        console.print(Text("There is nothing to repair.", style="green"))
+
+
+_COLOURS = {"-": "red", "+": "green", "@": "dim"}
+
+
+def flags_html(report: HallucinationReport) -> str:
+    if report.detection is None:
+        return ""
+    items = "\n".join(_flag_html(flag) for flag in report.flags)
+    return f"<h2>Knowledge, dialogue, time and logic</h2>\n{items or '<p>Nothing was found.</p>'}"
+
+
+def _flag_html(flag: Flag) -> str:
+    lines = "".join(f'<p dir="auto">{safe(words)}</p>' for words in (flag.evidence, flag.suggestion) if words)
+    return f"""<article class="CONTRADICTED">
+<p class="status">{flag.type.value} · confidence {flag.confidence:.2f}</p>
+<p dir="auto">{safe(flag.content)}</p>
+<p><i>{safe(flag.type.description)}</i></p>{lines}
+</article>"""
+
+
+def repair_html(report: HallucinationReport) -> str:
+    if report.repair is None or not report.repair.edits:
+        return ""
+    return (
+        f'<h2>The repaired answer</h2><section class="answer" dir="auto">{safe(report.repair.text)}</section>'
+    )
+
+
+def _line(text: str) -> str:
+    one = " ".join(clean(text).split())
+    return one if len(one) <= _WIDTH else one[: _WIDTH - 1] + "…"
