@@ -9,11 +9,11 @@ which thresholds act; it never replaces it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from groundwire.config.sections import EvidenceWeights
-from groundwire.detect.signals import Signal, SignalKind
-from groundwire.types import Flag
+from groundwire.detect.signals import Signal, SignalKind, linguistic_signals
+from groundwire.types import Flag, HallucinationType, Segment
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,3 +90,37 @@ def consistency_factor(flag: Flag, others: Sequence[Flag]) -> float:
 
 def related(flag: Flag, other: Flag) -> bool:
     return flag.type == other.type or flag.content in other.content or other.content in flag.content
+
+
+_CONTRADICTS = frozenset({HallucinationType.WRONG_ATTRIBUTE, HallucinationType.CONTRADICTS_FACT})
+_UNVERIFIABLE = frozenset({HallucinationType.FABRICATED_FACT, HallucinationType.NONEXISTENT_ENTITY})
+
+
+def scored(
+    flags: Sequence[Flag], segments: Sequence[Segment], weights: EvidenceWeights | None = None
+) -> tuple[Flag, ...]:
+    """The flags of one response, each with its score and the wording that moved it."""
+    result = []
+    for i, flag in enumerate(flags):
+        signals = [s for text in _texts(flag, segments) for s in linguistic_signals(text)]
+        others = [*flags[:i], *flags[i + 1 :]]
+        value = score(flag, _kb(flag), _history(flag), signals, others, weights)
+        wording = "; ".join(f"{signal.kind.value}: {signal.text}" for signal in signals)
+        told = (*flag.related, ("linguistic", wording)) if wording else flag.related
+        result.append(replace(flag, score=value, related=told))
+    return tuple(result)
+
+
+def _texts(flag: Flag, segments: Sequence[Segment]) -> list[str]:
+    return [s.text for s in segments if s.start < flag.end and flag.start < s.end]
+
+
+def _kb(flag: Flag) -> KBEvidence | None:
+    if flag.type in _CONTRADICTS:
+        return KBEvidence(contradicts=True, confidence=flag.confidence)
+    return KBEvidence(unverifiable=True) if flag.type in _UNVERIFIABLE else None
+
+
+def _history(flag: Flag) -> HistoryEvidence | None:
+    prior = flag.type is HallucinationType.CONTRADICTS_PRIOR
+    return HistoryEvidence(contradicts=True, confidence=flag.confidence) if prior else None
