@@ -6,7 +6,7 @@ from typing import Literal
 
 from groundwire.config import Config
 from groundwire.extras import load
-from groundwire.llm.generator import Completion, Generator, Message, TokenLogprob
+from groundwire.llm.generator import Completion, Generator, Message, Streaming, TokenLogprob, completed
 
 Provider = Literal["openai", "anthropic", "llm"]
 
@@ -31,4 +31,13 @@ def open_generator(config: Config, provider: Provider | None = None, model: str 
     return generator
 
 
-__all__ = ["Completion", "Generator", "Message", "Provider", "TokenLogprob", "open_generator"]
+__all__ = [
+    "Completion",
+    "Generator",
+    "Message",
+    "Provider",
+    "Streaming",
+    "TokenLogprob",
+    "completed",
+    "open_generator",
+]

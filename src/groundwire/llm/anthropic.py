@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import anthropic
@@ -10,10 +10,21 @@ from pydantic import BaseModel, ValidationError
 
 from groundwire.config import Config
 from groundwire.errors import BackendError
-from groundwire.llm.endpoint import Endpoint, nonsense, refused, refused_option, timed_out, unreachable
+from groundwire.llm.endpoint import (
+    Endpoint,
+    nonsense,
+    refused,
+    refused_option,
+    timed_out,
+    transport_error,
+    unreachable,
+)
 from groundwire.llm.generator import Completion, Message
 from groundwire.llm.perloop import PerLoop
 from groundwire.llm.repeat import repeat
+from groundwire.llm.usage import report
+
+_TransportError = transport_error(anthropic.DefaultAsyncHttpxClient)
 
 
 class _Block(BaseModel):
@@ -79,7 +90,54 @@ class AnthropicGenerator:
             raise nonsense(self.endpoint, "what is no message") from error
         if not body.content:
             raise nonsense(self.endpoint, "an empty message")
-        return _completion(body, self.endpoint.model)
+        done = _completion(body, self.endpoint.model)
+        report(self.name, [done])
+        return done
+
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        on_text: Callable[[str], None],
+        *,
+        max_tokens: int = 256,
+        temperature: float = 0.0,
+    ) -> Completion:
+        """The text as it comes; the SDK puts the events together."""
+        options: dict[str, object] = {"temperature": temperature}
+        while True:
+            accepted = {name: value for name, value in options.items() if name not in self._refused}
+            try:
+                done = await self._stream(messages, on_text, max_tokens, accepted)
+            except anthropic.BadRequestError as error:
+                option = refused_option(error.message, accepted)
+                if option is None:
+                    raise _translated(error, self.endpoint) from error
+                self._refused.add(option)
+            except (anthropic.AnthropicError, _TransportError, ValueError) as error:
+                raise _broken(error, self.endpoint) from error
+            else:
+                report(self.name, [done])
+                return done
+
+    async def _stream(
+        self,
+        messages: Sequence[Message],
+        on_text: Callable[[str], None],
+        max_tokens: int,
+        options: dict[str, object],
+    ) -> Completion:
+        system = "\n\n".join(message.content for message in messages if message.role == "system")
+        turns: Any = [_turn(message) for message in messages if message.role != "system"]
+        async with self._client.get().messages.stream(
+            model=self.endpoint.model,
+            max_tokens=max_tokens,
+            messages=turns,
+            extra_body=options | ({"system": system} if system else {}),
+        ) as events:
+            async for text in events.text_stream:
+                on_text(text)
+            message = await events.get_final_message()
+        return _completion(_Body.model_validate(message.model_dump()), self.endpoint.model)
 
     async def _send(self, messages: Sequence[Message], max_tokens: int, options: dict[str, object]) -> bytes:
         while True:
@@ -140,6 +198,14 @@ def _translated(error: anthropic.AnthropicError, endpoint: Endpoint) -> BackendE
         headers: Mapping[str, str] = error.response.headers
         return refused(endpoint, error.status_code, headers, error.message)
     return nonsense(endpoint, "what its SDK cannot read")
+
+
+def _broken(error: Exception, endpoint: Endpoint) -> BackendError:
+    if isinstance(error, anthropic.AnthropicError):
+        return _translated(error, endpoint)
+    if isinstance(error, _TransportError):
+        return unreachable(endpoint)
+    return nonsense(endpoint, "what is no message")
 
 
 def open_generator(config: Config, model: str | None = None) -> AnthropicGenerator:

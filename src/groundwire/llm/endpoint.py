@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from importlib import import_module
 from ipaddress import ip_address
 from math import isfinite
 from re import IGNORECASE, compile, escape, search
@@ -104,6 +105,15 @@ def _is_address(url: str) -> bool:
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
+
+
+def transport_error(client: type) -> type[Exception]:
+    """The base of what an SDK's HTTP library raises: streams that break off come through as they are, and
+    SDKs differ in the library that their `client` is one of.
+    """
+    library = next(base.__module__ for base in client.__mro__ if base.__name__ == "AsyncClient")
+    error: type[Exception] = import_module(library.partition(".")[0]).HTTPError
+    return error
 
 
 def timed_out(endpoint: Endpoint) -> BackendTimeout:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import log
+from re import findall
 
 from groundwire.errors import BackendDown, BackendError
 from groundwire.llm.generator import Completion, Message, TokenLogprob
+from groundwire.llm.usage import report
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,24 @@ class ScriptedGenerator:
     ) -> list[Completion]:
         call = Call(tuple(messages), max_tokens, temperature, top_logprobs, n)
         self.calls.append(call)
-        return [self._one(call) for _ in range(n)]
+        done = [self._one(call) for _ in range(n)]
+        for one in done:
+            report(self.name, [one])
+        return done
+
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        on_text: Callable[[str], None],
+        *,
+        max_tokens: int = 256,
+        temperature: float = 0.0,
+    ) -> Completion:
+        """Word by word."""
+        (done,) = await self.complete(messages, max_tokens=max_tokens, temperature=temperature)
+        for piece in findall(r"\s*\S+|\s+", done.text):
+            on_text(piece)
+        return done
 
     def _one(self, call: Call) -> Completion:
         reply = self._reply(call)

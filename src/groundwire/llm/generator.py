@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
@@ -71,3 +71,34 @@ class Generator(Protocol):
     ) -> list[Completion]: ...
 
     async def aclose(self) -> None: ...
+
+
+@runtime_checkable
+class Streaming(Protocol):
+    """What a generator can besides: say its text as it comes. The whole completion is returned at the end."""
+
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        on_text: Callable[[str], None],
+        *,
+        max_tokens: int = 256,
+        temperature: float = 0.0,
+    ) -> Completion: ...
+
+
+async def completed(
+    generator: Generator,
+    messages: Sequence[Message],
+    on_text: Callable[[str], None] | None = None,
+    *,
+    max_tokens: int = 256,
+    temperature: float = 0.0,
+) -> Completion:
+    """One completion, streamed where someone listens and the generator can; else its text comes at once."""
+    if on_text is not None and isinstance(generator, Streaming):
+        return await generator.stream(messages, on_text, max_tokens=max_tokens, temperature=temperature)
+    (done,) = await generator.complete(messages, max_tokens=max_tokens, temperature=temperature)
+    if on_text is not None:
+        on_text(done.text)
+    return done

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -139,6 +139,17 @@ class GgufGenerator:
         return await inner.complete(
             messages, max_tokens=max_tokens, temperature=temperature, top_logprobs=top_logprobs, n=n
         )
+
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        on_text: Callable[[str], None],
+        *,
+        max_tokens: int = 256,
+        temperature: float = 0.0,
+    ) -> Completion:
+        inner = await self._running()
+        return await inner.stream(messages, on_text, max_tokens=max_tokens, temperature=temperature)
 
     async def _running(self) -> OpenAIGenerator:
         """The client of a running server. Whoever comes first, from any loop, starts it; the others wait."""

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import openai
 from pydantic import BaseModel, Field, ValidationError
 
 from groundwire.config import Config
 from groundwire.errors import BackendError
-from groundwire.llm.endpoint import Endpoint, nonsense, refused, refused_option, timed_out, unreachable
+from groundwire.llm.endpoint import (
+    Endpoint,
+    nonsense,
+    refused,
+    refused_option,
+    timed_out,
+    transport_error,
+    unreachable,
+)
 from groundwire.llm.generator import Completion, Message, TokenLogprob
 from groundwire.llm.perloop import PerLoop
 from groundwire.llm.repeat import repeat
+from groundwire.llm.usage import report
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Options = dict[str, object]
+T = TypeVar("T")
+
+_TransportError = transport_error(openai.DefaultAsyncHttpxClient)
 
 _THINKING = 2000
 """Models that insist on `max_completion_tokens` count their hidden thinking in it: leave room for that."""
@@ -112,13 +124,64 @@ class OpenAIGenerator:
             body = _Body.model_validate_json(content)
         except ValidationError as error:
             raise nonsense(self.endpoint, "what is no chat completion") from error
-        return _completions(body, self.endpoint.model)
+        done = _completions(body, self.endpoint.model)
+        report(self.name, done)
+        return done
+
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        on_text: Callable[[str], None],
+        *,
+        max_tokens: int = 256,
+        temperature: float = 0.0,
+    ) -> Completion:
+        """The text as it comes; what was used stands in the last chunk, where the server tells it."""
+        options: Options = {"max_tokens": max_tokens, "temperature": temperature}
+        options["stream_options"] = {"include_usage": True}
+
+        async def attempt(accepted: Options) -> Completion:
+            return await self._streamed(messages, accepted, on_text)
+
+        try:
+            done = await self._persist(options, attempt)
+        except _TransportError as error:  # what breaks off in the middle comes as it is
+            raise unreachable(self.endpoint) from error
+        except ValueError as error:
+            raise nonsense(self.endpoint, "what is no chat completion") from error
+        report(self.name, [done])
+        return done
+
+    async def _streamed(
+        self, messages: Sequence[Message], options: Options, on_text: Callable[[str], None]
+    ) -> Completion:
+        chunks = await self._client.get().chat.completions.create(
+            model=self.endpoint.model, messages=_chat(messages), stream=True, extra_body=options
+        )
+        pieces: list[str] = []
+        usage, model = _Usage(), self.endpoint.model
+        async for chunk in chunks:
+            text = chunk.choices[0].delta.content if chunk.choices else None
+            if text:
+                pieces.append(text)
+                on_text(text)
+            usage = _Usage.model_validate(chunk.usage.model_dump()) if chunk.usage else usage
+            model = chunk.model or model
+        choice = _Choice(message=_Text(content="".join(pieces)))
+        return _completions(_Body(choices=[choice], usage=usage, model=model), model)[0]
 
     async def _send(self, messages: Sequence[Message], options: Options) -> bytes:
+        async def attempt(accepted: Options) -> bytes:
+            return await self._post(messages, accepted)
+
+        return await self._persist(options, attempt)
+
+    async def _persist(self, options: Options, attempt: Callable[[Options], Awaitable[T]]) -> T:
+        """Until the server takes it: an option it refuses is left out, now and in later requests."""
         while True:
             accepted = _accepted(options, self._refused)
             try:
-                return await self._post(messages, accepted)
+                return await attempt(accepted)
             except openai.BadRequestError as error:
                 # The newer name of max_tokens is never dropped: a model must not write without bound.
                 option = refused_option(error.message, accepted.keys() - {"max_completion_tokens"})
@@ -129,14 +192,17 @@ class OpenAIGenerator:
                 raise _translated(error, self.endpoint) from error
 
     async def _post(self, messages: Sequence[Message], options: Options) -> bytes:
-        chat: Any = [{"role": message.role, "content": message.content} for message in messages]
         raw = await self._client.get().chat.completions.with_raw_response.create(
-            model=self.endpoint.model, messages=chat, extra_body=options
+            model=self.endpoint.model, messages=_chat(messages), extra_body=options
         )
         return await raw.http_response.aread()
 
     async def aclose(self) -> None:
         await self._client.aclose()
+
+
+def _chat(messages: Sequence[Message]) -> Any:
+    return [{"role": message.role, "content": message.content} for message in messages]
 
 
 def _accepted(options: Options, refused: set[str]) -> Options:
