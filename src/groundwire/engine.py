@@ -18,6 +18,7 @@ from groundwire.evidence.load import from_mapping
 from groundwire.llm import open_generator
 from groundwire.metrics import Metrics, default_metrics
 from groundwire.policy.profile import profile_for
+from groundwire.reading import Choose
 from groundwire.types import (
     Case,
     Claim,
@@ -81,12 +82,16 @@ class Groundwire:
         *,
         question: str = "",
         response_id: str = "",
+        choose: Choose | None = None,
         **beside: Unpack[Beside],
     ) -> HallucinationReport:
-        """Judge every claim of an answer by its sources, and by what is known and was said before."""
+        """Judge every claim of an answer by its sources, and by what is known and was said before.
+
+        `choose` picks the claims to verify where not all are; the others are listed as skipped.
+        """
         case = self._case(answer, sources, question, response_id, **beside)
         self._admit(case)
-        return await pipeline.check(case, self._court)
+        return await pipeline.check(case, self._court, choose)
 
     async def detect(self, response: str, sources: Sources = (), **beside: Unpack[Beside]) -> Detection:
         """What the eight knowledge detectors find, without measuring bits."""

@@ -16,16 +16,16 @@ from groundwire.policy.merge import with_detection
 from groundwire.policy.risk import settle
 from groundwire.policy.summary import summarise
 from groundwire.policy.vague import is_vague
-from groundwire.reading import assign, read, sift
+from groundwire.reading import Choose, assign, narrowed, read, sift
 from groundwire.types import Case, Claim, ClaimVerification, HallucinationReport
 from groundwire.voting import vote
 
 TOO_MANY = "error: more claims than limits.max_claims allows"
 
 
-async def check(case: Case, court: Court) -> HallucinationReport:
-    """Judge a whole response."""
-    sifted = sift(await read(case, court), court.profile)
+async def check(case: Case, court: Court, choose: Choose | None = None) -> HallucinationReport:
+    """Judge a whole response, or those of its claims that `choose` picks."""
+    sifted = narrowed(sift(await read(case, court), court.profile), choose)
     verdicts = await verify(sifted.chosen, case, court) if case.sources else []
     verdicts += [unchecked(claim, TOO_MANY) for claim in sifted.surplus if case.sources]
     report = summarise(case, verdicts, sifted.skipped, court.backend.name, court.profile)

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from groundwire.claims.extract import extract
 from groundwire.claims.llm import extract_with
+from groundwire.claims.steps import steps_as_claims
 from groundwire.court import Court
 from groundwire.policy.profile import Profile
 from groundwire.types import Case, Claim, ClaimKind, Source
 from groundwire.verify.mapping import map_evidence
+
+Choose = Callable[[Sequence[Claim]], Sequence[Claim]]
+"""Which of a response's claims are worth verifying."""
 
 
 async def read(case: Case, court: Court) -> list[Claim]:
     """The answer taken apart, by rules or by a model whose reading holds against the text."""
     known = names_of(case.sources)
     if court.extractor is None:
-        return extract(case.response, target=court.profile.target, known_sources=known)
-    return await extract_with(
-        court.extractor, case.response, target=court.profile.target, known_sources=known
-    )
+        found = extract(case.response, target=court.profile.target, known_sources=known)
+    else:
+        found = await extract_with(
+            court.extractor, case.response, target=court.profile.target, known_sources=known
+        )
+    return steps_as_claims(found, asked=bool(case.question))
 
 
 def names_of(sources: Sequence[Source]) -> list[str]:
@@ -48,6 +54,16 @@ def sift(found: Sequence[Claim], profile: Profile) -> Sifted:
     surplus = [] if profile.name == "rag" else rest
     ids = {claim.id for claim in (*chosen, *surplus)}
     return Sifted(chosen, [claim for claim in found if claim.id not in ids], surplus)
+
+
+def narrowed(sifted: Sifted, choose: Choose | None) -> Sifted:
+    """Only what someone chose is verified; what was not chosen is listed."""
+    if choose is None:
+        return sifted
+    chosen = list(choose([*sifted.chosen, *sifted.surplus]))
+    ids = {claim.id for claim in chosen}
+    left = [claim for claim in (*sifted.chosen, *sifted.surplus) if claim.id not in ids]
+    return Sifted(chosen, sorted([*sifted.skipped, *left], key=lambda claim: claim.start), [])
 
 
 async def assign(claims: Sequence[Claim], case: Case, court: Court) -> Sequence[Claim]:
