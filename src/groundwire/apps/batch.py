@@ -25,6 +25,7 @@ from typing import BinaryIO
 
 from rich.console import Console
 
+from groundwire.apps.opinions import Said
 from groundwire.apps.ray_engine import judge_on_ray
 from groundwire.apps.rows import STREAM, Row, is_stream, judge_row, read_rows, row_identity
 from groundwire.bridge import run
@@ -75,11 +76,11 @@ def run_batch(job: Job, config: Config, console: Console) -> int:
     _refuse_nonsense(job)
     tally = Tally()
     engine = Groundwire(config)  # what is wrong with the configuration is said before the output is touched
-    with _opened(job, tally) as out, progress_bar(console) as progress:
+    with Said(config) as said, _opened(job, tally) as out, progress_bar(console) as progress:
         total = None if is_stream(job.rows) else sum(1 for _ in read_rows(job.rows))
         bar = progress.add_task("checking", total=total, completed=tally.rows)
         rows = islice(read_rows(job.rows), tally.rows, None)
-        for line in _judged(rows, job, engine):
+        for line in map(said.line, _judged(rows, job, engine)):
             out.write(line.encode("utf-8", "backslashreplace") + b"\n")
             out.flush()
             tally.add(line)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -67,20 +67,24 @@ class OperatingPoint:
 
 
 def run_calibrate(path: Path, promise: Promise, out: Path | None, config: Config) -> int:
-    """Console output is valid YAML, so that it can be sent to a file as it is."""
-    console = Console(highlight=False, soft_wrap=True)
     rows = list(labelled(path))
     _refuse_too_few(sum(row.supported for row in rows), promise)
-    old = _existing(out)
+    old = existing(out)
     engine = Groundwire(config)
     point = calibrate(rows, promise, engine, Console(stderr=True))
-    for line in explain(point):
+    deliver(point, explain(point), out, old)
+    return 0
+
+
+def deliver(point: OperatingPoint, words: Iterable[str], out: Path | None, old: str) -> None:
+    """Console output is valid YAML, so that it can be sent to a file as it is."""
+    console = Console(highlight=False, soft_wrap=True)
+    for line in words:
         console.print(f"# {line}", markup=False)
     console.print(point.line, markup=False)
     if out is not None:
         write_whole(out, merged(old, point, out))
         console.print(f"# written to {out}", markup=False)
-    return 0
 
 
 def labelled(path: Path) -> Iterator[Labelled]:
@@ -202,7 +206,7 @@ def _nth(number: int) -> str:
     return f"{number}{ending}"
 
 
-def _existing(out: Path | None) -> str:
+def existing(out: Path | None) -> str:
     """What the file holds already, checked before anything is computed."""
     if out is None:
         return ""

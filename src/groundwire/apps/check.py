@@ -10,6 +10,8 @@ from pathlib import Path
 
 from rich.console import Console
 
+from groundwire.apps.opinions import Said
+from groundwire.apps.remembered import remember
 from groundwire.apps.streams import delivered, stdin_bytes
 from groundwire.bridge import run
 from groundwire.config import Config
@@ -57,6 +59,9 @@ def run_check(request: Request, config: Config, console: Console) -> int:
     )
     if request.fix:
         report = run(engine.fix(report, sources, **beside))
+    with Said(config) as said:
+        report = said.report(report)
+    remember(report, config)
     if request.session:
         _keep(report, request, config, turn=len(beside["history"]) + 1)
     if request.html:

@@ -11,9 +11,9 @@ import typer
 from rich.console import Console
 
 from groundwire.apps.commands import bench, facts, feedback, kb, metta, reasoning, talk, trajectory
-from groundwire.apps.options import SOURCE_HELP, Backend, ConfigFile, ProfileOption, Target, settings
+from groundwire.apps.options import SOURCE_HELP, Backend, ConfigFile, ProfileOption, Store, Target, settings
 from groundwire.apps.streams import open_console
-from groundwire.errors import GroundwireError
+from groundwire.errors import GroundwireError, InputError
 from groundwire.version import __version__
 
 app = typer.Typer(
@@ -46,13 +46,9 @@ def check(
     source: Annotated[list[str], typer.Option("-s", "--source", help=SOURCE_HELP)] = [],  # noqa: B006
     question: Annotated[str, typer.Option("-q", "--question", help="What the answer answers.")] = "",
     kb: Annotated[str | None, typer.Option(help="A knowledge base: a SQLite file or postgresql://…")] = None,
-    history: Annotated[
-        str | None, typer.Option(help="The chat before: JSON or a transcript.")
-    ] = None,
+    history: Annotated[str | None, typer.Option(help="The chat before: JSON or a transcript.")] = None,
     fix: Annotated[bool, typer.Option("--fix", help="Print the repaired answer and what changed.")] = False,
-    session: Annotated[
-        str | None, typer.Option(help="Keep what was found under this name.")
-    ] = None,
+    session: Annotated[str | None, typer.Option(help="Keep what was found under this name.")] = None,
     backend: Backend = None,
     target: Target = None,
     profile: ProfileOption = None,
@@ -90,7 +86,12 @@ def batch(
 
 @app.command()
 def calibrate(
-    rows: Annotated[Path, typer.Argument(metavar="LABELLED.jsonl", help="Batch rows with a label: 1 or 0.")],
+    rows: Annotated[
+        Path | None, typer.Argument(metavar="[LABELLED.jsonl]", help="Batch rows with a label: 1 or 0.")
+    ] = None,
+    from_feedback: Annotated[
+        bool, typer.Option("--from-feedback", help="Use what people said of verdicts instead.")
+    ] = False,
     max_fpr: Annotated[float, typer.Option(help="Share of supported responses that may be flagged.")] = 0.05,
     confidence: Annotated[
         float | None, typer.Option(help="Promise it for these very rows, with this confidence.")
@@ -99,13 +100,20 @@ def calibrate(
     backend: Backend = None,
     target: Target = None,
     profile: ProfileOption = None,
+    store: Store = None,
     config: ConfigFile = None,
 ) -> None:
     """Set the operating point from labelled rows, so that false alarms stay below a rate."""
     from groundwire.apps.calibrate import Promise, run_calibrate
 
-    promise, found = Promise(max_fpr, confidence), settings(config, backend, target, profile)
-    raise typer.Exit(run_calibrate(rows, promise, out, found))
+    promise, found = Promise(max_fpr, confidence), settings(config, backend, target, profile, store)
+    if (rows is None) != from_feedback:
+        raise InputError("give labelled rows, or --from-feedback, and not both")
+    if rows is not None:
+        raise typer.Exit(run_calibrate(rows, promise, out, found))
+    from groundwire.apps.calibrate_feedback import run_calibrate_feedback
+
+    raise typer.Exit(run_calibrate_feedback(promise, out, found))
 
 
 @app.command()

@@ -27,11 +27,17 @@ def settings(
     backend: str | None = None,
     target: float | None = None,
     profile: str | None = None,
+    store: str | None = None,
 ) -> Any:
     from groundwire.config import Config
     from groundwire.metrics import setup_logging
 
-    overrides = {"hallucination.backend.type": backend, "target": target, "profile": profile}
+    overrides = {
+        "hallucination.backend.type": backend,
+        "target": target,
+        "profile": profile,
+        "store.url": store,
+    }
     found = Config.load(config, overrides)
     setup_logging(found)
     return found
