@@ -66,11 +66,10 @@ def functions_for(engine: Groundwire, ask: Ask | None = None) -> dict[str, Funct
     async def audit_trace(
         steps: Steps, question: str | None = None, context: Evidence | None = None, answer: str | None = None
     ) -> TraceAudit:
-        found = engine.audit_trace(steps, question=question, context=context, answer=answer)  # type: ignore[attr-defined]
-        return await found  # type: ignore[no-any-return]
+        return await engine.audit_trace(steps, question=question, context=context, answer=answer)
 
     async def audit_reasoning(steps: Steps, sources: dict[str, str]) -> list[ClaimVerification]:
-        return await engine.audit_reasoning(steps, sources)  # type: ignore[attr-defined, no-any-return]
+        return await engine.audit_reasoning(steps, sources)
 
     async def llm(query: str, context: Evidence = "", verify: bool = True) -> str:
         if ask is None:

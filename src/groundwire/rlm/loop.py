@@ -1,0 +1,104 @@
+"""The way to an answer: a model writes, its code runs, it sees what came of it, until it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from groundwire.config import OrchestratorConfig, SandboxConfig
+from groundwire.llm.generator import Generator, Message, completed
+from groundwire.rlm import prompts
+from groundwire.rlm.cost import Meter
+from groundwire.rlm.functions import Call, Function
+from groundwire.rlm.reply import Reply, read_reply, without_code
+from groundwire.rlm.sandbox import Output, Sandbox
+from groundwire.rlm.trajectory import Kind, Log
+
+TURNS = "it was stopped after {turns} turns, before it had finished"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An answer, the conversation that led to it, and why it was cut short, if it was."""
+
+    answer: str
+    messages: tuple[Message, ...]
+    stopped: str | None = None
+
+
+@dataclass(slots=True)
+class Loop:
+    """`functions` is None where the model may write no code. The sandbox lives as long as the loop."""
+
+    generator: Generator
+    files: Mapping[str, str]
+    functions: Mapping[str, Function] | None
+    settings: OrchestratorConfig
+    limits: SandboxConfig
+    meter: Meter
+    log: Log
+    _sandbox: Sandbox | None = field(default=None, init=False)
+
+    async def answer(self, messages: Sequence[Message]) -> Draft:
+        with self.meter.on("base"):
+            return await self._answer(list(messages))
+
+    async def _answer(self, messages: list[Message]) -> Draft:
+        if self.functions is None:
+            said = await self._said(messages)
+            return Draft(said.strip(), (*messages, Message("assistant", said)))
+        for _ in range(self.settings.max_turns):
+            reply = read_reply(await self._said(messages))
+            messages.append(Message("assistant", reply.kept))
+            if not reply.code:
+                return Draft(reply.answer, tuple(messages))
+            messages.append(prompts.output((await self._ran(reply)).text))
+        return await self._stopped(messages)
+
+    async def _stopped(self, messages: list[Message]) -> Draft:
+        """Turns are used up: one last word, and what there is of it is the answer."""
+        why = TURNS.format(turns=self.settings.max_turns)
+        self.log(Kind.STOPPED, reason=why)
+        last = messages.pop()
+        messages.append(Message("user", f"{last.content}\n\n{prompts.LAST_TURN}"))
+        said = await self._said(messages)
+        return Draft(without_code(said), (*messages, Message("assistant", said)), why)
+
+    async def _said(self, messages: Sequence[Message]) -> str:
+        watched = self.log.watch is not None
+        done = await completed(
+            self.generator, messages, self._token if watched else None, max_tokens=self.settings.max_tokens
+        )
+        self.log(Kind.MODEL, text=done.text, model=done.model or self.generator.name)
+        return done.text
+
+    def _token(self, text: str) -> None:
+        self.log(Kind.TOKEN, text=text)
+
+    async def _ran(self, reply: Reply) -> Output:
+        if self._sandbox is None:
+            metered = {name: self._metered(function) for name, function in (self.functions or {}).items()}
+            self._sandbox = Sandbox(metered, self.files, self.limits)
+        self.log(Kind.CODE, code=reply.code)
+        output = await self._sandbox.run(reply.code)
+        seconds = round(output.seconds, 3)
+        self.log(Kind.OUTPUT, text=output.text, error=output.error, seconds=seconds, calls=output.calls)
+        return output
+
+    def _metered(self, function: Function) -> Function:
+        """Checks that code makes are verification, and cost what they cost."""
+        if function.name == "llm":
+            return function
+        return replace(function, call=_counted(function.call, self.meter))
+
+    async def aclose(self) -> None:
+        if self._sandbox is not None:
+            await self._sandbox.aclose()
+
+
+def _counted(call: Call, meter: Meter) -> Call:
+    async def counted(*arguments: object, **named: object) -> object:
+        with meter.on("verification"):
+            return await call(*arguments, **named)
+
+    return counted

@@ -1,0 +1,227 @@
+"""A small recursive language-model loop over files that verifies its own answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+
+from groundwire.config import Config
+from groundwire.engine import Groundwire
+from groundwire.errors import BackendError, GroundwireError
+from groundwire.llm.generator import Generator, Message
+from groundwire.report.json import report_object
+from groundwire.rlm import prompts
+from groundwire.rlm.checkpoint import Checked, annotate, check, guidance, question_for, reason_to_skip
+from groundwire.rlm.cost import LOCAL, Cost, Meter, cost_object
+from groundwire.rlm.functions import Evidence, Function, functions_for
+from groundwire.rlm.loop import Draft, Loop
+from groundwire.rlm.trajectory import Event, Kind, Log, Watch
+from groundwire.types import HallucinationReport, Turn
+
+_LOCAL_ROOM = 1500
+"""Tokens of files the small local model is shown: its context also holds the question and the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """An answer and what is known of it.
+
+    `annotated` is the answer with remarks behind what failed, `asked` a question for the user. `skipped` says
+    why nothing was verified, `error` why it could not be, `stopped` that the model did not come to an end.
+    """
+
+    answer: str
+    report: HallucinationReport | None = None
+    cost: Cost = field(default_factory=Cost)
+    trajectory: tuple[Event, ...] = ()
+    annotated: str | None = None
+    asked: str | None = None
+    skipped: str | None = None
+    error: str | None = None
+    stopped: str | None = None
+    retries: int = 0
+
+    @property
+    def text(self) -> str:
+        """What to show a user."""
+        return self.annotated or self.answer
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    draft: Draft
+    checked: Checked
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """One question on its way."""
+
+    query: str
+    files: Mapping[str, str]
+    verify: bool
+    meter: Meter
+    log: Log
+
+
+class Orchestrator:
+    """Answers with any generator, verifies with an engine. Whoever opened the two closes them."""
+
+    def __init__(self, generator: Generator, engine: Groundwire, config: Config | None = None) -> None:
+        self.generator = generator
+        self.engine = engine
+        self.config = config or engine.config
+
+    async def process(
+        self,
+        query: str,
+        files: Mapping[str, str] | None = None,
+        *,
+        verify: bool = True,
+        history: Sequence[Turn] = (),
+        on_event: Watch | None = None,
+    ) -> Outcome:
+        """Answer a question about files, and verify the answer where it is worth it.
+
+        `on_event` sees every event as it happens, the model's words too. Raises `BackendError` where the
+        model cannot be reached; a verifier that cannot be reached costs no answer.
+        """
+        return await self._process(query, files or {}, verify, Log(on_event), history)
+
+    async def _process(
+        self, query: str, files: Mapping[str, str], verify: bool, log: Log, history: Sequence[Turn] = ()
+    ) -> Outcome:
+        task = _Task(query, dict(files), verify, Meter(self.config.orchestrator.prices), log)
+        log(Kind.QUERY, query=query, files=list(files), model=self.generator.name)
+        loop = self._loop(task)
+        try:
+            outcome = await self._worked(task, loop, history)
+        except GroundwireError as error:
+            log(Kind.END, error=str(error))
+            raise
+        finally:
+            await loop.aclose()
+        log(Kind.COST, **cost_object(outcome.cost))
+        log(Kind.END, error=outcome.error, retries=outcome.retries)
+        return replace(outcome, trajectory=tuple(log.events))
+
+    async def _worked(self, task: _Task, loop: Loop, history: Sequence[Turn]) -> Outcome:
+        first = await self._attempt(task, loop, self._messages(task, loop, history))
+        attempts = [first, *await self._again(task, loop, first)]
+        return self._outcome(task, min(attempts, key=lambda a: a.checked.badness), len(attempts) - 1)
+
+    async def _again(self, task: _Task, loop: Loop, first: _Attempt) -> list[_Attempt]:
+        """Further attempts, each told what failed in the one before, until one holds."""
+        settings, attempts, last = self.config.verification, list[_Attempt](), first
+        while settings.on_failure == "retry" and last.checked.failed and len(attempts) < settings.max_retries:
+            said = guidance(last.checked.uncertain)
+            task.log(Kind.RETRY, attempt=len(attempts) + 1, guidance=said)
+            try:
+                last = await self._attempt(
+                    task, loop, [*last.draft.messages, Message("user", said)], again=True
+                )
+            except BackendError as error:
+                task.log(Kind.STOPPED, reason=f"the next attempt failed: {error}")
+                break
+            attempts.append(last)
+        return attempts
+
+    async def _attempt(
+        self, task: _Task, loop: Loop, messages: Sequence[Message], *, again: bool = False
+    ) -> _Attempt:
+        draft = await loop.answer(messages)
+        task.log(Kind.ANSWER, text=draft.answer, stopped=draft.stopped)
+        return _Attempt(draft, await self._checked(task, draft.answer, again=again))
+
+    async def _checked(self, task: _Task, answer: str, *, again: bool) -> Checked:
+        """A second attempt is looked at whole, however short: it must not pass by the luck of a sample."""
+        settings = self.config.verification
+        skipped = reason_to_skip(answer, task.files, settings, verify=task.verify, any_length=again)
+        if skipped:
+            task.log(Kind.SKIPPED, reason=skipped)
+            return Checked(skipped=skipped, empty=not answer)
+        if again:
+            settings = settings.model_copy(update={"mode": "full"})
+        with task.meter.on("verification"):
+            found = await check(self.engine, answer, task.files, question=task.query, settings=settings)
+        report = report_object(found.report) if found.report else None
+        uncertain = [claim.claim_id for claim in found.uncertain]
+        task.log(
+            Kind.VERIFICATION,
+            mode=settings.mode,
+            failed=found.failed,
+            uncertain=list(uncertain),
+            skipped=found.skipped,
+            error=found.error,
+            report=report,
+        )
+        return found
+
+    def _outcome(self, task: _Task, best: _Attempt, retries: int) -> Outcome:
+        checked, answer = best.checked, best.draft.answer
+        asked = None
+        if checked.failed and self.config.verification.on_failure == "ask":
+            asked = question_for(checked.uncertain)
+            task.log(Kind.ASK, question=asked)
+        return Outcome(
+            answer=answer,
+            report=checked.report,
+            cost=task.meter.cost,
+            annotated=annotate(answer, checked.uncertain) if checked.failed else None,
+            asked=asked,
+            skipped=checked.skipped,
+            error=checked.error,
+            stopped=best.draft.stopped,
+            retries=retries,
+        )
+
+    def _loop(self, task: _Task) -> Loop:
+        config = self.config
+        return Loop(
+            self.generator,
+            task.files,
+            self._functions(task),
+            config.orchestrator,
+            config.sandbox,
+            task.meter,
+            task.log,
+        )
+
+    def _functions(self, task: _Task) -> dict[str, Function] | None:
+        """What code may call; None where there is no code: no sandbox, too deep, or too small a model."""
+        settings, depth = self.config.orchestrator, task.log.depth
+        small = settings.code == "auto" and self.generator.name.startswith(LOCAL)
+        if settings.code == "never" or small or find_spec("pydantic_monty") is None:
+            return None
+        if depth and depth >= settings.max_depth:
+            return None
+
+        async def ask(query: str, context: Evidence = "", *, verify: bool = True) -> str:
+            found = await self._process(query, _files(context) or task.files, verify, task.log.deeper())
+            task.meter.add(found.cost)
+            return found.text
+
+        return functions_for(self.engine, ask if depth < settings.max_depth else None)
+
+    def _messages(self, task: _Task, loop: Loop, history: Sequence[Turn]) -> list[Message]:
+        room = self._room()
+        functions = None if loop.functions is None else loop.functions.values()
+        told = prompts.system(functions, files=bool(task.files))
+        return [told, *prompts.past(history, room // 2), prompts.ask(task.query, task.files, room)]
+
+    def _room(self) -> int:
+        """Tokens of files to show at once."""
+        name = self.generator.name
+        if name.startswith(LOCAL):
+            return _LOCAL_ROOM
+        at = self.config.anthropic if name.startswith("anthropic/") else self.config.openai
+        return at.context_tokens
+
+
+def _files(context: Evidence) -> dict[str, str]:
+    if isinstance(context, str):
+        return {"context": context} if context else {}
+    if isinstance(context, dict):
+        return context
+    return {f"context {number}": text for number, text in enumerate(context, 1)}
