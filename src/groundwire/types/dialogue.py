@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from groundwire.types.shown import repr_html
 from groundwire.types.taxonomy import HallucinationType
 
 
@@ -154,6 +155,8 @@ class Detection:
     seconds: float = 0.0
     skipped: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
+
+    _repr_html_ = repr_html
 
 
 class ActionKind(StrEnum):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from groundwire.types.shown import repr_html
 from groundwire.types.taxonomy import Status
 from groundwire.types.verdict import ClaimVerification
 
@@ -74,6 +75,8 @@ class TraceAudit:
         if bad or self.post_hoc.outcome is Derived.NO:
             return True
         return None if self.steps and not judged else False
+
+    _repr_html_ = repr_html
 
 
 class NodeKind(StrEnum):

@@ -17,6 +17,7 @@ from typing import Any, Protocol, runtime_checkable
 from groundwire.types.dialogue import Detection, Flag, Repair, Turn
 from groundwire.types.feedback import Feedback
 from groundwire.types.knowledge import KnowledgeBase
+from groundwire.types.shown import repr_html
 from groundwire.types.taxonomy import ClaimKind, GapType, Status
 
 
@@ -222,6 +223,8 @@ class ClaimVerification:
             return None
         return self.gap_type.value if self.gap_type else self.status.value.lower()
 
+    _repr_html_ = repr_html
+
 
 @dataclass(frozen=True, slots=True)
 class EpistemicGap:
@@ -284,3 +287,5 @@ class HallucinationReport:
         """The largest gap measured; None where there are claims and none was measured."""
         gaps = [c.budget_gap for c in self.claims if c.budget_gap is not None]
         return max(gaps, default=None if self.claims else 0.0)
+
+    _repr_html_ = repr_html
