@@ -25,12 +25,12 @@ from sqlalchemy import (
 from groundwire.stores.tables.base import metadata
 
 Serial = BigInteger().with_variant(Integer, "sqlite")
-"""SQLite numbers rows by itself only where the key is an INTEGER."""
+"""Row numbers are given out by the writer, who is alone (stores/writing.py); so many rows go in at once."""
 
 entities = Table(
     "entities",
     metadata,
-    Column("no", Serial, primary_key=True, autoincrement=True),
+    Column("no", Serial, primary_key=True, autoincrement=False),
     Column("id", Text, nullable=False),
     Column("type", Text, nullable=False),
     Index(None, "id", unique=True),
@@ -40,7 +40,7 @@ entities = Table(
 names = Table(
     "names",
     metadata,
-    Column("no", Serial, primary_key=True, autoincrement=True),
+    Column("no", Serial, primary_key=True, autoincrement=False),
     Column("entity", Serial, ForeignKey("entities.no"), nullable=False),
     Column("position", Integer, nullable=False),
     Column("text", Text, nullable=False),
@@ -55,7 +55,7 @@ names = Table(
 words = Table(
     "words",
     metadata,
-    Column("no", Serial, primary_key=True, autoincrement=True),
+    Column("no", Serial, primary_key=True, autoincrement=False),
     Column("text", Text, nullable=False),
     Index(None, "text", unique=True),
 )
@@ -79,7 +79,7 @@ name_words = Table(
 attributes = Table(
     "attributes",
     metadata,
-    Column("no", Serial, primary_key=True, autoincrement=True),
+    Column("no", Serial, primary_key=True, autoincrement=False),
     Column("entity", Serial, ForeignKey("entities.no"), nullable=False),
     Column("name", Text, nullable=False),
     Column("name_key", Text, nullable=False),
@@ -101,19 +101,19 @@ attributes = Table(
 predicates = Table(
     "predicates",
     metadata,
-    Column("no", Serial, primary_key=True, autoincrement=True),
+    Column("no", Serial, primary_key=True, autoincrement=False),
     Column("name", Text, nullable=False),
     Column("key", Text, nullable=False),
     Column("many", Boolean, nullable=False),
     Index(None, "name", unique=True),
     Index(None, "key"),
 )
-"""A predicate that was once seen with several objects at once stays `many`."""
+"""What facts and attributes are called. A predicate that was once seen with several objects at once stays `many`."""
 
 facts = Table(
     "facts",
     metadata,
-    Column("no", Serial, primary_key=True, autoincrement=True),
+    Column("no", Serial, primary_key=True, autoincrement=False),
     Column("id", Text, nullable=False),
     Column("content", LargeBinary, nullable=False),
     Column("slot", LargeBinary),

@@ -26,7 +26,7 @@ def upgrade() -> None:
 def _entities() -> None:
     op.create_table(
         "entities",
-        sa.Column("no", _SERIAL, primary_key=True, autoincrement=True),
+        sa.Column("no", _SERIAL, primary_key=True, autoincrement=False),
         sa.Column("id", sa.Text, nullable=False),
         sa.Column("type", sa.Text, nullable=False),
     )
@@ -37,7 +37,7 @@ def _entities() -> None:
 def _names() -> None:
     op.create_table(
         "names",
-        sa.Column("no", _SERIAL, primary_key=True, autoincrement=True),
+        sa.Column("no", _SERIAL, primary_key=True, autoincrement=False),
         sa.Column("entity", _SERIAL, sa.ForeignKey("entities.no"), nullable=False),
         sa.Column("position", sa.Integer, nullable=False),
         sa.Column("text", sa.Text, nullable=False),
@@ -52,7 +52,7 @@ def _names() -> None:
 def _words() -> None:
     op.create_table(
         "words",
-        sa.Column("no", _SERIAL, primary_key=True, autoincrement=True),
+        sa.Column("no", _SERIAL, primary_key=True, autoincrement=False),
         sa.Column("text", sa.Text, nullable=False),
     )
     op.create_index("ix_words_text", "words", ["text"], unique=True)
@@ -79,7 +79,7 @@ def _name_words() -> None:
 def _attributes() -> None:
     op.create_table(
         "attributes",
-        sa.Column("no", _SERIAL, primary_key=True, autoincrement=True),
+        sa.Column("no", _SERIAL, primary_key=True, autoincrement=False),
         sa.Column("entity", _SERIAL, sa.ForeignKey("entities.no"), nullable=False),
         sa.Column("name", sa.Text, nullable=False),
         sa.Column("name_key", sa.Text, nullable=False),
@@ -102,7 +102,7 @@ def _attributes() -> None:
 def _predicates() -> None:
     op.create_table(
         "predicates",
-        sa.Column("no", _SERIAL, primary_key=True, autoincrement=True),
+        sa.Column("no", _SERIAL, primary_key=True, autoincrement=False),
         sa.Column("name", sa.Text, nullable=False),
         sa.Column("key", sa.Text, nullable=False),
         sa.Column("many", sa.Boolean, nullable=False),
@@ -114,7 +114,7 @@ def _predicates() -> None:
 def _facts() -> None:
     op.create_table(
         "facts",
-        sa.Column("no", _SERIAL, primary_key=True, autoincrement=True),
+        sa.Column("no", _SERIAL, primary_key=True, autoincrement=False),
         sa.Column("id", sa.Text, nullable=False),
         sa.Column("content", sa.LargeBinary, nullable=False),
         sa.Column("slot", sa.LargeBinary),

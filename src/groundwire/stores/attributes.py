@@ -1,0 +1,120 @@
+"""Attributes of entities in the database: typed, one value or many, valid from and to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, select, update
+
+from groundwire.stores.predicates import Predicates
+from groundwire.stores.tables.knowledge import attributes, entities
+from groundwire.stores.values import Window, columns, from_row, same_value
+from groundwire.stores.writing import among, insert_rows, last_number
+from groundwire.text.fold import label
+from groundwire.types import Attribute
+
+
+@dataclass(slots=True)
+class Standing:
+    """An attribute of the store while another may take its place."""
+
+    no: int
+    attribute: Attribute
+    reference: int | None
+    new: bool = False
+    gone: bool = False
+    now_many: bool = False
+
+    @property
+    def window(self) -> Window:
+        return Window(self.attribute.valid_from, self.attribute.valid_to)
+
+
+Wanted = tuple[int, Attribute, int | None]
+"""Whose it is, what it is, and the row of the entity it points at."""
+
+
+def attributes_of(connection: Connection, numbers: Iterable[int]) -> dict[int, tuple[Attribute, ...]]:
+    found: dict[int, list[Attribute]] = {}
+    for no, standing in _standing(connection, numbers):
+        found.setdefault(no, []).append(standing.attribute)
+    return {no: tuple(listed) for no, listed in found.items()}
+
+
+def _standing(connection: Connection, numbers: Iterable[int]) -> Iterable[tuple[int, Standing]]:
+    target = entities.alias()
+    query = (
+        select(attributes, target.c.id.label("target"))
+        .join(target, target.c.no == attributes.c.reference, isouter=True)
+        .where(attributes.c.superseded.is_(None))
+        .order_by(attributes.c.no)
+    )
+    for row in among(connection, query, attributes.c.entity, numbers):
+        value = from_row(row, row.target)
+        attribute = Attribute(row.name, value, row.many, row.valid_from, row.valid_to)
+        yield row.entity, Standing(row.no, attribute, row.reference)
+
+
+def merge_attributes(connection: Connection, wanted: Sequence[Wanted], now: datetime) -> None:
+    """Add what is new. Of an attribute with one value, a new value takes the place of the old one."""
+    if not wanted:
+        return
+    called = Predicates(connection, {attribute.name for _, attribute, _ in wanted})
+    for _, attribute, _ in wanted:
+        called.number(attribute.name)
+    held: dict[tuple[int, str], list[Standing]] = {}
+    for no, standing in _standing(connection, {no for no, _, _ in wanted}):
+        held.setdefault((no, label(standing.attribute.name)), []).append(standing)
+    number = last_number(connection, attributes)
+    for no, attribute, reference in wanted:
+        others = held.setdefault((no, label(attribute.name)), [])
+        if _makes_room(others, attribute):
+            number += 1
+            many = attribute.many or any(o.attribute.many for o in others)
+            others.append(Standing(number, replace(attribute, many=many), reference, new=True))
+    _write(connection, held, now)
+
+
+def _makes_room(others: Sequence[Standing], attribute: Attribute) -> bool:
+    """Whether it has to be added; what it takes the place of is gone then."""
+    many = attribute.many or any(o.attribute.many for o in others)
+    window = Window(attribute.valid_from, attribute.valid_to)
+    for other in others:
+        other.now_many = other.now_many or (many and not other.attribute.many)
+    alive = [o for o in others if not o.gone]
+    if any(o.window == window and same_value(o.attribute.value, attribute.value) for o in alive):
+        return False
+    for other in alive:
+        other.gone = not many and other.window.meets(window)
+    return True
+
+
+def _write(connection: Connection, held: dict[tuple[int, str], list[Standing]], now: datetime) -> None:
+    stamp = now.replace(tzinfo=None)
+    rows, changed = [], []
+    for (entity, name_key), standing in held.items():
+        for one in standing:
+            gone, many = stamp if one.gone else None, one.attribute.many or one.now_many
+            if one.new:
+                rows.append(_row(one, entity, name_key) | {"many": many, "superseded": gone})
+            elif one.gone or one.now_many:
+                changed.append({"number_": one.no, "many": many, "superseded": gone})
+    insert_rows(connection, attributes, rows)
+    if changed:
+        connection.execute(update(attributes).where(attributes.c.no == bindparam("number_")), changed)
+
+
+def _row(standing: Standing, entity: int, name_key: str) -> dict[str, Any]:
+    attribute = standing.attribute
+    return columns(attribute.value) | {
+        "no": standing.no,
+        "entity": entity,
+        "name": attribute.name,
+        "name_key": name_key,
+        "reference": standing.reference,
+        "valid_from": attribute.valid_from,
+        "valid_to": attribute.valid_to,
+    }

@@ -1,0 +1,265 @@
+"""Entities in the database. Every function works inside the caller's transaction.
+
+Who is meant: an entity with an id is that id's. Without one it is the entity of the same name and type; one
+whose type is not known yet takes the type of the newcomer. So the same rows give the same entities, in
+whatever order and by however many processes they are written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection, and_, select, update
+
+from groundwire.errors import InputError
+from groundwire.stores import names as naming
+from groundwire.stores.attributes import attributes_of, merge_attributes
+from groundwire.stores.names import key_of
+from groundwire.stores.tables.knowledge import attributes, entities, names
+from groundwire.stores.values import checked_text, checked_value, value_key
+from groundwire.stores.writing import alone, among, insert_rows, last_number
+from groundwire.text.fold import fold, label
+from groundwire.types import Entity, Value, ValueKind
+
+MAX_ID, MAX_NAME, MAX_TYPE, MAX_ALIASES = 500, 2000, 200, 10_000
+_SLUG = re.compile(r"[^\w+#.-]+")
+
+
+@dataclass(slots=True)
+class Held:
+    """An entity of the store while it is being written to."""
+
+    no: int
+    id: str
+    type: str
+    names: list[str] = field(default_factory=list)
+    new: bool = False
+    fresh_names: list[str] = field(default_factory=list)
+    new_type: bool = False
+
+    def add_name(self, name: str) -> None:
+        """Another way of writing a name it has is none."""
+        if key_of(name) not in {key_of(known) for known in self.names}:
+            self.names.append(name)
+            self.fresh_names.append(name)
+
+
+def put_many(connection: Connection, given: Sequence[Entity]) -> list[Entity]:
+    """Write entities; aliases and attributes are added to what is there. Returns them as they stand."""
+    alone(connection)
+    desk = Desk(connection)
+    desk.read([e.id for e in given], [e.name for e in given])
+    held = []
+    for entity in map(_checked, given):
+        mine = desk.by_id(entity) if entity.id else desk.by_name(entity.name, entity.type)
+        for alias in entity.aliases:
+            mine.add_name(alias)
+        held.append(mine)
+    wanted = [
+        (mine.no, attribute)
+        for mine, entity in zip(held, given, strict=True)
+        for attribute in entity.attributes
+    ]
+    resolved = desk.refer([attribute.value for _, attribute in wanted])
+    desk.write()
+    merge_attributes(
+        connection,
+        [
+            (no, replace(attribute, value=value), desk.number(value.entity))
+            for (no, attribute), value in zip(wanted, resolved, strict=True)
+        ],
+        datetime.now(UTC),
+    )
+    loaded = load(connection, [mine.no for mine in held])
+    return [loaded[mine.no] for mine in held]
+
+
+def load(connection: Connection, numbers: Iterable[int]) -> dict[int, Entity]:
+    """Entities by row number, with all names and the attributes that stand."""
+    wanted = list(dict.fromkeys(numbers))
+    rows = {row.no: row for row in among(connection, select(entities), entities.c.no, wanted)}
+    called: dict[int, list[Any]] = {}
+    for name in among(connection, select(names), names.c.entity, wanted):
+        called.setdefault(name.entity, []).append(name)
+    attributed = attributes_of(connection, wanted)
+    found = {}
+    for no in wanted:
+        if no in rows:
+            texts = [name.text for name in sorted(called.get(no, []), key=lambda n: n.position)]
+            found[no] = Entity(rows[no].id, texts[0], rows[no].type, tuple(texts[1:]), attributed.get(no, ()))
+    return found
+
+
+def numbers_of(connection: Connection, ids: Iterable[str]) -> dict[str, int]:
+    rows = among(connection, select(entities.c.id, entities.c.no), entities.c.id, ids)
+    return {row.id: row.no for row in rows}
+
+
+def with_attribute(connection: Connection, name: str, value: str, kind: str, limit: int) -> list[int]:
+    """Entities of a type whose attribute has a value. Empty type or name: any."""
+    query = (
+        select(attributes.c.entity)
+        .distinct()
+        .where(attributes.c.value_key == value_key(value), attributes.c.superseded.is_(None))
+    )
+    if name:
+        query = query.where(attributes.c.name_key == label(name))
+    if kind:
+        query = query.join(entities, and_(entities.c.no == attributes.c.entity, entities.c.type == kind))
+    return list(connection.execute(query.order_by(attributes.c.entity).limit(limit)).scalars())
+
+
+class Desk:
+    """What is being written to: read once for a whole batch, changed in memory, written once."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._by_id: dict[str, Held] = {}
+        self._by_name: dict[str, list[Held]] = {}
+        self._by_alias: dict[str, list[Held]] = {}
+        self._read_names: set[str] = set()
+        self._next = last_number(connection, entities) + 1
+
+    def read(self, ids: Iterable[str], called: Iterable[str]) -> None:
+        """Fetch the entities that could be meant; again only for what has not been asked for before."""
+        keys = {key_of(name) for name in called} - self._read_names
+        self._read_names |= keys
+        found = naming.by_key(self._connection, sorted(keys))
+        numbers = {named.entity for same in found.values() for named in same}
+        slugs = {slug(key) for key in keys}
+        wanted_ids = ({i for i in ids if i} | slugs) - self._by_id.keys()
+        numbers |= set(numbers_of(self._connection, sorted(wanted_ids)).values())
+        known = {held.no for held in self._by_id.values()}
+        for held in self._fetch(numbers - known):
+            self._file(held)
+
+    def _fetch(self, numbers: set[int]) -> list[Held]:
+        rows = among(self._connection, select(entities), entities.c.no, sorted(numbers))
+        held = {row.no: Held(row.no, row.id, row.type) for row in rows}
+        query = select(names.c.entity, names.c.text).order_by(names.c.entity, names.c.position)
+        for row in among(self._connection, query, names.c.entity, sorted(held)):
+            held[row.entity].names.append(row.text)
+        return list(held.values())
+
+    def _file(self, held: Held) -> None:
+        self._by_id[held.id] = held
+        self._by_name.setdefault(key_of(held.names[0]), []).append(held)
+        for alias in held.names[1:]:
+            self._by_alias.setdefault(key_of(alias), []).append(held)
+
+    def by_id(self, entity: Entity) -> Held:
+        held = self._by_id.get(entity.id)
+        if held is None:
+            return self._make(entity.id, entity.name, entity.type)
+        self._take_type(held, entity.type)
+        if key_of(entity.name) != key_of(held.names[0]):
+            held.add_name(entity.name)
+        return held
+
+    def by_name(self, name: str, kind: str) -> Held:
+        """The one of that name and type, made where there is none."""
+        same = self._by_name.get(key_of(name), [])
+        typed = [held for held in same if fold(held.type) == fold(kind)]
+        untyped = [held for held in same if not held.type]
+        chosen = (typed or untyped) if kind else (untyped or same)
+        if len(chosen) > 1 and not (typed or untyped):
+            raise ambiguous(name, chosen)
+        if chosen:
+            self._take_type(chosen[0], kind)
+            return chosen[0]
+        return self._make(self._free_id(name, kind), name, kind)
+
+    def _take_type(self, held: Held, kind: str) -> None:
+        if kind and not held.type:
+            held.type, held.new_type = kind, True
+
+    def _make(self, identity: str, name: str, kind: str) -> Held:
+        held = Held(self._next, identity, kind, [name], new=True, fresh_names=[name])
+        self._next += 1
+        self._file(held)
+        return held
+
+    def _free_id(self, name: str, kind: str) -> str:
+        """The name as an id; where another has it, with the type, or with a number."""
+        base = slug(key_of(name))
+        tries = [base, *([f"{base}@{slug(fold(kind))}"] if kind else [])]
+        tries += [f"{base}~{count}" for count in range(2, 1000)]
+        self.read(tries[:3], ())
+        for identity in tries:
+            if identity not in self._by_id and not numbers_of(self._connection, [identity]):
+                return identity
+        raise InputError(f"too many things are called '{name[:40]}'", hint="give them ids")
+
+    def refer(self, values: Sequence[Value]) -> list[Value]:
+        """Values whose references name an entity by its id, made where there is none yet."""
+        pointing = [v for v in values if v.kind is ValueKind.REFERENCE]
+        self.read([v.entity or v.text for v in pointing], [v.text for v in pointing])
+        return [self._pointed(v) if v.kind is ValueKind.REFERENCE else v for v in values]
+
+    def _pointed(self, value: Value) -> Value:
+        if not value.entity:
+            return replace(value, entity=self.meant(value.text).id)
+        if value.entity not in self._by_id:
+            self._make(value.entity, value.text or value.entity, "")
+        return value
+
+    def meant(self, text: str) -> Held:
+        """Who is meant by a name alone: a name, else an alias, else an id, else someone new."""
+        key = key_of(text)
+        for found in (self._by_name.get(key, []), self._by_alias.get(key, [])):
+            distinct = list({held.no: held for held in found}.values())
+            if len(distinct) > 1:
+                raise ambiguous(text, distinct)
+            if distinct:
+                return distinct[0]
+        return self._by_id.get(text) or self.by_name(text, "")
+
+    def number(self, identity: str) -> int | None:
+        held = self._by_id.get(identity) if identity else None
+        return held.no if held else None
+
+    def write(self) -> None:
+        """Bring the database to what is held here."""
+        every = list(self._by_id.values())
+        new = [{"no": h.no, "id": h.id, "type": h.type} for h in every if h.new]
+        insert_rows(self._connection, entities, new)
+        for held in every:
+            if held.new_type and not held.new:
+                self._connection.execute(
+                    update(entities).where(entities.c.no == held.no).values(type=held.type)
+                )
+        fresh = [(h.no, h.names.index(n), n) for h in every for n in h.fresh_names]
+        naming.add_names(self._connection, fresh)
+        for held in every:
+            held.new, held.new_type, held.fresh_names = False, False, []
+
+
+def slug(key: str) -> str:
+    """A folded name as an id: 'john smith' is john-smith."""
+    return _SLUG.sub("-", key)[:MAX_ID].strip("-") or "-"
+
+
+def ambiguous(name: str, held: Sequence[Held]) -> InputError:
+    ids = ", ".join(h.id for h in held[:4])
+    return InputError(f"'{name[:60]}' names {len(held)} entities ({ids})", hint="write the id instead")
+
+
+def _checked(entity: Entity) -> Entity:
+    if not entity.name.strip():
+        raise InputError("an entity needs a name")
+    if len(entity.aliases) > MAX_ALIASES:
+        raise InputError(f"'{entity.name[:40]}' has {len(entity.aliases):,} aliases")
+    checked_text(entity.id, "an id", MAX_ID)
+    checked_text(entity.type, "a type", MAX_TYPE)
+    for name in (entity.name, *entity.aliases):
+        checked_text(name, "a name", MAX_NAME)
+    for attribute in entity.attributes:
+        if not attribute.name.strip():
+            raise InputError("an attribute needs a name")
+        checked_text(attribute.name, "an attribute's name", MAX_TYPE)
+        checked_value(attribute.value, f"'{attribute.name[:40]}'")
+    return entity

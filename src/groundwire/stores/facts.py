@@ -1,0 +1,279 @@
+"""Facts in the database. Every function works inside the caller's transaction.
+
+The same fact twice is one. A fact of which only one value can hold takes the place of the one before, which
+stays as history. What is `pending` or `unverified` takes nobody's place until it is settled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from math import isfinite
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, delete, update
+
+from groundwire.errors import InputError
+from groundwire.stores.digests import content_of, slot_of
+from groundwire.stores.entities import Desk
+from groundwire.stores.predicates import Predicates
+from groundwire.stores.reading import get, held_by, listing, read_facts
+from groundwire.stores.tables.knowledge import facts, roles
+from groundwire.stores.values import Window, checked_text, checked_value, columns
+from groundwire.stores.writing import alone, insert_rows, last_number
+from groundwire.types import Fact, FactStatus, Record, Role
+
+__all__ = ["add", "add_many", "get", "listing", "remove", "retract", "settle"]
+
+STANDING = (FactStatus.VERIFIED, FactStatus.ASSERTED, FactStatus.UNVERIFIED)
+_SETTLED = (FactStatus.VERIFIED, FactStatus.ASSERTED)
+_GONE = (FactStatus.SUPERSEDED, FactStatus.RETRACTED)
+_RANK = {status: rank for rank, status in enumerate(FactStatus)}
+MAX_ROLES, MAX_LABEL = 1000, 500
+
+
+@dataclass(slots=True)
+class Held:
+    """A fact of the store, or one about to be, while a batch is written."""
+
+    no: int
+    fact: Fact
+    content: bytes
+    slot: bytes | None
+    batch: str
+    new: bool = False
+    changed: bool = False
+
+    @property
+    def window(self) -> Window:
+        return Window(self.fact.valid_from, self.fact.valid_to)
+
+
+def add(connection: Connection, fact: Fact) -> Fact:
+    """Write one fact; it comes back with its id, or as the one that was there already."""
+    return add_many(connection, [fact])[0]
+
+
+def add_many(connection: Connection, given: Sequence[Fact], *, batch: str = "") -> list[Fact]:
+    """Write facts in their order.
+
+    `batch` names one import: what it says of one thing in several values was never meant to be single,
+    since nobody contradicts himself in one file.
+    """
+    alone(connection)
+    desk, now = Desk(connection), datetime.now(UTC)
+    ready = _with_references(desk, [_checked(fact, now) for fact in given])
+    desk.write()
+    book = Book(connection, desk, ready, batch)
+    written = [book.enter(fact) for fact in ready]
+    book.write()
+    return [held.fact for held in written]
+
+
+def settle(
+    connection: Connection, fact_id: str, *, status: FactStatus, confidence: float, record: Record | None
+) -> Fact | None:
+    """A fact gets its verdict; where that makes it stand, it takes the place of the one before."""
+    alone(connection)
+    found = read_facts(connection, facts.c.id == fact_id)
+    if not found:
+        return None
+    judged = replace(found[0], status=status, confidence=confidence, record=record)
+    book = Book(connection, Desk(connection), [judged], "")
+    held = book.enter(judged, force=True)
+    book.write()
+    return held.fact
+
+
+def retract(connection: Connection, fact_id: str) -> Fact | None:
+    """Take a fact back; it stays as history."""
+    alone(connection)
+    same = facts.c.id == fact_id
+    connection.execute(update(facts).where(same).values(status=FactStatus.RETRACTED.value))
+    return next(iter(read_facts(connection, same)), None)
+
+
+def remove(connection: Connection, fact_id: str) -> Fact | None:
+    """Take a fact out as if it had never been there."""
+    alone(connection)
+    found = held_by(connection, facts.c.id, [fact_id])
+    if not found:
+        return None
+    no, fact, *_ = found[0]
+    connection.execute(delete(roles).where(roles.c.fact == no))
+    connection.execute(delete(facts).where(facts.c.no == no))
+    return fact
+
+
+class Book:
+    """The facts a batch touches: read once, changed in memory, written once."""
+
+    def __init__(self, connection: Connection, desk: Desk, given: Sequence[Fact], batch: str) -> None:
+        self._connection = connection
+        self._desk = desk
+        self._batch = batch
+        self._predicates = Predicates(connection, {fact.predicate for fact in given})
+        self._by_content: dict[bytes, Held] = {}
+        self._by_slot: dict[bytes, list[Held]] = {}
+        self._by_id: dict[str, Held] = {}
+        self._next = last_number(connection, facts) + 1
+        self._fetch(facts.c.content, [content_of(fact) for fact in given])
+        self._fetch(facts.c.id, [fact.id for fact in given if fact.id])
+        single = [f for f in given if not f.many and not self._predicates.is_many(f.predicate)]
+        self._fetch(facts.c.slot, [slot for slot in map(slot_of, single) if slot])
+
+    def _fetch(self, column: Any, wanted: Sequence[Any]) -> None:
+        for no, fact, content, slot, batch in held_by(self._connection, column, wanted):
+            if content not in self._by_content:
+                self._file(Held(no, fact, content, slot, batch))
+
+    def _file(self, held: Held) -> None:
+        self._by_content[held.content] = held
+        self._by_id[held.fact.id] = held
+        if held.slot:
+            self._by_slot.setdefault(held.slot, []).append(held)
+
+    def enter(self, fact: Fact, *, force: bool = False) -> Held:
+        if fact.many:
+            self._predicates.set_many(fact.predicate)
+        held = self._by_content.get(content_of(fact))
+        if held is None:
+            held = self._new(fact)
+        else:
+            _agree(held, fact, force=force)
+            held.batch, held.changed = self._batch or held.batch, True
+        if held.fact.status in _SETTLED:
+            self._take_place(held)
+        held.fact = replace(held.fact, many=held.fact.many or self._predicates.is_many(fact.predicate))
+        return held
+
+    def _new(self, fact: Fact) -> Held:
+        content = content_of(fact)
+        identity = fact.id or content.hex()
+        if identity in self._by_id:
+            raise InputError(f"the id '{identity[:60]}' belongs to another fact", hint="leave the id out")
+        fact = replace(fact, id=identity)
+        held = Held(self._next, fact, content, slot_of(fact), self._batch, new=True)
+        self._next += 1
+        self._file(held)
+        return held
+
+    def _take_place(self, held: Held) -> None:
+        """Of two that cannot both hold, the newer stands."""
+        if held.slot is None or self._predicates.is_many(held.fact.predicate):
+            return
+        rivals = [
+            other
+            for other in self._by_slot[held.slot]
+            if other is not held and other.fact.status in STANDING and other.window.meets(held.window)
+        ]
+        if self._batch and any(other.batch == self._batch for other in rivals):
+            self._predicates.set_many(held.fact.predicate)
+            return
+        for other in rivals:
+            other.fact = replace(other.fact, status=FactStatus.SUPERSEDED, superseded_by=held.fact.id)
+            other.changed = True
+
+    def write(self) -> None:
+        entered = list(self._by_content.values())
+        rows = [self._row(held) for held in entered if held.new]
+        insert_rows(self._connection, facts, rows)
+        insert_rows(self._connection, roles, [row for h in entered if h.new for row in self._role_rows(h)])
+        changed = [_changes(held) for held in entered if held.changed and not held.new]
+        if changed:
+            self._connection.execute(update(facts).where(facts.c.no == bindparam("number_")), changed)
+
+    def _row(self, held: Held) -> dict[str, Any]:
+        fact = held.fact
+        return _shared(held) | {
+            "no": held.no,
+            "id": fact.id,
+            "content": held.content,
+            "slot": held.slot,
+            "predicate": self._predicates.number(fact.predicate),
+            "text": fact.text,
+            "valid_from": fact.valid_from,
+            "valid_to": fact.valid_to,
+        }
+
+    def _role_rows(self, held: Held) -> list[dict[str, Any]]:
+        return [
+            columns(role.value)
+            | {
+                "fact": held.no,
+                "position": position,
+                "name": role.name,
+                "entity": self._desk.number(role.value.entity),
+            }
+            for position, role in enumerate(held.fact.roles)
+        ]
+
+
+def _shared(held: Held) -> dict[str, Any]:
+    """The columns that may change in the life of a fact."""
+    fact, said, record = held.fact, held.fact.provenance, held.fact.record
+    return {
+        "confidence": fact.confidence,
+        "status": fact.status.value,
+        "source": said.source,
+        "start": said.start,
+        "end": said.end,
+        "recorded": said.recorded.astimezone(UTC).replace(tzinfo=None) if said.recorded else None,
+        "p0": record.p0 if record else None,
+        "p1": record.p1 if record else None,
+        "bits": record.bits if record else None,
+        "method": record.method if record else "",
+        "many": fact.many,
+        "superseded_by": fact.superseded_by,
+        "batch": held.batch,
+    }
+
+
+def _changes(held: Held) -> dict[str, Any]:
+    return _shared(held) | {"number_": held.no}
+
+
+def _agree(held: Held, fact: Fact, *, force: bool) -> None:
+    """The fact is there already. A better status (or a verdict) is taken over; when it was said stays."""
+    old = held.fact
+    back = old.status in _GONE and fact.status not in _GONE
+    if not (force or back or _RANK[fact.status] <= _RANK[old.status]):
+        return
+    said = replace(fact.provenance, recorded=old.provenance.recorded)
+    held.fact = replace(
+        old,
+        status=fact.status,
+        confidence=fact.confidence,
+        record=fact.record or (None if force else old.record),
+        provenance=said if said.source or said.start is not None else old.provenance,
+        superseded_by=(fact.superseded_by or old.superseded_by) if fact.status in _GONE else "",
+    )
+
+
+def _with_references(desk: Desk, given: Sequence[Fact]) -> list[Fact]:
+    values = iter(desk.refer([role.value for fact in given for role in fact.roles]))
+    return [replace(f, roles=tuple(Role(r.name, next(values)) for r in f.roles)) for f in given]
+
+
+def _checked(fact: Fact, now: datetime) -> Fact:
+    if not fact.roles and not fact.text.strip():
+        raise InputError("a fact needs roles or a text")
+    if not fact.predicate.strip() and fact.roles:
+        raise InputError("a fact needs a predicate")
+    if not (isfinite(fact.confidence) and 0 <= fact.confidence <= 1):
+        raise InputError(f"a confidence of {fact.confidence} is not between 0 and 1")
+    if len(fact.roles) > MAX_ROLES:
+        raise InputError(f"a fact has {len(fact.roles):,} roles", hint=f"the limit is {MAX_ROLES:,}")
+    checked_text(fact.predicate, "a predicate", MAX_LABEL)
+    checked_text(fact.id, "an id", MAX_LABEL)
+    checked_text(fact.text, "a fact")
+    checked_text(fact.provenance.source, "a source")
+    for role in fact.roles:
+        if not role.name.strip():
+            raise InputError("a role needs a name")
+        checked_text(role.name, "a role", MAX_LABEL)
+        checked_value(role.value, f"'{role.name[:40]}'")
+    recorded = fact.provenance.recorded or now
+    recorded = recorded.replace(tzinfo=UTC) if recorded.tzinfo is None else recorded.astimezone(UTC)
+    return replace(fact, provenance=replace(fact.provenance, recorded=recorded))

@@ -1,0 +1,207 @@
+"""Names, and finding them: as written, by what tells them apart, and misspelt.
+
+A misspelt name is looked for word by word. Every word of the store is filed under itself with up to two
+letters of its beginning left out, so the words near a given one are found by equality. Put together they
+give names to look up; failing that, the names that share the rarest word are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from typing import Any
+
+from rapidfuzz.distance import OSA
+from sqlalchemy import Connection, func, select
+
+from groundwire.stores.tables.knowledge import name_words, names, word_forms, words
+from groundwire.stores.values import MAX_KEY
+from groundwire.stores.writing import among, insert_rows, last_number
+from groundwire.text.fold import core_words, fold
+
+_PREFIX = 7
+_MAX_WORD = 40
+_MAX_WORDS = 8
+_NEAR_WORDS = 6
+_COMBINATIONS = 64
+_CANDIDATES = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """One name of an entity; position 0 is the name itself."""
+
+    entity: int
+    position: int
+    text: str
+    key: str
+    core: str
+
+
+def key_of(name: str) -> str:
+    return fold(name)[:MAX_KEY]
+
+
+def core_of(name: str) -> str:
+    return "".join(core_words(name))[:MAX_KEY]
+
+
+def name_rows(names_of: Sequence[tuple[int, int, str]], first: int) -> list[dict[str, Any]]:
+    """Rows for (entity, position, name), numbered from `first`."""
+    return [
+        {"no": no, "entity": e, "position": p, "text": t, "key": key_of(t), "core": core_of(t)}
+        for no, (e, p, t) in enumerate(names_of, start=first)
+    ]
+
+
+def add_names(connection: Connection, names_of: Sequence[tuple[int, int, str]]) -> None:
+    """File names under their words, and the words under their forms."""
+    if not names_of:
+        return
+    rows = name_rows(names_of, last_number(connection, names) + 1)
+    insert_rows(connection, names, rows)
+    words_of = {row["no"]: name_index_words(row["text"]) for row in rows}
+    known = _ensure_words(connection, {word for found in words_of.values() for word in found})
+    filed = [{"word": known[word], "name": no} for no, found in words_of.items() for word in found]
+    insert_rows(connection, name_words, filed)
+
+
+def name_index_words(name: str) -> list[str]:
+    return list(dict.fromkeys(word[:_MAX_WORD] for word in core_words(name)[:_MAX_WORDS]))
+
+
+def _ensure_words(connection: Connection, wanted: set[str]) -> dict[str, int]:
+    known = _word_numbers(connection, wanted)
+    first = last_number(connection, words) + 1
+    new = {word: no for no, word in enumerate(sorted(wanted - known.keys()), first)}
+    insert_rows(connection, words, [{"no": no, "text": word} for word, no in new.items()])
+    filed = [{"form": form, "word": no} for word, no in new.items() for form in sorted(forms(word))]
+    insert_rows(connection, word_forms, filed)
+    return known | new
+
+
+def _word_numbers(connection: Connection, wanted: set[str]) -> dict[str, int]:
+    found = among(connection, select(words.c.text, words.c.no), words.c.text, wanted)
+    return {row.text: row.no for row in found}
+
+
+def forms(word: str) -> set[str]:
+    """The beginning of a word with letters left out; words with digits are codes, and taken as they are."""
+    start = word[:_PREFIX]
+    found = {start}
+    for count in range(1, _slips(word) + 1):
+        found.update("".join(kept) for kept in combinations(start, len(start) - count))
+    return found
+
+
+def _slips(word: str) -> int:
+    """How many letters of a word may be wrong."""
+    if len(word) <= 3 or any(c.isdigit() for c in word):
+        return 0
+    return 1 if len(word) <= 6 else 2
+
+
+def by_key(connection: Connection, keys: Sequence[str]) -> dict[str, list[Named]]:
+    return _grouped(among(connection, _named(), names.c.key, keys), "key")
+
+
+def by_core(connection: Connection, cores: Sequence[str]) -> dict[str, list[Named]]:
+    return _grouped(among(connection, _named(), names.c.core, cores), "core")
+
+
+def _named() -> Any:
+    return select(names.c.entity, names.c.position, names.c.text, names.c.key, names.c.core)
+
+
+def _grouped(rows: Iterator[Any], column: str) -> dict[str, list[Named]]:
+    found: dict[str, list[Named]] = {}
+    for row in rows:
+        found.setdefault(getattr(row, column), []).append(Named(*row))
+    for same in found.values():
+        same.sort(key=lambda n: (n.position > 0, n.entity))
+    return found
+
+
+def near_words(connection: Connection, queries: Sequence[str]) -> dict[str, dict[str, int]]:
+    """For each word of these names, the words of the store that are it or nearly it, nearest first."""
+    wanted = {word for query in queries for word in name_index_words(query)}
+    forms_of = {word: forms(word) for word in wanted}
+    query = select(word_forms.c.form, words.c.text, words.c.no).join(words, words.c.no == word_forms.c.word)
+    every = {form for found in forms_of.values() for form in found}
+    filed: dict[str, list[tuple[str, int]]] = {}
+    for row in among(connection, query, word_forms.c.form, every):
+        filed.setdefault(row.form, []).append((row.text, row.no))
+    return {word: _nearest(word, found, filed) for word, found in forms_of.items()}
+
+
+def _nearest(word: str, its_forms: set[str], filed: Mapping[str, list[tuple[str, int]]]) -> dict[str, int]:
+    there = {text: no for form in its_forms for text, no in filed.get(form, ())}
+    slips = _slips(word)
+    ranked = sorted(
+        (distance, text)
+        for text in there
+        if (distance := OSA.distance(word, text, score_cutoff=2)) <= min(2, max(slips, _slips(text)))
+    )
+    return {text: there[text] for _, text in ranked[:_NEAR_WORDS]}
+
+
+def spelled_right(name: str, near: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """The cores that the name could be, were each of its words spelled like one of the store."""
+    choices = [list(near[word]) for word in name_index_words(name)]
+    if not all(choices):
+        return []
+    found = []
+    for chosen in product(*choices):
+        found.append("".join(chosen))
+        if len(found) == _COMBINATIONS:
+            break
+    return found
+
+
+def sharing_words(connection: Connection, name: str, near: Mapping[str, Mapping[str, int]]) -> list[Named]:
+    """Names that share the rarest of the name's words, as many as one can compare."""
+    numbers = [list(near[word].values()) for word in name_index_words(name) if near[word]]
+    if not numbers:
+        return []
+    common = _how_common(connection, [no for found in numbers for no in found])
+    numbers.sort(key=lambda found: sum(common[no] for no in found))
+    chosen, room = set(numbers[0]), _CANDIDATES - sum(common[no] for no in numbers[0])
+    for found in numbers[1:]:
+        room -= sum(common[no] for no in found)
+        if room < 0:
+            break
+        chosen.update(found)
+    query = _named().join(name_words, name_words.c.name == names.c.no).where(name_words.c.word.in_(chosen))
+    return list({Named(*row): None for row in connection.execute(query.limit(_CANDIDATES))})
+
+
+def _how_common(connection: Connection, numbers: Sequence[int]) -> dict[int, int]:
+    query = select(name_words.c.word, func.count().label("names")).group_by(name_words.c.word)
+    found = {row.word: int(row.names) for row in among(connection, query, name_words.c.word, numbers)}
+    return {no: found.get(no, 0) for no in numbers}
+
+
+def likeness(a: str, b: str) -> float:
+    """How alike two names are, 0 to 1, by the letters that must be changed. Other digits: another thing."""
+    left, right = core_words(a), core_words(b)
+    if _digits(left) != _digits(right):
+        return 0.0
+    straight = OSA.normalized_similarity(" ".join(left), " ".join(right))
+    turned = OSA.normalized_similarity(" ".join(sorted(left)), " ".join(sorted(right)))
+    return float(max(straight, turned))
+
+
+def as_written(name: str, named: Named) -> float:
+    """The same with titles and kinds, to choose between names that differ in nothing else."""
+    return float(OSA.normalized_similarity(key_of(name), named.key))
+
+
+def _digits(found: Sequence[str]) -> list[str]:
+    return sorted(word for word in found if any(c.isdigit() for c in word))
+
+
+def is_part(part: str, whole: str) -> bool:
+    """Whole words of a longer name: a first name or a surname alone."""
+    few, many = set(core_words(part)), set(core_words(whole))
+    return few < many

@@ -1,0 +1,173 @@
+"""Values: read from text, compared by what they are worth, and as columns of a row.
+
+>>> value_of("3.5 km").number, value_of("3.5 km").unit, value_of("Paris").kind.value
+(3500.0, 'm', 'text')
+>>> value_of("March 15, 2023").day.isoformat(), value_of("1500", about="employees").kind.value
+('2023-03-15', 'number')
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from math import isfinite
+from typing import Any, NamedTuple
+
+from sqlalchemy import Row
+
+from groundwire.errors import InputError
+from groundwire.text.dates import PartialDate, dates
+from groundwire.text.fold import fold, label
+from groundwire.text.lexicon import word_set
+from groundwire.text.numbers import numbers
+from groundwire.text.units import UNITS
+from groundwire.types import Value, ValueKind
+
+MAX_KEY = 200
+MAX_READ = 60
+_DATED = word_set(
+    """
+    year date day since until founded established born birth died death started start ended end launched
+    launch released release built opened closed created joined hired incorporated published made when
+    season edition deadline due began begun from to
+    """
+)
+_CODE = re.compile(r"0\d")
+
+
+class Window(NamedTuple):
+    """From when to when something holds; an open end holds for ever."""
+
+    start: date | None
+    end: date | None
+
+    def meets(self, other: Window) -> bool:
+        mine, theirs = self.closed(), other.closed()
+        return mine[0] <= theirs[1] and theirs[0] <= mine[1]
+
+    def closed(self) -> tuple[date, date]:
+        return self.start or date.min, self.end or date.max
+
+
+def value_of(text: str, *, about: str = "") -> Value:
+    """A whole text that is one number or one date becomes that; everything else stays text.
+
+    `about` is what the value is called: a bare "1500" is a year for `founded`, a number for `employees`.
+    """
+    plain = " ".join(text.split())
+    if 0 < len(plain) <= MAX_READ:
+        found = _as_date(plain, about) or _as_number(plain)
+        if found is not None:
+            return found
+    return Value(plain)
+
+
+def typed_value(text: str, kind: str) -> Value:
+    """A value of a kind that was said: text, number, date, ref, or a unit for numbers without one."""
+    plain = " ".join(text.split())
+    if kind in ("", "text", "string", "str"):
+        return Value(plain)
+    if kind in ("ref", "reference", "entity"):
+        return Value(plain, ValueKind.REFERENCE)
+    if kind in ("date", "day", "year"):
+        found = _as_date(plain, "date")
+    else:
+        unit = "" if kind in ("number", "int", "integer", "float") else kind
+        found = _as_number(f"{plain} {unit}" if unit and plain[-1:].isdigit() else plain)
+    if found is None:
+        raise InputError(f"'{plain[:40]}' is no {kind}")
+    return found
+
+
+def known_kind(kind: str) -> bool:
+    plain = ("", "text", "string", "str", "ref", "reference", "entity", "date", "day", "year")
+    return kind in (*plain, "number", "int", "integer", "float") or kind in UNITS
+
+
+def same_value(a: Value, b: Value) -> bool:
+    return identity(a) == identity(b)
+
+
+def identity(value: Value) -> tuple[str, str]:
+    """What a value is worth, so that two ways of writing it are one."""
+    if value.kind is ValueKind.REFERENCE:
+        return "reference", value.entity or fold(value.text)
+    if value.kind is ValueKind.NUMBER and value.number is not None:
+        return "number", f"{value.number:.12g} {value.unit}"
+    if value.kind is ValueKind.DATE and value.day is not None:
+        found = dates(value.text)
+        if len(found) == 1 and found[0].year == value.day.year:
+            return "date", f"{found[0].year}-{found[0].month}-{found[0].day}"
+        return "date", f"{value.day.year}-{value.day.month}-{value.day.day}"
+    return "text", fold(value.text)
+
+
+def value_key(text: str) -> str:
+    """What values are looked up by: short, since an index will not hold a page."""
+    return fold(text)[:MAX_KEY]
+
+
+def columns(value: Value) -> dict[str, Any]:
+    """All but the reference, whose column has a name of its own."""
+    return {
+        "kind": value.kind.value,
+        "text": value.text,
+        "number": value.number,
+        "unit": value.unit,
+        "day": value.day,
+        "value_key": value_key(value.text),
+    }
+
+
+def from_row(row: Row[Any], entity: str | None) -> Value:
+    return Value(row.text, ValueKind(row.kind), row.number, row.unit, row.day, entity or "")
+
+
+def checked_value(value: Value, what: str) -> Value:
+    """Refuse what a database cannot keep, or could not give back as it was."""
+    checked_text(value.text, what)
+    checked_text(value.unit, what)
+    checked_text(value.entity, what, limit=500)
+    if value.number is not None and not isfinite(value.number):
+        raise InputError(f"{what} is no finite number")
+    return value
+
+
+def checked_text(text: str, what: str, limit: int = 1_000_000) -> str:
+    if "\0" in text or any("\ud800" <= c <= "\udfff" for c in text if c > "\ud7ff"):
+        raise InputError(f"{what} holds characters that no text has")
+    if len(text) > limit:
+        raise InputError(f"{what} has {len(text):,} characters", hint=f"the limit is {limit:,}")
+    return text
+
+
+def _as_date(text: str, about: str) -> Value | None:
+    found = dates(text)
+    if len(found) != 1 or not _whole(text, found[0].start, found[0].end):
+        return None
+    said = found[0]
+    if not said.year or said.years > 1 or not _meant(said, about):
+        return None
+    try:
+        return Value(text, ValueKind.DATE, day=date(said.year, said.month or 1, said.day or 1))
+    except ValueError:
+        return None
+
+
+def _meant(said: PartialDate, about: str) -> bool:
+    """Four digits alone are a year only where a year is asked for, or nothing is known."""
+    return bool(said.month) or not about or not _DATED.isdisjoint(label(about).split())
+
+
+def _as_number(text: str) -> Value | None:
+    found = numbers(text)
+    if len(found) != 1 or not _whole(text, found[0].start, found[0].end):
+        return None
+    said = found[0]
+    if said.kind in ("ordinal", "fraction") or _CODE.match(text) or not isfinite(said.value):
+        return None
+    return Value(text, ValueKind.NUMBER, number=said.value, unit=said.unit)
+
+
+def _whole(text: str, start: int, end: int) -> bool:
+    return not text[:start].strip(" ~≈") and not text[end:].strip(" .")
