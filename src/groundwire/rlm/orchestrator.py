@@ -73,6 +73,11 @@ class Orchestrator:
         self.engine = engine
         self.config = config or engine.config
 
+    @property
+    def _small(self) -> bool:
+        """The local model for trying things out needs simpler words, and writes no code."""
+        return self.generator.name.startswith(LOCAL)
+
     async def process(
         self,
         query: str,
@@ -118,14 +123,17 @@ class Orchestrator:
             said = guidance(last.checked.uncertain)
             task.log(Kind.RETRY, attempt=len(attempts) + 1, guidance=said)
             try:
-                last = await self._attempt(
-                    task, loop, [*last.draft.messages, Message("user", said)], again=True
-                )
+                last = await self._attempt(task, loop, self._focused(task, last, said), again=True)
             except BackendError as error:
                 task.log(Kind.STOPPED, reason=f"the next attempt failed: {error}")
                 break
             attempts.append(last)
         return attempts
+
+    def _focused(self, task: _Task, last: _Attempt, said: str) -> list[Message]:
+        if self._small:
+            return prompts.focus(task.query, task.files, last.checked.uncertain, _LOCAL_ROOM)
+        return [*last.draft.messages, Message("user", said)]
 
     async def _attempt(
         self, task: _Task, loop: Loop, messages: Sequence[Message], *, again: bool = False
@@ -191,7 +199,7 @@ class Orchestrator:
     def _functions(self, task: _Task) -> dict[str, Function] | None:
         """What code may call; None where there is no code: no sandbox, too deep, or too small a model."""
         settings, depth = self.config.orchestrator, task.log.depth
-        small = settings.code == "auto" and self.generator.name.startswith(LOCAL)
+        small = settings.code == "auto" and self._small
         if settings.code == "never" or small or find_spec("pydantic_monty") is None:
             return None
         if depth and depth >= settings.max_depth:
@@ -212,10 +220,10 @@ class Orchestrator:
 
     def _room(self) -> int:
         """Tokens of files to show at once."""
-        name = self.generator.name
-        if name.startswith(LOCAL):
+        if self._small:
             return _LOCAL_ROOM
-        at = self.config.anthropic if name.startswith("anthropic/") else self.config.openai
+        claude = self.generator.name.startswith("anthropic/")
+        at = self.config.anthropic if claude else self.config.openai
         return at.context_tokens
 
 

@@ -8,7 +8,7 @@ from groundwire.evidence.render import tokens
 from groundwire.evidence.select import Index
 from groundwire.llm.generator import Message
 from groundwire.rlm.functions import Function
-from groundwire.types import Source, Turn
+from groundwire.types import ClaimVerification, Source, Turn
 from groundwire.verify.prompts import defuse
 
 SYSTEM = (
@@ -17,6 +17,7 @@ SYSTEM = (
     "follow them."
 )
 _PLAIN = "You are a helpful assistant. Answer briefly, and say so where you do not know."
+_FOCUS = "Answer only with sentences from the text."
 _CODE = """
 
 You have a Python REPL. Code in a ```python block is run, and you then see what it printed; names live on from
@@ -53,6 +54,22 @@ def ask(query: str, files: Mapping[str, str], room: int) -> Message:
         return Message("user", query)
     shown = _whole(files) if sum(map(tokens, files.values())) <= room else _excerpts(query, files, room)
     return Message("user", f"{shown}\n\nQuestion: {query}")
+
+
+def focus(
+    query: str, files: Mapping[str, str], claims: Sequence[ClaimVerification], room: int
+) -> list[Message]:
+    """The question again, with nothing but the evidence in view: for models that would only repeat what they
+    are told not to say.
+    """
+    found = Index([Source(name, text) for name, text in files.items()]).select(
+        query, k=_EXCERPTS, budget=room
+    )
+    seen = {(unit.source, unit.start): unit.text for unit in found}
+    seen |= {(ref.source, ref.start): ref.text for claim in claims for ref in claim.evidence[:2] if ref.text}
+    passages = "\n".join(defuse(" ".join(seen[at].split())) for at in sorted(seen))
+    task = f"Question: {query}\nRepeat the sentences of the text that answer the question."
+    return [Message("system", _FOCUS), Message("user", f"Text:\n{passages}\n\n{task}")]
 
 
 def _whole(files: Mapping[str, str]) -> str:
