@@ -1,0 +1,116 @@
+"""Logical inconsistencies: each kind, and beside it what only looks like one."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from tests.detecting import view_of
+
+from groundwire.detect.logical import detect_logical_inconsistencies
+from groundwire.types import Flag, HallucinationType
+
+
+def flags(text: str) -> list[Flag]:
+    return asyncio.run(detect_logical_inconsistencies(view_of(text)))
+
+
+WRONG = [
+    ("The system is both running and not running.", 0.95),
+    ("The server is up and not up.", 0.95),
+    ("The API supports streaming. The API does not support streaming.", 0.95),
+    ("The system is running. It took a while to build. The system is not running.", 0.95),
+    ("The price is $50. The price is $60.", 0.85),
+    ("Acme was founded in 1990. Acme was founded in 1995.", 0.85),
+    ("The capital of Freedonia is Sylvania City. The capital of Freedonia is Marx Town.", 0.85),
+    ("The bridge is 300 metres long. The bridge is 450 metres long.", 0.85),
+    ("The meeting is on Friday. The meeting is on Monday.", 0.85),
+    ("John is alive. John is dead.", 0.80),
+    ("John is both alive and dead.", 0.80),
+    ("The dish is vegetarian and contains chicken.", 0.80),
+    ("The soup is vegan. The soup contains cheese.", 0.80),
+    ("All items were shipped, except for the 3 that weren't.", 0.85),
+    ("Everyone attended, apart from those who did not.", 0.85),
+    ("All items were shipped. None of the items were shipped.", 0.85),
+    ("All items were shipped. Three items were not shipped.", 0.85),
+    ("All tests passed. Two tests failed.", 0.85),
+    ("All employees attended. Some employees did not attend.", 0.85),
+    ("No users were affected. Some users were affected.", 0.85),
+    ("In the poll, 3 of 2 people agreed.", 0.85),
+    ("Five out of the three tests passed.", 0.85),
+    ("About 120% of users renewed.", 0.85),
+    ("There are 10 items: 4 red and 5 blue.", 0.85),
+    ("We sold 12 in total: 5 + 6.", 0.85),
+    ("The box holds 20 pens, consisting of 12 blue pens and 9 red pens.", 0.85),
+    ("He bought 5 apples and 6 pears, for a total of 12.", 0.85),
+    ("The sum is simple: 5 + 6 = 12.", 0.85),
+    ("Two plus two equals five.", 0.85),
+    ("Revenue increased from $50 million to $40 million.", 0.85),
+    ("Unemployment fell from 4.1% to 5.2%.", 0.85),
+    ("Headcount doubled from 10 to 35.", 0.85),
+    ("She drew a square circle.", 0.90),
+    ("He is a married bachelor.", 0.90),
+    ("The sign is a triangle with four sides.", 0.90),
+]
+RIGHT = [
+    "The system is running, and the backup is not running.",
+    "All items except three were shipped.",
+    "All items were shipped, except three.",
+    "All items were shipped except the fragile ones, which were held back.",
+    "The store was open on Monday. The store was closed on Tuesday.",
+    "On Monday it was open, on Tuesday it was closed.",
+    "The museum is open. The museum is closed on Mondays.",
+    "If the pump is on, the light is on. If the pump is off, the light is off.",
+    "Is the system running or not running?",
+    'He said "the system is both running and not running".',
+    "The system was running. Now the system is not running.",
+    "The system is running. The system is no longer running at night.",
+    "Some users like it. Some users do not like it.",
+    "The price is $50 for adults. The price is $30 for children.",
+    "The team won in 1990. The team won in 1995.",
+    "The API supports streaming. The API does not support batching.",
+    "The firm has offices in Paris. The firm has offices in Rome.",
+    "Acme was founded in 1990. Borealis was founded in 1995.",
+    "The soup is vegan. The soup contains vegan cheese.",
+    "The soup is vegan. The stew contains cheese.",
+    "All tests passed. Two reviewers failed.",
+    "All tests passed. Two tests passed quickly.",
+    "Some tests passed. Some tests failed.",
+    "Two of the three tests passed.",
+    "She read chapter 5 of 3 John.",
+    "It scored 5 out of 5.",
+    "Production reached 120% of the target.",
+    "There are 10 items: 4 red and 6 blue.",
+    "We sold 12 pens, including 4 red and 5 blue.",
+    "We sold 11 in total: 5 + 6.",
+    "In binary, 1 + 1 = 10.",
+    "Simple: 5 + 6 = 11.",
+    "It is about 22 / 7 = 3.14.",
+    "Revenue increased from $40 million to $50 million.",
+    "Revenue increased from $900 million to $1.2 billion.",
+    "The team climbed from 10th to 5th place.",
+    "Sales rose from 2010 to 2005 units.",
+    "Headcount doubled from 10 to 21.",
+    "There is no square circle.",
+    "The number of users is 10. The number of servers is 12.",
+    "The firm employs 10 people in Rome and 5 in Paris.",
+    "The population is about 5 million. The population is 5.2 million.",
+    "A user is active. A user is inactive.",
+    "Both running and not running jobs are listed.",
+    "The dish is vegetarian. The menu also contains chicken dishes.",
+    "4 of 12 October sessions were full.",
+    "The colour is red. The colour is bright.",
+]
+
+
+@pytest.mark.parametrize(("text", "confidence"), WRONG)
+def test_what_cannot_hold_together_is_flagged(text: str, confidence: float) -> None:
+    found = flags(text)
+    assert [flag.confidence for flag in found[:1]] == [confidence]
+    assert {flag.type for flag in found} == {HallucinationType.LOGICAL_INCONSISTENCY}
+    assert all(text[flag.start : flag.end] == flag.content for flag in found)
+
+
+@pytest.mark.parametrize("text", RIGHT)
+def test_what_may_hold_together_is_not(text: str) -> None:
+    assert flags(text) == []
