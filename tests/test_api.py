@@ -17,10 +17,13 @@ from groundwire import (
     Groundwire,
     Status,
     api,
+    audit_reasoning,
+    audit_trace,
     bridge,
     check,
     detect_hallucinations,
     evidence_dependence,
+    semantic_entropy,
     verify_claim,
     verify_claims,
 )
@@ -32,7 +35,8 @@ SOURCE = "The population of France is 67 million. Paris is the capital of France
 def test_the_surface_is_these_names() -> None:
     assert groundwire.__all__ == [
         "ClaimVerification", "Config", "Groundwire", "GroundwireError", "HallucinationReport", "Status",
-        "__version__", "check", "detect_hallucinations", "evidence_dependence", "verify_claim", "verify_claims",
+        "TraceAudit", "__version__", "audit_reasoning", "audit_trace", "check", "detect_hallucinations",
+        "evidence_dependence", "semantic_entropy", "verify_claim", "verify_claims",
     ]  # fmt: skip
     for name in groundwire.__all__:
         assert getattr(groundwire, name) is not None
@@ -84,6 +88,24 @@ def test_evidence_dependence_tells_carried_from_idle() -> None:
     idle = evidence_dependence("What is the capital?", "Paris is the capital of France.", "Cats sleep.")
     assert carried > 0.5
     assert idle < 0.2
+
+
+@pytest.mark.spec("SPEC-08.31", "SPEC-08.32", "SPEC-16.03")
+def test_audit_trace_judges_each_step_and_the_answer() -> None:
+    steps = ["Paris is the capital of France.", "The population of France is 999 million."]
+    found = audit_trace(steps, "What is the capital?", SOURCE, "Paris")
+    assert found.steps[0].status is Status.ENTAILED
+    assert found.steps[1].verdict.is_flagged
+    assert found.post_hoc.outcome == "derived"
+    for verdict in audit_reasoning([{"claim": steps[0], "cites": ["S0"]}], {"S0": SOURCE}):
+        fields = (verdict.p0, verdict.p1, verdict.required_bits, verdict.observed_bits, verdict.budget_gap)
+        assert None not in fields
+        assert verdict.status is Status.ENTAILED
+
+
+def test_semantic_entropy_is_in_bits() -> None:
+    assert float(semantic_entropy(["Paris", "It is Paris."], "What is the capital?")) == 0.0
+    assert semantic_entropy(["Paris", "Lyon"], "What is the capital?").bits > 1.0
 
 
 @pytest.mark.spec("SPEC-16.09")

@@ -27,6 +27,7 @@ MAY_STAND_BESIDE = {
     ("pipeline", "reading"), ("pipeline", "voting"), ("reading", "court"), ("voting", "court"),
     ("engine", "fixing"), ("fixing", "pipeline"), ("fixing", "court"),
     ("memory", "engine"), ("metrics", "config"), ("rlm", "engine"), ("rlm", "audit"),
+    ("engine", "audit"), ("audit", "pipeline"), ("audit", "court"),
     ("engine", "reading"), ("rlm", "reading"),
 }  # fmt: skip
 

@@ -14,11 +14,20 @@ from typing import TYPE_CHECKING
 from groundwire.version import __version__
 
 if TYPE_CHECKING:
-    from groundwire.api import check, detect_hallucinations, evidence_dependence, verify_claim, verify_claims
+    from groundwire.api import (
+        audit_reasoning,
+        audit_trace,
+        check,
+        detect_hallucinations,
+        evidence_dependence,
+        semantic_entropy,
+        verify_claim,
+        verify_claims,
+    )
     from groundwire.config import Config
     from groundwire.engine import Groundwire
     from groundwire.errors import GroundwireError
-    from groundwire.types import ClaimVerification, HallucinationReport, Status
+    from groundwire.types import ClaimVerification, HallucinationReport, Status, TraceAudit
 
 # Loaded when first used: importing the package costs almost nothing.
 _HOMES = {
@@ -27,12 +36,16 @@ _HOMES = {
     "verify_claims": "api",
     "detect_hallucinations": "api",
     "evidence_dependence": "api",
+    "audit_trace": "api",
+    "audit_reasoning": "api",
+    "semantic_entropy": "api",
     "Groundwire": "engine",
     "Config": "config",
     "GroundwireError": "errors",
     "ClaimVerification": "types",
     "HallucinationReport": "types",
     "Status": "types",
+    "TraceAudit": "types",
 }
 
 __all__ = [
@@ -42,10 +55,14 @@ __all__ = [
     "GroundwireError",
     "HallucinationReport",
     "Status",
+    "TraceAudit",
     "__version__",
+    "audit_reasoning",
+    "audit_trace",
     "check",
     "detect_hallucinations",
     "evidence_dependence",
+    "semantic_entropy",
     "verify_claim",
     "verify_claims",
 ]

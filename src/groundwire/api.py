@@ -5,16 +5,21 @@ from __future__ import annotations
 import asyncio
 import atexit
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
 from threading import Lock
-from typing import TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 from weakref import ref
 
 from groundwire.bridge import run
 from groundwire.config import BackendName, Config, ProfileName
 from groundwire.engine import Beside, Groundwire, Sources
-from groundwire.types import ClaimVerification, HallucinationReport
+from groundwire.types import ClaimVerification, HallucinationReport, TraceAudit
+
+if TYPE_CHECKING:
+    from groundwire.audit.steps import Steps
+    from groundwire.verify.entropy import SemanticEntropy
 
 _PATIENCE = 5.0
 _BESIDE = ("history", "kb", "now")
@@ -81,6 +86,29 @@ def evidence_dependence(question: str, answer: str, evidence: Sources, **options
     Raises `BackendError` where nothing could be checked: that is not 0.0.
     """
     return run(_engine(options).evidence_dependence(question, answer, evidence))
+
+
+def audit_trace(
+    steps: Steps,
+    question: str | None = None,
+    context: Sources | None = None,
+    answer: str | None = None,
+    **options: Unpack[Options],
+) -> TraceAudit:
+    """A verdict on each step of a reasoning, and whether the answer follows from the steps alone."""
+    return run(_engine(options).audit_trace(steps, question, context, answer))
+
+
+def audit_reasoning(steps: Steps, sources: Sources, **options: Unpack[Options]) -> list[ClaimVerification]:
+    """A verdict on each step of {claim, cites}, by its sources and what earlier steps established."""
+    return run(_engine(options).audit_reasoning(steps, sources))
+
+
+def semantic_entropy(
+    samples: Sequence[str], question: str = "", **options: Unpack[Options]
+) -> SemanticEntropy:
+    """How many bits of meaning a model's answers to one question scatter over."""
+    return run(_engine(options).semantic_entropy(samples, question))
 
 
 def _engine(options: Options | Further) -> Groundwire:

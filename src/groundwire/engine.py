@@ -15,10 +15,11 @@ from groundwire.court import Court
 from groundwire.errors import BackendError, InputError
 from groundwire.evidence.history import History, as_turns
 from groundwire.evidence.load import from_mapping
-from groundwire.llm import open_generator
+from groundwire.llm import Generator, is_chosen, open_generator
 from groundwire.metrics import Metrics, default_metrics
 from groundwire.policy.profile import profile_for
 from groundwire.reading import Choose
+from groundwire.report import notebook  # noqa: F401 (loading it gives results their look in notebooks)
 from groundwire.types import (
     Case,
     Claim,
@@ -27,11 +28,15 @@ from groundwire.types import (
     HallucinationReport,
     KnowledgeBase,
     Source,
+    TraceAudit,
 )
 from groundwire.verify.backends import open_backend
 
 if TYPE_CHECKING:
+    from groundwire.audit.steps import Steps
     from groundwire.stores.knowledge import Knowledge
+    from groundwire.verify.dependence import Dependence
+    from groundwire.verify.entropy import SemanticEntropy
 
 Sources = str | Mapping[str, str] | Sequence[str | Source]
 
@@ -147,17 +152,81 @@ class Groundwire:
     async def detect_hallucinations(self, response: str, context: Sources) -> HallucinationReport:
         return await self.check(response, context)
 
-    async def evidence_dependence(self, question: str, answer: str, evidence: Sources) -> float:
+    async def evidence_dependence(
+        self,
+        question: str,
+        answer: str,
+        evidence: Sources,
+        *,
+        generator: Generator | None = None,
+        samples: int = 5,
+    ) -> float:
         """How much the answer's claims lose when the evidence is taken away: 0 nothing, 1 everything.
 
+        With a `generator` it is asked, `samples` times with the evidence and as often without.
         An answer that is no sentence is taken whole. Raises `BackendError` where nothing could be checked.
         """
+        if generator is not None:
+            found = await self.sampled_dependence(generator, question, answer, evidence, samples=samples)
+            return found.value
         claims = await self.verify_claims(answer, evidence, question=question)
         claims = claims or [await self.verify_claim(answer, evidence, question=question)]
         measured = [d for d in (c.evidence_dependence for c in claims) if d is not None]
         if not measured:
             raise BackendError(f"the answer {claims[0].reason}")
         return sum(measured) / len(measured)
+
+    async def sampled_dependence(
+        self, generator: Generator, question: str, answer: str, evidence: Sources, *, samples: int = 5
+    ) -> Dependence:
+        """The dependence with its interval and its bits, for models without logprobs."""
+        from groundwire.verify.dependence import Inquiry, dependence
+
+        text = "\n\n".join(source.text for source in as_sources(evidence))
+        asked = Inquiry(question, text, as_text(answer, "the answer"))
+        return await dependence(generator, self.backend.verifier, asked, samples=samples)
+
+    async def audit_trace(
+        self,
+        steps: Steps,
+        question: str | None = None,
+        context: Sources | None = None,
+        answer: str | None = None,
+        *,
+        generator: Generator | None = None,
+    ) -> TraceAudit:
+        """A verdict on each step of a reasoning, and whether the answer follows from the steps alone.
+
+        `generator` derives it; without one the configured one (`generator.*`), else the verifier judges.
+        """
+        from groundwire.audit.trace import Request, audit
+
+        request = Request(
+            steps,
+            as_sources(context or ()),
+            as_text(question or "", "the question"),
+            as_text(answer or "", "the answer"),
+            self.config.hallucination.trace_auditing.check_post_hoc,
+        )
+        return await audit(request, self._court, generator or self._executor())
+
+    async def audit_reasoning(self, steps: Steps, sources: Sources) -> list[ClaimVerification]:
+        """A verdict on each step of {claim, cites}, by its sources and what earlier steps established."""
+        from groundwire.audit.trace import Request, audit_claims
+
+        return await audit_claims(Request(steps, as_sources(sources)), self._court)
+
+    async def semantic_entropy(self, samples: Sequence[str], question: str = "") -> SemanticEntropy:
+        """How many bits of meaning a model's answers to one question scatter over."""
+        from groundwire.verify.entropy import semantic_entropy
+
+        return await semantic_entropy(samples, self.backend.verifier, question)
+
+    def _executor(self) -> Generator | None:
+        """The model that answers are written with, where the configuration names one that can be asked."""
+        if self._reader is None and is_chosen(self.config):
+            self._reader = open_generator(self.config)
+        return self._reader
 
     def _admit(self, case: Case, *, alone: bool = False) -> None:
         """Refuse what cannot be judged. What is `alone`, or has a history or knowledge, needs no sources."""

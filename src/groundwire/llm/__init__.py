@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from groundwire.config import Config
+from groundwire.config import AnthropicConfig, Config, OpenAIConfig
 from groundwire.extras import load
 from groundwire.llm.generator import Completion, Generator, Message, Streaming, TokenLogprob, completed
 
@@ -31,6 +31,21 @@ def open_generator(config: Config, provider: Provider | None = None, model: str 
     return generator
 
 
+def is_chosen(config: Config) -> bool:
+    """Whether the configuration names a model to write with, one that can be asked: defaults name none.
+
+    A key in the environment alone is no such choice: nothing leaves the machine because of it.
+    """
+    if not config.generator.model_fields_set:
+        return False
+    if config.generator.provider == "llm":
+        return True
+    at: OpenAIConfig | AnthropicConfig = (
+        config.anthropic if config.generator.provider == "anthropic" else config.openai
+    )
+    return at.api_key is not None or "base_url" in at.model_fields_set
+
+
 __all__ = [
     "Completion",
     "Generator",
@@ -39,5 +54,6 @@ __all__ = [
     "Streaming",
     "TokenLogprob",
     "completed",
+    "is_chosen",
     "open_generator",
 ]

@@ -53,12 +53,12 @@ def phantom(claim: Claim, missing: Sequence[str]) -> ClaimVerification:
     """A claim that cites what does not exist; no model is asked."""
     names = ", ".join(missing)
     reason = f"cites {names}, which {'is' if len(missing) == 1 else 'are'} not among the sources"
-    return _unmeasured(claim, Status.NOT_IN_CONTEXT, GapType.PHANTOM_CITATION, reason, "citation check")
+    return unmeasured(claim, Status.NOT_IN_CONTEXT, GapType.PHANTOM_CITATION, reason, "citation check")
 
 
 def unchecked(claim: Claim, error: str, method: str = "none") -> ClaimVerification:
     """The explicit "could not check": neither fine nor flagged."""
-    return _unmeasured(claim, Status.UNCHECKED, None, f"could not be checked: {error}", method)
+    return unmeasured(claim, Status.UNCHECKED, None, f"could not be checked: {error}", method)
 
 
 def judge(ballot: Ballot, profile: Profile, *, vague: bool = False) -> ClaimVerification:
@@ -198,7 +198,7 @@ def _reason(status: Status, gap_type: GapType | None, p1: Estimate, found: Budge
     return p1.reason if gap_type is GapType.CONTRADICTED else f"{words}: {p1.reason}"
 
 
-def _unmeasured(
+def unmeasured(
     claim: Claim, status: Status, gap_type: GapType | None, reason: str, method: str
 ) -> ClaimVerification:
     flagged = gap_type is not None

@@ -126,7 +126,7 @@ def first_look(a: str, b: str, question: str = "") -> float | None:
 
 
 def core(text: str, question: str = "") -> Core:
-    said = _FRAME.sub("", text, count=1)
+    said = _FRAME.sub("", _result(text), count=1)
     asked = {w.norm for w in words(question)}
     given = numbers(question)
     found = dates.dates(said)
@@ -153,6 +153,12 @@ def core(text: str, question: str = "") -> Core:
     )
 
 
+def _result(text: str) -> str:
+    """Of a calculation what it comes to."""
+    tail = text.rpartition("=")[2]
+    return tail if numbers(tail) else text
+
+
 def polarity(text: str) -> bool:
     """Yes or no, as an answer to whether something is so."""
     lead = _YES_NO.match(text)
@@ -161,8 +167,13 @@ def polarity(text: str) -> bool:
     return not negated(words(text))
 
 
+def asks_whether(question: str) -> bool:
+    """Whether a question is to be answered with yes or no."""
+    return bool(_ASKS_WHETHER.match(question.strip()))
+
+
 def _is_whether(a: str, b: str, question: str) -> bool:
-    return bool(_YES_NO.match(a) or _YES_NO.match(b) or _ASKS_WHETHER.match(question.strip()))
+    return bool(_YES_NO.match(a) or _YES_NO.match(b)) or asks_whether(question)
 
 
 def _by_value(one: Core, two: Core, question: str) -> float | None:

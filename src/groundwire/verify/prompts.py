@@ -107,6 +107,19 @@ def answer(question: str, context: str) -> list[Message]:
     return _prompt(context, task) if context else [Message("system", SYSTEM), Message("user", task)]
 
 
+def from_steps(question: str, steps: Sequence[str]) -> list[Message]:
+    """What follows from these steps? Asked of one who has not seen the answer they were written for."""
+    listed = "\n".join(f"{n}. {_one_line(step)}" for n, step in enumerate(steps, 1))
+    asked = f"Question: <question>{_one_line(question)}</question>\n\n" if question.strip() else ""
+    return _prompt(
+        listed,
+        f"The context is the steps of somebody's reasoning. {asked}"
+        "What is the answer that these steps lead to? Use nothing but the steps: do not correct them and add "
+        "no knowledge of your own. If they do not lead to an answer, write only: UNKNOWN.\n"
+        "Respond with the answer alone, one sentence.",
+    )
+
+
 def assign(claims: Sequence[str], sources: Sequence[Source]) -> list[Message]:
     """Which sources speak of which claim? One line a claim."""
     shown = "\n".join(f'<source id="{source_label(s.id)}">\n{defuse(s.text)}\n</source>' for s in sources)

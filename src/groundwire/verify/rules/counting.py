@@ -22,7 +22,9 @@ _LETTER = re.compile(
     re.IGNORECASE,
 )
 _IN_WORD = re.compile(
-    r"\bword ['\"“]?([a-z]{3,})\b|\bin ['\"“]([a-z]{3,})['\"”]|\b(?:in|of) ([a-z]{3,})[.?!]?$", re.IGNORECASE
+    r"\bword ['\"“]?([a-z]{3,})\b|\bin ['\"“]([a-z]{3,})['\"”]"
+    r"|\b(?:in|of) (?!total\b|all\b|the\b)([a-z]{3,})[.?!]?$",
+    re.IGNORECASE,
 )
 
 

@@ -1,0 +1,158 @@
+"""What can be derived by rule: sums and products that a step writes out, letters of a word, counts.
+
+A language model reads; it does not calculate. Where a step states a calculation, doing it settles the matter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import isclose
+
+from groundwire.text.numbers import numbers
+from groundwire.text.words import words
+
+_NUMBER = r"[$€£]?\d{1,15}(?:,\d{3})*(?:\.\d{1,9})?%?"
+_UNIT = r"(?:\s?[A-Za-z°]{1,12})?"
+_SUM = re.compile(
+    rf"(?<![\w.,^/])(?P<left>-?{_NUMBER}{_UNIT}(?:\s*[-+*/×x·÷−–]\s*{_NUMBER}{_UNIT}){{1,24}})"
+    rf"\s*(?:=|equals|is equal to)\s*(?P<right>-?{_NUMBER})(?!\s*[-+*/×·÷(]\s*\d)",
+)
+_TERM = re.compile(rf"\s*([-+*/×x·÷−–])?\s*({_NUMBER})")
+_TIMES, _OVER = frozenset("*×x·"), frozenset("/÷")
+CONCLUDING = frozenset((
+    "so", "thus", "hence", "therefore", "total", "sum", "together", "add", "give", "make", "equal", "result",
+    "count", "number", "calculate", "compute", "altogether", "get", "answer", "final", "conclusion",
+))  # fmt: skip
+_LETTER = re.compile(
+    r"\bletters? ['\"“‘]?(?P<a>[a-z])\b|['\"“‘](?P<b>[a-z])['\"”’]|\b(?P<c>[a-z])['’]s\b"
+    r"|\b(?P<d>[a-z]) (?:appears|occurs)",
+    re.IGNORECASE,
+)
+_WORD = re.compile(
+    r"\b(?:the )?word ['\"“‘]?(?P<a>[a-z]{3,})|\bin ['\"“‘](?P<b>[a-z]{3,})['\"”’]"
+    r"|['\"“‘](?P<c>[a-z]{3,})['\"”’]"
+    r"|\b(?:in|of|spell) (?!total|all|the|this|that|each|which|sum|them|order|fact)"
+    r"(?P<d>[a-z]{4,})[.?!]?\s*$",
+    re.IGNORECASE,
+)
+_SPELLED = re.compile(r"\b((?:[A-Za-z][-, ·]\s?){2,}[A-Za-z])\b")
+_POSITIONS = re.compile(
+    r"\b(?:positions?|places?|index(?:es)?|indices)\s+((?:\d{1,3}(?:,\s*(?:and\s+)?|\s+and\s+|\s*&\s*))*\d{1,3})"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """`holds` says whether the rule bears the text out, and `whole` whether there is nothing else in it."""
+
+    holds: bool
+    reason: str
+    whole: bool
+    operands: tuple[float, ...] = ()
+    result: float | None = None
+
+
+def derive(text: str, question: str = "") -> Derived | None:
+    """What rules say about a text; a calculation that is wrong wins over everything that is right.
+
+    >>> derive("1 + 1 + 1 = 3").holds, derive("So 12 × 4 = 46 crates.").reason
+    (True, '12 × 4 = 48, not 46')
+    >>> derive("There are 2 r's in strawberry.").reason
+    'strawberry has 3 of the letter r, not 2'
+    """
+    found = [*_sums(text), *_spelling(text, question), *_letters(text, question)]
+    return next((one for one in found if not one.holds), found[0] if found else None)
+
+
+def _sums(text: str) -> Iterator[Derived]:
+    for match in _SUM.finditer(text):
+        terms = [(sign or "+", _value(number)) for sign, number in _TERM.findall(match["left"])]
+        if any("%" in number for _, number in _TERM.findall(match["left"])):
+            continue
+        value, said = _calculated(terms), _value(match["right"])
+        if value is None:
+            continue
+        rest = {w.norm for w in words(text[: match.start()] + " " + text[match.end() :]) if not w.is_stop}
+        holds = _same(value, said, match["right"])
+        shown = f"{' '.join(match['left'].split())} = {value:.10g}"
+        reason = f"the calculation is right: {shown}" if holds else f"{shown}, not {match['right']}"
+        yield Derived(holds, reason, rest <= CONCLUDING, tuple(number for _, number in terms), said)
+
+
+def _value(number: str) -> float:
+    return float(number.strip("$€£%").replace(",", "").replace("$", "").replace("€", "").replace("£", ""))
+
+
+def _calculated(terms: Sequence[tuple[str, float]]) -> float | None:
+    """Products before sums, from left to right; None where it divides by nothing."""
+    total, product = 0.0, 0.0
+    for n, (sign, number) in enumerate(terms):
+        if sign in _TIMES:
+            product *= number
+        elif sign in _OVER:
+            if not number:
+                return None
+            product /= number
+        else:
+            total += product
+            product = number if sign == "+" or not n else -number
+    return total + product
+
+
+def _same(value: float, said: float, written: str) -> bool:
+    """Equal to as many digits as were written: 10 / 3 = 3.33 is right."""
+    digits = len(written.rstrip("%").partition(".")[2])
+    return isclose(value, said, rel_tol=1e-9, abs_tol=1e-9) or (digits > 0 and round(value, digits) == said)
+
+
+def _spelling(text: str, question: str) -> Iterator[Derived]:
+    """'s-t-r-a-w' against the word it spells, where a word is named."""
+    word = _word(text) or _word(question)
+    for match in _SPELLED.finditer(text):
+        spelled = "".join(c for c in match[1] if c.isalpha()).lower()
+        if not word or len(spelled) < 3:
+            continue
+        holds = spelled == word
+        reason = f"{word} is spelled so" if holds else f"{word} is not spelled {match[1]}"
+        yield Derived(holds, reason, holds)
+
+
+def _letters(text: str, question: str) -> Iterator[Derived]:
+    """How often a letter stands in a word, and where."""
+    letter, word = _letter(text) or _letter(question), _word(text) or _word(question)
+    if not letter or not word or not (_letter(text) or word in text.lower()):
+        return
+    true = [n for n, c in enumerate(word, 1) if c == letter]
+    listed = _POSITIONS.search(text)
+    if listed:
+        said = [int(n) for n in re.findall(r"\d+", listed[1])]
+        holds = said == true or (set(said) < set(true) and bool(_SOME.search(text)))
+        where = ", ".join(map(str, true)) or "no position"
+        told = f"{letter} stands at {where} of {word}"
+        yield Derived(holds, told if holds else f"{told}, not at {', '.join(map(str, said))}", True)
+        text = text[: listed.start()] + " " * (listed.end() - listed.start()) + text[listed.end() :]
+    counted = [
+        n.value for n in numbers(text) if n.kind == "number" and not n.unit and n.value == int(n.value)
+    ]
+    if len(counted) == 1 and not _POSITION_WORD.search(text):
+        holds = counted[0] == len(true)
+        told = f"{word} has {len(true)} of the letter {letter}"
+        yield Derived(holds, told if holds else f"{told}, not {counted[0]:g}", True)
+
+
+_SOME = re.compile(r"\b(?:first|second|third|one|two|also|another|last)\b", re.IGNORECASE)
+_POSITION_WORD = re.compile(
+    r"\b(?:position|place|so far|index|first|second|third|last|step)\b", re.IGNORECASE
+)
+
+
+def _letter(text: str) -> str:
+    match = _LETTER.search(text)
+    return next(group for group in match.groups() if group).lower() if match else ""
+
+
+def _word(text: str) -> str:
+    match = _WORD.search(text.strip())
+    return next(group for group in match.groups() if group).lower() if match else ""

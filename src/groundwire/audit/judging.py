@@ -1,0 +1,250 @@
+"""The verdict on each step: by rule, by the context, then by the context and what earlier steps established.
+
+First all steps are held against the context alone, in one go. What it does not carry is asked once more with
+its premises, the ENTAILED steps among those it cites or speaks of, in waves: a step waits only for the steps
+that could be its premises. So a trace of n steps costs at most 2 n judgements, whatever its shape.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from groundwire import pipeline
+from groundwire.audit.derive import CONCLUDING, derive
+from groundwire.audit.related import Said, premises, said
+from groundwire.audit.steps import Links
+from groundwire.claims.extract import extract
+from groundwire.court import Court
+from groundwire.policy.judge import phantom, unmeasured
+from groundwire.policy.summary import in_response
+from groundwire.text.numbers import numbers
+from groundwire.text.words import words
+from groundwire.types import (
+    Case,
+    Claim,
+    ClaimKind,
+    ClaimVerification,
+    GapType,
+    Source,
+    Status,
+    Step,
+)
+
+RULE = "rule"
+_WHOLE_CONTEXT = 4000
+_WORST = (
+    Status.CONTRADICTED,
+    Status.NOT_IN_CONTEXT,
+    Status.UNCHECKED,
+    Status.UNVERIFIABLE,
+    Status.ENTAILED,
+)
+NOTHING_GIVEN = "nothing was given to check it against"
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """All that is audited. `sources` are the context; `links` say what each step cites."""
+
+    steps: tuple[Step, ...]
+    links: tuple[Links, ...]
+    sources: tuple[Source, ...] = ()
+    question: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    verdict: ClaimVerification
+    premises: tuple[str, ...] = ()
+
+    @property
+    def entailed(self) -> bool:
+        return self.verdict.status is Status.ENTAILED and not self.verdict.is_flagged
+
+
+async def judge_steps(trace: Trace, court: Court) -> list[Judged]:
+    about = [said(step) for step in trace.steps]
+    found = {n: judged for n in range(len(trace.steps)) if (judged := _before_asking(trace, n, court))}
+    rest = [n for n in range(len(trace.steps)) if n not in found]
+    for n, verdict in zip(rest, await _by_context(trace, rest, court), strict=True):
+        found[n] = Judged(verdict)
+    await _by_premises(trace, about, found, court)
+    return [found[n] for n in range(len(trace.steps))]
+
+
+def _before_asking(trace: Trace, n: int, court: Court) -> Judged | None:
+    """What needs no model: citations that cannot hold, sentences that claim nothing, calculations."""
+    step, links = trace.steps[n], trace.links[n]
+    claim = _claim(step, court)
+    if links.phantoms:
+        return Judged(phantom(replace(claim, citations=step.cites), links.phantoms))
+    if links.circular:
+        return Judged(unmeasured(claim, Status.NOT_IN_CONTEXT, GapType.UNSUPPORTED, _ring(step, links), RULE))
+    derived = derive(step.text, trace.question)
+    if derived and not derived.holds:
+        status, kind = Status.CONTRADICTED, GapType.CONTRADICTED
+        return Judged(unmeasured(claim, status, kind, derived.reason, RULE))
+    if derived and derived.whole:
+        return Judged(unmeasured(claim, Status.ENTAILED, None, derived.reason, RULE))
+    if not _parts(step, court):
+        return Judged(unmeasured(claim, Status.UNVERIFIABLE, None, "asserts nothing", RULE))
+    return None
+
+
+def _ring(step: Step, links: Links) -> str:
+    others = [name for name in links.circular if name != step.id]
+    itself = "itself" if len(others) < len(links.circular) else ""
+    later = f"{', '.join(others)}, which rests on it or comes after it" if others else ""
+    return f"cites {' and '.join(filter(None, (itself, later)))}"
+
+
+def _claim(step: Step, court: Court, citations: tuple[str, ...] = ()) -> Claim:
+    target = court.profile.target if step.confidence is None else step.confidence
+    return Claim(step.id, step.text, 0, len(step.text), citations, target)
+
+
+def _parts(step: Step, court: Court) -> list[Claim]:
+    """The step's assertions; what they cite is settled for the step as a whole."""
+    found = [c for c in extract(step.text, target=court.profile.target) if c.kind is ClaimKind.ASSERTION]
+    if step.confidence is None:
+        return found
+    return [replace(claim, confidence=step.confidence) for claim in found]
+
+
+async def _by_context(trace: Trace, places: Sequence[int], court: Court) -> list[ClaimVerification]:
+    """All these steps against the context alone, in one call."""
+    if not trace.sources:
+        return [_unfounded(trace.steps[n], court) for n in places]
+    wanted = [(trace.steps[n], trace.links[n].sources) for n in places]
+    return await _verify(wanted, trace.sources, trace.question, court)
+
+
+def _unfounded(step: Step, court: Court) -> ClaimVerification:
+    return unmeasured(_claim(step, court), Status.NOT_IN_CONTEXT, None, NOTHING_GIVEN, "none")
+
+
+async def _verify(
+    wanted: Sequence[tuple[Step, tuple[str, ...]]], sources: Sequence[Source], question: str, court: Court
+) -> list[ClaimVerification]:
+    """A verdict a step: that of its worst assertion."""
+    claims = [
+        replace(part, id=f"{n}.{m}", citations=cites)
+        for n, (step, cites) in enumerate(wanted)
+        for m, part in enumerate(_parts(step, court))
+    ]
+    if not claims:
+        return []
+    case = Case("\n".join(step.text for step, _ in wanted), tuple(sources), question)
+    verdicts = await pipeline.verify(claims, case, court)
+    return [
+        _worst(step, [v for v in verdicts if v.claim_id.partition(".")[0] == str(n)])
+        for n, (step, _) in enumerate(wanted)
+    ]
+
+
+def _worst(step: Step, verdicts: Sequence[ClaimVerification]) -> ClaimVerification:
+    worst = min(verdicts, key=lambda v: (not v.is_flagged, _WORST.index(v.status)))
+    placed = in_response(worst, step.text)
+    evidence = tuple(dict.fromkeys(ref for verdict in verdicts for ref in verdict.evidence))
+    reason = worst.reason if len(verdicts) == 1 else f"“{worst.claim_text}”: {worst.reason}"
+    return replace(
+        placed,
+        claim_id=step.id,
+        claim_text=step.text,
+        start=0,
+        end=len(step.text),
+        evidence=evidence,
+        reason=reason,
+    )
+
+
+async def _by_premises(trace: Trace, about: Sequence[Said], found: dict[int, Judged], court: Court) -> None:
+    """In waves: each step once, as soon as nothing it may rest on is still open."""
+    near, places = premises(about), {step.id: n for n, step in enumerate(trace.steps)}
+    may = {
+        n: [places[name] for name in trace.links[n].steps] or ([] if trace.links[n].sources else near[n])
+        for n in found
+    }
+    open_ = [n for n in sorted(found) if may[n] and _is_open(found[n])]
+    while open_:
+        waiting = set(open_)
+        ready = [n for n in open_ if waiting.isdisjoint(may[n])]
+        again = await asyncio.gather(*(_with_premises(trace, n, may[n], found, court) for n in ready))
+        found.update(zip(ready, again, strict=True))
+        open_ = [n for n in open_ if n not in set(ready)]
+
+
+def _is_open(judged: Judged) -> bool:
+    """The context did not carry it, and no rule settled it."""
+    verdict = judged.verdict
+    return verdict.method not in (RULE, "citation check") and not judged.entailed
+
+
+async def _with_premises(
+    trace: Trace, n: int, may: Sequence[int], found: dict[int, Judged], court: Court
+) -> Judged:
+    step, links, before = trace.steps[n], trace.links[n], found[n]
+    held = [trace.steps[k] for k in may if found[k].entailed]
+    fallen = [trace.steps[k].id for k in may if not found[k].entailed and trace.steps[k].id in links.steps]
+    if not held:
+        return replace(before, verdict=_resting(before.verdict, fallen))
+    names = tuple(one.id for one in held)
+    if _calculated(step, trace, held) or _taken_over(step, trace, held):
+        reason = f"follows by calculation from {', '.join(names)}"
+        return Judged(
+            unmeasured(_claim(step, court, links.steps), Status.ENTAILED, None, reason, RULE), names
+        )
+    sources = [*_narrowed(trace.sources, before.verdict), *(Source(one.id, one.text) for one in held)]
+    cited = (*links.sources, *(name for name in links.steps if name in names))
+    (verdict,) = await _verify([(step, cited)], sources, trace.question, court)
+    kept = _unblamed(verdict) if not trace.sources else verdict
+    return Judged(_resting(kept, fallen), names)
+
+
+def _calculated(step: Step, trace: Trace, held: Sequence[Step]) -> bool:
+    """A right calculation whose numbers are all given: by the context, the question or the premises."""
+    derived = derive(step.text, trace.question)
+    if derived is None or not derived.operands:
+        return False
+    texts = (*(s.text for s in trace.sources), trace.question, *(one.text for one in held))
+    given = {number.value for text in texts for number in numbers(text)}
+    return set(derived.operands) <= given
+
+
+def _taken_over(step: Step, trace: Trace, held: Sequence[Step]) -> bool:
+    """ "So Tom has 4 apples": what the last calculation came to, said of what was spoken of before."""
+    results = [found.result for one in held if (found := derive(one.text)) and found.result is not None]
+    own, values = said(step), numbers(step.text)
+    if not results or not own.leans or [n.value for n in values] != results[-1:]:
+        return False
+    texts = (*(s.text for s in trace.sources), trace.question, *(one.text for one in held))
+    known = {w.norm for text in texts for w in words(text)}
+    return own.words <= known | CONCLUDING
+
+
+def _narrowed(sources: Sequence[Source], verdict: ClaimVerification) -> list[Source]:
+    """The context, or where it is long what of it spoke of the step: it was read in full already."""
+    if sum(len(source.text) for source in sources) <= _WHOLE_CONTEXT:
+        return list(sources)
+    kept: dict[str, list[str]] = {source.id: [] for source in sources}
+    for ref in verdict.evidence:
+        kept.get(ref.source, []).append(ref.text)
+    return [Source(s.id, "\n".join(kept[s.id]), s.origin) for s in sources if kept[s.id]]
+
+
+def _unblamed(verdict: ClaimVerification) -> ClaimVerification:
+    """With no context a step that its premises do not carry is an assumption, not a hallucination."""
+    if verdict.status is not Status.NOT_IN_CONTEXT:
+        return verdict
+    return replace(verdict, is_flagged=False, gap_type=None, spans=(), reason=NOTHING_GIVEN)
+
+
+def _resting(verdict: ClaimVerification, fallen: Sequence[str]) -> ClaimVerification:
+    if not fallen or verdict.status is Status.ENTAILED:
+        return verdict
+    many = "is" if len(fallen) == 1 else "are"
+    return replace(
+        verdict, reason=f"{verdict.reason}; rests on {', '.join(fallen)}, which {many} not entailed"
+    )

@@ -1,0 +1,146 @@
+"""Is the answer derivable from the steps alone, or was it found elsewhere and the steps written around it?
+
+An independent executor sees the question and the steps and never the answer: a language model where one is
+configured, which derives an answer of its own; else the verifier, which says whether the steps carry the
+answer. Answers are compared by meaning.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from groundwire import pipeline
+from groundwire.audit.derive import derive
+from groundwire.claims.extract import extract
+from groundwire.court import Court
+from groundwire.errors import BackendError
+from groundwire.llm.generator import Generator
+from groundwire.policy.risk import claim_risk
+from groundwire.text.words import words
+from groundwire.types import Case, Claim, ClaimKind, ClaimVerification, Derived, PostHoc, Source, Status, Step
+from groundwire.verify.meaning import SAME, agreement, asks_whether, core, first_look
+from groundwire.verify.prompts import from_steps
+from groundwire.verify.similarity import is_silent
+
+_MAX_TOKENS = 128
+_CONCLUDES = 3
+_FIRM = re.compile(
+    r"\b(?:so|thus|hence|therefore|total|in all|answer|result|conclusion|altogether)\b|=", re.IGNORECASE
+)
+_BRIEF = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Riddle:
+    """What the executor gets to see, and (kept from it) the answer it is compared with."""
+
+    question: str
+    steps: tuple[Step, ...]
+    answer: str
+
+
+async def examine(riddle: Riddle, court: Court, generator: Generator | None = None) -> PostHoc:
+    if not riddle.answer.strip():
+        return PostHoc(Derived.ABSENT, reason="the trace states no answer")
+    if generator is None:
+        return await _by_verifier(riddle, court)
+    try:
+        return await _by_model(riddle, court, generator)
+    except BackendError as error:
+        found = await _by_verifier(riddle, court)
+        return replace(found, reason=f"{found.reason} ({generator.name} could not be asked: {error.message})")
+
+
+async def _by_model(riddle: Riddle, court: Court, generator: Generator) -> PostHoc:
+    prompt = from_steps(riddle.question, [step.text for step in riddle.steps])
+    reply = await generator.complete(prompt, max_tokens=_MAX_TOKENS)
+    own = " ".join(reply[0].text.split())
+    base = PostHoc(Derived.UNCHECKED, riddle.answer, own, generator.name)
+    if not own or is_silent(own):
+        return replace(base, outcome=Derived.NO, agreement=0.0, reason="the steps do not lead to an answer")
+    (alike,) = await agreement(court.backend.verifier, [(own, riddle.answer)], riddle.question)
+    if alike is None:
+        return replace(base, reason="the two answers could not be compared")
+    if alike >= SAME:
+        return replace(base, outcome=Derived.YES, agreement=alike, reason="the steps lead to this answer")
+    return replace(
+        base, outcome=Derived.NO, agreement=alike, reason=f"the steps lead to another answer: {own}"
+    )
+
+
+async def _by_verifier(riddle: Riddle, court: Court) -> PostHoc:
+    base = PostHoc(
+        Derived.UNCHECKED, riddle.answer, executor=f"the verifier '{court.backend.name}' (no language model)"
+    )
+    settled = _by_conclusion(riddle)
+    if settled is not None:
+        step, alike = settled
+        if alike >= SAME:
+            return replace(base, outcome=Derived.YES, agreement=alike, reason=f"{step.id} says so")
+        return replace(
+            base, outcome=Derived.NO, agreement=alike, reason=f"{step.id} concludes otherwise: {step.text}"
+        )
+    verdicts = await _verified(riddle, court)
+    worst = max(verdicts, key=lambda v: (v.is_flagged, v.status is Status.UNCHECKED, claim_risk(v)))
+    if worst.status is Status.UNCHECKED:
+        return replace(base, reason=worst.reason)
+    held = worst.status is Status.ENTAILED
+    reason = (
+        "the steps carry the answer"
+        if held
+        else f"the steps do not carry it: {_sources_are_steps(worst.reason)}"
+    )
+    return replace(base, outcome=Derived.YES if held else Derived.NO, agreement=worst.p1, reason=reason)
+
+
+def _sources_are_steps(reason: str) -> str:
+    return reason.replace("the sources", "the steps")
+
+
+def _by_conclusion(riddle: Riddle) -> tuple[Step, float] | None:
+    """A short answer beside the step that concludes: the last one that speaks of the same.
+
+    Only where words settle it; a step that merely holds another number concludes nothing.
+    """
+    if len(core(riddle.answer, riddle.question).text.split()) > _BRIEF and len(riddle.answer) > 80:
+        return None
+    for step in list(reversed(riddle.steps))[:_CONCLUDES]:
+        look = first_look(step.text, riddle.answer, riddle.question)
+        if look is not None and _is_about(step, riddle) and (look >= SAME or _concludes(step, riddle)):
+            return step, look
+    return None
+
+
+def _is_about(step: Step, riddle: Riddle) -> bool:
+    """Whether a step speaks of what was asked, or states the very thing answered."""
+    spoken = {w.norm for w in words(step.text) if not w.is_stop}
+    asked = {w.norm for w in words(riddle.question) if not w.is_stop}
+    answered = core(riddle.answer, riddle.question)
+    return bool(spoken & (asked | answered.words)) or bool(_FIRM.search(step.text) and answered.values)
+
+
+def _concludes(step: Step, riddle: Riddle) -> bool:
+    """Whether a step states a result that can be told from another by words: a number, a date, yes or no."""
+    about = core(step.text, riddle.question)
+    states = bool(_FIRM.search(step.text) or derive(step.text, riddle.question))
+    return states and bool(about.values or about.days or asks_whether(riddle.question))
+
+
+async def _verified(riddle: Riddle, court: Court) -> list[ClaimVerification]:
+    """The answer's claims, each with the steps as its only sources."""
+    sources = tuple(Source(step.id, step.text) for step in riddle.steps)
+    case = Case(riddle.answer, sources, riddle.question)
+    return await pipeline.verify(_claims(riddle, court), case, court)
+
+
+def _claims(riddle: Riddle, court: Court) -> Sequence[Claim]:
+    """What the answer asserts; a bare word or number asserts what the question makes of it."""
+    found = [c for c in extract(riddle.answer, target=court.profile.target) if c.kind is ClaimKind.ASSERTION]
+    bare = len(riddle.answer.split()) <= _BRIEF and riddle.question
+    if found and not bare:
+        # Where a sentence stands is cited in the steps, not here: the answer rests on them all.
+        return [replace(claim, citations=()) for claim in found]
+    text = f"{riddle.question} {riddle.answer}" if bare else riddle.answer
+    return [Claim("c1", text.strip(), 0, len(riddle.answer), (), court.profile.target)]

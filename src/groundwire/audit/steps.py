@@ -1,0 +1,156 @@
+"""A trace's steps as given, and what each cites: sources, earlier steps, itself, or nothing that exists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from groundwire.audit.plain import read_text
+from groundwire.claims.extract import extract
+from groundwire.errors import InputError
+from groundwire.evidence.cite import resolve
+from groundwire.types import Source, Step
+
+Steps = str | Sequence[Step | Mapping[str, object] | str]
+
+_TEXT = ("claim", "text", "content", "thought", "step", "statement")
+_CITES = ("cites", "citations", "evidence_ids", "sources", "evidence")
+_MENTION = re.compile(r"\bsteps?\s*#?\s*(\d{1,6})\b", re.IGNORECASE)
+_STEP_NAME = re.compile(r"(?:step|s|#)?\s*[#_-]?\s*(\d{1,6})", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """What a step cites, told apart. `circular`: steps it must not rest on (itself, later ones, a ring)."""
+
+    sources: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
+    phantoms: tuple[str, ...] = ()
+    circular: tuple[str, ...] = ()
+
+
+def as_steps(given: Steps, sources: Sequence[Source] = ()) -> tuple[Step, ...]:
+    """Steps from dictionaries of {claim, cites}, from texts (one holds them all, or one each), or as they
+    are; each with an id.
+    """
+    if isinstance(given, str):
+        given = read_text(given).steps
+    if isinstance(given, bytes | Mapping) or not isinstance(given, Sequence):
+        raise InputError("the steps are no list", hint="give a list of texts or of {claim, cites}")
+    if not given:
+        raise InputError("there are no steps to audit")
+    taken = {source.id.casefold() for source in sources}
+    read = [_read(item, number) for number, item in enumerate(given, 1)]
+    named = [step if step.id else replace(step, id=_free(n, taken)) for n, step in enumerate(read, 1)]
+    ids = [step.id for step in named]
+    twice = next((name for name in ids if ids.count(name) > 1 or name.casefold() in taken), None)
+    if twice:
+        raise InputError(f"two steps or sources are called {twice}", hint="give each an id of its own")
+    known = [*(source.id for source in sources), *ids]
+    return tuple(_with_marks(step, known) for step in named)
+
+
+def _free(number: int, taken: set[str]) -> str:
+    return next(
+        name for name in (f"step{number}", f"step-{number}", f"trace-step{number}") if name not in taken
+    )
+
+
+def _read(item: object, number: int) -> Step:
+    if isinstance(item, Step):
+        return item
+    if isinstance(item, str):
+        return Step("", _filled(item, number))
+    if not isinstance(item, Mapping):
+        raise InputError(f"step {number} is neither a text nor {{claim, cites}}")
+    text = next((item[key] for key in _TEXT if isinstance(item.get(key), str)), None)
+    if text is None:
+        raise InputError(f"step {number} has no claim", hint='write {"claim": "…", "cites": ["S0"]}')
+    name = item.get("id")
+    return Step(
+        str(name) if isinstance(name, str | int) else "",
+        _filled(text, number),
+        _cited(item, number),
+        _confidence(item.get("confidence"), number),
+    )
+
+
+def _filled(text: object, number: int) -> str:
+    if not isinstance(text, str) or not text.strip():
+        raise InputError(f"step {number} is empty")
+    return text.strip()
+
+
+def _cited(item: Mapping[str, object], number: int) -> tuple[str, ...]:
+    found = next((item[key] for key in _CITES if item.get(key) is not None), ())
+    several = [found] if isinstance(found, str | int) else found
+    if not isinstance(several, Sequence) or not all(isinstance(one, str | int) for one in several):
+        raise InputError(f"step {number} cites no list of names")
+    return tuple(dict.fromkeys(str(one) for one in several))
+
+
+def _confidence(value: object, number: int) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
+        raise InputError(f"the confidence of step {number} does not lie between 0 and 1")
+    return float(value)
+
+
+def _with_marks(step: Step, known: Sequence[str]) -> Step:
+    """Citations written into the text count as those given beside it."""
+    marks = (label for part in extract(step.text, known_sources=known) for label in part.citations)
+    return replace(step, cites=tuple(dict.fromkeys((*step.cites, *marks))))
+
+
+def link(steps: Sequence[Step], sources: Sequence[Source]) -> list[Links]:
+    """For each step what its citations mean; a source's name wins over a step's."""
+    places = {step.id.casefold(): n for n, step in enumerate(steps)}
+    pointed = [[_meant(cite, sources, places) for cite in step.cites] for step in steps]
+    graph = [[to for to in targets if isinstance(to, int)] for targets in pointed]
+    found = []
+    for n, (step, targets) in enumerate(zip(steps, pointed, strict=True)):
+        ring = [to for to in dict.fromkeys(graph[n]) if to >= n or n in _reach(graph, to)]
+        earlier = [to for to in dict.fromkeys((*graph[n], *_mentioned(step, n))) if to < n and to not in ring]
+        found.append(
+            Links(
+                tuple(dict.fromkeys(to for to in targets if isinstance(to, str))),
+                tuple(steps[to].id for to in earlier),
+                tuple(c for c, to in zip(step.cites, targets, strict=True) if to is None),
+                tuple(steps[to].id for to in ring),
+            )
+        )
+    return found
+
+
+def _meant(cite: str, sources: Sequence[Source], places: Mapping[str, int]) -> str | int | None:
+    """The id of a source, the place of a step, or None."""
+    for name in (source.id for source in sources):
+        if name == cite:
+            return name
+    if cite.strip().casefold() in places:
+        return places[cite.strip().casefold()]
+    source = resolve(cite, sources)
+    if source is not None:
+        return source
+    number = _STEP_NAME.fullmatch(cite.strip())
+    place = int(number[1]) - 1 if number else -1
+    return place if 0 <= place < len(places) else None
+
+
+def _mentioned(step: Step, at: int) -> Iterator[int]:
+    """Earlier steps that the text speaks of ("by step 2"); what it says of later ones is only a plan."""
+    yield from (n for n in (int(found[1]) - 1 for found in _MENTION.finditer(step.text)) if 0 <= n < at)
+
+
+def _reach(graph: Sequence[Sequence[int]], start: int) -> set[int]:
+    """All that a step rests on, however far back."""
+    seen: set[int] = set()
+    waiting = [start]
+    while waiting:
+        here = waiting.pop()
+        if here not in seen:
+            seen.add(here)
+            waiting.extend(graph[here])
+    return seen - {start} | ({start} if start in graph[start] else set())
