@@ -21,7 +21,7 @@ from groundwire.types import Estimate, Query, Verifier
 from groundwire.verify import backends
 from groundwire.verify.backends import OPENERS, Backend, open_backend
 from groundwire.verify.call import batch_estimate, estimate_probability
-from groundwire.verify.failure import failure_code
+from groundwire.verify.failure import as_error, failure_code
 from groundwire.verify.fake import FakeVerifier
 from groundwire.verify.guard import Guarded
 from groundwire.verify.wrap import Retry
@@ -235,6 +235,26 @@ class TestProtection:
         async with opening("openai", "memory_gate", hallucination__memory_gate__timeout=0.05) as backend:
             (estimate,) = await backend.verifier.estimate(QUERIES[:1])
         assert failure_code(estimate) == "timeout"
+
+    @pytest.mark.spec("SPEC-08.42")
+    async def test_the_memory_gate_hears_of_a_rate_limit_at_once_and_for_how_long(
+        self, opening: Open, service: Loopback
+    ) -> None:
+        service.script(Reply("", 429, {"retry-after": "20"}))
+        async with opening("openai", "memory_gate") as backend:
+            (estimate,) = await backend.verifier.estimate(QUERIES[:1])
+        error = as_error(estimate)
+        assert isinstance(error, RateLimited)
+        assert (error.retry_after, len(service.requests)) == (20.0, 1)
+
+    @pytest.mark.spec("SPEC-08.42")
+    async def test_a_limit_of_our_own_puts_the_gate_off_as_well(
+        self, opening: Open, service: Loopback
+    ) -> None:
+        service.script(chat("YES", top={"YES": 0.9, "NO": 0.1}))
+        async with opening("openai", "memory_gate", limits__requests_per_second=0.01) as backend:
+            first, second = await backend.verifier.estimate(QUERIES[:2])
+        assert {failure_code(first), failure_code(second)} == {None, "rate_limited"}
 
     @pytest.mark.spec("SPEC-16.26")
     @pytest.mark.parametrize("parallel", [True, False])

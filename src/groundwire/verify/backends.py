@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -107,7 +108,7 @@ def protect(
     settings, limits = config.hallucination, config.limits
     deadline = settings.memory_gate.timeout * _GATE_SHARE if operation == "memory_gate" else None
     side_by_side = limits.concurrency if config.verification.parallel_verification else 1
-    inner = persistent(raw, config) if raw.requests else Timeout(raw.verifier, settings.timeout)
+    inner = persistent(raw, config, deadline) if raw.requests else Timeout(raw.verifier, settings.timeout)
     verifier: Verifier = Batched(
         inner,
         raw.at_once or settings.batch_size,
@@ -129,14 +130,19 @@ def protect(
     return Guarded(verifier, name, metrics=metrics, details=config.log.source_text), closing
 
 
-def persistent(raw: Raw, config: Config) -> Verifier:
-    """For what answers over a network: one attempt is bounded, attempts are spaced, and few."""
+def persistent(raw: Raw, config: Config, deadline: float | None = None) -> Verifier:
+    """For what answers over a network: one attempt is bounded, attempts are spaced, and few.
+
+    Where there is a deadline, whoever is asked to come back later hears it at once: he has a queue, and a
+    wait that the deadline ends would look like a backend that does not answer.
+    """
     limits, timeout = config.limits, config.hallucination.timeout
     attempt: Verifier = Timeout(raw.verifier, timeout)
     if limits.requests_per_second is not None:
-        attempt = RateLimit(attempt, limits.requests_per_second, cost=raw.requests)
+        longest = math.inf if deadline is None else deadline / 2
+        attempt = RateLimit(attempt, limits.requests_per_second, cost=raw.requests, longest=longest)
     guarded = Breaker(attempt, limits.breaker_failures, limits.breaker_cooldown)
-    return Retry(guarded, limits.retries, longest=timeout)
+    return Retry(guarded, limits.retries, longest=timeout) if deadline is None else guarded
 
 
 class Embedded(Verifier, Protocol):

@@ -1,7 +1,7 @@
 """Why a claim could not be checked: one line that begins with a stable code.
 
 `Estimate.error` is `"<code>: <what happened>"`, where the code is one of
-    rate_limited   the backend asked us to come back later: worth queueing
+    rate_limited   the backend asked us to come back later: worth queueing ("… (in 30 s)" where it said when)
     timeout        no answer in time
     error          anything else
 so that a caller can tell "ask again later" from "broken" without reading prose.
@@ -17,13 +17,15 @@ from groundwire.types import Estimate
 
 FailureCode = Literal["rate_limited", "timeout", "error"]
 _CODES: tuple[FailureCode, ...] = ("rate_limited", "timeout", "error")
+_LATER = re.compile(r" \(in (\d+(?:\.\d+)?) s\)$")
 
 
 def failure(error: GroundwireError) -> str:
     """The one line for an exception."""
     match error:
         case RateLimited():
-            return f"rate_limited: {error}"
+            when = "" if error.retry_after is None else f" (in {error.retry_after:.1f} s)"
+            return f"rate_limited: {error}{when}"
         case BackendTimeout():
             return f"timeout: {error}"
         case _:
@@ -54,12 +56,18 @@ def all_failed(count: int, error: GroundwireError) -> list[Estimate]:
 
 
 def as_error(estimate: Estimate) -> BackendError:
-    """The way back: a failed estimate as the exception it stands for."""
+    """The way back: a failed estimate as the exception it stands for.
+
+    >>> as_error(Estimate.failed(failure(RateLimited("host is busy", retry_after=30)))).retry_after
+    30.0
+    """
     code, message = failure_code(estimate), estimate.error or "no estimate"
     message = message.removeprefix(f"{code}: ")
     match code:
         case "rate_limited":
-            return RateLimited(message)
+            later = _LATER.search(message)
+            wait = float(later[1]) if later else None
+            return RateLimited(_LATER.sub("", message), retry_after=wait)
         case "timeout":
             return BackendTimeout(message)
         case _:

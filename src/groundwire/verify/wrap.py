@@ -8,6 +8,7 @@ what they raise into failed estimates.
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -60,7 +61,8 @@ class Offloaded:
 class RateLimit:
     """A token bucket: `per_second` requests on average, `burst` at once, callers served in order.
 
-    `cost` is how many requests one call of `inner` makes.
+    `cost` is how many requests one call of `inner` makes. Who would have to wait longer than `longest`
+    seconds is told so instead.
     """
 
     def __init__(
@@ -70,10 +72,12 @@ class RateLimit:
         *,
         cost: int = 1,
         burst: float | None = None,
+        longest: float = math.inf,
         clock: Clock = time.monotonic,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         self._inner = inner
+        self._longest = longest
         self._rate = per_second
         self._cost = cost
         self._burst = max(float(cost), per_second if burst is None else burst)
@@ -92,8 +96,12 @@ class RateLimit:
         self._seen = now
         self._tokens -= self._cost  # below zero is a place in the queue
         if self._tokens < 0:
+            wait = -self._tokens / self._rate
+            if wait > self._longest:
+                self._tokens += self._cost
+                raise RateLimited(f"more than {self._rate:g} requests a second are wanted", retry_after=wait)
             try:
-                await self._sleep(-self._tokens / self._rate)
+                await self._sleep(wait)
             except asyncio.CancelledError:
                 self._tokens += self._cost
                 raise
