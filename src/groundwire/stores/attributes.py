@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, select, update
 
+from groundwire.errors import InputError
 from groundwire.stores.predicates import Predicates
 from groundwire.stores.tables.knowledge import attributes, entities
 from groundwire.stores.values import Window, columns, from_row, same_value
@@ -24,6 +25,7 @@ class Standing:
     no: int
     attribute: Attribute
     reference: int | None
+    batch: str = ""
     new: bool = False
     gone: bool = False
     now_many: bool = False
@@ -55,11 +57,14 @@ def _standing(connection: Connection, numbers: Iterable[int]) -> Iterable[tuple[
     for row in among(connection, query, attributes.c.entity, numbers):
         value = from_row(row, row.target)
         attribute = Attribute(row.name, value, row.many, row.valid_from, row.valid_to)
-        yield row.entity, Standing(row.no, attribute, row.reference)
+        yield row.entity, Standing(row.no, attribute, row.reference, row.batch)
 
 
-def merge_attributes(connection: Connection, wanted: Sequence[Wanted], now: datetime) -> None:
-    """Add what is new. Of an attribute with one value, a new value takes the place of the old one."""
+def merge_attributes(connection: Connection, wanted: Sequence[Wanted], now: datetime, batch: str) -> None:
+    """Add what is new. Of an attribute with one value, a new value takes the place of the old one.
+
+    Within one import (`batch`) it may not: nobody contradicts himself in one file, so two things are meant.
+    """
     if not wanted:
         return
     called = Predicates(connection, {attribute.name for _, attribute, _ in wanted})
@@ -71,28 +76,40 @@ def merge_attributes(connection: Connection, wanted: Sequence[Wanted], now: date
     number = last_number(connection, attributes)
     for no, attribute, reference in wanted:
         others = held.setdefault((no, label(attribute.name)), [])
-        if _makes_room(others, attribute):
+        if _makes_room(others, attribute, batch):
             number += 1
             many = attribute.many or any(o.attribute.many for o in others)
-            others.append(Standing(number, replace(attribute, many=many), reference, new=True))
-    _write(connection, held, now)
+            new = Standing(number, replace(attribute, many=many), reference, batch, new=True)
+            others.append(new)
+    _write(connection, held, now, batch)
 
 
-def _makes_room(others: Sequence[Standing], attribute: Attribute) -> bool:
+def _makes_room(others: Sequence[Standing], attribute: Attribute, batch: str) -> bool:
     """Whether it has to be added; what it takes the place of is gone then."""
     many = attribute.many or any(o.attribute.many for o in others)
     window = Window(attribute.valid_from, attribute.valid_to)
     for other in others:
         other.now_many = other.now_many or (many and not other.attribute.many)
     alive = [o for o in others if not o.gone]
-    if any(o.window == window and same_value(o.attribute.value, attribute.value) for o in alive):
-        return False
     for other in alive:
-        other.gone = not many and other.window.meets(window)
+        if other.window == window and same_value(other.attribute.value, attribute.value):
+            other.batch = batch or other.batch
+            return False
+    for other in () if many else [o for o in alive if o.window.meets(window)]:
+        if batch and other.batch == batch:
+            raise _two_values(attribute, other.attribute)
+        other.gone = True
     return True
 
 
-def _write(connection: Connection, held: dict[tuple[int, str], list[Standing]], now: datetime) -> None:
+def _two_values(new: Attribute, old: Attribute) -> InputError:
+    said = f"'{new.name}' was '{old.value.text[:40]}' and is now '{new.value.text[:40]}' in one import"
+    return InputError(said, hint="give two things of one name their ids, or mark the attribute with *")
+
+
+def _write(
+    connection: Connection, held: dict[tuple[int, str], list[Standing]], now: datetime, batch: str
+) -> None:
     stamp = now.replace(tzinfo=None)
     rows, changed = [], []
     for (entity, name_key), standing in held.items():
@@ -100,8 +117,8 @@ def _write(connection: Connection, held: dict[tuple[int, str], list[Standing]], 
             gone, many = stamp if one.gone else None, one.attribute.many or one.now_many
             if one.new:
                 rows.append(_row(one, entity, name_key) | {"many": many, "superseded": gone})
-            elif one.gone or one.now_many:
-                changed.append({"number_": one.no, "many": many, "superseded": gone})
+            elif one.gone or one.now_many or batch:
+                changed.append({"number_": one.no, "many": many, "superseded": gone, "batch": one.batch})
     insert_rows(connection, attributes, rows)
     if changed:
         connection.execute(update(attributes).where(attributes.c.no == bindparam("number_")), changed)
@@ -115,6 +132,7 @@ def _row(standing: Standing, entity: int, name_key: str) -> dict[str, Any]:
         "name": attribute.name,
         "name_key": name_key,
         "reference": standing.reference,
+        "batch": standing.batch,
         "valid_from": attribute.valid_from,
         "valid_to": attribute.valid_to,
     }

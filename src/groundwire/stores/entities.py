@@ -39,7 +39,9 @@ class Held:
     names: list[str] = field(default_factory=list)
     new: bool = False
     fresh_names: list[str] = field(default_factory=list)
-    new_type: bool = False
+    defined: bool = False
+    changed: bool = False
+    renamed: bool = False
 
     def add_name(self, name: str) -> None:
         """Another way of writing a name it has is none."""
@@ -47,8 +49,15 @@ class Held:
             self.names.append(name)
             self.fresh_names.append(name)
 
+    def define(self, name: str) -> None:
+        """What was only referred to takes the name it is given; the other was how someone wrote it."""
+        if not self.defined:
+            self.defined = self.changed = True
+            if self.names != [name]:
+                self.names, self.fresh_names, self.renamed = [name], [name], not self.new
 
-def put_many(connection: Connection, given: Sequence[Entity]) -> list[Entity]:
+
+def put_many(connection: Connection, given: Sequence[Entity], *, batch: str = "") -> list[Entity]:
     """Write entities; aliases and attributes are added to what is there. Returns them as they stand."""
     alone(connection)
     desk = Desk(connection)
@@ -56,6 +65,7 @@ def put_many(connection: Connection, given: Sequence[Entity]) -> list[Entity]:
     held = []
     for entity in map(_checked, given):
         mine = desk.by_id(entity) if entity.id else desk.by_name(entity.name, entity.type)
+        mine.define(entity.name)
         for alias in entity.aliases:
             mine.add_name(alias)
         held.append(mine)
@@ -73,6 +83,7 @@ def put_many(connection: Connection, given: Sequence[Entity]) -> list[Entity]:
             for (no, attribute), value in zip(wanted, resolved, strict=True)
         ],
         datetime.now(UTC),
+        batch,
     )
     loaded = load(connection, [mine.no for mine in held])
     return [loaded[mine.no] for mine in held]
@@ -139,7 +150,7 @@ class Desk:
 
     def _fetch(self, numbers: set[int]) -> list[Held]:
         rows = among(self._connection, select(entities), entities.c.no, sorted(numbers))
-        held = {row.no: Held(row.no, row.id, row.type) for row in rows}
+        held = {row.no: Held(row.no, row.id, row.type, defined=row.defined) for row in rows}
         query = select(names.c.entity, names.c.text).order_by(names.c.entity, names.c.position)
         for row in among(self._connection, query, names.c.entity, sorted(held)):
             held[row.entity].names.append(row.text)
@@ -156,7 +167,7 @@ class Desk:
         if held is None:
             return self._make(entity.id, entity.name, entity.type)
         self._take_type(held, entity.type)
-        if key_of(entity.name) != key_of(held.names[0]):
+        if held.defined:
             held.add_name(entity.name)
         return held
 
@@ -175,7 +186,7 @@ class Desk:
 
     def _take_type(self, held: Held, kind: str) -> None:
         if kind and not held.type:
-            held.type, held.new_type = kind, True
+            held.type, held.changed = kind, True
 
     def _make(self, identity: str, name: str, kind: str) -> Held:
         held = Held(self._next, identity, kind, [name], new=True, fresh_names=[name])
@@ -225,17 +236,18 @@ class Desk:
     def write(self) -> None:
         """Bring the database to what is held here."""
         every = list(self._by_id.values())
-        new = [{"no": h.no, "id": h.id, "type": h.type} for h in every if h.new]
+        new = [{"no": h.no, "id": h.id, "type": h.type, "defined": h.defined} for h in every if h.new]
         insert_rows(self._connection, entities, new)
         for held in every:
-            if held.new_type and not held.new:
-                self._connection.execute(
-                    update(entities).where(entities.c.no == held.no).values(type=held.type)
-                )
+            if held.changed and not held.new:
+                now = {"type": held.type, "defined": held.defined}
+                self._connection.execute(update(entities).where(entities.c.no == held.no).values(now))
+            if held.renamed:
+                naming.drop_names(self._connection, held.no)
         fresh = [(h.no, h.names.index(n), n) for h in every for n in h.fresh_names]
         naming.add_names(self._connection, fresh)
         for held in every:
-            held.new, held.new_type, held.fresh_names = False, False, []
+            held.new, held.changed, held.renamed, held.fresh_names = False, False, False, []
 
 
 def slug(key: str) -> str:

@@ -274,6 +274,9 @@ def _checked(fact: Fact, now: datetime) -> Fact:
             raise InputError("a role needs a name")
         checked_text(role.name, "a role", MAX_LABEL)
         checked_value(role.value, f"'{role.name[:40]}'")
+    for place in (fact.provenance.start, fact.provenance.end):
+        if place is not None and not 0 <= place < 2**31:
+            raise InputError(f"a span cannot begin or end at {place}")
     recorded = fact.provenance.recorded or now
     recorded = recorded.replace(tzinfo=UTC) if recorded.tzinfo is None else recorded.astimezone(UTC)
     return replace(fact, provenance=replace(fact.provenance, recorded=recorded))

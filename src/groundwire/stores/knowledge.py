@@ -14,7 +14,6 @@ from groundwire.stores.database import Database, open_database
 from groundwire.stores.tables.knowledge import attributes, names, predicates
 from groundwire.stores.tables.knowledge import entities as entity_rows
 from groundwire.stores.tables.knowledge import facts as fact_rows
-from groundwire.stores.writing import among
 from groundwire.types import Coverage, Entity, Fact, Match, Pattern
 
 _TOP = 10
@@ -85,20 +84,6 @@ class Knowledge:
         with self.database.read() as connection:
             numbers = entities.with_attribute(connection, attribute, value, type, limit)
             return list(entities.load(connection, numbers).values())
-
-    def coverage(self) -> Coverage:
-        """What is spoken of at all: the types, and the names of attributes and predicates."""
-        with self.database.read() as connection:
-            amount, first = func.count().label("amount"), func.min(entity_rows.c.no).label("first")
-            rows = connection.execute(
-                select(entity_rows.c.type, amount, first).group_by(entity_rows.c.type)
-            ).all()
-            alone = {row.first: row.type for row in rows if row.amount == 1 and row.type}
-            query = select(entity_rows.c.no, entity_rows.c.id)
-            found = among(connection, query, entity_rows.c.no, alone)
-            only = {alone[row.no]: row.id for row in found}
-            called = frozenset(connection.execute(select(predicates.c.name)).scalars())
-        return Coverage({row.type: row.amount for row in rows if row.type}, only, called)
 
     def facts_about(self, ids: Sequence[str], limit: int = 1000) -> list[Fact]:
         """The standing facts in which any of these entities has any role."""

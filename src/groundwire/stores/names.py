@@ -13,7 +13,7 @@ from itertools import combinations, product
 from typing import Any
 
 from rapidfuzz.distance import OSA
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, delete, func, select
 
 from groundwire.stores.tables.knowledge import name_words, names, word_forms, words
 from groundwire.stores.values import MAX_KEY
@@ -65,6 +65,12 @@ def add_names(connection: Connection, names_of: Sequence[tuple[int, int, str]]) 
     known = _ensure_words(connection, {word for found in words_of.values() for word in found})
     filed = [{"word": known[word], "name": no} for no, found in words_of.items() for word in found]
     insert_rows(connection, name_words, filed)
+
+
+def drop_names(connection: Connection, entity: int) -> None:
+    mine = select(names.c.no).where(names.c.entity == entity)
+    connection.execute(delete(name_words).where(name_words.c.name.in_(mine)))
+    connection.execute(delete(names).where(names.c.entity == entity))
 
 
 def name_index_words(name: str) -> list[str]:

@@ -20,6 +20,8 @@ from groundwire.types.dialogue import (
 from groundwire.types.feedback import Feedback
 from groundwire.types.knowledge import (
     Attribute,
+    Coverage,
+    Covering,
     Entity,
     Fact,
     FactStatus,
@@ -68,6 +70,8 @@ __all__ = [
     "ClaimKind",
     "ClaimVerification",
     "ContradictionType",
+    "Coverage",
+    "Covering",
     "Derived",
     "Detection",
     "EdgeLabel",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
@@ -153,6 +153,19 @@ class Match:
     score: float = 1.0
 
 
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What a knowledge base speaks of at all: only there does "not found" mean anything.
+
+    `types` counts the entities of each type, `only` gives the id where there is just one, `predicates`
+    are the names of all attributes and the predicates of all facts.
+    """
+
+    types: Mapping[str, int] = field(default_factory=dict)
+    only: Mapping[str, str] = field(default_factory=dict)
+    predicates: frozenset[str] = frozenset()
+
+
 @runtime_checkable
 class KnowledgeBase(Protocol):
     """The read side of the store: all that detectors ask. Names are compared without regard to case."""
@@ -172,3 +185,14 @@ class KnowledgeBase(Protocol):
         ...
 
     def facts(self, pattern: Pattern) -> list[Fact]: ...
+
+
+@runtime_checkable
+class Covering(Protocol):
+    """A knowledge base that can say what it covers."""
+
+    def coverage(self) -> Coverage: ...
+
+    def values(self, names: Sequence[str]) -> set[str]:
+        """Which of these names are a value of some attribute, or stand in a role of some fact."""
+        ...

@@ -33,9 +33,11 @@ entities = Table(
     Column("no", Serial, primary_key=True, autoincrement=False),
     Column("id", Text, nullable=False),
     Column("type", Text, nullable=False),
+    Column("defined", Boolean, nullable=False),
     Index(None, "id", unique=True),
     Index(None, "type"),
 )
+"""Not `defined` is what others only refer to: its name is how they wrote it."""
 
 names = Table(
     "names",
@@ -94,6 +96,7 @@ attributes = Table(
     Column("valid_from", Date),
     Column("valid_to", Date),
     Column("superseded", DateTime),
+    Column("batch", Text, nullable=False),
     Index(None, "entity"),
     Index(None, "value_key", "name_key"),
 )
@@ -108,7 +111,7 @@ predicates = Table(
     Index(None, "name", unique=True),
     Index(None, "key"),
 )
-"""What facts and attributes are called. A predicate that was once seen with several objects at once stays `many`."""
+"""What facts and attributes are called. What was once seen with several values at once stays `many`."""
 
 facts = Table(
     "facts",

@@ -29,6 +29,7 @@ def _entities() -> None:
         sa.Column("no", _SERIAL, primary_key=True, autoincrement=False),
         sa.Column("id", sa.Text, nullable=False),
         sa.Column("type", sa.Text, nullable=False),
+        sa.Column("defined", sa.Boolean, nullable=False),
     )
     op.create_index("ix_entities_id", "entities", ["id"], unique=True)
     op.create_index("ix_entities_type", "entities", ["type"])
@@ -94,6 +95,7 @@ def _attributes() -> None:
         sa.Column("valid_from", sa.Date),
         sa.Column("valid_to", sa.Date),
         sa.Column("superseded", sa.DateTime),
+        sa.Column("batch", sa.Text, nullable=False),
     )
     op.create_index("ix_attributes_entity", "attributes", ["entity"])
     op.create_index("ix_attributes_value_key_name_key", "attributes", ["value_key", "name_key"])
