@@ -164,7 +164,7 @@ def _without_participles(text: str, groups: list[VerbGroup]) -> list[VerbGroup]:
     return result
 
 
-_CLAUSE_EDGE = re.compile(
+CLAUSE_EDGE = re.compile(
     r"[.;:!?()\n–—]|,\s+(?:and|but|which|who|where|while|when|so|yet|because|although|though|whereas)\b"
     r"|\b(?:that|which|who|because|although|though|while|whereas|when|if|unless|but|before|after|until|since)\s+(?=(?:\w+\s+){1,4}?(?:was|were|is|are|will|would|had|has|have|did|\w+ed)\b)"
     r"|\band\s+(?=(?:the|it|he|she|they|we|its|his|her|their|this|that|[A-Z]\w+)\s)"
@@ -174,7 +174,7 @@ _CLAUSE_EDGE = re.compile(
 def clause_around(text: str, start: int, end: int) -> tuple[int, int]:
     """Where the clause that holds text[start:end] begins and ends."""
     left, right = 0, len(text)
-    for match in _CLAUSE_EDGE.finditer(text):
+    for match in CLAUSE_EDGE.finditer(text):
         if match.start() < start and match.end() <= start:
             left = match.end()
         elif match.start() >= end:

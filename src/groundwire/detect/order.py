@@ -76,7 +76,7 @@ def disorders(segments: Sequence[Segment], confidence: float) -> Iterator[Flag]:
                 yield from _ranges(segment, confidence)
                 yield from _before_after(segment, confidence)
                 yield from _lives(segment, confidence)
-    yield from _lives_across(segments, confidence)
+    yield from lives_across(segments, confidence)
 
 
 def _before_itself(segment: Segment, confidence: float) -> Iterator[Flag]:
@@ -164,7 +164,7 @@ _SUBJECT = re.compile(
 )
 
 
-def _lives_across(segments: Sequence[Segment], confidence: float) -> Iterator[Flag]:
+def lives_across(segments: Sequence[Segment], confidence: float) -> Iterator[Flag]:
     """Of one subject in two sentences: "The café opened in 2020. It closed in 2018." """
     for one, two in pairwise(segments):
         if not (one.assertive and two.assertive and one.times and two.times):
