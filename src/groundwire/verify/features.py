@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from groundwire.text.lexicon import word_set
-from groundwire.text.numbers import Number, compare, numbers
-from groundwire.text.words import Word, words
+from groundwire.text.numbers import Number, compare
+from groundwire.text.words import Word
+from groundwire.verify.memo import numbers, words
 from groundwire.verify.passages import passages
 from groundwire.verify.records import Findings, check, read_record
 from groundwire.verify.select import Selector, joined
@@ -68,6 +69,7 @@ true:false likely:unlikely able:unable day:night praise:criticize free:paid
 _OPPOSITES = {a: b for a, _, b in (pair.partition(":") for pair in _PAIRS.split())}
 _OPPOSITE = {**_OPPOSITES, **{b: a for a, b in _OPPOSITES.items()}}
 _UNKNOWN_RANK = 1.0
+_DEGREES = ("deg", "K")  # the only units that are compared with one another
 
 
 class Rarity:
@@ -80,6 +82,27 @@ class Rarity:
     def __call__(self, word: str) -> float:
         rank = self._rank.get(word.lower())
         return _UNKNOWN_RANK if rank is None else math.log(max(2, rank - 990)) / self._top
+
+
+class Figures:
+    """The numbers of a text by what they measure: a claim's number is compared with few of them."""
+
+    def __init__(self, found: Sequence[Number]) -> None:
+        self._exact = {(n.value, n.unit, n.kind == "ordinal") for n in found}
+        self._by_unit: dict[str, list[Number]] = {}
+        for number in found:
+            self._by_unit.setdefault(number.unit, []).append(number)
+
+    def know(self, number: Number) -> bool:
+        """Does the text bear the number out, or leave it open?"""
+        if (number.value, number.unit, number.kind == "ordinal") in self._exact:
+            return True
+        units = _DEGREES if number.unit in _DEGREES else (number.unit,)
+        return any(
+            compare(number, other) in ("same", "compatible")
+            for unit in units
+            for other in self._by_unit.get(unit, ())
+        )
 
 
 class Reader:
@@ -97,13 +120,14 @@ class Reader:
         self.norms = {word.norm for word in found}
         self.lower = {word.text.lower() for word in found}
         self.pairs = _pairs(found)
-        self.numbers = numbers(text)
+        self.figures = Figures(numbers(text))
         self.bags = [{word.norm for word in words(passage.text)} for passage in self.passages]
         self.structured = sum(bool(passage.values) for passage in self.passages) / max(1, len(self.passages))
 
-    def features(self, claim: str) -> list[float]:
-        """One row, in the order of `NAMES`."""
-        near = self.selector.evidence(claim, NEAR_WORDS)
+    def features(self, claim: str, near: str | None = None) -> list[float]:
+        """One row, in the order of `NAMES`; `near` is the evidence for the claim, if it is chosen already."""
+        if near is None:
+            near = self.selector.evidence(claim, NEAR_WORDS)
         row = _Row(claim, near, self)
         values = row.values()
         values["near_share"] = min(1.0, len(near.split()) / self.size)
@@ -175,8 +199,9 @@ class _Row:
     def _numbers(self) -> dict[str, float]:
         claimed = [number for number in numbers(self.claim) if number.kind != "ordinal" or number.value > 3]
         near = numbers(self.near)
-        missing = [number for number in claimed if not _known(number, self.reader.numbers)]
-        missing_near = [number for number in claimed if not _known(number, near)]
+        missing = [number for number in claimed if not self.reader.figures.know(number)]
+        here = Figures(near)
+        missing_near = [number for number in claimed if not here.know(number)]
         conflict = [
             number for number in missing_near if any(compare(number, other) == "conflict" for other in near)
         ]
@@ -216,10 +241,6 @@ def _pairs(found: Sequence[Word]) -> set[tuple[str, str]]:
     """Neighbouring content words."""
     kept = [word.norm for word in found if not word.is_stop]
     return set(pairwise(kept))
-
-
-def _known(number: Number, others: Sequence[Number]) -> bool:
-    return any(compare(number, other) in ("same", "compatible") for other in others)
 
 
 def _is_name(word: Word, number: int) -> bool:

@@ -154,14 +154,13 @@ class LocalVerifier:
             for query, reader in zip(queries, readers, strict=True)
         ]
         same = [rewritten(claim, evidence) for evidence, claim in pairs]
-        read = model.network.read(
+        read = model.network.begin(
             [(evidence, new.text) for (evidence, _), new in zip(pairs, same, strict=True)]
         )
-        readings = [_placed(reading, new) for reading, new in zip(read, same, strict=True)]
-        rows = [
-            [*reader.features(query.claim), *reading.columns]
-            for query, reader, reading in zip(queries, readers, readings, strict=True)
-        ]
+        # counting goes on while the network reads: it runs outside the interpreter's lock
+        counted = [reader.features(*pair[::-1]) for reader, pair in zip(readers, pairs, strict=True)]
+        readings = [_placed(reading, new) for reading, new in zip(read(), same, strict=True)]
+        rows = [[*row, *reading.columns] for row, reading in zip(counted, readings, strict=True)]
         table = np.array(rows, np.float64)
         scores = np.stack([model.long.raw(table), model.short.raw(table)], axis=1)
         return [
@@ -174,9 +173,8 @@ class LocalVerifier:
             return Estimate.point(
                 curve.bare_yes, 0.02, curve.name, reason="there is no evidence", speaks=False
             )
-        second = self._lexical.judge(Query(case.claim, case.pair[0]))
-        # the lexical reading is made for sentences; among rows and leaves its "no" is worth nothing
-        denied = second.p_no > max(second.p_yes, second.p_unsure) and case.reader.structured < _MOSTLY
+        second = self._second(case, curve)
+        denied = second is not None
         values = dict(zip((*NAMES, *COLUMNS), case.row, strict=True))
         known = (_DENIED if denied else 0.0) + by_rule(values)
         p_bad = curve.unsupported(case.scores[0], case.scores[1], case.reader.size, known=known)
@@ -192,11 +190,21 @@ class LocalVerifier:
         spans = unsupported(case.claim, case.reading, check(case.claim, case.reader.record).ranges)
         why = ""
         if p_bad > _EXPLAIN:
-            why = second.reason if denied else reason(case.claim, spans, p_no > p_bad / 2)
+            why = second.reason if second else reason(case.claim, spans, p_no > p_bad / 2)
         return Estimate.point(
-            p_yes, p_no, curve.name, reason=why, spans=spans or (second.spans if denied else ()),
+            p_yes, p_no, curve.name, reason=why, spans=spans or (second.spans if second else ()),
             speaks=near_cover(values) >= _SPEAKS,
         )  # fmt: skip
+
+    def _second(self, case: _Case, curve: Calibration) -> Estimate | None:
+        """The lexical reading, where it denies a pair.
+
+        It is made for sentences: it is not asked about a long source, nor among rows and leaves.
+        """
+        if case.reader.structured >= _MOSTLY or not curve.pair_share(case.reader.size):
+            return None
+        found = self._lexical.judge(Query(case.claim, case.pair[0]))
+        return found if found.p_no > max(found.p_yes, found.p_unsure) else None
 
 
 class _Case(NamedTuple):

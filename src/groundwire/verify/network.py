@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,16 +83,16 @@ class Network:
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Reading]:
         """One reading per (evidence, claim), in order."""
+        return self.begin(pairs)()
+
+    def begin(self, pairs: Sequence[tuple[str, str]]) -> Callable[[], list[Reading]]:
+        """Start reading in the background; what comes back waits for the readings and gives them."""
         left = self._tokenizer.encode_batch([_sound(e) for e, _ in pairs], add_special_tokens=False)
         right = self._tokenizer.encode_batch([_sound(c) for _, c in pairs], add_special_tokens=False)
         # long ones first: the last thread to finish then has little left
         order = sorted(range(len(pairs)), key=lambda i: -len(left[i].ids) - len(right[i].ids))
-        found: dict[int, Reading] = {}
-        for i, reading in zip(
-            order, self._pool.map(lambda i: self._one(left[i], right[i]), order), strict=True
-        ):
-            found[i] = reading
-        return [found[i] for i in range(len(pairs))]
+        found = {i: self._pool.submit(self._one, left[i], right[i]) for i in order}
+        return lambda: [found[i].result() for i in range(len(pairs))]
 
     def _one(self, evidence: Any, claim: Any) -> Reading:
         claim_ids = claim.ids[: TOKEN_LIMIT // 2]

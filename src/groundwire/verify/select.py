@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from heapq import heapify, heappop, heappush
 
 from groundwire.text.lexicon import forms, word_set
 from groundwire.verify.passages import Passage
@@ -95,19 +96,29 @@ class Selector:
         if sum(self._size) <= budget:
             return list(range(len(self.passages)))
         weights = {word: self._rarity(word) for word in claim_terms(claim)}
-        candidates = self._candidates(weights)
+        # in the claim's order: a sum over a set would differ from run to run
+        shared = {
+            index: [word for word in weights if word in self._bags[index]]
+            for index in self._candidates(weights)
+        }
+        heap = [(-self._score(index, words, weights), index) for index, words in shared.items()]
+        heapify(heap)
         chosen: list[int] = []
         left = budget
-        while candidates and left > 0:
-            best = max(candidates, key=lambda index: (self._score(index, weights), -index))
-            if self._score(best, weights) <= 0:
+        while heap and left > 0:
+            # scores only fall: one that still holds when looked at again is the best there is
+            score, best = heappop(heap)
+            now = -self._score(best, shared[best], weights)
+            if now > score:
+                heappush(heap, (now, best))
+                continue
+            if now >= 0:
                 break
-            candidates.discard(best)
             if self._size[best] > left and chosen:
                 continue
             chosen.append(best)
             left -= self._size[best]
-            for word in self._bags[best] & weights.keys():
+            for word in shared[best]:
                 weights[word] *= 0.25
         return sorted(chosen) if chosen else [0]
 
@@ -126,6 +137,5 @@ class Selector:
                 first[index] += weight / self._length[index]
         return set(sorted(first, key=lambda index: (-first[index], index))[:_CANDIDATES])
 
-    def _score(self, index: int, weights: dict[str, float]) -> float:
-        bag = self._bags[index]  # in the claim's order: a sum over a set would differ from run to run
-        return sum(weight for word, weight in weights.items() if word in bag) / self._length[index]
+    def _score(self, index: int, shared: Sequence[str], weights: dict[str, float]) -> float:
+        return sum([weights[word] for word in shared]) / self._length[index]

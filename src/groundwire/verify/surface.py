@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from groundwire.text.dates import dates
-from groundwire.text.numbers import numbers
+from groundwire.verify.memo import numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +72,14 @@ def is_verbatim(claim: str, passages: Sequence[str]) -> bool:
     >>> is_verbatim("The union accepted the offer.", ["Nobody believes the union accepted the offer."])
     False
     """
-    cores = [_WORD.findall(text.casefold()) for text in (claim, _LEAD.sub("", claim))]
-    starts = [_WORD.findall(passage.casefold()) for passage in passages]
-    return any(len(core) >= _ENOUGH and start[: len(core)] == core for core in cores for start in starts)
+    cores = [_folded(text) for text in {claim, _LEAD.sub("", claim)}]
+    cores = [core for core in cores if len(core) >= _ENOUGH]
+    return any(_folded(passage)[: len(core)] == core for passage in passages for core in cores)
+
+
+@lru_cache(maxsize=4096)
+def _folded(text: str) -> tuple[str, ...]:
+    return tuple(_WORD.findall(text.casefold()))
 
 
 def _replacements(claim: str, evidence: str) -> Iterator[tuple[int, int, str]]:
