@@ -10,8 +10,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from groundwire.apps.remembered import recall, report_key
 from groundwire.config import Config
 from groundwire.errors import InputError
+from groundwire.report.json import to_json
 from groundwire.stores.feedback import Judged, Verdict
-from groundwire.types import Status
+from groundwire.types import HallucinationReport, Status
 
 
 class _Claim(BaseModel):
@@ -49,6 +50,14 @@ def find(claim: str, file: Path | None, config: Config) -> tuple[Judged, Verdict
     if len({verdict.key for _, verdict in found}) > 1:
         raise InputError(f"{file} holds several claims {claim}", hint="use the key of the one that is meant")
     return found[-1]
+
+
+def named(report: HallucinationReport, claim: str) -> tuple[Judged, Verdict]:
+    """A claim of a report at hand."""
+    found = _matching(_parsed(to_json(report)), claim)
+    if not found:
+        raise InputError(f"the last report has no claim {claim}", hint="use c1, c2, … or the claim's key")
+    return found[0]
 
 
 def _remembered(claim: str, config: Config) -> tuple[Judged, Verdict]:

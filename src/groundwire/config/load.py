@@ -94,8 +94,8 @@ class Config(BaseSettings):
         return cls._valid(data)
 
     def changed(self, **changes: object) -> Config:
-        """This configuration with some keys of its first level set otherwise."""
-        return self._valid({**self.model_dump(), **changes})
+        """This configuration with some keys of its first level set otherwise; what was not set stays so."""
+        return self._valid({**self.model_dump(exclude_unset=True), **changes})
 
     @classmethod
     def _valid(cls, data: dict[str, Any]) -> Config:

@@ -1,0 +1,135 @@
+"""A conversation: what it is about, what was said, what it cost, and the way from a question to an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import PurePath
+
+from rich.console import Console
+from rich.text import Text
+
+from groundwire.apps.chat_view import View
+from groundwire.apps.remembered import remember
+from groundwire.bridge import run
+from groundwire.config import Config
+from groundwire.engine import Groundwire
+from groundwire.errors import BackendError, GroundwireError
+from groundwire.llm import Generator
+from groundwire.report.marks import clean
+from groundwire.rlm.cost import Cost
+from groundwire.rlm.orchestrator import Orchestrator, Outcome
+from groundwire.types import HallucinationReport, Source, Turn
+
+FINE, FLAGGED, FAILED = 0, 1, 3
+
+
+@dataclass(slots=True)
+class Talk:
+    """`simple` answers without verification; `kb` is what the detectors hold answers against."""
+
+    config: Config
+    engine: Groundwire
+    generator: Generator
+    console: Console
+    sources: list[Source] = field(default_factory=list)
+    history: list[Turn] = field(default_factory=list)
+    simple: bool = False
+    kb: str | None = None
+    question: str = ""
+    last: Outcome | None = None
+    report: HallucinationReport | None = None
+    spent: Cost = field(default_factory=Cost)
+    worst: int = FINE
+    ended: bool = False
+
+    def ask(self, question: str, config: Config | None = None) -> None:
+        """Answer a question, show the answer with its verdict, and remember both."""
+        settings = config or self.config
+        view = View(self.console, settings.verification)
+        with view.answering():
+            outcome = run(
+                Orchestrator(self.generator, self.engine, settings).process(
+                    question, self.files, verify=not self.simple, history=self.history, on_event=view.watch
+                )
+            )
+        view.outcome(outcome)
+        self._detect(outcome.answer)
+        self._keep(question, outcome)
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The sources by the name a reader knows them by: the file's, where no two share it."""
+        names = [PurePath(source.origin).name or source.id for source in self.sources]
+        return {
+            name if names.count(name) == 1 else source.origin or source.id: source.text
+            for name, source in zip(names, self.sources, strict=True)
+        }
+
+    def add(self, sources: Sequence[Source]) -> None:
+        """More sources, under ids that are still free."""
+        taken = {source.id for source in self.sources}
+        free = (f"S{n}" for n in count() if f"S{n}" not in taken)
+        self.sources += [replace(s, id=next(free)) if s.id in taken else s for s in sources]
+
+    def _keep(self, question: str, outcome: Outcome) -> None:
+        number = len(self.history)
+        said = ((question, "user"), (outcome.answer, "assistant"))
+        self.history += [Turn(number + n, role, text) for n, (text, role) in enumerate(said, 1) if text]
+        self.question, self.last = question, outcome
+        self.spent += outcome.cost
+        self.note(outcome.report)
+        if outcome.error:
+            self.worst = self.worst or FAILED
+
+    def note(self, report: HallucinationReport | None) -> None:
+        """A report was shown: its claims can be named from now on, here and by `groundwire feedback`."""
+        if report is None or not report.claims:
+            return
+        self.report = report
+        remember(report, self.config)
+        if report.flagged or report.should_retry:
+            self.worst = FLAGGED
+
+    def _detect(self, answer: str) -> None:
+        """What the knowledge base and the conversation hold against the answer."""
+        if self.kb is None or self.simple or not answer.strip():
+            return
+        try:
+            found = run(self.engine.detect(answer, self.sources, history=self.history, kb=self.kb))
+        except GroundwireError as error:
+            self.say(f"the detectors could not be asked: {error}", "yellow")
+            return
+        for flag in found.flags:
+            self.worst = FLAGGED
+            self.say(f"✗ {flag.type.value}  {clean(flag.content)}  {clean(flag.evidence)}", "red")
+        if not found.flags:
+            self.say("✓ nothing in the knowledge base or the conversation speaks against it", "green")
+
+    def verify(self, text: str) -> HallucinationReport:
+        """Every claim of a text against the sources, whatever the mode; the last answer against what was said
+        before it.
+        """
+        is_last = self.last is not None and text == self.last.answer
+        before = self.history[:-2] if is_last else self.history
+        question = self.question if is_last else ""
+        return run(self.engine.check(text, self.sources, question=question, history=before, kb=self.kb))
+
+    def say(self, words: str, style: str = "dim") -> None:
+        self.console.print(Text(words, style=style), soft_wrap=True)
+
+    def close(self, closing: Sequence[str] = ()) -> None:
+        for words in closing:
+            self.say(words)
+        run(self.engine.aclose())
+        run(self.generator.aclose())
+
+
+def attempted(talk: Talk, question: str, config: Config | None = None) -> None:
+    """Ask, and survive a model that cannot be reached: the conversation goes on."""
+    try:
+        talk.ask(question, config)
+    except BackendError as error:
+        talk.worst = talk.worst or FAILED
+        talk.say(f"groundwire: {error}", "yellow")
