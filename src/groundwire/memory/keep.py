@@ -78,7 +78,7 @@ class Keeper:
                 payload = candidate.dumped()
                 delay = decision.retry_after or 0.0
                 self.queue.enqueue(connection, kept.id, payload, delay=delay, reason=decision.reason)
-        self.note(kept.status.value, candidate, decision)
+        self.note(kept.status.value, replace(candidate, fact=kept), decision)
         return kept
 
     def refuse(self, candidate: Candidate, decision: Decision) -> None:
