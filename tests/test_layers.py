@@ -12,7 +12,19 @@ PACKAGE = Path(groundwire.__file__).parent
 LAYERS = (
     ("apps",),
     ("api", "client", "bench"),
-    ("rlm", "monitor", "audit", "engine", "pipeline", "reading", "voting", "court", "fixing", "memory"),
+    (
+        "rlm",
+        "monitor",
+        "audit",
+        "engine",
+        "reasoning",
+        "pipeline",
+        "reading",
+        "voting",
+        "court",
+        "fixing",
+        "memory",
+    ),
     ("policy",),
     ("detect",),
     ("verify", "evidence", "claims"),
@@ -27,6 +39,7 @@ MAY_STAND_BESIDE = {
     ("pipeline", "reading"), ("pipeline", "voting"), ("reading", "court"), ("voting", "court"),
     ("engine", "fixing"), ("fixing", "pipeline"), ("fixing", "court"),
     ("memory", "engine"), ("metrics", "config"), ("rlm", "engine"), ("rlm", "audit"),
+    ("reasoning", "engine"), ("reasoning", "audit"),
     ("engine", "audit"), ("audit", "pipeline"), ("audit", "court"),
     ("engine", "reading"), ("rlm", "reading"),
 }  # fmt: skip

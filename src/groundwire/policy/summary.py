@@ -20,7 +20,7 @@ from groundwire.types import (
     Status,
 )
 
-_ACTIONS = {
+ACTIONS = {
     GapType.UNSUPPORTED: "remove it, or find a source that says it",
     GapType.PARTIAL_SUPPORT: "keep what the evidence says and drop the rest",
     GapType.PHANTOM_CITATION: "cite a source that exists",
@@ -38,7 +38,7 @@ def summarise(
     profile: Profile,
 ) -> HallucinationReport:
     claims = tuple(in_response(verdict, case.response) for verdict in verdicts)
-    gaps = tuple(_gap(c) for c in claims if c.gap_type is not None)
+    gaps = tuple(gap_of(c) for c in claims if c.gap_type is not None)
     critical = [c for c in claims if _is_critical(c, profile)]
     checked = [c for c in claims if c.status is not Status.UNCHECKED]
     measured = bool(checked) or (not claims and bool(case.sources))
@@ -75,10 +75,10 @@ def in_response(verdict: ClaimVerification, response: str) -> ClaimVerification:
     return replace(verdict, spans=placed or (whole,))
 
 
-def _gap(claim: ClaimVerification) -> EpistemicGap:
+def gap_of(claim: ClaimVerification) -> EpistemicGap:
     assert claim.gap_type is not None
     bits = max(0.0, claim.budget_gap or 0.0)
-    return EpistemicGap(claim.claim_id, claim.claim_text, claim.gap_type, bits, _ACTIONS[claim.gap_type])
+    return EpistemicGap(claim.claim_id, claim.claim_text, claim.gap_type, bits, ACTIONS[claim.gap_type])
 
 
 def _is_critical(claim: ClaimVerification, profile: Profile) -> bool:

@@ -37,13 +37,19 @@ from groundwire.types.knowledge import (
 )
 from groundwire.types.taxonomy import ClaimKind, GapType, HallucinationType, Risk, Status
 from groundwire.types.trace import (
+    ClaimRecord,
     Derived,
     EdgeLabel,
+    EpistemicReport,
     NodeKind,
     PostHoc,
     Step,
     StepVerdict,
     TraceAudit,
+    TraceEdge,
+    TraceGraph,
+    TraceNode,
+    Verification,
 )
 from groundwire.types.verdict import (
     Case,
@@ -68,6 +74,7 @@ __all__ = [
     "Case",
     "Claim",
     "ClaimKind",
+    "ClaimRecord",
     "ClaimVerification",
     "ContradictionType",
     "Coverage",
@@ -78,6 +85,7 @@ __all__ = [
     "Edit",
     "Entity",
     "EpistemicGap",
+    "EpistemicReport",
     "Estimate",
     "EvidenceRef",
     "Fact",
@@ -111,11 +119,15 @@ __all__ = [
     "TimeExpression",
     "TimeRelation",
     "TraceAudit",
+    "TraceEdge",
+    "TraceGraph",
+    "TraceNode",
     "Triple",
     "Turn",
     "Unit",
     "UnitKind",
     "Value",
     "ValueKind",
+    "Verification",
     "Verifier",
 ]

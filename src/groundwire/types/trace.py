@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from groundwire.types.shown import repr_html
-from groundwire.types.taxonomy import Status
-from groundwire.types.verdict import ClaimVerification
+from groundwire.types.taxonomy import GapType, Status
+from groundwire.types.verdict import ClaimVerification, EpistemicGap
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +105,99 @@ class EdgeLabel(StrEnum):
     CITES = "cites"
     VERIFIES = "verifies"
     REFUTES = "refutes"
+
+
+@dataclass(frozen=True, slots=True)
+class TraceNode:
+    """One node of a reasoning trace. `root` is the goal its tree grows from, `name` what it is cited by.
+
+    `detail` is what else is known, as JSON: of a verification the whole record of the verdict.
+    """
+
+    id: str
+    root: str
+    kind: NodeKind
+    text: str
+    created: datetime
+    name: str | None = None
+    confidence: float | None = None
+    status: Status | None = None
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TraceEdge:
+    """`source` label `target`. The target of a citation need not exist: that is what phantom means."""
+
+    source: str
+    label: EdgeLabel
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class TraceGraph:
+    """A goal and all that grew from it, in the order it was written down."""
+
+    nodes: tuple[TraceNode, ...]
+    edges: tuple[TraceEdge, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What became of a claim of a trace; `label` is None where it was neither borne out nor refuted."""
+
+    id: str
+    claim_id: str
+    status: Status
+    verdict: ClaimVerification
+    label: EdgeLabel | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRecord:
+    """A claim of a trace as it stands: its newest verification, if any."""
+
+    claim_id: str
+    text: str
+    confidence: float
+    cites: tuple[str, ...]
+    phantoms: tuple[str, ...] = ()
+    status: Status | None = None
+    gap_type: GapType | None = None
+    flagged: bool = False
+    gap_bits: float | None = None
+    reason: str = ""
+    verification_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EpistemicReport:
+    """How well the claims below a goal are supported. `verified` are borne out, `refuted` are not;
+    `unverified` nobody has checked, or nobody could.
+    """
+
+    goal_id: str
+    goal: str
+    claims: tuple[ClaimRecord, ...]
+    gaps: tuple[EpistemicGap, ...]
+
+    @property
+    def total_claims(self) -> int:
+        return len(self.claims)
+
+    @property
+    def verified(self) -> int:
+        return sum(c.status is Status.ENTAILED and not c.flagged for c in self.claims)
+
+    @property
+    def refuted(self) -> int:
+        return sum(c.flagged for c in self.claims)
+
+    @property
+    def unverified(self) -> int:
+        return self.total_claims - self.verified - self.refuted
+
+    @property
+    def support_ratio(self) -> float | None:
+        """The share of claims borne out; None where there are none."""
+        return self.verified / self.total_claims if self.claims else None

@@ -1,0 +1,136 @@
+"""Reasoning traces in the store: nodes and edges, written a transaction at a time, read a tree at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, insert, select
+from sqlalchemy.exc import IntegrityError
+
+from groundwire.errors import InputError
+from groundwire.stores.database import Database
+from groundwire.stores.tables.traces import trace_edges, trace_nodes
+from groundwire.types import EdgeLabel, NodeKind, Status, TraceEdge, TraceGraph, TraceNode
+
+MAX_NAME = 200
+_AT_ONCE = 400
+_UNKEEPABLE = {0: "\ufffd", **dict.fromkeys(range(0xD800, 0xE000), "\ufffd")}
+
+
+class TraceStore:
+    """All traces of one database."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def write(self, nodes: Sequence[TraceNode], edges: Sequence[TraceEdge] = ()) -> None:
+        """All of it or nothing. A name or an id that is taken is an `InputError`."""
+        for node in nodes:
+            if max(len(node.id), len(node.name or "")) > MAX_NAME:
+                raise InputError(f"a node's name is longer than {MAX_NAME} characters")
+        for edge in edges:
+            if len(edge.target) > MAX_NAME:
+                raise InputError(f"what is cited has a name longer than {MAX_NAME} characters")
+        try:
+            with self.database.write() as connection:
+                _insert(connection, nodes, edges)
+        except IntegrityError as error:
+            raise InputError(_clash(error)) from None
+
+    def node(self, identity: str) -> TraceNode:
+        """One node, or an `InputError` that names it."""
+        with self.database.read() as connection:
+            row = connection.execute(select(trace_nodes).where(trace_nodes.c.id == kept(identity))).first()
+        if row is None:
+            raise InputError(f"no trace has a node '{identity}'")
+        return _node(row)
+
+    def goals(self) -> list[TraceNode]:
+        """The roots of all trees, oldest first."""
+        wanted = select(trace_nodes).where(trace_nodes.c.id == trace_nodes.c.root)
+        with self.database.read() as connection:
+            return [_node(row) for row in connection.execute(wanted.order_by(trace_nodes.c.number))]
+
+    def tree(self, root: str) -> TraceGraph:
+        """All that grew from a root, as of one moment."""
+        of_tree = select(trace_nodes).where(trace_nodes.c.root == kept(root)).order_by(trace_nodes.c.number)
+        of_edges = (
+            select(trace_edges)
+            .join(trace_nodes, trace_nodes.c.id == trace_edges.c.source)
+            .where(trace_nodes.c.root == kept(root))
+            .order_by(trace_edges.c.number)
+        )
+        with self.database.read() as connection:
+            nodes = tuple(_node(row) for row in connection.execute(of_tree))
+            edges = tuple(
+                TraceEdge(row.source, EdgeLabel(row.label), row.target)
+                for row in connection.execute(of_edges)
+            )
+        return TraceGraph(nodes, edges)
+
+    def forget(self, root: str) -> None:
+        """A whole tree, gone."""
+        with self.database.write() as connection:
+            connection.execute(delete(trace_nodes).where(trace_nodes.c.root == kept(root)))
+
+
+def kept(text: str) -> str:
+    """PostgreSQL keeps no NUL, and no database half a surrogate pair."""
+    return text.translate(_UNKEEPABLE)
+
+
+def _insert(connection: Connection, nodes: Sequence[TraceNode], edges: Sequence[TraceEdge]) -> None:
+    rows = [_row(node) for node in nodes]
+    links = [
+        {"source": kept(e.source), "label": e.label.value, "target": kept(e.target)}
+        for e in dict.fromkeys(edges)
+    ]
+    for table, values in ((trace_nodes, rows), (trace_edges, links)):
+        for start in range(0, len(values), _AT_ONCE):
+            connection.execute(insert(table), values[start : start + _AT_ONCE])
+
+
+def _row(node: TraceNode) -> dict[str, Any]:
+    return {
+        "id": kept(node.id),
+        "root": kept(node.root),
+        "kind": node.kind.value,
+        "name": kept(node.name) if node.name is not None else None,
+        "text": kept(node.text),
+        "confidence": node.confidence,
+        "status": node.status.value if node.status else None,
+        "detail": _kept_within(node.detail),
+        "created": node.created,
+    }
+
+
+def _kept_within(value: Any) -> Any:
+    if isinstance(value, str):
+        return kept(value)
+    if isinstance(value, Mapping):
+        return {kept(str(key)): _kept_within(held) for key, held in value.items()}
+    return [_kept_within(held) for held in value] if isinstance(value, list | tuple) else value
+
+
+def _node(row: Row[Any]) -> TraceNode:
+    made: datetime = row.created
+    return TraceNode(
+        row.id,
+        row.root,
+        NodeKind(row.kind),
+        row.text,
+        made if made.tzinfo else made.replace(tzinfo=UTC),  # SQLite keeps no time zone; all are UTC
+        row.name,
+        row.confidence,
+        Status(row.status) if row.status else None,
+        row.detail,
+    )
+
+
+def _clash(error: IntegrityError) -> str:
+    said = str(error.orig)
+    if "root" in said and "name" in said:
+        return "two nodes of one trace cannot have the same name"
+    return "the trace is there already, or a node it hangs on is not"
