@@ -10,6 +10,7 @@ import re
 from functools import lru_cache
 
 from groundwire.claims.triples_words import Form, form_of
+from groundwire.text.lexicon import forms
 from groundwire.text.words import is_stop
 
 # group: names, each an attribute, a predicate of a fact, or a verb with its preposition.
@@ -121,16 +122,17 @@ river: river, flow through, lie on, stand on
 continent: continent, be in, located in
 """
 
-_INVERSES = {
-    "found": "founded by", "establish": "founded by", "start": "founded by", "create": "created by", "co-found": "founded by",
-    "lead": "led by", "head": "headed by", "run": "run by", "manage": "managed by", "direct": "directed by",
-    "supervise": "supervised by", "chair": "chaired by", "own": "owned by", "acquire": "acquired by", "buy": "bought by",
-    "write": "written by", "invent": "invented by", "discover": "discovered by", "design": "designed by",
-    "develop": "developed by", "employ": "employed by", "make": "made by", "produce": "produced by", "build": "built by",
-    "manufacture": "manufactured by", "host": "hosted by", "organise": "organised by", "organize": "organised by",
-    "purchase": "purchased by", "oversee": "overseen by", "supply": "supplied by", "marry": "married to",
-    "managed by": "manage", "led by": "lead",
-}  # fmt: skip
+_INVERSES = forms(
+    """
+    founded by: found establish start co-found; created by: create; led by: lead; headed by: head;
+    run by: run; managed by: manage; directed by: direct; supervised by: supervise; chaired by: chair;
+    owned by: own;
+    acquired by: acquire; bought by: buy; written by: write; invented by: invent; discovered by: discover;
+    designed by: design; developed by: develop; employed by: employ; made by: make; produced by: produce;
+    built by: build; manufactured by: manufacture; hosted by: host; organised by: organise organize;
+    purchased by: purchase; overseen by: oversee; supplied by: supply; married to: marry
+    """
+)
 _SPLIT = re.compile(r"[\s_\-/]+")
 
 
@@ -171,7 +173,7 @@ def groups(predicate: str) -> frozenset[str]:
 
 
 def _bare(form: str) -> str:
-    """Without function words and plural: "number of offices" and "offices number" stay apart, "office" not."""
+    """Without function words and plural."""
     words = [word for word in form.split() if not is_stop(word)] or form.split()
     return " ".join([*words[:-1], words[-1].removesuffix("s")]) if words else form
 
@@ -192,5 +194,5 @@ def is_known(predicate: str) -> bool:
 
 
 def inverse(predicate: str) -> str:
-    """The predicate that says the same from the object's side: "found" → "founded by"; '' where there is none."""
+    """The predicate that says the same from the object's side ("found": "founded by"), or ''."""
     return _INVERSES.get(normal(predicate), "")

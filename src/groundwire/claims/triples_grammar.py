@@ -1,4 +1,5 @@
-"""A sentence as its clauses: who, the verb, what, and the phrases behind it. A small grammar read left to right.
+"""A sentence as its clauses: who, the verb, what, and the phrases behind it. A small grammar read left to
+right.
 
 It knows noun phrases, verb groups, prepositional phrases, appositions, relative clauses and coordination, and
 reads as far as it understands: what it cannot place ends the clause, so that nothing is made up.
@@ -16,13 +17,18 @@ from groundwire.types import Tense
 
 _NOUNISH = (Tag.NAME, Tag.WORD, Tag.NUMBER, Tag.VERB)
 _UNITS = word_set(
-    "team department dept division group office unit branch company firm faculty committee board ministry squad crew staff lab"
+    """
+    team department dept division group office unit branch company firm faculty committee board ministry
+    squad crew staff lab
+    """
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A noun phrase: tokens [first, last), its head, who owns it and what it is of, and what else it joins."""
+    """A noun phrase: tokens [first, last), its head, who owns it and what it is of, and what else it
+    joins.
+    """
 
     first: int
     last: int
@@ -59,7 +65,9 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class Tie:
-    """Two phrases side by side: "Sarah from the Analytics team", "Sarah, our CEO,"; `word` is "from" or "be"."""
+    """Two phrases side by side: "Sarah from the Analytics team", "Sarah, our CEO,"; `word` is "from" or
+    "be".
+    """
 
     left: Phrase
     word: str
@@ -112,8 +120,10 @@ def _next_start(reading: Reading, at: int) -> tuple[int, bool]:
 
 
 _SPEECH = word_set(
-    "said says say claims claimed claim believes believe believed thinks think thought argues argued suggests suggested "
-    "hopes hoped wishes doubts doubted denied denies alleges alleged"
+    """
+    said says say claims claimed claim believes believe believed thinks think thought argues argued
+    suggests suggested hopes hoped wishes doubts doubted denied denies alleges alleged
+    """
 )
 _INTRO_BINDS = word_set("if unless whether when while although though because since once")
 
@@ -145,7 +155,9 @@ def _with_purpose(reading: Reading, subjects: tuple[Phrase, ...], at: int) -> tu
 
 
 def _past_intro(reading: Reading, at: int) -> int:
-    """Behind "In 2019,", "As I mentioned," and "However,": up to a comma with no subject and verb of its own before."""
+    """Behind "In 2019,", "As I mentioned," and "However,": up to a comma with no subject and verb of its
+    own before.
+    """
     while reading.tag(at) in (Tag.STOP, Tag.AND, Tag.ADVERB, Tag.JOIN) or (
         reading.tag(at) is Tag.NOT and reading.low(at) == "nor"
     ):
@@ -269,7 +281,9 @@ def _nouns(reading: Reading, at: int) -> tuple[int, int]:
 
 
 def _is_plain_verb(reading: Reading, at: int) -> bool:
-    """At the beginning of a phrase only forms that are nouns or adjectives too: -ing, -ed, names of things."""
+    """At the beginning of a phrase only forms that are nouns or adjectives too: -ing, -ed, names of
+    things.
+    """
     forms = {form for _, form in en.verb_forms(reading.low(at))}
     return forms == {Form.THIRD} and reading.tag(at - 1) not in (
         Tag.DET,
@@ -520,7 +534,9 @@ def _object_modifiers(reading: Reading, phrase: Phrase, at: int) -> int:
 
 
 def _tail(reading: Reading, at: int) -> tuple[str, tuple[Phrase, ...], int]:
-    """One preposition with its phrases, or a bare time ("next Tuesday"); nothing where a clause begins instead."""
+    """One preposition with its phrases, or a bare time ("next Tuesday"); nothing where a clause begins
+    instead.
+    """
     at = _past_particles(reading, at)
     if reading.low(at) == "," and reading.tag(at + 1) is Tag.PREP:
         at += 1

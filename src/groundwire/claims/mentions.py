@@ -1,0 +1,129 @@
+"""What a sentence speaks of: proper names, definite descriptions ("the Analytics team") and pronouns.
+
+Catches names by their capitals, as `text.names` does. Misses names in scripts without capitals, and names
+that open a sentence alone and could be any word, unless it is a given name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from groundwire.claims.triples_words import Tag, Token, tokens
+from groundwire.text.lexicon import word_set
+from groundwire.text.names import names
+from groundwire.text.words import language_hint
+from groundwire.types import Mention, MentionKind
+
+UNITS = word_set(
+    "team department dept division group office unit branch company firm faculty committee board ministry"
+    " squad lab project programme program plan initiative centre center council agency institute"
+    " university school hospital bank award prize act report"
+)
+"""What names a thing together with a name before it: "the Analytics team", "the Atlas project"."""
+GIVEN_NAMES = word_set(
+    """
+    aaron abigail adam adrian ahmed aisha alan albert alex alexander alexandra alice alicia alison amanda
+    amelia amina amir amy ana andre andrea andrew angela anita ann anna anne anthony antonio arthur ashley
+    barbara ben benjamin beth betty bill bob boris brandon brian bruce carl carla carlos carmen carol
+    caroline catherine charles charlotte chen chloe chris christian christina christine christopher claire
+    clara claudia colin craig cynthia dan daniel daniela david dawn deborah dennis derek diana diego dmitri
+    donald donna dorothy doug douglas dylan edward elena eli elias elizabeth ella ellen emily emma eric
+    erica erik ethan eva evan evelyn fatima felix fiona frances francesca francis frank fred gabriel gary
+    george gerald gina giulia gloria grace graham greg gregory hannah hans harold harry hassan heather
+    heidi helen helena henry hiroshi howard hugo ian ibrahim igor ines ingrid irene isaac isabel isabella
+    ivan jack jacob jake james jamie jan jane janet jason javier jean jeff jeffrey jennifer jenny jeremy
+    jerry jessica jim joan joanna joe joel johanna john johnny jonas jonathan jordan jorge jose joseph
+    joshua joyce juan judith judy julia julian julie justin karen karl kate katherine kathleen kathryn katie
+    keiko keith kelly ken kenneth kevin kim kumar kurt kyle lara larry laura lauren lea leah leila lena leo
+    leon liam lilly linda lisa lucas lucia lucy luis luke lydia maria marie mariam marco marcus margaret
+    marina mario mark marta martha martin martina mary mateo matthew maya megan mei melissa mia michael
+    michelle miguel mike mila miriam mohamed mohammed monica nadia nancy naomi natalia natalie natasha
+    nathan neil nicholas nick nicola nicole nina noah nora olga oliver olivia omar oscar otto pablo pamela
+    patricia patrick paul paula pedro peter petra philip phoebe pierre priya rachel rafael raj ralph raymond
+    rebecca richard rita robert roberta roger roland ronald rosa rose ruth ryan sabine sally sam samantha
+    samir samuel sandra sara sarah scott sean sergei sergey sharon sheila simon sofia sonia sophia sophie
+    stefan stephanie stephen steve steven stuart sunita susan susanne sven sylvia tanya tara teresa theresa
+    thomas tim timothy tina tobias todd tom tomas tony ursula valerie vanessa vera veronica victor victoria
+    vincent viktor vivian walter wang wei wendy william xavier yasmin yuki yusuf yvonne zachary zoe priyanka
+    """
+)
+_OPENS_DEFINITE = word_set("the this that our your their")
+
+
+def mentions(sentence: str, offset: int = 0) -> list[Mention]:
+    """All mentions in order; a name inside a definite description is part of it.
+
+    >>> [(m.text, m.kind.value) for m in mentions("She met Ann Lee of the Analytics team.")]
+    [('She', 'Pronoun'), ('Ann Lee', 'ProperName'), ('the Analytics team', 'DefiniteDesc')]
+    """
+    if not sentence.strip():
+        return []
+    found = tokens(sentence)
+    english = language_hint(sentence) == "en"
+    described = list(_definite(found)) if english else []
+    named = [m for m in _named(sentence) if not any(d.start <= m.start and m.end <= d.end for d in described)]
+    pronouns = list(_pronouns(found)) if english else []
+    every = sorted([*described, *named, *pronouns], key=lambda m: m.start)
+    return [Mention(m.text, m.start + offset, m.end + offset, m.kind) for m in every]
+
+
+def _named(sentence: str) -> Iterator[Mention]:
+    for name in names(sentence):
+        text = name.text.strip()
+        if name.sure or text.lower() in GIVEN_NAMES:
+            yield Mention(text, name.start, name.start + len(text), MentionKind.PROPER_NAME)
+
+
+def _definite(found: list[Token]) -> Iterator[Mention]:
+    """ "the" with its noun phrase, as far as its nouns go."""
+    at = 0
+    while at < len(found):
+        token = found[at]
+        at += 1
+        if token.low not in _OPENS_DEFINITE or token.tag is not Tag.DET:
+            continue
+        end = at
+        while end < len(found) and found[end].tag in (Tag.NAME, Tag.WORD, Tag.NUMBER) and end - at < 6:
+            end += 1
+        if end < len(found) and found[end].tag is Tag.VERB and end > at and found[end].low in UNITS:
+            end += 1
+        if end == at or all(t.tag is Tag.NUMBER for t in found[at:end]):
+            continue
+        body = found[at:end]
+        # "the Eiffel Tower" is a name with an article; "the Analytics team" a description.
+        if not all(t.tag is Tag.NAME for t in body):
+            yield _mention(token, body)
+            at = end
+
+
+def _mention(first: Token, body: list[Token]) -> Mention:
+    between = [first, *body]
+    text = between[0].text
+    for before, token in pairwise(between):
+        text += " " * (token.start - before.end) + token.text
+    return Mention(text, first.start, body[-1].end, MentionKind.DEFINITE)
+
+
+_PERSONAL = word_set("he she it they him her them his its their")
+
+
+def _pronouns(found: list[Token]) -> Iterator[Mention]:
+    for token in found:
+        if token.low in _PERSONAL and token.tag in (Tag.PRONOUN, Tag.DET):
+            yield Mention(token.text, token.start, token.end, MentionKind.PRONOUN)
+
+
+def is_person(name: str) -> bool:
+    """Whether a name looks like a person's: a title or a given name, and nothing of an organisation."""
+    words = [word.strip(".,").lower() for word in name.split()]
+    if not words or any(word in UNITS or word in _ORGANISATIONS for word in words):
+        return False
+    return words[0] in GIVEN_NAMES or words[0] in _TITLES
+
+
+_TITLES = word_set("mr mrs ms miss dr prof professor sir madam")
+_ORGANISATIONS = word_set(
+    "inc ltd llc corp gmbh co ag plc university street avenue road airport prize award foundation institute"
+    " museum hotel tower bridge river lake mount hospital bank school college stadium cathedral library"
+)

@@ -1,0 +1,67 @@
+"""Flags for claims that disagree with what is known, with the correction that would make them agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groundwire.detect.compare import Verdict, fix
+from groundwire.detect.holdings import Judged, judge, readings, reliability
+from groundwire.detect.view import View
+from groundwire.types import Flag, HallucinationType, Segment, Triple
+
+_TIES = ("from", "in", "at", "on")
+
+
+def told(segment: Segment) -> Iterator[Triple]:
+    """The claims a sentence makes: all of an assertion; of an instruction what it says by the way
+    ("contact Sarah from the Analytics team")."""
+    for claim in segment.claims:
+        by_the_way = claim.predicate in _TIES and not segment.text.rstrip().endswith("?")
+        if (segment.assertive or by_the_way) and claim.quantifier not in ("no", "few", "some"):
+            yield claim
+
+
+def disagreements(view: View, *, of_facts: bool, kind: HallucinationType, base: float) -> list[Flag]:
+    """One flag for every claim that some attribute, or some fact, speaks against."""
+    return [
+        _flag(view, claim, judged, kind, base)
+        for segment in view.segments
+        for claim in told(segment)
+        for judged in _against(view, claim)
+        if (judged.holding is not None and judged.holding.fact is not None) == of_facts
+    ]
+
+
+def _against(view: View, claim: Triple) -> list[Judged]:
+    found = [judge(view, claim, reading) for reading in readings(view, claim)]
+    if any(judged and judged.verdict is Verdict.SAME for judged in found):
+        return []
+    return [judged for judged in found if judged and judged.verdict is Verdict.DIFFERENT][:1]
+
+
+def _flag(view: View, claim: Triple, judged: Judged, kind: HallucinationType, base: float) -> Flag:
+    holding, reading = judged.holding, judged.reading
+    assert holding is not None
+    assert view.known is not None
+    value = holding.value.text
+    repair = None if claim.denied else fix(holding.value, _said(view, reading.span), view.known)
+    place = (reading.span[0] + repair.start, reading.span[0] + repair.end) if repair else None
+    source = holding.fact.provenance.source if holding.fact else ""
+    known = f"{reading.entity.name}: {holding.name} = {value}"
+    return Flag(
+        type=kind,
+        start=claim.start,
+        end=claim.end,
+        content=view.response[claim.start : claim.end],
+        confidence=round(base * reading.sure * reliability(holding), 4),
+        suggestion=f"Known value for '{holding.name}' of '{reading.entity.name}': '{value}'",
+        evidence=f"Known: {known}",
+        correction=repair.text if repair else "",
+        fix=place,
+        source=f"Knowledge Base ({source})" if source else "Knowledge Base",
+        related=(("kb_lookup", known),),
+    )
+
+
+def _said(view: View, span: tuple[int, int]) -> str:
+    return view.response[span[0] : span[1]]

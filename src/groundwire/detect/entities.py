@@ -1,0 +1,165 @@
+"""Nonexistent entities: people, teams, projects and the like that neither store, sources nor dialogue know.
+
+Catches names within what the store covers: people where it knows people, "the X team" where it knows teams,
+names tied to something it knows. Misses names it could not be expected to know (Paris, Kubernetes), names in
+scripts without capitals, and single words that open a sentence. Cost: no lookups of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groundwire.claims.mentions import UNITS, is_person
+from groundwire.claims.predicates import groups
+from groundwire.claims.triples import bare
+from groundwire.detect.compare import core
+from groundwire.detect.support import is_mentioned
+from groundwire.detect.view import Known, View
+from groundwire.detect.world import PERSON_TYPES, is_world
+from groundwire.text.lexicon import word_set
+from groundwire.types import Flag, HallucinationType, MatchKind, Mention, MentionKind, Segment
+
+BASE = 0.7
+_BY_KIND = {MentionKind.PROPER_NAME: 0.15, MentionKind.DEFINITE: 0.05}
+_SIMILAR, _SIMILAR_FROM = 0.2, 0.8
+_GENERIC, _GENERIC_NAMES = 0.3, ("the team", "the manager", "someone", "a person")
+_ASKED = word_set(
+    "contact ask email call message reach speak talk write consult ping phone see meet notify tell"
+)
+_ORGANISED = word_set("department team division group unit manager employer title project office committee")
+_CLOSED = word_set(
+    """
+    founder ceo cto cfo chair manager department team employer owner author director designer title
+    president host member
+    """
+)
+"""Relations whose both ends a store that knows them should know."""
+
+
+async def detect_nonexistent_entities(view: View) -> list[Flag]:
+    if view.known is None:
+        return []
+    return [flag for segment in view.segments for flag in _in_segment(view, view.known, segment)]
+
+
+def _in_segment(view: View, known: Known, segment: Segment) -> Iterator[Flag]:
+    if segment.text.rstrip().endswith("?"):
+        return
+    seen: set[str] = set()
+    for mention in segment.mentions:
+        key = bare(mention.text).casefold()
+        if mention.kind is MentionKind.PRONOUN or key in seen or _exists(view, known, mention):
+            continue
+        seen.add(key)
+        if _should_be_known(view, known, segment, mention):
+            yield _flag(view, known, mention)
+
+
+def _exists(view: View, known: Known, mention: Mention) -> bool:
+    """Found in the store (a slip of spelling is still found), as a value there, or in what was given."""
+    plain = bare(mention.text)
+    match = known.match(plain) or known.match(core(plain))
+    if match and (match.kind is not MatchKind.FUZZY or match.score >= _SIMILAR_FROM):
+        return True
+    if known.is_known(plain) or known.is_known(core(plain)) or is_world(plain) or is_world(core(plain)):
+        return True
+    return is_mentioned(view, mention.text)
+
+
+def _should_be_known(view: View, known: Known, segment: Segment, mention: Mention) -> bool:
+    if mention.kind is MentionKind.DEFINITE:
+        return _is_named_unit(mention.text) and _covers_units(known)
+    if is_covered_name(view, mention.text):
+        return True
+    return is_person(mention.text) and _covers_people(known) and _is_tied(known, segment, mention)
+
+
+def _is_named_unit(text: str) -> bool:
+    """ "the Analytics team", but not "the whole team"."""
+    parts = bare(text).split()
+    return len(parts) > 1 and parts[-1].lower() in UNITS and any(p[:1].isupper() for p in parts[:-1])
+
+
+def _covers_units(known: Known) -> bool:
+    named = {kind.lower() for kind in known.coverage.types} | {
+        m.entity.type.lower() for m in known.matches.values()
+    }
+    return bool(named & UNITS) or any(groups(p) & _ORGANISED for p in _predicates(known))
+
+
+def _covers_people(known: Known) -> bool:
+    named = {kind.lower() for kind in known.coverage.types} | {
+        m.entity.type.lower() for m in known.matches.values()
+    }
+    return bool(named & PERSON_TYPES) or any(groups(p) & _CLOSED for p in _predicates(known))
+
+
+def _predicates(known: Known) -> Iterator[str]:
+    yield from known.coverage.predicates
+    for entity in known.entities.values():
+        yield from (attribute.name for attribute in entity.attributes)
+
+
+def _is_tied(known: Known, segment: Segment, mention: Mention) -> bool:
+    """Whether the sentence places a person where the store looks: with someone to turn to, in a team, or
+    beside something known."""
+    words = {word.strip(".,;:!").lower() for word in segment.text.split()}
+    if words & _ASKED or words & UNITS:
+        return True
+    return any(
+        known.match(bare(other.text)) is not None for other in segment.mentions if other.text != mention.text
+    )
+
+
+def is_covered_name(view: View, name: str) -> bool:
+    """Whether some claim ties the name, by a relation the store keeps, to something the store knows."""
+    known = view.known
+    if known is None or is_world(name) or not any(c.isupper() for c in name):
+        return False
+    plain = bare(name).casefold()
+    for segment in view.segments:
+        for claim in segment.claims:
+            ends = (bare(claim.subject).casefold(), bare(claim.object).casefold())
+            if (
+                plain in ends
+                and groups(claim.predicate) & _CLOSED
+                and claim.predicate not in ("be", "be in", "in")
+            ):
+                other = ends[1] if ends[0] == plain else ends[0]
+                if known.match(other) or known.match(core(other)):
+                    return True
+    return False
+
+
+def nonexistence_confidence(mention: Mention, similar: bool) -> float:
+    """How likely a name that is nowhere found stands for nobody."""
+    confidence = BASE + _BY_KIND.get(mention.kind, 0.0)
+    if similar:
+        confidence -= _SIMILAR  # perhaps a slip of spelling
+    if any(generic in mention.text.lower() for generic in _GENERIC_NAMES):
+        confidence -= _GENERIC
+    return round(min(1.0, max(0.0, confidence)), 4)
+
+
+def _flag(view: View, known: Known, mention: Mention) -> Flag:
+    near = known.match(bare(mention.text))
+    evidence = "Not found in dialogue history or knowledge base"
+    return Flag(
+        type=HallucinationType.NONEXISTENT_ENTITY,
+        start=mention.start,
+        end=mention.end,
+        content=view.response[mention.start : mention.end],
+        confidence=nonexistence_confidence(mention, near is not None or _similar_spoken(view, mention.text)),
+        suggestion=f"Could not find entity: '{mention.text}'",
+        evidence=f"{evidence}; similar: {near.entity.name}" if near else evidence,
+        related=(("kb_lookup", "not found"),),
+    )
+
+
+def _similar_spoken(view: View, name: str) -> bool:
+    from rapidfuzz.fuzz import ratio
+
+    wanted = bare(name).casefold()
+    return any(
+        ratio(wanted, bare(spoken).casefold()) >= 100 * _SIMILAR_FROM for spoken in view.dialogue.names
+    )

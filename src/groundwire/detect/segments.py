@@ -1,0 +1,167 @@
+"""The response taken apart, once: sentences, what they claim, whom and what they name, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from groundwire.claims.kind import kind_of
+from groundwire.claims.mentions import is_person, mentions
+from groundwire.claims.plain import Plain, plain
+from groundwire.claims.times import times
+from groundwire.claims.triples import triples
+from groundwire.text.lexicon import word_set
+from groundwire.text.segment import Block, BlockKind, blocks, sentences
+from groundwire.types import ClaimKind, Mention, MentionKind, Segment, Span, TimeExpression, Triple
+
+_HE = word_set("he him his")
+_SHE = word_set("she her hers")
+_IT = word_set("it its")
+_PERSONAL = _HE | _SHE | _IT
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    text: str
+    start: int
+    end: int
+    at: Sequence[int]
+    """Where each character of the text stands in the response."""
+    assertive: bool
+
+    def place(self, start: int, end: int) -> tuple[int, int]:
+        return self.at[start], self.at[end - 1] + 1
+
+
+def segment(response: str, now: datetime, named: Sequence[str] = ()) -> tuple[Segment, ...]:
+    """The sentences of a response in order, pronouns resolved; `named` is whom the dialogue spoke of last.
+
+    >>> found = segment("Acme is **big**. It was founded in 1990.", datetime(2026, 1, 1))
+    >>> [s.claims[0].subject for s in found]
+    ['Acme', 'Acme']
+    """
+    found: list[Segment] = []
+    latest = tuple(reversed(named))
+    people = tuple(filter(is_person, latest))
+    standing = _Standing(people, tuple(name for name in latest if name not in people)[:1])
+    for index, sentence in enumerate(_sentences(response)):
+        claims = _claims(sentence)
+        mentioned = _mentions(sentence)
+        claims, mentioned, standing = _resolved(claims, mentioned, standing)
+        found.append(
+            Segment(
+                index,
+                response[sentence.start : sentence.end],
+                sentence.start,
+                sentence.end,
+                claims,
+                mentioned,
+                _times(sentence, now),
+                sentence.assertive,
+            )
+        )
+    return tuple(found)
+
+
+def _sentences(response: str) -> Iterator[_Sentence]:
+    for block in blocks(response):
+        if block.kind is BlockKind.CODE:
+            continue
+        if block.kind in (BlockKind.ROW, BlockKind.HEADER):
+            yield from _cells(response, block)
+            continue
+        prose = plain(response, block.lines)
+        for span in sentences(prose.text):
+            yield from _sentence(prose, span, heading=block.kind is BlockKind.HEADING)
+
+
+def _cells(response: str, block: Block) -> Iterator[_Sentence]:
+    """A table's cells are read one by one: they name things but claim nothing that has a verb."""
+    for cell in block.lines if block.kind is BlockKind.ROW else ():
+        prose = plain(response, [cell])
+        if prose.text.strip():
+            yield from _sentence(prose, Span(0, len(prose.text)), heading=False)
+
+
+def _sentence(prose: Plain, span: Span, *, heading: bool) -> Iterator[_Sentence]:
+    text = prose.text[span.start : span.end]
+    if not any(map(str.isalnum, text)):
+        return
+    place = prose.span(span.start, span.end)
+    kind = kind_of(text, heading=heading)
+    yield _Sentence(
+        text, place.start, place.end, prose.at[span.start : span.end], kind is ClaimKind.ASSERTION
+    )
+
+
+def _claims(sentence: _Sentence) -> tuple[Triple, ...]:
+    return tuple(_placed(claim, sentence) for claim in triples(sentence.text))
+
+
+def _placed(claim: Triple, sentence: _Sentence) -> Triple:
+    start, end = sentence.place(claim.start, claim.end)
+    return replace(
+        claim,
+        start=start,
+        end=end,
+        subject_span=sentence.place(*claim.subject_span),
+        object_span=sentence.place(*claim.object_span),
+    )
+
+
+def _mentions(sentence: _Sentence) -> tuple[Mention, ...]:
+    found = mentions(sentence.text)
+    return tuple(
+        replace(m, start=sentence.place(m.start, m.end)[0], end=sentence.place(m.start, m.end)[1])
+        for m in found
+    )
+
+
+def _times(sentence: _Sentence, now: datetime) -> tuple[TimeExpression, ...]:
+    found = times(sentence.text, 0, now)
+    return tuple(
+        replace(t, start=sentence.place(t.start, t.end)[0], end=sentence.place(t.start, t.end)[1])
+        for t in found
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """Whom a pronoun can mean, the latest first: people by any mention, things only as a subject."""
+
+    people: tuple[str, ...] = ()
+    things: tuple[str, ...] = ()
+
+    def meant(self, pronoun: str) -> str:
+        low = pronoun.lower()
+        among = self.people if low in _HE | _SHE else self.things if low in _IT else ()
+        return next(iter(among), "")
+
+    def after(self, claims: Sequence[Triple], mentioned: Sequence[Mention]) -> _Standing:
+        subjects = [c.subject for c in claims if c.subject.lower() not in _PERSONAL]
+        names = [m.text for m in mentioned if m.kind is MentionKind.PROPER_NAME]
+        people = dict.fromkeys(name for name in [*subjects, *names] if is_person(name))
+        things = dict.fromkeys(name for name in subjects if not is_person(name))
+        return _Standing(_ahead(people, self.people), _ahead(things, self.things))
+
+
+def _ahead(fresh: dict[str, None], before: tuple[str, ...]) -> tuple[str, ...]:
+    return (*fresh, *(name for name in before if name not in fresh))[:10]
+
+
+def _resolved(
+    claims: tuple[Triple, ...], mentioned: tuple[Mention, ...], standing: _Standing
+) -> tuple[tuple[Triple, ...], tuple[Mention, ...], _Standing]:
+    """Pronouns of a sentence mean what the sentences before spoke of."""
+    known = tuple(_of_whom(claim, standing) for claim in claims)
+    named = tuple(
+        replace(m, resolved=standing.meant(m.text)) if m.kind is MentionKind.PRONOUN else m for m in mentioned
+    )
+    return known, named, standing.after(known, mentioned)
+
+
+def _of_whom(claim: Triple, standing: _Standing) -> Triple:
+    if claim.subject.lower() not in _PERSONAL:
+        return claim
+    return replace(claim, subject=standing.meant(claim.subject) or claim.subject)
