@@ -24,6 +24,7 @@ from groundwire.memory.sentence import given_roles, sentence_of
 from groundwire.memory.verifying import patient, warmed
 from groundwire.report.marks import clean
 from groundwire.stores.database import Database, open_database
+from groundwire.stores.parse_jsonl import fact_object
 from groundwire.stores.queue import Queue
 from groundwire.stores.reading import listing
 from groundwire.stores.rejected import Rejected, RejectedFacts
@@ -219,26 +220,6 @@ def _opened(config: Config, *, create: bool = False) -> Iterator[Database]:
         yield database
     finally:
         database.close()
-
-
-def fact_object(fact: Fact) -> dict[str, object]:
-    said, record = fact.provenance, fact.record
-    return {
-        "id": fact.id,
-        "text": sentence_of(fact),
-        "predicate": fact.predicate,
-        "roles": [{"name": role.name, "value": role.value.text} for role in fact.roles],
-        "status": fact.status.value,
-        "confidence": round(fact.confidence, 4),
-        "p0": round(record.p0, 4) if record else None,
-        "p1": round(record.p1, 4) if record else None,
-        "bits": round(record.bits, 4) if record else None,
-        "method": record.method if record else "",
-        "source": said.source,
-        "start": said.start,
-        "end": said.end,
-        "recorded": said.recorded.isoformat() if said.recorded else None,
-    }
 
 
 def rejected_object(one: Rejected) -> dict[str, object]:
