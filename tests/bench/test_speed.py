@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
+import json
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +21,7 @@ def figures() -> Iterator[dict[str, Figure]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(speed, "_wall", partial(speed._wall, times=1))
         patch.setattr(speed, "ROUNDS", 3)
+        patch.setattr(speed, "TURNS", 1)
         patch.setattr(speed, "MEGABYTE_WORDS", 2000)
         yield {figure.name: figure for figure in speed.measure(llm=False)}
 
@@ -34,6 +38,27 @@ def test_many_claims_are_timed_and_held_against_their_bar(figures: dict[str, Fig
     found = figures["64 claims over one context"]
     assert (found.unit, found.bar) == ("s", "≤ 6.9 (0.5 + 64 × 0.1)")
     assert figures["claims a second"].value == pytest.approx(64 / found.value)
+
+
+def test_the_verifier_is_held_against_the_bare_network(figures: dict[str, Figure]) -> None:
+    found = figures["64 claims, share of bare onnxruntime's throughput"]
+    assert (found.unit, found.bar) == ("%", "≥ 85")
+    assert found.value > 0
+
+
+def test_whole_answers_are_timed_where_there_are_some(tmp_path: Path) -> None:
+    row = {
+        "id": "1",
+        "task": "QA",
+        "context": "The tower is 300 m tall.",
+        "claim": "It is 300 m.",
+        "label": 1,
+    }
+    with gzip.open(tmp_path / "dev.ragtruth.test.jsonl.gz", "wt", encoding="utf-8") as out:
+        out.write(json.dumps(row) + "\n")
+    found = speed._responses(tmp_path)
+    assert (found.name, found.bar) == ("1 RAGTruth answers with their contexts, p50", "≤ 400")
+    assert found.value > 0
 
 
 @pytest.mark.spec("SPEC-16.39")

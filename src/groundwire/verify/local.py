@@ -12,6 +12,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,6 +41,7 @@ _EXPLAIN = 0.3
 _ABOUT = 0.6
 _VERBATIM = 0.05
 _MOSTLY = 0.5
+_LEFT = 0.5  # of a claim's words; what holds fewer speaks of something else, and is no reason to believe it
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,10 @@ class LocalVerifier:
             found.update(zip(mine, answers, strict=True))
         return [found[i] for i in range(len(queries))]
 
+    def network(self) -> Network:
+        """The network behind it, for those who measure it by itself."""
+        return self._loaded().network
+
     def _loaded(self) -> Model:
         with self._lock:
             if self._model is None:
@@ -147,25 +153,26 @@ class LocalVerifier:
         return reader
 
     def _judge(self, queries: Sequence[Query]) -> list[Estimate]:
+        """What is left when evidence is taken out mostly says nothing of the claim: no need to read that."""
         model = self._loaded()
-        readers = [self._reader(query.context, model) for query in queries]
-        pairs = [
-            (reader.selector.evidence(query.claim, NEAR_WORDS), query.claim)
-            for query, reader in zip(queries, readers, strict=True)
-        ]
-        same = [rewritten(claim, evidence) for evidence, claim in pairs]
-        read = model.network.begin(
-            [(evidence, new.text) for (evidence, _), new in zip(pairs, same, strict=True)]
-        )
+        tasks = [_Task(query, self._reader(query.context, model)) for query in queries]
+        worth = [task for task in tasks if not task.says_nothing()]
+        read = iter(self._read(worth, model))
+        nothing = Estimate.point(model.calibration.bare_yes, 0.02, model.calibration.name, speaks=False)
+        return [nothing if task.says_nothing() else next(read) for task in tasks]
+
+    def _read(self, tasks: Sequence[_Task], model: Model) -> list[Estimate]:
+        same = [rewritten(task.query.claim, task.near) for task in tasks]
+        read = model.network.begin([(task.near, new.text) for task, new in zip(tasks, same, strict=True)])
         # counting goes on while the network reads: it runs outside the interpreter's lock
-        counted = [reader.features(*pair[::-1]) for reader, pair in zip(readers, pairs, strict=True)]
+        counted = [task.features for task in tasks]
         readings = [_placed(reading, new) for reading, new in zip(read(), same, strict=True)]
         rows = [[*row, *reading.columns] for row, reading in zip(counted, readings, strict=True)]
-        table = np.array(rows, np.float64)
+        table = np.array(rows, np.float64).reshape(len(rows), len(NAMES) + len(COLUMNS))
         scores = np.stack([model.long.raw(table), model.short.raw(table)], axis=1)
         return [
-            self._estimate(_Case(*case), model.calibration)
-            for case in zip(queries, readers, pairs, readings, rows, scores.tolist(), strict=True)
+            self._estimate(_Case(task.query, task.reader, task.near, *case), model.calibration)
+            for task, *case in zip(tasks, readings, rows, scores.tolist(), strict=True)
         ]
 
     def _estimate(self, case: _Case, curve: Calibration) -> Estimate:
@@ -181,7 +188,7 @@ class LocalVerifier:
         if is_verbatim(case.claim, [passage.text for passage in case.reader.passages]):
             p_bad = min(p_bad, _VERBATIM)
         p_yes = 1.0 - p_bad
-        if any(marker in case.query.context for marker in MARKERS):
+        if is_bare(case.query):
             p_yes = curve.without(p_yes)
         share = denial(values)
         if denied:
@@ -203,8 +210,23 @@ class LocalVerifier:
         """
         if case.reader.structured >= _MOSTLY or not curve.pair_share(case.reader.size):
             return None
-        found = self._lexical.judge(Query(case.claim, case.pair[0]))
+        found = self._lexical.judge(Query(case.claim, case.near))
         return found if found.p_no > max(found.p_yes, found.p_unsure) else None
+
+
+class _Task:
+    """A query and what it is read against."""
+
+    def __init__(self, query: Query, reader: Reader) -> None:
+        self.query, self.reader = query, reader
+        self.near = reader.selector.evidence(query.claim, NEAR_WORDS)
+
+    @cached_property
+    def features(self) -> list[float]:
+        return self.reader.features(self.query.claim, self.near)
+
+    def says_nothing(self) -> bool:
+        return is_bare(self.query) and near_cover(dict(zip(NAMES, self.features, strict=True))) < _LEFT
 
 
 class _Case(NamedTuple):
@@ -212,7 +234,7 @@ class _Case(NamedTuple):
 
     query: Query
     reader: Reader
-    pair: tuple[str, str]
+    near: str
     reading: Reading
     row: list[float]
     scores: list[float]
@@ -220,6 +242,11 @@ class _Case(NamedTuple):
     @property
     def claim(self) -> str:
         return self.query.claim
+
+
+def is_bare(query: Query) -> bool:
+    """Was evidence taken out of the context?"""
+    return any(marker in query.context for marker in MARKERS)
 
 
 def _placed(reading: Reading, new: Rewritten) -> Reading:

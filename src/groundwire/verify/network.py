@@ -66,7 +66,7 @@ class Network:
         options.inter_op_num_threads = 1
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.log_severity_level = 3
-        self._session: Any = onnxruntime.InferenceSession(
+        self.session: Any = onnxruntime.InferenceSession(
             str(checked("verifier.onnx", folder)), options, providers=["CPUExecutionProvider"]
         )
         self._tokenizer: Any = tokenizers.Tokenizer.from_file(str(checked("tokenizer.json", folder)))
@@ -75,7 +75,7 @@ class Network:
         workers = max(
             1, min(_MAX_WORKERS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
         )
-        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="groundwire-network")
+        self.pool = ThreadPoolExecutor(workers, thread_name_prefix="groundwire-network")
 
     def vocabulary(self) -> dict[str, int]:
         found: dict[str, int] = self._tokenizer.get_vocab()
@@ -91,7 +91,7 @@ class Network:
         right = self._tokenizer.encode_batch([_sound(c) for _, c in pairs], add_special_tokens=False)
         # long ones first: the last thread to finish then has little left
         order = sorted(range(len(pairs)), key=lambda i: -len(left[i].ids) - len(right[i].ids))
-        found = {i: self._pool.submit(self._one, left[i], right[i]) for i in order}
+        found = {i: self.pool.submit(self._one, left[i], right[i]) for i in order}
         return lambda: [found[i].result() for i in range(len(pairs))]
 
     def _one(self, evidence: Any, claim: Any) -> Reading:
@@ -101,7 +101,7 @@ class Network:
         ids = np.array([[*first, *claim_ids, _SEP]], np.int64)
         types = np.zeros_like(ids)
         types[0, len(first) :] = 1
-        pair, token = self._session.run(None, {"ids": ids, "mask": np.ones_like(ids), "types": types})
+        pair, token = self.session.run(None, {"ids": ids, "mask": np.ones_like(ids), "types": types})
         logits = token[0, len(first) : len(first) + len(claim_ids)].astype(np.float32)
         return Reading(columns(pair[0], logits), tuple(claim.offsets[: len(claim_ids)]), logits)
 

@@ -20,11 +20,15 @@ PEERS_ENV = Path("~/.cache/groundwire/peers")
 def speed(
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
     llm: Annotated[bool, typer.Option("--llm/--no-llm", help="Measure the LLM path too.")] = True,
+    data: Annotated[
+        Path | None,
+        typer.Option(envvar="GROUNDWIRE_DATA", help="Time whole RAGTruth answers from this folder."),
+    ] = None,
 ) -> None:
     """Cold start, import time, claims a second, latency, memory, cache, and the LLM path's calls."""
     from groundwire.bench.speed import run_speed
 
-    raise typer.Exit(run_speed(open_console(), as_json=as_json, llm=llm))
+    raise typer.Exit(run_speed(open_console(), as_json=as_json, llm=llm, data=data))
 
 
 @app.command()
