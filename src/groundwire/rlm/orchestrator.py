@@ -113,15 +113,20 @@ class Orchestrator:
 
     async def _worked(self, task: _Task, loop: Loop, history: Sequence[Turn]) -> Outcome:
         first = await self._attempt(task, loop, self._messages(task, loop, history))
-        attempts = [first, *await self._again(task, loop, first)]
+        attempts = await self._attempts(task, loop, first)
         return self._outcome(task, min(attempts, key=lambda a: a.checked.badness), len(attempts) - 1)
 
-    async def _again(self, task: _Task, loop: Loop, first: _Attempt) -> list[_Attempt]:
-        """Further attempts, each told what failed in the one before, until one holds."""
-        settings, attempts, last = self.config.verification, list[_Attempt](), first
-        while settings.on_failure == "retry" and last.checked.failed and len(attempts) < settings.max_retries:
+    async def _attempts(self, task: _Task, loop: Loop, first: _Attempt) -> list[_Attempt]:
+        """The first attempt and further ones, each told what failed in the one before, until one holds."""
+        settings = self.config.verification
+        if settings.on_failure != "retry" or not first.checked.failed or not settings.max_retries:
+            return [first]
+        if settings.mode != "full":  # attempts are compared, and a part of one with a whole one cannot be
+            first = replace(first, checked=await self._checked(task, first.draft.answer, again=True))
+        attempts, last = [first], first
+        while last.checked.failed and len(attempts) <= settings.max_retries:
             said = guidance(last.checked.uncertain)
-            task.log(Kind.RETRY, attempt=len(attempts) + 1, guidance=said)
+            task.log(Kind.RETRY, attempt=len(attempts), guidance=said)
             try:
                 last = await self._attempt(task, loop, self._focused(task, last, said), again=True)
             except BackendError as error:

@@ -1,0 +1,132 @@
+"""Events on disk: appended whole, read with forgiveness."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groundwire.errors import InputError, StoreError
+from groundwire.rlm.analysis import analyse
+from groundwire.rlm.trajectory import Event, Json, Kind, Log, Recorder, Trajectory, read_trajectory
+
+CLAIM: dict[str, Json] = {
+    "id": "c1",
+    "status": "CONTRADICTED",
+    "flagged": True,
+    "budget_gap": 3.5,
+    "text": "x",
+    "reason": "y",
+}
+USED: dict[str, Json] = {
+    "calls": 1,
+    "prompt_tokens": 80,
+    "completion_tokens": 20,
+    "seconds": 2.0,
+    "dollars": 0.0,
+}
+
+
+def verification(**more: Json) -> Event:
+    data: dict[str, Json] = {
+        "failed": True,
+        "uncertain": ["c1"],
+        "report": {"claims": [CLAIM, {**CLAIM, "flagged": False}]},
+    }
+    return Event(Kind.VERIFICATION, "r", data={**data, **more})
+
+
+@pytest.mark.spec("SPEC-16.25")
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    log = Log()
+    with Recorder(path) as recorder:
+        log.watch = recorder
+        log(Kind.QUERY, query="Was “it” 5?\n\ud800 ")
+        log(Kind.TOKEN, text="not kept")
+        log.deeper()(Kind.ANSWER, text="no")
+    found = read_trajectory(path)
+    assert [event.kind for event in found.events] == [Kind.QUERY, Kind.ANSWER]
+    assert [event.depth for event in found.events] == [0, 1]
+    assert found.damaged == 0
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_a_line_cut_off_is_passed_over_and_does_not_swallow_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text(verification().to_json() + '\n{"event": "answ')
+    with Recorder(path) as recorder:
+        recorder(Event(Kind.END, "r"))
+    found = read_trajectory(path)
+    assert ([event.kind for event in found.events], found.damaged) == ([Kind.VERIFICATION, Kind.END], 1)
+
+
+@pytest.mark.parametrize("line", ["[]", "3", '{"event": "nonsense"}', '{"event": 3}', "{", "[" * 100_000,
+                                  '{"event": "end", "depth": "deep"}', '{"event": "end", "at": []}'])  # fmt: skip
+def test_a_line_that_is_no_event_is_counted(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text(f"{line}\n{verification().to_json()}\n\n")
+    found = read_trajectory(path)
+    assert (len(found.events), found.damaged) == (1, 1)
+
+
+def test_files_that_cannot_be_used(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(b"\xff\xfe\x00not this\n")
+    with pytest.raises(InputError, match="no trajectory"):
+        read_trajectory(path)
+    with pytest.raises(InputError, match="cannot read"):
+        read_trajectory(tmp_path)
+    with pytest.raises(InputError, match="cannot write"):
+        Recorder(tmp_path / "none" / "t.jsonl")
+    assert read_trajectory(Path("/dev/null")).events == ()
+
+
+def test_a_full_disk_is_said() -> None:
+    with Recorder(Path("/dev/full")) as recorder, pytest.raises(StoreError, match="cannot write"):
+        recorder(Event(Kind.END))
+
+
+@pytest.mark.spec("SPEC-16.36")
+def test_runs_are_summed_up() -> None:
+    cost = Event(Kind.COST, "r", data={"base": USED, "verification": {**USED, "seconds": 0.1}})
+    end = Event(Kind.END, "r", data={"error": None, "retries": 1})
+    broken = Event(Kind.END, "s", data={"error": "gone"})
+    nested = Event(Kind.COST, "r", depth=1, data={"base": USED, "verification": USED})
+    events = (Event(Kind.QUERY, "r"), verification(), Event(Kind.RETRY, "r"), verification(error="down"),
+              nested, cost, end, Event(Kind.SKIPPED, "s"), broken)  # fmt: skip
+    found = analyse(Trajectory(events))
+    assert (found.runs, found.finished, found.failed, found.verifications) == (2, 2, 1, 2)
+    assert (found.claims, found.flagged, found.flagged_share) == (4, 2, 0.5)
+    assert (found.retries, found.retried_share, found.skipped, found.unchecked) == (1, 0.5, 1, 1)
+    assert (found.seconds_share, found.tokens_share) == (0.05, 1.0)
+
+
+def test_nothing_comes_to_nothing() -> None:
+    found = analyse(Trajectory(()))
+    assert (found.runs, found.flagged_share, found.retried_share, found.seconds_share) == (
+        0,
+        None,
+        None,
+        None,
+    )
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@given(
+    st.sampled_from(list(Kind)),
+    st.dictionaries(st.sampled_from(["report", "base", "share", "error"]), json_values),
+)
+def test_whatever_a_file_holds_can_be_summed_up(kind: Kind, data: dict[str, object]) -> None:
+    event = Event(kind, "r", data=data)  # type: ignore[arg-type]
+    assert analyse(Trajectory((event, event))).runs == 1
+    json.loads(event.to_json())
