@@ -20,8 +20,12 @@ text ──► claims ──► evidence ──► verifier ──► budget ─
 `pipeline.py` is exactly this. Everything else is one of its stages, a store that a stage reads, or a door
 that calls it. Imports go downwards only (tests/test_layers.py proves it):
 
-apps → api, bench → engine, pipeline, reading, voting, court → policy → verify, evidence, claims → llm, stores
-→ report, metrics, config → text, bridge, extras → types, bits, errors
+apps → api, bench → rlm, audit, memory, engine, pipeline, reading, voting, court, fixing → policy → detect
+→ verify, evidence, claims → llm, stores → report, metrics, config → text, bridge, extras → types, bits, errors
+
+Beside the budget stand the eight detectors (`detect/`), which hold a response against a knowledge base, the
+conversation, time and logic; the memory gate (`memory.py`), through which facts enter the store; the audit of
+reasoning (`audit/`); and the orchestrator that verifies itself (`rlm/`).
 
 There is one protocol: `Verifier.estimate(queries) -> estimates`. Models, services, caches, limits and routers
 all are one; a failure is an estimate with `error` set. LLM verifiers stand on a second one,
@@ -32,8 +36,8 @@ page).
 """
 
 FLOW: tuple[tuple[str, str], ...] = (
-    ("The doors", "apps/cli apps/check apps/batch apps/rows apps/ray_engine apps/doctor api"),
-    ("The way through", "engine pipeline court reading voting"),
+    ("The doors", "apps/cli apps/options apps/check apps/batch apps/rows apps/ray_engine apps/doctor api"),
+    ("The way through", "engine pipeline court reading voting fixing memory"),
     (
         "Claims",
         "claims/extract claims/plain claims/cite claims/kind claims/phrases claims/verbs claims/atoms",
@@ -46,6 +50,8 @@ FLOW: tuple[tuple[str, str], ...] = (
         "Verifiers",
         "verify/backends verify/route verify/guard verify/batch verify/wrap verify/cache verify/failure",
     ),
+    ("Detectors", "detect/detector detect/view detect/segments detect/dialogue detect/known detect/compare"),
+    ("Reasoning", "audit/trace audit/steps rlm/orchestrator rlm/checkpoint rlm/sandbox rlm/functions"),
     ("Language models", "llm/generator llm/openai llm/anthropic llm/gguf"),
     ("Verdicts", "policy/profile policy/judge policy/vague policy/rag policy/summary"),
     ("Reports", "report/json report/terminal report/html report/marks"),
@@ -53,14 +59,15 @@ FLOW: tuple[tuple[str, str], ...] = (
         "Text",
         "text/segment text/markdown text/structure text/piece text/leaves text/literal text/tables",
     ),
-    ("Stores", "stores/cache"),
+    ("Stores", "stores/database stores/migrate stores/knowledge stores/entities stores/facts stores/cache"),
     ("Measuring", "bench/speed"),
-    ("Underneath", "types bits errors config metrics bridge extras version"),
+    ("Underneath", "bits errors metrics bridge extras version"),
 )
 HOMES = {
     "apps": "The doors", "claims": "Claims", "evidence": "Evidence", "verify": "Verifiers",
     "llm": "Language models", "policy": "Verdicts", "report": "Reports", "text": "Text", "stores": "Stores",
-    "bench": "Measuring", "models": "Verifiers",
+    "bench": "Measuring", "models": "Verifiers", "detect": "Detectors", "audit": "Reasoning", "rlm": "Reasoning",
+    "types": "Underneath", "config": "Underneath",
 }  # fmt: skip
 
 

@@ -24,6 +24,15 @@ def detection_object(report: HallucinationReport) -> dict[str, Any]:
     return found
 
 
+def counts(report: HallucinationReport) -> list[str]:
+    """How much was flagged, by whom; nobody is counted who had nothing to go by."""
+    said = [f"{report.flagged_claims} of {report.total_claims} claims flagged"]
+    if report.detection is None:
+        return said
+    found = f"{len(report.flags)} detector {'flag' if len(report.flags) == 1 else 'flags'}"
+    return [*said, found] if report.claims else [found]
+
+
 def flag_object(flag: Flag) -> dict[str, Any]:
     return {
         "type": flag.type.value,

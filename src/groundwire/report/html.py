@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from groundwire.report.flags import flags_html, repair_html
+from groundwire.report.flags import counts, flags_html, repair_html
 from groundwire.report.marks import opinion, pieces, safe
 from groundwire.types import ClaimVerification, HallucinationReport
 
@@ -45,14 +45,11 @@ def to_html(report: HallucinationReport, title: str = "groundwire report") -> st
 def _summary(report: HallucinationReport) -> str:
     mood = "warn" if report.flagged is None else "bad" if report.flagged else "good"
     error = f"<br>{safe(report.error)}" if report.error else ""
-    figures = (
-        "risk unknown"
-        if report.risk is None or report.grounding_ratio is None
-        else f"risk {report.risk:.2f} · grounded {report.grounding_ratio:.0%}"
-    )
+    figures = "risk unknown" if report.risk is None else f"risk {report.risk:.2f}"
+    if report.grounding_ratio is not None:
+        figures += f" · grounded {report.grounding_ratio:.0%}"
     return (
-        f'<p class="sum"><b class="{mood}">{report.flagged_claims} of {report.total_claims} claims flagged'
-        "</b>"
+        f'<p class="sum"><b class="{mood}">{" · ".join(counts(report))}</b>'
         f" · {figures} · backend {safe(report.backend)} · profile {safe(report.profile)}{error}</p>"
     )
 

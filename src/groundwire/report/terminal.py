@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from groundwire.report.flags import show_flags
+from groundwire.report.flags import counts, show_flags
 from groundwire.report.marks import annotated, clean, opinion, pieces
 from groundwire.types import ClaimVerification, HallucinationReport, Status
 
@@ -27,14 +29,19 @@ def show(report: HallucinationReport, console: Console) -> None:
     """The answer with its unsupported parts marked, a row a claim, and the sum of it."""
     console.print(_answer(report, colour=console.is_terminal and not console.no_color))
     console.print()
-    if report.claims and console.width >= TABLE_WIDTH:
-        console.print(_table(report))
-    elif report.claims:
-        console.print(Group(*(_block(claim) for claim in report.claims)))
+    show_claims(report.claims, console)
     for claim in report.skipped:
         console.print(Text(f"  skipped ({claim.kind.value}): {_short(claim.text)}", style="dim"))
     show_flags(report, console)
     console.print(_verdict(report))
+
+
+def show_claims(claims: Sequence[ClaimVerification], console: Console) -> None:
+    """A row a claim, or where there is no room for rows, a few lines."""
+    if claims and console.width >= TABLE_WIDTH:
+        console.print(_table(claims))
+    elif claims:
+        console.print(Group(*(_block(claim) for claim in claims)))
 
 
 def _answer(report: HallucinationReport, colour: bool) -> RenderableType:
@@ -47,7 +54,7 @@ def _answer(report: HallucinationReport, colour: bool) -> RenderableType:
     return text
 
 
-def _table(report: HallucinationReport) -> Table:
+def _table(claims: Sequence[ClaimVerification]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="bold", expand=False)
     for name in ("", "status"):
         table.add_column(name, no_wrap=True)
@@ -55,7 +62,7 @@ def _table(report: HallucinationReport) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("cites", overflow="fold", max_width=16)
     table.add_column("claim, evidence, reason", overflow="fold", ratio=1)
-    for claim in report.claims:
+    for claim in claims:
         table.add_row(*_cells(claim))
     return table
 
@@ -102,9 +109,7 @@ def _number(value: float | None, digits: int) -> str:
 
 
 def _verdict(report: HallucinationReport) -> Text:
-    what = f"{report.flagged_claims} of {report.total_claims} claims flagged"
-    if report.detection is not None:
-        what += f" · {len(report.flags)} detector {'flag' if len(report.flags) == 1 else 'flags'}"
+    what = " · ".join(counts(report))
     risk = "unknown" if report.risk is None else f"{report.risk:.2f}"
     facts = f"risk {risk} · backend {report.backend} · profile {report.profile}"
     style = "bold green" if report.flagged is False else "bold red" if report.flagged else "bold yellow"

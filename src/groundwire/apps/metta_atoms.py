@@ -1,0 +1,266 @@
+"""Nouns of groundwire as MeTTa atoms, and back.
+
+A structured result is an expression whose parts a program can match; its last part is a handle that carries
+the whole object, so that what comes back has lost nothing. An expression written by hand, without a handle,
+is read from its visible parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from groundwire.detect.score import HistoryEvidence, KBEvidence
+from groundwire.detect.signals import Signal
+from groundwire.errors import InputError
+from groundwire.types import (
+    Action,
+    ActionKind,
+    Flag,
+    HallucinationType,
+    Mention,
+    Segment,
+    TimeExpression,
+    Triple,
+    Turn,
+)
+
+if TYPE_CHECKING:
+    from hyperon import Atom
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Handle:
+    """What an expression stands for. Programs pass it on; they cannot look inside."""
+
+    what: object
+
+    def __repr__(self) -> str:
+        return f"<{type(self.what).__name__}>"
+
+
+def flag_atom(flag: Flag) -> Atom:
+    parts = (flag.start, flag.end, flag.content, flag.confidence, flag.suggestion, flag.evidence)
+    return _expression("HallucinationFlag", _symbol(flag.type.value), *parts, Handle(flag))
+
+
+def segment_atom(segment: Segment) -> Atom:
+    parts = (segment.index, segment.text, segment.start, segment.end)
+    return _expression("ResponseSegment", *parts, Handle(segment))
+
+
+def claim_atom(claim: Triple) -> Atom:
+    return _expression("Claim", claim.subject, claim.predicate, claim.object, Handle(claim))
+
+
+def mention_atom(mention: Mention) -> Atom:
+    kind = _symbol(mention.kind.value)
+    return _expression("EntityMention", mention.text, kind, mention.start, mention.end, Handle(mention))
+
+
+def time_atom(found: TimeExpression) -> Atom:
+    first, last = (moment.date().isoformat() if moment else "" for moment in (found.first, found.last))
+    parts = (found.text, found.start, found.end, first, last)
+    return _expression("TemporalExpression", *parts, _symbol(found.tense.value), Handle(found))
+
+
+def signal_atom(signal: Signal) -> Atom:
+    kind = _symbol(signal.kind.value)
+    return _expression("LinguisticSignal", kind, signal.strength, signal.text, Handle(signal))
+
+
+def action_atom(action: Action) -> Atom:
+    """Named as the action is, with the parts that kind has."""
+    span = (action.start, action.end)
+    parts: dict[ActionKind, tuple[Any, ...]] = {
+        ActionKind.FLAG: (*span, action.annotation),
+        ActionKind.CORRECT: (*span, action.original, action.replacement, action.source),
+        ActionKind.REMOVE: (*span, action.reason),
+        ActionKind.REGENERATE: (action.guidance,),
+        ActionKind.ESCALATE: (action.reason,),
+    }
+    return _expression(action.kind.value, *parts.get(action.kind, ()))
+
+
+def maybe_atom(value: str) -> Atom:
+    return _expression("Just", value) if value else _symbol("Nothing")
+
+
+def list_atom(items: Iterable[T], each: Callable[[T], Atom]) -> Atom:
+    from hyperon import E
+
+    return E(*(each(item) for item in items))
+
+
+def value_atom(value: Any, type_name: str | None = None) -> Atom:
+    from hyperon import ValueAtom
+
+    return ValueAtom(value, type_name)
+
+
+def error_atom(name: str, message: str) -> Atom:
+    return _expression("Error", _symbol(name), message)
+
+
+def items(atom: Atom) -> list[Atom]:
+    """The members of a list; an expression that begins with a symbol is one thing, not a list."""
+    children = _children(atom)
+    if children is None or (children and _name(children[0])):
+        return [atom]
+    return children
+
+
+def flag_of(atom: Atom) -> Flag:
+    def read(kind: Atom, start: Atom, end: Atom, content: Atom, confidence: Atom, *rest: Atom) -> Flag:
+        said, evidence = (*(text_of(part) for part in rest[:2]), "", "")[:2]
+        place = int(number_of(start)), int(number_of(end))
+        return Flag(type_of(kind), *place, text_of(content), number_of(confidence), said, evidence)
+
+    return _read(atom, "HallucinationFlag", Flag, read)
+
+
+def segment_of(atom: Atom) -> Segment:
+    def read(index: Atom, text: Atom, start: Atom, end: Atom) -> Segment:
+        return Segment(int(number_of(index)), text_of(text), int(number_of(start)), int(number_of(end)))
+
+    return _read(atom, "ResponseSegment", Segment, read)
+
+
+def claim_of(atom: Atom) -> Triple:
+    def read(subject: Atom, predicate: Atom, value: Atom) -> Triple:
+        words = [text_of(part) for part in (subject, predicate, value)]
+        text = " ".join(words)
+        after = len(text) - len(words[2])
+        return Triple(*words, 0, len(text), (0, len(words[0])), (after, len(text)), text=text)
+
+    return _read(atom, "Claim", Triple, read)
+
+
+def signal_of(atom: Atom) -> Signal:
+    def read(*_: Atom) -> Signal:
+        raise InputError("a LinguisticSignal comes from linguistic-signals")
+
+    return _read(atom, "LinguisticSignal", Signal, read)
+
+
+def turn_of(atom: Atom, number: int) -> Turn:
+    """`(turn "user" "text")`, or the text alone."""
+    children = _children(atom)
+    if children is None:
+        return Turn(number, "", text_of(atom))
+    if len(children) != 3 or _name(children[0]) != "turn":
+        raise InputError(f"{atom} is no turn", hint='write (turn "user" "text")')
+    return Turn(number, text_of(children[1]).lower(), text_of(children[2]))
+
+
+def kb_evidence_of(atom: Atom) -> KBEvidence | None:
+    parts = _evidence(atom, "KBEvidence", 3)
+    return parts and KBEvidence(bool_of(parts[0]), bool_of(parts[1]), number_of(parts[2]))
+
+
+def history_evidence_of(atom: Atom) -> HistoryEvidence | None:
+    parts = _evidence(atom, "HistoryEvidence", 2)
+    return parts and HistoryEvidence(bool_of(parts[0]), number_of(parts[1]))
+
+
+def type_of(atom: Atom) -> HallucinationType:
+    name = _name(atom) or text_of(atom)
+    try:
+        return HallucinationType(name)
+    except ValueError:
+        known = ", ".join(kind.value for kind in HallucinationType)
+        raise InputError(f"{name} is no type of hallucination", hint=known) from None
+
+
+def text_of(atom: Atom) -> str:
+    value = _value(atom)
+    if isinstance(value, str):
+        return value
+    raise InputError(f"{atom} is no String", hint='write it in quotes: "text"')
+
+
+def number_of(atom: Atom) -> float:
+    value = _value(atom)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    raise InputError(f"{atom} is no Number")
+
+
+def bool_of(atom: Atom) -> bool:
+    value = _value(atom)
+    if isinstance(value, bool):
+        return value
+    raise InputError(f"{atom} is no Bool")
+
+
+def object_of(atom: Atom, kind: type[T], made_by: str) -> T:
+    value = _value(atom)
+    what = value.what if isinstance(value, Handle) else value
+    if isinstance(what, kind):
+        return what
+    raise InputError(f"{atom} cannot be used here", hint=f"make one with {made_by}")
+
+
+def head_of(atom: Atom) -> str:
+    """The symbol an expression begins with, or the symbol itself."""
+    children = _children(atom)
+    return _name(atom) if children is None else _name(children[0]) if children else ""
+
+
+def _read(atom: Atom, head: str, kind: type[T], read: Callable[..., T]) -> T:
+    children = _children(atom)
+    if not children or _name(children[0]) != head:
+        raise InputError(f"{atom} is no {head}")
+    last = _value(children[-1])
+    if isinstance(last, Handle) and isinstance(last.what, kind):
+        return last.what
+    try:
+        return read(*children[1:])
+    except TypeError:
+        raise InputError(f"{atom} has not the parts of a {head}") from None
+
+
+def _evidence(atom: Atom, head: str, parts: int) -> Sequence[Atom] | None:
+    if _name(atom) == "Nothing":
+        return None
+    children = _children(atom)
+    if not children or len(children) != parts + 1 or _name(children[0]) != head:
+        raise InputError(f"{atom} is no {head}", hint="or write Nothing")
+    return children[1:]
+
+
+def _expression(head: str, *parts: Any) -> Atom:
+    from hyperon import Atom, E
+
+    return E(_symbol(head), *(part if isinstance(part, Atom) else value_atom(part) for part in parts))
+
+
+def _symbol(name: str) -> Atom:
+    from hyperon import S
+
+    return S(name)
+
+
+def _children(atom: Atom) -> list[Atom] | None:
+    from hyperon import ExpressionAtom
+
+    return list(atom.get_children()) if isinstance(atom, ExpressionAtom) else None
+
+
+def _name(atom: Atom) -> str:
+    from hyperon import SymbolAtom
+
+    return str(atom.get_name()) if isinstance(atom, SymbolAtom) else ""
+
+
+def _value(atom: Atom) -> object:
+    from hyperon import GroundedAtom
+    from hyperon.atoms import ValueObject
+
+    if not isinstance(atom, GroundedAtom):
+        return None
+    found = atom.get_object()
+    return found.value if isinstance(found, ValueObject) else found

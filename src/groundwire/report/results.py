@@ -1,0 +1,66 @@
+"""Any result, shown on a terminal as its kind deserves: claims as tables, audits as steps, the rest as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import singledispatch
+
+from rich.console import Console
+from rich.pretty import Pretty
+from rich.text import Text
+
+from groundwire.report.marks import clean
+from groundwire.report.terminal import show, show_claims
+from groundwire.types import ClaimVerification, Derived, Detection, HallucinationReport, TraceAudit
+
+_LONG = 20_000
+_ITEMS = 200
+
+
+@singledispatch
+def show_result(result: object, console: Console) -> None:
+    """Anything else: as Python writes it, in colour, and not without end."""
+    if isinstance(result, Sequence) and result and all(isinstance(r, ClaimVerification) for r in result):
+        show_claims(result, console)
+    elif isinstance(result, str):
+        console.print(Text(clean(repr(result)[:_LONG])))
+    else:
+        console.print(Pretty(result, max_length=_ITEMS, max_string=_LONG))
+
+
+@show_result.register
+def _(result: HallucinationReport, console: Console) -> None:
+    show(result, console)
+
+
+@show_result.register
+def _(result: ClaimVerification, console: Console) -> None:
+    show_claims([result], console)
+
+
+@show_result.register
+def _(result: TraceAudit, console: Console) -> None:
+    show_claims([step.verdict for step in result.steps], console)
+    for step in result.steps:
+        for names, words in ((step.contradicts, "contradicts"), (step.circular, "rests in a ring on")):
+            if names:
+                console.print(Text(clean(f"{step.step.id} {words} {', '.join(names)}"), style="red"))
+    found = result.post_hoc
+    if found.outcome is not Derived.ABSENT:
+        style = {Derived.YES: "green", Derived.NO: "bold red"}.get(found.outcome, "yellow")
+        console.print(
+            Text(found.outcome.value, style=style).append(clean(f" {found.answer}  {found.reason}"))
+        )
+
+
+@show_result.register
+def _(result: Detection, console: Console) -> None:
+    for flag in result.flags:
+        console.print(
+            Text(f"{flag.type.value} {flag.confidence:.2f}  ", style="bold red").append(clean(flag.content))
+        )
+        for words in (flag.evidence, flag.suggestion):
+            if words:
+                console.print(Text(clean(f"    {words}"), style="dim"))
+    if not result.flags:
+        console.print(Text("nothing found", style="green"))
