@@ -19,6 +19,7 @@ from groundwire.engine import Groundwire
 from groundwire.errors import FactNotGrounded, InputError
 from groundwire.evidence.load import load_answer, load_sources
 from groundwire.memory import MemoryGate, Outcome, Settled, Worker
+from groundwire.memory.decide import Decision
 from groundwire.memory.keep import KIND
 from groundwire.memory.sentence import given_roles, sentence_of
 from groundwire.memory.verifying import patient, warmed
@@ -54,12 +55,14 @@ def run_add(wanted: Addition, config: Config, console: Console) -> int:
     fact, sources = _fact(wanted, config), _sources(wanted, config)
     with _opened(config, create=True) as database:
         try:
-            kept, reason = run(_admit(fact, sources, wanted, database, config))
+            kept, decision = run(_admit(fact, sources, wanted, database, config))
         except FactNotGrounded as refusal:
             if not wanted.as_json:
                 raise
             _print_json(_refusal_object(refusal, fact if isinstance(fact, str) else sentence_of(fact)))
             return REFUSED
+    known = f"known already, but {decision.reason}" if kept.status is not decision.status else ""
+    reason = known or decision.reason
     with delivered():
         if wanted.as_json:
             _print_json({**fact_object(kept), "reason": reason})
@@ -67,20 +70,19 @@ def run_add(wanted: Addition, config: Config, console: Console) -> int:
             _show_fact(kept, console)
             if reason:
                 console.print(Text(f"    {clean(reason)}", style="yellow"), soft_wrap=True)
-    return FINE if kept.status in _KEPT else COULD_NOT_CHECK
+    return FINE if decision.status in _KEPT else COULD_NOT_CHECK
 
 
 async def _admit(
     fact: Fact | str, sources: list[Source], wanted: Addition, database: Database, config: Config
-) -> tuple[Fact, str]:
+) -> tuple[Fact, Decision]:
     async with (
         Groundwire(config, operation="memory_gate") as engine,
         MemoryGate(database, engine, config) as gate,
     ):
         if wanted.verify:
             await warmed(engine)
-        kept, decision = await gate.admit(fact, sources, confidence=wanted.confidence, verify=wanted.verify)
-        return kept, decision.reason
+        return await gate.admit(fact, sources, confidence=wanted.confidence, verify=wanted.verify)
 
 
 def run_list(status: str, limit: int, as_json: bool, config: Config, console: Console) -> int:

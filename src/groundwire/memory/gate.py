@@ -22,7 +22,7 @@ from groundwire.stores.queue import Queue, Terms
 from groundwire.types import Fact, FactStatus
 
 STATED = 0.95
-_SHARE = 0.95  # of the gate's time; the rest is for the store
+_SHARE = 0.9  # of the gate's time; the rest is for the store
 
 
 class MemoryGate:

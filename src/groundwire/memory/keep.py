@@ -126,8 +126,7 @@ class Keeper:
         }
         if self._texts:
             fields |= {"fact_text": candidate.text, "reason": decision.reason}
-        level = logging.INFO if what in ("verified", "asserted") else logging.WARNING
-        _log.log(level, json.dumps(fields), extra={"fields": fields})
+        _log.info(json.dumps(fields), extra={"fields": fields})
 
 
 def _many(connection: Connection, fact: Fact) -> bool:
