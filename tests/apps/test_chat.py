@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pytest
 from prompt_toolkit.application import create_app_session
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 from rich.console import Console
 
 from groundwire.apps import chat as chatting
 from groundwire.apps.chat import Request, converse, run_chat, with_verification
-from groundwire.apps.lines import piped, typed
+from groundwire.apps.lines import completer, piped, typed
 from groundwire.apps.models import open_writer
 from groundwire.apps.talk import Talk
 from groundwire.config import Config
@@ -265,7 +267,7 @@ def test_words_are_shown_as_they_come_on_a_terminal(tower: str) -> None:
 
 def test_a_terminal_edits_lines_and_ends_with_control_d(tmp_path: Path) -> None:
     with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
-        read = typed(Config.load(), "chat", ["/verify", "/help"])
+        read = typed(Config.load(), "chat", lambda begun: [])
         keys.send_text("hallo\x7fo\r")
         assert read("> ") == "hallo"
         keys.send_text("oops\x03")
@@ -292,6 +294,17 @@ def test_a_whole_conversation_on_a_terminal(tower: str, monkeypatch: pytest.Monk
     assert "1 source · /help" in shown
     assert "OPENAI_API_KEY" in shown
     assert shown.index("CONTRADICTED") < shown.index("stopped") < shown.index("there is no /nope")
+
+
+def test_commands_complete_and_questions_do_not() -> None:
+    def offered(text: str) -> list[str]:
+        found = completer(chatting._completed).get_completions(Document(text), CompleteEvent())
+        return [completion.text for completion in found]
+
+    assert offered("/ver") == ["/verify"]
+    assert offered("/s") == ["/simple", "/sources", "/save"]
+    assert offered("How tall") == []
+    assert offered("") == []
 
 
 def test_a_closed_standard_input_is_the_end() -> None:

@@ -45,7 +45,7 @@ def run_chat(request: Request, config: Config, console: Console, generator: Gene
                 talk.ask(request.question)
             else:
                 _greet(talk, interactive)
-                converse(talk, typed(config, "chat", _words()) if interactive else _piped(console))
+                converse(talk, typed(config, "chat", _completed) if interactive else _piped(console))
     finally:
         talk.close()
     return 0 if interactive else talk.worst
@@ -104,5 +104,6 @@ def _piped(console: Console) -> Read:
     return piped(sys.stdin, lambda line: console.print(line, markup=False, highlight=False, soft_wrap=True))
 
 
-def _words() -> list[str]:
-    return [f"/{name}" for name in COMMANDS]
+def _completed(begun: str) -> list[str]:
+    """The commands a line may become; nothing where it is no command."""
+    return [name for name in (f"/{command}" for command in COMMANDS) if begun and name.startswith(begun)]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -12,10 +13,14 @@ from typing import TYPE_CHECKING, Any, TextIO
 from groundwire.config import Config
 
 if TYPE_CHECKING:
+    from prompt_toolkit.completion import Completer
     from prompt_toolkit.history import History
 
 Read = Callable[[str], str | None]
 """Shows a prompt and returns a line; None at the end of input. An interrupt is raised."""
+Complete = Callable[[str], Iterable[str]]
+"""What the word before the cursor may become."""
+_WORD = re.compile(r"[\w./]+$")
 
 
 def is_interactive() -> bool:
@@ -35,19 +40,22 @@ def piped(stream: TextIO | None, echo: Callable[[str], None]) -> Read:
     return read
 
 
-def typed(config: Config, name: str, words: Sequence[str] = (), **options: Any) -> Read:
-    """Lines of a terminal: prompt_toolkit where it is installed, else readline. `words` complete a line."""
+def typed(config: Config, name: str, complete: Complete, **options: Any) -> Read:
+    """Lines of a terminal: prompt_toolkit where it is installed, else readline.
+
+    `options` are prompt_toolkit's, for what a line looks like.
+    """
     if find_spec("prompt_toolkit") is None:
-        return _with_readline(words)
+        return _with_readline(complete)
     from prompt_toolkit import PromptSession
     from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
-    from prompt_toolkit.completion import WordCompleter
 
-    completer = WordCompleter(list(words), sentence=True) if words else None
     session: PromptSession[str] = PromptSession(
         history=_history(config, name),
         auto_suggest=AutoSuggestFromHistory(),
-        **{"completer": completer, **options},
+        completer=completer(complete),
+        complete_while_typing=False,
+        **options,
     )
 
     def read(prompt: str) -> str | None:
@@ -57,6 +65,20 @@ def typed(config: Config, name: str, words: Sequence[str] = (), **options: Any) 
             return None
 
     return read
+
+
+def completer(complete: Complete) -> Completer:
+    """What may stand in place of the word before the cursor, as prompt_toolkit wants it."""
+    from prompt_toolkit.completion import Completer, Completion
+
+    class Words(Completer):
+        def get_completions(self, document: Any, complete_event: Any) -> Iterator[Completion]:  # noqa: ARG002
+            word = _WORD.search(document.text_before_cursor)
+            begun = word[0] if word else ""
+            for found in complete(begun):
+                yield Completion(found, start_position=-len(begun))
+
+    return Words()
 
 
 def _history(config: Config, name: str) -> History:
@@ -74,12 +96,12 @@ def _history(config: Config, name: str) -> History:
     return FileHistory(str(path))
 
 
-def _with_readline(words: Sequence[str]) -> Read:
+def _with_readline(complete: Complete) -> Read:
     if find_spec("readline") is not None:
         import readline
 
-        readline.set_completer(lambda text, n: next(iter([w for w in words if w.startswith(text)][n:]), None))
-        readline.set_completer_delims(" \t\n")
+        readline.set_completer(lambda text, n: next(iter(list(complete(text))[n:]), None))
+        readline.set_completer_delims(" \t\n()[]{}=,'\"")
         readline.parse_and_bind("tab: complete")
 
     def read(prompt: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Any result, shown on a terminal as its kind deserves: claims as tables, audits as steps, the rest as it is."""
+"""Any result on a terminal as its kind deserves: claims as a table, an audit by steps, the rest as it is."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from groundwire.report.flags import counts, show_flags
 from groundwire.report.marks import annotated, clean, opinion, pieces
 from groundwire.types import ClaimVerification, HallucinationReport, Status
 
-_STYLE = {
+STYLE = {
     Status.ENTAILED: "green",
     Status.CONTRADICTED: "bold red",
     Status.NOT_IN_CONTEXT: "red",
@@ -31,7 +31,7 @@ def show(report: HallucinationReport, console: Console) -> None:
     console.print()
     show_claims(report.claims, console)
     for claim in report.skipped:
-        console.print(Text(f"  skipped ({claim.kind.value}): {_short(claim.text)}", style="dim"))
+        console.print(Text(f"  skipped ({claim.kind.value}): {short(claim.text)}", style="dim"))
     show_flags(report, console)
     console.print(_verdict(report))
 
@@ -68,43 +68,43 @@ def _table(claims: Sequence[ClaimVerification]) -> Table:
 
 
 def _cells(claim: ClaimVerification) -> list[RenderableType]:
-    status = Text(claim.status.value, style=_STYLE[claim.status])
-    cites = Text(_short(", ".join(claim.citations)) or "–")
+    status = Text(claim.status.value, style=STYLE[claim.status])
+    cites = Text(short(", ".join(claim.citations)) or "–")
     bits = (claim.required_bits, claim.observed_bits, claim.budget_gap)
-    numbers: list[RenderableType] = [_number(claim.p1, 2), _number(claim.p0, 2)]
+    numbers: list[RenderableType] = [number(claim.p1, 2), number(claim.p0, 2)]
     gap_style = "red" if claim.is_flagged else "green"
-    numbers += [_number(bits[0], 1), _number(bits[1], 1), Text(_number(bits[2], 1), style=gap_style)]
+    numbers += [number(bits[0], 1), number(bits[1], 1), Text(number(bits[2], 1), style=gap_style)]
     return [claim.claim_id, status, *numbers, cites, Padding(Group(*_story(claim)), (0, 0, 1, 0))]
 
 
 def _block(claim: ClaimVerification) -> RenderableType:
     """What a table's row says, for a narrow terminal."""
-    head = Text(f"{claim.claim_id}  ").append(claim.status.value, style=_STYLE[claim.status])
+    head = Text(f"{claim.claim_id}  ").append(claim.status.value, style=STYLE[claim.status])
     if claim.citations:
-        head.append(f"  cites {_short(', '.join(claim.citations))}")
+        head.append(f"  cites {short(', '.join(claim.citations))}")
     lines = _story(claim)
     if claim.p1 is not None:
         bits = zip(
             ("need", "seen", "gap"), (claim.required_bits, claim.observed_bits, claim.budget_gap), strict=True
         )
-        figures = [f"p1 {_number(claim.p1, 2)}", f"p0 {_number(claim.p0, 2)}"]
-        figures += [f"{name} {_number(value, 1)}" for name, value in bits]
+        figures = [f"p1 {number(claim.p1, 2)}", f"p0 {number(claim.p0, 2)}"]
+        figures += [f"{name} {number(value, 1)}" for name, value in bits]
         lines.append(Text(" · ".join(figures), style="dim"))
     return Group(head, Padding(Group(*lines), (0, 0, 1, 4)))
 
 
 def _story(claim: ClaimVerification) -> list[RenderableType]:
-    lines: list[RenderableType] = [Text(_short(claim.claim_text))]
+    lines: list[RenderableType] = [Text(short(claim.claim_text))]
     if claim.evidence:
         ref = claim.evidence[0]
-        lines.append(Text(f"{_short(ref.source)}: “{_short(ref.text)}”", style="dim"))
-    lines.append(Text(_short(claim.reason), style="red" if claim.is_flagged else "dim"))
+        lines.append(Text(f"{short(ref.source)}: “{short(ref.text)}”", style="dim"))
+    lines.append(Text(short(claim.reason), style="red" if claim.is_flagged else "dim"))
     if claim.feedback:
-        lines.append(Text(_short(opinion(claim.feedback)), style="cyan"))
+        lines.append(Text(short(opinion(claim.feedback)), style="cyan"))
     return lines
 
 
-def _number(value: float | None, digits: int) -> str:
+def number(value: float | None, digits: int) -> str:
     return "–" if value is None else f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
 
 
@@ -120,6 +120,6 @@ def _verdict(report: HallucinationReport) -> Text:
     return text
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
     one_line = " ".join(clean(text).split())
     return one_line if len(one_line) <= EVIDENCE_WIDTH else one_line[: EVIDENCE_WIDTH - 1] + "…"

@@ -35,3 +35,19 @@ def chat(
     request = Request(tuple(files), question, provider, model, kb, simple)
     found = with_verification(settings(config, backend), mode, on_failure)
     raise typer.Exit(run_chat(request, found, open_console()))
+
+
+@app.command()
+def repl(
+    files: Files = [],  # noqa: B006
+    sandbox: Annotated[bool, typer.Option("--sandbox", help="Run the code where it can do no harm.")] = False,
+    provider: Provider = None,
+    model: Model = None,
+    backend: Backend = None,
+    config: ConfigFile = None,
+) -> None:
+    """Python with verify_claim, audit_trace, llm and the others at hand; code may be piped in."""
+    from groundwire.apps.repl import Request, run_repl
+
+    request = Request(tuple(files), provider, model, sandbox)
+    raise typer.Exit(run_repl(request, settings(config, backend), open_console()))
