@@ -45,7 +45,7 @@ _COUNT = (
 _UNIT = r"(?P<unit>day|week|month|year|decade)s?"
 _RELATIVE = re.compile(
     r"\b(?P<fixed>(?:the )?day (?:before yesterday|after tomorrow)|yesterday|today|tonight|tomorrow)\b"
-    rf"|(?<!\bthe )(?<!['’]s )\b(?P<which>last|this|next)\s+"
+    rf"|(?<!\bthe )(?<!\bvery )(?<!['’]s )\b(?P<which>last|this|next)\s+"
     rf"(?P<of>week|month|quarter|year|decade|century|{_WEEKDAY}|{_MONTH})\b(?!\s+of\b)"
     rf"|\b(?P<ago>{_COUNT})\s+{_UNIT}\s+ago\b"
     rf"|\b(?P<ahead>{_COUNT})\s+{_UNIT.replace('unit', 'unit2')}\s+from\s+now\b",

@@ -43,6 +43,8 @@ _CHANGED = re.compile(
     r"|countdown|down|rang)\w*",
     re.IGNORECASE,
 )
+_LEADS_OFF = re.compile(r"\b(?:and|or|of|the day|another|more|plan|schedul)|\w+ed\b", re.IGNORECASE)
+_JOINS = re.compile(r"\s+(?:to|and|until|till|through)\s+(?:early |late |mid-?)?|\s?[–—]\s?|-", re.IGNORECASE)
 _ERA = re.compile(r"\b(?:BC|BCE|B\.C)")
 _ENDED = (
     r"(?P<ended>completed|finished|ended|closed|concluded|died|graduated|dissolved|cancelled|canceled|expired"
@@ -105,7 +107,7 @@ def _ranges(segment: Segment, confidence: float) -> Iterator[Flag]:
             continue
         between = segment.text[a.end - segment.start : b.start - segment.start]
         before = segment.text[max(0, a.start - segment.start - 60) : a.start - segment.start]
-        joined = re.fullmatch(r"\s*(?:to|and|until|till|through|[–—-])\s*(?:early |late |mid-?)?", between)
+        joined = _JOINS.fullmatch(between)
         if joined and not _CHANGED.search(before + between):
             yield _out_of_order(segment, a, b, confidence)
 
@@ -130,7 +132,7 @@ def _before_after(segment: Segment, confidence: float) -> Iterator[Flag]:
         if not match or match.end() != b.start - segment.start or "," in match["rest"]:
             continue
         early, late = (a, b) if match["which"].lower() == "before" else (b, a)
-        if _after(early, late) and not re.search(r"\b(?:the day|another|more|plan|schedul)", match["rest"]):
+        if _after(early, late) and not _LEADS_OFF.search(match["rest"]):
             yield _out_of_order(segment, early, late, confidence)
 
 

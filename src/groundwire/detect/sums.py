@@ -46,7 +46,7 @@ _PLUS = re.compile(
 _OTHER_ARITHMETIC = re.compile(
     r"\b(?:binary|hex\w*|octal|base|mod\w*|vectors?|boolean|string|clock|round\w*|approx\w*)\b", re.IGNORECASE
 )
-_ITEM = rf"{_INT}\s+(?:[a-z][\w-]*\s*){{1,3}}?"
+_ITEM = rf"{_INT}(?:\s+(?!and\b)[a-z][\w-]*){{1,3}}"
 _LINK = (
     r"(?P<link>:|\s—|\s–|,?\s+(?:of which|consisting of|made up of|comprising|composed of)"
     r"|,\s+(?:including|divided into))\s*"
@@ -83,9 +83,13 @@ _RANKS = re.compile(
 _MORE = re.compile(r"\b(?:more than|almost|nearly|over|about|roughly|less than)\s*$", re.IGNORECASE)
 
 
+_ANY = re.compile(rf"\d|\b(?:{_WORDS})\b", re.IGNORECASE)
+_LONGEST = 1000
+"""Longer "sentences" are lists, code or noise."""
+
+
 def sum_errors(segment: Segment, confidence: float) -> Iterator[Flag]:
-    text = segment.text
-    if not re.search(rf"\d|\b(?:{_WORDS})\b", text, re.IGNORECASE):
+    if len(segment.text) > _LONGEST or not _ANY.search(segment.text):
         return
     yield from _shares(segment, confidence)
     yield from _equations(segment, confidence)

@@ -32,7 +32,8 @@ _PLANS = re.compile(
     r"extend|designat|decid|want|hop(?:e|ing)|goal|vision|agenda|roadmap|scenario|simulat|model|fiction|novel|"
     r"film|movie|game|stor(?:y|ies)|imagin|hypothe|toward|matur|expir|valid|warrant|lease|contract|bond|reserv|"
     r"nominat|assum|anticipat|outlook|potential|option)\w*"
-    r"|\b(?:due|aim(?:s|ed)?|chosen?|set in|if|would|could|might|may|should|will|going to|until|till"
+    r"|\b(?:due|aim(?:s|ed)?|chosen?|"
+    r"set (?:in|for|to)|if|would|could|might|may|should|will|going to|until|till"
     r"|through)\b",
     re.IGNORECASE,
 )
@@ -50,6 +51,7 @@ _APPOSED = re.compile(r"\s*(?:,\s*|\()?\s*(?:in\s+|on\s+|i\.e\.,?\s+|that is,?\s
 _WEEKDAY_BEFORE = re.compile(
     rf"\b({'|'.join(d for d in WEEKDAYS if d.endswith('day'))}),?\s+(?:the\s+)?$", re.I
 )
+_AHEAD = re.compile(r"\bnext\b|\btomorrow\b|\bfrom now\b", re.IGNORECASE)
 _HINT = re.compile(r"\d|\b(?:minus|negative)\b")
 _QUOTES = re.compile(r"\"[^\"]{1,400}\"|“[^”]{1,400}”")
 _BAD_ISO = re.compile(r"(?<![\d./-])(\d{4})-(\d\d)-(\d\d)(?![\d-])")
@@ -105,8 +107,8 @@ def _adverbial(segment: Segment, time: TimeExpression) -> bool:
 def _future_as_past(segment: Segment, time: TimeExpression, now: datetime) -> Flag | None:
     if time.tense is not Tense.PAST or time.first is None or time.first.date() <= now.date():
         return None
-    if time.year is None and time.text[:1].lower() not in "nt0123456789":
-        return None  # a bare weekday or a day without a year may always be the one before
+    if time.year is None and not _AHEAD.search(time.text):
+        return None  # "Sunday", "this week" and a day without a year may always be the one before
     if not _adverbial(segment, time) or _PLANS.search(segment.text):
         return None
     start, end = _clause(segment, time)

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 from groundwire.detect.signals import SignalKind, linguistic_signals
 from groundwire.detect.view import View
-from groundwire.text.numbers import numbers
 from groundwire.text.segment import sentences
 from groundwire.text.words import words
 from groundwire.types import Estimate, Fact, Flag, HallucinationType, Query, Segment
@@ -24,7 +23,7 @@ APPEAL, STATISTIC, SUPERLATIVE, CAUSE = 0.60, 0.45, 0.40, 0.40
 _FIGURE, _OVERCONFIDENT, _SILENT, _DENIED = 0.10, 0.05, 0.15, 0.20
 _HEDGED, _NAMED = -0.15, -0.20
 _CARRIED, _NOT_CARRIED = 0.5, 0.1
-_SHARE, _HALF = 0.75, 0.5
+_SHARE, _HALF, _LACKING = 0.75, 0.5, 0.25
 _MOST = 24
 
 _WHO = (
@@ -35,9 +34,12 @@ _FINDS = (
     r"(?:shows?|shown|proves?|proved|proven|suggests?|indicates?|indicated|confirms?|confirmed|found|finds?|agrees?|"
     r"says?|believes?|demonstrates?|demonstrated|reveals?|revealed|estimates?|predicts?|warns?|recommends?|establish\w*)"
 )
-_KIND = r"(?:many|several|some|most|numerous|recent|various|multiple|countless|new|scientific|clinical|leading|top|an?)"
+_KIND = (
+    r"(?:many|several|some|most|numerous|recent|various|multiple|countless|new|scientific|clinical|"
+    r"leading|top|an?)"
+)
 _MEANT = ["the", "this", "that", "these", "those", "our", "their", "its", "his", "her", "my", "your"]
-_INDEFINITE = "".join(rf"(?<!\b{word} )" for word in _MEANT)
+_INDEFINITE = "".join(rf"(?<!\b{word} )" for word in _MEANT) + r"(?<!['’]s )"
 _APPEAL = re.compile(
     rf"{_INDEFINITE}\b(?:{_KIND}\s+)*{_INDEFINITE}{_WHO}\s+"
     rf"(?:(?:have|has|all|clearly|consistently|also|now|repeatedly)\s+)*{_FINDS}\b"
@@ -45,6 +47,7 @@ _APPEAL = re.compile(
     r"|\b(?:scientifically|clinically|statistically)\s+proven\b",
     re.IGNORECASE,
 )
+_DENIES = re.compile(r"\b(?:not|no|nor|never|without|few|hardly|if|whether)\s+(?:\w+\s+)?$", re.IGNORECASE)
 _PERCENT = re.compile(
     r"\d\s?(?:%|percent\b|per cent\b)|\b(?:one|two|three|four|nine) (?:in|out of) (?:\w+)\b", re.I
 )
@@ -52,8 +55,8 @@ _PRECISE = re.compile(
     r"(?<![\w.$€£])\d+\.\d+\s?(?:million|billion|times|x)\b|\b\d+(?:\.\d+)?\s?times (?:more|less|as)", re.I
 )
 _SUPERLATIVE = re.compile(
-    r"\bthe (?:world['’]s )?(?:most \w+|best|worst|largest|biggest|fastest|leading|number one|only|first ever|"
-    r"cheapest|safest|oldest|strongest|highest|lowest)\b",
+    r"\bthe (?:world['’]s )?(?:most \w+|best|worst|largest|biggest|fastest|leading|number one|only|"
+    r"first ever|cheapest|safest|oldest|strongest|highest|lowest)\b",
     re.IGNORECASE,
 )
 _CAUSE = re.compile(
@@ -95,7 +98,8 @@ def _candidate(segment: Segment, grounded: bool) -> _Candidate | None:
     text = segment.text
     if not segment.assertive:
         return None
-    if _APPEAL.search(text):
+    appeal = _APPEAL.search(text)
+    if appeal and not _DENIES.search(text[: appeal.start()]):
         return _Candidate(segment, APPEAL, "an appeal to evidence")
     if not grounded:
         return None
@@ -127,10 +131,9 @@ def _share(text: str, grounds: Sequence[frozenset[str]]) -> float:
     """How much of it the nearest sentence holds; nothing where one of its figures stands nowhere."""
     mine = _content(text)
     best = max((len(mine & other) / len(mine) for other in grounds), default=0.0) if mine else 0.0
-    said = {str(number.value) for number in numbers(text)}
     held = {word for other in grounds for word in other}
     lacking = any(word not in held for word in mine if any(map(str.isdigit, word)))
-    return min(best, _HALF) if said and lacking else best
+    return min(best, _LACKING) if lacking else best
 
 
 async def _estimates(view: View, asked: Sequence[_Candidate]) -> dict[int, Estimate]:
@@ -152,6 +155,8 @@ def _confidence(made: _Candidate, share: float, estimate: Estimate | None, groun
     if share >= _SHARE or (estimate is not None and estimate.p_yes >= _CARRIED):
         return None
     appeal = made.base == APPEAL
+    if appeal and grounded and estimate is None and share >= _HALF:
+        return None
     if not appeal and (estimate is None or estimate.p_yes >= _NOT_CARRIED or share >= _HALF):
         return None
     text = made.segment.text
