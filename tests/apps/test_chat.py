@@ -162,8 +162,15 @@ def test_sources_are_listed_and_added(tower: str, tmp_path: Path) -> None:
 def test_the_way_to_an_answer_is_shown_and_saved(tower: str, tmp_path: Path) -> None:
     saved = tmp_path / "trace.jsonl"
     out = talked(["How tall?", "/trace", f"/trace {saved}"], [BAD], Request((tower,)))[1]
-    assert "verification full: " in out
+    assert "verified, mode full" in out
     assert json.loads(saved.read_text().splitlines()[0])["event"] == "query"
+
+
+def test_every_answer_is_recorded(tower: str, tmp_path: Path) -> None:
+    kept = tmp_path / "all.jsonl"
+    talked(["How tall?", "And now?"], [GOOD, BAD], Request((tower,), trajectory=kept))
+    events = [json.loads(line)["event"] for line in kept.read_text().splitlines()]
+    assert events.count("query") == events.count("end") == 2
 
 
 def test_a_conversation_is_saved(tower: str, tmp_path: Path) -> None:

@@ -78,8 +78,8 @@ def test_lists_of_claims_and_audits_are_tables_too(tower: str) -> None:
     assert out.count("ENTAILED") == 2
     source = 'audit_trace(["There are 3 apples.", "There are 4 apples."], context="There are 3 apples.", answer="9")'
     out = ran(source, Request())[1]
-    assert "contradicts" in out
-    assert "post_hoc" in out
+    assert "contradicts step1" in out
+    assert "does not follow from the steps" in out
 
 
 @pytest.mark.spec("SPEC-16.34")

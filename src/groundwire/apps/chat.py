@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 
 from rich.console import Console
 
@@ -17,6 +19,7 @@ from groundwire.engine import Groundwire
 from groundwire.errors import InputError
 from groundwire.evidence.load import load_sources
 from groundwire.llm import Generator
+from groundwire.rlm.trajectory import Recorder
 
 PROMPT = "> "
 
@@ -29,6 +32,7 @@ class Request:
     model: str | None = None
     kb: str | None = None
     simple: bool = False
+    trajectory: Path | None = None
 
 
 def run_chat(request: Request, config: Config, console: Console, generator: Generator | None = None) -> int:
@@ -39,7 +43,10 @@ def run_chat(request: Request, config: Config, console: Console, generator: Gene
     talk = Talk(config, Groundwire(config), writer, console, simple=request.simple)
     interactive = request.question is None and is_interactive()
     try:
-        with delivered():
+        with (
+            delivered(),
+            Recorder(request.trajectory) if request.trajectory else nullcontext() as talk.record,
+        ):
             _prepare(talk, request)
             if request.question is not None:
                 talk.ask(request.question)

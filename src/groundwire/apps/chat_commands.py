@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 from groundwire.apps.check import write_whole
 from groundwire.apps.talk import Talk, attempted
+from groundwire.apps.trajectory import show as show_trajectory
 from groundwire.bridge import run
 from groundwire.errors import GroundwireError, InputError
 from groundwire.evidence.load import load_sources
 from groundwire.report.json import report_object
 from groundwire.report.marks import clean, opinion
 from groundwire.report.terminal import show
-from groundwire.rlm.trajectory import Event, Kind
-
-_LINE = 100
+from groundwire.rlm.trajectory import Trajectory
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,22 +84,7 @@ def _trace(talk: Talk, argument: str) -> None:
     if argument:
         _write(talk, argument, "".join(f"{event.to_json()}\n" for event in talk.last.trajectory))
         return
-    for event in talk.last.trajectory:
-        talk.say(f"{'  ' * event.depth}{event.kind.value:<13}{_told(event)}", "default")
-
-
-def _told(event: Event) -> str:
-    """The part of an event that fits a line."""
-    if event.kind is Kind.VERIFICATION:
-        data: Mapping[str, Any] = event.data
-        seen = len(data["report"]["claims"]) if data.get("report") else 0
-        return f"{data['mode']}: {seen} looked at, {len(data['uncertain'])} fail"
-    if event.kind is Kind.COST:
-        return json.dumps(event.data.get("share"))
-    keys = ("query", "text", "code", "reason", "question", "guidance", "error")
-    said = next((str(event.data[key]) for key in keys if event.data.get(key)), "")
-    one = " ".join(clean(said).split())
-    return one if len(one) <= _LINE else one[: _LINE - 1] + "…"
+    show_trajectory(Trajectory(talk.last.trajectory), talk.console)
 
 
 def _cost(talk: Talk, _: str) -> None:

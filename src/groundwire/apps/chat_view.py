@@ -112,8 +112,8 @@ class View:
     def _show(self, answer: str, spans: Sequence[Span], doubts: Sequence[Doubt]) -> None:
         self.console.print(self._marked(answer, spans), soft_wrap=not self.console.is_terminal)
         for doubt in doubts:
-            line = Text(f"✗ {doubt.claim} {doubt.status}  ", style="red")
-            line.append(_line(doubt.text), style="default").append(f"  {_line(doubt.reason)}", style="dim")
+            line = Text().append(f"✗ {doubt.claim} {doubt.status}  ", style="red")
+            line.append(_line(doubt.text)).append(f"  {_line(doubt.reason)}", style="dim")
             self.console.print(line, soft_wrap=not self.console.is_terminal)
 
     def _marked(self, answer: str, spans: Sequence[Span]) -> Text:
@@ -145,8 +145,8 @@ def verdict_line(report: HallucinationReport, failed: int, retries: int = 0) -> 
     risk = "unknown" if report.risk is None else f"{report.risk:.2f}"
     style = "red" if failed else "yellow" if report.flagged is None else "green"
     again = f" · after {retries} retr{'y' if retries == 1 else 'ies'}" if retries else ""
-    line = Text(f"{'✗' if failed else '✓'} {claims}{looked}, {failed} flagged", style=f"bold {style}")
-    return line.append(f" · risk {risk}{again}", style="dim")
+    said = f"{'✗' if failed else '✓'} {claims}{looked}, {failed} flagged"
+    return Text().append(said, style=f"bold {style}").append(f" · risk {risk}{again}", style="dim")
 
 
 def _line(text: str) -> str:

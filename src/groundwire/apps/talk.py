@@ -20,6 +20,7 @@ from groundwire.llm import Generator
 from groundwire.report.marks import clean
 from groundwire.rlm.cost import Cost
 from groundwire.rlm.orchestrator import Orchestrator, Outcome
+from groundwire.rlm.trajectory import Event, Watch
 from groundwire.types import HallucinationReport, Source, Turn
 
 FINE, FLAGGED, FAILED = 0, 1, 3
@@ -27,7 +28,9 @@ FINE, FLAGGED, FAILED = 0, 1, 3
 
 @dataclass(slots=True)
 class Talk:
-    """`simple` answers without verification; `kb` is what the detectors hold answers against."""
+    """`simple` answers without verification; `kb` is what the detectors hold answers against; `record` keeps
+    every event of every answer.
+    """
 
     config: Config
     engine: Groundwire
@@ -41,6 +44,7 @@ class Talk:
     last: Outcome | None = None
     report: HallucinationReport | None = None
     spent: Cost = field(default_factory=Cost)
+    record: Watch | None = None
     worst: int = FINE
     ended: bool = False
 
@@ -48,10 +52,18 @@ class Talk:
         """Answer a question, show the answer with its verdict, and remember both."""
         settings = config or self.config
         view = View(self.console, settings.verification)
+        orchestrator = Orchestrator(self.generator, self.engine, settings)
+
+        def watch(event: Event) -> None:
+            view.watch(event)
+            if self.record is not None:
+                self.record(event)
+
+        verify = not self.simple
         with view.answering():
             outcome = run(
-                Orchestrator(self.generator, self.engine, settings).process(
-                    question, self.files, verify=not self.simple, history=self.history, on_event=view.watch
+                orchestrator.process(
+                    question, self.files, verify=verify, history=self.history, on_event=watch
                 )
             )
         view.outcome(outcome)
@@ -119,9 +131,7 @@ class Talk:
     def say(self, words: str, style: str = "dim") -> None:
         self.console.print(Text(words, style=style), soft_wrap=True)
 
-    def close(self, closing: Sequence[str] = ()) -> None:
-        for words in closing:
-            self.say(words)
+    def close(self) -> None:
         run(self.engine.aclose())
         run(self.generator.aclose())
 

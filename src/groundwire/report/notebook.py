@@ -31,6 +31,7 @@ _COLOUR = {
 }
 _CELL = "text-align:left;vertical-align:top;padding:.25em .75em .25em 0"
 _NUMBER = f"{_CELL};text-align:right;font-variant-numeric:tabular-nums"
+_FIGURES = ("p1", "p0", "need", "seen", "gap", "confidence")
 _SOFT = "opacity:.7"
 _MARK = f"background:rgba(216,70,60,.18);color:inherit;border-bottom:2px solid {_BAD}"
 _MOST = 2000
@@ -171,7 +172,7 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _table(heads: Iterable[str], rows: Iterable[str]) -> str:
-    head = "".join(f'<th style="{_CELL}">{name}</th>' for name in heads)
+    head = "".join(f'<th style="{_NUMBER if name in _FIGURES else _CELL}">{name}</th>' for name in heads)
     body = "".join(rows)
     style = "border-collapse:collapse;margin:.5em 0"
     return f'<table style="{style}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'

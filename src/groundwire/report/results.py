@@ -9,9 +9,10 @@ from rich.console import Console
 from rich.pretty import Pretty
 from rich.text import Text
 
+from groundwire.report.audit import show_audit
 from groundwire.report.marks import clean
 from groundwire.report.terminal import show, show_claims
-from groundwire.types import ClaimVerification, Derived, Detection, HallucinationReport, TraceAudit
+from groundwire.types import ClaimVerification, Detection, HallucinationReport, TraceAudit
 
 _LONG = 20_000
 _ITEMS = 200
@@ -40,17 +41,7 @@ def _(result: ClaimVerification, console: Console) -> None:
 
 @show_result.register
 def _(result: TraceAudit, console: Console) -> None:
-    show_claims([step.verdict for step in result.steps], console)
-    for step in result.steps:
-        for names, words in ((step.contradicts, "contradicts"), (step.circular, "rests in a ring on")):
-            if names:
-                console.print(Text(clean(f"{step.step.id} {words} {', '.join(names)}"), style="red"))
-    found = result.post_hoc
-    if found.outcome is not Derived.ABSENT:
-        style = {Derived.YES: "green", Derived.NO: "bold red"}.get(found.outcome, "yellow")
-        console.print(
-            Text(found.outcome.value, style=style).append(clean(f" {found.answer}  {found.reason}"))
-        )
+    show_audit(result, console)
 
 
 @show_result.register

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -26,13 +27,14 @@ def chat(
     on_failure: Annotated[str | None, typer.Option(help="flag, retry or ask.")] = None,
     kb: Annotated[str | None, typer.Option(help="A knowledge base: a SQLite file or postgresql://…")] = None,
     simple: Annotated[bool, typer.Option("--simple", help="Begin without verification.")] = False,
+    trajectory: Annotated[Path | None, typer.Option(help="Append what happens to this file.")] = None,
     backend: Backend = None,
     config: ConfigFile = None,
 ) -> None:
     """Talk with a language model whose answers are verified against files; /help lists the commands."""
     from groundwire.apps.chat import Request, run_chat, with_verification
 
-    request = Request(tuple(files), question, provider, model, kb, simple)
+    request = Request(tuple(files), question, provider, model, kb, simple, trajectory)
     found = with_verification(settings(config, backend), mode, on_failure)
     raise typer.Exit(run_chat(request, found, open_console()))
 
