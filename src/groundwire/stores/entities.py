@@ -213,7 +213,9 @@ class Desk:
 
     def _pointed(self, value: Value) -> Value:
         if not value.entity:
-            return replace(value, entity=self.meant(value.text).id)
+            held = self.meant(value.text)
+            text = held.names[0] if value.text == held.id else value.text
+            return replace(value, entity=held.id, text=text)
         if value.entity not in self._by_id:
             self._make(value.entity, value.text or value.entity, "")
         return value

@@ -1,0 +1,232 @@
+"""CSV. A header with `name` makes entities, one with `subject` and `predicate` facts.
+
+    name,type,aliases,founded:date,languages*,height:cm,boss:ref
+    subject,predicate,object,confidence,source,place
+
+A column's header may say the kind or unit of its values (`founded:date`, `height (cm)`), and with `*` that
+several, apart by `;`, hold at once. Columns that are no field of a fact are its further roles.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import TextIO
+
+from groundwire.errors import InputError
+from groundwire.stores.parsing import Read, guarded, readable
+from groundwire.stores.values import known_kind, typed_value, value_of
+from groundwire.text.fold import label
+from groundwire.types import Attribute, Entity, Fact, FactStatus, Provenance, Role, Value, ValueKind
+
+_DELIMITERS = ",;\t|"
+_SPLIT = re.compile(r"(?<!\\)[;|]")
+_UNIT = re.compile(r"^(?P<name>.+?)\s*\((?P<kind>[^()]+)\)$")
+_TRUE, _FALSE = ("1", "true", "yes", "many", "*"), ("", "0", "false", "no", "one")
+ENTITY_FIELDS = ("id", "name", "type", "aliases")
+FACT_FIELDS = (
+    "id", "subject", "predicate", "object", "confidence", "source", "start", "end", "recorded", "status",
+    "text", "many", "valid from", "valid to", "superseded by",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    name: str
+    kind: str | None = None
+    many: bool = False
+
+    def values(self, cell: str) -> list[Value]:
+        texts = split(cell) if self.many else [cell.strip()]
+        return [self.value(text) for text in texts if text]
+
+    def value(self, text: str) -> Value:
+        return value_of(text, about=self.name) if self.kind is None else typed_value(text, self.kind)
+
+
+def read_csv(file: TextIO, source: str) -> Iterator[Read]:
+    """The rows of a file, each by itself; a header that cannot be used is an error of the whole."""
+    first = file.readline()
+    if not first.strip():
+        raise InputError("the file is empty" if not first else "the first line of the file is empty")
+    delimiter = max(_DELIMITERS, key=first.count)
+    reader = csv.reader(_chained(first, file), delimiter=delimiter)
+    columns = _header(_next(reader) or [])
+    fields = {label(column.name) for column in columns if column}
+    make = _maker(fields, source)
+    line = reader.line_num + 1
+    while (cells := _next(reader, line)) is not None:
+        if isinstance(cells, Read):
+            yield cells
+        elif any(cell.strip() for cell in cells):
+            yield from guarded(line, lambda cells=cells: make(_cells(columns, cells)))  # type: ignore[misc]
+        line = reader.line_num + 1
+
+
+def _chained(first: str, rest: TextIO) -> Iterator[str]:
+    yield first
+    yield from rest
+
+
+def _next(reader: Iterator[list[str]], line: int = 1) -> list[str] | Read | None:
+    try:
+        return next(reader, None)
+    except csv.Error as error:
+        return Read(line, error=f"is no CSV: {error} (is a quote never closed?)")
+
+
+def _header(cells: Sequence[str] | Read) -> list[Column | None]:
+    if isinstance(cells, Read):
+        raise InputError(f"the header {cells.error}")
+    columns = [_column(readable(cell)) for cell in cells]
+    seen: set[str] = set()
+    for column in columns:
+        if column is not None and label(column.name) in seen:
+            raise InputError(f"the column '{column.name}' is there twice")
+        if column is not None:
+            seen.add(label(column.name))
+    return columns
+
+
+def _column(header: str) -> Column | None:
+    """None for a column without a name, which spreadsheets leave behind."""
+    text = header.strip().removeprefix("\ufeff")
+    unit = _UNIT.match(text)
+    if unit and known_kind(unit["kind"].strip()):
+        text = f"{unit['name']}:{unit['kind'].strip()}"
+    name, colon, kind = text.rpartition(":")
+    if not colon:
+        name, kind = text, ""
+    many = name.endswith("*") or kind.endswith("*")
+    name, kind = name.rstrip("* ").strip(), kind.rstrip("*").strip()
+    if colon and not known_kind(kind):
+        raise InputError(f"the column '{text}' has an unknown kind", hint="text, number, date, ref or a unit")
+    return Column(name, kind if colon else None, many) if name else None
+
+
+def _maker(fields: set[str], source: str) -> _Maker:
+    if "subject" in fields and "predicate" in fields:
+        return _Maker(facts=True, source=source)
+    if "name" in fields:
+        return _Maker(facts=False, source=source)
+    raise InputError("the header names no column 'name' (entities) or 'subject' and 'predicate' (facts)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    facts: bool
+    source: str
+
+    def __call__(self, cells: Sequence[tuple[Column, str]]) -> Iterator[Entity | Fact]:
+        yield _fact(cells, self.source) if self.facts else _entity(cells)
+
+
+def _cells(columns: Sequence[Column | None], cells: Sequence[str]) -> list[tuple[Column, str]]:
+    extra = [cell for cell in cells[len(columns) :] if cell.strip()]
+    if extra:
+        raise InputError(f"has {len(cells)} cells where the header has {len(columns)}")
+    pairs = zip(columns, map(readable, cells), strict=False)
+    return [(column, cell) for column, cell in pairs if column is not None]
+
+
+def _entity(cells: Sequence[tuple[Column, str]]) -> Entity:
+    plain = {label(column.name): cell.strip() for column, cell in cells}
+    if not plain.get("name"):
+        raise InputError("has no name")
+    attributes = [
+        Attribute(column.name, value, column.many)
+        for column, cell in cells
+        if label(column.name) not in ENTITY_FIELDS
+        for value in column.values(cell)
+    ]
+    aliases = tuple(split(plain.get("aliases", "")))
+    return Entity(plain.get("id", ""), plain["name"], plain.get("type", ""), aliases, tuple(attributes))
+
+
+def _fact(cells: Sequence[tuple[Column, str]], source: str) -> Fact:
+    plain = {label(column.name): cell.strip() for column, cell in cells}
+    for needed in ("subject", "predicate"):
+        if not plain.get(needed):
+            raise InputError(f"has no {needed}")
+    predicate = plain["predicate"].rstrip("* ")
+    return Fact(
+        id=plain.get("id", ""),
+        predicate=predicate,
+        roles=tuple(_roles(cells, predicate)),
+        confidence=number(plain.get("confidence") or "1", "confidence"),
+        status=status_of(plain.get("status", "")),
+        provenance=Provenance(
+            plain.get("source") or source, _place(plain, "start"), _place(plain, "end"), _moment(plain)
+        ),
+        text=plain.get("text", ""),
+        many=plain["predicate"].endswith("*") or _yes(plain.get("many", "")),
+        superseded_by=plain.get("superseded by", ""),
+        valid_from=day_of(plain.get("valid from", ""), "valid_from"),
+        valid_to=day_of(plain.get("valid to", ""), "valid_to"),
+    )
+
+
+def _roles(cells: Iterable[tuple[Column, str]], predicate: str) -> Iterator[Role]:
+    for column, cell in cells:
+        name = label(column.name)
+        if name == "subject":
+            kind = ValueKind.REFERENCE if column.kind is None else None
+            yield Role(name, Value(cell.strip(), kind) if kind else column.value(cell.strip()))
+        elif name == "object" and cell.strip():
+            about = Column(predicate, column.kind)
+            yield Role(name, about.value(cell.strip()))
+        elif name not in FACT_FIELDS:
+            yield from (Role(column.name, value) for value in column.values(cell))
+
+
+def split(cell: str) -> list[str]:
+    """The parts of a cell that are apart by `;`; a `;` that belongs to one is written `\\;`."""
+    return [part for piece in _SPLIT.split(cell) if (part := re.sub(r"\\([;|])", r"\1", piece).strip())]
+
+
+def number(text: str, what: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"'{text[:40]}' is no {what}") from None
+
+
+def status_of(text: str) -> FactStatus:
+    try:
+        return FactStatus(text.lower()) if text else FactStatus.ASSERTED
+    except ValueError:
+        raise InputError(f"'{text[:40]}' is no status", hint=", ".join(FactStatus)) from None
+
+
+def day_of(text: str, what: str) -> date | None:
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError:
+        raise InputError(f"{what} '{text[:40]}' is no day", hint="write 2024-02-29") from None
+
+
+def moment_of(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text) if text else None
+    except ValueError:
+        raise InputError(f"recorded '{text[:40]}' is no time", hint="write 2024-02-29T12:00:00Z") from None
+
+
+def _moment(plain: Mapping[str, str]) -> datetime | None:
+    return moment_of(plain.get("recorded", ""))
+
+
+def _place(plain: Mapping[str, str], name: str) -> int | None:
+    text = plain.get(name, "")
+    if text and not text.isdecimal():
+        raise InputError(f"'{text[:40]}' is no {name}")
+    return int(text[:12]) if text else None
+
+
+def _yes(text: str) -> bool:
+    if text.lower() not in (*_TRUE, *_FALSE):
+        raise InputError(f"many is '{text[:40]}'", hint="write yes or no")
+    return text.lower() in _TRUE
