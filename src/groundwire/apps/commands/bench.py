@@ -47,6 +47,19 @@ def procedural(
 
 
 @app.command()
+def orchestrator(
+    answers: Annotated[int, typer.Option(min=1, help="How many answers to verify.")] = 60,
+    json_out: Annotated[Path | None, typer.Option("--json", help="Write the figures as JSON.")] = None,
+    llm: Annotated[bool, typer.Option("--llm/--no-llm", help="Answer with the local LLM, too.")] = True,
+    config: ConfigFile = None,
+) -> None:
+    """What verifying adds to an answer: seconds, tokens, money; and that switched off it adds nothing."""
+    from groundwire.bench.orchestrator import run_orchestrator
+
+    raise typer.Exit(run_orchestrator(open_console(), settings(config), answers, llm=llm, out=json_out))
+
+
+@app.command()
 def quality(
     data: DataFolder = Path("../shared/data"),
     sets: Annotated[str, typer.Option(help="Only these, as in ragtruth,qags.")] = "",
