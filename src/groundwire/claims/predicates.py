@@ -21,12 +21,12 @@ founded: founded, founded in, founded on, established, established in, started i
 founder: founder, founders, founded by, established by, started by, created by, co-founder, cofounder,
     co-founded by, set up by
 department: department, dept, division, work in, work for, work at, work on, be in, be on, belong to, be
-    part of, from, team, member of, be from, assigned to, be with, sit in, group, unit, join, work with,
-    business unit, employed in, staffed in, based in, in
+    part of, from, team, member of, be from, assigned to, be with, sit in, group, unit, business unit,
+    employed in, staffed in, based in, in
 employer: employer, company, work for, work at, employed by, employed at, be with, from, organisation,
     organization, hired by, be at, at
 team: team, squad, work in, work on, be in, be on, belong to, from, member of, department, assigned to,
-    be with, join
+    be with
 location: location, located in, located at, located on, based in, based at, be in, situated in, lie in,
     city, office, headquarters, hq, headquartered in, place, live in, work in, work from, stand in, be
     at, be located in, address, stationed in, found in, held in, held at, take place in, take place at,

@@ -162,6 +162,8 @@ def _past_intro(reading: Reading, at: int) -> int:
         reading.tag(at) is Tag.NOT and reading.low(at) == "nor"
     ):
         at += 1
+    if _is_when(reading, at):
+        return _past_intro(reading, at + 2)
     leads = reading.tag(at) is Tag.PREP or reading.low(at) in ("according", "based", "to", "please", "note")
     if not leads:
         return at
@@ -170,6 +172,13 @@ def _past_intro(reading: Reading, at: int) -> int:
         return _past_intro(reading, comma + 1)
     phrase, after = _phrase(reading, at + 1)
     return after if phrase and _verb(reading, after + 1, plural=True)[0] else at
+
+
+def _is_when(reading: Reading, at: int) -> bool:
+    """ "These days Ann …", "Last year the firm …": a time before the subject, with no comma."""
+    leads = reading.low(at) in en.TIME_LEADS | {"these", "those"}
+    timed = reading.low(at + 1).removesuffix("s") in en.TIME_NOUNS
+    return leads and timed and reading.tag(at + 2) in (Tag.NAME, Tag.DET, Tag.PRONOUN, Tag.STOP)
 
 
 def _joined_phrases(reading: Reading, at: int) -> tuple[tuple[Phrase, ...], int]:
@@ -486,7 +495,7 @@ def _tense(chain: list[str]) -> Tense:
         return Tense.FUTURE
     if chain[0] in ("was", "were", "had", "did", "wasn", "weren"):
         return Tense.PAST
-    return Tense.PAST if chain[0] in ("has", "have", "'ve") and len(chain) > 1 else Tense.PRESENT
+    return Tense.PRESENT  # "has been" still is; what "has moved" did is past, which the verb itself shows
 
 
 def _predicate(reading: Reading, subjects: tuple[Phrase, ...], verb: Verb, at: int) -> int:

@@ -288,6 +288,9 @@ def _tag(word: str, low: str, opening: bool) -> Tag:
     return Tag.VERB if verb_forms(low) else Tag.WORD
 
 
+_BEFORE_THAT = word_set("reminder fact note sure aware mind clear true news certain likely")
+
+
 def _settled(found: list[Token]) -> list[Token]:
     """What the neighbours decide: "'s" after a pronoun is "is", "that" before a noun a determiner, …"""
     result: list[Token] = []
@@ -305,7 +308,7 @@ def _in_context(token: Token, before: Token | None, after: Token | None) -> Tag:
             Tag.DET, Tag.PREP, Tag.NOT, Tag.STOP, Tag.PRONOUN,
         )  # fmt: skip
         return Tag.AUX if is_verb else Tag.POSSESSIVE
-    if token.low == "that" and before is not None and before.tag is Tag.VERB:
+    if token.low == "that" and before is not None and (before.tag is Tag.VERB or before.low in _BEFORE_THAT):
         return Tag.JOIN
     if token.low in ("this", "that", "these", "those"):
         free = follows in (Tag.AUX, Tag.MODAL, Tag.STOP, Tag.PREP, Tag.NOT)

@@ -18,6 +18,7 @@ from groundwire.detect.attributes import detect_wrong_attributes
 from groundwire.detect.contradictions import detect_kb_contradictions
 from groundwire.detect.dialogue import dialogue
 from groundwire.detect.entities import detect_nonexistent_entities
+from groundwire.detect.evidence import known_text
 from groundwire.detect.extracting import with_model
 from groundwire.detect.fabricated import detect_fabricated_facts
 from groundwire.detect.history import detect_history_contradictions
@@ -76,6 +77,7 @@ async def detect(
         entities_verified=_entities(view),
         claims_checked=sum(len(piece.claims) for piece in view.segments),
         seconds=perf_counter() - begun,
+        known=known_text(view.known, view.now.date()) if view.known else "",
         skipped=tuple(f"{name}: {why}" for name, why in skipped.items()),
         errors=tuple(errors),
     )

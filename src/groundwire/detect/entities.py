@@ -7,9 +7,10 @@ scripts without capitals, and single words that open a sentence. Cost: no lookup
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from groundwire.claims.mentions import UNITS, is_person
+from groundwire.claims.mentions import is_person
 from groundwire.claims.predicates import groups
 from groundwire.claims.triples import bare
 from groundwire.detect.compare import core
@@ -23,9 +24,18 @@ BASE = 0.7
 _BY_KIND = {MentionKind.PROPER_NAME: 0.15, MentionKind.DEFINITE: 0.05}
 _SIMILAR, _SIMILAR_FROM = 0.2, 0.8
 _GENERIC, _GENERIC_NAMES = 0.3, ("the team", "the manager", "someone", "a person")
-_ASKED = word_set(
-    "contact ask email call message reach speak talk write consult ping phone see meet notify tell"
+_TURN_TO = re.compile(
+    r"\b(?:contact|ask|email|e-mail|call|message|consult|ping|phone|notify|see|meet|reach(?: out)?(?: to)?"
+    r"|(?:speak|talk|write|turn|go|report|send (?:it|them|this|that|your \w+))(?: to| with))"
+    r"(?: (?:our|my|your|the)(?: \w+)?)?\s\Z",
+    re.IGNORECASE,
 )
+_IN_TEAM = re.compile(
+    r",? (?:who (?:works|is) |is )?(?:from|in|of|at|on|with) (?:the |our )?[\w& -]{2,40}?\b"
+    r"(?:team|department|dept|division|group|office|unit)\b",
+    re.IGNORECASE,
+)
+_UNITS = word_set("team department dept division group office unit branch committee project squad programme")
 _ORGANISED = word_set("department team division group unit manager employer title project office committee")
 _CLOSED = word_set(
     """
@@ -75,16 +85,17 @@ def _should_be_known(view: View, known: Known, segment: Segment, mention: Mentio
 
 
 def _is_named_unit(text: str) -> bool:
-    """ "the Analytics team", but not "the whole team"."""
-    parts = bare(text).split()
-    return len(parts) > 1 and parts[-1].lower() in UNITS and any(p[:1].isupper() for p in parts[:-1])
+    """ "the Analytics team", but not "the whole team" or "the Brazil national team"."""
+    *name, head = bare(text).split()
+    named = bool(name) and all(part[:1].isupper() for part in name) and not any(map(is_world, name))
+    return named and head.lower() in _UNITS
 
 
 def _covers_units(known: Known) -> bool:
     named = {kind.lower() for kind in known.coverage.types} | {
         m.entity.type.lower() for m in known.matches.values()
     }
-    return bool(named & UNITS) or any(groups(p) & _ORGANISED for p in _predicates(known))
+    return bool(named & _UNITS) or any(groups(p) & _ORGANISED for p in _predicates(known))
 
 
 def _covers_people(known: Known) -> bool:
@@ -101,14 +112,14 @@ def _predicates(known: Known) -> Iterator[str]:
 
 
 def _is_tied(known: Known, segment: Segment, mention: Mention) -> bool:
-    """Whether the sentence places a person where the store looks: with someone to turn to, in a team, or
+    """Whether the sentence places a person where the store looks: as someone to turn to, in a team, or
     beside something known."""
-    words = {word.strip(".,;:!").lower() for word in segment.text.split()}
-    if words & _ASKED or words & UNITS:
+    at = mention.start - segment.start
+    before, after = segment.text[:at], segment.text[at + len(mention.text) :]
+    if _TURN_TO.search(before) or _IN_TEAM.match(after):
         return True
-    return any(
-        known.match(bare(other.text)) is not None for other in segment.mentions if other.text != mention.text
-    )
+    others = (bare(other.text) for other in segment.mentions if other.text != mention.text)
+    return any(known.match(other) is not None and not is_world(other) for other in others)
 
 
 def is_covered_name(view: View, name: str) -> bool:

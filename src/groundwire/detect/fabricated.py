@@ -31,6 +31,10 @@ _COMMON = word_set("email phone department title location")
 _DOCUMENTED = 10
 _SIMILAR = 0.6
 _WEAK = word_set("be have from in at on") | {"be in", "be on", "be at", "be from", "be with", "be part of"}
+_OF_COMPANIES = word_set(
+    "founded founder ceo cto cfo chair owner employees revenue acquired headquarters president industry"
+)
+"""What "the company" alone is asked about: its own history and people, not whatever a company may do."""
 _FIRST_PERSON = word_set("i we you me us he she it they this that these those who one")
 
 
@@ -93,7 +97,7 @@ def _is_covered_subject(view: View, claim: Triple) -> bool:
         return False
     subject = bare(claim.subject)
     if subject.lower() in COMPANY_NOUNS and subject != claim.subject:
-        return bool(known.coverage.types or known.matches)
+        return bool(known.coverage.types or known.matches) and bool(groups(claim.predicate) & _OF_COMPANIES)
     if is_mentioned(view, claim.subject) or not _is_named(claim.subject):
         return False
     return is_covered_name(view, claim.subject) or _covers(view, claim)

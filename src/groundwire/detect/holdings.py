@@ -99,7 +99,7 @@ def entity_of(view: View, name: str) -> tuple[Entity, float] | None:
     if known is None:
         return None
     plain = bare(name)
-    match = known.match(plain) or known.match(_head_dropped(plain))
+    match = known.match(plain) or known.match(_head_dropped(plain)) or known.match(_first_dropped(plain))
     if match:
         return match.entity, 1.0 if match.kind is not MatchKind.FUZZY else match.score
     described = plain.lower()
@@ -111,6 +111,12 @@ def entity_of(view: View, name: str) -> tuple[Entity, float] | None:
 def _head_dropped(name: str) -> str:
     parts = name.split()
     return " ".join(parts[:-1]) if len(parts) > 1 and parts[-1].islower() else name
+
+
+def _first_dropped(name: str) -> str:
+    """ "new Vega Microscope" is a Vega Microscope."""
+    first, _, rest = name.partition(" ")
+    return rest if rest[:1].isupper() and first.islower() else name
 
 
 def _described(view: View, known: Known, noun: str) -> tuple[Entity, float] | None:
@@ -192,6 +198,8 @@ def fits(view: View, holding: Holding, reading: Reading) -> bool:
     said = reading.said
     if normal(reading.predicate) == "be":
         return _fits_being(kinds, holding, said)
+    if not _is_specific(kinds, holding, reading):
+        return False
     timed = bool(dates(said) or weekdays(said))
     if timed and not (kinds & _DATED) and not dates(holding.value.text) and not weekdays(holding.value.text):
         return False
@@ -204,6 +212,17 @@ def fits(view: View, holding: Holding, reading: Reading) -> bool:
     if set(said.lower().split()) & _UNIT_WORDS:
         return not kinds <= _PLACES
     return True
+
+
+def _is_specific(kinds: frozenset[str], holding: Holding, reading: Reading) -> bool:
+    """Common words are a value only where the predicate names the attribute, or a job or a team is named."""
+    said = reading.said
+    if any(c.isupper() or c.isdigit() or c == "@" for c in bare(said)) or numbers(said):
+        return True
+    words = set(said.lower().split())
+    if words & _UNIT_WORDS or ("title" in kinds and words & _JOBS):
+        return True
+    return normal(holding.name) == normal(reading.predicate)
 
 
 def _has_time(said: str) -> bool:

@@ -22,6 +22,7 @@ from groundwire.types import (
 MAX_NAMES = 500
 """Of a longer list of names only the first are looked up."""
 _MAX_WORDS = 8
+_ADJECTIVES = word_set("new latest current old original standard popular own")
 _HEADS = word_set(
     "team department dept division group office unit branch project plan programme program committee"
 )
@@ -63,7 +64,7 @@ def _forms(name: str) -> Iterator[str]:
     words = plain.split()
     if len(words) > 1 and words[-1].lower() in _HEADS:
         yield " ".join(words[:-1])
-    if len(words) > 1 and words[0].lower() in _HEADS:
+    if len(words) > 1 and words[0].lower() in _HEADS | _ADJECTIVES:
         yield " ".join(words[1:])
 
 

@@ -61,7 +61,8 @@ OTHERS = _lines(
     polish, swedish, danish, norwegian, finnish, greek, american, british, european, african, asian
     canadian, australian, indian, mexican, brazilian, irish, scottish, christmas, easter, thanksgiving
     hanukkah, ramadan, new year, halloween, black friday, earth, moon, sun, mars, god, bible
-    internet of things, artificial intelligence, machine learning, atlantic, pacific, mediterranean, world war i
+    internet of things, artificial intelligence, machine learning, atlantic, pacific, mediterranean
+    world war i
     world war ii, albert einstein, einstein, isaac newton, newton, shakespeare, marie curie, darwin
     leonardo da vinci, mozart, beethoven, napoleon, gandhi, nelson mandela, abraham lincoln, barack obama
     eiffel tower, mount everest, nile, amazon river, danube, rhine, thames, alps, himalayas, nobel prize

@@ -60,6 +60,25 @@ def orchestrator(
 
 
 @app.command()
+def detectors(
+    json_out: Annotated[Path | None, typer.Option("--json", help="Write the figures as JSON.")] = None,
+    kb: Annotated[
+        Path | None, typer.Option(help="Time ten sentences on this store (it is added to).")
+    ] = None,
+    failures: Annotated[
+        bool, typer.Option("--failures", help="Print what went wrong on the open half.")
+    ] = False,
+    backend: Backend = None,
+    config: ConfigFile = None,
+) -> None:
+    """Precision and recall of the eight detectors on labelled sentences, by kind and by half."""
+    from groundwire.bench.detectors import run_detectors
+
+    chosen = settings(config, backend)
+    raise typer.Exit(run_detectors(open_console(), chosen, json_out, kb, failures=failures))
+
+
+@app.command()
 def quality(
     data: DataFolder = Path("../shared/data"),
     sets: Annotated[str, typer.Option(help="Only these, as in ragtruth,qags.")] = "",
