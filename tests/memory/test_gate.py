@@ -111,7 +111,10 @@ class TestVerified:
         assert sorted(standing) == ["Acme was founded in 1988.", "Ada likes coffee.", "Ada likes tea."]
 
     def test_synchronous_callers_have_a_door(self, database: Database, engine: Engine) -> None:
-        gate = MemoryGate(database, engine(FakeVerifier()))
+        fake = FakeVerifier()
+        gate = MemoryGate(database, engine(fake))
+        gate.ready()
+        assert fake.queries == 1
         assert gate.remember_now(TRUE, EVIDENCE).status is FactStatus.VERIFIED
         gate.close()
 

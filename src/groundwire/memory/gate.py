@@ -16,7 +16,7 @@ from groundwire.memory.aside import Aside
 from groundwire.memory.decide import Decision, decide
 from groundwire.memory.keep import KIND, Candidate, Keeper
 from groundwire.memory.sentence import fact_of
-from groundwire.memory.verifying import verified
+from groundwire.memory.verifying import verified, warmed
 from groundwire.stores.database import Database
 from groundwire.stores.queue import Queue, Terms
 from groundwire.types import Fact, FactStatus
@@ -84,6 +84,10 @@ class MemoryGate:
     ) -> Fact:
         """`remember` for synchronous callers."""
         return bridge.run(self.remember(fact, evidence, confidence=confidence, verify=verify))
+
+    def ready(self) -> None:
+        """Have the embedded model loaded, which takes a second or two, before the first fact comes."""
+        bridge.run(warmed(self._engine))
 
     def _is_on(self) -> bool:
         settings = self.config.hallucination
