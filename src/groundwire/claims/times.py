@@ -72,9 +72,13 @@ _STARTS = word_set("started start starts began begin begins opened founded launc
 _ENDS = word_set("ended end ends closed finished completed concluded died dissolved discontinued stopped")
 
 
+_LONGEST = 2000
+"""Longer "sentences" are lists, code or noise."""
+
+
 def times(text: str, offset: int, now: datetime) -> list[TimeExpression]:
     """The expressions of a sentence that stands at `offset` of the response, in order, without overlaps."""
-    if not _HINT.search(text):
+    if len(text) > _LONGEST or not _HINT.search(text):
         return []
     found = _without_overlaps(_find(text))
     groups = verb_groups(text) if found else []

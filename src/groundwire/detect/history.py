@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from groundwire.detect.order import lives_across
 from groundwire.detect.relate import (
@@ -32,7 +33,7 @@ from groundwire.types import ContradictionType, Flag, HallucinationType, Query, 
 
 RELATED, CONTRADICTS = 0.7, 0.6
 _BY_VALUE, _BY_NEGATION, _BY_CATEGORY, _BY_ORDER = 0.9, 0.95, 0.8, 0.8
-_TURNS, _QUERIES, _PER_CLAIM = 10, 24, 2
+_TURNS, _QUERIES, _PER_CLAIM, _CLAUSES = 10, 24, 2, 300
 _SPEAKERS = frozenset({"user", "assistant", "human", "ai", "bot", "agent", "customer", "model"})
 _USERS = frozenset({"user", "human", "customer"})
 _REVISES = re.compile(
@@ -64,18 +65,17 @@ class _Found:
 
 async def detect_history_contradictions(view: View) -> list[Flag]:
     """At most one flag a clause, against the latest statement that it contradicts."""
-    priors = list(_established(view))
+    priors = list(islice(_established(view), _CLAUSES))
     if not priors:
         return []
     found: list[_Found] = []
     open_: list[tuple[Utterance, Utterance, float]] = []
-    for piece in view.segments:
-        for said in _said(piece):
-            contradiction, ask = _against(said, priors)
-            if contradiction:
-                found.append(contradiction)
-            else:
-                open_ += ask
+    for said in islice((said for piece in view.segments for said in _said(piece)), _CLAUSES):
+        contradiction, ask = _against(said, priors)
+        if contradiction:
+            found.append(contradiction)
+        else:
+            open_ += ask
     found += await _asked(view, open_[:_QUERIES])
     flags = [_flag(item) for item in found] + list(_out_of_order(view))
     return sorted({(f.start, f.end): f for f in reversed(flags)}.values(), key=lambda flag: flag.start)

@@ -31,6 +31,7 @@ _PAIRS: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
     )
 )
 _BORN = _PAIRS[4]
+_LONGEST = 2000
 _LINKS = re.compile(
     r"\s*,?\s*(?:\b(?:and|but|then|before|later|finally|eventually|it|he|she|they|was|were|had|also|,)\b[\s,]*)*",
     re.IGNORECASE,
@@ -72,7 +73,7 @@ _THEN = re.compile(
 
 def disorders(segments: Sequence[Segment], confidence: float) -> Iterator[Flag]:
     for segment in segments:
-        if segment.assertive:
+        if segment.assertive and len(segment.text) <= _LONGEST:
             yield from _before_itself(segment, confidence)
             if len(segment.times) > 1 and not _ERA.search(segment.text):
                 yield from _ranges(segment, confidence)

@@ -31,11 +31,14 @@ _SOME = re.compile(
     rf"{_WHAT}(?:(?P<not>did not|didn['’]t)\s+(?P<base>[a-z]+)|{_DOES})\s*(?:[.!,;]|$)",
     re.IGNORECASE,
 )
+_LONGEST = 1000
 _UNIVERSALS, _EXISTS = ("all", "every", "each", "both"), ("", "some", "several", "many", "few", "most")
 
 
 def quantifier_conflicts(view: View, confidence: float) -> Iterator[Flag]:
-    plain = [s for s in view.segments if s.assertive and not QUOTED.search(s.text)]
+    plain = [
+        s for s in view.segments if s.assertive and len(s.text) <= _LONGEST and not QUOTED.search(s.text)
+    ]
     for segment in plain:
         for match in _EXCEPT_ITSELF.finditer(segment.text):
             yield logical_flag(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from groundwire.claims.tense import CLAUSE_EDGE
 from groundwire.claims.triples import triples
@@ -34,6 +35,7 @@ _PRONOUN_SUBJECTS = word_set("i you we it they he she this that there let us")
 _SOFT = 0.8
 CATEGORY = "category"
 _MIN_WORDS = 2
+_LONGEST = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,8 @@ class Utterance:
 
 def utterances(text: str, offset: int = 0, *, turn: int = 0, binding: bool = True) -> Iterator[Utterance]:
     """The clauses of a sentence that stands at `offset`."""
+    if len(text) > _LONGEST:
+        return
     begin = 0
     cuts = [match.start() for match in CLAUSE_EDGE.finditer(text) if _parts(text, match)]
     for cut in (*cuts, len(text)):
@@ -126,7 +130,7 @@ def similarity(a: Utterance, b: Utterance) -> float:
     >>> similarity(one, two)
     1.0
     """
-    if not a.frame or not b.frame or _other_subject(a, b):
+    if a.frame.isdisjoint(b.frame) or _other_subject(a, b):
         return 0.0
     mine, theirs = _held(a.frame, b.frame), _held(b.frame, a.frame)
     smaller = mine if len(a.frame) <= len(b.frame) else theirs
@@ -139,6 +143,7 @@ def nested(a: Utterance, b: Utterance) -> bool:
     return _held(a.frame, b.frame) == len(a.frame) or _held(b.frame, a.frame) == len(b.frame)
 
 
+@lru_cache(maxsize=8192)
 def _held(frame: frozenset[str], other: frozenset[str]) -> float:
     """How many words of the frame the other has, near misses in part."""
     best = (max((alike(word, theirs) for theirs in other), default=0.0) for word in frame)

@@ -24,6 +24,7 @@ from groundwire.types import Flag, Segment, Tense, TimeExpression
 
 FUTURE_AS_PAST, FAR_YEAR, ORDER, NO_SUCH_DATE = 0.85, 0.90, 0.80, 0.90
 _HORIZON = 10
+_LONGEST = 2000
 
 # Words under which a time to come may be spoken of in the past tense: plans, fiction, what may be.
 _PLANS = re.compile(
@@ -62,7 +63,11 @@ async def detect_temporal_errors(view: View) -> list[Flag]:
     """In the order they stand. What a source says in the same words is not the response's mistake."""
     flags: list[Flag] = []
     for segment in view.segments:
-        if segment.assertive and (segment.times or _HINT.search(segment.text)):
+        if (
+            segment.assertive
+            and len(segment.text) <= _LONGEST
+            and (segment.times or _HINT.search(segment.text))
+        ):
             flags += _in_segment(segment, view.now)
     flags += disorders(view.segments, ORDER)
     return _unquoted(sorted(set(flags), key=lambda flag: flag.start), view)
@@ -169,7 +174,7 @@ def _no_such_date(segment: Segment) -> Iterator[Flag]:
         day = next(iter(dates(time.text)), None)
         if day is None or not day.day or not day.month:
             continue
-        if time.first is None or day.day > _LONGEST[day.month]:
+        if time.first is None or day.day > _DAYS_IN[day.month]:
             yield temporal_flag(segment, time.start, time.end, NO_SUCH_DATE, f"There is no {time.text}")
     for match in _BAD_ISO.finditer(segment.text):
         if not 1 <= int(match[2]) <= 12 and int(match[1]) in range(1000, 2200) and int(match[3]) <= 31:
@@ -179,7 +184,7 @@ def _no_such_date(segment: Segment) -> Iterator[Flag]:
             yield _no_month(segment, match)
 
 
-_LONGEST = (0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_DAYS_IN = (0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def _no_month(segment: Segment, match: re.Match[str]) -> Flag:
