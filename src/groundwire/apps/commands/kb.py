@@ -84,6 +84,19 @@ def stats(store: StoreUrl = None, as_json: AsJson = False, config: ConfigFile = 
     raise typer.Exit(run_stats(_place(store, config), open_console(), as_json=as_json))
 
 
+@app.command()
+def paths(
+    prefix: Annotated[str, typer.Argument(help="As in /hallucination/SESSION/; a / in a name is %2F.")] = "/",
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+    config: ConfigFile = None,
+) -> None:
+    """What the detectors found in conversations, by path."""
+    from groundwire.apps.paths import run_paths
+
+    raise typer.Exit(run_paths(prefix, _place(store, config), open_console(), as_json=as_json))
+
+
 def _place(store: str | None, config: Path | None) -> str:
     found: str = settings(config).store.url
     return store or found
