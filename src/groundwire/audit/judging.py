@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from groundwire import pipeline
 from groundwire.audit.derive import CONCLUDING, derive
 from groundwire.audit.related import Said, premises, said
-from groundwire.audit.steps import Links
+from groundwire.audit.steps import CALL, Links, unmarked
 from groundwire.claims.extract import extract
 from groundwire.court import Court
 from groundwire.policy.judge import phantom, unmeasured
@@ -65,7 +65,7 @@ class Judged:
 
 
 async def judge_steps(trace: Trace, court: Court) -> list[Judged]:
-    about = [said(step) for step in trace.steps]
+    about = [said(unmarked(step)) for step in trace.steps]
     found = {n: judged for n in range(len(trace.steps)) if (judged := _before_asking(trace, n, court))}
     rest = [n for n in range(len(trace.steps)) if n not in found]
     for n, verdict in zip(rest, await _by_context(trace, rest, court), strict=True):
@@ -85,12 +85,17 @@ def _before_asking(trace: Trace, n: int, court: Court) -> Judged | None:
     derived = derive(step.text, trace.question)
     if derived and not derived.holds:
         status, kind = Status.CONTRADICTED, GapType.CONTRADICTED
-        return Judged(unmeasured(claim, status, kind, derived.reason, RULE))
+        return Judged(_ruled(claim, status, kind, derived.reason))
     if derived and derived.whole:
-        return Judged(unmeasured(claim, Status.ENTAILED, None, derived.reason, RULE))
-    if not _parts(step, court):
+        return Judged(_ruled(claim, Status.ENTAILED, None, derived.reason))
+    if not _parts(step, court) or all(word.is_stop for word in words(step.text)):
         return Judged(unmeasured(claim, Status.UNVERIFIABLE, None, "asserts nothing", RULE))
     return None
+
+
+def _ruled(claim: Claim, status: Status, kind: GapType | None, reason: str) -> ClaimVerification:
+    """What a rule settles is certain, and took no model."""
+    return replace(unmeasured(claim, status, kind, reason, RULE), certain=True)
 
 
 def _ring(step: Step, links: Links) -> str:
@@ -107,7 +112,13 @@ def _claim(step: Step, court: Court, citations: tuple[str, ...] = ()) -> Claim:
 
 def _parts(step: Step, court: Court) -> list[Claim]:
     """The step's assertions; what they cite is settled for the step as a whole."""
-    found = [c for c in extract(step.text, target=court.profile.target) if c.kind is ClaimKind.ASSERTION]
+    if step.text.startswith(CALL):
+        return []
+    found = [
+        c
+        for c in extract(step.text, target=court.profile.target, known_sources=step.cites)
+        if c.kind is ClaimKind.ASSERTION
+    ]
     if step.confidence is None:
         return found
     return [replace(claim, confidence=step.confidence) for claim in found]
@@ -167,7 +178,7 @@ async def _by_premises(trace: Trace, about: Sequence[Said], found: dict[int, Jud
         n: [places[name] for name in trace.links[n].steps] or ([] if trace.links[n].sources else near[n])
         for n in found
     }
-    open_ = [n for n in sorted(found) if may[n] and _is_open(found[n])]
+    open_ = [n for n in sorted(found) if may[n] and _is_open(found[n], cites=bool(trace.links[n].steps))]
     while open_:
         waiting = set(open_)
         ready = [n for n in open_ if waiting.isdisjoint(may[n])]
@@ -176,10 +187,10 @@ async def _by_premises(trace: Trace, about: Sequence[Said], found: dict[int, Jud
         open_ = [n for n in open_ if n not in set(ready)]
 
 
-def _is_open(judged: Judged) -> bool:
-    """The context did not carry it, and no rule settled it."""
-    verdict = judged.verdict
-    return verdict.method not in (RULE, "citation check") and not judged.entailed
+def _is_open(judged: Judged, *, cites: bool) -> bool:
+    """No rule settled it, and the context did not carry it, or it says that earlier steps do."""
+    settled = judged.verdict.method in (RULE, "citation check")
+    return not settled and (cites or not judged.entailed)
 
 
 async def _with_premises(
@@ -193,9 +204,7 @@ async def _with_premises(
     names = tuple(one.id for one in held)
     if _calculated(step, trace, held) or _taken_over(step, trace, held):
         reason = f"follows by calculation from {', '.join(names)}"
-        return Judged(
-            unmeasured(_claim(step, court, links.steps), Status.ENTAILED, None, reason, RULE), names
-        )
+        return Judged(_ruled(_claim(step, court, links.steps), Status.ENTAILED, None, reason), names)
     sources = [*_narrowed(trace.sources, before.verdict), *(Source(one.id, one.text) for one in held)]
     cited = (*links.sources, *(name for name in links.steps if name in names))
     (verdict,) = await _verify([(step, cited)], sources, trace.question, court)
@@ -216,7 +225,8 @@ def _calculated(step: Step, trace: Trace, held: Sequence[Step]) -> bool:
 def _taken_over(step: Step, trace: Trace, held: Sequence[Step]) -> bool:
     """ "So Tom has 4 apples": what the last calculation came to, said of what was spoken of before."""
     results = [found.result for one in held if (found := derive(one.text)) and found.result is not None]
-    own, values = said(step), numbers(step.text)
+    text = unmarked(step)
+    own, values = said(text), numbers(text)
     if not results or not own.leans or [n.value for n in values] != results[-1:]:
         return False
     texts = (*(s.text for s in trace.sources), trace.question, *(one.text for one in held))

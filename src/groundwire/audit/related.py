@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from groundwire.text.lexicon import NEGATIONS
 from groundwire.text.numbers import numbers
 from groundwire.text.words import words
-from groundwire.types import Step
 from groundwire.verify.similarity import negated
 
 MOST_PREMISES = 8
@@ -40,8 +39,8 @@ class Said:
     moves_on: bool = False
 
 
-def said(step: Step) -> Said:
-    found, values = words(step.text), numbers(step.text)
+def said(text: str) -> Said:
+    found, values = words(text), numbers(text)
     content = [
         w.norm
         for w in found
@@ -54,8 +53,8 @@ def said(step: Step) -> Said:
         frozenset(n.value for n in values),
         content[0] if content else "",
         negated(found),
-        bool(_LEANS.match(step.text)),
-        bool(_MOVES_ON.search(step.text)),
+        bool(_LEANS.match(text)),
+        bool(_MOVES_ON.search(text)),
     )
 
 

@@ -14,6 +14,9 @@ from groundwire.types import Source, Step
 
 Steps = str | Sequence[Step | Mapping[str, object] | str]
 
+CALL = "Let me call "
+"""How a step begins that calls a tool: it claims nothing, whatever it hands over."""
+
 _TEXT = ("claim", "text", "content", "thought", "step", "statement")
 _CITES = ("cites", "citations", "evidence_ids", "sources", "evidence")
 _MENTION = re.compile(r"\bsteps?\s*#?\s*(\d{1,6})\b", re.IGNORECASE)
@@ -102,6 +105,13 @@ def _with_marks(step: Step, known: Sequence[str]) -> Step:
     """Citations written into the text count as those given beside it."""
     marks = (label for part in extract(step.text, known_sources=known) for label in part.citations)
     return replace(step, cites=tuple(dict.fromkeys((*step.cites, *marks))))
+
+
+def unmarked(step: Step) -> str:
+    """What a step says, without its citation marks."""
+    if not step.cites:
+        return step.text
+    return " ".join(part.text for part in extract(step.text, known_sources=step.cites)) or step.text
 
 
 def link(steps: Sequence[Step], sources: Sequence[Source]) -> list[Links]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from groundwire.audit.judging import Judged, Trace, judge_steps
 from groundwire.audit.posthoc import Riddle, examine
 from groundwire.audit.related import premises, rivals, said
-from groundwire.audit.steps import Steps, as_steps, link
+from groundwire.audit.steps import Steps, as_steps, link, unmarked
 from groundwire.claims.extract import extract
 from groundwire.court import Court
 from groundwire.errors import InputError
@@ -54,7 +54,9 @@ async def audit(request: Request, court: Court, generator: Generator | None = No
     else:
         outcome = Derived.UNCHECKED if request.answer.strip() else Derived.ABSENT
         post_hoc = PostHoc(outcome, request.answer, reason="trace_auditing.check_post_hoc is off")
-    return TraceAudit(tuple(verdicts), post_hoc, court.backend.name, request.question, _error(verdicts))
+    return TraceAudit(
+        tuple(verdicts), post_hoc, court.backend.name, request.question, _error(verdicts, post_hoc)
+    )
 
 
 async def audit_claims(request: Request, court: Court) -> list[ClaimVerification]:
@@ -83,9 +85,13 @@ def _stated(question: str) -> tuple[Source, ...]:
     return (Source(QUESTION, " ".join(facts)),) if facts and question.strip().endswith("?") else ()
 
 
-def _error(verdicts: Sequence[StepVerdict]) -> str | None:
+def _error(verdicts: Sequence[StepVerdict], post_hoc: PostHoc) -> str | None:
     failed = [v for v in verdicts if v.status is Status.UNCHECKED]
-    return f"{len(failed)} of {len(verdicts)} steps {failed[0].verdict.reason}" if failed else None
+    if failed:
+        return f"{len(failed)} of {len(verdicts)} steps {failed[0].verdict.reason}"
+    if post_hoc.outcome is Derived.UNCHECKED and post_hoc.executor:
+        return f"the answer could not be derived anew: {post_hoc.reason}"
+    return None
 
 
 async def _against_each_other(trace: Trace, judged: Sequence[Judged], court: Court) -> list[StepVerdict]:
@@ -111,9 +117,9 @@ def _clashing(verdict: ClaimVerification, against: Sequence[str]) -> ClaimVerifi
 
 async def _contradictions(trace: Trace, court: Court) -> list[tuple[int, int]]:
     """Pairs of related steps that a verifier says exclude each other, asked both ways, in one call."""
-    about = [said(step) for step in trace.steps]
+    texts = [unmarked(step) for step in trace.steps]
+    about = [said(text) for text in texts]
     pairs = rivals(about, premises(about))
-    texts = [step.text for step in trace.steps]
     queries = [
         Query(texts[x], texts[y])
         for pair in pairs

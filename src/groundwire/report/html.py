@@ -71,7 +71,7 @@ def _claim(claim: ClaimVerification) -> str:
     return f"""<article class="{claim.status.value}" id="{safe(claim.claim_id)}">
 <p class="status">{safe(claim.claim_id)} {claim.status.value.replace("_", " ")}{kind}{cites}</p>
 <p dir="auto">{safe(claim.claim_text)}</p>
-{_bits(claim)}{quotes}
+{bits(claim)}{quotes}
 <p><i>{safe(claim.reason)}</i></p>
 {_opinion(claim)}</article>"""
 
@@ -83,7 +83,7 @@ def _opinion(claim: ClaimVerification) -> str:
     return f'<p class="key">{claim.key}</p>'
 
 
-def _bits(claim: ClaimVerification) -> str:
+def bits(claim: ClaimVerification) -> str:
     if claim.p1 is None or claim.p0 is None:
         return ""
     return (

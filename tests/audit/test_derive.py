@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from groundwire.audit.derive import derive
+
+ASKED = "How many r's are in strawberry?"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 + 1 + 1 = 3", "10 / 3 = 3.33", "2 + 3 * 4 = 14", "10 - 2 - 3 = 5", "$1,200 + $300 = $1,500",
+        "5 apples + 3 apples = 8 apples", "The word is spelled s-t-r-a-w-b-e-r-r-y.",
+        "The letter r stands at positions 3, 8 and 9.", "That makes 3 r's in total.",
+        "The first two letters r stand at positions 3 and 8.",
+    ],
+)  # fmt: skip
+def test_right(text: str) -> None:
+    found = derive(text, ASKED)
+    assert found is not None
+    assert found.holds
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("So 12 × 4 = 46 crates.", "12 × 4 = 48, not 46"),
+        ("1 + 1 = 2 and 2 + 2 = 5", "2 + 2 = 4, not 5"),
+        ("There are 2 r's in strawberry.", "strawberry has 3 of the letter r, not 2"),
+        ("It is spelled s-t-r-a-w-b-e-r-y.", "is not spelled"),
+        ("The letter r stands at positions 3 and 8.", "r stands at 3, 8, 9 of strawberry, not at 3, 8"),
+    ],
+)
+def test_wrong(text: str, reason: str) -> None:
+    found = derive(text, ASKED)
+    assert found is not None
+    assert not found.holds
+    assert reason in found.reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = 5",
+        "In 2019-2020 it rained.",
+        "5 / 0 = 3",
+        "10% + 5 = 6",
+        "The r at position 3.",
+        "So it is 3.",
+        "",
+    ],
+)
+def test_no_matter_of_rules(text: str) -> None:
+    assert derive(text, ASKED) is None
+
+
+@given(st.integers(0, 999), st.integers(0, 999), st.sampled_from("+-*"), st.integers(-3, 3))
+@settings(max_examples=80)
+def test_sums_are_right_exactly_where_they_are(a: int, b: int, sign: str, off: int) -> None:
+    value = {"+": a + b, "-": a - b, "*": a * b}[sign] + off
+    found = derive(f"{a} {sign} {b} = {value}")
+    assert found is not None
+    assert found.holds == (off == 0)
+
+
+@given(st.text(max_size=120), st.text(max_size=60))
+@settings(max_examples=80)
+def test_any_text_can_be_looked_at(text: str, question: str) -> None:
+    derive(text, question)

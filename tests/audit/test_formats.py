@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from groundwire.audit.formats import Draft, read_trace
+from groundwire.audit.steps import as_steps
+from groundwire.errors import InputError
+
+CALL = "Let me call search with"
+
+
+def read(data: Any) -> Draft:
+    return read_trace(json.dumps(data))
+
+
+@pytest.mark.parametrize(
+    ("context", "sources"),
+    [
+        ("Text.", {"context": "Text."}),
+        (["a", "b"], {"S0": "a", "S1": "b"}),
+        ([{"id": "x", "text": "a"}, {"sid": "y", "content": "b"}], {"x": "a", "y": "b"}),
+        ({"g": "a"}, {"g": "a"}),
+        (None, {}),
+    ],
+)
+def test_an_object_of_steps(context: Any, sources: dict[str, str]) -> None:
+    found = read({"question": "Q?", "context": context, "steps": ["One.", {"claim": "Two."}], "answer": 3})
+    assert (found.question, found.answer, found.sources) == ("Q?", "3", sources)
+    assert [step.text for step in as_steps(found.steps)] == ["One.", "Two."]
+
+
+def test_a_bare_list_of_steps_and_lines_of_them() -> None:
+    assert read(["One.", "Two."]).steps == ["One.", "Two."]
+    lines = read_trace('{"claim": "One.", "cites": ["S0"]}\n{"claim": "Two."}\n')
+    assert [step.text for step in as_steps(lines.steps)] == ["One.", "Two."]
+
+
+def test_messages_of_openai_chat() -> None:
+    found = read([
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "An older question?"},
+        {"role": "assistant", "content": "An older answer."},
+        {"role": "user", "content": [{"type": "text", "text": "How tall is it?"}]},
+        {"role": "assistant", "content": None, "tool_calls": [
+            {"id": "c1", "function": {"name": "search", "arguments": '{"q": "height? Yes."}'}}]},
+        {"role": "tool", "tool_call_id": "c1", "content": "It is 330 m tall."},
+        {"role": "assistant", "content": "It is 330 m tall, says the search."},
+        {"role": "assistant", "content": "330 m"},
+    ])  # fmt: skip
+    assert found.question == "How tall is it?"
+    assert found.steps == [f'{CALL} {{"q": "height? Yes."}}', "It is 330 m tall, says the search."]
+    assert (found.sources, found.answer) == ({"search": "It is 330 m tall."}, "330 m")
+
+
+def test_items_of_openai_agents() -> None:
+    found = read({"input": "How tall?", "output": [
+        {"type": "reasoning", "summary": [{"type": "summary_text", "text": "I should look it up."}]},
+        {"type": "function_call", "name": "search", "arguments": "{}", "call_id": "x"},
+        {"type": "function_call_output", "call_id": "x", "output": "330 m"},
+        {"type": "function_call", "name": "search", "arguments": "{}", "call_id": "y"},
+        {"type": "function_call_output", "call_id": "y", "output": {"height": 330}},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "It is 330 m."}]},
+    ]})  # fmt: skip
+    assert found.steps == ["I should look it up.", f"{CALL} {{}}", f"{CALL} {{}}"]
+    assert found.sources == {"search": "330 m", "search-2": '{"height": 330}'}
+    assert (found.question, found.answer) == ("How tall?", "It is 330 m.")
+
+
+@pytest.mark.parametrize("shape", ["plain", "data", "lc"])
+def test_messages_of_langchain(shape: str) -> None:
+    def message(kind: str, name: str, **inside: Any) -> dict[str, Any]:
+        if shape == "data":
+            return {"type": kind, "data": inside}
+        if shape == "lc":
+            return {"lc": 1, "type": "constructor", "id": ["langchain", "schema", name], "kwargs": inside}
+        return {"type": kind, **inside}
+
+    found = read({"messages": [
+        message("human", "HumanMessage", content="Where is it?"),
+        message("ai", "AIMessage", content="", tool_calls=[{"name": "search", "args": {"q": 1}, "id": "x"}]),
+        message("tool", "ToolMessage", content="It stands in Paris.", tool_call_id="x"),
+        message("ai", "AIMessage", content="1. It stands in Paris.\n2. So it is in France.\nAnswer: Paris"),
+    ]})  # fmt: skip
+    assert found.steps == [f'{CALL} {{"q": 1}}', "It stands in Paris.", "So it is in France."]
+    assert (found.question, found.sources, found.answer) == (
+        "Where is it?", {"search": "It stands in Paris."}, "Paris",
+    )  # fmt: skip
+
+
+def test_a_talk_that_ends_in_a_call_has_no_answer() -> None:
+    calls = [{"id": "c", "function": {"name": "search", "arguments": "{}"}}]
+    found = read(
+        [{"role": "user", "content": "Q?"}, {"role": "assistant", "content": "Hm.", "tool_calls": calls}]
+    )
+    assert (found.steps, found.answer) == (["Hm.", f"{CALL} {{}}"], "")
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ('{"steps": [', "no JSON: .* in line 1"),
+        ('{"steps": []}', "has no steps"),
+        ('{"answer": "x"}', "has no steps"),
+        ('{"steps": ["x"], "sources": 5}', "sources are neither"),
+        ('{"steps": ["x"], "sources": {"a": 5}}', "source a is no text"),
+        ('{"format": "groundwire.trace/1"}', "no nodes"),
+        ("[" * 100_000 + '{"', None),
+        ("[{" * 50_000, "no JSON"),
+        ('{"steps": [' + "9" * 5000 + "]}", "no JSON that can be read"),
+    ],
+)
+def test_hostile_text_is_one_line_or_plain_text(text: str, complaint: str | None) -> None:
+    if complaint is None:
+        assert read_trace(text).steps
+        return
+    with pytest.raises(InputError, match=complaint) as caught:
+        read_trace(text)
+    assert "\n" not in str(caught.value)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=12),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["role", "type", "content", "steps", "messages", "tool_calls", "data", "lc", "id",
+                             "kwargs", "claim", "cites", "sources", "function", "name", "output"])
+            | st.text(max_size=4),
+            inner | st.sampled_from(["user", "assistant", "tool", "ai", "human", "function_call", "reasoning"]),
+            max_size=5,
+        )
+    ),
+    max_leaves=12,
+)  # fmt: skip
+
+
+@given(json_values)
+@settings(max_examples=200)
+def test_any_json_is_a_trace_or_refused(data: Any) -> None:
+    with suppress(InputError):
+        assert as_steps(read(data).steps)

@@ -1,0 +1,280 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from groundwire import Config, Groundwire, Status
+from groundwire.errors import BackendDown, InputError
+from groundwire.llm import is_chosen
+from groundwire.llm.fake import ScriptedGenerator
+from groundwire.types import Derived, Estimate, GapType, Query, TraceAudit
+from groundwire.verify.fake import FakeVerifier
+
+ASKED = "How many r's are in strawberry?"
+COUNTED = [
+    "The word is spelled s-t-r-a-w-b-e-r-r-y.",
+    "The letter r stands at positions 3, 8 and 9.",
+    "So there are 3 r's in strawberry.",
+]
+TOM = "Tom has 3 apples. He buys 2 more and then gives 1 to Ann. How many apples does Tom have?"
+APPLES = [
+    "Tom starts with 3 apples.",
+    "He buys 2 more, so he has 3 + 2 = 5 apples.",
+    "He gives 1 to Ann: 5 - 1 = 4.",
+    "So Tom has 4 apples.",
+]
+TOWER = {
+    "S0": "The Eiffel Tower was completed in 1889. It is 330 metres tall and stands in Paris.",
+    "S1": "Paris is the capital of France. France has 67 million people.",
+}
+
+
+@pytest.fixture(scope="module")
+def engine() -> Groundwire:
+    return Groundwire(Config(), operation="trace")
+
+
+def faked(verifier: FakeVerifier) -> Groundwire:
+    engine = Groundwire(Config(), backend="fake")
+    object.__setattr__(engine.backend, "verifier", verifier)
+    return engine
+
+
+def statuses(audit: TraceAudit) -> list[Status]:
+    return [step.status for step in audit.steps]
+
+
+@pytest.mark.spec("SPEC-08.25", "SPEC-08.26")
+@pytest.mark.parametrize("answer", ["2", "There are 2 r's in strawberry.", "Two."])
+async def test_counted_right_and_then_stated_wrong_is_caught(engine: Groundwire, answer: str) -> None:
+    found = await engine.audit_trace(COUNTED, ASKED, answer=answer)
+    assert statuses(found) == [Status.ENTAILED] * 3
+    assert (found.post_hoc.outcome, found.flagged) == (Derived.NO, True)
+    assert "step3 concludes otherwise" in found.post_hoc.reason
+
+
+@pytest.mark.spec("SPEC-08.25")
+@pytest.mark.parametrize("answer", ["3", "There are three r's.", "Strawberry has 3 r's."])
+async def test_counted_right_and_stated_right_passes(engine: Groundwire, answer: str) -> None:
+    found = await engine.audit_trace(COUNTED, ASKED, answer=answer)
+    assert (found.post_hoc.outcome, found.flagged) == (Derived.YES, False)
+
+
+@pytest.mark.spec("SPEC-08.24")
+async def test_every_status_a_step_can_have(engine: Groundwire) -> None:
+    steps = [
+        "Let me look at the guide.",
+        "The Eiffel Tower is 330 metres tall.",
+        "The Eiffel Tower is 999 metres tall.",
+        "The Eiffel Tower was painted blue by volunteers in 1999.",
+        "It is what it is.",
+    ]
+    found = await engine.audit_trace(steps, context=TOWER)
+    assert statuses(found) == [
+        Status.UNVERIFIABLE, Status.ENTAILED, Status.CONTRADICTED, Status.NOT_IN_CONTEXT, Status.UNVERIFIABLE,
+    ]  # fmt: skip
+    assert [step.verdict.is_flagged for step in found.steps] == [False, False, True, True, False]
+    assert found.post_hoc.outcome is Derived.ABSENT
+
+
+@pytest.mark.spec("SPEC-08.24")
+async def test_steps_follow_from_steps_by_calculation(engine: Groundwire) -> None:
+    found = await engine.audit_trace(APPLES, TOM, answer="4 apples")
+    assert statuses(found) == [Status.ENTAILED] * 4
+    assert found.steps[2].premises == ("step2",)
+    assert found.flagged is False
+    wrong = await engine.audit_trace([*APPLES[:1], "So he has 3 + 2 = 6 apples."], TOM)
+    assert (wrong.steps[1].status, wrong.steps[1].verdict.reason) == (
+        Status.CONTRADICTED, "3 + 2 = 5, not 6",
+    )  # fmt: skip
+    assert (await engine.audit_trace(APPLES, TOM, answer="5")).post_hoc.outcome is Derived.NO
+
+
+@pytest.mark.spec("SPEC-08.24")
+async def test_only_an_entailed_step_is_a_premise() -> None:
+    """The fake carries what stands in the context word by word."""
+
+    def carried(query: Query) -> tuple[float, float]:
+        follows = "C follows" in query.claim and "Bern is very sunny" in query.context
+        return (0.99, 0.0) if query.claim in query.context or follows else (0.01, 0.0)
+
+    steps: list[str | dict[str, object]] = [
+        "Bern is very sunny.",
+        {"claim": "C follows surely.", "cites": ["step1"]},
+    ]
+    good = await faked(FakeVerifier(carried)).audit_trace(
+        steps, context="We know: Bern is very sunny. It rains."
+    )
+    assert statuses(good) == [Status.ENTAILED, Status.ENTAILED]
+    assert good.steps[1].premises == ("step1",)
+    bad = await faked(FakeVerifier(carried)).audit_trace(steps, context="It rains all day.")
+    assert statuses(bad) == [Status.NOT_IN_CONTEXT, Status.NOT_IN_CONTEXT]
+    assert bad.steps[1].premises == ()
+    assert "rests on step1, which is not entailed" in bad.steps[1].verdict.reason
+
+
+@pytest.mark.spec("SPEC-16.03")
+async def test_phantom_circular_and_self_citations_reach_no_model() -> None:
+    fake = FakeVerifier()
+    steps = [
+        {"claim": "A tower stands there.", "cites": ["S9"]},
+        {"claim": "It is tall indeed.", "cites": ["step2"]},
+        {"claim": "It is old indeed.", "cites": ["step4"]},
+        {"claim": "It is grey indeed.", "cites": ["step3"]},
+    ]
+    found = await faked(fake).audit_trace(steps, context=TOWER)
+    assert fake.calls == []
+    assert found.steps[0].verdict.gap_type is GapType.PHANTOM_CITATION
+    assert [step.circular for step in found.steps] == [(), ("step2",), ("step4",), ("step3",)]
+    assert found.steps[1].verdict.reason == "cites itself"
+    assert found.flagged
+    verdicts = await faked(fake).audit_reasoning(steps, TOWER)
+    assert all(verdict.is_flagged for verdict in verdicts)
+    assert verdicts[0].flag_reason == "phantom_citation"
+
+
+@pytest.mark.spec("SPEC-16.03")
+async def test_audit_reasoning_holds_each_step_against_what_it_cites(engine: Groundwire) -> None:
+    right, wrong, both = await engine.audit_reasoning(
+        [
+            {"claim": "The Eiffel Tower stands in Paris.", "cites": ["S0"]},
+            {"claim": "The Eiffel Tower stands in Paris.", "cites": ["S1"]},
+            {"claim": "So the Eiffel Tower stands in the capital of France.", "cites": ["step1", "S1"]},
+        ],
+        TOWER,
+    )
+    assert (right.status, right.evidence_ids) == (Status.ENTAILED, ["S0"])
+    assert wrong.is_flagged
+    assert both.status is Status.ENTAILED
+
+
+@pytest.mark.parametrize(
+    ("steps", "against"),
+    [
+        (["The door is open.", "The door is not open."], ("step1",)),
+        (["The invoice total is 40 euros.", "It rains.", "The invoice total is 45 euros."], ("step1",)),
+        (["The function returns null.", "The function never returns null."], ("step1",)),
+        (["The order costs 20 euros.", "Shipping costs 5 euros."], ()),
+        (["Anna bought 3 apples.", "Ben bought 4 apples."], ()),
+        (["The count is 1 so far.", "The count is 2 so far.", "The count is 3 so far."], ()),
+        (["Tom had 3 apples before.", "Tom has 4 apples now."], ()),
+        (["The file has 10 lines.", "The file has 200 words."], ()),
+    ],
+)
+async def test_steps_that_exclude_each_other(
+    engine: Groundwire, steps: list[str], against: tuple[str, ...]
+) -> None:
+    found = await engine.audit_trace(steps)
+    assert found.steps[-1].contradicts == against
+    assert found.flagged is bool(against)
+
+
+async def test_without_a_context_nothing_is_held_against_a_step(engine: Groundwire) -> None:
+    found = await engine.audit_trace(["The release ships on Friday."])
+    assert (statuses(found), found.flagged) == ([Status.NOT_IN_CONTEXT], False)
+    assert found.steps[0].verdict.reason == "nothing was given to check it against"
+
+
+@pytest.mark.spec("SPEC-08.26")
+async def test_the_executor_sees_the_question_and_the_steps_and_never_the_answer(engine: Groundwire) -> None:
+    model = ScriptedGenerator(["There are three."])
+    found = await engine.audit_trace(COUNTED, ASKED, answer="zweiundvierzig", generator=model)
+    (call,) = model.calls
+    assert ASKED in call.prompt
+    assert all(step in call.prompt for step in COUNTED)
+    assert "zweiundvierzig" not in call.prompt
+    assert (found.post_hoc.executor, found.post_hoc.derived_answer) == ("scripted", "There are three.")
+
+
+@pytest.mark.spec("SPEC-08.25", "SPEC-08.26")
+@pytest.mark.parametrize(
+    ("derived", "answer", "outcome"),
+    [
+        ("There are three.", "3", Derived.YES),
+        ("There are three.", "2", Derived.NO),
+        ("UNKNOWN", "3", Derived.NO),
+        ("  ", "3", Derived.NO),
+    ],
+)
+async def test_answers_are_compared_by_meaning(
+    engine: Groundwire, derived: str, answer: str, outcome: Derived
+) -> None:
+    found = await engine.audit_trace(COUNTED, ASKED, answer=answer, generator=ScriptedGenerator([derived]))
+    assert found.post_hoc.outcome is outcome
+
+
+async def test_an_executor_that_fails_gives_way_to_the_verifier_and_it_is_said(engine: Groundwire) -> None:
+    model = ScriptedGenerator([BackendDown("gone")])
+    found = await engine.audit_trace(COUNTED, ASKED, answer="2", generator=model)
+    assert found.post_hoc.outcome is Derived.NO
+    assert "the verifier 'local'" in found.post_hoc.executor
+    assert "scripted could not be asked: gone" in found.post_hoc.reason
+
+
+@pytest.mark.spec("SPEC-08.26")
+async def test_without_a_model_the_verifier_derives_and_says_so(engine: Groundwire) -> None:
+    steps = ["The Eiffel Tower stands in Paris.", "Paris is the capital of France."]
+    for answer, outcome in (
+        ("The Eiffel Tower stands in the capital of France.", Derived.YES),
+        ("In Rome.", Derived.NO),
+    ):
+        found = await engine.audit_trace(steps, "Where is the Eiffel Tower?", TOWER, answer)
+        assert found.post_hoc.outcome is outcome
+        assert found.post_hoc.executor == "the verifier 'local' (no language model)"
+
+
+@pytest.mark.spec("SPEC-08.23")
+async def test_the_post_hoc_check_can_be_switched_off() -> None:
+    off = {"hallucination": {"trace_auditing": {"check_post_hoc": False}}}
+    engine = Groundwire(Config.model_validate(off))
+    found = await engine.audit_trace(COUNTED, ASKED, answer="2")
+    assert (found.post_hoc.outcome, found.flagged) == (Derived.UNCHECKED, False)
+    assert found.post_hoc.reason == "trace_auditing.check_post_hoc is off"
+
+
+@pytest.mark.parametrize(
+    ("config", "chosen"),
+    [
+        ({}, False),
+        ({"openai": {"api_key": "sk-x"}}, False),
+        ({"generator": {"provider": "openai"}}, False),
+        ({"generator": {"provider": "openai"}, "openai": {"api_key": "sk-x"}}, True),
+        ({"generator": {"model": "m"}, "openai": {"base_url": "http://127.0.0.1:1/v1"}}, True),
+        ({"generator": {"provider": "anthropic"}}, False),
+        ({"generator": {"provider": "llm"}}, True),
+    ],
+)
+def test_a_model_is_asked_only_where_somebody_chose_one(config: dict[str, Any], chosen: bool) -> None:
+    assert is_chosen(Config.model_validate(config)) is chosen
+
+
+async def test_what_could_not_be_checked_is_not_fine() -> None:
+    fake = FakeVerifier(lambda _: Estimate.failed("timeout"))
+    found = await faked(fake).audit_trace(
+        ["The tower is tall today."], "How tall?", TOWER, "very tall indeed it is"
+    )
+    assert statuses(found) == [Status.UNCHECKED]
+    assert found.flagged is None
+    assert found.error is not None
+    assert found.post_hoc.outcome is Derived.UNCHECKED
+
+
+@pytest.mark.spec("SPEC-08.29")
+async def test_a_long_trace_costs_a_bounded_number_of_queries() -> None:
+    steps = [f"Part {n} of the engine weighs {n} kg and was made by team {n % 7}." for n in range(200)]
+    fake = FakeVerifier(lambda _: (0.99, 0.0))
+    await faked(fake).audit_trace(steps, context=TOWER)
+    assert fake.queries <= 2 * 200 + 400
+    chain = [{"claim": "The first one holds."}] + [
+        {"claim": f"So number {n} holds as well.", "cites": [f"step{n}"]} for n in range(1, 200)
+    ]
+    slow = FakeVerifier(lambda query: (0.99, 0.0) if "first" in query.claim else (0.01, 0.0))
+    await faked(slow).audit_trace(chain, context=TOWER)
+    assert slow.queries <= 4 * 200 + 400
+
+
+async def test_too_many_steps_are_refused() -> None:
+    engine = Groundwire(Config.model_validate({"limits": {"max_claims": 5}}), backend="fake")
+    with pytest.raises(InputError, match="the trace has 6 steps"):
+        await engine.audit_trace(["It is so."] * 6)
