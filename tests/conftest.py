@@ -23,6 +23,7 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         if name.startswith(("GROUNDWIRE_", "OPENAI_", "ANTHROPIC_")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("GROUNDWIRE_STORE__CACHE_PATH", str(tmp_path / "cache.db"))
+    monkeypatch.setenv("GROUNDWIRE_STORE__URL", str(tmp_path / "store.db"))
 
 
 @pytest.fixture(autouse=True)

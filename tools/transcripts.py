@@ -38,6 +38,7 @@ def run(commands: list[str]) -> list[str]:
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "COLUMNS": WIDTH,
             "GROUNDWIRE_STORE__CACHE_PATH": str(Path(folder) / "cache.db"),
+            "GROUNDWIRE_STORE__URL": str(Path(folder) / "store.db"),
         }
         done = subprocess.run(
             ["bash", "-c", "\n".join(marked)],

@@ -51,8 +51,13 @@ class View:
         if not self.console.is_terminal:
             yield
             return
-        with Live(console=self.console, get_renderable=self._tail, transient=True, refresh_per_second=12):
-            yield
+        try:
+            with Live(console=self.console, get_renderable=self._tail, transient=True, refresh_per_second=12):
+                yield
+        except KeyboardInterrupt:
+            if self._words:
+                self.console.print(Text(clean(self._words), style="dim"))
+            raise
 
     def watch(self, event: Event) -> None:
         """What happens on the way to the answer; calls of the model to itself stay in the trajectory."""
