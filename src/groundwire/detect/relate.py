@@ -3,7 +3,8 @@
 An utterance is a clause taken apart into its values (weekdays, dates, clock times, numbers with their units)
 and its frame: the content words that are left, without words of saying and arranging. Similarity is the mean
 of two shares, with word forms compared softly: of the smaller frame that the larger one holds, and of both
-together (Dice). It is 0 where the subjects differ on both sides ("the basic plan", "the premium plan").
+together (Dice); where subject and predicate agree, it is at least .6 and the rest by the Dice share. It is 0
+where the subjects differ on both sides ("the basic plan", "the premium plan").
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _SAYING = word_set(
     """
 )
 _PRONOUN_SUBJECTS = word_set("i you we it they he she this that there let us")
-_SOFT = 0.8
+_SOFT, _AGREED = 0.8, 0.6
 CATEGORY = "category"
 _MIN_WORDS = 2
 _LONGEST = 2000
@@ -135,7 +136,23 @@ def similarity(a: Utterance, b: Utterance) -> float:
     mine, theirs = _held(a.frame, b.frame), _held(b.frame, a.frame)
     smaller = mine if len(a.frame) <= len(b.frame) else theirs
     contained = smaller / min(len(a.frame), len(b.frame))
-    return (contained + (mine + theirs) / (len(a.frame) + len(b.frame))) / 2
+    shared = (mine + theirs) / (len(a.frame) + len(b.frame))
+    lexical = (contained + shared) / 2
+    return max(lexical, _AGREED + (1 - _AGREED) * shared) if _same_matter(a, b) else lexical
+
+
+def _same_matter(a: Utterance, b: Utterance) -> bool:
+    """Whether they say the same kind of thing of the same subject: "The engine is quiet", "… is loud"."""
+    mine, theirs = _matters(a), _matters(b)
+    return bool(mine & theirs)
+
+
+def _matters(utterance: Utterance) -> set[tuple[frozenset[str], str]]:
+    return {
+        (subject, claim.predicate)
+        for claim in utterance.claims
+        if (subject := frozenset(word.norm for word in words(claim.subject) if not word.is_stop))
+    }
 
 
 def nested(a: Utterance, b: Utterance) -> bool:
