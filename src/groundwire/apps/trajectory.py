@@ -118,7 +118,11 @@ def _figures(claim: dict[str, Json]) -> str:
 def _cost(event: Event) -> Text:
     share = event.data.get("share")
     shares = share if isinstance(share, dict) else {}
-    shown = [f"{100 * value:.1f} % of its {key}" for key, value in shares.items() if isinstance(value, float)]
+    shown = [
+        f"{100 * value:.1f} % of its {key}"
+        for key, value in shares.items()
+        if isinstance(value, float) and value
+    ]
     text = Text(f"{'cost':<13}", style="dim")
     parts = [f"{word} {_usage(event.data.get(part))}" for part, word in _PARTS.items()]
     beside = f" ({', '.join(shown)})" if shown else ""

@@ -26,10 +26,11 @@ from groundwire.rlm.cost import Cost, Usage
 LATENCY_BAR = 0.5
 SHARE_BAR = 0.10
 _SENTENCES = 8
+_PATIENCE = 600.0  # seconds; a slow answer is a figure, too
 _QUESTION = "What do the files say? Answer in several sentences."
 LARGE, SMALL = Price(input=3.0, output=15.0), Price(input=0.25, output=1.25)
 """A model that answers and one a twelfth of its price that verifies, as vendors sell them side by side."""
-_ROOMS = (2000, 200)
+ROOMS = (2000, 200)
 """How much of the files a verifier that is a model reads for one claim."""
 
 
@@ -79,8 +80,9 @@ async def measured(config: Config, count: int, *, llm: bool) -> list[Figure]:
     if not llm:
         return figures
     few = made[: max(1, count // 10)]
+    patient = config.changed(hallucination=config.hallucination.model_copy(update={"timeout": _PATIENCE}))
     try:
-        return [*figures, *await _real(config, few), *await _priced(config, few)]
+        return [*figures, *await real_share(patient, few), *await priced_share(patient, few)]
     except MissingExtra:
         return figures
 
@@ -131,12 +133,12 @@ async def _disabled(config: Config, made: Sequence[Job]) -> list[Figure]:
     ]
 
 
-async def _priced(config: Config, made: Sequence[Job]) -> list[Figure]:
+async def priced_share(config: Config, made: Sequence[Job], rooms: Sequence[int] = ROOMS) -> list[Figure]:
     """A verifier that is a language model, too: the local one reads the prompts, and its tokens are priced as
     those of a small model beside a large one that answers.
     """
     figures = []
-    for room in _ROOMS:
+    for room in rooms:
         changed = _sampling(config).changed(
             openai=config.openai.model_copy(update={"context_tokens": room}),
             generator=config.generator.model_copy(update={"provider": "llm"}),
@@ -164,9 +166,9 @@ def _sampling(config: Config) -> Config:
     return config.changed(verification=config.verification.model_copy(update=chosen))
 
 
-async def _real(config: Config, made: Sequence[Job]) -> list[Figure]:
+async def real_share(config: Config, made: Sequence[Job]) -> list[Figure]:
     """The local language model answers, the embedded verifier checks."""
-    brief = config.orchestrator.model_copy(update={"max_tokens": 128})
+    brief = config.orchestrator.model_copy(update={"max_tokens": min(128, config.orchestrator.max_tokens)})
     generator = open_generator(config, "llm")
     try:
         outcomes = await _answered(_sampling(config).changed(orchestrator=brief), generator, made)
