@@ -126,3 +126,10 @@ def test_figures_count_only_against_sources_that_do_not_carry_them() -> None:
     assert flags(text, source, verifier=Says(0.0, error="timeout")) == []
     (flag,) = flags(text, source, verifier=Says(0.02))
     assert flag.confidence == pytest.approx(0.60)
+
+
+def test_a_chat_without_sources_asks_for_no_proof_of_plain_figures() -> None:
+    chat = (("user", "How did the small firms do?"),)
+    assert flags("Turnover grew by 35% among small firms.", turns=chat, verifier=Says(0.0)) == []
+    (flag,) = flags("Studies show that turnover grew.", turns=chat, verifier=Says(0.0))
+    assert flag.confidence == pytest.approx(0.60)

@@ -1,9 +1,9 @@
 """Claims that call on evidence which nobody has: unnamed studies, figures, superlatives and causes.
 
 Catches: "Studies show …", "experts agree", "scientifically proven" without a source in reach; and, where
-there are sources, facts or a conversation to draw on, figures, superlatives and causes that none carries.
+there are sources, figures, superlatives and causes that neither they, known facts nor the conversation carry.
 Misses: plain statements (the budget's work), appeals that name somebody, other languages.
-An appeal alone is flagged; the other kinds only where something was there to rest on and does not carry them.
+An appeal alone is flagged; the other kinds only where sources were given and hold nothing of the sort.
 Costs: regular expressions; one query for each candidate where there are sources and a verifier.
 """
 
@@ -80,20 +80,20 @@ class _Candidate:
 
 async def detect_unsupported_claims(view: View) -> list[Flag]:
     """In the order they stand."""
-    grounds = _grounds(view)
-    found = [made for segment in view.segments if (made := _candidate(segment, bool(grounds)))]
+    grounds, sourced = _grounds(view), bool(view.sources)
+    found = [made for segment in view.segments if (made := _candidate(segment, sourced))]
     carried = [_share(made.segment.text, grounds) for made in found]
     estimates = await _estimates(view, [m for m, share in zip(found, carried, strict=True) if share < _SHARE])
     flags = []
     for made, share in zip(found, carried, strict=True):
         estimate = estimates.get(made.segment.index)
-        confidence = _confidence(made, share, estimate, bool(grounds))
+        confidence = _confidence(made, share, estimate, sourced)
         if confidence is not None:
             flags.append(_flag(made, confidence))
     return flags
 
 
-def _candidate(segment: Segment, grounded: bool) -> _Candidate | None:
+def _candidate(segment: Segment, sourced: bool) -> _Candidate | None:
     """The strongest way in which the sentence calls on evidence."""
     text = segment.text
     if not segment.assertive:
@@ -101,7 +101,7 @@ def _candidate(segment: Segment, grounded: bool) -> _Candidate | None:
     appeal = _APPEAL.search(text)
     if appeal and not _DENIES.search(text[: appeal.start()]):
         return _Candidate(segment, APPEAL, "an appeal to evidence")
-    if not grounded:
+    if not sourced:
         return None
     if _PERCENT.search(text) or _PRECISE.search(text):
         return _Candidate(segment, STATISTIC, "a figure")
@@ -150,12 +150,12 @@ async def _estimates(view: View, asked: Sequence[_Candidate]) -> dict[int, Estim
     }
 
 
-def _confidence(made: _Candidate, share: float, estimate: Estimate | None, grounded: bool) -> float | None:
+def _confidence(made: _Candidate, share: float, estimate: Estimate | None, sourced: bool) -> float | None:
     """None where it is carried, or where nobody could say and it makes no appeal."""
     if share >= _SHARE or (estimate is not None and estimate.p_yes >= _CARRIED):
         return None
     appeal = made.base == APPEAL
-    if appeal and grounded and estimate is None and share >= _HALF:
+    if appeal and sourced and estimate is None and share >= _HALF:
         return None
     if not appeal and (estimate is None or estimate.p_yes >= _NOT_CARRIED or share >= _HALF):
         return None
@@ -163,7 +163,7 @@ def _confidence(made: _Candidate, share: float, estimate: Estimate | None, groun
     confidence = made.base
     if appeal and (_PERCENT.search(text) or _PRECISE.search(text)):
         confidence += _FIGURE
-    if grounded:
+    if sourced:
         confidence += _SILENT
     if estimate is not None and estimate.p_no >= _CARRIED:
         confidence += _DENIED
