@@ -17,8 +17,8 @@ from groundwire.verify.backends import Backend
 class Court:
     """Who judges: a backend to ask, a profile to judge by, and someone to take notes.
 
-    `extractor` and `mapper` are models that take the answer apart and map claims to sources; without them
-    rules do.
+    `extractor` and `mapper` are models that take the answer apart and map claims to sources, `reader` one
+    that finds who does what in it for the detectors; without them rules do.
     """
 
     backend: Backend
@@ -27,13 +27,14 @@ class Court:
     log_text: bool = False
     extractor: Generator | None = None
     mapper: Generator | None = None
+    reader: Generator | None = None
     detectors: DetectorsConfig = field(default_factory=DetectorsConfig)
 
     async def detect(self, case: Case) -> Detection:
         """What knowledge, dialogue, time and logic say about the response."""
         from groundwire.detect.detector import detect  # a plain check never pays for it
 
-        return await detect(case, self.detectors, self.backend.verifier)
+        return await detect(case, self.detectors, self.backend.verifier, self.reader)
 
     def record(self, verdicts: Sequence[ClaimVerification], response_id: str, seconds: float) -> None:
         """Count and log what was decided; no text goes into the log unless asked for."""

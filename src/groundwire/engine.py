@@ -67,8 +67,11 @@ class Groundwire:
         self.metrics = metrics or default_metrics()
         self.backend = open_backend(self.config, operation, name=backend, metrics=self.metrics)
         self.profile = profile_for(self.config, self.backend.threshold_bits, self.backend.min_support)
-        reads, maps = (kind == "llm" for kind in (self.config.claims.extractor, self.config.claims.mapping))
-        self._reader = open_generator(self.config) if reads or maps else None
+        claims, detectors = self.config.claims, self.config.detectors
+        reads, maps, parses = (
+            kind == "llm" for kind in (claims.extractor, claims.mapping, detectors.extractor)
+        )
+        self._reader = open_generator(self.config) if reads or maps or parses else None
         self._stores: dict[str, Knowledge] = {}
         self._court = Court(
             self.backend,
@@ -77,7 +80,8 @@ class Groundwire:
             self.config.log.source_text,
             extractor=self._reader if reads else None,
             mapper=self._reader if maps else None,
-            detectors=self.config.detectors,
+            reader=self._reader if parses else None,
+            detectors=detectors,
         )
 
     async def check(

@@ -12,7 +12,7 @@ from groundwire.court import Court
 from groundwire.evidence.cite import phantoms
 from groundwire.evidence.gather import Evidence
 from groundwire.policy.judge import judge, phantom, unchecked
-from groundwire.policy.merge import with_detection
+from groundwire.policy.merge import knowing, with_detection
 from groundwire.policy.risk import settle
 from groundwire.policy.summary import summarise
 from groundwire.policy.vague import is_vague
@@ -25,11 +25,13 @@ TOO_MANY = "error: more claims than limits.max_claims allows"
 
 async def check(case: Case, court: Court, choose: Choose | None = None) -> HallucinationReport:
     """Judge a whole response, or those of its claims that `choose` picks."""
+    detection = await court.detect(case) if case.kb or case.history else None
+    case = knowing(case, detection)
     sifted = narrowed(sift(await read(case, court), court.profile), choose)
     verdicts = await verify(sifted.chosen, case, court) if case.sources else []
     verdicts += [unchecked(claim, TOO_MANY) for claim in sifted.surplus if case.sources]
     report = summarise(case, verdicts, sifted.skipped, court.backend.name, court.profile)
-    return with_detection(report, await court.detect(case)) if case.kb or case.history else report
+    return with_detection(report, detection) if detection else report
 
 
 async def verify(claims: Sequence[Claim], case: Case, court: Court) -> list[ClaimVerification]:

@@ -19,7 +19,7 @@ _HINT = "give a list of messages with 'role' and 'content', or lines such as 'Us
 
 def as_turns(history: History) -> tuple[Turn, ...]:
     """Messages as turns, numbered from 1. A message without text (a tool call) keeps its number."""
-    if isinstance(history, str | Mapping):
+    if not isinstance(history, Sequence) or isinstance(history, str):
         raise InputError("the history is no list", hint=_HINT)
     return tuple(_turn(item, number) for number, item in enumerate(history, start=1))
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 
 from groundwire.policy.summary import merged
 from groundwire.types import (
+    Case,
     ClaimVerification,
     Detection,
     Flag,
     GapType,
     HallucinationReport,
     HallucinationType,
+    Source,
     Span,
     Status,
 )
@@ -24,8 +27,22 @@ _ABSENCE = (
     HallucinationType.NONEXISTENT_ENTITY,
     HallucinationType.UNSUPPORTED_CLAIM,
 )
+KB = "kb"
+_NUMBER = re.compile(r"[$€£¥]?\d[\d.,]*(?<![.,])%?")
+_NOTHING = re.compile(r"(?!)")
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
+_DATE = re.compile(rf"(?:\d{{1,2}}\s+)?{_MONTH}\s+(?:\d{{1,2}},\s+)?\d{{4}}|\b\d{{4}}\b")
 _SAYS = re.compile(r"evidence says (?!')(.+)")
 _PHANTOM_CONFIDENCE = 0.7  # a remark, not a removal: the claim itself may be true
+
+
+def knowing(case: Case, detection: Detection | None) -> Case:
+    """The case with what is known among its sources: a fact of the knowledge base pays for a claim too."""
+    if detection is None or not detection.known or not case.sources:
+        return case
+    taken = {source.id for source in case.sources}
+    name = next(name for name in (f"{KB}{n or ''}" for n in count()) if name not in taken)
+    return replace(case, sources=(*case.sources, Source(name, detection.known)))
 
 
 def with_detection(report: HallucinationReport, detection: Detection) -> HallucinationReport:
@@ -59,7 +76,7 @@ def _as_flag(claim: ClaimVerification, response: str) -> Flag:
     kind = HallucinationType.CONTRADICTS_FACT if contradicted else HallucinationType.UNSUPPORTED_CLAIM
     confidence = _PHANTOM_CONFIDENCE if claim.gap_type is GapType.PHANTOM_CITATION else 1 - (claim.p1 or 0.0)
     content = response[claim.start : claim.end]
-    correction, fix = _correction(claim) if contradicted else ("", None)
+    correction, fix = _correction(claim, response) if contradicted else ("", None)
     source = claim.evidence[0].source if claim.evidence else ""
     return Flag(
         kind, claim.start, claim.end, content, confidence,
@@ -67,10 +84,24 @@ def _as_flag(claim: ClaimVerification, response: str) -> Flag:
     )  # fmt: skip
 
 
-def _correction(claim: ClaimVerification) -> tuple[str, tuple[int, int] | None]:
+def _correction(claim: ClaimVerification, response: str) -> tuple[str, tuple[int, int] | None]:
     """The value the evidence gives, where one value is wrong and the reason names the right one."""
     said = _SAYS.fullmatch(claim.reason)
-    inside = [s for s in claim.spans if (s.start, s.end) != (claim.start, claim.end)]
-    if not said or len(inside) != 1:
+    if not said or len(claim.spans) != 1:
         return "", None
-    return said.group(1).strip(), (inside[0].start, inside[0].end)
+    value = said.group(1).strip()
+    places = [
+        (match.start(), match.end())
+        for match in _like(value).finditer(response, claim.start, claim.end)
+        if match.start() < claim.spans[0].end and claim.spans[0].start < match.end()
+    ]
+    return (value, places[0]) if len(places) == 1 else ("", None)
+
+
+def _like(value: str) -> re.Pattern[str]:
+    """What a value of this kind looks like: a number with as many words behind it, or a date."""
+    number = _NUMBER.match(value)
+    if number:
+        more = len(value[number.end() :].split())
+        return re.compile(rf"{_NUMBER.pattern}(?:[\s-]+[^\W\d_]+){{{more}}}")
+    return _DATE if _DATE.fullmatch(value) else _NOTHING

@@ -144,6 +144,7 @@ class Flag:
 class Detection:
     """What the detectors found in one response, and what they looked at.
 
+    `known` is what the knowledge base holds about whom the response names, a line a fact.
     `skipped` names the detectors that had nothing to go by (no knowledge base, no history) or were off;
     `errors` what could not be asked.
     """
@@ -153,6 +154,7 @@ class Detection:
     entities_verified: int = 0
     claims_checked: int = 0
     seconds: float = 0.0
+    known: str = ""
     skipped: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
 

@@ -1,0 +1,148 @@
+"""`check` with a knowledge base and a conversation: one report, repaired on request."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from groundwire import check
+from groundwire.apps import cli
+from groundwire.errors import GroundwireError
+from groundwire.policy.repair import restore
+from groundwire.stores.knowledge import Knowledge
+from groundwire.types import Attribute, Edit, Entity, Value
+
+ANSWER = "John Smith works in the Marketing department. The museum opened in 1901."
+SOURCE = "The museum opened in 1901 and has 12 rooms."
+
+
+@pytest.fixture(scope="module")
+def company(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("kb") / "company.db"
+    kb = Knowledge.open(str(path))
+    kb.put_entity(
+        Entity("j", "John Smith", "person", attributes=(Attribute("department", Value("Engineering")),))
+    )
+    kb.put_entity(Entity("e", "Engineering", "department"))
+    kb.put_entity(Entity("m", "Marketing", "department"))
+    kb.close()
+    return str(path)
+
+
+@pytest.fixture
+def chat(tmp_path: Path) -> str:
+    path = tmp_path / "chat.json"
+    path.write_text(json.dumps([{"role": "assistant", "content": "I booked the meeting for Monday."}]))
+    return str(path)
+
+
+def invoke(*arguments: str, stdin: str = "") -> Result:
+    """What `groundwire …` does, errors told as `main` tells them."""
+    return CliRunner().invoke(cli.app, list(arguments), input=stdin)
+
+
+def test_both_kinds_of_flag_stand_in_one_report(company: str, chat: str) -> None:
+    answer = f"{ANSWER} As I mentioned, the meeting is on Friday. The museum has 90 rooms."
+    found = invoke("check", answer, "-s", SOURCE, "--kb", company, "--history", chat, "--json")
+    assert found.exit_code == 1
+    report = json.loads(found.stdout)
+    assert {"WrongAttribute", "ContradictsPrior"} <= {flag["type"] for flag in report["flags"]}
+    assert any(claim["flagged"] and "90" in claim["text"] for claim in report["claims"])
+    for flag in report["flags"]:
+        assert flag["content"] in answer or " vs " in flag["content"]
+
+
+def test_fix_repairs_both_and_the_original_comes_back(company: str) -> None:
+    answer = f"{ANSWER} The museum has 90 rooms."
+    report = json.loads(invoke("check", answer, "-s", SOURCE, "--kb", company, "--fix", "--json").stdout)
+    repaired = report["repair"]["text"]
+    assert "the Engineering department" in repaired
+    assert "12 rooms" in repaired
+    action = check("x.", "x.").repair
+    assert action is None  # not asked for
+    edits = report["repair"]["edits"]
+    assert edits == sorted(edits, key=lambda e: e["start"])
+    whole = check(answer, SOURCE, kb=company, fix=True).repair
+    assert whole is not None
+    assert all(isinstance(edit, Edit) for edit in whole.edits)
+    assert restore(whole.text, whole.edits) == answer
+
+
+def test_what_was_repaired_is_not_flagged_again(company: str) -> None:
+    first = check(ANSWER, SOURCE, kb=company, fix=True)
+    assert first.flagged
+    assert first.repair is not None
+    assert not check(first.repair.text, SOURCE, kb=company).flagged
+
+
+def test_the_diff_is_printed(company: str) -> None:
+    shown = invoke("check", ANSWER, "-s", SOURCE, "--kb", company, "--fix").stdout
+    assert "-John Smith works in the Marketing department." in shown
+    assert "+John Smith works in the Engineering department." in shown
+
+
+def test_no_sources_are_needed_where_there_is_knowledge(company: str) -> None:
+    report = json.loads(
+        invoke("check", "John Smith works in the Marketing department.", "--kb", company, "--json").stdout
+    )
+    assert report["flagged"] is True
+    assert report["claims"] == []
+    assert report["grounding_ratio"] is None
+
+
+def test_what_is_known_is_not_flagged(company: str) -> None:
+    found = invoke("check", "John Smith works in the Engineering department.", "--kb", company)
+    assert found.exit_code == 0, found.stdout
+
+
+def test_the_page_holds_the_flags_and_runs_nothing(company: str, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    evil = "John Smith works in the <script>alert(1)</script> Marketing department."
+    invoke("check", evil, "--kb", company, "--html", str(page))
+    assert "<script>" not in page.read_text()
+
+
+def test_a_plain_check_has_no_detectors_in_it() -> None:
+    assert "flags" not in json.loads(invoke("check", "It is red.", "-s", "It is red.", "--json").stdout)
+
+
+def test_a_session_is_kept_by_path(company: str, chat: str, tmp_path: Path) -> None:
+    store = tmp_path / "copy.db"
+    store.write_bytes(Path(company).read_bytes())
+    invoke("check", ANSWER, "--kb", str(store), "--history", chat, "--session", "s1", "--fix")
+    found = invoke("kb", "paths", "/hallucination/s1/", "--kb", str(store), "--json")
+    assert found.exit_code == 0, found.stdout
+    assert "WrongAttribute" in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("check", "It is red."), "nothing to check against"),
+        (("check", "It is red.", "--kb", "/nowhere/at/all.db"), "no store at"),
+        (("check", "-", "--history", "-"), "only one of"),
+        (("check", "It is red.", "--history", "[1"), "not JSON"),
+    ],
+)
+def test_bad_input_is_one_line(arguments: tuple[str, ...], says: str) -> None:
+    found = invoke(*arguments)
+    assert isinstance(found.exception, GroundwireError)
+    assert found.exception.exit_code == 2
+    assert says in str(found.exception)
+
+
+def test_a_batch_row_may_carry_its_history(tmp_path: Path) -> None:
+    rows, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    row = {
+        "response": "As I mentioned, the meeting is on Friday.",
+        "context": "The meeting room is on the second floor.",
+        "history": [{"role": "assistant", "content": "I booked the meeting for Monday."}],
+    }
+    rows.write_text(json.dumps(row) + "\n" + json.dumps({**row, "history": 3}) + "\n")
+    invoke("batch", str(rows), "-o", str(out))
+    first, second = (json.loads(line) for line in out.read_text().splitlines())
+    assert [flag["type"] for flag in first["flags"]] == ["ContradictsPrior"]
+    assert "history" in second["error"]
