@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from groundwire.claims import triples_words as en
-from groundwire.claims.triples_grammar import Clause, Phrase, Reading, Tie, Verb, read
+from groundwire.claims.triples_grammar import read
+from groundwire.claims.triples_reading import Clause, Phrase, Reading, Tie, Verb
 from groundwire.claims.triples_words import Tag, tokens
 from groundwire.text.lexicon import forms, word_set
 from groundwire.text.words import language_hint

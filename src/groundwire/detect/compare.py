@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
+from functools import lru_cache
 
 from groundwire.claims.times import times
 from groundwire.claims.triples import bare
@@ -56,19 +57,16 @@ _ACRONYMS = forms(
     los angeles: la; san francisco: sf
     """
 )
-_SYNONYMS = tuple(
-    word_set(row)
-    for row in (
-        "finished completed done complete closed",
-        "running active operational live online up",
-        "cancelled canceled aborted scrapped",
-        "delayed late postponed behind",
-        "open available",
-        "stopped inactive offline down",
-        "developer engineer programmer",
-        "physician doctor",
-        "attorney lawyer",
-    )
+_SYNONYMS = (
+    "finished completed done complete closed",
+    "running active operational live online",
+    "cancelled canceled aborted scrapped",
+    "delayed late postponed",
+    "open available",
+    "stopped inactive offline",
+    "developer engineer programmer",
+    "physician doctor",
+    "attorney lawyer",
 )
 _ADDRESS = re.compile(r"\S+@\S+|https?://\S+|www\.\S+|\+?\d[\d\s()./-]{5,}\d")
 _DAY_NAMES = {number: name.capitalize() for name, number in WEEKDAYS.items() if name.endswith("day")}
@@ -238,11 +236,11 @@ def _names(value: Value, said: str, known: Known) -> Verdict:
 
 def core(name: str) -> str:
     """Without article and without "team" or "department"."""
-    plain = bare(name).strip(" .,;:'\"")
+    plain = bare(name).strip(" .,;:'\"*_`~")
     parts = plain.split()
     while len(parts) > 1 and parts[-1].lower() in _HEADS:
         parts = parts[:-1]
-    return " ".join(parts)
+    return " ".join(parts).strip("*_`~")
 
 
 def _alike(ours: str, spoken: str) -> bool:
@@ -252,7 +250,7 @@ def _alike(ours: str, spoken: str) -> bool:
     a, b = _content(left), _content(right)
     if a and b and (a <= b or b <= a):
         return True
-    return any(a & group and b & group for group in _SYNONYMS) and len(a | b) <= 3
+    return any(a & group and b & group for group in map(_content, _SYNONYMS)) and len(a | b) <= 3
 
 
 def _expanded(name: str) -> str:
@@ -260,6 +258,7 @@ def _expanded(name: str) -> str:
     return _ACRONYMS.get(folded.replace(".", ""), folded)
 
 
+@lru_cache(maxsize=4096)
 def _content(name: str) -> frozenset[str]:
     return frozenset(word.norm for word in words(name) if not word.is_stop)
 

@@ -120,13 +120,14 @@ def _first_dropped(name: str) -> str:
 
 
 def _described(view: View, known: Known, noun: str) -> tuple[Entity, float] | None:
-    """ "the company": the one spoken of last that is of this type, or the only one there is."""
+    """ "the company": the one spoken of last that is of this type, or the only company there is."""
     types = COMPANY_NOUNS | {"organisation", "employer"} if noun in COMPANY_NOUNS else {noun}
     for spoken in _spoken(view):
         match = known.match(bare(spoken))
         if match and match.entity.type.lower() in types and match.kind is not MatchKind.FUZZY:
             return match.entity, 1.0
-    for kind, identity in known.coverage.only.items():
+    # Whose store it is may go without saying; which event or project is meant may not.
+    for kind, identity in known.coverage.only.items() if noun in COMPANY_NOUNS else ():
         if kind.lower() in types and identity in known.entities:
             return known.entities[identity], 1.0
     return None

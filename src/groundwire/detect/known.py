@@ -40,7 +40,8 @@ def gather(kb: KnowledgeBase, segments: Sequence[Segment], spoken: Sequence[str]
     entities = found | _more(kb, [*coverage.only.values(), *_references(found.values(), facts)], found)
     unknown = [name for name in names if name.casefold() not in matches]
     values = covering.values(unknown) if covering and unknown else set()
-    return Known(matches, facts, entities, frozenset(v.casefold() for v in values), coverage)
+    every = {v.casefold() for v in (*values, *_value_texts(entities.values(), facts))}
+    return Known(matches, facts, entities, frozenset(every), coverage)
 
 
 def _names(segments: Sequence[Segment], spoken: Sequence[str]) -> Iterator[str]:
@@ -89,6 +90,13 @@ def _references(entities: Iterable[Entity], facts: dict[str, tuple[Fact, ...]]) 
         yield from (a.value.entity for a in entity.attributes if a.value.kind is ValueKind.REFERENCE)
     for found in facts.values():
         yield from (role.value.entity for fact in found for role in fact.roles if role.value.entity)
+
+
+def _value_texts(entities: Iterable[Entity], facts: dict[str, tuple[Fact, ...]]) -> Iterator[str]:
+    for entity in entities:
+        yield from (attribute.value.text for attribute in entity.attributes)
+    for found in facts.values():
+        yield from (role.value.text for fact in found for role in fact.roles)
 
 
 def _more(kb: KnowledgeBase, ids: Iterable[str], have: dict[str, Entity]) -> dict[str, Entity]:
