@@ -53,7 +53,7 @@ def run(commands: list[str]) -> list[str]:
 
 
 def tidy(text: str) -> str:
-    return "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
+    return "\n".join(line.rstrip() for line in text.splitlines()).strip("\n")
 
 
 def same(shown: str, output: str) -> bool:
