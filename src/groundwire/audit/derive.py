@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import isclose
 
-from groundwire.text.numbers import numbers
 from groundwire.text.words import words
+from groundwire.verify.meaning import counted as counted_in
 
 _NUMBER = r"[$€£]?\d{1,15}(?:,\d{3})*(?:\.\d{1,9})?%?"
 _UNIT = r"(?:\s?[A-Za-z°]{1,12})?"
@@ -134,7 +134,7 @@ def _letters(text: str, question: str) -> Iterator[Derived]:
         yield Derived(holds, told if holds else f"{told}, not at {', '.join(map(str, said))}", True)
         text = text[: listed.start()] + " " * (listed.end() - listed.start()) + text[listed.end() :]
     counted = [
-        n.value for n in numbers(text) if n.kind == "number" and not n.unit and n.value == int(n.value)
+        n.value for n in counted_in(text) if n.kind == "number" and not n.unit and n.value == int(n.value)
     ]
     if len(counted) == 1 and not _POSITION_WORD.search(text):
         holds = counted[0] == len(true)

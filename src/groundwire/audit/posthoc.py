@@ -20,7 +20,16 @@ from groundwire.llm.generator import Generator
 from groundwire.policy.risk import claim_risk
 from groundwire.text.words import words
 from groundwire.types import Case, Claim, ClaimKind, ClaimVerification, Derived, PostHoc, Source, Status, Step
-from groundwire.verify.meaning import SAME, agreement, asks_whether, core, first_look
+from groundwire.verify.meaning import (
+    SAME,
+    Core,
+    agreement,
+    asks_whether,
+    core,
+    counted,
+    first_look,
+    same_value,
+)
 from groundwire.verify.prompts import from_steps
 from groundwire.verify.similarity import is_silent
 
@@ -82,6 +91,9 @@ async def _by_verifier(riddle: Riddle, court: Court) -> PostHoc:
         return replace(
             base, outcome=Derived.NO, agreement=alike, reason=f"{step.id} concludes otherwise: {step.text}"
         )
+    unheard = _unheard(riddle)
+    if unheard:
+        return replace(base, outcome=Derived.NO, agreement=0.0, reason=f"no step speaks of {unheard}")
     verdicts = await _verified(riddle, court)
     worst = max(verdicts, key=lambda v: (v.is_flagged, v.status is Status.UNCHECKED, claim_risk(v)))
     if worst.status is Status.UNCHECKED:
@@ -113,6 +125,26 @@ def _by_conclusion(riddle: Riddle) -> tuple[Step, float] | None:
     return None
 
 
+def _unheard(riddle: Riddle) -> str:
+    """The number or name that an answer consists of, where no step has it: it cannot come from them alone."""
+    own = core(riddle.answer, riddle.question)
+    texts = [riddle.question, *(step.text for step in riddle.steps)]
+    if own.is_value:
+        known = [number for text in texts for number in counted(text)]
+        missing = [n for n in own.values if not any(same_value(n, other) for other in known)]
+        return own.text[missing[0].start : missing[0].end] if missing else ""
+    spoken = {w.norm for text in texts for w in words(text)}
+    initials = {w.text.casefold() for text in texts for w in words(text) if w.text.isupper()}
+    if own.is_name and not own.words & spoken and not own.words & initials and _all_names(own):
+        return own.named[0]
+    return ""
+
+
+def _all_names(own: Core) -> bool:
+    named = {w.norm for name in own.named for w in words(name)}
+    return bool(own.words) and own.words <= named
+
+
 def _is_about(step: Step, riddle: Riddle) -> bool:
     """Whether a step speaks of what was asked, or states the very thing answered."""
     spoken = {w.norm for w in words(step.text) if not w.is_stop}
@@ -124,7 +156,8 @@ def _is_about(step: Step, riddle: Riddle) -> bool:
 def _concludes(step: Step, riddle: Riddle) -> bool:
     """Whether a step states a result that can be told from another by words: a number, a date, yes or no."""
     about = core(step.text, riddle.question)
-    states = bool(_FIRM.search(step.text) or derive(step.text, riddle.question))
+    derived = derive(step.text, riddle.question)
+    states = bool(_FIRM.search(step.text)) or (derived is not None and derived.result is not None)
     return states and bool(about.values or about.days or asks_whether(riddle.question))
 
 

@@ -25,6 +25,7 @@ WITH_MORE = 0.9
 """One answer is the other and says a little more."""
 _SHORT = 3
 _BRIEF = 8
+_LONG = 2000
 _FRAME = re.compile(
     r"^\W*(?:(?:so|thus|hence|therefore|in (?:total|all)|overall|finally)\b[\s,:]*)*"
     r"(?:(?:the |my )?(?:final |correct |right )?(?:answer|result|conclusion)"
@@ -32,6 +33,8 @@ _FRAME = re.compile(
     re.IGNORECASE,
 )
 _YES_NO = re.compile(r"^\W*(yes|yeah|correct|true|no|nope|false|incorrect)\b", re.IGNORECASE)
+_HOW_MANY = re.compile(r"\bhow (?:many|much|often|long|tall|old|far|big|high)\b|\bnumber of\b", re.IGNORECASE)
+_LETTERS = re.compile(r"\b[A-Za-z]['’]s\b")
 _ASKS_WHETHER = re.compile(
     r"\b(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should|may|might|must)\b",
     re.IGNORECASE,
@@ -119,6 +122,8 @@ def first_look(a: str, b: str, question: str = "") -> float | None:
         return 0.0
     if is_silent(a) or is_silent(b):
         return float(is_silent(a) and is_silent(b))
+    if max(len(a), len(b)) > _LONG:
+        return None
     one, two = core(a, question), core(b, question)
     if _is_whether(a, b, question) and one.polarity != two.polarity:
         return 0.0
@@ -128,14 +133,11 @@ def first_look(a: str, b: str, question: str = "") -> float | None:
 def core(text: str, question: str = "") -> Core:
     said = _FRAME.sub("", _result(text), count=1)
     asked = {w.norm for w in words(question)}
-    given = numbers(question)
     found = dates.dates(said)
-    own = [
-        n
-        for n in numbers(said)
-        if not any(same_number(n, other) for other in given)
-        and not any(d.start <= n.start < d.end for d in found)
-    ]
+    values = [n for n in counted(said) if not any(d.start <= n.start < d.end for d in found)]
+    given = counted(question)
+    # What the question gave says nothing beside a number of the answer's own.
+    own = [n for n in values if not any(same_value(n, other) for other in given)] or values
     left = [
         w
         for w in words(said)
@@ -151,6 +153,16 @@ def core(text: str, question: str = "") -> Core:
         tuple(names_of_it),
         polarity(text),
     )
+
+
+def counted(text: str) -> list[Number]:
+    """The numbers of a text; in "3 l's" a letter is counted, no litres."""
+    return numbers(_LETTERS.sub(lambda found: "~" * len(found[0]), text))
+
+
+def same_value(a: Number, b: Number) -> bool:
+    """One number, where one of two short answers may leave its unit unsaid."""
+    return same_number(a, b) or (a.value == b.value and not (a.unit and b.unit))
 
 
 def _result(text: str) -> str:
@@ -178,28 +190,26 @@ def _is_whether(a: str, b: str, question: str) -> bool:
 
 def _by_value(one: Core, two: Core, question: str) -> float | None:
     """Numbers decide where an answer is little more than a number."""
-    if not (one.is_value or two.is_value or max(len(one.words), len(two.words)) <= _SHORT):
+    brief = max(len(one.words), len(two.words)) <= _SHORT
+    if one.polarity != two.polarity or not (one.is_value or two.is_value or brief):
         return None
-    left, right = _counted(one, question), _counted(two, question)
-    if one.polarity != two.polarity:
-        return None
-    if left and right and swapped(left, right, same_number):
+    left, right = _asked_for(one, question), _asked_for(two, question)
+    if swapped(left, right, same_value):
         return 0.0
-    if one.is_value or two.is_value or one.words == two.words:
-        alone = len(left) == 1 or len(right) == 1
-        return 1.0 if alone and not swapped(left, right, same_number) and _meet(left, right) else None
-    return None
+    settles = one.is_value or two.is_value or one.words == two.words or _HOW_MANY.search(question)
+    alone = len(left) == 1 or len(right) == 1
+    return 1.0 if settles and alone and _meet(left, right) else None
 
 
 def _meet(left: Sequence[Number], right: Sequence[Number]) -> bool:
-    return any(same_number(a, b) for a in left for b in right)
+    return any(same_value(a, b) for a in left for b in right)
 
 
-def _counted(part: Core, question: str) -> list[Number]:
+def _asked_for(part: Core, question: str) -> list[Number]:
     """Of several numbers the one that counts what was asked about ("3 r's, at 3, 8 and 9")."""
     distinct: list[Number] = []
     for number in part.values:
-        if not any(same_number(number, other) for other in distinct):
+        if not any(same_value(number, other) for other in distinct):
             distinct.append(number)
     if len(distinct) < 2:
         return distinct
