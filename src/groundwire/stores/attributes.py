@@ -17,6 +17,14 @@ from groundwire.stores.writing import among, insert_rows, last_number
 from groundwire.text.fold import label
 from groundwire.types import Attribute
 
+_TARGET = entities.alias()
+_STANDING = (
+    select(attributes, _TARGET.c.id.label("target"))
+    .join(_TARGET, _TARGET.c.no == attributes.c.reference, isouter=True)
+    .where(attributes.c.superseded.is_(None))
+    .order_by(attributes.c.no)
+)
+
 
 @dataclass(slots=True)
 class Standing:
@@ -47,14 +55,7 @@ def attributes_of(connection: Connection, numbers: Iterable[int]) -> dict[int, t
 
 
 def _standing(connection: Connection, numbers: Iterable[int]) -> Iterable[tuple[int, Standing]]:
-    target = entities.alias()
-    query = (
-        select(attributes, target.c.id.label("target"))
-        .join(target, target.c.no == attributes.c.reference, isouter=True)
-        .where(attributes.c.superseded.is_(None))
-        .order_by(attributes.c.no)
-    )
-    for row in among(connection, query, attributes.c.entity, numbers):
+    for row in among(connection, _STANDING, attributes.c.entity, numbers):
         value = from_row(row, row.target)
         attribute = Attribute(row.name, value, row.many, row.valid_from, row.valid_to)
         yield row.entity, Standing(row.no, attribute, row.reference, row.batch)

@@ -26,6 +26,8 @@ from groundwire.text.fold import fold, label
 from groundwire.types import Entity, Value, ValueKind
 
 MAX_ID, MAX_NAME, MAX_TYPE, MAX_ALIASES = 500, 2000, 200, 10_000
+_ENTITIES = select(entities)
+_NAMES = select(names.c.entity, names.c.text).order_by(names.c.entity, names.c.position)
 _SLUG = re.compile(r"[^\w+#.-]+")
 
 
@@ -92,21 +94,21 @@ def put_many(connection: Connection, given: Sequence[Entity], *, batch: str = ""
 def load(connection: Connection, numbers: Iterable[int]) -> dict[int, Entity]:
     """Entities by row number, with all names and the attributes that stand."""
     wanted = list(dict.fromkeys(numbers))
-    rows = {row.no: row for row in among(connection, select(entities), entities.c.no, wanted)}
+    rows = {row.no: row for row in among(connection, _ENTITIES, entities.c.no, wanted)}
     called: dict[int, list[Any]] = {}
-    for name in among(connection, select(names), names.c.entity, wanted):
+    for name in among(connection, _NAMES, names.c.entity, wanted):
         called.setdefault(name.entity, []).append(name)
     attributed = attributes_of(connection, wanted)
     found = {}
     for no in wanted:
         if no in rows:
-            texts = [name.text for name in sorted(called.get(no, []), key=lambda n: n.position)]
+            texts = [name.text for name in called.get(no, [])]
             found[no] = Entity(rows[no].id, texts[0], rows[no].type, tuple(texts[1:]), attributed.get(no, ()))
     return found
 
 
 def numbers_of(connection: Connection, ids: Iterable[str]) -> dict[str, int]:
-    rows = among(connection, select(entities.c.id, entities.c.no), entities.c.id, ids)
+    rows = among(connection, _ENTITIES, entities.c.id, ids)
     return {row.id: row.no for row in rows}
 
 
@@ -149,10 +151,9 @@ class Desk:
             self._file(held)
 
     def _fetch(self, numbers: set[int]) -> list[Held]:
-        rows = among(self._connection, select(entities), entities.c.no, sorted(numbers))
+        rows = among(self._connection, _ENTITIES, entities.c.no, sorted(numbers))
         held = {row.no: Held(row.no, row.id, row.type, defined=row.defined) for row in rows}
-        query = select(names.c.entity, names.c.text).order_by(names.c.entity, names.c.position)
-        for row in among(self._connection, query, names.c.entity, sorted(held)):
+        for row in among(self._connection, _NAMES, names.c.entity, sorted(held)):
             held[row.entity].names.append(row.text)
         return list(held.values())
 

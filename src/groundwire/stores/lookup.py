@@ -19,6 +19,7 @@ FLOOR = 0.82
 """Below this two names are two things: Austria is not Australia, nor Maria Mario."""
 PART = 0.8
 """How alike a person's first or last name alone is taken to be to the whole."""
+_TYPES = select(entities.c.no, entities.c.type)
 _PEOPLE = word_set(
     "person people human employee user customer client contact author member staff player actor artist"
     " colleague manager engineer developer scientist politician singer writer student teacher"
@@ -113,5 +114,5 @@ def _only_person(connection: Connection, name: str, shared: Sequence[Named]) -> 
 
 
 def _types(connection: Connection, numbers: Iterable[int]) -> Mapping[int, str]:
-    rows = among(connection, select(entities.c.no, entities.c.type), entities.c.no, numbers)
+    rows = among(connection, _TYPES, entities.c.no, numbers)
     return {row.no: row.type for row in rows}

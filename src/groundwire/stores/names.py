@@ -26,6 +26,11 @@ _MAX_WORDS = 8
 _NEAR_WORDS = 6
 _COMBINATIONS = 64
 _CANDIDATES = 300
+_NAMED = select(names.c.entity, names.c.position, names.c.text, names.c.key, names.c.core)
+_WORDS = select(words.c.text, words.c.no)
+_FORMS = select(word_forms.c.form, words.c.text, words.c.no).join(words, words.c.no == word_forms.c.word)
+_COUNTS = select(name_words.c.word, func.count().label("names")).group_by(name_words.c.word)
+_SHARING = _NAMED.join(name_words, name_words.c.name == names.c.no).limit(_CANDIDATES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +93,7 @@ def _ensure_words(connection: Connection, wanted: set[str]) -> dict[str, int]:
 
 
 def _word_numbers(connection: Connection, wanted: set[str]) -> dict[str, int]:
-    found = among(connection, select(words.c.text, words.c.no), words.c.text, wanted)
+    found = among(connection, _WORDS, words.c.text, wanted)
     return {row.text: row.no for row in found}
 
 
@@ -109,15 +114,11 @@ def _slips(word: str) -> int:
 
 
 def by_key(connection: Connection, keys: Sequence[str]) -> dict[str, list[Named]]:
-    return _grouped(among(connection, _named(), names.c.key, keys), "key")
+    return _grouped(among(connection, _NAMED, names.c.key, keys), "key")
 
 
 def by_core(connection: Connection, cores: Sequence[str]) -> dict[str, list[Named]]:
-    return _grouped(among(connection, _named(), names.c.core, cores), "core")
-
-
-def _named() -> Any:
-    return select(names.c.entity, names.c.position, names.c.text, names.c.key, names.c.core)
+    return _grouped(among(connection, _NAMED, names.c.core, cores), "core")
 
 
 def _grouped(rows: Iterator[Any], column: str) -> dict[str, list[Named]]:
@@ -133,10 +134,9 @@ def near_words(connection: Connection, queries: Sequence[str]) -> dict[str, dict
     """For each word of these names, the words of the store that are it or nearly it, nearest first."""
     wanted = {word for query in queries for word in name_index_words(query)}
     forms_of = {word: forms(word) for word in wanted}
-    query = select(word_forms.c.form, words.c.text, words.c.no).join(words, words.c.no == word_forms.c.word)
     every = {form for found in forms_of.values() for form in found}
     filed: dict[str, list[tuple[str, int]]] = {}
-    for row in among(connection, query, word_forms.c.form, every):
+    for row in among(connection, _FORMS, word_forms.c.form, every):
         filed.setdefault(row.form, []).append((row.text, row.no))
     return {word: _nearest(word, found, filed) for word, found in forms_of.items()}
 
@@ -178,13 +178,12 @@ def sharing_words(connection: Connection, name: str, near: Mapping[str, Mapping[
         if room < 0:
             break
         chosen.update(found)
-    query = _named().join(name_words, name_words.c.name == names.c.no).where(name_words.c.word.in_(chosen))
-    return list({Named(*row): None for row in connection.execute(query.limit(_CANDIDATES))})
+    rows = among(connection, _SHARING, name_words.c.word, chosen)
+    return list({Named(*tuple(row)): None for row in rows})
 
 
 def _how_common(connection: Connection, numbers: Sequence[int]) -> dict[int, int]:
-    query = select(name_words.c.word, func.count().label("names")).group_by(name_words.c.word)
-    found = {row.word: int(row.names) for row in among(connection, query, name_words.c.word, numbers)}
+    found = {row.word: int(row.names) for row in among(connection, _COUNTS, name_words.c.word, numbers)}
     return {no: found.get(no, 0) for no in numbers}
 
 

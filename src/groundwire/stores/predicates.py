@@ -10,6 +10,8 @@ from groundwire.stores.tables.knowledge import predicates
 from groundwire.stores.writing import among, insert_rows, last_number
 from groundwire.text.fold import label
 
+_PREDICATES = select(predicates)
+
 
 class Predicates:
     """The predicates of one batch. Two ways of writing one (`works_in`, `worksIn`) share its cardinality."""
@@ -17,7 +19,7 @@ class Predicates:
     def __init__(self, connection: Connection, wanted: Iterable[str]) -> None:
         self._connection = connection
         keys = {key_of(name) for name in wanted}
-        rows = list(among(connection, select(predicates), predicates.c.key, sorted(keys)))
+        rows = list(among(connection, _PREDICATES, predicates.c.key, sorted(keys)))
         self.numbers = {row.name: int(row.no) for row in rows}
         self._many = {row.key for row in rows if row.many}
 

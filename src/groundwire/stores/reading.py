@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Connection, Row, Select, and_, or_, select
+from sqlalchemy import Column, ColumnElement, Connection, Row, and_, or_, select
 
 from groundwire.stores.entities import numbers_of
 from groundwire.stores.predicates import key_of
@@ -16,6 +16,16 @@ from groundwire.stores.writing import among
 from groundwire.types import Fact, FactStatus, Pattern, Provenance, Record, Role
 
 SHOWN = ("verified", "asserted", "unverified")
+_FACTS = select(
+    facts, predicates.c.name.label("predicate_name"), predicates.c.many.label("predicate_many")
+).join(predicates, predicates.c.no == facts.c.predicate)
+_ROLES = (
+    select(roles, entities.c.id.label("target"))
+    .join(entities, entities.c.no == roles.c.entity, isouter=True)
+    .order_by(roles.c.fact, roles.c.position)
+)
+# Written so that no index fits: the few facts of an entity are looked through, not the many of a status.
+_STANDS = facts.c.status.concat("").in_(SHOWN)
 Loaded = tuple[int, Fact, bytes, bytes | None, str]
 """A fact with its row number, what it says, what it says it of, and the import that said it."""
 
@@ -28,7 +38,7 @@ def listing(
     connection: Connection, *, status: FactStatus | None = None, limit: int = 100, after: str = ""
 ) -> list[Fact]:
     """Facts, the newest first; `after` is the id of the last one of the page before."""
-    query = _facts().order_by(facts.c.no.desc()).limit(limit)
+    query = _FACTS.order_by(facts.c.no.desc()).limit(limit)
     if status is not None:
         query = query.where(facts.c.status == status.value)
     if after:
@@ -37,13 +47,13 @@ def listing(
 
 
 def read_facts(connection: Connection, condition: ColumnElement[bool], limit: int = 1000) -> list[Fact]:
-    query = _facts().where(condition).order_by(facts.c.no).limit(limit)
+    query = _FACTS.where(condition).order_by(facts.c.no).limit(limit)
     return [fact for _, fact, *_ in _loaded(connection, list(connection.execute(query)))]
 
 
 def held_by(connection: Connection, column: Column[Any], wanted: Iterable[Any]) -> list[Loaded]:
     """The facts whose column is one of these, as a writer needs them."""
-    return _loaded(connection, list(among(connection, _facts(), column, wanted)))
+    return _loaded(connection, list(among(connection, _FACTS, column, wanted)))
 
 
 def history(connection: Connection, fact_id: str, limit: int = 1000) -> list[Fact]:
@@ -60,7 +70,7 @@ def about(connection: Connection, ids: Sequence[str], limit: int) -> list[Fact]:
     found = _fact_numbers(connection, roles.c.entity.in_(numbers), limit)
     called = select(names.c.key).where(names.c.entity.in_(numbers))
     keys = sorted({key[:MAX_KEY] for key in connection.execute(called).scalars()})
-    as_text = and_(roles.c.value_key.in_(keys), roles.c.entity.is_(None))
+    as_text = and_(roles.c.value_key.in_(keys), roles.c.kind != "reference")
     found = sorted({*found, *_fact_numbers(connection, as_text, limit)})[:limit]
     return _by_numbers(connection, found)
 
@@ -69,7 +79,7 @@ def _fact_numbers(connection: Connection, condition: ColumnElement[bool], limit:
     query = (
         select(roles.c.fact)
         .join(facts, facts.c.no == roles.c.fact)
-        .where(condition, facts.c.status.in_(SHOWN))
+        .where(condition, _STANDS)
         .distinct()
         .order_by(roles.c.fact)
         .limit(limit)
@@ -86,10 +96,11 @@ def matching(connection: Connection, pattern: Pattern) -> list[Fact]:
     """Facts by entity, role, predicate and value. A role is the entity's, or without one the value's."""
     query = select(facts.c.no).order_by(facts.c.no).limit(pattern.limit).distinct()
     if not pattern.history:
-        query = query.where(facts.c.status.in_(SHOWN))
+        query = query.where(_STANDS)
     if pattern.predicate:
         same = select(predicates.c.no).where(predicates.c.key == key_of(pattern.predicate))
-        query = query.where(facts.c.predicate.in_(same))
+        narrow = facts.c.predicate + 0 if pattern.entity or pattern.value else facts.c.predicate
+        query = query.where(narrow.in_(same))
     if pattern.entity:
         end = roles.alias()
         theirs = [end.c.name == pattern.role] if pattern.role else []
@@ -105,23 +116,12 @@ def matching(connection: Connection, pattern: Pattern) -> list[Fact]:
 def _is(connection: Connection, end: Any, identity: str) -> ColumnElement[bool]:
     number = numbers_of(connection, [identity]).get(identity, -1)
     keys = list(connection.execute(select(names.c.key).where(names.c.entity == number)).scalars())
-    return or_(end.c.entity == number, and_(end.c.value_key.in_(keys), end.c.entity.is_(None)))
-
-
-def _facts() -> Select[Any]:
-    return select(
-        facts, predicates.c.name.label("predicate_name"), predicates.c.many.label("predicate_many")
-    ).join(predicates, predicates.c.no == facts.c.predicate)
+    return or_(end.c.entity == number, and_(end.c.value_key.in_(keys), end.c.kind != "reference"))
 
 
 def _loaded(connection: Connection, rows: Sequence[Row[Any]]) -> list[Loaded]:
     ends: dict[int, list[Role]] = {}
-    query = (
-        select(roles, entities.c.id.label("target"))
-        .join(entities, entities.c.no == roles.c.entity, isouter=True)
-        .order_by(roles.c.fact, roles.c.position)
-    )
-    for end in among(connection, query, roles.c.fact, [row.no for row in rows]):
+    for end in among(connection, _ROLES, roles.c.fact, [row.no for row in rows]):
         ends.setdefault(end.fact, []).append(Role(end.name, from_row(end, end.target)))
     return [
         (row.no, _fact(row, tuple(ends.get(row.no, ()))), row.content, row.slot, row.batch) for row in rows

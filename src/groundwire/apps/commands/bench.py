@@ -47,6 +47,20 @@ def procedural(
 
 
 @app.command()
+def kb(
+    store: Annotated[str, typer.Option("--store", "--kb", help="Build and keep it here; else it goes.")] = "",
+    entities: Annotated[int, typer.Option(min=100, help="How many entities it holds.")] = 100_000,
+    facts: Annotated[int, typer.Option(min=100, help="How many facts it holds.")] = 1_000_000,
+    rounds: Annotated[int, typer.Option(min=1, help="How often each question is asked.")] = 1000,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """How fast a large knowledge base answers: names, misspelt names, facts."""
+    from groundwire.bench.kb import Size, run_kb
+
+    raise typer.Exit(run_kb(store, Size(entities, facts), rounds, open_console(), as_json=as_json))
+
+
+@app.command()
 def orchestrator(
     answers: Annotated[int, typer.Option(min=1, help="How many answers to verify.")] = 60,
     json_out: Annotated[Path | None, typer.Option("--json", help="Write the figures as JSON.")] = None,
