@@ -10,7 +10,7 @@ _CATEGORIES = """
 alive living / dead deceased extinct
 open / closed shut
 even / odd
-married / single unmarried divorced
+married / single unmarried divorced bachelor
 true correct accurate / false incorrect untrue
 on online running active / off offline inactive stopped
 enabled / disabled

@@ -26,11 +26,12 @@ from groundwire.detect.exclusive import (
 )  # fmt: skip
 from groundwire.detect.flagging import logical_flag
 from groundwire.detect.quantifiers import quantifier_conflicts
-from groundwire.detect.statements import QUOTED, Statement, head, statements
+from groundwire.detect.statements import QUOTED, SHIFTS, Statement, head, statements
 from groundwire.detect.sums import sum_errors
 from groundwire.detect.view import View
 from groundwire.text import dates, names, numbers
 from groundwire.text.numberwords import find as number_words
+from groundwire.text.words import normalise
 from groundwire.types import Flag, HallucinationType, Segment
 
 NEGATION, INCOMPATIBLE, EXCLUSIVE, QUANTIFIERS, IMPOSSIBLE_THING = 0.95, 0.85, 0.80, 0.85, 0.90
@@ -39,8 +40,12 @@ _BOTH = re.compile(
     r"(?:also\s+|simultaneously\s+)?not\s+(?P=what)\b(?=\s*(?:[.,;!?]|$|at\b))",
     re.IGNORECASE,
 )
+_IS_BOTH = re.compile(
+    r"\b(?:is|are|was|were)\s+(?:both\s+|an?\s+)*([\w-]+)\s+and\s+(?:also\s+|an?\s+)*([\w-]+)(?=\s*(?:[.!;]|$))",
+    re.I,
+)
 _COORDINATED = re.compile(
-    r"\s*,?\s*(?:and|yet)\s+(?:also\s+|simultaneously\s+|(?:is|are|was|were)\s+)*", re.I
+    r"\s*,?\s*(?:and|yet)\s+(?:also\s+|simultaneously\s+|(?:is|are|was|were)\s+|an?\s+)*", re.I
 )
 _IMPOSSIBLE = tuple(
     re.compile(rf"\b(?:{quality})\s+(?:{thing})\b", re.IGNORECASE) for quality, thing in IMPOSSIBLE
@@ -56,6 +61,7 @@ async def detect_logical_inconsistencies(view: View) -> list[Flag]:
             flags += _impossible(segment)
             flags += sum_errors(segment, INCOMPATIBLE)
             flags += _denies_itself(segment)
+            flags += _two_categories(segment)
     flags += quantifier_conflicts(view, QUANTIFIERS)
     flags += _pairs(view)
     return sorted(dict.fromkeys(flags), key=lambda flag: (flag.start, -flag.confidence))
@@ -70,6 +76,18 @@ def _denies_itself(segment: Segment) -> Iterator[Flag]:
                 segment, start, match.end(), NEGATION, "These statements contradict each other",
                 "Direct logical negation",
             )  # fmt: skip
+
+
+def _two_categories(segment: Segment) -> Iterator[Flag]:
+    """ "is alive and dead", "is married and a bachelor"."""
+    for match in _IS_BOTH.finditer(segment.text) if not SHIFTS.search(segment.text) else ():
+        one, two = CATEGORIES.get(match[1].lower()), CATEGORIES.get(match[2].lower())
+        if one and two and one[0] == two[0] and one[1] != two[1]:
+            why = f"{match[1]} and {match[2]} are mutually exclusive categories"
+            start = _subject_start(segment, match.start())
+            yield logical_flag(
+                segment, start, match.end(2), EXCLUSIVE, "These statements contradict each other", why
+            )
 
 
 def _subject_start(segment: Segment, at: int) -> int:
@@ -118,12 +136,24 @@ def _flag(view: View, a: Statement, b: Statement, confidence: float, why: str) -
 
 
 def _negation(a: Statement, b: Statement) -> tuple[float, str] | None:
+    if _never(a, b) or _never(b, a):
+        return NEGATION, "What never is cannot be at times"
     same = a.predicate == b.predicate and a.object == b.object and a.frame == b.frame
     if not same or a.claim.denied == b.claim.denied or a.segment is b.segment:
         return None
     if {a.claim.quantifier, b.claim.quantifier} - {""}:
         return None  # some do and some do not
     return NEGATION, "Direct logical negation"
+
+
+def _never(a: Statement, b: Statement) -> bool:
+    """ "is never closed" and "is closed on Sundays"."""
+    never = a.claim.denied and re.search(r"\bnever\b", a.clause, re.IGNORECASE)
+    if not never or b.claim.denied or a.frame or b.claim.quantifier:
+        return False
+    if a.predicate == b.predicate:
+        return a.object == b.object
+    return a.predicate == "be" and a.object == {normalise(b.predicate.split()[0])}
 
 
 def _values(a: Statement, b: Statement) -> tuple[float, str] | None:

@@ -64,6 +64,13 @@ _SELF_AFTER = re.compile(
     rf"\b{_BEGUN}\b[\w\s]{{0,20}}?,?\s+(?:only\s+)?after\s+{_SAME}\s+{_ENDED}\b(?=\s*(?:[.,;!?)]|$|in\b|on\b|at\b))",
     re.I,
 )
+_BUILT_BEFORE = re.compile(
+    r"\b(?:building|bridge|house|tower|road|stadium|tunnel|plant|school|hospital|museum|church|dam|factory)\s+"
+    r"(?:was|were|had been)\s+(?P<ended>completed|finished)\s+before\s+(?:its\s+|the\s+)?"
+    r"(?:construction|building work|work)\s+(?:had\s+|was\s+)?(?P<begun>began|begun|started)\b"
+    r"(?=\s*(?:[.,;!?)]|$))",
+    re.IGNORECASE,
+)
 _THEN = re.compile(
     r"\s*,?\s*(?:\w+\s+(?:day|week|month|year|decade)s?\s+|(?:shortly|just|long|well|right|immediately) )?"
     r"(?P<which>before|after)\s+(?P<rest>[^,;.]{0,60})",
@@ -84,7 +91,7 @@ def disorders(segments: Sequence[Segment], confidence: float) -> Iterator[Flag]:
 
 def _before_itself(segment: Segment, confidence: float) -> Iterator[Flag]:
     """ "The project was completed before it started": no date needed."""
-    for pattern in (_SELF_BEFORE, _SELF_AFTER):
+    for pattern in (_SELF_BEFORE, _SELF_AFTER, _BUILT_BEFORE):
         for match in pattern.finditer(segment.text):
             if any(
                 match["begun"].lower() in first and match["ended"].lower() in last for first, last in _WIDE

@@ -31,6 +31,7 @@ _SOME = re.compile(
     rf"{_WHAT}(?:(?P<not>did not|didn['’]t)\s+(?P<base>[a-z]+)|{_DOES})\s*(?:[.!,;]|$)",
     re.IGNORECASE,
 )
+_SOME_DO = re.compile(_SOME.pattern.removesuffix(r"\s*(?:[.!,;]|$)") + r"\b", re.IGNORECASE)
 _LONGEST = 1000
 _UNIVERSALS, _EXISTS = ("all", "every", "each", "both"), ("", "some", "several", "many", "few", "most")
 
@@ -60,8 +61,10 @@ def _by_verb(segments: Sequence[Segment]) -> Iterator[tuple[Segment, Segment]]:
             continue
         for two in segments[i : i + 6]:
             for part in _SOME.finditer(two.text):
-                if (whole and _denies(whole, part)) or (none and _affirms(none, part)):
+                if whole and _denies(whole, part):
                     yield one, two
+            if none and any(_affirms(none, part) for part in _SOME_DO.finditer(two.text)):
+                yield one, two
             other = _NONE.match(two.text)
             if whole and other and _key(whole) == _key(other):
                 yield one, two

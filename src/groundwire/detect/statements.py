@@ -53,6 +53,7 @@ class Statement:
     subject: frozenset[str]
     object: frozenset[str]
     frame: frozenset[str]
+    clause: str = ""
 
     @property
     def predicate(self) -> str:
@@ -72,7 +73,9 @@ def statements(segments: Sequence[Segment]) -> Iterator[Statement]:
 def _statement(segment: Segment, claim: Triple) -> Statement | None:
     subject = _content(claim.subject)
     low = claim.subject.lower().split()
-    if not subject or (low and (low[0] in ("a", "an") or low[-1] in _PRONOUNS)):
+    if low and low[-1] in _PRONOUNS:
+        subject = frozenset({f"{low[-1]} of {segment.index}"})  # the same only within its sentence
+    if not subject or low[0] in ("a", "an"):
         return None
     at = claim.object_span[0] - segment.start, claim.object_span[1] - segment.start
     start, end = clause_around(segment.text, *at) if 0 <= at[0] < len(segment.text) else (0, 0)
@@ -81,7 +84,7 @@ def _statement(segment: Segment, claim: Triple) -> Statement | None:
     ]
     value = _content(claim.object)
     frame = _content(segment.text[start:end]) - subject - value - _content(written) - _LIGHT
-    return Statement(segment, claim, subject, value, frame)
+    return Statement(segment, claim, subject, value, frame, segment.text[start:end])
 
 
 def _content(text: str) -> frozenset[str]:

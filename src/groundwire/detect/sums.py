@@ -61,6 +61,12 @@ _TOTAL = re.compile(
     rf"(?:for a total of|totall?ing|which makes|making)\s+(?P<total>{_INT})\b(?!\.\d|,\d|%)",
     re.IGNORECASE,
 )
+_TOTAL_IS = re.compile(
+    rf"\btotal\s+(?:number\s+)?(?:is|was|of|comes to|came to)\s+(?P<total>{_INT})"
+    rf"(?:\s+[a-z][\w-]*){{0,2}}\s*:\s*"
+    rf"(?P<list>(?:{_ITEM}(?:\s*,\s*|\s*,?\s+and\s+)){{1,8}}{_ITEM})\s*(?=[.;!]|$)",
+    re.IGNORECASE,
+)
 _IN_TOTAL = re.compile(
     rf"(?<![\w.,$€£-])(?P<total>{_INT})\s+in total\s*[:(–—]\s*"
     rf"(?P<list>{_INT}(?:\s*(?:\+|,|and)\s*(?:and\s+)?{_INT}){{1,8}})\b",
@@ -169,7 +175,7 @@ def _compute(text: str) -> float | None:
 
 def _totals(segment: Segment, confidence: float) -> Iterator[Flag]:
     """ "10 items: 4 red and 5 blue", "12 in total: 5 + 6", "5 red and 6 blue, for a total of 12"."""
-    for pattern in (_PARTS, _TOTAL, _IN_TOTAL):
+    for pattern in (_PARTS, _TOTAL, _TOTAL_IS, _IN_TOTAL):
         for match in pattern.finditer(segment.text):
             total, parts = _value(match["total"]), _counts(match["list"])
             if parts is None or len(parts) < 2:

@@ -23,7 +23,7 @@ from groundwire.text.dates import WEEKDAYS, dates
 from groundwire.types import Flag, Segment, Tense, TimeExpression
 
 FUTURE_AS_PAST, FAR_YEAR, ORDER, NO_SUCH_DATE = 0.85, 0.90, 0.80, 0.90
-_HORIZON = 10
+_HORIZON, _BEYOND = 10, 500
 _LONGEST = 2000
 
 # Words under which a time to come may be spoken of in the past tense: plans, fiction, what may be.
@@ -36,6 +36,12 @@ _PLANS = re.compile(
     r"|\b(?:due|aim(?:s|ed)?|chosen?|"
     r"set (?:in|for|to)|if|would|could|might|may|should|will|going to|until|till"
     r"|through)\b",
+    re.IGNORECASE,
+)
+# Under these even a year centuries ahead is no mistake.
+_TALES = re.compile(
+    r"\b(?:fiction|novel|film|movie|game|stor(?:y|ies)|imagin|hypothe|scenario|simulat|model|project(?:ed|ion)"
+    r"|predict|forecast|estimat|calendar|set in|if|would|could|might)\w*",
     re.IGNORECASE,
 )
 _ADVERBIAL = re.compile(
@@ -125,9 +131,10 @@ def _future_as_past(segment: Segment, time: TimeExpression, now: datetime) -> Fl
 
 
 def _impossible_year(segment: Segment, time: TimeExpression, now: datetime) -> Flag | None:
-    if time.year is None or time.year <= now.year + _HORIZON or time.tense is Tense.FUTURE:
+    if time.year is None or time.year <= now.year + _HORIZON or not _adverbial(segment, time):
         return None
-    if not _adverbial(segment, time) or _PLANS.search(segment.text):
+    beyond = time.year > now.year + _BEYOND and not _TALES.search(segment.text)
+    if not beyond and (time.tense is Tense.FUTURE or _PLANS.search(segment.text)):
         return None
     if time.tense is Tense.NONE and time.year < 2200:
         return None  # without a verb to tell, only what nobody plans for
