@@ -15,7 +15,6 @@ from groundwire.claims.triples_reading import Clause, Phrase, Reading, Tie, Verb
 from groundwire.claims.triples_verbs import opens_amount, verb_group
 from groundwire.claims.triples_words import Form, Tag, Token, form_of
 from groundwire.text.lexicon import word_set
-from groundwire.types import Tense
 
 _UNITS = word_set(
     """
@@ -139,10 +138,16 @@ def _modifier(reading: Reading, subject: Phrase, at: int) -> int:
     relative = at + (low == ",")
     if reading.tag(relative) is Tag.RELATIVE or reading.low(relative) == "that":
         return _relative(reading, subject, relative + 1, closed=low == ",")
+    if low == "," and form_of(reading.low(at + 1), Form.PARTICIPLE) and reading.tag(at + 2) is Tag.PREP:
+        aside = Verb(reading.low(at + 1), passive=True, start=at + 1)
+        after = _predicate(reading, (subject,), aside, at + 2)
+        return after + (reading.low(after) == ",")
     if low == ",":
         return _apposition(reading, subject, at)
+    if reading.low(at) in ("both", "all", "each") and reading.tag(at + 1) in (Tag.VERB, Tag.AUX):
+        return at + 1
     if tag is Tag.VERB and form_of(low, Form.PARTICIPLE) and _main_verb_follows(reading, at):
-        return _predicate(reading, (subject,), Verb(low, passive=True, tense=Tense.PAST, start=at), at + 1)
+        return _predicate(reading, (subject,), Verb(low, passive=True, start=at), at + 1)
     return at
 
 

@@ -143,7 +143,8 @@ _IRREGULAR = """
     taught; tell told told; think thought thought; throw threw thrown; understand understood understood;
     wear wore worn; win won won; write wrote written; oversee oversaw overseen; withdraw withdrew
     withdrawn; undergo underwent undergone; split split split; spread spread spread; hire hired hired;
-    die died died; tie tied tied; lend lent lent; seek sought sought
+    die died died; tie tied tied; lend lent lent; cancel cancelled cancelled; travel travelled travelled;
+    seek sought sought
     """
 _REGULAR = word_set(
     """

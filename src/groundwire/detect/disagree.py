@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from groundwire.detect.compare import Verdict, fix
 from groundwire.detect.holdings import Judged, judge, readings, reliability
@@ -24,12 +25,25 @@ def told(segment: Segment) -> Iterator[Triple]:
 def disagreements(view: View, *, of_facts: bool, kind: HallucinationType, base: float) -> list[Flag]:
     """One flag for every claim that some attribute, or some fact, speaks against."""
     return [
-        _flag(view, claim, judged, kind, base)
+        _without_fix(flag) if _is_shared(segment, claim, judged) else flag
         for segment in view.segments
         for claim in told(segment)
         for judged in _against(view, claim)
         if (judged.holding is not None and judged.holding.fact is not None) == of_facts
+        for flag in (_flag(view, claim, judged, kind, base),)
     ]
+
+
+def _is_shared(segment: Segment, claim: Triple, judged: Judged) -> bool:
+    """Whether the words that are wrong of one are said of another too: "Ann and Bo work in Sales"."""
+    span = judged.reading.span
+    return any(
+        other.object_span == span and other.subject_span != claim.subject_span for other in segment.claims
+    )
+
+
+def _without_fix(flag: Flag) -> Flag:
+    return replace(flag, correction="", fix=None)
 
 
 def _against(view: View, claim: Triple) -> list[Judged]:

@@ -13,9 +13,10 @@ from datetime import date
 
 from groundwire.claims.predicates import groups, inverse, normal, same
 from groundwire.claims.triples import bare
+from groundwire.claims.triples_words import Form, form_of
 from groundwire.detect.compare import Verdict, compare
 from groundwire.detect.view import Known, View
-from groundwire.detect.world import COMPANY_NOUNS, PLACE_TYPES, is_place
+from groundwire.detect.world import COMPANY_NOUNS, PERSON_TYPES, PLACE_TYPES, is_place
 from groundwire.text.dates import dates, weekdays
 from groundwire.text.lexicon import word_set
 from groundwire.text.numbers import numbers
@@ -147,12 +148,21 @@ def holdings(view: View, reading: Reading) -> list[Holding]:
     found = [
         Holding(a.name, a.value, a.many, a.holds_on(today))
         for a in reading.entity.attributes
-        if same(a.name, reading.predicate)
+        if means(a.name, reading.predicate)
     ]
     facts = view.known.facts.get(reading.entity.id, ()) if view.known else ()
     for fact in facts:
         found += _of_fact(fact, reading, today)
     return found
+
+
+def means(name: str, predicate: str) -> bool:
+    """Whether an attribute or fact of that name speaks of the predicate, from the same end: who manages
+    someone has another manager himself."""
+    if not inverse(predicate) or normal(predicate) == "employ":  # whom, or how many
+        return same(name, predicate)
+    form = normal(name)
+    return (form_of(form, Form.THIRD) or form) == normal(predicate)
 
 
 def _of_fact(fact: Fact, reading: Reading, today: date) -> Iterator[Holding]:
@@ -161,7 +171,7 @@ def _of_fact(fact: Fact, reading: Reading, today: date) -> Iterator[Holding]:
     ours = [role for role in fact.roles if _is(role.value, reading.entity)]
     others = [role for role in fact.roles if not _is(role.value, reading.entity)]
     is_subject = any(role.name == "subject" for role in ours) or (bool(ours) and ours[0] is fact.roles[0])
-    meant = same(fact.predicate, reading.predicate)
+    meant = means(fact.predicate, reading.predicate)
     backwards = bool(inverse(fact.predicate)) and same(inverse(fact.predicate), reading.predicate)
     for role in others:
         plain = role.name in ("object", "value") or len(others) == 1
@@ -208,6 +218,8 @@ def fits(view: View, holding: Holding, reading: Reading) -> bool:
         return normal(holding.name) == normal(reading.predicate)
     match = view.known.match(bare(said)) if view.known else None
     place = is_place(bare(said)) or (match is not None and match.entity.type.lower() in PLACE_TYPES)
+    if place and reading.predicate in ("be in", "be at") and reading.entity.type.lower() in PERSON_TYPES:
+        return False  # where someone is today is not where they belong
     if place and normal(holding.name) != normal(reading.predicate):
         return bool(kinds & _PLACES)
     if set(said.lower().split()) & _UNIT_WORDS:
@@ -234,6 +246,8 @@ def _fits_being(kinds: frozenset[str], holding: Holding, said: str) -> bool:
     """ "is" says many things: only jobs, dates and states can be told apart."""
     words = set(said.lower().replace(",", " ").split())
     if "title" in kinds and words & _JOBS:
+        if "of" in words:  # a role in something, beside the job
+            return False
         return set(holding.value.text.lower().split()) & _JOBS != set()
     if "status" in kinds:
         return bool(words & _STATUS) and len(words) <= 2
