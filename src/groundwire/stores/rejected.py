@@ -10,7 +10,6 @@ from sqlalchemy import Connection, func, insert, select
 
 from groundwire.stores.database import Database
 from groundwire.stores.tables.gate import rejected_facts
-from groundwire.types import ClaimVerification
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +32,6 @@ class Rejected:
     gap_bits: float | None = None
     id: int = 0
     recorded: float = 0.0
-
-
-def measured(verdict: ClaimVerification) -> dict[str, float | str | None]:
-    """What a verdict says about a fact, under the names of the table."""
-    return {
-        "verdict": verdict.status.value,
-        "method": verdict.method,
-        "adjusted": verdict.adjusted_confidence,
-        "p0": verdict.p0,
-        "p1": verdict.p1,
-        "required_bits": verdict.required_bits,
-        "observed_bits": verdict.observed_bits,
-        "gap_bits": verdict.budget_gap,
-    }
 
 
 class RejectedFacts:
