@@ -176,6 +176,15 @@ def test_an_exported_trace_can_be_taken_in_elsewhere(traces: ReasoningTraces, tm
         assert other.get_verification_report(goal) == traces.get_verification_report(goal)
 
 
+def test_a_part_of_a_trace_is_exported_with_what_it_cites(traces: ReasoningTraces, tmp_path: Path) -> None:
+    goal, _ = grown(traces)
+    part = traces.add_goal("A part of it", parent=goal)
+    claim = traces.add_claim(traces.add_decision(part, "Later"), "The Eiffel Tower stands in Paris.", ["S0"])
+    with ReasoningTraces(open_database(str(tmp_path / "other.db")), engine=traces._given) as other:
+        assert other.load(traces.export(part)) == part
+        assert other.verify_claim(claim).status is Status.ENTAILED
+
+
 @pytest.mark.parametrize(
     "data",
     [None, {}, [], {"format": "groundwire.trace/1"}, {"format": "groundwire.trace/1", "nodes": [{}], "edges": []},

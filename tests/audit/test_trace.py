@@ -127,7 +127,9 @@ async def test_phantom_circular_and_self_citations_reach_no_model() -> None:
     assert fake.calls == []
     assert found.steps[0].verdict.gap_type is GapType.PHANTOM_CITATION
     assert [step.circular for step in found.steps] == [(), ("step2",), ("step4",), ("step3",)]
+    assert found.steps[0].verdict.reason == "cites S9, which is neither source nor step"
     assert found.steps[1].verdict.reason == "cites itself"
+    assert "step4, which rests on it or comes after it" in found.steps[2].verdict.reason
     assert found.flagged
     verdicts = await faked(fake).audit_reasoning(steps, TOWER)
     assert all(verdict.is_flagged for verdict in verdicts)
@@ -278,3 +280,14 @@ async def test_too_many_steps_are_refused() -> None:
     engine = Groundwire(Config.model_validate({"limits": {"max_claims": 5}}), backend="fake")
     with pytest.raises(InputError, match="the trace has 6 steps"):
         await engine.audit_trace(["It is so."] * 6)
+
+
+@pytest.mark.spec("SPEC-16.04")
+async def test_with_a_model_the_dependence_on_evidence_is_sampled(engine: Groundwire) -> None:
+    model = ScriptedGenerator(lambda call: "330 m" if "<context>" in call.messages[1].content else "300 m")
+    asked = ("How tall is the tower?", "It is 330 m tall.", "The tower is 330 m tall.")
+    assert await engine.evidence_dependence(*asked, generator=model, samples=4) == 1.0
+    assert sum(call.n for call in model.calls) == 8
+    full = await engine.sampled_dependence(model, *asked, samples=40)
+    few = await engine.sampled_dependence(model, *asked, samples=4)
+    assert full.high - full.low < few.high - few.low

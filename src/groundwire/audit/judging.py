@@ -79,7 +79,9 @@ def _before_asking(trace: Trace, n: int, court: Court) -> Judged | None:
     step, links = trace.steps[n], trace.links[n]
     claim = _claim(step, court)
     if links.phantoms:
-        return Judged(phantom(replace(claim, citations=step.cites), links.phantoms))
+        names = ", ".join(links.phantoms)
+        reason = f"cites {names}, which {'is' if len(links.phantoms) == 1 else 'are'} neither source nor step"
+        return Judged(replace(phantom(claim, links.phantoms), citations=step.cites, reason=reason))
     if links.circular:
         return Judged(unmeasured(claim, Status.NOT_IN_CONTEXT, GapType.UNSUPPORTED, _ring(step, links), RULE))
     derived = derive(step.text, trace.question)
