@@ -72,6 +72,7 @@ RIGHT = [
     "The design was finished before construction began.",
     "The comet will return in 2061.",
     "The model predicts that the ice will be gone in 2900.",
+    'She was named a "star of tomorrow" by the paper.',
     "The treaty expires in 2048.",
     "The novel is set in 2350.",
     "He worked there from 2019 to 2021.",

@@ -110,6 +110,8 @@ def _clause(segment: Segment, time: TimeExpression) -> tuple[int, int]:
 def _adverbial(segment: Segment, time: TimeExpression) -> bool:
     """ "In 2031 it …", "… on 3 May 2031.": when something was, not the name or number of a thing."""
     at, end = time.start - segment.start, time.end - segment.start
+    if any(m.start() < at and end < m.end() for m in _QUOTES.finditer(segment.text)):
+        return False
     relative = time.year is None
     before = segment.text[max(0, at - 32) : at]
     return (relative or bool(_ADVERBIAL.search(before))) and bool(_FOLLOWS_YEAR.match(segment.text, end))
