@@ -23,7 +23,7 @@ from groundwire.text.lexicon import forms, word_set
 from groundwire.text.words import language_hint
 from groundwire.types import Tense, Triple
 
-MAX_CHARS = 2000
+MAX_CHARS = 1200
 """Longer "sentences" are lists, code or noise."""
 
 _MEASURES = forms("height: tall high; length: long; width: wide; depth: deep; age: old; weight: heavy")

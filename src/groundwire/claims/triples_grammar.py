@@ -65,7 +65,7 @@ _SPEECH = word_set(
 def _clause(reading: Reading, at: int, *, real: bool = True) -> int:
     """Read one clause with all the verbs its subject has; the position behind it."""
     at = _past_intro(reading, at)
-    subjects, after = joined_phrases(reading, at)
+    subjects, after = joined_phrases(reading, at, subject=True)
     if not subjects:
         return at
     subjects, after = _with_purpose(reading, subjects, after)

@@ -7,8 +7,10 @@ from groundwire.claims.triples_reading import Phrase, Reading
 from groundwire.claims.triples_verbs import verb_group
 from groundwire.claims.triples_words import Form, Tag, form_of
 
+_LONGEST_LIST, _LONGEST_ITEM = 12, 5
 
-def joined_phrases(reading: Reading, at: int) -> tuple[tuple[Phrase, ...], int]:
+
+def joined_phrases(reading: Reading, at: int, *, subject: bool = False) -> tuple[tuple[Phrase, ...], int]:
     """ "Alice", "Alice and Bob", "Alice, Bob and Carol"; a comma joins only where "and" comes in the end."""
     first, after = phrase_at(reading, at)
     if first is None:
@@ -22,7 +24,9 @@ def joined_phrases(reading: Reading, at: int) -> tuple[tuple[Phrase, ...], int]:
         step = end + 2 if comma and reading.tag(end + 1) is Tag.AND else end + 1
         step += reading.tag(step) is Tag.NOT
         following, end = phrase_at(reading, step)
-        if following is None or (joins and _opens_clause(reading, found[0], end)):
+        if following is None or (not subject and verb_group(reading, end, plural=True)[0]):
+            return tuple(found), after  # "… costs 5 euros, and the meeting is …": another clause
+        if joins and _opens_clause(reading, found[0], end):
             return tuple(found), after
         found.append(following)
         after = end
@@ -35,15 +39,19 @@ def _opens_clause(reading: Reading, first: Phrase, end: int) -> bool:
 
 
 def _list_goes_on(reading: Reading, at: int) -> bool:
-    """Whether behind this comma another item and then "and" with the last one follow."""
-    item, end = phrase_at(reading, at + 2 if reading.tag(at + 1) is Tag.AND else at + 1)
-    if item is None or end - item.first > 5:
-        return False
-    if reading.tag(at + 1) is Tag.AND:
-        return True
-    if reading.tag(end) is Tag.AND:
-        return phrase_at(reading, end + 1)[0] is not None
-    return reading.low(end) == "," and _list_goes_on(reading, end)
+    """Whether behind this comma another item and, soon enough, "and" with the last one follow."""
+    for _ in range(_LONGEST_LIST):
+        item, end = phrase_at(reading, at + 2 if reading.tag(at + 1) is Tag.AND else at + 1)
+        if item is None or end - item.first > _LONGEST_ITEM:
+            return False
+        if reading.tag(at + 1) is Tag.AND:
+            return True
+        if reading.tag(end) is Tag.AND:
+            return phrase_at(reading, end + 1)[0] is not None
+        if reading.low(end) != ",":
+            return False
+        at = end
+    return False
 
 
 def phrase_at(reading: Reading, at: int) -> tuple[Phrase | None, int]:

@@ -246,10 +246,12 @@ def form_of(word: str, *wanted: Form) -> str:
 def tokens(text: str) -> list[Token]:
     """The words and marks of one sentence, each with what it does there as far as its form tells."""
     found: list[Token] = []
+    opening = True
     for match in _TOKEN.finditer(text):
         low = match[0].lower().replace("’", "'")
-        opening = not any(t.tag is not Tag.STOP for t in found)
-        found.append(Token(match[0], low, match.start(), match.end(), _tag(match[0], low, opening)))
+        tag = _tag(match[0], low, opening)
+        opening = opening and tag is Tag.STOP
+        found.append(Token(match[0], low, match.start(), match.end(), tag))
     return _settled(found)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from groundwire.detect.compare import Verdict, fix
 from groundwire.detect.holdings import Judged, judge, readings, reliability
 from groundwire.detect.view import View
-from groundwire.types import Flag, HallucinationType, Segment, Triple
+from groundwire.types import Flag, HallucinationType, Segment, Triple, Value
 
 _TIES = ("from", "in", "at", "on")
 
@@ -57,7 +57,7 @@ def _flag(view: View, claim: Triple, judged: Judged, kind: HallucinationType, ba
     holding, reading = judged.holding, judged.reading
     assert holding is not None
     assert view.known is not None
-    value = holding.value.text
+    value = _shown(holding.value)
     repair = None if claim.denied else fix(holding.value, _said(view, reading.span), view.known)
     place = (reading.span[0] + repair.start, reading.span[0] + repair.end) if repair else None
     source = holding.fact.provenance.source if holding.fact else ""
@@ -75,6 +75,11 @@ def _flag(view: View, claim: Triple, judged: Judged, kind: HallucinationType, ba
         source=f"Knowledge Base ({source})" if source else "Knowledge Base",
         related=(("kb_lookup", known),),
     )
+
+
+def _shown(value: Value) -> str:
+    unit = value.unit if value.unit not in value.text else ""
+    return f"{value.text} {unit}".strip()
 
 
 def _said(view: View, span: tuple[int, int]) -> str:
