@@ -163,3 +163,10 @@ def test_a_fact_of_a_bare_knowledge_base_is_asked_too() -> None:
     (flag,) = run("Ann Lee lives in Bergen.", DetectorsConfig(detection_threshold=0.4), kb=kb).flags
     assert flag.type is HallucinationType.CONTRADICTS_FACT
     assert flag.confidence == pytest.approx(0.95 * 0.5)
+
+
+def test_the_rows_of_a_table_are_claims() -> None:
+    text = "| Name | Department |\n|---|---|\n| Ann Lee | Legal |\n| Bo Ray | Legal |\n"
+    (flag,) = run(text).flags
+    assert flag.fix is not None
+    assert (text[slice(*flag.fix)], flag.correction) == ("Legal", "Sales")

@@ -9,6 +9,7 @@ from datetime import datetime
 from groundwire.claims.kind import kind_of
 from groundwire.claims.mentions import is_person, mentions
 from groundwire.claims.plain import Plain, plain
+from groundwire.claims.predicates import normal
 from groundwire.claims.times import times
 from groundwire.claims.triples import triples
 from groundwire.text.lexicon import word_set
@@ -29,6 +30,8 @@ class _Sentence:
     at: Sequence[int]
     """Where each character of the text stands in the response."""
     assertive: bool
+    row: tuple[Triple, ...] | None = None
+    """What a table's row says, which has no verbs to read it from."""
 
     def place(self, start: int, end: int) -> tuple[int, int]:
         return self.at[start], self.at[end - 1] + 1
@@ -69,19 +72,30 @@ def _sentences(response: str) -> Iterator[_Sentence]:
         if block.kind is BlockKind.CODE:
             continue
         if block.kind in (BlockKind.ROW, BlockKind.HEADER):
-            yield from _cells(response, block)
+            yield from _row(response, block)
             continue
         prose = plain(response, block.lines)
         for span in sentences(prose.text):
             yield from _sentence(prose, span, heading=block.kind is BlockKind.HEADING)
 
 
-def _cells(response: str, block: Block) -> Iterator[_Sentence]:
-    """A table's cells are read one by one: they name things but claim nothing that has a verb."""
-    for cell in block.lines if block.kind is BlockKind.ROW else ():
-        prose = plain(response, [cell])
-        if prose.text.strip():
-            yield from _sentence(prose, Span(0, len(prose.text)), heading=False)
+def _row(response: str, block: Block) -> Iterator[_Sentence]:
+    """A table's row says of its first cell what the other cells say under their columns' names."""
+    cells = [(cell.start, cell.end) for cell in block.lines if response[cell.start : cell.end].strip()]
+    if block.kind is BlockKind.ROW and cells and len(block.lines) == len(cells):
+        start, end = cells[0][0], cells[-1][1]
+        said = tuple(_said_in(response, cells, block.header))
+        yield _Sentence(response[start:end], start, end, range(start, end), assertive=True, row=said)
+
+
+def _said_in(response: str, cells: Sequence[tuple[int, int]], header: Sequence[str]) -> Iterator[Triple]:
+    who = cells[0]
+    for column, cell in zip(header[1:], cells[1:], strict=False):
+        if column.strip():
+            subject, what = response[slice(*who)], response[slice(*cell)]
+            yield Triple(
+                subject, normal(column), what, who[0], cell[1], who, cell, text=response[who[0] : cell[1]]
+            )
 
 
 def _sentence(prose: Plain, span: Span, *, heading: bool) -> Iterator[_Sentence]:
@@ -96,6 +110,8 @@ def _sentence(prose: Plain, span: Span, *, heading: bool) -> Iterator[_Sentence]
 
 
 def _claims(sentence: _Sentence) -> tuple[Triple, ...]:
+    if sentence.row is not None:
+        return sentence.row
     return tuple(_placed(claim, sentence) for claim in triples(sentence.text))
 
 
