@@ -80,6 +80,7 @@ RIGHT = [
     "All tests passed. Two reviewers failed.",
     "All tests passed. Two tests passed quickly.",
     "None of the pumps worked, and one valve worked all night.",
+    "The gate is never locked, the shed is painted and it is locked on Mondays.",
     "The gate is never locked. The shed is locked on Mondays.",
     "She is alive. She is dead tired.",
     "He is married. He is single-minded.",

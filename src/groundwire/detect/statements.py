@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from groundwire.claims.tense import clause_around
 from groundwire.text.lexicon import NEGATIONS, word_set
@@ -32,6 +32,7 @@ _PRONOUNS = word_set(
     something anything everything others many most few several both each such here
     """
 )
+_PERSONAL = word_set("it he she they")
 _LIGHT = word_set(
     "also both currently simultaneously actually really very quite however therefore thus so time same"
 )
@@ -64,10 +65,16 @@ def statements(segments: Sequence[Segment]) -> Iterator[Statement]:
     """The claims that are plainly stated of something definite."""
     for segment in segments:
         if segment.assertive and not QUOTED.search(segment.text) and not SHIFTS.search(segment.text):
+            named: set[frozenset[str]] = set()
             for claim in segment.claims:
                 made = _statement(segment, claim)
-                if made is not None:
-                    yield made
+                if made is None:
+                    continue
+                if claim.subject.lower() not in _PRONOUNS:
+                    named.add(made.subject)
+                elif len(named) == 1 and claim.subject.lower() in _PERSONAL:
+                    made = replace(made, subject=next(iter(named)))  # the only one it can mean
+                yield made
 
 
 def _statement(segment: Segment, claim: Triple) -> Statement | None:
