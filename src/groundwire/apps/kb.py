@@ -54,24 +54,28 @@ def run_import(wanted: Wanted, console: Console) -> int:
     """0 where every row went in, 1 where some could not be used."""
     for path in wanted.files:
         format_of(path, wanted.format)
-        if str(path) != STREAM and not path.is_file():
+        if str(path) != STREAM and (not path.exists() or path.is_dir()):
             raise InputError(f"there is no file {path}")
     failed = 0
     with Knowledge.open(wanted.store) as knowledge:
         for path in wanted.files:
             done = _import_one(knowledge, path, wanted)
             failed += done.failed
-            counts = f"{done.entities:,} entities and {done.facts:,} facts"
-            bad = f"; {_rows(done.failed)} could not be used" if done.failed else ""
-            console.print(f"{path}: {counts}{bad}", markup=False, highlight=False)
+            console.print(_summary(path, done), markup=False, highlight=False, soft_wrap=True)
     return FLAGGED if failed else FINE
+
+
+def _summary(path: Path, done: Imported) -> str:
+    entities, facts = _counted(done.entities, "entity", "entities"), _counted(done.facts, "fact", "facts")
+    bad = f"; {_counted(done.failed, 'row', 'rows')} could not be used" if done.failed else ""
+    return f"{_called(path)}: {entities} and {facts}{bad}"
 
 
 def _import_one(knowledge: Knowledge, path: Path, wanted: Wanted) -> Imported:
     errors = Console(stderr=True)
     try:
         with _bytes(path) as file, progress_bar(errors) as progress:
-            total = None if str(path) == STREAM else max(1, path.stat().st_size // 1000)
+            total = max(1, path.stat().st_size // 1000) if path.is_file() else None
             bar = progress.add_task(f"{path.name} (kB)", total=total)
             with opened(file, wanted.encoding) as text:
                 rows = _named(READERS[format_of(path, wanted.format)](text, _source(path)), path)
@@ -80,15 +84,21 @@ def _import_one(knowledge: Knowledge, path: Path, wanted: Wanted) -> Imported:
                 )
     except Refused as refused:
         _print_bad(path, refused.imported)
-        raise InputError(f"{path}: {refused.message}", hint="mend them, or leave --strict out") from None
+        raise InputError(
+            f"{_called(path)}: {refused.message}", hint="leave --strict out to import the rest"
+        ) from None
     except UnicodeError:
-        raise InputError(f"{path} is not text in its encoding", hint="save it as UTF-8") from None
+        raise InputError(f"{_called(path)} is not text in its encoding", hint="save it as UTF-8") from None
     _print_bad(path, done)
     return done
 
 
-def _rows(count: int) -> str:
-    return "1 row" if count == 1 else f"{count:,} rows"
+def _counted(count: int, one: str, many: str) -> str:
+    return f"1 {one}" if count == 1 else f"{count:,} {many}"
+
+
+def _called(path: Path) -> str:
+    return "standard input" if str(path) == STREAM else str(path)
 
 
 def _advance(progress: Progress, bar: TaskID, file: BinaryIO) -> None:
@@ -101,7 +111,7 @@ def _named(rows: Iterator[Read], path: Path) -> Iterator[Read]:
     try:
         yield from rows
     except InputError as error:
-        raise InputError(f"{path}: {error.message}", hint=error.hint) from None
+        raise InputError(f"{_called(path)}: {error.message}", hint=error.hint) from None
 
 
 def _source(path: Path) -> str:
@@ -123,9 +133,9 @@ def _bytes(path: Path) -> Iterator[BinaryIO]:
 
 def _print_bad(path: Path, done: Imported) -> None:
     for row in sorted(done.bad, key=lambda bad: bad.line)[:SHOWN_ERRORS]:
-        print(f"{path}, line {row.line}: {clean(row.error)}", file=sys.stderr)
+        print(f"{_called(path)}, line {row.line}: {clean(row.error)}", file=sys.stderr)
     if done.failed > SHOWN_ERRORS:
-        print(f"{path}: and {done.failed - SHOWN_ERRORS:,} more", file=sys.stderr)
+        print(f"{_called(path)}: and {done.failed - SHOWN_ERRORS:,} more", file=sys.stderr)
 
 
 def run_export(store: str, out: Path | None, form: str) -> int:

@@ -73,7 +73,7 @@ def _place(url: str) -> URL:
         return URL.create("sqlite", database=str(Path(url).expanduser()))
     try:
         place = make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):  # ValueError: a port that is no number
         raise InputError("the store's URL cannot be read", hint="write postgresql://user@host/name") from None
     if place.drivername in ("postgresql", "postgres"):
         place = place.set(drivername="postgresql+psycopg")

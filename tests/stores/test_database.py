@@ -1,0 +1,73 @@
+"""Stores that cannot be opened or written to: one line that says why."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from sqlalchemy import event
+
+from groundwire.errors import InputError, StoreError
+from groundwire.stores.database import open_database
+from groundwire.stores.knowledge import Knowledge
+from groundwire.types import Entity
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("", "no name"),
+        (":memory:", "in memory"),
+        ("sqlite://", "in memory"),
+        ("mysql://host/name", "cannot be mysql"),
+        ("postgresql://host:door/name", "cannot be read"),
+    ],
+)
+def test_a_url_that_is_none_is_refused(url: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        open_database(url)
+
+
+def test_a_file_that_is_no_store_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("dear diary " * 1000)
+    with pytest.raises(InputError, match="is no store"):
+        open_database(str(path))
+    assert path.read_text().startswith("dear diary")
+
+
+def test_a_store_that_must_exist_is_not_made(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no store"):
+        open_database(str(tmp_path / "none.db"), create=False)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(InputError, match="cannot open"):
+        open_database(str(tmp_path))
+
+
+def test_what_is_known_is_the_owners_only(tmp_path: Path) -> None:
+    open_database(str(tmp_path / "deep" / "store.db")).close()
+    assert (tmp_path / "deep" / "store.db").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("pragma", ["max_page_count = 1", "query_only = ON"])
+def test_a_full_or_read_only_disk_is_one_line(tmp_path: Path, pragma: str) -> None:
+    path = str(tmp_path / "store.db")
+    Knowledge.open(path).close()
+    with Knowledge.open(path) as kb:
+        kb.database.engine.dispose()
+        event.listen(kb.database.engine, "connect", lambda c, _: c.execute(f"PRAGMA {pragma}"))
+        many = [Entity("", f"Name {n} {os.urandom(50).hex()}") for n in range(200)]
+        with pytest.raises(StoreError, match=r"full|readonly") as failed:
+            kb.put_entities(many)
+        assert "\n" not in str(failed.value)
+    with Knowledge.open(path) as kb:
+        assert kb.stats().entities == 0
+        kb.put_entities(many)
+
+
+def test_a_server_that_is_not_there_is_one_line() -> None:
+    with pytest.raises(StoreError) as failed:
+        open_database("postgresql://me:secret@127.0.0.1:9/none")
+    assert "\n" not in str(failed.value)
+    assert "secret" not in str(failed.value)
