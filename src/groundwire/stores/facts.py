@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, delete, update
 
@@ -50,6 +50,18 @@ class Held:
         return Window(self.fact.valid_from, self.fact.valid_to)
 
 
+class Entry(NamedTuple):
+    """A fact to be written, with what it says and what it says it of."""
+
+    fact: Fact
+    content: bytes
+    slot: bytes | None
+
+    @classmethod
+    def of(cls, fact: Fact) -> Entry:
+        return cls(fact, content_of(fact), slot_of(fact))
+
+
 def add(connection: Connection, fact: Fact) -> Fact:
     """Write one fact; it comes back with its id, or as the one that was there already."""
     return add_many(connection, [fact])[0]
@@ -65,8 +77,9 @@ def add_many(connection: Connection, given: Sequence[Fact], *, batch: str = "") 
     desk, now = Desk(connection), datetime.now(UTC)
     ready = _with_references(desk, [_checked(fact, now) for fact in given])
     desk.write()
-    book = Book(connection, desk, ready, batch)
-    written = [book.enter(fact) for fact in ready]
+    entries = [Entry.of(fact) for fact in ready]
+    book = Book(connection, desk, entries, batch)
+    written = [book.enter(entry) for entry in entries]
     book.write()
     return [held.fact for held in written]
 
@@ -80,8 +93,9 @@ def settle(
     if not found:
         return None
     judged = replace(found[0], status=status, confidence=confidence, record=record)
-    book = Book(connection, Desk(connection), [judged], "")
-    held = book.enter(judged, force=True)
+    entry = Entry.of(judged)
+    book = Book(connection, Desk(connection), [entry], "")
+    held = book.enter(entry, force=True)
     book.write()
     return held.fact
 
@@ -109,19 +123,21 @@ def remove(connection: Connection, fact_id: str) -> Fact | None:
 class Book:
     """The facts a batch touches: read once, changed in memory, written once."""
 
-    def __init__(self, connection: Connection, desk: Desk, given: Sequence[Fact], batch: str) -> None:
+    def __init__(self, connection: Connection, desk: Desk, given: Sequence[Entry], batch: str) -> None:
         self._connection = connection
         self._desk = desk
         self._batch = batch
-        self._predicates = Predicates(connection, {fact.predicate for fact in given})
+        self._predicates = Predicates(connection, {entry.fact.predicate for entry in given})
         self._by_content: dict[bytes, Held] = {}
         self._by_slot: dict[bytes, list[Held]] = {}
         self._by_id: dict[str, Held] = {}
         self._next = last_number(connection, facts) + 1
-        self._fetch(facts.c.content, [content_of(fact) for fact in given])
-        self._fetch(facts.c.id, [fact.id for fact in given if fact.id])
-        single = [f for f in given if not f.many and not self._predicates.is_many(f.predicate)]
-        self._fetch(facts.c.slot, [slot for slot in map(slot_of, single) if slot])
+        self._fetch(facts.c.content, [entry.content for entry in given])
+        self._fetch(facts.c.id, [entry.fact.id for entry in given if entry.fact.id])
+        self._fetch(facts.c.slot, [e.slot for e in given if e.slot and self._is_single(e.fact)])
+
+    def _is_single(self, fact: Fact) -> bool:
+        return not fact.many and not self._predicates.is_many(fact.predicate)
 
     def _fetch(self, column: Any, wanted: Sequence[Any]) -> None:
         for no, fact, content, slot, batch in held_by(self._connection, column, wanted):
@@ -134,27 +150,28 @@ class Book:
         if held.slot:
             self._by_slot.setdefault(held.slot, []).append(held)
 
-    def enter(self, fact: Fact, *, force: bool = False) -> Held:
+    def enter(self, entry: Entry, *, force: bool = False) -> Held:
+        fact = entry.fact
         if fact.many:
             self._predicates.set_many(fact.predicate)
-        held = self._by_content.get(content_of(fact))
+        held = self._by_content.get(entry.content)
         if held is None:
-            held = self._new(fact)
+            held = self._new(entry)
         else:
             _agree(held, fact, force=force)
             held.batch, held.changed = self._batch or held.batch, True
         if held.fact.status in _SETTLED:
             self._take_place(held)
-        held.fact = replace(held.fact, many=held.fact.many or self._predicates.is_many(fact.predicate))
+        if not held.fact.many and self._predicates.is_many(fact.predicate):
+            held.fact = replace(held.fact, many=True)
         return held
 
-    def _new(self, fact: Fact) -> Held:
-        content = content_of(fact)
+    def _new(self, entry: Entry) -> Held:
+        fact, content, slot = entry
         identity = fact.id or content.hex()
         if identity in self._by_id:
             raise InputError(f"the id '{identity[:60]}' belongs to another fact", hint="leave the id out")
-        fact = replace(fact, id=identity)
-        held = Held(self._next, fact, content, slot_of(fact), self._batch, new=True)
+        held = Held(self._next, replace(fact, id=identity), content, slot, self._batch, new=True)
         self._next += 1
         self._file(held)
         return held
@@ -253,7 +270,11 @@ def _agree(held: Held, fact: Fact, *, force: bool) -> None:
 
 def _with_references(desk: Desk, given: Sequence[Fact]) -> list[Fact]:
     values = iter(desk.refer([role.value for fact in given for role in fact.roles]))
-    return [replace(f, roles=tuple(Role(r.name, next(values)) for r in f.roles)) for f in given]
+    found = []
+    for fact in given:
+        ends = tuple(Role(role.name, next(values)) for role in fact.roles)
+        found.append(fact if ends == fact.roles else replace(fact, roles=ends))
+    return found
 
 
 def _checked(fact: Fact, now: datetime) -> Fact:
