@@ -205,6 +205,8 @@ class Groundwire:
         """
         from groundwire.audit.trace import Request, audit
 
+        if len(answer or "") > self.config.limits.max_answer_chars:
+            raise InputError("the answer is too long", hint="the limit is limits.max_answer_chars")
         request = Request(
             steps,
             as_sources(context or ()),

@@ -93,6 +93,14 @@ def test_messages_of_langchain(shape: str) -> None:
     )  # fmt: skip
 
 
+def test_a_long_message_is_the_steps_it_is_made_of() -> None:
+    long = "\n".join(f"{n}. Part {n} of the engine is in order, as the log says." for n in range(1, 60))
+    found = read(
+        [{"role": "assistant", "content": long}, {"role": "assistant", "content": "All is in order."}]
+    )
+    assert (len(found.steps), found.answer) == (59, "All is in order.")
+
+
 def test_a_talk_that_ends_in_a_call_has_no_answer() -> None:
     calls = [{"id": "c", "function": {"name": "search", "arguments": "{}"}}]
     found = read(

@@ -32,6 +32,8 @@ def test_steps_come_as_dictionaries_texts_or_steps() -> None:
         (None, "no list"),
         ([None], "step 1 is neither"),
         (["x", "  "], "step 2 is empty"),
+        ([Step("a", " ")], "step 1 is empty"),
+        (["x" * 20_001], "step 1 has 20,001 characters"),
         ([{"cites": []}], "step 1 has no claim"),
         ([{"claim": "x", "cites": [None]}], "cites no list"),
         ([{"claim": "x", "confidence": 3}], "between 0 and 1"),

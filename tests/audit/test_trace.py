@@ -6,7 +6,7 @@ import pytest
 
 from groundwire import Config, Groundwire, Status
 from groundwire.errors import BackendDown, InputError
-from groundwire.llm import is_chosen
+from groundwire.llm import is_chosen, open_generator
 from groundwire.llm.fake import ScriptedGenerator
 from groundwire.types import Derived, Estimate, GapType, Query, TraceAudit
 from groundwire.verify.fake import FakeVerifier
@@ -291,3 +291,16 @@ async def test_with_a_model_the_dependence_on_evidence_is_sampled(engine: Ground
     full = await engine.sampled_dependence(model, *asked, samples=40)
     few = await engine.sampled_dependence(model, *asked, samples=4)
     assert full.high - full.low < few.high - few.low
+
+
+@pytest.mark.llm
+@pytest.mark.spec("SPEC-08.26", "SPEC-16.10")
+async def test_a_real_model_derives_the_answer_from_the_steps(engine: Groundwire, smollm: str) -> None:
+    model = open_generator(Config.model_validate({"openai": {"base_url": smollm}}), "openai", "smollm")
+    try:
+        wrong = await engine.audit_trace(COUNTED, ASKED, answer="2", generator=model)
+        right = await engine.audit_trace(COUNTED, ASKED, answer="3", generator=model)
+    finally:
+        await model.aclose()
+    assert (wrong.post_hoc.outcome, right.post_hoc.outcome) == (Derived.NO, Derived.YES)
+    assert "3" in right.post_hoc.derived_answer

@@ -150,11 +150,10 @@ async def _verify(
     if not claims:
         return []
     case = Case("\n".join(step.text for step, _ in wanted), tuple(sources), question)
-    verdicts = await pipeline.verify(claims, case, court)
-    return [
-        _worst(step, [v for v in verdicts if v.claim_id.partition(".")[0] == str(n)])
-        for n, (step, _) in enumerate(wanted)
-    ]
+    of: dict[str, list[ClaimVerification]] = {}
+    for verdict in await pipeline.verify(claims, case, court):
+        of.setdefault(verdict.claim_id.partition(".")[0], []).append(verdict)
+    return [_worst(step, of[str(n)]) for n, (step, _) in enumerate(wanted)]
 
 
 def _worst(step: Step, verdicts: Sequence[ClaimVerification]) -> ClaimVerification:

@@ -18,6 +18,7 @@ _ROLES = {
 }  # fmt: skip
 _ITEMS = frozenset(("function_call", "function_call_output", "reasoning", "message"))
 _MAX_CALL = 300
+_LONG = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +34,10 @@ class _Talk:
     """What was said since the last question."""
 
     question: str = ""
-    said: list[str] = field(default_factory=list)
+    said: list[list[str]] = field(default_factory=list)
+    last: str = ""
     calls: dict[str, str] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
-    last_is_text: bool = False
 
 
 def is_message(item: object) -> bool:
@@ -52,14 +53,18 @@ def from_messages(items: Sequence[object]) -> Heard:
     for item in items:
         if isinstance(item, Mapping):
             _hear(_unwrapped(item), talk)
-    if not talk.said or not talk.last_is_text:
-        return Heard(talk.said, talk.sources, talk.question, "")
-    *before, last = talk.said
+    if not talk.last:
+        return Heard(_flat(talk.said), talk.sources, talk.question, "")
+    before, last = _flat(talk.said[:-1]), talk.last
     written = read_text(last)
     if len(written.steps) > 1 and written.answer:
         # The last message holds a reasoning of its own and the answer after it.
         return Heard([*before, *written.steps], talk.sources, talk.question, written.answer)
-    return Heard(before or [last], talk.sources, talk.question, written.answer or last)
+    return Heard(before or _flat(talk.said), talk.sources, talk.question, written.answer or last)
+
+
+def _flat(said: Sequence[Sequence[str]]) -> list[str]:
+    return [step for message in said for step in message]
 
 
 def _unwrapped(item: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -88,7 +93,7 @@ def _hear(item: Mapping[str, Any], talk: _Talk) -> None:
 def _message(item: Mapping[str, Any], role: str, talk: _Talk) -> None:
     text = _content(item.get("content"))
     if role == "user" and text:
-        talk.question, talk.said, talk.last_is_text = text, [], False
+        talk.question, talk.said, talk.last = text, [], ""
     elif role == "assistant":
         _say(talk, text)
         calls = item.get("tool_calls")
@@ -102,18 +107,19 @@ def _message(item: Mapping[str, Any], role: str, talk: _Talk) -> None:
 
 
 def _say(talk: _Talk, text: str) -> None:
+    """One step, or where it is long the steps it is made of."""
     if text:
-        talk.said.append(text)
-        talk.last_is_text = True
+        talk.said.append([text] if len(text) <= _LONG else list(read_text(text).steps))
+        talk.last = text
 
 
 def _call(talk: _Talk, name: object, arguments: object, identity: object) -> None:
     called = str(name or "a tool")
     shown = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     inside = " ".join(shown.split())[:_MAX_CALL]
-    talk.said.append(f"{CALL}{called} with {inside}")
+    talk.said.append([f"{CALL}{called} with {inside}"])
     talk.calls[str(identity)] = called
-    talk.last_is_text = False
+    talk.last = ""
 
 
 def _result(talk: _Talk, identity: object, content: object, name: object) -> None:

@@ -94,7 +94,10 @@ async def _by_verifier(riddle: Riddle, court: Court) -> PostHoc:
     unheard = _unheard(riddle)
     if unheard:
         return replace(base, outcome=Derived.NO, agreement=0.0, reason=f"no step speaks of {unheard}")
-    verdicts = await _verified(riddle, court)
+    claims = _claims(riddle, court)
+    if len(claims) > court.profile.max_claims:
+        return replace(base, reason=f"the answer makes {len(claims):,} claims, which is too many to derive")
+    verdicts = await _verified(riddle, claims, court)
     worst = max(verdicts, key=lambda v: (v.is_flagged, v.status is Status.UNCHECKED, claim_risk(v)))
     if worst.status is Status.UNCHECKED:
         return replace(base, reason=worst.reason)
@@ -161,11 +164,11 @@ def _concludes(step: Step, riddle: Riddle) -> bool:
     return states and bool(about.values or about.days or asks_whether(riddle.question))
 
 
-async def _verified(riddle: Riddle, court: Court) -> list[ClaimVerification]:
+async def _verified(riddle: Riddle, claims: Sequence[Claim], court: Court) -> list[ClaimVerification]:
     """The answer's claims, each with the steps as its only sources."""
     sources = tuple(Source(step.id, step.text) for step in riddle.steps)
     case = Case(riddle.answer, sources, riddle.question)
-    return await pipeline.verify(_claims(riddle, court), case, court)
+    return await pipeline.verify(claims, case, court)
 
 
 def _claims(riddle: Riddle, court: Court) -> Sequence[Claim]:

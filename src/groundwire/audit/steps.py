@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,6 +15,7 @@ from groundwire.types import Source, Step
 
 Steps = str | Sequence[Step | Mapping[str, object] | str]
 
+MAX_STEP = 20_000
 CALL = "Let me call "
 """How a step begins that calls a tool: it claims nothing, whatever it hands over."""
 
@@ -47,7 +49,8 @@ def as_steps(given: Steps, sources: Sequence[Source] = ()) -> tuple[Step, ...]:
     read = [_read(item, number) for number, item in enumerate(given, 1)]
     named = [step if step.id else replace(step, id=_free(n, taken)) for n, step in enumerate(read, 1)]
     ids = [step.id for step in named]
-    twice = next((name for name in ids if ids.count(name) > 1 or name.casefold() in taken), None)
+    times = Counter(name.casefold() for name in ids)
+    twice = next((n for n in ids if times[n.casefold()] > 1 or n.casefold() in taken), None)
     if twice:
         raise InputError(f"two steps or sources are called {twice}", hint="give each an id of its own")
     known = [*(source.id for source in sources), *ids]
@@ -62,7 +65,7 @@ def _free(number: int, taken: set[str]) -> str:
 
 def _read(item: object, number: int) -> Step:
     if isinstance(item, Step):
-        return item
+        return replace(item, text=_filled(item.text, number))
     if isinstance(item, str):
         return Step("", _filled(item, number))
     if not isinstance(item, Mapping):
@@ -82,6 +85,10 @@ def _read(item: object, number: int) -> Step:
 def _filled(text: object, number: int) -> str:
     if not isinstance(text, str) or not text.strip():
         raise InputError(f"step {number} is empty")
+    if len(text) > MAX_STEP:
+        raise InputError(
+            f"step {number} has {len(text):,} characters", hint="split it into the steps it takes"
+        )
     return text.strip()
 
 

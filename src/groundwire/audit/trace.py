@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from groundwire.audit.judging import Judged, Trace, judge_steps
+from groundwire.audit.plain import read_text
 from groundwire.audit.posthoc import Riddle, examine
 from groundwire.audit.related import premises, rivals, said
 from groundwire.audit.steps import Steps, as_steps, link, unmarked
@@ -71,11 +72,11 @@ def prepared(request: Request, most: int) -> Trace:
     sources = request.sources
     if not any(source.id.casefold() == QUESTION for source in sources):
         sources = (*sources, *_stated(request.question))
-    steps = as_steps(request.steps, sources)
-    if len(steps) > most:
-        raise InputError(
-            f"the trace has {len(steps):,} steps", hint=f"the limit is {most:,} (limits.max_claims)"
-        )
+    given = read_text(request.steps).steps if isinstance(request.steps, str) else request.steps
+    if isinstance(given, Sequence) and len(given) > most:
+        many = f"the trace has {len(given):,} steps"
+        raise InputError(many, hint=f"the limit is {most:,} (limits.max_claims)")
+    steps = as_steps(given, sources)
     return Trace(steps, tuple(link(steps, sources)), sources, request.question)
 
 
