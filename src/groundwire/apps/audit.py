@@ -48,12 +48,13 @@ def run_audit(request: Request, config: Config, console: Console) -> int:
     with Console(stderr=True).status("auditing …"):
         audit = run(engine.audit_trace(draft.steps, question, sources, answer))
     run(engine.aclose())
-    _put_away(request, audit, sources)
     with delivered():
         if request.as_json:
             sys.stdout.write(audit_json(audit) + "\n")
         else:
             show_audit(audit, console)
+    # Last, so that a store that fails costs nobody the report.
+    _put_away(request, audit, sources)
     if audit.flagged is None:
         return COULD_NOT_CHECK
     return FLAGGED if audit.flagged else FINE
