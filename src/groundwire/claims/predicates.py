@@ -150,7 +150,8 @@ def normal(name: str) -> str:
     while len(words) > 1 and words[0] in ("is", "was", "has", "are", "the", "were"):
         words = words[1:]
     if words and len(words) > 1:
-        words[0] = form_of(words[0], Form.THIRD) or words[0]
+        past = "" if form_of(words[0], Form.PARTICIPLE) else form_of(words[0], Form.PAST)
+        words[0] = form_of(words[0], Form.THIRD) or past or words[0]
     return " ".join(words)
 
 

@@ -144,7 +144,11 @@ _IRREGULAR = """
     wear wore worn; win won won; write wrote written; oversee oversaw overseen; withdraw withdrew
     withdrawn; undergo underwent undergone; split split split; spread spread spread; hire hired hired;
     die died died; tie tied tied; lend lent lent; cancel cancelled cancelled; travel travelled travelled;
-    seek sought sought
+    seek sought sought; sink sank sunk; drink drank drunk; freeze froze frozen; hide hid hidden; beat beat
+    beaten; bind bound bound; catch caught caught; feed fed fed; forbid forbade forbidden; forget forgot
+    forgotten; hang hung hung; lay laid laid; overcome overcame overcome; overtake overtook overtaken; quit
+    quit quit; ride rode ridden; shake shook shaken; shrink shrank shrunk; spin spun spun; strike struck
+    struck; swear swore sworn; wake woke woken; wind wound wound
     """
 _REGULAR = word_set(
     """

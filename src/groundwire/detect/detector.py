@@ -111,7 +111,7 @@ async def _known(case: Case, segments: tuple[Segment, ...], before: Dialogue) ->
         return None, ""
     try:
         return await asyncio.to_thread(gather, case.kb, segments, before.names), ""
-    except GroundwireError as error:
+    except (GroundwireError, OSError) as error:
         return None, f"knowledge base: {error}"
 
 

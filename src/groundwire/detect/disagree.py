@@ -29,9 +29,22 @@ def disagreements(view: View, *, of_facts: bool, kind: HallucinationType, base: 
         for segment in view.segments
         for claim in told(segment)
         for judged in _against(view, claim)
+        if not _is_further(view, segment, claim)
         if (judged.holding is not None and judged.holding.fact is not None) == of_facts
         for flag in (_flag(view, claim, judged, kind, base),)
     ]
+
+
+def _is_further(view: View, segment: Segment, claim: Triple) -> bool:
+    """ "Founded by Bill Gates and Paul Allen": beside a value that is known, another is a further one."""
+    beside = [
+        other
+        for other in segment.claims
+        if (other.subject_span, other.predicate) == (claim.subject_span, claim.predicate)
+        and other.object_span != claim.object_span
+    ]
+    found = (judge(view, other, reading) for other in beside for reading in readings(view, other))
+    return any(judged is not None and judged.verdict is Verdict.SAME for judged in found)
 
 
 def _is_shared(segment: Segment, claim: Triple, judged: Judged) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from groundwire.claims.predicates import groups, is_known, normal, same
 from groundwire.claims.triples import bare
+from groundwire.detect.compare import core
 from groundwire.detect.disagree import told
 from groundwire.detect.entities import is_covered_name
 from groundwire.detect.holdings import Reading, entity_of, holdings, readings
@@ -30,6 +31,7 @@ BASE = 0.6
 _COMMON = word_set("email phone department title location")
 _DOCUMENTED = 10
 _SIMILAR = 0.6
+_LEAST = 2
 _WEAK = word_set("be have from in at on") | {"be in", "be on", "be at", "be from", "be with", "be part of"}
 _OF_COMPANIES = word_set(
     "founded founder ceo cto cfo chair owner employees revenue acquired headquarters president industry"
@@ -118,8 +120,8 @@ def _unknown_attribute(view: View, claim: Triple, reading: Reading) -> Flag | No
     if is_mentioned(view, reading.said):
         return None
     names = list(dict.fromkeys([*(a.name for a in entity.attributes), *_predicates(view, entity)]))
-    if not names:
-        return None  # an entity of which nothing is known speaks against nothing
+    if len(names) < _LEAST or _is_held_otherwise(view, reading):
+        return None  # an entity of which next to nothing is known speaks against nothing
     return _flag(
         view,
         claim,
@@ -127,6 +129,14 @@ def _unknown_attribute(view: View, claim: Triple, reading: Reading) -> Flag | No
         f"No '{reading.predicate}' attribute found for '{entity.name}'",
         f"Known attributes: {', '.join(names)}",
     )
+
+
+def _is_held_otherwise(view: View, reading: Reading) -> bool:
+    """Whether the value is known of the entity under another name: who designed it may have created it."""
+    values = [a.value for a in reading.entity.attributes]
+    for fact in view.known.facts.get(reading.entity.id, ()) if view.known else ():
+        values += [role.value for role in fact.roles]
+    return any(core(value.text).casefold() == core(reading.said).casefold() for value in values)
 
 
 def _predicates(view: View, entity: Entity) -> Iterator[str]:

@@ -278,10 +278,15 @@ def judge(view: View, claim: Triple, reading: Reading) -> Judged | None:
     if alike:
         return Judged(Verdict.DIFFERENT if claim.denied and alike.current else Verdict.SAME, reading, alike)
     against = [h for verdict, h in verdicts if verdict is Verdict.DIFFERENT and h.current]
-    decided = [h for h in against if _is_single(h, fitting) and not (past and not groups(h.name) & _EVENTS)]
+    decided = [h for h in against if _is_single(h, fitting) and not (past and _is_state(h))]
     if decided and not claim.denied and not any(v is Verdict.OPEN for v, _ in verdicts):
         return Judged(Verdict.DIFFERENT, reading, _nearest(decided, reading))
     return Judged(Verdict.OPEN, reading)
+
+
+def _is_state(holding: Holding) -> bool:
+    """What may have been otherwise before; the day of something may not."""
+    return not groups(holding.name) & _EVENTS and not dates(holding.value.text)
 
 
 def _is_single(holding: Holding, held: Sequence[Holding]) -> bool:

@@ -30,7 +30,7 @@ def _texts(view: View) -> tuple[str, ...]:
     return tuple(_folded(text) for text in (*(s.text for s in view.sources), *turns, view.question) if text)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=32)
 def _folded(text: str) -> str:
     return fold(text)
 
