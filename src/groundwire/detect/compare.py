@@ -92,19 +92,13 @@ def compare(value: Value, said: str, known: Known, now: datetime) -> Verdict:
 def _addresses(value: Value, said: str, _: datetime) -> Verdict | None:
     """E-mail, web and telephone: character by character, spaces and signs aside."""
     ours, theirs = _ADDRESS.search(value.text), _ADDRESS.search(said)
-    if (
-        not ours
-        or not theirs
-        or dates(said)
-        or (numbers(said) and "@" not in said and "." not in said and len(said) < 6)
-    ):
+    if not ours or not theirs or dates(said) or ("@" in ours[0]) != ("@" in theirs[0]):
         return None
-    if ("@" in ours[0]) != ("@" in theirs[0]):
-        return None
-    same = re.sub(r"[\s()./-]", "", ours[0].casefold()) == re.sub(
-        r"[\s()./-]", "", theirs[0].casefold().rstrip(".")
-    )
-    return Verdict.SAME if same else Verdict.DIFFERENT
+    return Verdict.SAME if _plain(ours[0]) == _plain(theirs[0]) else Verdict.DIFFERENT
+
+
+def _plain(address: str) -> str:
+    return re.sub(r"[\s()./-]", "", address.casefold())
 
 
 def _days(value: Value, said: str, now: datetime) -> Verdict | None:
@@ -339,6 +333,7 @@ def _fix_clock(value: Value, said: str) -> Fix | None:
 
 
 def _fix_amount(value: Value, said: str) -> Fix | None:
+    """The figure with its unit, written as it was: "$49" becomes "$59", "5 kg" becomes "6 kg"."""
     ours, spoken = _known_number(value), numbers(said)
     if ours is None or not spoken:
         return None
@@ -346,9 +341,5 @@ def _fix_amount(value: Value, said: str) -> Fix | None:
     sign = said[first.start : first.start + 1]
     if sign in CURRENCY_SIGNS and UNITS[sign].base == ours.unit:
         return Fix(first.start, first.end, f"{sign}{ours.value:,.2f}".removesuffix(".00"))
-    text = value.text
-    if (first.unit and value.unit and not numbers(text)[:1]) or (
-        first.unit and value.unit and value.unit not in text
-    ):
-        text = f"{text} {value.unit}"
-    return Fix(first.start, first.end, text)
+    lacks_unit = bool(first.unit and value.unit) and value.unit not in value.text
+    return Fix(first.start, first.end, f"{value.text} {value.unit}" if lacks_unit else value.text)
