@@ -109,6 +109,25 @@ def _verification(event: Event) -> Text:
     return text
 
 
+def _audit(event: Event) -> Text:
+    """How the way to the answer stands up: the steps that do not, and whether they lead there."""
+    found, steps = event.data.get("post_hoc"), event.data.get("steps")
+    flagged = event.data.get("flagged")
+    told = [step for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
+    text = Text(f"{'audit':<13}", style="bold red" if flagged else "bold green")
+    text.append(f"{len(told)} steps")
+    if isinstance(found, dict):
+        text.append(
+            f" · answer {clean(str(found.get('outcome', '')))}: {clean(str(found.get('reason', '')))[:300]}"
+        )
+    if event.data.get("error"):
+        text.append(f" · {_text(event, 'error')}", style="yellow")
+    for step in told:
+        if step.get("flagged") is True:
+            text.append(f"\n{_figures(step)}  {clean(str(step.get('text', '')))[:300]}", style="red")
+    return text
+
+
 def _figures(claim: dict[str, Json]) -> str:
     gap = claim.get("budget_gap")
     bits = f"gap {gap:+.1f} bits" if isinstance(gap, int | float) else ""
@@ -156,6 +175,7 @@ _SHOWN: dict[Kind, Callable[[Event], Text | None]] = {
     Kind.ANSWER: _line("answer", "bold", "text"),
     Kind.SKIPPED: _line("not verified", "dim", "reason", "dim"),
     Kind.VERIFICATION: _verification,
+    Kind.AUDIT: _audit,
     Kind.RETRY: _line("retry", "yellow", "guidance", "dim"),
     Kind.ASK: _line("asked", "yellow", "question"),
     Kind.STOPPED: _line("stopped", "yellow", "reason"),

@@ -10,14 +10,16 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendError, GroundwireError
 from groundwire.llm.generator import Generator, Message
+from groundwire.report.audit import audit_object
 from groundwire.report.json import report_object
 from groundwire.rlm import prompts
+from groundwire.rlm.auditing import audited, is_wanted
 from groundwire.rlm.checkpoint import Checked, annotate, check, guidance, question_for, reason_to_skip
 from groundwire.rlm.cost import LOCAL, Cost, Meter, cost_object
 from groundwire.rlm.functions import Evidence, Function, functions_for
 from groundwire.rlm.loop import Draft, Loop
 from groundwire.rlm.trajectory import Event, Kind, Log, Watch
-from groundwire.types import HallucinationReport, Turn
+from groundwire.types import HallucinationReport, TraceAudit, Turn
 
 _LOCAL_ROOM = 1500
 """Tokens of files the small local model is shown: its context also holds the question and the answer."""
@@ -29,6 +31,7 @@ class Outcome:
 
     `annotated` is the answer with remarks behind what failed, `asked` a question for the user. `skipped` says
     why nothing was verified, `error` why it could not be, `stopped` that the model did not come to an end.
+    `audit` is about the way to it, where `hallucination.trace_auditing` is on.
     """
 
     answer: str
@@ -41,6 +44,7 @@ class Outcome:
     error: str | None = None
     stopped: str | None = None
     retries: int = 0
+    audit: TraceAudit | None = None
 
     @property
     def text(self) -> str:
@@ -114,7 +118,22 @@ class Orchestrator:
     async def _worked(self, task: _Task, loop: Loop, history: Sequence[Turn]) -> Outcome:
         first = await self._attempt(task, loop, self._messages(task, loop, history))
         attempts = await self._attempts(task, loop, first)
-        return self._outcome(task, min(attempts, key=lambda a: a.checked.badness), len(attempts) - 1)
+        best = min(attempts, key=lambda a: a.checked.badness)
+        audit = await self._audited(task, best.draft)
+        return replace(self._outcome(task, best, len(attempts) - 1), audit=audit)
+
+    async def _audited(self, task: _Task, draft: Draft) -> TraceAudit | None:
+        if not task.verify or not is_wanted(self.config):
+            return None
+        with task.meter.on("verification"):
+            try:
+                found = await audited(self.engine, task.query, draft.answer, draft.messages, task.files)
+            except GroundwireError as error:
+                task.log(Kind.AUDIT, error=str(error))
+                return None
+        if found is not None:
+            task.log(Kind.AUDIT, **audit_object(found))
+        return found
 
     async def _attempts(self, task: _Task, loop: Loop, first: _Attempt) -> list[_Attempt]:
         """The first attempt and further ones, each told what failed in the one before, until one holds."""

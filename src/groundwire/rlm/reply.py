@@ -50,3 +50,9 @@ def without_code(text: str) -> str:
     final = _FINAL.search(text)
     words = _BLOCK.sub("", text)
     return (text[final.end() :] if final else words).strip()
+
+
+def before_answer(text: str) -> str:
+    """What a reply says before FINAL; nothing where it is all answer."""
+    final = _FINAL.search(text)
+    return _BLOCK.sub("", text[: final.start()]).strip() if final else ""

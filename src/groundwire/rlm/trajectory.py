@@ -28,6 +28,7 @@ class Kind(StrEnum):
     ANSWER = "answer"
     SKIPPED = "skipped"
     VERIFICATION = "verification"
+    AUDIT = "audit"
     RETRY = "retry"
     ASK = "ask"
     STOPPED = "stopped"

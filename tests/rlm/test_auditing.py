@@ -1,0 +1,68 @@
+"""The orchestrator's own traces are audited where that is switched on."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+from tests.rlm.conftest import Engines
+
+from groundwire.apps.trajectory import _SHOWN
+from groundwire.config import Config
+from groundwire.engine import Groundwire
+from groundwire.llm.fake import ScriptedGenerator
+from groundwire.llm.generator import Message
+from groundwire.rlm import Kind, Orchestrator
+from groundwire.rlm.auditing import way
+from groundwire.types import Derived
+
+ON = {"hallucination": {"enabled": True, "trace_auditing": {"enabled": True}}}
+COUNTED = (
+    "The letter r stands at positions 3, 8 and 9 of the word strawberry.\nSo there are 3 r's in strawberry."
+)
+QUERY = "How many r's are in strawberry?"
+FILES = {"word.txt": "The word is strawberry."}
+
+
+@pytest.mark.spec("SPEC-08.23", "SPEC-08.25", "SPEC-16.25")
+@pytest.mark.parametrize(("answer", "outcome"), [("2", Derived.NO), ("3", Derived.YES)])
+async def test_an_execution_trace_is_audited(answer: str, outcome: Derived) -> None:
+    engine = Groundwire(Config.model_validate(ON), operation="trace")
+    found = await Orchestrator(ScriptedGenerator([f"{COUNTED}\nFINAL: {answer}"]), engine).process(
+        QUERY, FILES
+    )
+    await engine.aclose()
+    assert found.audit is not None
+    assert found.audit.post_hoc.outcome is outcome
+    (event,) = [event for event in found.trajectory if event.kind is Kind.AUDIT]
+    assert event.data["flagged"] is (outcome is Derived.NO)
+    console = Console(file=io.StringIO(), width=200)
+    console.print(_SHOWN[Kind.AUDIT](event))
+    assert outcome.value in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+@pytest.mark.spec("SPEC-08.23", "SPEC-08.02")
+async def test_it_is_off_by_default_and_bypassed_with_the_rest(engines: Engines) -> None:
+    said = f"{COUNTED}\nFINAL: 2"
+    off = await Orchestrator(ScriptedGenerator([said]), engines()).process(QUERY, FILES)
+    engine = engines(**{"hallucination.enabled": True, "hallucination.trace_auditing.enabled": True})
+    bypassed = await Orchestrator(ScriptedGenerator([said]), engine).process(QUERY, FILES, verify=False)
+    at_once = await Orchestrator(ScriptedGenerator(["2"]), engine).process(QUERY, FILES)
+    assert (off.audit, bypassed.audit, at_once.audit) == (None, None, None)
+
+
+def test_the_way_is_what_was_said_and_ran_since_the_question() -> None:
+    found = way(
+        [
+            Message("user", "An old question"),
+            Message("assistant", "An old answer"),
+            Message("user", "The question"),
+            Message("assistant", "I will look.\n```python\nlen(word)\n```"),
+            Message("user", "<output>\n10\n</output>"),
+            Message("assistant", "It has 10 letters.\nFINAL: 10"),
+        ],
+        {"output": "a file of that name"},
+    )
+    assert found.steps == ("I will look.", "Let me call Python with len(word)", "It has 10 letters.")
+    assert found.sources == {"output": "a file of that name", "output-2": "10"}
