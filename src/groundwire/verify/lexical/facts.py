@@ -172,7 +172,7 @@ def _date(claim: Analysis, date: PartialDate, near: Sequence[Near], far: Sequenc
     best = (0.0, "")
     around = _around(claim, date.start, date.end)
     for piece in near:
-        for other in piece.analysis.dates:
+        for other in reversed(piece.analysis.dates):  # a heading's date comes first and means least
             if date_reader.compare(date, other) == "conflict":
                 shared = around & _around(piece.analysis, other.start, other.end)
                 strength = max(_strength(piece.overlap, len(shared), len(around)), _labelled(piece, around))
