@@ -160,13 +160,14 @@ class OpenAIGenerator:
         )
         pieces: list[str] = []
         usage, model = _Usage(), self.endpoint.model
-        async for chunk in chunks:
-            text = chunk.choices[0].delta.content if chunk.choices else None
-            if text:
-                pieces.append(text)
-                on_text(text)
-            usage = _Usage.model_validate(chunk.usage.model_dump()) if chunk.usage else usage
-            model = chunk.model or model
+        async with chunks:  # whoever is interrupted gives the connection back
+            async for chunk in chunks:
+                text = chunk.choices[0].delta.content if chunk.choices else None
+                if text:
+                    pieces.append(text)
+                    on_text(text)
+                usage = _Usage.model_validate(chunk.usage.model_dump()) if chunk.usage else usage
+                model = chunk.model or model
         choice = _Choice(message=_Text(content="".join(pieces)))
         return _completions(_Body(choices=[choice], usage=usage, model=model), model)[0]
 
