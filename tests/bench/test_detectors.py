@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from pathlib import Path
 
-from groundwire.bench.detectors import ALL, PRECISION, RECALL, Outcome, judge, tabulate
+from groundwire.bench.detectors import ALL, PRECISION, RECALL, Outcome, fill, judge, tabulate
 from groundwire.bench.detectors_items import Item, items, made
+from groundwire.bench.detectors_world import NOW
 from groundwire.config import Config
-from groundwire.types import HallucinationType
+from groundwire.detect.detector import detect
+from groundwire.stores.knowledge import Knowledge
+from groundwire.types import Case, Flag, HallucinationType
 
 
 def test_the_set_in_the_repository_is_the_generators() -> None:
@@ -39,3 +43,23 @@ def test_the_bar_is_reached_on_the_half_nobody_looks_at() -> None:
     (row,) = (r for r in tabulate(asyncio.run(judge(held, Config()))) if (r.kind, r.half) == (ALL, "both"))
     assert (row.precision or 0) >= PRECISION
     assert (row.recall or 0) >= RECALL
+
+
+def test_a_corrected_sentence_raises_no_flag(tmp_path: Path) -> None:
+    wrong = [item for item in items() if item.label == HallucinationType.WRONG_ATTRIBUTE.value][::3]
+    with Knowledge.open(str(tmp_path / "kb.db")) as kb:
+        fill(kb)
+        fixed = [text for item in wrong if (text := _fixed(item.text, kb)) != item.text]
+        assert len(fixed) > len(wrong) / 2
+        assert [text for text in fixed if _flags(text, kb)] == []
+
+
+def _flags(text: str, kb: Knowledge) -> tuple[Flag, ...]:
+    return asyncio.run(detect(Case(text, (), kb=kb, now=NOW))).flags
+
+
+def _fixed(text: str, kb: Knowledge) -> str:
+    for flag in sorted(_flags(text, kb), key=lambda flag: -flag.start):
+        if flag.fix and flag.correction:
+            text = text[: flag.fix[0]] + flag.correction + text[flag.fix[1] :]
+    return text

@@ -60,6 +60,7 @@ def test_values_compare(value: Value, said: str, verdict: str) -> None:
         (Value("Engineering department"), "the Marketing department", "the Engineering department"),
         (Value("59 USD", NUMBER, 59.0, "USD"), "$49", "$59"),
         (Value("6", NUMBER, 6.0, "kg"), "5 kg", "6 kg"),
+        (Value("14500", NUMBER, 14500.0, "EUR"), "9,000 euros", "14,500 euros"),
         (Value("750", NUMBER, 750.0), "500", "750"),
         (Value("2024-05-05", DATE, day=date(2024, 5, 5)), "3 March 2023", "5 May 2024"),
         (Value("2024-05-05", DATE, day=date(2024, 5, 5)), "March 3, 2023", "May 5, 2024"),

@@ -69,6 +69,7 @@ _SYNONYMS = (
     "attorney lawyer",
 )
 _ADDRESS = re.compile(r"\S+@\S+|https?://\S+|www\.\S+|\+?\d[\d\s()./-]{5,}\d")
+_DIGITS = re.compile(r"\d[\d.,]*(?<=\d)")
 _DAY_NAMES = {number: name.capitalize() for name, number in WEEKDAYS.items() if name.endswith("day")}
 _MONTH_NAMES = (
     *("January", "February", "March", "April", "May", "June"),
@@ -341,5 +342,10 @@ def _fix_amount(value: Value, said: str) -> Fix | None:
     sign = said[first.start : first.start + 1]
     if sign in CURRENCY_SIGNS and UNITS[sign].base == ours.unit:
         return Fix(first.start, first.end, f"{sign}{ours.value:,.2f}".removesuffix(".00"))
+    digits = _DIGITS.match(said, first.start, first.end)
+    if digits and value.unit and value.number is not None:
+        unit = said[digits.end() : first.end].strip()
+        if unit in UNITS and UNITS[unit] == UNITS.get(value.unit):  # the word for the unit stays as it was
+            return Fix(first.start, digits.end(), f"{value.number:,.10g}")
     lacks_unit = bool(first.unit and value.unit) and value.unit not in value.text
     return Fix(first.start, first.end, f"{value.text} {value.unit}" if lacks_unit else value.text)
