@@ -51,7 +51,10 @@ FLOW: tuple[tuple[str, str], ...] = (
         "verify/backends verify/route verify/guard verify/batch verify/wrap verify/cache verify/failure",
     ),
     ("Detectors", "detect/detector detect/view detect/segments detect/dialogue detect/known detect/compare"),
-    ("Reasoning", "audit/trace audit/steps rlm/orchestrator rlm/checkpoint rlm/sandbox rlm/functions"),
+    (
+        "Reasoning",
+        "audit/trace audit/steps reasoning rlm/orchestrator rlm/checkpoint rlm/sandbox rlm/functions",
+    ),
     ("Language models", "llm/generator llm/openai llm/anthropic llm/gguf"),
     ("Verdicts", "policy/profile policy/judge policy/vague policy/rag policy/summary"),
     ("Reports", "report/json report/terminal report/html report/marks"),
