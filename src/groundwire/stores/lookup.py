@@ -46,7 +46,7 @@ def similar(connection: Connection, name: str, at_least: float, limit: int) -> l
     """Every entity that is alike, best first."""
     if not name.strip():
         return []
-    near = names.near_words(connection, [name])
+    near = names.near_words(connection, name)
     spelled = names.by_core(connection, names.spelled_right(name, near))
     candidates = [n for same in spelled.values() for n in same]
     candidates += names.sharing_words(connection, name, near)
@@ -76,15 +76,15 @@ def _first(same: Sequence[Named]) -> Hit:
 
 
 def _fuzzy(connection: Connection, asked: Sequence[str]) -> dict[str, Hit]:
-    near = names.near_words(connection, asked)
-    guesses = {name: names.spelled_right(name, near) for name in asked}
+    near = {name: names.near_words(connection, name) for name in asked}
+    guesses = {name: names.spelled_right(name, near[name]) for name in asked}
     spelled = names.by_core(connection, [core for cores in guesses.values() for core in cores])
     found: dict[str, Hit] = {}
     for name, cores in guesses.items():
         candidates = [n for core in cores for n in spelled.get(core, ())]
         ranked = _ranked(name, candidates, FLOOR)
         if not ranked:
-            shared = names.sharing_words(connection, name, near)
+            shared = names.sharing_words(connection, name, near[name])
             ranked = _ranked(name, shared, FLOOR, parts=False) or _only_person(connection, name, shared)
         if ranked:
             found[name] = ranked[0]

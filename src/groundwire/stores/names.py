@@ -1,7 +1,7 @@
 """Names, and finding them: as written, by what tells them apart, and misspelt.
 
-A misspelt name is looked for word by word. Every word of the store is filed under itself with up to two
-letters of its beginning left out, so the words near a given one are found by equality. Put together they
+A misspelt name is looked for word by word. Every word of the store is filed under its beginning with up to
+two letters left out, so the words near a given one are found by equality. Put together they
 give names to look up; failing that, the names that share the rarest word are compared.
 """
 
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any
 
+from rapidfuzz import process
 from rapidfuzz.distance import OSA
 from sqlalchemy import Connection, delete, func, select
 
@@ -20,7 +21,8 @@ from groundwire.stores.values import MAX_KEY
 from groundwire.stores.writing import among, insert_rows, last_number
 from groundwire.text.fold import core_words, fold
 
-_PREFIX = 7
+_PREFIX = 8
+_MOST_WORDS = 2000
 _MAX_WORD = 40
 _MAX_WORDS = 8
 _NEAR_WORDS = 6
@@ -28,7 +30,12 @@ _COMBINATIONS = 64
 _CANDIDATES = 300
 _NAMED = select(names.c.entity, names.c.position, names.c.text, names.c.key, names.c.core)
 _WORDS = select(words.c.text, words.c.no)
-_FORMS = select(word_forms.c.form, words.c.text, words.c.no).join(words, words.c.no == word_forms.c.word)
+_FORMS = (
+    select(words.c.text, words.c.no)
+    .join(word_forms, word_forms.c.word == words.c.no)
+    .distinct()
+    .limit(_MOST_WORDS)
+)
 _COUNTS = select(name_words.c.word, func.count().label("names")).group_by(name_words.c.word)
 _SHARING = _NAMED.join(name_words, name_words.c.name == names.c.no).limit(_CANDIDATES)
 
@@ -99,18 +106,19 @@ def _word_numbers(connection: Connection, wanted: set[str]) -> dict[str, int]:
 
 def forms(word: str) -> set[str]:
     """The beginning of a word with letters left out; words with digits are codes, and taken as they are."""
+    slips = _slips(word)
+    if not slips:
+        return {word}
     start = word[:_PREFIX]
-    found = {start}
-    for count in range(1, _slips(word) + 1):
-        found.update("".join(kept) for kept in combinations(start, len(start) - count))
-    return found
+    lengths = range(len(start) - slips, len(start) + 1)
+    return {"".join(kept) for length in lengths for kept in combinations(start, length)}
 
 
 def _slips(word: str) -> int:
     """How many letters of a word may be wrong."""
-    if len(word) <= 3 or any(c.isdigit() for c in word):
+    if len(word) <= 3 or any(map(str.isdigit, word)):
         return 0
-    return 1 if len(word) <= 6 else 2
+    return 1 if len(word) <= _PREFIX else 2
 
 
 def by_key(connection: Connection, keys: Sequence[str]) -> dict[str, list[Named]]:
@@ -130,26 +138,19 @@ def _grouped(rows: Iterator[Any], column: str) -> dict[str, list[Named]]:
     return found
 
 
-def near_words(connection: Connection, queries: Sequence[str]) -> dict[str, dict[str, int]]:
-    """For each word of these names, the words of the store that are it or nearly it, nearest first."""
-    wanted = {word for query in queries for word in name_index_words(query)}
-    forms_of = {word: forms(word) for word in wanted}
-    every = {form for found in forms_of.values() for form in found}
-    filed: dict[str, list[tuple[str, int]]] = {}
-    for row in among(connection, _FORMS, word_forms.c.form, every):
-        filed.setdefault(row.form, []).append((row.text, row.no))
-    return {word: _nearest(word, found, filed) for word, found in forms_of.items()}
+def near_words(connection: Connection, name: str) -> dict[str, dict[str, int]]:
+    """For each word of a name, the words of the store that are it or nearly it, nearest first."""
+    wanted = name_index_words(name)
+    every = {form for word in wanted for form in forms(word)}
+    there = {row.text: int(row.no) for row in among(connection, _FORMS, word_forms.c.form, every)}
+    return {word: {text: there[text] for text in _nearest(word, there)} for word in wanted}
 
 
-def _nearest(word: str, its_forms: set[str], filed: Mapping[str, list[tuple[str, int]]]) -> dict[str, int]:
-    there = {text: no for form in its_forms for text, no in filed.get(form, ())}
-    slips = _slips(word)
-    ranked = sorted(
-        (distance, text)
-        for text in there
-        if (distance := OSA.distance(word, text, score_cutoff=2)) <= min(2, max(slips, _slips(text)))
-    )
-    return {text: there[text] for _, text in ranked[:_NEAR_WORDS]}
+def _nearest(word: str, texts: Mapping[str, int]) -> list[str]:
+    """At most a few, and none with more slips than a word of its length may have."""
+    found = process.extract(word, texts.keys(), scorer=OSA.distance, score_cutoff=2, limit=None)
+    near = ((slips, text) for text, slips, _ in found if slips <= max(_slips(word), _slips(text)))
+    return [text for _, text in sorted(near)[:_NEAR_WORDS]]
 
 
 def spelled_right(name: str, near: Mapping[str, Mapping[str, int]]) -> list[str]:
