@@ -20,7 +20,7 @@ from groundwire.detect.world import COMPANY_NOUNS, PERSON_TYPES, PLACE_TYPES, is
 from groundwire.text.dates import dates, weekdays
 from groundwire.text.lexicon import word_set
 from groundwire.text.numbers import numbers
-from groundwire.types import Entity, Fact, FactStatus, MatchKind, Tense, Triple, Value
+from groundwire.types import Entity, Fact, FactStatus, Match, MatchKind, Tense, Triple, Value
 
 _EVENTS = word_set(
     """
@@ -38,6 +38,7 @@ _DATED = word_set("founded date deadline start end launch acquired") | {
     "open hours",
 }
 _UNIT_WORDS = word_set("team department dept division group unit branch")
+_PARTS = _UNIT_WORDS | {"office", "staff"}
 _STATUS = word_set(
     """
     active inactive running stopped finished completed done complete open closed cancelled canceled
@@ -100,8 +101,8 @@ def entity_of(view: View, name: str) -> tuple[Entity, float] | None:
     if known is None:
         return None
     plain = bare(name)
-    match = known.match(plain) or known.match(_head_dropped(plain)) or known.match(_first_dropped(plain))
-    if match:
+    match = known.match(plain) or _without_head(known, plain) or known.match(_first_dropped(plain))
+    if match and _is_itself(match, plain):
         return match.entity, 1.0 if match.kind is not MatchKind.FUZZY else match.score
     described = plain.lower()
     if plain != name.strip() or name.lower() in ("we", "our", "us"):
@@ -109,9 +110,20 @@ def entity_of(view: View, name: str) -> tuple[Entity, float] | None:
     return None
 
 
-def _head_dropped(name: str) -> str:
-    parts = name.split()
-    return " ".join(parts[:-1]) if len(parts) > 1 and parts[-1].islower() else name
+def _is_itself(match: Match, name: str) -> bool:
+    """A team or an office of something is not the thing; stores leave such words out of names."""
+    head = name.split()[-1].lower()
+    named = " ".join((match.entity.name, *match.entity.aliases)).lower().split()
+    return head not in _PARTS or head in named or match.entity.type.lower() in _PARTS
+
+
+def _without_head(known: Known, name: str) -> Match | None:
+    """ "the Tern project" is Tern where that is a project; "the Acme office" is not Acme."""
+    start, _, head = name.rpartition(" ")
+    match = known.match(start) if start else None
+    kind = match.entity.type.lower() if match else ""
+    alike = kind == head or (kind in _UNIT_WORDS and head in _UNIT_WORDS)
+    return match if alike else None
 
 
 def _first_dropped(name: str) -> str:
