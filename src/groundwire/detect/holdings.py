@@ -112,7 +112,7 @@ def entity_of(view: View, name: str) -> tuple[Entity, float] | None:
 
 def _is_itself(match: Match, name: str) -> bool:
     """A team or an office of something is not the thing; stores leave such words out of names."""
-    head = name.split()[-1].lower()
+    head = name.rsplit(maxsplit=1)[-1].lower()
     named = " ".join((match.entity.name, *match.entity.aliases)).lower().split()
     return head not in _PARTS or head in named or match.entity.type.lower() in _PARTS
 
