@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -11,10 +12,12 @@ from alembic.migration import MigrationContext
 from sqlalchemy import text
 
 from groundwire.errors import StoreError
-from groundwire.stores import tables
-from groundwire.stores.database import open_database
+from groundwire.stores import entities, facts, tables
+from groundwire.stores.database import Database, _engine, _place, open_database
+from groundwire.stores.knowledge import Knowledge
 from groundwire.stores.migrate import head, revision, upgrade
 from groundwire.stores.tables.base import metadata
+from groundwire.types import Entity, Fact, Role, Value, ValueKind
 
 
 def test_the_steps_make_what_the_tables_say(store_url: str) -> None:
@@ -49,3 +52,22 @@ def test_a_failed_step_leaves_the_store_as_it_was(bare_url: str, monkeypatch: py
     with database.read() as connection:
         assert revision(connection) == head()
     database.close()
+
+
+def test_what_the_first_schema_held_is_there_at_the_newest(bare_url: str) -> None:
+    path = Path(bare_url)
+    if "://" not in bare_url:
+        path.touch()
+    database = Database(_engine(_place(bare_url)))
+    with database.write() as connection:
+        upgrade(connection, "0001")
+        assert revision(connection) == "0001"
+        entities.put_many(connection, [Entity("", "Ann", "person", ("Annie",))])
+        told = (Role("subject", Value("Ann", ValueKind.REFERENCE)), Role("object", Value("tea")))
+        facts.add_many(connection, [Fact("", "likes", told)])
+    database.close()
+    with Knowledge.open(bare_url) as kb:
+        assert kb.find(["Annie"])["Annie"].entity.name == "Ann"
+        assert [fact.predicate for fact in kb.facts_about(["ann"])] == ["likes"]
+        with kb.database.read() as connection:
+            assert revision(connection) == head()

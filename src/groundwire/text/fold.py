@@ -26,7 +26,7 @@ _INITIAL = re.compile(r"(?<=\b[^\W\d_])\.(?=[^\W\d_]\b)")
 _QUOTE = re.compile("['’`׳״\"]")
 _APART = re.compile(r"(?<!\d)[.,]|[.,](?!\d)|[^\w+#%$€£₪°.,]|_")
 _LEADING = word_set(
-    "the a an mr mrs ms miss dr prof professor sir lady lord madam rabbi rev saint st president king queen"
+    "the a an mr mrs ms miss dr prof professor sir madam rabbi rev president"
 )
 _TRAILING = word_set(
     """
