@@ -174,7 +174,7 @@ def run_show(store: str, name: str, console: Console, *, as_json: bool) -> int:
         match = knowledge.find([name]).get(name)
         entity = match.entity if match else knowledge.entities([name]).get(name)
         if entity is None:
-            print(f"nothing is known under the name '{clean(name)}'", file=sys.stderr)
+            print(f"nothing is known under the name '{clean(name[:60])}'", file=sys.stderr)
             return FLAGGED
         about = knowledge.facts_about([entity.id])
     with delivered():
@@ -231,7 +231,7 @@ def run_search(store: str, text: str, limit: int, console: Console) -> int:
     with Knowledge.open(store, create=False) as knowledge:
         found = knowledge.similar(text, at_least=0.6, limit=limit)
     if not found:
-        print(f"no name is like '{clean(text)}'", file=sys.stderr)
+        print(f"no name is like '{clean(text[:60])}'", file=sys.stderr)
         return FLAGGED
     table = Table(box=None, pad_edge=False)
     for header in ("name", "type", "id", "match", "alike"):

@@ -17,7 +17,7 @@ from datetime import date, datetime
 from typing import TextIO
 
 from groundwire.errors import InputError
-from groundwire.stores.parsing import Read, guarded, readable
+from groundwire.stores.parsing import Read, Unreadable, guarded, readable
 from groundwire.stores.values import known_kind, typed_value, value_of
 from groundwire.text.fold import label
 from groundwire.types import Attribute, Entity, Fact, FactStatus, Provenance, Role, Value, ValueKind
@@ -81,7 +81,10 @@ def _next(reader: Iterator[list[str]], line: int = 1) -> list[str] | Read | None
 def _header(cells: Sequence[str] | Read) -> list[Column | None]:
     if isinstance(cells, Read):
         raise InputError(f"the header {cells.error}")
-    columns = [_column(readable(cell)) for cell in cells]
+    try:
+        columns = [_column(readable(cell)) for cell in cells]
+    except Unreadable as error:
+        raise InputError(f"the header {error.message}", hint=error.hint) from None
     seen: set[str] = set()
     for column in columns:
         if column is not None and label(column.name) in seen:

@@ -73,7 +73,11 @@ def guarded(line: int, read: Callable[[], Iterator[Entity | Fact]]) -> Iterator[
         yield Read(line, item)
 
 
+class Unreadable(InputError):
+    """Bytes that are no text in the encoding of the file."""
+
+
 def readable(text: str) -> str:
-    if any("\udc80" <= c <= "\udcff" for c in text) and not text.isascii():
-        raise InputError("is not in the encoding of the file", hint="save it as UTF-8 or say --encoding")
+    if not text.isascii() and any("\udc80" <= c <= "\udcff" for c in text):
+        raise Unreadable("is not in the encoding of the file", hint="save it as UTF-8 or say --encoding")
     return text
