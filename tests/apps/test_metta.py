@@ -182,3 +182,14 @@ def test_a_file_is_run_from_the_terminal(company: Path, tmp_path: Path) -> None:
     found = CliRunner().invoke(cli.app, ["metta", str(program), "--kb", str(company), "--json"])
     assert found.exit_code == 0
     assert json.loads(found.stdout) == [["True"], ["2"]]
+
+
+def test_a_program_that_is_not_there_is_said_to_be_missing() -> None:
+    found = CliRunner().invoke(cli.app, ["metta", "nosuch.metta"])
+    assert isinstance(found.exception, InputError)
+    assert "nosuch.metta does not exist" in str(found.exception)
+
+
+def test_the_program_ends_at_an_error_and_what_it_found_before_is_kept(own: tuple[Any, Predicates]) -> None:
+    found = evaluate(own[0], "!(+ 1 1)\n!(hallucination-severity Rumour)\n!(+ 2 2)", 10_000)
+    assert [str(result[0])[:6] for result in found] == ["2", "(Error"]

@@ -27,7 +27,7 @@ from groundwire.types import Action, ActionKind, Detection, Flag, KnowledgeBase,
 if TYPE_CHECKING:
     from hyperon import Atom
 
-_KB = '(knowledge-base "file.db") or &kb'
+_KB = '(knowledge-base "file.db"), or give --kb for &kb'
 _DIALOGUE = '(dialogue-state ((turn "user" "…"))) or &dialogue'
 _CONTRADICTIONS = ("kb_contradictions", "wrong_attributes")
 

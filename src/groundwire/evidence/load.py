@@ -26,6 +26,7 @@ _ENDINGS = frozenset((
     ".txt", ".text", ".md", ".markdown", ".rst", ".html", ".htm", ".xhtml", ".pdf", ".docx", ".doc", ".odt",
     ".rtf", ".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".xml", ".yaml", ".yml", ".log", ".tex", ".xls",
     ".xlsx", ".ppt", ".pptx", ".epub", ".png", ".jpg", ".jpeg", ".gif", ".zip", ".gz", ".py", ".ipynb",
+    ".metta",
 ))  # fmt: skip
 _URL = re.compile(r"https?://\S+$", re.IGNORECASE)
 _SURROGATE = re.compile("[\ud800-\udfff]")
