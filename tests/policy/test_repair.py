@@ -89,3 +89,18 @@ def test_the_original_always_comes_back(text: str, actions: list[Action]) -> Non
     repair = apply(actions, text)
     assert restore(repair.text, repair.edits) == text
     assert all(repair.text[e.new_start : e.new_end] == e.after for e in repair.edits)
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "by", "repaired"),
+    [
+        ("It is at 2 p.m. We meet then.", "2 p.m.", "10 am", "It is at 10 am. We meet then."),
+        ("It is at 2 p.m.", "2 p.m.", "10 am", "It is at 10 am."),
+        ("It is at 2 pm.", "2 pm", "10 a.m.", "It is at 10 a.m."),
+        ("It is at 2 p.m. in Oslo.", "2 p.m.", "10 am", "It is at 10 am in Oslo."),
+    ],
+)
+def test_a_sentence_ends_with_one_point(text: str, words: str, by: str, repaired: str) -> None:
+    repair = apply([correct(words, by, text)], text)
+    assert repair.text == repaired
+    assert restore(repair.text, repair.edits) == text

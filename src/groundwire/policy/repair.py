@@ -12,6 +12,7 @@ from groundwire.types import Action, ActionKind, Edit, Repair
 
 _WORD_START = re.compile(r"\b[Aa]n?\s+\Z")
 _EMPTY_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])?[ \t]*\Z")
+_NEXT = re.compile(r"[ \t]*(?:\n|\Z)|\s+[\"“(]?[A-Z]")
 _RANK = {ActionKind.REMOVE: 0, ActionKind.CORRECT: 1, ActionKind.FLAG: 2}
 
 
@@ -94,11 +95,20 @@ def _corrected(action: Action, response: str) -> _Change:
     """The new value in the old one's place, with the article that suits it."""
     article = _WORD_START.search(response, max(0, action.start - 4), action.start)
     first = action.replacement[:1].lower()
+    value = _pointed(action.replacement, response[action.start : action.end], response[action.end :])
     if not article or not first.isalpha():
-        return _Change(action.start, action.end, action.replacement, action)
+        return _Change(action.start, action.end, value, action)
     letter = article.group()[0]
     new = f"{letter}n " if first in "aeiou" else f"{letter} "
-    return _Change(article.start(), action.end, new + action.replacement, action)
+    return _Change(article.start(), action.end, new + value, action)
+
+
+def _pointed(value: str, before: str, rest: str) -> str:
+    """With one point at the end of a sentence, whether or not its last word is an abbreviation ("2 p.m.")."""
+    if rest.startswith("."):
+        return value.removesuffix(".")
+    closes = before.endswith(".") and not value.endswith(".") and _NEXT.match(rest)
+    return f"{value}." if closes else value
 
 
 def _removed(action: Action, response: str) -> _Change:
