@@ -169,3 +169,20 @@ def test_similarity_is_symmetric_and_bounded() -> None:
 
 def test_nothing_said_before_nothing_to_contradict() -> None:
     assert flags("The meeting is on Friday.", ()) == []
+
+
+def test_a_time_of_day_is_corrected_without_the_point_of_its_sentence() -> None:
+    before = (("assistant", "The rollout meeting is on Wednesday at 10 am."),)
+    said = "The rollout meeting is at 2 pm in room 4."
+    (flag,) = flags(said, before)
+    assert flag.fix is not None
+    assert (flag.correction, said[flag.fix[0] : flag.fix[1]]) == ("10 am", "2 pm")
+
+
+@pytest.mark.parametrize(
+    ("said", "wrong"),
+    [("Your name is Amir.", True), ("Your name is Oren.", False), ("My name is Ada.", False)],
+)
+def test_a_name_is_read_though_the_sentence_goes_on(said: str, wrong: bool) -> None:
+    before = (("user", "My name is Oren and I live in Haifa."),)
+    assert bool(flags(said, before)) is wrong

@@ -94,11 +94,12 @@ def _established(view: View) -> Iterator[Utterance]:
         if turn.role.lower() not in _SPEAKERS:
             continue
         for piece in segment(turn.text, view.now):
-            asks = turn.role.lower() in _USERS and _REQUESTS.search(piece.text)
+            by_user = turn.role.lower() in _USERS
+            asks = by_user and _REQUESTS.search(piece.text)
             if not piece.assertive and not asks:
                 continue
             firm = piece.assertive or (bool(asks) and not piece.text.rstrip().endswith("?"))
-            for said in utterances(piece.text, turn=turn.id, binding=firm):
+            for said in utterances(piece.text, turn=turn.id, binding=firm, by_user=by_user):
                 made.append(_inheriting(said, made))
     yield from reversed(made)
 

@@ -67,8 +67,10 @@ class Utterance:
     """Whether it establishes something; a question or a request only makes its values possible."""
 
 
-def utterances(text: str, offset: int = 0, *, turn: int = 0, binding: bool = True) -> Iterator[Utterance]:
-    """The clauses of a sentence that stands at `offset`."""
+def utterances(
+    text: str, offset: int = 0, *, turn: int = 0, binding: bool = True, by_user: bool = False
+) -> Iterator[Utterance]:
+    """The clauses of a sentence that stands at `offset`. What a user calls "my" an answer calls "your"."""
     if len(text) > _LONGEST:
         return
     begin = 0
@@ -79,7 +81,7 @@ def utterances(text: str, offset: int = 0, *, turn: int = 0, binding: bool = Tru
         if len(piece.split()) >= _MIN_WORDS:
             clause = piece[left:].rstrip()
             claims = tuple(triples(clause))
-            found = (*_values(clause), *_named(clause), *_categories(clause, claims))
+            found = (*_values(clause), *_named(clause, by_user), *_categories(clause, claims))
             yield Utterance(
                 clause, offset + begin + left, _frame(clause, found), found, claims, turn, binding
             )
@@ -103,7 +105,10 @@ def _values(text: str) -> Iterator[Value]:
     for number in numbers.numbers(text):
         if number.kind != "ordinal" and all(number.end <= a or b <= number.start for a, b in taken):
             kind = number.unit or f"count {_counted(text, number.end)}"
-            yield Value(kind, text[number.start : number.end], number.start, number.end, number=number)
+            shown = text[number.start : number.end]
+            if shown.count(".") == 1:  # the sentence's own point, not that of "a.m."
+                shown = shown.removesuffix(".")
+            yield Value(kind, shown, number.start, number.start + len(shown), number=number)
 
 
 def _counted(text: str, end: int) -> str:
@@ -216,12 +221,14 @@ def agree(a: Value, b: Value) -> bool:
     return same_name(a.text, b.text) if a.kind.startswith("name") else a.choice == b.choice
 
 
+_OWNER = re.compile(r"\b(?:my|your)\b", re.IGNORECASE)
 _IS_NAMED = re.compile(
-    r"(?P<what>[\w' ’-]{3,60}?)\s+(?:is|was|will be|is called|is named)\s+(?P<who>[^,.;]{2,50})"
+    r"(?P<what>[\w' ’-]{3,60}?)\s+(?:is|was|will be|is called|is named)\s+(?P<who>[^,.;]{2,50}?)"
+    r"(?=\s*(?:[,.;!]|$)|\s+(?:and|but)\s+(?:I|we|you|he|she|it|they|my|your|the)\b)"
 )
 
 
-def _named(text: str) -> Iterator[Value]:
+def _named(text: str, by_user: bool) -> Iterator[Value]:
     """ "Your account manager is Anna Lee": a name as the value of what it names."""
     match = _IS_NAMED.match(text)
     if not match or any(name.sure for name in names("of " + match["what"])):
@@ -230,7 +237,9 @@ def _named(text: str) -> Iterator[Value]:
     found = names("of " + who)
     if len(found) == 1 and found[0].text == who:
         what = " ".join(word.norm for word in words(match["what"]) if not word.is_stop)
-        yield Value(f"name {what}", who, match.start("who"), match.start("who") + len(who))
+        owner = _OWNER.search(match["what"])
+        whose = "" if not owner else "user " if (owner[0].lower() == "my") == by_user else "assistant "
+        yield Value(f"name {whose}{what}", who, match.start("who"), match.start("who") + len(who))
 
 
 def _categories(text: str, claims: Sequence[Triple]) -> Iterator[Value]:
