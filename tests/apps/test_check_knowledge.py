@@ -84,6 +84,20 @@ def test_the_diff_is_printed(company: str) -> None:
     assert "+John Smith works in the Engineering department." in shown
 
 
+def test_an_answer_of_which_nothing_is_left_is_said_to_be_so(company: str, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    answer = "John Smith does not work in the Engineering department."
+    found = invoke("check", answer, "--kb", company, "--fix", "--html", str(page))
+    assert "(nothing is left of it)" in found.stdout
+    assert "(nothing is left of it)" in page.read_text()
+
+
+def test_the_score_stands_beside_the_confidence(company: str) -> None:
+    (flag,) = json.loads(invoke("check", ANSWER, "--kb", company, "--json").stdout)["flags"]
+    assert flag["confidence"] == 0.9
+    assert 0 < flag["score"] < 1
+
+
 def test_no_sources_are_needed_where_there_is_knowledge(company: str) -> None:
     report = json.loads(
         invoke("check", "John Smith works in the Marketing department.", "--kb", company, "--json").stdout

@@ -11,6 +11,7 @@ from groundwire.report.marks import clean, safe
 from groundwire.types import Action, ActionKind, Edit, Flag, HallucinationReport, Repair
 
 _WIDTH = 160
+_NOTHING_LEFT = "(nothing is left of it)"
 
 
 def detection_object(report: HallucinationReport) -> dict[str, Any]:
@@ -40,6 +41,7 @@ def flag_object(flag: Flag) -> dict[str, Any]:
         "end": flag.end,
         "content": flag.content,
         "confidence": round(flag.confidence, 4),
+        "score": None if flag.score is None else round(flag.score, 4),
         "severity": flag.severity,
         "description": flag.type.description,
         "suggestion": flag.suggestion,
@@ -105,7 +107,7 @@ def show_repair(repair: Repair, diff: str, console: Console) -> None:
         console.print(Text(clean(action.guidance or action.reason), style="yellow"))
     if repair.edits:
         console.print(Text("\nThe repaired answer", style="bold"))
-        console.print(Text(clean(repair.text.strip())))
+        console.print(Text(clean(repair.text.strip() or _NOTHING_LEFT)))
         console.print()
         for line in clean(diff).splitlines():
             console.print(Text(line, style=_COLOURS.get(line[:1], "")))
@@ -135,9 +137,8 @@ def _flag_html(flag: Flag) -> str:
 def repair_html(report: HallucinationReport) -> str:
     if report.repair is None or not report.repair.edits:
         return ""
-    return (
-        f'<h2>The repaired answer</h2><section class="answer" dir="auto">{safe(report.repair.text)}</section>'
-    )
+    text = report.repair.text if report.repair.text.strip() else _NOTHING_LEFT
+    return f'<h2>The repaired answer</h2><section class="answer" dir="auto">{safe(text)}</section>'
 
 
 def _line(text: str) -> str:
