@@ -24,7 +24,7 @@ apps → api, bench → rlm, audit, memory, engine, pipeline, reading, voting, c
 → verify, evidence, claims → llm, stores → report, metrics, config → text, bridge, extras → types, bits, errors
 
 Beside the budget stand the eight detectors (`detect/`), which hold a response against a knowledge base, the
-conversation, time and logic; the memory gate (`memory.py`), through which facts enter the store; the audit of
+conversation, time and logic; the memory gate (`memory/`), through which facts enter the store; the audit of
 reasoning (`audit/`); and the orchestrator that verifies itself (`rlm/`).
 
 There is one protocol: `Verifier.estimate(queries) -> estimates`. Models, services, caches, limits and routers
@@ -37,7 +37,7 @@ page).
 
 FLOW: tuple[tuple[str, str], ...] = (
     ("The doors", "apps/cli apps/options apps/check apps/batch apps/rows apps/ray_engine apps/doctor api"),
-    ("The way through", "engine pipeline court reading voting fixing memory"),
+    ("The way through", "engine pipeline court reading voting fixing"),
     (
         "Claims",
         "claims/extract claims/plain claims/cite claims/kind claims/phrases claims/verbs claims/atoms",
@@ -69,7 +69,7 @@ FLOW: tuple[tuple[str, str], ...] = (
 HOMES = {
     "apps": "The doors", "claims": "Claims", "evidence": "Evidence", "verify": "Verifiers",
     "llm": "Language models", "policy": "Verdicts", "report": "Reports", "text": "Text", "stores": "Stores",
-    "bench": "Measuring", "models": "Verifiers", "detect": "Detectors", "audit": "Reasoning", "rlm": "Reasoning",
+    "bench": "Measuring", "models": "Verifiers", "detect": "Detectors", "audit": "Reasoning", "rlm": "Reasoning", "memory": "Memory",
     "types": "Underneath", "config": "Underneath",
 }  # fmt: skip
 
