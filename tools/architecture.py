@@ -20,8 +20,9 @@ text ──► claims ──► evidence ──► verifier ──► budget ─
 `pipeline.py` is exactly this. Everything else is one of its stages, a store that a stage reads, or a door
 that calls it. Imports go downwards only (tests/test_layers.py proves it):
 
-apps → api, bench → rlm, audit, memory, engine, pipeline, reading, voting, court, fixing → policy → detect
-→ verify, evidence, claims → llm, stores → report, metrics, config → text, bridge, extras → types, bits, errors
+apps → api, bench → rlm, audit, reasoning, memory, engine, pipeline, reading, voting, court, fixing → policy
+→ detect → verify, evidence, claims → llm, stores → report, metrics, config → text, bridge, extras → types,
+bits, errors
 
 Beside the budget stand the eight detectors (`detect/`), which hold a response against a knowledge base, the
 conversation, time and logic; the memory gate (`memory/`), through which facts enter the store; the audit of
@@ -51,6 +52,7 @@ FLOW: tuple[tuple[str, str], ...] = (
         "verify/backends verify/route verify/guard verify/batch verify/wrap verify/cache verify/failure",
     ),
     ("Detectors", "detect/detector detect/view detect/segments detect/dialogue detect/known detect/compare"),
+    ("Memory", "memory/gate memory/decide memory/keep memory/worker"),
     (
         "Reasoning",
         "audit/trace audit/steps reasoning rlm/orchestrator rlm/checkpoint rlm/sandbox rlm/functions",
@@ -69,8 +71,8 @@ FLOW: tuple[tuple[str, str], ...] = (
 HOMES = {
     "apps": "The doors", "claims": "Claims", "evidence": "Evidence", "verify": "Verifiers",
     "llm": "Language models", "policy": "Verdicts", "report": "Reports", "text": "Text", "stores": "Stores",
-    "bench": "Measuring", "models": "Verifiers", "detect": "Detectors", "audit": "Reasoning", "rlm": "Reasoning", "memory": "Memory",
-    "types": "Underneath", "config": "Underneath",
+    "bench": "Measuring", "models": "Verifiers", "detect": "Detectors", "audit": "Reasoning", "rlm": "Reasoning",
+    "memory": "Memory", "types": "Underneath", "config": "Underneath",
 }  # fmt: skip
 
 
