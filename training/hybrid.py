@@ -17,6 +17,7 @@ from training.matrix import Matrix, matrix
 from training.score_pairs import COLUMNS
 from training.scores import auroc, crossed_f1
 
+from groundwire.policy.risk import WORST
 from groundwire.verify.features import NAMES
 
 TRAIN = {
@@ -131,12 +132,18 @@ def fit(tables: list[Table], keep: list[np.ndarray], network: str, rounds: int =
 
 
 def risk(row: np.ndarray, p: np.ndarray, count: int) -> np.ndarray:
-    """How the package ranks answers: the riskiest claim, the others break ties."""
-    worst, total, n = np.zeros(count), np.zeros(count), np.zeros(count)
-    np.maximum.at(worst, row, p)
-    np.add.at(total, row, p)
-    np.add.at(n, row, 1)
-    return 0.9 * worst + 0.1 * total / np.maximum(n, 1)
+    """How the package ranks answers: the chance that one of the riskiest claims is unsupported."""
+    return np.asarray(1 - np.prod(1 - worst_claims(row, p, count), axis=1))
+
+
+def worst_claims(row: np.ndarray, p: np.ndarray, count: int, missing: float = 0.0) -> np.ndarray:
+    """Each answer's highest values, as many as the package looks at."""
+    order = np.lexsort((-p, row))
+    place = np.arange(len(order)) - np.searchsorted(row[order], row[order])
+    found = np.full((count, WORST), missing)
+    kept = place < WORST
+    found[row[order][kept], place[kept]] = p[order][kept]
+    return found
 
 
 def ragtruth_line(name: str, rag: Table, score: np.ndarray) -> str:

@@ -66,7 +66,8 @@ class Groundwire:
         self.config = config or Config.load()
         self.metrics = metrics or default_metrics()
         self.backend = open_backend(self.config, operation, name=backend, metrics=self.metrics)
-        self.profile = profile_for(self.config, self.backend.threshold_bits, self.backend.min_support)
+        at = self.backend
+        self.profile = profile_for(self.config, at.threshold_bits, at.min_support, at.risk_threshold)
         claims, detectors = self.config.claims, self.config.detectors
         reads, maps, parses = (
             kind == "llm" for kind in (claims.extractor, claims.mapping, detectors.extractor)

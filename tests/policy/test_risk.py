@@ -69,3 +69,13 @@ def test_what_is_too_vague_to_judge_is_no_risk_and_a_phantom_is_a_certain_one() 
 def test_every_profile_takes_the_threshold_from_the_configuration(name: str) -> None:
     config = Config.load(overrides={"profile": name, "risk_threshold": 0.7})
     assert profile_for(config, 4.0).risk_threshold == 0.7
+
+
+def test_the_default_profile_takes_the_backend_s_own_threshold_unless_told_otherwise() -> None:
+    def threshold(**settings: object) -> float | None:
+        return profile_for(Config.load(overrides=dict(settings)), 2.0, 0.5, 0.3).risk_threshold
+
+    assert threshold() == 0.3
+    assert threshold(risk_threshold=0.7) == 0.7
+    assert threshold(threshold_bits=1.0) is None
+    assert threshold(profile="strict") is None

@@ -34,7 +34,12 @@ class Profile:
         return self.min_support * min(1.0, confidence / self.target) if self.target else 0.0
 
 
-def profile_for(config: Config, backend_threshold_bits: float, min_support: float = 0.5) -> Profile:
+def profile_for(
+    config: Config,
+    backend_threshold_bits: float,
+    min_support: float = 0.5,
+    backend_risk_threshold: float | None = None,
+) -> Profile:
     """The configured profile; `default` takes the operating point calibrated for the backend in use."""
     own = config.threshold_bits
     calibrated = backend_threshold_bits if own is None else own
@@ -47,6 +52,8 @@ def profile_for(config: Config, backend_threshold_bits: float, min_support: floa
         min_support=min_support,
         risk_threshold=config.risk_threshold,
     )
+    if config.profile == "default" and own is None and config.risk_threshold is None:
+        return replace(base, risk_threshold=backend_risk_threshold)
     if config.profile == "strict":
         return replace(base, threshold_bits=0.0 if own is None else own)
     if config.profile == "rag":

@@ -39,8 +39,9 @@ class Backend:
     """A verifier and what its callers must know about it.
 
     `context_tokens` is how much context it reads at once; `threshold_bits` and `min_support` are the gap and
-    the p1 at which its verdicts are best (profile `default`); `model` says what is behind it; `free` that
-    asking once more costs nothing but a little time here.
+    the p1 at which its verdicts are best (profile `default`), `risk_threshold` the same for a whole response
+    where that was calibrated; `model` says what is behind it; `free` that asking once more costs nothing but
+    a little time here.
     """
 
     name: BackendName
@@ -49,6 +50,7 @@ class Backend:
     threshold_bits: float
     model: str
     min_support: float = MIN_SUPPORT
+    risk_threshold: float | None = None
     free: bool = False
     closing: tuple[Close, ...] = field(default=(), repr=False, compare=False)
 
@@ -76,6 +78,7 @@ class Raw:
     at_once: int | None = None
     close: Close | None = None
     min_support: float = MIN_SUPPORT
+    risk_threshold: float | None = None
 
 
 def open_backend(
@@ -96,6 +99,7 @@ def open_backend(
         raw.threshold_bits,
         raw.model,
         raw.min_support,
+        raw.risk_threshold,
         free=not raw.requests,
         closing=closing,
     )
@@ -150,6 +154,8 @@ class Embedded(Verifier, Protocol):
 
     def threshold_bits(self, profile: str = "default") -> float: ...
 
+    def risk_threshold(self) -> float: ...
+
 
 class Conversing(Verifier, Protocol):
     """A verifier that asks a language model."""
@@ -166,7 +172,14 @@ def _local(_: Config) -> Raw:
     verifier: Embedded = load(LOCAL, feature="the backend 'local'", extra="local")()
     model = LOCAL.rpartition(":")[2]
     ruled = Ruled(verifier)
-    return Raw(Offloaded(ruled), model, model, CONTEXT_TOKENS, verifier.threshold_bits())
+    return Raw(
+        Offloaded(ruled),
+        model,
+        model,
+        CONTEXT_TOKENS,
+        verifier.threshold_bits(),
+        risk_threshold=verifier.risk_threshold(),
+    )
 
 
 def _openai(config: Config) -> Raw:

@@ -37,7 +37,7 @@ _DENIED = (
 )
 _CLEAR = 0.85
 _RULE = 1.5
-_EXPLAIN = 0.3
+_EXPLAIN = 0.25
 _ABOUT = 0.6
 _VERBATIM = 0.05
 _MOSTLY = 0.5
@@ -60,6 +60,7 @@ class Calibration:
     short_words: float
     long_words: float
     threshold_bits: float
+    risk_threshold: float
     bare_yes: float
     name: str
 
@@ -107,6 +108,7 @@ class LocalVerifier:
         about = Calibration.load(folder)
         self.identity = about.name
         self._threshold_bits = about.threshold_bits
+        self._risk_threshold = about.risk_threshold
         self._folder = folder
         self._lexical = LexicalVerifier()
         self._model: Model | None = None
@@ -116,6 +118,10 @@ class LocalVerifier:
     def threshold_bits(self, profile: str = "default") -> float:
         """The gap above which calibration chose to flag; `strict` leaves no gap."""
         return 0.0 if profile == "strict" else self._threshold_bits
+
+    def risk_threshold(self) -> float:
+        """The risk of a whole response above which calibration chose to flag it."""
+        return self._risk_threshold
 
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
         foreign = [i for i, query in enumerate(queries) if language_hint(query.claim) != "en"]
@@ -131,9 +137,9 @@ class LocalVerifier:
 
     def network(self) -> Network:
         """The network behind it, for those who measure it by itself."""
-        return self._loaded().network
+        return self.loaded().network
 
-    def _loaded(self) -> Model:
+    def loaded(self) -> Model:
         with self._lock:
             if self._model is None:
                 self._model = Model(self._folder)
@@ -154,7 +160,7 @@ class LocalVerifier:
 
     def _judge(self, queries: Sequence[Query]) -> list[Estimate]:
         """What is left when evidence is taken out mostly says nothing of the claim: no need to read that."""
-        model = self._loaded()
+        model = self.loaded()
         tasks = [_Task(query, self._reader(query.context, model)) for query in queries]
         worth = [task for task in tasks if not task.says_nothing()]
         read = iter(self._read(worth, model))

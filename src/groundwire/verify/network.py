@@ -81,6 +81,11 @@ class Network:
         found: dict[str, int] = self._tokenizer.get_vocab()
         return found
 
+    def offsets(self, text: str) -> tuple[tuple[int, int], ...]:
+        """Where the tokens of a text stand in it."""
+        found = self._tokenizer.encode(_sound(text), add_special_tokens=False).offsets
+        return tuple(found)
+
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Reading]:
         """One reading per (evidence, claim), in order."""
         return self.begin(pairs)()
