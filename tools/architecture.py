@@ -71,8 +71,8 @@ FLOW: tuple[tuple[str, str], ...] = (
 HOMES = {
     "apps": "The doors", "claims": "Claims", "evidence": "Evidence", "verify": "Verifiers",
     "llm": "Language models", "policy": "Verdicts", "report": "Reports", "text": "Text", "stores": "Stores",
-    "bench": "Measuring", "models": "Verifiers", "detect": "Detectors", "audit": "Reasoning", "rlm": "Reasoning",
-    "memory": "Memory", "types": "Underneath", "config": "Underneath",
+    "bench": "Measuring", "models": "Verifiers", "detect": "Detectors", "audit": "Reasoning",
+    "rlm": "Reasoning", "memory": "Memory", "types": "Underneath", "config": "Underneath",
 }  # fmt: skip
 
 
