@@ -8,8 +8,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from groundwire.apps.check import COULD_NOT_CHECK, FINE, FLAGGED, write_whole
-from groundwire.apps.streams import delivered, stdin_bytes
+from groundwire.apps.check import COULD_NOT_CHECK, FINE, FLAGGED
+from groundwire.apps.streams import delivered, stdin_bytes, write_whole
 from groundwire.audit.formats import Draft, read_trace
 from groundwire.audit.record import audit_graph
 from groundwire.bridge import run

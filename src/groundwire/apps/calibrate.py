@@ -13,8 +13,8 @@ from pathlib import Path
 import yaml
 from rich.console import Console
 
-from groundwire.apps.check import write_whole
 from groundwire.apps.rows import Parsed, Row, parse_row, read_rows
+from groundwire.apps.streams import write_whole
 from groundwire.bits import wilson
 from groundwire.bridge import run
 from groundwire.config import Config

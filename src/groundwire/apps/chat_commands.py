@@ -9,7 +9,7 @@ from functools import partial
 from io import BytesIO
 from pathlib import Path
 
-from groundwire.apps.check import write_whole
+from groundwire.apps.streams import write_whole
 from groundwire.apps.talk import Talk, attempted
 from groundwire.apps.trajectory import show as show_trajectory
 from groundwire.bridge import run
@@ -61,6 +61,8 @@ def _simple(talk: Talk, _: str) -> None:
 
 def _sources(talk: Talk, argument: str) -> None:
     if argument:
+        if not Path(argument).expanduser().exists():  # else a slip of the pen would be a source itself
+            raise InputError(f"{clean(argument)} does not exist")
         limit = talk.config.limits.max_source_bytes
         talk.add(load_sources([argument], stdin=BytesIO(), max_bytes=limit, report=talk.say))
     for name, text in talk.files.items():
@@ -118,8 +120,13 @@ def _again(talk: Talk, _: str) -> None:
     if not talk.question:
         raise InputError("there is no question yet")
     settings = talk.config.verification.model_copy(update={"on_failure": "retry", "mode": "full"})
-    talk.history = talk.history[:-2]
-    attempted(talk, talk.question, talk.config.changed(verification=settings.model_dump()))
+    held, last = talk.history, talk.last
+    talk.history = talk.before
+    try:
+        attempted(talk, talk.question, talk.config.changed(verification=settings.model_dump()))
+    finally:
+        if talk.last is last:  # nothing came of it: what was said before stands
+            talk.history = held
 
 
 def _mark(talk: Talk, argument: str, *, right: bool) -> None:

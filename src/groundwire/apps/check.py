@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +10,7 @@ from rich.console import Console
 
 from groundwire.apps.opinions import Said
 from groundwire.apps.remembered import remember
-from groundwire.apps.streams import delivered, stdin_bytes
+from groundwire.apps.streams import delivered, stdin_bytes, write_whole
 from groundwire.bridge import run
 from groundwire.config import Config
 from groundwire.engine import Beside, Groundwire
@@ -47,6 +45,8 @@ def run_check(request: Request, config: Config, console: Console) -> int:
         raise InputError("only one of answer, sources and history can be read from stdin")
     if not (request.sources or request.kb or request.history):
         raise InputError("there is nothing to check against", hint="give -s, --kb or --history")
+    if request.session is not None and not request.session.strip():
+        raise InputError("the session has no name")
     limit = config.limits.max_source_bytes
     answer = load_answer(request.answer, stdin=stdin_bytes(), max_bytes=limit)
     sources = _sources(request, limit)
@@ -62,8 +62,6 @@ def run_check(request: Request, config: Config, console: Console) -> int:
     with Said(config) as said:
         report = said.report(report)
     remember(report, config)
-    if request.session:
-        _keep(report, request, config, turn=len(beside["history"]) + 1)
     if request.html:
         write_whole(request.html, to_html(report))
     with delivered():
@@ -74,6 +72,8 @@ def run_check(request: Request, config: Config, console: Console) -> int:
             if report.repair:
                 show_repair(report.repair, diff(report.repair), console)
     run(engine.aclose())
+    if request.session is not None:  # last: a store that cannot be written costs nobody the report
+        _keep(report, request, config, turn=len(beside["history"]) + 1)
     return exit_code(report)
 
 
@@ -120,19 +120,3 @@ def _identity(answer: str) -> str:
         return Path(answer).name if answer != "-" and Path(answer).is_file() else "response"
     except (OSError, ValueError):
         return "response"
-
-
-def write_whole(path: Path, text: str) -> None:
-    """All of it or nothing: a full disk leaves no half of a page behind."""
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
-                file.write(text)
-            Path(name).chmod(0o644)
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}") from None

@@ -12,9 +12,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from groundwire.apps.check import write_whole
 from groundwire.apps.reported import find
-from groundwire.apps.streams import delivered
+from groundwire.apps.streams import delivered, write_whole
 from groundwire.config import Config
 from groundwire.errors import InputError
 from groundwire.report.json import feedback_object

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -17,7 +15,7 @@ from rich.progress import Progress, TaskID
 from rich.table import Table
 from rich.text import Text
 
-from groundwire.apps.streams import delivered, stdin_bytes
+from groundwire.apps.streams import delivered, stdin_bytes, write_whole
 from groundwire.errors import InputError
 from groundwire.report.marks import clean
 from groundwire.report.progress import progress_bar
@@ -148,24 +146,8 @@ def run_export(store: str, out: Path | None, form: str) -> int:
                 for line in lines:
                     sys.stdout.write(line)
         else:
-            _write(out, lines)
+            write_whole(out, lines, 0o600)
     return FINE
-
-
-def _write(out: Path, lines: Iterator[str]) -> None:
-    """All of it or nothing: a full disk leaves no half of an export behind."""
-    try:
-        handle, name = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-                file.writelines(lines)
-            Path(name).chmod(0o600)
-            Path(name).replace(out)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise InputError(f"cannot write {out}: {error.strerror}") from None
 
 
 def run_show(store: str, name: str, console: Console, *, as_json: bool) -> int:

@@ -1,43 +1,22 @@
-"""The audit of a trace as one self-contained page: no script, no other file, no other host."""
+"""The audit of a trace as one self-contained page."""
 
 from __future__ import annotations
-
-from importlib.resources import files
 
 from groundwire.report.audit import answer_line, verdict_line
 from groundwire.report.html import bits
 from groundwire.report.marks import safe
+from groundwire.report.page import page
 from groundwire.types import Derived, PostHoc, StepVerdict, TraceAudit
 
 _MOOD = {Derived.YES: "ENTAILED", Derived.NO: "CONTRADICTED", Derived.UNCHECKED: "UNCHECKED"}
 
 
 def audit_page(audit: TraceAudit, title: str = "groundwire audit") -> str:
-    style = files("groundwire.report").joinpath("page.css").read_text(encoding="utf-8")
-    steps = "\n".join(_step(step) for step in audit.steps)
     question = (
         f'<section class="answer" dir="auto">{safe(audit.question)}</section>' if audit.question else ""
     )
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>{safe(title)}</title>
-<style>
-{style}</style>
-</head>
-<body>
-<h1>{safe(title)}</h1>
-{_summary(audit)}
-{question}
-<h2>Steps</h2>
-{steps}
-{_answer(audit.post_hoc)}
-</body>
-</html>
-"""
+    steps = (_step(step) for step in audit.steps)
+    return page(title, _summary(audit), question, "<h2>Steps</h2>", *steps, _answer(audit.post_hoc))
 
 
 def _summary(audit: TraceAudit) -> str:

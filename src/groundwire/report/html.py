@@ -1,45 +1,31 @@
-"""The report as one self-contained page: no script, no other file, no other host."""
+"""The report as one self-contained page."""
 
 from __future__ import annotations
 
-from importlib.resources import files
-
 from groundwire.report.flags import counts, flags_html, repair_html
 from groundwire.report.marks import opinion, pieces, safe
+from groundwire.report.page import page
 from groundwire.types import ClaimVerification, HallucinationReport
 
+_SKIPPED = "<h2>Not checked, since they claim nothing</h2>"
 _NO_CLAIMS = "<p>The answer makes no claim that could be checked against a source.</p>"
 
 
 def to_html(report: HallucinationReport, title: str = "groundwire report") -> str:
-    style = files("groundwire.report").joinpath("page.css").read_text(encoding="utf-8")
-    claims = "\n".join(_claim(claim) for claim in report.claims)
     skipped = "\n".join(
         f'<li dir="auto">{safe(claim.text)} <small>({claim.kind.value})</small></li>'
         for claim in report.skipped
     )
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>{safe(title)}</title>
-<style>
-{style}</style>
-</head>
-<body>
-<h1>{safe(title)}</h1>
-{_summary(report)}
-<section class="answer" dir="auto" aria-label="The answer">{_answer(report)}</section>
-<h2>Claims</h2>
-{claims or _NO_CLAIMS}
-{f'<h2>Not checked, since they claim nothing</h2><ul class="skipped">{skipped}</ul>' if skipped else ""}
-{flags_html(report)}
-{repair_html(report)}
-</body>
-</html>
-"""
+    return page(
+        title,
+        _summary(report),
+        f'<section class="answer" dir="auto" aria-label="The answer">{_answer(report)}</section>',
+        "<h2>Claims</h2>",
+        *([_claim(claim) for claim in report.claims] or [_NO_CLAIMS]),
+        f'{_SKIPPED}<ul class="skipped">{skipped}</ul>' if skipped else "",
+        flags_html(report),
+        repair_html(report),
+    )
 
 
 def _summary(report: HallucinationReport) -> str:
