@@ -248,6 +248,23 @@ async def test_a_model_may_call_itself_on_parts(engines: Engines) -> None:
     assert (outcome.cost.base.calls, outcome.cost.base.tokens) == (3, 10)
 
 
+async def test_calls_inside_calls_end_somewhere(engines: Engines) -> None:
+    bomb: list[str | Completion | BackendError] = [
+        "```python\nfor _ in range(9):\n    llm('again')\n```"
+    ] * 500
+    outcome, generator = await run(engines, bomb, {"orchestrator.max_calls": 10})
+    assert "after 10 calls" in (outcome.stopped or "")
+    assert len(generator.calls) <= 10 + 3  # on each depth one last word
+    told = [str(event.data["error"]) for event in outcome.trajectory if event.kind is Kind.OUTPUT]
+    assert any("only 10 calls of the model" in words for words in told)
+
+
+async def test_a_value_that_cannot_be_written_costs_no_answer(engines: Engines) -> None:
+    outcome, generator = await run(engines, ["```python\n[10**5000]\n```", "FINAL: so"])
+    assert outcome.answer == "so"
+    assert "cannot be written out" in generator.calls[1].messages[-1].content
+
+
 async def test_it_goes_no_deeper_than_allowed(engines: Engines) -> None:
     deep = "```python\nprint(llm('again'))\n```"
     script: list[str | Completion | BackendError] = [deep, deep, "FINAL: a", "FINAL: b", "FINAL: c"]

@@ -237,11 +237,13 @@ class OrchestratorConfig(Section):
     """How far a model may go on its own: turns, depth of calls to itself, and what its tokens cost.
 
     `code` says whether it may write code that runs in the sandbox; `auto` asks no small local model to.
+    `max_calls` is for one question with all the calls of the model to itself: each of them may make others.
     """
 
     code: Literal["auto", "always", "never"] = "auto"
     max_turns: int = Field(default=8, ge=1)
     max_depth: int = Field(default=2, ge=0)
+    max_calls: int = Field(default=100, ge=1)
     max_tokens: int = Field(default=1024, ge=16)
     prices: Mapping[str, Price] = Field(default_factory=dict)
 

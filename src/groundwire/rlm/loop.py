@@ -15,6 +15,7 @@ from groundwire.rlm.sandbox import Output, Sandbox
 from groundwire.rlm.trajectory import Kind, Log
 
 TURNS = "it was stopped after {turns} turns, before it had finished"
+CALLS = "it was stopped after {calls} calls of the model, before it had finished"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +49,17 @@ class Loop:
             said = await self._said(messages)
             return Draft(said.strip(), (*messages, Message("assistant", said)))
         for _ in range(self.settings.max_turns):
+            if self.log.calls >= self.settings.max_calls:
+                return await self._stopped(messages, CALLS.format(calls=self.settings.max_calls))
             reply = read_reply(await self._said(messages))
             messages.append(Message("assistant", reply.kept))
             if not reply.code:
                 return Draft(reply.answer, tuple(messages))
             messages.append(prompts.output((await self._ran(reply)).text))
-        return await self._stopped(messages)
+        return await self._stopped(messages, TURNS.format(turns=self.settings.max_turns))
 
-    async def _stopped(self, messages: list[Message]) -> Draft:
-        """Turns are used up: one last word, and what there is of it is the answer."""
-        why = TURNS.format(turns=self.settings.max_turns)
+    async def _stopped(self, messages: list[Message], why: str) -> Draft:
+        """Turns or calls are used up: one last word, and what there is of it is the answer."""
         self.log(Kind.STOPPED, reason=why)
         last = messages.pop()
         messages.append(Message("user", f"{last.content}\n\n{prompts.LAST_TURN}"))

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 from groundwire.config import Config
 from groundwire.engine import Groundwire
-from groundwire.errors import BackendError, GroundwireError
+from groundwire.errors import BackendError, GroundwireError, InputError
 from groundwire.llm.generator import Generator, Message
 from groundwire.report.audit import audit_object
 from groundwire.report.json import report_object
@@ -230,6 +230,8 @@ class Orchestrator:
             return None
 
         async def ask(query: str, context: Evidence = "", *, verify: bool = True) -> str:
+            if task.log.calls >= settings.max_calls:
+                raise InputError(f"only {settings.max_calls} calls of the model are allowed a question")
             found = await self._process(query, _files(context) or task.files, verify, task.log.deeper())
             task.meter.add(found.cost)
             return found.text

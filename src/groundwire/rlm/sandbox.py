@@ -53,7 +53,7 @@ class Output:
         """As a REPL would show it."""
         shown = [self.stdout.rstrip("\n")] if self.stdout.strip() else []
         if self.value is not None:
-            shown.append(self.value if isinstance(self.value, str) else repr(self.value))
+            shown.append(self.value if isinstance(self.value, str) else _written(self.value))
         if self.error:
             shown.append(self.error)
         return "\n".join(shown)
@@ -253,6 +253,14 @@ def confine(worker: int | None, heap_bytes: int) -> None:
         resource.prlimit(worker, resource.RLIMIT_AS, (room, room))
         resource.prlimit(worker, resource.RLIMIT_FSIZE, (0, 0))
         resource.prlimit(worker, resource.RLIMIT_CORE, (0, 0))
+
+
+def _written(value: object) -> str:
+    """The value as Python writes it, where it does: there is an end to the digits it is willing to write."""
+    try:
+        return repr(value)
+    except ValueError as error:
+        return f"(a value that cannot be written out: {error})"
 
 
 def _printer(this: _Run) -> Callable[[str, str], None]:

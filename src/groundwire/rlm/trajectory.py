@@ -70,6 +70,11 @@ class Log:
         if self.watch is not None:
             self.watch(event)
 
+    @property
+    def calls(self) -> int:
+        """How often a model wrote something in this run, on every depth."""
+        return sum(event.kind is Kind.MODEL for event in self.events)
+
     def deeper(self) -> Log:
         """The same run, one call further down: its events are in ours, too."""
         return Log(self.watch, self.run, self.depth + 1, self.events)
