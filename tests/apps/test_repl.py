@@ -154,6 +154,13 @@ def test_files_are_read_and_searched(tower: str, sandbox: bool) -> None:
     assert out == f"The tower\ntower.md:1: {TOWER}\n"
 
 
+def test_what_sandboxed_code_prints_cannot_steer_the_terminal() -> None:
+    code, out = ran("print('\\x1b]0;owned\\x07')\nraise ValueError('\\x1b[2J')", Request(sandbox=True))
+    assert code == 2
+    assert "owned" in out
+    assert not {"\x1b", "\x07"} & set(out)
+
+
 def test_the_sandbox_touches_nothing(tmp_path: Path) -> None:
     target = tmp_path / "made"
     code, out = ran(f"open({str(target)!r}, 'w').write('x')", Request(sandbox=True))

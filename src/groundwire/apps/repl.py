@@ -27,6 +27,7 @@ from groundwire.engine import Groundwire, as_sources
 from groundwire.errors import GroundwireError, InputError
 from groundwire.evidence.load import load_sources
 from groundwire.llm import Generator
+from groundwire.report.marks import clean
 from groundwire.report.results import show_result
 from groundwire.rlm.functions import Evidence, Function, functions_for, namespace
 from groundwire.rlm.orchestrator import Orchestrator
@@ -165,11 +166,11 @@ def _fed(sandbox: Sandbox, source: str, console: Console) -> bool:
 def _ran(sandbox: Sandbox, source: str, console: Console) -> bool:
     output = run(sandbox.run(source))
     if output.stdout:
-        console.print(Text(output.stdout.rstrip("\n")), soft_wrap=True)
+        console.print(Text(clean(output.stdout.rstrip("\n"))), soft_wrap=True)
     if output.value is not None:
         show_result(output.value, console)
     if output.error:
-        console.print(Text(output.error, style="red"), soft_wrap=True)
+        console.print(Text(clean(output.error), style="red"), soft_wrap=True)
     return output.error is None
 
 
