@@ -152,11 +152,15 @@ def test_simple_turns_verification_off_and_on(tower: str) -> None:
 def test_sources_are_listed_and_added(tower: str, tmp_path: Path) -> None:
     (tmp_path / "more.txt").write_text("The bridge is red.")
     out = talked(
-        ["/sources", f"/sources {tmp_path / 'more.txt'}", "/sources no/such.txt"], [], Request((tower,))
+        ["/sources", f"/sources {tmp_path / 'more.txt'}", "/sources no/such.txt", "/sources mistyped"],
+        [],
+        Request((tower,)),
     )[1]
     assert "tower.md  94 characters" in out
     assert "more.txt  18 characters" in out
     assert "no/such.txt does not exist" in out
+    assert "mistyped does not exist" in out
+    assert "8 characters" not in out.partition("mistyped does")[2]
 
 
 def test_the_way_to_an_answer_is_shown_and_saved(tower: str, tmp_path: Path) -> None:
@@ -171,6 +175,16 @@ def test_every_answer_is_recorded(tower: str, tmp_path: Path) -> None:
     talked(["How tall?", "And now?"], [GOOD, BAD], Request((tower,), trajectory=kept))
     events = [json.loads(line)["event"] for line in kept.read_text().splitlines()]
     assert events.count("query") == events.count("end") == 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
+def test_a_full_disk_costs_the_record_and_not_the_conversation(tower: str) -> None:
+    code, out = talked(
+        ["How tall?", "And now?"], [GOOD, GOOD], Request((tower,), trajectory=Path("/dev/full"))
+    )
+    assert out.count("nothing is recorded any more: cannot write /dev/full") == 1
+    assert out.count("finished in March 1889") == 2
+    assert code == 3
 
 
 def test_a_conversation_is_saved(tower: str, tmp_path: Path) -> None:
@@ -203,6 +217,14 @@ def test_asking_again_keeps_at_it_until_it_holds(tower: str) -> None:
     assert "there is no question yet" in out
     assert "have it written again? (/again)" in out
     assert "after 1 retry" in out
+
+
+def test_asking_again_in_vain_leaves_the_conversation_as_it_was(tower: str, tmp_path: Path) -> None:
+    saved = tmp_path / "talk.json"
+    lines = ["How tall?", "And then?", "/again", f"/save {saved}"]
+    talked(lines, [GOOD, "", BackendDown("gone")], Request((tower,)))
+    turns = [turn["text"] for turn in json.loads(saved.read_text())["turns"]]
+    assert turns == ["How tall?", GOOD, "And then?"]
 
 
 def test_odd_lines_do_no_harm(tower: str) -> None:

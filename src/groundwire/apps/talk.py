@@ -15,7 +15,7 @@ from groundwire.apps.remembered import remember
 from groundwire.bridge import run
 from groundwire.config import Config
 from groundwire.engine import Groundwire
-from groundwire.errors import BackendError, GroundwireError
+from groundwire.errors import GroundwireError
 from groundwire.llm import Generator
 from groundwire.report.marks import clean
 from groundwire.rlm.cost import Cost
@@ -56,8 +56,7 @@ class Talk:
 
         def watch(event: Event) -> None:
             view.watch(event)
-            if self.record is not None:
-                self.record(event)
+            self._recorded(event)
 
         verify = not self.simple
         with view.answering():
@@ -69,6 +68,23 @@ class Talk:
         view.outcome(outcome)
         self._detect(outcome.answer)
         self._keep(question, outcome)
+
+    def _recorded(self, event: Event) -> None:
+        """A disk that is full costs the record, and not the answer."""
+        if self.record is None:
+            return
+        try:
+            self.record(event)
+        except GroundwireError as error:
+            self.record = None
+            self.worst = self.worst or FAILED
+            self.say(f"groundwire: nothing is recorded any more: {clean(str(error))}", "yellow")
+
+    @property
+    def before(self) -> list[Turn]:
+        """The conversation without the last question and, where there was one, its answer."""
+        said = 0 if self.last is None else 1 + bool(self.last.answer)
+        return self.history[: len(self.history) - said]
 
     @property
     def files(self) -> dict[str, str]:
@@ -124,7 +140,7 @@ class Talk:
         before it.
         """
         is_last = self.last is not None and text == self.last.answer
-        before = self.history[:-2] if is_last else self.history
+        before = self.before if is_last else self.history
         question = self.question if is_last else ""
         return run(self.engine.check(text, self.sources, question=question, history=before, kb=self.kb))
 
@@ -140,6 +156,6 @@ def attempted(talk: Talk, question: str, config: Config | None = None) -> None:
     """Ask, and survive a model that cannot be reached: the conversation goes on."""
     try:
         talk.ask(question, config)
-    except BackendError as error:
+    except GroundwireError as error:
         talk.worst = talk.worst or FAILED
-        talk.say(f"groundwire: {error}", "yellow")
+        talk.say(f"groundwire: {clean(str(error))}", "yellow")
