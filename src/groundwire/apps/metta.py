@@ -52,7 +52,7 @@ def register(
 
 
 def _operation(name: str, function: Callable[..., Atom]) -> Atom:
-    """The function as an atom: whatever is wrong comes back as an Error atom, at which MeTTa ends the program."""
+    """The function as an atom. What is wrong comes back as an Error atom, at which MeTTa ends the program."""
     make = load("hyperon:OperationAtom", feature="MeTTa", extra="metta")
 
     takes = len([p for p in signature(function).parameters.values() if p.default is p.empty])

@@ -131,10 +131,10 @@ def segment_of(atom: Atom) -> Segment:
 
 def claim_of(atom: Atom) -> Triple:
     def read(subject: Atom, predicate: Atom, value: Atom) -> Triple:
-        words = [text_of(part) for part in (subject, predicate, value)]
-        text = " ".join(words)
-        after = len(text) - len(words[2])
-        return Triple(*words, 0, len(text), (0, len(words[0])), (after, len(text)), text=text)
+        who, does, what = (text_of(part) for part in (subject, predicate, value))
+        text = f"{who} {does} {what}"
+        places = (0, len(who)), (len(text) - len(what), len(text))
+        return Triple(who, does, what, 0, len(text), *places, text=text)
 
     return _read(atom, "Claim", Triple, read)
 
@@ -158,12 +158,12 @@ def turn_of(atom: Atom, number: int) -> Turn:
 
 def kb_evidence_of(atom: Atom) -> KBEvidence | None:
     parts = _evidence(atom, "KBEvidence", 3)
-    return parts and KBEvidence(bool_of(parts[0]), bool_of(parts[1]), number_of(parts[2]))
+    return KBEvidence(bool_of(parts[0]), bool_of(parts[1]), number_of(parts[2])) if parts else None
 
 
 def history_evidence_of(atom: Atom) -> HistoryEvidence | None:
     parts = _evidence(atom, "HistoryEvidence", 2)
-    return parts and HistoryEvidence(bool_of(parts[0]), number_of(parts[1]))
+    return HistoryEvidence(bool_of(parts[0]), number_of(parts[1])) if parts else None
 
 
 def type_of(atom: Atom) -> HallucinationType:

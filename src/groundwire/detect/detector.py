@@ -8,7 +8,7 @@ is ever silence.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from time import perf_counter
@@ -33,7 +33,7 @@ from groundwire.errors import GroundwireError
 from groundwire.llm.generator import Generator
 from groundwire.types import Case, Detection, Flag, MentionKind, Segment, Verifier
 
-Detector = Callable[[View], Awaitable[list[Flag]]]
+Detector = Callable[[View], Coroutine[None, None, list[Flag]]]
 
 DETECTORS: dict[str, Detector] = {
     "fabricated_facts": detect_fabricated_facts,
