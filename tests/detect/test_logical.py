@@ -52,6 +52,12 @@ WRONG = [
     ("Revenue increased from $50 million to $40 million.", 0.85),
     ("Unemployment fell from 4.1% to 5.2%.", 0.85),
     ("Headcount doubled from 10 to 35.", 0.85),
+    ("The temperature rose from 30 to 20 degrees.", 0.85),
+    ("The gap fell from 2 to 3 km.", 0.85),
+    ("Of the 12 participants, 15 passed the exam.", 0.85),
+    ("Out of our 8 new trainees, nine left.", 0.85),
+    ("We sold 40 apples and 30 pears, 80 pieces of fruit in total.", 0.85),
+    ("The panel has 4 women and 5 men, ten altogether.", 0.85),
     ("She drew a square circle.", 0.90),
     ("He is a married bachelor.", 0.90),
     ("The sign is a triangle with four sides.", 0.90),
@@ -101,6 +107,17 @@ RIGHT = [
     "The team climbed from 10th to 5th place.",
     "Sales rose from 2010 to 2005 units.",
     "Headcount doubled from 10 to 21.",
+    "The temperature fell from 30 to 20 degrees.",
+    "The number of users fell from 3 to 2 million.",
+    "The number of users rose from 3 to 2 million.",
+    "The gap fell from 3 to 2 km.",
+    "The gap fell from three to 2 km.",
+    "Of the 12 participants, 9 passed and 3 failed.",
+    "Of the 12 participants, 15 percent passed.",
+    "Of the 12 flats, 15 minutes from the sea, half are let.",
+    "Of the 12 routes, 15 is the longest.",
+    "We sold 40 apples and 30 pears, 70 pieces of fruit in total.",
+    "The panel has 4 women and 5 men, nine altogether.",
     "There is no square circle.",
     "The number of users is 10. The number of servers is 12.",
     "The firm employs 10 people in Rome and 5 in Paris.",
@@ -124,3 +141,8 @@ def test_what_cannot_hold_together_is_flagged(text: str, confidence: float) -> N
 @pytest.mark.parametrize("text", RIGHT)
 def test_what_may_hold_together_is_not(text: str) -> None:
     assert flags(text) == []
+
+
+def test_large_figures_are_written_out() -> None:
+    (flag,) = flags("Revenue fell from $2 million to $3 million.")
+    assert flag.evidence == "3,000,000 is more than 2,000,000"

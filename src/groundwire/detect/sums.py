@@ -28,6 +28,12 @@ _PEOPLE = (
     r"users?|people|students?|respondents?|patients?|employees?|customers?|voters?|participants?|adults?|children|"
     r"households?|items?|cases|members?|residents?|workers?|teachers?|doctors?|women|men|teenagers?|attendees|votes"
 )
+_AMONG = re.compile(
+    rf"(?:^|[,;:]\s*|\b(?:and|but)\s+)(?:out )?of\s+(?:the|its|our|all|these)\s+(?P<whole>{_INT})\s+"
+    rf"(?:[a-z][\w-]*\s+){{0,2}}[a-z][\w-]*,\s+(?:only\s+)?(?P<part>{_INT})\s+"
+    r"(?:have|had|were|are|did|said|chose|left|went|came|got|made|took|won|lost|[a-z]{2,}ed)\b",
+    re.IGNORECASE,
+)
 _PERCENT = re.compile(
     r"(?P<share>\d+(?:\.\d+)?)\s?(?:%|percent|per cent)\s+of\s+(?:(?:all|the|our|its)\s+)*(?:\w+\s+)?"
     rf"(?:{_PEOPLE})\b",
@@ -58,7 +64,8 @@ _PARTS = re.compile(
 )
 _TOTAL = re.compile(
     rf"(?P<list>(?:{_ITEM}(?:\s*,\s*|\s*,?\s+and\s+)){{1,8}}{_ITEM}),?\s+"
-    rf"(?:for a total of|totall?ing|which makes|making)\s+(?P<total>{_INT})\b(?!\.\d|,\d|%)",
+    rf"(?:(?:for a total of|totall?ing|which makes|making)\s+(?P<total>{_INT})\b(?!\.\d|,\d|%)"
+    rf"|(?P<total2>{_INT})(?:\s+[a-z]+){{0,3}}?\s+(?:in total|altogether|in all)\b)",
     re.IGNORECASE,
 )
 _TOTAL_IS = re.compile(
@@ -86,6 +93,7 @@ _RANKS = re.compile(
     r"|in \d|out of)|#",
     re.IGNORECASE,
 )
+_BARE = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _MORE = re.compile(r"\b(?:more than|almost|nearly|over|about|roughly|less than)\s*$", re.IGNORECASE)
 
 
@@ -119,6 +127,17 @@ def _shares(segment: Segment, confidence: float) -> Iterator[Flag]:
             why = f"{match['part']} is more than {match['whole']}"
             yield logical_flag(
                 segment, match.start(), match.end(), confidence, "A part is larger than its whole", why
+            )
+    for match in _AMONG.finditer(text):
+        if _value(match["part"]) > _value(match["whole"]) > 0:
+            why = f"{match['part']} is more than {match['whole']}"
+            yield logical_flag(
+                segment,
+                match.start("whole"),
+                match.end("part"),
+                confidence,
+                "A part is larger than its whole",
+                why,
             )
     for match in _PERCENT.finditer(text):
         if float(match["share"]) > 100:
@@ -177,12 +196,15 @@ def _totals(segment: Segment, confidence: float) -> Iterator[Flag]:
     """ "10 items: 4 red and 5 blue", "12 in total: 5 + 6", "5 red and 6 blue, for a total of 12"."""
     for pattern in (_PARTS, _TOTAL, _TOTAL_IS, _IN_TOTAL):
         for match in pattern.finditer(segment.text):
-            total, parts = _value(match["total"]), _counts(match["list"])
+            stated = next(filter(None, (match["total"], match.groupdict().get("total2"))))
+            total, parts = _value(stated), _counts(match["list"])
             if parts is None or len(parts) < 2:
                 continue
             some = "including" in (match.groupdict().get("link") or "")
             if sum(parts) > total or (sum(parts) < total and not some):
-                evidence = f"{' + '.join(f'{part:g}' for part in parts)} = {sum(parts):g}, not {total:g}"
+                evidence = (
+                    f"{' + '.join(f'{part:,.10g}' for part in parts)} = {sum(parts):,.10g}, not {total:,.10g}"
+                )
                 start, end = match.start(), match.end()
                 yield logical_flag(
                     segment, start, end, confidence, "The parts do not make up the total", evidence
@@ -202,16 +224,30 @@ def _moves(segment: Segment, confidence: float) -> Iterator[Flag]:
     if _RANKS.search(segment.text):
         return
     for match in _MOVED.finditer(segment.text):
-        span = numbers(segment.text[match.start("from") : match.end("to")])
+        amounts = segment.text[match.start("from") : match.end("to")]
+        span = numbers(amounts)
         if len(span) < 2 or not _comparable(span[0], span[1]):
             continue
-        old, new, verb = span[0].value, span[1].value, match["verb"].lower()
-        if _wrong_way(verb, old, new, bool(_MORE.search(segment.text[: match.start()]))):
+        new, verb, meant = span[1].value, match["verb"].lower(), _meant(amounts, span[0], span[1])
+        about = bool(_MORE.search(segment.text[: match.start()]))
+        if meant and all(_wrong_way(verb, old, new, about) for old in meant):
+            old = meant[-1]
             end = match.start("from") + span[1].end
-            evidence = f"{new:g} is {'more' if new > old else 'less'} than {old:g}"
+            evidence = f"{new:,.10g} is {'more' if new > old else 'less'} than {old:,.10g}"
             yield logical_flag(
                 segment, match.start(), end, confidence, "These figures do not add up", evidence
             )
+
+
+def _meant(text: str, old: Number, new: Number) -> tuple[float, ...]:
+    """What the first figure can mean: "from 3 to 2 km" is from 3 km, "from 3 to 2 million" perhaps from 3."""
+    if old.unit:
+        return (old.value,)
+    figure = _BARE.match(text, new.start, new.end)
+    if not figure or not _figure(figure[0]) or not _BARE.fullmatch(text, old.start, old.end):
+        return () if new.unit else (old.value,)
+    scaled = old.value * new.value / _figure(figure[0])
+    return (scaled,) if new.unit else (old.value, scaled)
 
 
 def _comparable(old: Number, new: Number) -> bool:
@@ -219,7 +255,7 @@ def _comparable(old: Number, new: Number) -> bool:
     years = all(1500 <= n.value <= 2199 and not n.unit for n in (old, new))
     kinds = {old.kind, new.kind} <= {"number", "percent", "currency"}
     return (
-        old.unit == new.unit
+        old.unit in (new.unit, "")  # "from 30 to 20 degrees": the unit is said once
         and kinds
         and not years
         and not (old.bound or new.bound)
