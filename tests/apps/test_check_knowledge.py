@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from groundwire import check
 from groundwire.apps import cli
-from groundwire.errors import GroundwireError
+from groundwire.errors import GroundwireError, StoreError
 from groundwire.policy.repair import restore
 from groundwire.stores.knowledge import Knowledge
 from groundwire.types import Attribute, Edit, Entity, Value
@@ -98,6 +98,18 @@ def test_the_score_stands_beside_the_confidence(company: str) -> None:
     assert 0 < flag["score"] < 1
 
 
+def test_a_report_is_printed_though_its_session_cannot_be_kept(
+    company: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise StoreError("the store is locked")
+
+    monkeypatch.setattr("groundwire.policy.paths.record", fails)
+    found = invoke("check", ANSWER, "--kb", company, "--session", "s", "--json")
+    assert isinstance(found.exception, StoreError)
+    assert json.loads(found.stdout)["flags"]
+
+
 def test_no_sources_are_needed_where_there_is_knowledge(company: str) -> None:
     report = json.loads(
         invoke("check", "John Smith works in the Marketing department.", "--kb", company, "--json").stdout
@@ -139,6 +151,8 @@ def test_a_session_is_kept_by_path(company: str, chat: str, tmp_path: Path) -> N
         (("check", "It is red.", "--kb", "/nowhere/at/all.db"), "no store at"),
         (("check", "-", "--history", "-"), "only one of"),
         (("check", "It is red.", "--history", "[1"), "not JSON"),
+        (("check", "It is red.", "--history", "[]"), "the history is empty"),
+        (("check", "It is red.", "--history", "User: Hi", "--session", " "), "the session has no name"),
     ],
 )
 def test_bad_input_is_one_line(arguments: tuple[str, ...], says: str) -> None:

@@ -51,6 +51,8 @@ def run_check(request: Request, config: Config, console: Console) -> int:
     answer = load_answer(request.answer, stdin=stdin_bytes(), max_bytes=limit)
     sources = _sources(request, limit)
     beside: Beside = {"history": _history(request, limit), "kb": request.kb}
+    if not (sources or request.kb or beside["history"]):
+        raise InputError("the history is empty, and there is nothing else to check against")
     engine = Groundwire(config)
     report = run(
         engine.check(
