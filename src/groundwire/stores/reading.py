@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Connection, Row, and_, or_, select
+from sqlalchemy import BindParameter, Column, ColumnElement, Connection, Row, and_, bindparam, or_, select
 
 from groundwire.stores.entities import numbers_of
 from groundwire.stores.predicates import key_of
 from groundwire.stores.tables.knowledge import entities, facts, names, predicates, roles
-from groundwire.stores.values import MAX_KEY, from_row, value_key
+from groundwire.stores.values import from_row, value_key
 from groundwire.stores.writing import among
 from groundwire.types import Fact, FactStatus, Pattern, Provenance, Record, Role
 
@@ -26,6 +26,18 @@ _ROLES = (
 )
 # Written so that no index fits: the few facts of an entity are looked through, not the many of a status.
 _STANDS = facts.c.status.concat("").in_(SHOWN)
+_WANTED: BindParameter[Any] = bindparam("wanted", expanding=True)
+_ROLE_OF_STANDING = (
+    select(roles.c.fact)
+    .join(facts, facts.c.no == roles.c.fact)
+    .where(_STANDS)
+    .distinct()
+    .order_by(roles.c.fact)
+    .limit(bindparam("most"))
+)
+_BY_ENTITY = _ROLE_OF_STANDING.where(roles.c.entity.in_(_WANTED))
+_BY_NAME = _ROLE_OF_STANDING.where(roles.c.value_key.in_(_WANTED), roles.c.kind != "reference")
+_KEYS = select(names.c.key)
 Loaded = tuple[int, Fact, bytes, bytes | None, str]
 """A fact with its row number, what it says, what it says it of, and the import that said it."""
 
@@ -67,24 +79,10 @@ def about(connection: Connection, ids: Sequence[str], limit: int) -> list[Fact]:
     numbers = sorted(numbers_of(connection, ids).values())
     if not numbers:
         return []
-    found = _fact_numbers(connection, roles.c.entity.in_(numbers), limit)
-    called = select(names.c.key).where(names.c.entity.in_(numbers))
-    keys = sorted({key[:MAX_KEY] for key in connection.execute(called).scalars()})
-    as_text = and_(roles.c.value_key.in_(keys), roles.c.kind != "reference")
-    found = sorted({*found, *_fact_numbers(connection, as_text, limit)})[:limit]
-    return _by_numbers(connection, found)
-
-
-def _fact_numbers(connection: Connection, condition: ColumnElement[bool], limit: int) -> list[int]:
-    query = (
-        select(roles.c.fact)
-        .join(facts, facts.c.no == roles.c.fact)
-        .where(condition, _STANDS)
-        .distinct()
-        .order_by(roles.c.fact)
-        .limit(limit)
-    )
-    return list(connection.execute(query).scalars())
+    found = set(connection.execute(_BY_ENTITY, {"wanted": numbers, "most": limit}).scalars())
+    keys = sorted({row.key for row in among(connection, _KEYS, names.c.entity, numbers)})
+    found.update(connection.execute(_BY_NAME, {"wanted": keys, "most": limit}).scalars())
+    return _by_numbers(connection, sorted(found)[:limit])
 
 
 def _by_numbers(connection: Connection, numbers: Sequence[int]) -> list[Fact]:
