@@ -37,6 +37,8 @@ WRONG = [
     ("She was born in 1960 and died in 1950.", 0.80),
     ("He died in 1950 and was born in 1960.", 0.80),
     ("The café opened in 2020. It closed in 2018.", 0.80),
+    ("The workshop starts at 3 pm and ends at 2 pm.", 0.80),
+    ("The session began at 11:30 a.m., and ended at 9:15 a.m.", 0.80),
     ("Ada Crane was born in 1960. Ada Crane died in 1950.", 0.80),
     ("He was born on 30 February 1990.", 0.90),
     ("The invoice is dated 2023-13-05.", 0.90),
@@ -54,6 +56,10 @@ WRONG = [
     ("The match began after it ended.", 0.80),
 ]
 RIGHT = [
+    "The workshop starts at 2 pm and ends at 3 pm.",
+    "The night shift starts at 10 pm and ends at 6 am.",
+    "The market opens at 12 pm and closes at 2 pm.",
+    "The vigil starts at 9 am and ends at 8 am the next day.",
     "The project was completed before the deadline.",
     "The project was completed before it started raining.",
     "The event happened last year in 2025.",

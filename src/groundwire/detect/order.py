@@ -9,6 +9,7 @@ from itertools import pairwise
 from groundwire.claims.tense import VerbGroup, verb_groups
 from groundwire.detect.flagging import temporal_flag
 from groundwire.text.lexicon import word_set
+from groundwire.text.numbers import numbers
 from groundwire.types import Flag, Segment, TimeExpression, TimeRelation
 
 # What begins | what ends it. A verb may stand in several rows.
@@ -78,10 +79,33 @@ _THEN = re.compile(
 )
 
 
+_CLOCK = r"\d{1,2}(?::[0-5]\d)?\s?(?P<{0}>[ap])\.?m\b\.?"
+_HOURS = re.compile(
+    rf"\b(?:starts?|begins?|opens?|started|began|opened)\s+at\s+(?P<first>{_CLOCK.replace('{0}', 'half')})"
+    r"\s*(?:,|,?\s*(?:and|but))\s*(?:it\s+)?(?:then\s+)?"
+    r"(?:ends?|finish(?:es)?|closes?|concludes?|ended|finished|closed|concluded)\s+at\s+"
+    rf"(?P<last>{_CLOCK.replace('{0}', 'half2')})(?!\s*(?:the\s+)?(?:next|following|tomorrow|\w+day))",
+    re.IGNORECASE,
+)
+
+
+def _hours(segment: Segment, confidence: float) -> Iterator[Flag]:
+    """ "It starts at 3 pm and ends at 2 pm"; from the evening into the morning is a night."""
+    for match in _HOURS.finditer(segment.text):
+        first, last = numbers(match["first"]), numbers(match["last"])
+        if not first or not last or match["half"].lower() != match["half2"].lower():
+            continue
+        if first[0].value > last[0].value:
+            start, end = segment.start + match.start(), segment.start + match.end()
+            why = f"{match['first']} is after {match['last']}"
+            yield temporal_flag(segment, start, end, confidence, "Temporal ordering is inconsistent", why)
+
+
 def disorders(segments: Sequence[Segment], confidence: float) -> Iterator[Flag]:
     for segment in segments:
         if segment.assertive and len(segment.text) <= _LONGEST:
             yield from _before_itself(segment, confidence)
+            yield from _hours(segment, confidence)
             if len(segment.times) > 1 and not _ERA.search(segment.text):
                 yield from _ranges(segment, confidence)
                 yield from _before_after(segment, confidence)
