@@ -8,7 +8,7 @@ from groundwire import pipeline
 from groundwire.config import MitigationConfig
 from groundwire.court import Court
 from groundwire.policy.merge import budget_flags
-from groundwire.policy.mitigate import annotate, mitigate
+from groundwire.policy.mitigate import annotate, dispute, mitigate
 from groundwire.policy.repair import apply
 from groundwire.types import Action, ActionKind, Case, Edit, Flag, HallucinationReport, Repair
 
@@ -20,8 +20,8 @@ async def fix(
     actions = mitigate(all_flags(report), report.response, settings, attempt)
     corrections = [action for action in actions if action.kind is ActionKind.CORRECT]
     if corrections:
-        broken = await _broken(apply(corrections, report.response), case, court)
-        actions = tuple(_remark(action) if action in broken else action for action in actions)
+        instead = await _broken(apply(corrections, report.response), case, court)
+        actions = tuple(instead.get(action, action) for action in actions)
     return replace(report, repair=apply(actions, report.response))
 
 
@@ -35,17 +35,23 @@ def _overlap(one: Flag, other: Flag) -> bool:
     return one.start < other.end and other.start < one.end
 
 
-async def _broken(repair: Repair, case: Case, court: Court) -> list[Action]:
-    """The corrections that are flagged again."""
+async def _broken(repair: Repair, case: Case, court: Court) -> dict[Action, Action]:
+    """What to do instead of the corrections that are flagged again."""
     again = await pipeline.check(replace(case, response=repair.text), court)
     bad = [(c.start, c.end) for c in again.claims if c.is_flagged] + [(f.start, f.end) for f in again.flags]
-    return [edit.action for edit in repair.edits if any(_touches(edit, *place) for place in bad)]
+    otherwise = [flag.fix for flag in again.flags if flag.correction and flag.fix]
+    return {
+        edit.action: _instead(edit.action, any(_touches(edit, *place) for place in otherwise))
+        for edit in repair.edits
+        if any(_touches(edit, *place) for place in bad)
+    }
 
 
 def _touches(edit: Edit, start: int, end: int) -> bool:
     return start < edit.new_end and edit.new_start < end
 
 
-def _remark(action: Action) -> Action:
+def _instead(action: Action, disputed: bool) -> Action:
+    """A remark; but a person is asked where another authority would put other words in the same place."""
     assert action.flag is not None
-    return annotate(action.flag)
+    return dispute(action.flag) if disputed else annotate(action.flag)

@@ -13,6 +13,7 @@ from groundwire.apps import cli
 from groundwire.errors import GroundwireError, StoreError
 from groundwire.policy.repair import restore
 from groundwire.stores.knowledge import Knowledge
+from groundwire.stores.values import value_of
 from groundwire.types import Attribute, Edit, Entity, Value
 
 ANSWER = "John Smith works in the Marketing department. The museum opened in 1901."
@@ -108,6 +109,17 @@ def test_a_report_is_printed_though_its_session_cannot_be_kept(
     found = invoke("check", ANSWER, "--kb", company, "--session", "s", "--json")
     assert isinstance(found.exception, StoreError)
     assert json.loads(found.stdout)["flags"]
+
+
+def test_where_knowledge_and_conversation_disagree_a_person_decides(tmp_path: Path) -> None:
+    path = str(tmp_path / "kb.db")
+    with Knowledge.open(path) as kb:
+        kb.put_entity(Entity("f", "Falcon", "robot", attributes=(Attribute("weight", value_of("12 kg")),)))
+    said = "Assistant: Falcon weighs 14 kg."
+    found = invoke("check", "Falcon weighs 15 kg.", "--kb", path, "--history", said, "--fix", "--json")
+    repair = json.loads(found.stdout)["repair"]
+    assert [action["type"] for action in repair["actions"]] == ["Escalate"]
+    assert repair["text"] == "Falcon weighs 15 kg."
 
 
 def test_no_sources_are_needed_where_there_is_knowledge(company: str) -> None:

@@ -35,7 +35,7 @@ def mitigate(
     extents = sentences(response)
     for flag in ordered:
         may = corrections < settings.max_corrections
-        action = _dispute(flag) if flag in disputed else _action(flag, response, extents, settings, may)
+        action = dispute(flag) if flag in disputed else _action(flag, response, extents, settings, may)
         corrections += action.kind is ActionKind.CORRECT
         actions.append(action)
     return tuple(actions)
@@ -96,7 +96,8 @@ def _correct(flag: Flag, response: str) -> Action:
     )
 
 
-def _dispute(flag: Flag) -> Action:
+def dispute(flag: Flag) -> Action:
+    """For a person to decide: whatever stands there, somebody contradicts it."""
     reason = f"two authorities disagree about '{flag.content}': a person should decide"
     return Action(ActionKind.ESCALATE, flag.start, flag.end, reason=reason, flag=flag)
 
