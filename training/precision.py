@@ -15,7 +15,8 @@ from pathlib import Path
 
 import numpy as np
 from training.export_network import write_manifest
-from training.report import cut_of, sizes, table
+from training.hybrid import risk, table
+from training.report import sizes
 from training.scores import auroc, f1
 
 from groundwire.verify.features import NAMES
@@ -36,15 +37,13 @@ def main() -> None:
     pairs = [(rag.made.near[i], rag.made.claims[i].text) for i in claims]
     for name, file in (("int8", "verifier.onnx"), ("fp32", "verifier.fp32.onnx")):
         columns = outputs(options.exported, file, pairs)
-        worst: dict[int, float] = {}
-        for i, p in zip(claims, unsupported(rag.x[claims], columns, sizes(rag)[claims]), strict=True):
-            worst[rag.row[i]] = max(worst.get(rag.row[i], 0.0), p)
-        rows = sorted(worst)
+        p_bad = np.array(unsupported(rag.x[claims], columns, sizes(rag)[claims]))
+        rows = sorted(chosen)
         bad = np.array([rag.made.rows[row]["label"] == 0 for row in rows])
-        risk = np.array([worst[row] for row in rows])
-        flagged = f1(bad, risk >= cut_of(Calibration.load()))
+        risks = risk(rag.row[claims], p_bad, len(rag.made.rows))[rows]
+        flagged = f1(bad, risks > Calibration.load().risk_threshold)
         pair = auroc(rag.bad[claims], -columns[:, 0])
-        whole = auroc(bad, risk)
+        whole = auroc(bad, risks)
         print(f"{name}: claims AUROC {pair:.3f}, answers AUROC {whole:.3f}, F1 {flagged:.3f}, {len(rows)}")
 
 

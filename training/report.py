@@ -1,31 +1,23 @@
-"""The figures of the model card: held-out groups for RAGTruth, sets never trained on for the rest.
+"""Figures of trees and network without the rest of the package: RAGTruth's sentences by held-out groups, and
+sets never trained on. What the package makes of whole answers is measured by `training.operate`.
 
-python -m training.report --network NAME --models FOLDER [--oof OUT.jsonl]
+python -m training.report --network NAME --models FOLDER
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import pickle
 from pathlib import Path
 
 import numpy as np
-from tokenizers import Tokenizer
-from training.data import OVERLAPPING, WORK, fold, groups, rows
+from training.data import OVERLAPPING, fold, groups
 from training.hybrid import DEV, ROUNDS, TRAIN, Table, fit, ragtruth_line, risk, table
-from training.model import TOKENIZER
 from training.scores import auroc, calibration_error, f1
-from training.ship import LONG_ROUNDS, RAGTRUTH_IN_SHORT, balanced, gap_bits, held_out
+from training.ship import LONG_ROUNDS, RAGTRUTH_IN_SHORT, balanced, held_out
 
 from groundwire.verify.features import NAMES
-from groundwire.verify.local import Calibration, unsupported
-from groundwire.verify.network import Reading
-from groundwire.verify.passages import passages
-from groundwire.verify.records import check, read_record
+from groundwire.verify.local import Calibration
 from groundwire.verify.trees import Trees
-
-Marks = list[tuple[int, int]]
 
 
 def sizes(t: Table) -> np.ndarray:
@@ -54,32 +46,6 @@ def held_out_ragtruth(network: str, curve: Calibration) -> tuple[Table, np.ndarr
             rag.x[folds == number], raw_score=True
         )
     return rag, probabilities(rag, long, short, curve)
-
-
-def marks_of(rag: Table, network: str, p_bad: np.ndarray, cut: float) -> list[Marks]:
-    """Marked ranges per answer, as the package marks them: in flagged claims only, else the whole claim."""
-    tokenizer = Tokenizer.from_file(str(TOKENIZER))
-    logits = pickle.loads((WORK / "network" / network / "dev.ragtruth.tokens.pkl").read_bytes())
-    records = {row["id"]: read_record(passages(row["context"])) for row in rows("dev.ragtruth")}
-    found: list[Marks] = [[] for _ in rag.made.rows]
-    for i, claim in enumerate(rag.made.claims):
-        if p_bad[i] < cut:
-            continue
-        offsets = tokenizer.encode(claim.text, add_special_tokens=False).offsets[: len(logits[i])]
-        ranges = check(claim.text, records[rag.made.rows[claim.row]["id"]]).ranges
-        spans = unsupported(claim.text, Reading((), tuple(offsets), logits[i]), ranges)
-        local = [(s.start, s.end) for s in spans] or [(0, len(claim.text))]
-        found[claim.row].extend((claim.start + a, claim.start + b) for a, b in local)
-    return found
-
-
-def span_f1(rag: Table, found: list[Marks]) -> float:
-    hit = said = true = 0
-    for row, marks in zip(rag.made.rows, found, strict=True):
-        mine = {c for a, b in marks for c in range(a, b)}
-        theirs = {c for span in row["spans"] or () for c in range(span["start"], span["end"])}
-        hit, said, true = hit + len(mine & theirs), said + len(mine), true + len(theirs)
-    return 2 * hit / max(1, said + true)
 
 
 def dev_lines(network: str, models: Path, curve: Calibration) -> list[tuple[str, float, float, float]]:
@@ -113,48 +79,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--network", required=True)
     parser.add_argument("--models", type=Path, default=Path(__file__).parents[1] / "src/groundwire/models")
-    parser.add_argument("--cut", type=float, help="P(unsupported) from which a claim is flagged")
-    parser.add_argument("--oof", type=Path)
     options = parser.parse_args()
     curve = Calibration.load(options.models)
-    cut = options.cut or cut_of(curve)
     rag, p_bad = held_out_ragtruth(options.network, curve)
     count = len(rag.made.rows)
     score = risk(rag.row, p_bad, count)
     truth = np.array([row["label"] == 0 for row in rag.made.rows])
     task = np.array([row["task"] for row in rag.made.rows])
-    worst = np.zeros(count)
-    np.maximum.at(worst, rag.row, p_bad)
     print(ragtruth_line("held out", rag, score))
     for kind in ("Data2txt", "QA", "Summary", ""):
         k = task == kind if kind else np.ones(count, bool)
-        flags = f1(truth[k], worst[k] >= cut)
+        flags = f1(truth[k], score[k] > curve.risk_threshold)
         everything = f1(truth[k], np.ones(k.sum(), bool))
         print(f"  at the operating point, {kind or 'all'}: F1 {flags:.3f}, flag all {everything:.3f}")
     print(f"  calibration error {calibration_error(truth, score):.3f}")
-    found = marks_of(rag, options.network, p_bad, cut)
-    print(f"  span F1 {span_f1(rag, found):.3f}")
     lines = dev_lines(options.network, options.models, curve)
     for name, ours, overlap, error in lines:
         print(f"  {name:16s} AUROC {ours:.3f}  word overlap {overlap:.3f}  calibration error {error:.3f}")
     print("  mean             " + "  ".join(f"{np.mean([line[i] for line in lines]):.3f}" for i in (1, 2, 3)))
-    if options.oof:
-        write_oof(options.oof, rag, score, worst >= cut, found)
-
-
-def cut_of(curve: Calibration) -> float:
-    """The P(unsupported) at which the gap passes the shipped threshold."""
-    cuts = np.linspace(0.02, 0.98, 97)
-    return float(
-        cuts[int(np.argmin([abs(gap_bits(1 - c, curve.bare_yes) - curve.threshold_bits) for c in cuts]))]
-    )
-
-
-def write_oof(path: Path, rag: Table, score: np.ndarray, flags: np.ndarray, found: list[Marks]) -> None:
-    with path.open("w", encoding="utf-8") as out:
-        for row, value, flag, marks in zip(rag.made.rows, score, flags, found, strict=True):
-            line = {"id": row["id"], "risk": float(value), "flagged": bool(flag), "spans": marks}
-            out.write(json.dumps(line) + "\n")
 
 
 if __name__ == "__main__":

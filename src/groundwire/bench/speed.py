@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 from rich.console import Console
@@ -75,7 +75,7 @@ def measure(*, llm: bool, data: Path | None = None) -> Iterator[Figure]:
     yield from asyncio.run(_embedded())
     yield _throughput()
     if data is not None:
-        yield _responses(data)
+        yield from _responses(data)
     yield from asyncio.run(_cache())
     yield Figure("resident memory", _resident_mb(), "MB", "≤ 400")
     if llm:
@@ -116,13 +116,16 @@ async def _embedded() -> list[Figure]:
         context = _text(WORDS)
         claim = _fact(3)
         await engine.verify_claim(claim, context)
+        busy = process_time()
         times = sorted([await _timed(lambda: engine.verify_claim(claim, context)) for _ in range(ROUNDS)])
+        busy = (process_time() - busy) / ROUNDS
         many = " ".join(_fact(n) for n in range(CLAIMS))
         whole = await _timed(lambda: engine.check(many, context))
         long = await _timed(lambda: engine.check(claim, _text(MEGABYTE_WORDS)))
     return [
         Figure("one claim against 200 words, p50", 1000 * median(times), "ms", "≤ 50"),
         Figure("one claim against 200 words, p99", 1000 * times[int(0.99 * len(times))], "ms", "≤ 500"),
+        Figure("one claim against 200 words, processor time", 1000 * busy, "ms"),
         Figure(
             f"{CLAIMS} claims over one context",
             whole,
@@ -156,8 +159,8 @@ def _throughput() -> Figure:
     )
 
 
-def _responses(data: Path) -> Figure:
-    """Whole answers with their contexts, as RAGTruth has them."""
+def _responses(data: Path) -> Iterator[Figure]:
+    """Whole answers with their contexts, as RAGTruth has them; a busy machine adds to the wall time only."""
     (ragtruth,) = load_sets(data, ["ragtruth"], RESPONSES)
 
     async def times() -> list[float]:
@@ -168,10 +171,12 @@ def _responses(data: Path) -> Figure:
                 for row in ragtruth.rows
             ]
 
-    return Figure(
-        f"{len(ragtruth.rows)} RAGTruth answers with their contexts, p50",
-        1000 * median(asyncio.run(times())), "ms", "≤ 400",
-    )  # fmt: skip
+    busy = process_time()
+    middle = median(asyncio.run(times()))
+    busy = (process_time() - busy) / len(ragtruth.rows)
+    name = f"{len(ragtruth.rows)} RAGTruth answers with their contexts"
+    yield Figure(f"{name}, p50", 1000 * middle, "ms", "≤ 400")
+    yield Figure(f"{name}, processor time of one", 1000 * busy, "ms")
 
 
 class RawRuns:
