@@ -98,9 +98,27 @@ def test_the_original_always_comes_back(text: str, actions: list[Action]) -> Non
         ("It is at 2 p.m.", "2 p.m.", "10 am", "It is at 10 am."),
         ("It is at 2 pm.", "2 pm", "10 a.m.", "It is at 10 a.m."),
         ("It is at 2 p.m. in Oslo.", "2 p.m.", "10 am", "It is at 10 am in Oslo."),
+        ("It is at 2 p.m. sharp.", "2 p.m", "10 am", "It is at 10 am sharp."),
+        ("It is at 2 p.m.", "2 p.m", "10 am", "It is at 10 am."),
     ],
 )
 def test_a_sentence_ends_with_one_point(text: str, words: str, by: str, repaired: str) -> None:
+    repair = apply([correct(words, by, text)], text)
+    assert repair.text == repaired
+    assert restore(repair.text, repair.edits) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "by", "repaired"),
+    [
+        ("It is in June 2027.", "June 2027", "12 May 2027", "It is on 12 May 2027."),
+        ("On 3 May 2026 it opened.", "3 May 2026", "1999", "In 1999 it opened."),
+        ("It is in 2027.", "2027", "2026", "It is in 2026."),
+        ("She works in Sales.", "Sales", "Legal", "She works in Legal."),
+        ("She lives in May Street.", "May Street", "March Street", "She lives in March Street."),
+    ],
+)
+def test_a_day_stands_behind_on_and_a_month_behind_in(text: str, words: str, by: str, repaired: str) -> None:
     repair = apply([correct(words, by, text)], text)
     assert repair.text == repaired
     assert restore(repair.text, repair.edits) == text

@@ -7,12 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
 
+from groundwire.text.dates import dates
 from groundwire.text.segment import sentences
 from groundwire.types import Action, ActionKind, Edit, Repair
 
 _WORD_START = re.compile(r"\b[Aa]n?\s+\Z")
 _EMPTY_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])?[ \t]*\Z")
 _NEXT = re.compile(r"[ \t]*(?:\n|\Z)|\s+[\"“(]?[A-Z]")
+_HALF = re.compile(r"\d\s?[ap]\.m\Z", re.IGNORECASE)
+_TIE = re.compile(r"\b(in|on)\s+\Z", re.IGNORECASE)
+_TIES = {"day": "on", "month": "in"}
 _RANK = {ActionKind.REMOVE: 0, ActionKind.CORRECT: 1, ActionKind.FLAG: 2}
 
 
@@ -93,14 +97,32 @@ def _change(action: Action, response: str) -> _Change:
 
 def _corrected(action: Action, response: str) -> _Change:
     """The new value in the old one's place, with the article that suits it."""
+    end = action.end
+    if _HALF.search(response, action.start, end) and response.startswith(".", end):
+        end += 1  # "9 a.m" is written with a second point
+    value = _pointed(action.replacement, response[action.start : end], response[end:])
+    tie = _TIE.search(response, max(0, action.start - 4), action.start)
+    if tie and (fitting := _TIES.get(_day(action.replacement))):
+        return _Change(tie.start(1), end, f"{_like(fitting, tie[1])} {value}", action)
     article = _WORD_START.search(response, max(0, action.start - 4), action.start)
     first = action.replacement[:1].lower()
-    value = _pointed(action.replacement, response[action.start : action.end], response[action.end :])
     if not article or not first.isalpha():
-        return _Change(action.start, action.end, value, action)
+        return _Change(action.start, end, value, action)
     letter = article.group()[0]
     new = f"{letter}n " if first in "aeiou" else f"{letter} "
-    return _Change(article.start(), action.end, new + value, action)
+    return _Change(article.start(), end, new + value, action)
+
+
+def _day(value: str) -> str:
+    """Whether a value is a day, or a month or year; '' where it is neither."""
+    found = dates(value)
+    if len(found) != 1 or (found[0].start, found[0].end) != (0, len(value)) or found[0].years > 1:
+        return ""
+    return "day" if found[0].day else "month"
+
+
+def _like(word: str, other: str) -> str:
+    return word.capitalize() if other[0].isupper() else word
 
 
 def _pointed(value: str, before: str, rest: str) -> str:
