@@ -86,3 +86,19 @@ def test_every_flag_has_an_action_or_the_whole_has_one(confidences: list[float],
     flags = [flag("1990", confidence) for confidence in confidences]
     actions = mitigate(flags, TEXT, DEFAULT, attempt)
     assert len(actions) in (1, len(flags))
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("The plant opened in 1990, and Gregory Mills runs it.", ActionKind.FLAG),
+        ("The plant opened in 1990; ask Gregory Mills.", ActionKind.FLAG),
+        ("Ask Gregory Mills for a tour of the plant.", ActionKind.REMOVE),
+        ("Sorry, but Gregory Mills runs it.", ActionKind.REMOVE),
+    ],
+)
+def test_a_sentence_that_says_more_is_not_removed(text: str, kind: ActionKind) -> None:
+    start = text.index("Gregory Mills")
+    named = Flag(HallucinationType.NONEXISTENT_ENTITY, start, start + 13, "Gregory Mills", 0.85)
+    (action,) = mitigate([named], text, DEFAULT)
+    assert action.kind is kind

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
+from groundwire.claims.tense import clause_around
 from groundwire.config import MitigationConfig
 from groundwire.text.segment import sentences
 from groundwire.types import Action, ActionKind, Flag, HallucinationType, Span
@@ -19,6 +20,8 @@ _ISSUES = {
 _OTHER = "Address: '{content}'"
 _ASK_AGAIN = "Please regenerate your response, addressing these issues:"
 _ISSUES_NAMED = 5
+_CLAUSE = 4
+"""Words: fewer hold no statement of their own."""
 
 
 def mitigate(
@@ -74,7 +77,15 @@ def _action(
     if len(covered) != 1:
         return annotate(flag)  # it tells of a conflict between sentences, not which of them is wrong
     start, end = covered[0].start, covered[0].end
+    if _says_more(response[start:end], flag.start - start, flag.end - start):
+        return annotate(flag)  # the rest of the sentence may be right
     return Action(ActionKind.REMOVE, start, end, response[start:end], reason=flag.type.description, flag=flag)
+
+
+def _says_more(sentence: str, start: int, end: int) -> bool:
+    """Whether another clause stands beside the flagged one: "It opened in 1990, and Mr Nobody runs it." """
+    left, right = clause_around(sentence, max(0, start), min(end, len(sentence)))
+    return any(len(part.split()) >= _CLAUSE for part in (sentence[:left], sentence[right:]))
 
 
 def annotate(flag: Flag) -> Action:
