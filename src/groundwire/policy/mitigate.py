@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
-from groundwire.claims.tense import clause_around
 from groundwire.config import MitigationConfig
 from groundwire.text.segment import sentences
 from groundwire.types import Action, ActionKind, Flag, HallucinationType, Span
@@ -84,6 +83,8 @@ def _action(
 
 def _says_more(sentence: str, start: int, end: int) -> bool:
     """Whether another clause stands beside the flagged one: "It opened in 1990, and Mr Nobody runs it." """
+    from groundwire.claims.tense import clause_around  # only repairs pay for its grammar
+
     left, right = clause_around(sentence, max(0, start), min(end, len(sentence)))
     return any(len(part.split()) >= _CLAUSE for part in (sentence[:left], sentence[right:]))
 
