@@ -54,7 +54,10 @@ def test_messages_of_openai_chat() -> None:
         {"role": "assistant", "content": "330 m"},
     ])  # fmt: skip
     assert found.question == "How tall is it?"
-    assert found.steps == [f'{CALL} {{"q": "height? Yes."}}', "It is 330 m tall, says the search."]
+    assert found.steps == [
+        f'{CALL} {{"q": "height? Yes."}}\nIt returned: It is 330 m tall.',
+        "It is 330 m tall, says the search.",
+    ]
     assert (found.sources, found.answer) == ({"search": "It is 330 m tall."}, "330 m")
 
 
@@ -67,7 +70,11 @@ def test_items_of_openai_agents() -> None:
         {"type": "function_call_output", "call_id": "y", "output": {"height": 330}},
         {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "It is 330 m."}]},
     ]})  # fmt: skip
-    assert found.steps == ["I should look it up.", f"{CALL} {{}}", f"{CALL} {{}}"]
+    assert found.steps == [
+        "I should look it up.",
+        f"{CALL} {{}}\nIt returned: 330 m",
+        f'{CALL} {{}}\nIt returned: {{"height": 330}}',
+    ]
     assert found.sources == {"search": "330 m", "search-2": '{"height": 330}'}
     assert (found.question, found.answer) == ("How tall?", "It is 330 m.")
 
@@ -87,7 +94,11 @@ def test_messages_of_langchain(shape: str) -> None:
         message("tool", "ToolMessage", content="It stands in Paris.", tool_call_id="x"),
         message("ai", "AIMessage", content="1. It stands in Paris.\n2. So it is in France.\nAnswer: Paris"),
     ]})  # fmt: skip
-    assert found.steps == [f'{CALL} {{"q": 1}}', "It stands in Paris.", "So it is in France."]
+    assert found.steps == [
+        f'{CALL} {{"q": 1}}\nIt returned: It stands in Paris.',
+        "It stands in Paris.",
+        "So it is in France.",
+    ]
     assert (found.question, found.sources, found.answer) == (
         "Where is it?", {"search": "It stands in Paris."}, "Paris",
     )  # fmt: skip

@@ -304,3 +304,55 @@ async def test_a_real_model_derives_the_answer_from_the_steps(engine: Groundwire
         await model.aclose()
     assert (wrong.post_hoc.outcome, right.post_hoc.outcome) == (Derived.NO, Derived.YES)
     assert "3" in right.post_hoc.derived_answer
+
+
+SHOP = "Lena buys 6 pencils at 2 euros each and pays with a 20 euro note. How much change does she get?"
+
+
+@pytest.mark.parametrize(
+    ("question", "steps", "answer"),
+    [
+        (SHOP, ["The pencils cost 6 * 2 = 12 euros.", "Her change is 20 - 12 = 8 euros."], "8 euros"),
+        ("How many minutes are 2.5 hours?", ["One hour has 60 minutes.", "2.5 * 60 = 150."], "150 minutes"),
+        ("How many days do three weeks have?", ["Three weeks have 21 days."], "twenty-one"),
+        ("How many a are in banana?", ["It is spelled b-a-n-a-n-a.", "The letter a occurs 3 times."], "3"),
+        (
+            "A coat costs 80 dollars and is 25% off. What is the sale price?",
+            ["25% of 80 is 20.", "80 minus 20 equals 60.", "The sale price is 60 dollars."],
+            "$60",
+        ),
+        ("Who is the oldest?", ["I need to compare them.", "So Maria is the oldest."], "Maria"),
+    ],
+)
+async def test_plain_reasoning_is_left_alone(
+    engine: Groundwire, question: str, steps: list[str], answer: str
+) -> None:
+    found = await engine.audit_trace(steps, question, answer=answer)
+    assert found.flagged is False, [(s.status, s.verdict.reason) for s in found.steps] + [found.post_hoc]
+
+
+@pytest.mark.parametrize(
+    ("question", "steps", "answer"),
+    [
+        (SHOP, ["The pencils cost 6 * 2 = 12 euros.", "Her change is 20 - 12 = 7 euros."], "7 euros"),
+        (SHOP, ["The pencils cost 6 * 2 = 12 euros, so she pays 15 euros."], ""),
+        ("Who is the oldest?", ["John is older than Eva.", "So Maria is the oldest."], "John"),
+        ("How many days do three weeks have?", ["Three weeks have 24 days."], "24"),
+    ],
+)
+async def test_plain_mistakes_are_caught(
+    engine: Groundwire, question: str, steps: list[str], answer: str
+) -> None:
+    assert (await engine.audit_trace(steps, question, answer=answer)).flagged
+
+
+async def test_what_a_tool_returned_is_part_of_the_way(engine: Groundwire) -> None:
+    said = (
+        "Let me call lookup with {}\nIt returned: Paris is the capital of France [7], see step 4. 2 + 2 = 5"
+    )
+    sources = {"lookup": "Paris is the capital of France."}
+    ask = "What is the capital of France?"
+    right = await engine.audit_trace([said], ask, sources, "The capital of France is Paris.")
+    wrong = await engine.audit_trace([said], ask, sources, "Lyon")
+    assert (right.steps[0].status, right.flagged) == (Status.UNVERIFIABLE, False)
+    assert wrong.post_hoc.outcome is Derived.NO

@@ -64,5 +64,9 @@ def test_the_way_is_what_was_said_and_ran_since_the_question() -> None:
         ],
         {"output": "a file of that name"},
     )
-    assert found.steps == ("I will look.", "Let me call Python with len(word)", "It has 10 letters.")
+    assert found.steps == (
+        "I will look.",
+        "Let me call Python with len(word)\nIt returned: 10",
+        "It has 10 letters.",
+    )
     assert found.sources == {"output": "a file of that name", "output-2": "10"}

@@ -1,4 +1,4 @@
-"""What can be derived by rule: sums and products that a step writes out, letters of a word, counts.
+"""What can be derived by rule: what a step reckons out, letters of a word, counts.
 
 A language model reads; it does not calculate. Where a step states a calculation, doing it settles the matter.
 """
@@ -6,25 +6,11 @@ A language model reads; it does not calculate. Where a step states a calculation
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from math import isclose
+from collections.abc import Iterator
 
-from groundwire.text.words import words
+from groundwire.audit.reckoning import Derived, reckoned
 from groundwire.verify.meaning import counted as counted_in
 
-_NUMBER = r"[$€£]?\d{1,15}(?:,\d{3})*(?:\.\d{1,9})?%?"
-_UNIT = r"(?:\s?[A-Za-z°]{1,12})?"
-_SUM = re.compile(
-    rf"(?<![\w.,^/])(?P<left>-?{_NUMBER}{_UNIT}(?:\s*[-+*/×x·÷−–]\s*{_NUMBER}{_UNIT}){{1,24}})"
-    rf"\s*(?:=|equals|is equal to)\s*(?P<right>-?{_NUMBER})(?!\s*[-+*/×·÷(]\s*\d)",
-)
-_TERM = re.compile(rf"\s*([-+*/×x·÷−–])?\s*({_NUMBER})")
-_TIMES, _OVER = frozenset("*×x·"), frozenset("/÷")
-CONCLUDING = frozenset((
-    "so", "thus", "hence", "therefore", "total", "sum", "together", "add", "give", "make", "equal", "result",
-    "count", "number", "calculate", "compute", "altogether", "get", "answer", "final", "conclusion",
-))  # fmt: skip
 _LETTER = re.compile(
     r"\bletters? ['\"“‘]?(?P<a>[a-z])\b|['\"“‘](?P<b>[a-z])['\"”’]|\b(?P<c>[a-z])['’]s\b"
     r"|\b(?P<d>[a-z]) (?:appears|occurs)",
@@ -43,17 +29,6 @@ _POSITIONS = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Derived:
-    """`holds` says whether the rule bears the text out, and `whole` whether there is nothing else in it."""
-
-    holds: bool
-    reason: str
-    whole: bool
-    operands: tuple[float, ...] = ()
-    result: float | None = None
-
-
 def derive(text: str, question: str = "") -> Derived | None:
     """What rules say about a text; a calculation that is wrong wins over everything that is right.
 
@@ -62,49 +37,8 @@ def derive(text: str, question: str = "") -> Derived | None:
     >>> derive("There are 2 r's in strawberry.").reason
     'strawberry has 3 of the letter r, not 2'
     """
-    found = [*_sums(text), *_spelling(text, question), *_letters(text, question)]
+    found = [*reckoned(text), *_spelling(text, question), *_letters(text, question)]
     return next((one for one in found if not one.holds), found[0] if found else None)
-
-
-def _sums(text: str) -> Iterator[Derived]:
-    for match in _SUM.finditer(text):
-        terms = [(sign or "+", _value(number)) for sign, number in _TERM.findall(match["left"])]
-        if any("%" in number for _, number in _TERM.findall(match["left"])):
-            continue
-        value, said = _calculated(terms), _value(match["right"])
-        if value is None:
-            continue
-        rest = {w.norm for w in words(text[: match.start()] + " " + text[match.end() :]) if not w.is_stop}
-        holds = _same(value, said, match["right"])
-        shown = f"{' '.join(match['left'].split())} = {value:.10g}"
-        reason = f"the calculation is right: {shown}" if holds else f"{shown}, not {match['right']}"
-        yield Derived(holds, reason, rest <= CONCLUDING, tuple(number for _, number in terms), said)
-
-
-def _value(number: str) -> float:
-    return float(number.strip("$€£%").replace(",", "").replace("$", "").replace("€", "").replace("£", ""))
-
-
-def _calculated(terms: Sequence[tuple[str, float]]) -> float | None:
-    """Products before sums, from left to right; None where it divides by nothing."""
-    total, product = 0.0, 0.0
-    for n, (sign, number) in enumerate(terms):
-        if sign in _TIMES:
-            product *= number
-        elif sign in _OVER:
-            if not number:
-                return None
-            product /= number
-        else:
-            total += product
-            product = number if sign == "+" or not n else -number
-    return total + product
-
-
-def _same(value: float, said: float, written: str) -> bool:
-    """Equal to as many digits as were written: 10 / 3 = 3.33 is right."""
-    digits = len(written.rstrip("%").partition(".")[2])
-    return isclose(value, said, rel_tol=1e-9, abs_tol=1e-9) or (digits > 0 and round(value, digits) == said)
 
 
 def _spelling(text: str, question: str) -> Iterator[Derived]:

@@ -8,18 +8,19 @@ that could be its premises. So a trace of n steps costs at most 2 n judgements, 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from groundwire import pipeline
-from groundwire.audit.derive import CONCLUDING, derive
+from groundwire.audit.derive import derive
+from groundwire.audit.reckoning import CONCLUDING, written
 from groundwire.audit.related import Said, premises, said
 from groundwire.audit.steps import CALL, Links, unmarked
 from groundwire.claims.extract import extract
 from groundwire.court import Court
 from groundwire.policy.judge import phantom, unmeasured
 from groundwire.policy.summary import in_response
-from groundwire.text.numbers import numbers
 from groundwire.text.words import words
 from groundwire.types import (
     Case,
@@ -42,6 +43,14 @@ _WORST = (
     Status.ENTAILED,
 )
 NOTHING_GIVEN = "nothing was given to check it against"
+_PLAN = re.compile(
+    r"\W*(?:(?:ok|okay|first|next|then|now|so)\b[\s,]*)*(?:I|we)(?:['’]ll| need to| have to| want to| should"
+    r"| must| will| am going to| are going to)\s+(?:first\s+|now\s+)?(?:find|check|look|determine|figure"
+    r"|work out|calculate|compute|compare|search|see|know|verify|count|consider|read|identify|use|call|ask)\b"
+    r"[^.!?;=]*[.!?]?\s*$",
+    re.IGNORECASE,
+)
+"""What somebody is about to do: no statement of what is so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +93,13 @@ def _before_asking(trace: Trace, n: int, court: Court) -> Judged | None:
         return Judged(replace(phantom(claim, links.phantoms), citations=step.cites, reason=reason))
     if links.circular:
         return Judged(unmeasured(claim, Status.NOT_IN_CONTEXT, GapType.UNSUPPORTED, _ring(step, links), RULE))
-    derived = derive(step.text, trace.question)
+    derived = None if step.text.startswith(CALL) else derive(step.text, trace.question)
     if derived and not derived.holds:
         status, kind = Status.CONTRADICTED, GapType.CONTRADICTED
         return Judged(_ruled(claim, status, kind, derived.reason))
-    if derived and derived.whole:
+    if derived and (derived.whole or _calculated(step, trace, ())):
         return Judged(_ruled(claim, Status.ENTAILED, None, derived.reason))
-    if not _parts(step, court) or all(word.is_stop for word in words(step.text)):
+    if _PLAN.match(step.text) or not _parts(step, court) or all(word.is_stop for word in words(step.text)):
         return Judged(unmeasured(claim, Status.UNVERIFIABLE, None, "asserts nothing", RULE))
     return None
 
@@ -179,13 +188,23 @@ async def _by_premises(trace: Trace, about: Sequence[Said], found: dict[int, Jud
         n: [places[name] for name in trace.links[n].steps] or ([] if trace.links[n].sources else near[n])
         for n in found
     }
-    open_ = [n for n in sorted(found) if may[n] and _is_open(found[n], cites=bool(trace.links[n].steps))]
+    open_ = [
+        n
+        for n in sorted(found)
+        if _is_open(found[n], cites=bool(trace.links[n].steps)) and (may[n] or _reckons(trace, n))
+    ]
     while open_:
         waiting = set(open_)
         ready = [n for n in open_ if waiting.isdisjoint(may[n])]
         again = await asyncio.gather(*(_with_premises(trace, n, may[n], found, court) for n in ready))
         found.update(zip(ready, again, strict=True))
         open_ = [n for n in open_ if n not in set(ready)]
+
+
+def _reckons(trace: Trace, n: int) -> bool:
+    """Whether a step works something out: its numbers may come from steps it shares no word with."""
+    derived = derive(trace.steps[n].text, trace.question)
+    return derived is not None and bool(derived.operands)
 
 
 def _is_open(judged: Judged, *, cites: bool) -> bool:
@@ -200,12 +219,13 @@ async def _with_premises(
     step, links, before = trace.steps[n], trace.links[n], found[n]
     held = [trace.steps[k] for k in may if found[k].entailed]
     fallen = [trace.steps[k].id for k in may if not found[k].entailed and trace.steps[k].id in links.steps]
+    names = tuple(one.id for one in _reckoned_from(trace, n, held, found))
+    if names:
+        reason = f"follows by calculation from {', '.join(names)}"
+        return Judged(_ruled(_claim(step, court, links.steps), Status.ENTAILED, None, reason), names)
     if not held:
         return replace(before, verdict=_resting(before.verdict, fallen))
     names = tuple(one.id for one in held)
-    if _calculated(step, trace, held) or _taken_over(step, trace, held):
-        reason = f"follows by calculation from {', '.join(names)}"
-        return Judged(_ruled(_claim(step, court, links.steps), Status.ENTAILED, None, reason), names)
     sources = [*_narrowed(trace.sources, before.verdict), *(Source(one.id, one.text) for one in held)]
     cited = (*links.sources, *(name for name in links.steps if name in names))
     (verdict,) = await _verify([(step, cited)], sources, trace.question, court)
@@ -213,22 +233,40 @@ async def _with_premises(
     return Judged(_resting(kept, fallen), names)
 
 
+def _reckoned_from(trace: Trace, n: int, held: Sequence[Step], found: Mapping[int, Judged]) -> Sequence[Step]:
+    """The premises a step follows from by calculation; its numbers may come from any step before it that
+    stands, unless it says from which.
+    """
+    step, links = trace.steps[n], trace.links[n]
+    if held and _taken_over(step, trace, held):
+        return held
+    cites = links.steps or links.sources
+    earlier = held if cites else [trace.steps[k] for k in range(n) if found[k].entailed]
+    if not _calculated(step, trace, earlier):
+        return ()
+    own = written(unmarked(step))
+    return held if cites else [one for one in earlier if own & written(unmarked(one))]
+
+
 def _calculated(step: Step, trace: Trace, held: Sequence[Step]) -> bool:
-    """A right calculation whose numbers are all given: by the context, the question or the premises."""
+    """A right calculation whose numbers are all given: by the context, the question or the premises; and the
+    step has no others.
+    """
     derived = derive(step.text, trace.question)
-    if derived is None or not derived.operands:
+    if derived is None or not derived.operands or derived.result is None:
         return False
     texts = (*(s.text for s in trace.sources), trace.question, *(one.text for one in held))
-    given = {number.value for text in texts for number in numbers(text)}
-    return set(derived.operands) <= given
+    given = {value for text in texts for value in written(text)}
+    return set(derived.operands) <= given and written(unmarked(step)) <= {*given, derived.result}
 
 
 def _taken_over(step: Step, trace: Trace, held: Sequence[Step]) -> bool:
     """ "So Tom has 4 apples": what the last calculation came to, said of what was spoken of before."""
     results = [found.result for one in held if (found := derive(one.text)) and found.result is not None]
     text = unmarked(step)
-    own, values = said(text), numbers(text)
-    if not results or not own.leans or [n.value for n in values] != results[-1:]:
+    own = said(text)
+    behind = held[-1] is trace.steps[trace.steps.index(step) - 1]
+    if not results or not (own.leans or behind) or written(text) != {results[-1]}:
         return False
     texts = (*(s.text for s in trace.sources), trace.question, *(one.text for one in held))
     known = {w.norm for text in texts for w in words(text)}

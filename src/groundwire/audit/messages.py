@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from groundwire.audit.plain import read_text
-from groundwire.audit.steps import CALL
+from groundwire.audit.steps import CALL, RETURNED
 
 _ROLES = {
     "user": "user", "human": "user", "HumanMessage": "user",
@@ -37,6 +37,7 @@ class _Talk:
     said: list[list[str]] = field(default_factory=list)
     last: str = ""
     calls: dict[str, str] = field(default_factory=dict)
+    places: dict[str, list[str]] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
 
 
@@ -119,6 +120,7 @@ def _call(talk: _Talk, name: object, arguments: object, identity: object) -> Non
     inside = " ".join(shown.split())[:_MAX_CALL]
     talk.said.append([f"{CALL}{called} with {inside}"])
     talk.calls[str(identity)] = called
+    talk.places[str(identity)] = talk.said[-1]
     talk.last = ""
 
 
@@ -131,6 +133,17 @@ def _result(talk: _Talk, identity: object, content: object, name: object) -> Non
     while (place := label if number == 1 else f"{label}-{number}") in talk.sources:
         number += 1
     talk.sources[place] = text
+    _returned(talk, str(identity), label, text)
+
+
+def _returned(talk: _Talk, identity: str, label: str, text: str) -> None:
+    """What a call brought is part of the way to the answer: who derives it anew must see it."""
+    if identity not in talk.places:
+        talk.places[identity] = [f"{CALL}{label}"]
+        talk.said.append(talk.places[identity])
+    step = talk.places[identity]
+    step[0] = f"{step[0]}{RETURNED}{text[:_LONG]}"
+    talk.last = ""
 
 
 def _content(content: object) -> str:

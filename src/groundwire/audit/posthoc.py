@@ -153,15 +153,22 @@ def _is_about(step: Step, riddle: Riddle) -> bool:
     spoken = {w.norm for w in words(step.text) if not w.is_stop}
     asked = {w.norm for w in words(riddle.question) if not w.is_stop}
     answered = core(riddle.answer, riddle.question)
-    return bool(spoken & (asked | answered.words)) or bool(_FIRM.search(step.text) and answered.values)
+    counted_out = (
+        derive(step.text, riddle.question) is not None
+    )  # the question names the word, the step the letter
+    firm = counted_out or _FIRM.search(step.text) is not None
+    return bool(spoken & (asked | answered.words)) or (firm and bool(answered.values))
 
 
 def _concludes(step: Step, riddle: Riddle) -> bool:
-    """Whether a step states a result that can be told from another by words: a number, a date, yes or no."""
+    """Whether a step states a result that can be told from another by words: a number, a date, yes or no, or
+    a name and nothing else.
+    """
     about = core(step.text, riddle.question)
     derived = derive(step.text, riddle.question)
     states = bool(_FIRM.search(step.text)) or (derived is not None and derived.result is not None)
-    return states and bool(about.values or about.days or asks_whether(riddle.question))
+    named = about.is_name and _all_names(about)
+    return states and bool(about.values or about.days or named or asks_whether(riddle.question))
 
 
 async def _verified(riddle: Riddle, claims: Sequence[Claim], court: Court) -> list[ClaimVerification]:

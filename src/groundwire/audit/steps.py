@@ -18,6 +18,8 @@ Steps = str | Sequence[Step | Mapping[str, object] | str]
 MAX_STEP = 20_000
 CALL = "Let me call "
 """How a step begins that calls a tool: it claims nothing, whatever it hands over."""
+RETURNED = "\nIt returned: "
+"""What stands between such a call and what came of it."""
 
 _TEXT = ("claim", "text", "content", "thought", "step", "statement")
 _CITES = ("cites", "citations", "evidence_ids", "sources", "evidence")
@@ -109,13 +111,17 @@ def _confidence(value: object, number: int) -> float | None:
 
 
 def _with_marks(step: Step, known: Sequence[str]) -> Step:
-    """Citations written into the text count as those given beside it."""
+    """Citations written into the text count as those given beside it; not those in what a tool returned."""
+    if step.text.startswith(CALL):
+        return step
     marks = (label for part in extract(step.text, known_sources=known) for label in part.citations)
     return replace(step, cites=tuple(dict.fromkeys((*step.cites, *marks))))
 
 
 def unmarked(step: Step) -> str:
-    """What a step says, without its citation marks."""
+    """What a step says, without its citation marks; of a call not what came of it, which nobody here said."""
+    if step.text.startswith(CALL):
+        return step.text.partition(RETURNED)[0]
     if not step.cites:
         return step.text
     return " ".join(part.text for part in extract(step.text, known_sources=step.cites)) or step.text
@@ -158,7 +164,7 @@ def _meant(cite: str, sources: Sequence[Source], places: Mapping[str, int]) -> s
 
 def _mentioned(step: Step, at: int) -> Iterator[int]:
     """Earlier steps that the text speaks of ("by step 2"); what it says of later ones is only a plan."""
-    yield from (n for n in (int(found[1]) - 1 for found in _MENTION.finditer(step.text)) if 0 <= n < at)
+    yield from (n for n in (int(found[1]) - 1 for found in _MENTION.finditer(unmarked(step))) if 0 <= n < at)
 
 
 def _reach(graph: Sequence[Sequence[int]], start: int) -> set[int]:

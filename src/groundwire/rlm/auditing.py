@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from groundwire.audit.plain import read_text
-from groundwire.audit.steps import CALL, MAX_STEP
+from groundwire.audit.steps import CALL, MAX_STEP, RETURNED
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.llm.generator import Message
@@ -40,9 +40,10 @@ def way(messages: Sequence[Message], files: Mapping[str, str]) -> Way:
         if message.role == "assistant":
             steps += [*_said(without_code(message.content)), *_ran(message.content)]
         else:
-            sources[_free("output", sources)] = (
-                message.content.removeprefix(_OUTPUT).removesuffix(_END).strip()
-            )
+            shown = message.content.removeprefix(_OUTPUT).removesuffix(_END).strip()
+            sources[_free("output", sources)] = shown
+            if steps and steps[-1].startswith(CALL):
+                steps[-1] += f"{RETURNED}{shown[:_LONG]}"
     if since:
         steps += _said(before_answer(since[-1].content))
     return Way(tuple(steps), sources)

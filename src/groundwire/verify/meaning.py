@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import isclose, sqrt
 
 from groundwire.errors import GroundwireError
 from groundwire.text import dates
@@ -137,7 +137,7 @@ def core(text: str, question: str = "") -> Core:
     values = [n for n in counted(said) if not any(d.start <= n.start < d.end for d in found)]
     given = counted(question)
     # What the question gave says nothing beside a number of the answer's own.
-    own = [n for n in values if not any(same_value(n, other) for other in given)] or values
+    own = [n for n in values if not any(_same_words(n, other) for other in given)] or values
     left = [
         w
         for w in words(said)
@@ -162,7 +162,17 @@ def counted(text: str) -> list[Number]:
 
 def same_value(a: Number, b: Number) -> bool:
     """One number, where one of two short answers may leave its unit unsaid."""
-    return same_number(a, b) or (a.value == b.value and not (a.unit and b.unit))
+    if same_number(a, b):
+        return True
+    if a.unit and b.unit:
+        return False
+    # Values are in base units, and steps are as wide as the last digit written: 150 of "150 minutes".
+    return a.value == b.value or isclose(a.value / a.step, b.value / b.step, rel_tol=1e-9)
+
+
+def _same_words(a: Number, b: Number) -> bool:
+    """One number in one unit: 21 days are no repetition of three weeks."""
+    return same_value(a, b) and (a.unit != b.unit or a.step == b.step)
 
 
 def _result(text: str) -> str:

@@ -1,0 +1,161 @@
+"""What a step reckons out, done anew: sums and products in signs or words, percentages, changes of unit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import isclose
+
+from groundwire.text.numbers import numbers
+from groundwire.text.words import words
+from groundwire.verify.similarity import negated
+
+_NUMBER = r"[$€£]?\d{1,15}(?:,\d{3})*(?:\.\d{1,9})?%?"
+_DIGITS = re.compile(r"\d{1,15}(?:,\d{3})*(?:\.\d{1,9})?")
+_UNIT = r"(?:\s?[A-Za-z°]{1,12})?"
+_SUM = re.compile(
+    rf"(?<![\w.,^/])(?P<left>-?{_NUMBER}{_UNIT}(?:\s*[-+*/×x·÷−–]\s*{_NUMBER}{_UNIT}){{1,24}})"
+    rf"\s*(?:=|equals|is equal to)\s*(?P<right>-?{_NUMBER})(?!\s*[-+*/×·÷(]\s*\d)",
+)
+_TERM = re.compile(rf"\s*([-+*/×x·÷−–])?\s*({_NUMBER})")
+_TIMES, _OVER = frozenset("*×x·"), frozenset("/÷")
+CONCLUDING = frozenset((
+    "so", "thus", "hence", "therefore", "total", "sum", "together", "add", "give", "make", "equal", "result",
+    "count", "number", "calculate", "compute", "altogether", "get", "answer", "final", "conclusion",
+))  # fmt: skip
+_SIGNS = {"plus": "+", "minus": "-", "times": "*", "multiplied by": "*", "divided by": "/"}
+_NAMES = "|".join(_SIGNS)
+_OPERATION = re.compile(rf"\s+({_NAMES})\s+", re.IGNORECASE)
+_WORDED = re.compile(
+    rf"(?<![\w.,^/])(?P<left>{_NUMBER}{_UNIT}(?:\s+(?:{_NAMES})\s+{_NUMBER}{_UNIT}){{1,9}})"
+    rf"\s*,?\s*(?:=|equals|is equal to|is|are|gives|makes|leaves)\s*(?P<right>{_NUMBER})",
+    re.IGNORECASE,
+)
+_SHARE = re.compile(
+    rf"(?<![\w.,])(?P<share>\d{{1,3}}(?:\.\d{{1,6}})?)\s?(?:%|percent)\s+of\s+(?:the\s+)?(?P<whole>{_NUMBER}){_UNIT}"
+    rf"\s*(?:=|equals|is|are)\s*(?P<right>{_NUMBER})(?![\d%])"
+)
+_COPULA = re.compile(r"\s(?:is|are|has|have|equals?|makes?|=)\s")
+_MEASURED = frozenset(("s", "m", "g", "l", "m2", "B"))
+"""Kinds of amounts that have more than one unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """`holds` says whether the rule bears the text out, and `whole` whether there is nothing else in it."""
+
+    holds: bool
+    reason: str
+    whole: bool
+    operands: tuple[float, ...] = ()
+    result: float | None = None
+
+
+def reckoned(text: str) -> Iterator[Derived]:
+    """What a text works out, done anew.
+
+    >>> [found.reason for found in reckoned("80 minus 20 equals 60, and 25% of 80 is 25.")]
+    ['the calculation is right: 80 - 20 = 60', '25% of 80 is 20, not 25']
+    >>> [found.reason for found in reckoned("150 minutes are 2 hours and 30 minutes.")]
+    ['the two amounts are the same']
+    """
+    yield from _sums(_in_signs(text))
+    yield from _shares(text)
+    yield from _conversions(text)
+
+
+def _in_signs(text: str) -> str:
+    """ "80 minus 20 is 60" as one writes it in signs; other uses of the words stay."""
+    return _WORDED.sub(lambda found: _OPERATION.sub(_sign, found["left"]) + " = " + found["right"], text)
+
+
+def _sign(found: re.Match[str]) -> str:
+    return f" {_SIGNS[found[1].lower()]} "
+
+
+def _shares(text: str) -> Iterator[Derived]:
+    """ "25% of 80 is 20", to the digits written."""
+    for match in _SHARE.finditer(text):
+        share, whole, said = (_value(match[name]) for name in ("share", "whole", "right"))
+        value = share * whole / 100
+        holds = _same(value, said, match["right"]) or round(value) == said
+        shown = f"{share:g}% of {whole:.10g} is {value:.10g}"
+        reason = f"the calculation is right: {shown}" if holds else f"{shown}, not {match['right']}"
+        rest = _content(text[: match.start()] + " " + text[match.end() :])
+        yield Derived(holds, reason, rest <= CONCLUDING, (share, whole), said)
+
+
+def _conversions(text: str) -> Iterator[Derived]:
+    """ "1.5 hours are 90 minutes": a sentence of nothing but two amounts of one kind."""
+    copula = _COPULA.search(text)
+    if copula is None or negated(words(text)) or _content(_without_numbers(text)) - CONCLUDING:
+        return
+    left, right = numbers(text[: copula.start()]), numbers(text[copula.end() :])
+    units = {number.unit for number in (*left, *right)}
+    if not left or not right or len(units) != 1 or not units <= _MEASURED or any(n.bound for n in right):
+        return
+    one, two = (sum(number.value for number in side) for side in (left, right))
+    holds = abs(one - two) <= max(min(n.step for n in right) / 2, 1e-9 * abs(one))
+    told = "the two amounts are the same" if holds else "the two amounts are not the same"
+    yield Derived(holds, told, True)
+
+
+def written(text: str) -> set[float]:
+    """The numbers of a text as they stand there, whatever their units: 90 of "90 km", 12 of "12 euros"."""
+    found = set()
+    for number in numbers(text):
+        digits = _DIGITS.search(text, number.start, number.end)
+        found.add(_value(digits[0]) if digits else number.value)
+    return found
+
+
+def _content(text: str) -> set[str]:
+    return {w.norm for w in words(text) if not w.is_stop}
+
+
+def _without_numbers(text: str) -> str:
+    for number in reversed(numbers(text)):
+        text = f"{text[: number.start]} {text[number.end :]}"
+    return text
+
+
+def _sums(text: str) -> Iterator[Derived]:
+    for match in _SUM.finditer(text):
+        terms = [(sign or "+", _value(number)) for sign, number in _TERM.findall(match["left"])]
+        if any("%" in number for _, number in _TERM.findall(match["left"])):
+            continue
+        value, said = _calculated(terms), _value(match["right"])
+        if value is None:
+            continue
+        rest = _content(text[: match.start()] + " " + text[match.end() :])
+        holds = _same(value, said, match["right"])
+        shown = f"{' '.join(match['left'].split())} = {value:.10g}"
+        reason = f"the calculation is right: {shown}" if holds else f"{shown}, not {match['right']}"
+        yield Derived(holds, reason, rest <= CONCLUDING, tuple(number for _, number in terms), said)
+
+
+def _value(number: str) -> float:
+    return float(number.strip("$€£%").replace(",", "").replace("$", "").replace("€", "").replace("£", ""))
+
+
+def _calculated(terms: Sequence[tuple[str, float]]) -> float | None:
+    """Products before sums, from left to right; None where it divides by nothing."""
+    total, product = 0.0, 0.0
+    for n, (sign, number) in enumerate(terms):
+        if sign in _TIMES:
+            product *= number
+        elif sign in _OVER:
+            if not number:
+                return None
+            product /= number
+        else:
+            total += product
+            product = number if sign == "+" or not n else -number
+    return total + product
+
+
+def _same(value: float, said: float, written: str) -> bool:
+    """Equal to as many digits as were written: 10 / 3 = 3.33 is right."""
+    digits = len(written.rstrip("%").partition(".")[2])
+    return isclose(value, said, rel_tol=1e-9, abs_tol=1e-9) or (digits > 0 and round(value, digits) == said)
