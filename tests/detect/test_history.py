@@ -186,3 +186,17 @@ def test_a_time_of_day_is_corrected_without_the_point_of_its_sentence() -> None:
 def test_a_name_is_read_though_the_sentence_goes_on(said: str, wrong: bool) -> None:
     before = (("user", "My name is Oren and I live in Haifa."),)
     assert bool(flags(said, before)) is wrong
+
+
+@pytest.mark.parametrize(
+    ("prior", "related"),
+    [
+        ("The rent of the flat is $900.", True),
+        ("The rent of the furnished flat in Lyon with two rooms is $900.", False),
+    ],
+)
+def test_only_statements_from_a_similarity_of_seven_tenths_are_related(prior: str, related: bool) -> None:
+    one, two = *utterances(prior), *utterances("The rent is $700.")
+    assert (similarity(one, two) >= 0.7) is related
+    assert similarity(one, two) > 0.2
+    assert bool(flags("The rent is $700.", (("assistant", prior),))) is related
