@@ -321,6 +321,8 @@ SHOP = "Lena buys 6 pencils at 2 euros each and pays with a 20 euro note. How mu
             ["25% of 80 is 20.", "80 minus 20 equals 60.", "The sale price is 60 dollars."],
             "$60",
         ),
+        ("Which item costs 3 euros?", [f"Item {n} costs {n} euros." for n in range(1, 6)], "Item 3"),
+        ("Which rooms are free?", ["Room 4 is free.", "Room 5 is free."], "Rooms 4 and 5 are free."),
         ("Who is the oldest?", ["I need to compare them.", "So Maria is the oldest."], "Maria"),
     ],
 )

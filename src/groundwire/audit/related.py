@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from groundwire.text.lexicon import NEGATIONS
-from groundwire.text.numbers import numbers
-from groundwire.text.words import words
+from groundwire.text.numbers import Number, numbers
+from groundwire.text.words import Word, words
 from groundwire.verify.similarity import negated
 
 MOST_PREMISES = 8
@@ -26,6 +26,13 @@ _MOVES_ON = re.compile(
     re.IGNORECASE,
 )
 
+_NAMED_BY_NUMBER = frozenset((
+    "item", "room", "page", "chapter", "section", "figure", "table", "part", "level", "line", "case", "floor",
+    "question", "day", "week", "year", "student", "group", "box", "player", "team", "version", "route",
+    "gate", "test", "order", "number", "step", "row", "column", "house", "bus", "train", "phase", "round",
+    "point",
+))  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Said:
@@ -41,11 +48,14 @@ class Said:
 
 def said(text: str) -> Said:
     found, values = words(text), numbers(text)
+    labels = _labels(found, values)
+    values = [n for n in values if n.start not in labels.values()]
     content = [
-        w.norm
+        f"{w.norm} {text[labels[w.start] :].split(maxsplit=1)[0]}" if w.start in labels else w.norm
         for w in found
         if not w.is_stop
         and w.text.casefold() not in NEGATIONS
+        and w.start not in labels.values()
         and not any(n.start <= w.start < n.end for n in values)
     ]
     return Said(
@@ -56,6 +66,17 @@ def said(text: str) -> Said:
         bool(_LEANS.match(text)),
         bool(_MOVES_ON.search(text)),
     )
+
+
+def _labels(found: Sequence[Word], values: Sequence[Number]) -> dict[int, int]:
+    """Where a number names a thing and counts nothing ("Item 5", "room 12"): the places of both."""
+    ends = {word.end + 1: word for word in found if not word.is_stop}
+    named = ((ends.get(number.start), number) for number in values if not number.unit)
+    return {
+        word.start: number.start
+        for word, number in named
+        if word is not None and (word.text[:1].isupper() or word.text.casefold() in _NAMED_BY_NUMBER)
+    }
 
 
 def premises(about: Sequence[Said]) -> list[list[int]]:
