@@ -120,6 +120,12 @@ def test_where_knowledge_and_conversation_disagree_a_person_decides(tmp_path: Pa
     repair = json.loads(found.stdout)["repair"]
     assert [action["type"] for action in repair["actions"]] == ["Escalate"]
     assert repair["text"] == "Falcon weighs 15 kg."
+    page = tmp_path / "page.html"
+    shown = invoke(
+        "check", "Falcon weighs 15 kg.", "--kb", path, "--history", said, "--fix", "--html", str(page)
+    )
+    for text in (shown.stdout, page.read_text()):
+        assert "two authorities disagree" in text
 
 
 def test_no_sources_are_needed_where_there_is_knowledge(company: str) -> None:

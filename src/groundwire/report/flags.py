@@ -102,9 +102,9 @@ def show_flags(report: HallucinationReport, console: Console) -> None:
 
 def show_repair(repair: Repair, diff: str, console: Console) -> None:
     """The repaired answer and what changed; or why it was not repaired."""
-    whole = [a for a in repair.actions if a.kind in (ActionKind.REGENERATE, ActionKind.ESCALATE)]
-    for action in whole:
-        console.print(Text(clean(action.guidance or action.reason), style="yellow"))
+    whole = _instead(repair)
+    for words in whole:
+        console.print(Text(clean(words), style="yellow"))
     if repair.edits:
         console.print(Text("\nThe repaired answer", style="bold"))
         console.print(Text(clean(repair.text.strip() or _NOTHING_LEFT)))
@@ -135,10 +135,20 @@ def _flag_html(flag: Flag) -> str:
 
 
 def repair_html(report: HallucinationReport) -> str:
-    if report.repair is None or not report.repair.edits:
+    """What `show_repair` says, but for the diff."""
+    if report.repair is None:
         return ""
+    said = "".join(f'<p dir="auto">{safe(words)}</p>' for words in _instead(report.repair))
+    if not report.repair.edits:
+        return f"<h2>Not repaired</h2>{said}" if said else ""
     text = report.repair.text if report.repair.text.strip() else _NOTHING_LEFT
-    return f'<h2>The repaired answer</h2><section class="answer" dir="auto">{safe(text)}</section>'
+    return f'<h2>The repaired answer</h2>{said}<section class="answer" dir="auto">{safe(text)}</section>'
+
+
+def _instead(repair: Repair) -> list[str]:
+    """What is asked of the model or of a person, since no edit would do."""
+    whole = (a for a in repair.actions if a.kind in (ActionKind.REGENERATE, ActionKind.ESCALATE))
+    return [action.guidance or action.reason for action in whole]
 
 
 def _line(text: str) -> str:
