@@ -28,6 +28,8 @@ WRONG = [
     ("The colony was founded in 2350.", 0.90),
     ("The tower was built in 2090.", 0.90),
     ("The law is in force since 2077.", 0.90),
+    ("The tower was built in 2037.", 0.90),
+    ("The tower was built in 2036.", 0.85),
     ("The bridge was finished before construction began.", 0.80),
     ("The parcel will arrive in 2900.", 0.90),
     ("He worked there from 2021 to 2019.", 0.80),
