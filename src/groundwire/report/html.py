@@ -8,7 +8,7 @@ from groundwire.report.page import page
 from groundwire.types import ClaimVerification, HallucinationReport
 
 _SKIPPED = "<h2>Not checked, since they claim nothing</h2>"
-_NO_CLAIMS = "<p>The answer makes no claim that could be checked against a source.</p>"
+_NO_CLAIMS = "<p>No claim of the answer was checked against a source.</p>"
 
 
 def to_html(report: HallucinationReport, title: str = "groundwire report") -> str:
