@@ -82,6 +82,11 @@ def test_the_exit_code_is_that_of_the_last_answer(
     assert result.exit_code == code
 
 
+def test_an_attempt_nobody_could_check_does_not_clear_one_that_fails(tmp_path: Path) -> None:
+    path = written(tmp_path, verification(True), verification(False, "the backend is gone"))
+    assert run_trajectory(path, Console(quiet=True)) == 1
+
+
 def test_json_for_programs(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["trajectory", "--json", str(written(tmp_path, *RUN))])
     found = json.loads(result.stdout)

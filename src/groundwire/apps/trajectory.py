@@ -155,7 +155,8 @@ def _usage(usage: Json) -> str:
     held = usage if isinstance(usage, dict) else {}
     numbers = {key: value for key, value in held.items() if isinstance(value, int | float)}
     tokens = int(numbers.get("prompt_tokens", 0) + numbers.get("completion_tokens", 0))
-    return f"{int(numbers.get('calls', 0))} calls, {tokens:,} tokens, {numbers.get('seconds', 0.0):.1f} s"
+    calls = int(numbers.get("calls", 0))
+    return f"{calls} {_plural(calls, 'call')}, {tokens:,} tokens, {numbers.get('seconds', 0.0):.1f} s"
 
 
 def _end(event: Event) -> Text | None:

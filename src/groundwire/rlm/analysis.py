@@ -82,7 +82,10 @@ def last_verdict(events: Sequence[Event]) -> bool | None:
     if not checks:
         return False
     last = checks[-1].data
-    return None if last.get("error") and not last.get("failed") else last.get("failed") is True
+    if last.get("error") and not last.get("failed"):
+        # An attempt nobody could check is not kept in place of one that is known to fail.
+        return True if any(check.data.get("failed") is True for check in checks) else None
+    return last.get("failed") is True
 
 
 def _count(events: Iterable[Event], kind: Kind) -> int:
