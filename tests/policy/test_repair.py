@@ -122,3 +122,18 @@ def test_a_day_stands_behind_on_and_a_month_behind_in(text: str, words: str, by:
     repair = apply([correct(words, by, text)], text)
     assert repair.text == repaired
     assert restore(repair.text, repair.edits) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "by", "repaired"),
+    [
+        ("It has 600 employees.", "600", "420 people", "It has 420 employees."),
+        ("It employs 600 people at two sites.", "600", "420 people", "It employs 420 people at two sites."),
+        ("It employs 600.", "600", "420 people", "It employs 420 people."),
+        ("It weighs 15 in all.", "15", "12 kg", "It weighs 12 kg in all."),
+    ],
+)
+def test_what_is_counted_is_said_once(text: str, words: str, by: str, repaired: str) -> None:
+    repair = apply([correct(words, by, text)], text)
+    assert repair.text == repaired
+    assert restore(repair.text, repair.edits) == text

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from difflib import unified_diff
 
 from groundwire.text.dates import dates
+from groundwire.text.numbers import numbers
 from groundwire.text.segment import sentences
 from groundwire.types import Action, ActionKind, Edit, Repair
 
 _WORD_START = re.compile(r"\b[Aa]n?\s+\Z")
 _EMPTY_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])?[ \t]*\Z")
 _NEXT = re.compile(r"[ \t]*(?:\n|\Z)|\s+[\"“(]?[A-Z]")
+_COUNT = re.compile(r"\d[\d.,]*")
 _HALF = re.compile(r"\d\s?[ap]\.m\Z", re.IGNORECASE)
 _TIE = re.compile(r"\b(in|on)\s+\Z", re.IGNORECASE)
 _TIES = {"day": "on", "month": "in"}
@@ -100,7 +102,8 @@ def _corrected(action: Action, response: str) -> _Change:
     end = action.end
     if _HALF.search(response, action.start, end) and response.startswith(".", end):
         end += 1  # "9 a.m" is written with a second point
-    value = _pointed(action.replacement, response[action.start : end], response[end:])
+    bare = _uncounted(action.replacement, response[action.start : end], response[end:])
+    value = _pointed(bare, response[action.start : end], response[end:])
     tie = _TIE.search(response, max(0, action.start - 4), action.start)
     if tie and (fitting := _TIES.get(_day(action.replacement))):
         return _Change(tie.start(1), end, f"{_like(fitting, tie[1])} {value}", action)
@@ -123,6 +126,15 @@ def _day(value: str) -> str:
 
 def _like(word: str, other: str) -> str:
     return word.capitalize() if other[0].isupper() else word
+
+
+def _uncounted(value: str, before: str, rest: str) -> str:
+    """ "420 people" for the 600 of "600 employees" is 420: what is counted stands there already."""
+    found = numbers(value)
+    counts = len(found) == 1 and found[0].start == 0 and not found[0].unit and found[0].kind == "number"
+    if counts and _COUNT.fullmatch(before) and re.match(r"[ -][a-z]", rest):
+        return value[: found[0].end]
+    return value
 
 
 def _pointed(value: str, before: str, rest: str) -> str:
