@@ -282,3 +282,16 @@ def test_a_program_that_used_the_sandbox_ends_well() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "42\n")
+
+
+async def test_an_interrupt_ends_code_at_once_and_the_next_runs(engine: Groundwire) -> None:
+    async with Sandbox(functions_for(engine), FILES, SandboxConfig(seconds=60.0)) as sandbox:
+        assert (await sandbox.run("1")).value == 1
+        under_way = asyncio.create_task(sandbox.run("while True: pass"))
+        await asyncio.sleep(0.1)
+        under_way.cancel()
+        began = asyncio.get_running_loop().time()
+        with pytest.raises(asyncio.CancelledError):
+            await under_way
+        assert (await sandbox.run("2")).value == 2
+        assert asyncio.get_running_loop().time() - began < 30

@@ -8,6 +8,8 @@ the worker is thrown away with what it remembered, and the next run begins anew 
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -89,6 +91,7 @@ class Sandbox:
         self._wrap = record_of(self._monty.ClassInstance)
         self._pool: Any = None
         self._session: Any = None
+        self._worker: int | None = None
         # The blocking interface in a thread: the asynchronous one may abort the process as it ends.
         self._thread = ThreadPoolExecutor(1, "groundwire-sandbox")
 
@@ -122,6 +125,7 @@ class Sandbox:
             await self._discard()
             return None, f"RuntimeError: {bound}; {_LOST}", True
         except BaseException:
+            self._kill()  # whoever interrupts code does not wait until its time is up
             await self._discard()  # nobody will answer what the code is waiting for
             raise
 
@@ -192,7 +196,8 @@ class Sandbox:
             script_name="repl.py", limits=self._bounds(), os_policy={"sleep": "zero"}
         )
         session.__enter__()
-        confine(session.worker_pid, self._heap)
+        self._worker = session.worker_pid
+        confine(self._worker, self._heap)
         session.feed_run(PREAMBLE, inputs={"files": self.files}, print_callback=lambda *_: None)
         return session
 
@@ -208,6 +213,12 @@ class Sandbox:
             "max_recursion_depth": self.limits.recursion,
             "max_suspensions": 100_000,
         }
+
+    def _kill(self) -> None:
+        worker, self._worker = self._worker, None
+        if worker is not None and self._session is not None:
+            with suppress(OSError):
+                os.kill(worker, signal.SIGTERM)
 
     async def _discard(self) -> None:
         """Give the session up; the pool makes a fresh worker for the next."""
