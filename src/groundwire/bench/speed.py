@@ -73,7 +73,7 @@ def run_speed(console: Console, *, as_json: bool, llm: bool, data: Path | None =
 def measure(*, llm: bool, data: Path | None = None) -> Iterator[Figure]:
     yield from _starts()
     yield from asyncio.run(_embedded())
-    yield _throughput()
+    yield from _throughput()
     if data is not None:
         yield from _responses(data)
     yield from asyncio.run(_cache())
@@ -137,11 +137,11 @@ async def _embedded() -> list[Figure]:
     ]
 
 
-def _throughput() -> Figure:
+def _throughput() -> Iterator[Figure]:
     """Claims a second through the whole verifier, as a share of what the network alone does.
 
     Both read the same tokens in turns, so that whatever else the machine does hinders both; the bare network
-    reads as it is fastest here, pair by pair in as many threads.
+    reads as it is fastest here, pair by pair in as many threads. By processor time no neighbour counts.
     """
     verifier = LocalVerifier()
     context = _text(WORDS)
@@ -150,13 +150,16 @@ def _throughput() -> Figure:
     raw = RawRuns(verifier.network())
     asyncio.run(verifier.estimate(queries))
     raw.stop()
-    shares = []
+    shares, busy = [], []
     for _ in range(TURNS):
+        begun = process_time()
         whole = asyncio.run(_timed(lambda: verifier.estimate(queries)))
+        done = process_time()
         shares.append(raw.seconds() / whole)
-    return Figure(
-        f"{CLAIMS} claims, share of bare onnxruntime's throughput", 100 * median(shares), "%", "≥ 85"
-    )
+        busy.append((process_time() - done) / (done - begun))
+    name = f"{CLAIMS} claims, share of bare onnxruntime's throughput"
+    yield Figure(name, 100 * median(shares), "%", "≥ 85")
+    yield Figure(f"{name}, by processor time", 100 * median(busy), "%")
 
 
 def _responses(data: Path) -> Iterator[Figure]:
