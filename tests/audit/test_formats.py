@@ -143,20 +143,25 @@ def test_hostile_text_is_one_line_or_plain_text(text: str, complaint: str | None
     assert "\n" not in str(caught.value)
 
 
+_KEYS = (
+    "role", "type", "content", "steps", "messages", "tool_calls", "data", "lc", "id", "kwargs", "claim", "cites",
+    "sources", "function", "name", "output",
+)  # fmt: skip
+_LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=12)
+    | st.sampled_from(["user", "assistant", "tool", "ai", "human", "function_call", "reasoning"])
+)
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=12),
-    lambda inner: (
-        st.lists(inner, max_size=4)
-        | st.dictionaries(
-            st.sampled_from(["role", "type", "content", "steps", "messages", "tool_calls", "data", "lc", "id",
-                             "kwargs", "claim", "cites", "sources", "function", "name", "output"])
-            | st.text(max_size=4),
-            inner | st.sampled_from(["user", "assistant", "tool", "ai", "human", "function_call", "reasoning"]),
-            max_size=5,
-        )
+    _LEAVES,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.dictionaries(st.sampled_from(_KEYS) | st.text(max_size=4), inner, max_size=5),
     ),
     max_leaves=12,
-)  # fmt: skip
+)
 
 
 @given(json_values)

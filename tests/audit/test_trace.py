@@ -358,3 +358,30 @@ async def test_what_a_tool_returned_is_part_of_the_way(engine: Groundwire) -> No
     wrong = await engine.audit_trace([said], ask, sources, "Lyon")
     assert (right.steps[0].status, right.flagged) == (Status.UNVERIFIABLE, False)
     assert wrong.post_hoc.outcome is Derived.NO
+
+
+CITIES = {"d": "Berlin has 3.7 million inhabitants. Hamburg has 1.9 million inhabitants."}
+SMALLER = [
+    "Berlin has 3.7 million inhabitants.",
+    "Hamburg has 1.9 million inhabitants.",
+    "So Berlin is larger than Hamburg.",
+]
+
+
+async def test_a_conclusion_from_steps_that_stand_is_not_blamed_for_its_words(engine: Groundwire) -> None:
+    found = await engine.audit_trace(SMALLER, "Which city is larger?", CITIES, "Berlin")
+    assert found.flagged is False
+    assert found.post_hoc.outcome is Derived.YES
+
+
+@pytest.mark.parametrize("conclusion", ["So Munich is larger than Hamburg.", "So Berlin has 9 districts."])
+async def test_a_conclusion_that_brings_something_new_is(engine: Groundwire, conclusion: str) -> None:
+    found = await engine.audit_trace([*SMALLER[:2], conclusion], "Which city is larger?", CITIES)
+    assert found.flagged is True
+
+
+async def test_what_is_outdone_is_not_the_answer(engine: Groundwire) -> None:
+    found = await engine.audit_trace(SMALLER, "Which city is larger?", CITIES, "Hamburg")
+    assert found.post_hoc.outcome is Derived.NO
+    other = await engine.audit_trace(SMALLER, "Which city is smaller?", CITIES, "Hamburg")
+    assert other.post_hoc.outcome is not Derived.NO

@@ -21,6 +21,7 @@ from groundwire.claims.extract import extract
 from groundwire.court import Court
 from groundwire.policy.judge import phantom, unmeasured
 from groundwire.policy.summary import in_response
+from groundwire.text.names import names
 from groundwire.text.words import words
 from groundwire.types import (
     Case,
@@ -41,6 +42,11 @@ _WORST = (
     Status.UNCHECKED,
     Status.UNVERIFIABLE,
     Status.ENTAILED,
+)
+UNDRAWN = "a conclusion that no source states; ask a language model whether it follows"
+_CONCLUSION = re.compile(
+    r"\W*(?:so|thus|hence|therefore|consequently|accordingly|it follows|that means|this means|which means)\b",
+    re.IGNORECASE,
 )
 NOTHING_GIVEN = "nothing was given to check it against"
 _PLAN = re.compile(
@@ -229,8 +235,25 @@ async def _with_premises(
     sources = [*_narrowed(trace.sources, before.verdict), *(Source(one.id, one.text) for one in held)]
     cited = (*links.sources, *(name for name in links.steps if name in names))
     (verdict,) = await _verify([(step, cited)], sources, trace.question, court)
-    kept = _unblamed(verdict) if not trace.sources else verdict
+    kept = _unblamed(verdict) if not trace.sources else _concluded(verdict, trace, held, court)
     return Judged(_resting(kept, fallen), names)
+
+
+def _concluded(
+    verdict: ClaimVerification, trace: Trace, held: Sequence[Step], court: Court
+) -> ClaimVerification:
+    """A conclusion from steps that stand, with no name or number of its own, is not flagged for want of words
+    that say it: whoever only reads cannot draw it. What is contradicted stays so.
+    """
+    concludes = _CONCLUSION.match(verdict.claim_text) is not None and court.backend.free
+    if not concludes or verdict.status is not Status.NOT_IN_CONTEXT:
+        return verdict
+    texts = [*(source.text for source in trace.sources), trace.question, *(one.text for one in held)]
+    known = {w.norm for text in texts for w in words(text)}
+    named = {w.norm for name in names(verdict.claim_text) for w in words(name.text)}
+    given = {value for text in texts for value in written(text)}
+    fresh = named - known - CONCLUDING or written(verdict.claim_text) - given
+    return verdict if fresh else replace(verdict, is_flagged=False, spans=(), reason=UNDRAWN)
 
 
 def _reckoned_from(trace: Trace, n: int, held: Sequence[Step], found: Mapping[int, Judged]) -> Sequence[Step]:

@@ -35,6 +35,7 @@ from groundwire.verify.similarity import is_silent
 
 _MAX_TOKENS = 128
 _CONCLUDES = 3
+_THAN = re.compile(r"\b(\w+) than\b", re.IGNORECASE)
 _FIRM = re.compile(
     r"\b(?:so|thus|hence|therefore|total|in all|answer|result|conclusion|altogether)\b|=", re.IGNORECASE
 )
@@ -122,10 +123,21 @@ def _by_conclusion(riddle: Riddle) -> tuple[Step, float] | None:
     if len(core(riddle.answer, riddle.question).text.split()) > _BRIEF and len(riddle.answer) > 80:
         return None
     for step in list(reversed(riddle.steps))[:_CONCLUDES]:
-        look = first_look(step.text, riddle.answer, riddle.question)
-        if look is not None and _is_about(step, riddle) and (look >= SAME or _concludes(step, riddle)):
+        look = 0.0 if _outdone(step, riddle) else first_look(step.text, riddle.answer, riddle.question)
+        settles = _outdone(step, riddle) or _concludes(step, riddle)
+        if look is not None and _is_about(step, riddle) and (look >= SAME or settles):
             return step, look
     return None
+
+
+def _outdone(step: Step, riddle: Riddle) -> bool:
+    """ "So Berlin is larger than Hamburg": asked which is larger, Hamburg is what the step says is not."""
+    compared = _THAN.search(step.text)
+    answer = riddle.answer.strip(" .!").casefold()
+    if compared is None or not answer or compared.group(1).casefold() not in riddle.question.casefold():
+        return False
+    before, after = step.text[: compared.start()].casefold(), step.text[compared.end() :].casefold()
+    return answer in after and answer not in before
 
 
 def _unheard(riddle: Riddle) -> str:

@@ -32,9 +32,8 @@ _READERS = 64
 _SPEAKS = 0.34
 _SPAN_LOGIT = -0.7
 _RULE_SHARE = 0.8
-_DENIED = (
-    2.0  # logits; among pairs that the lexical reading calls contradicted, 73 to 97 of 100 are unsupported
-)
+_DENIED = 2.5
+"""In logits: among pairs that the lexical reading calls contradicted, 73 to 97 of 100 are unsupported."""
 _CLEAR = 0.85
 _RULE = 1.5
 _EXPLAIN = 0.25
