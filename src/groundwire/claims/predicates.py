@@ -28,10 +28,10 @@ employer: employer, company, work for, work at, employed by, employed at, be wit
 team: team, squad, work in, work on, be in, be on, belong to, from, member of, department, assigned to,
     be with
 location: location, located in, located at, located on, based in, based at, be in, situated in, lie in,
-    city, office, headquarters, hq, headquartered in, place, live in, work in, work from, stand in, be
-    at, be located in, address, stationed in, found in, held in, held at, take place in, take place at,
-    site, where, from, venue, room, meet in, happen in, operate from, operate out of, houses, housed in,
-    headquartered at, relocate to, move to
+    city, office, headquarters, hq, headquartered in, place, live in, work in, work from, work out of,
+    stand in, be at, be located in, address, stationed in, found in, held in, held at, take place in,
+    take place at, site, where, from, venue, room, meet in, happen in, operate from, operate out of,
+    houses, housed in, headquartered at, relocate to, move to
 country: country, nation, located in, be in, lie in, situated in, from, nationality, based in
 residence: residence, live in, reside in, home, lives in, address, city
 birthplace: birthplace, place of birth, born in, born at, from, come from
@@ -81,6 +81,9 @@ launch: launch, launch date, release date, released, released in, released on, l
     launch in, launch on, come out in, release, published in, published on, publication date, introduced
     in, unveiled in, shipped in, debuted in, ship in, ship on, go live on, available since, debut in,
     premiere in, opened in, open in, opening
+joined: joined, join in, join on, joined in, joined on, join date, joining date, date joined, year joined,
+    date of joining, hired, hired in, hired on, hire date, hiring date, date hired, start date,
+    employee since
 acquired: acquired in, acquired on, acquisition date, bought in, purchased in
 owner: owner, owned by, parent, parent company, belong to, acquired by, bought by, held by, property of,
     subsidiary of, purchased by

@@ -25,14 +25,14 @@ from groundwire.types import Entity, Fact, FactStatus, Match, MatchKind, Tense, 
 _EVENTS = word_set(
     """
     founded founder birthplace launch acquired author inventor director designer developer start end date
-    deadline education host
+    deadline education host joined
     """
 ) | {"birth date", "death date"}
 """Groups that speak of what happened once: the past tense is theirs. Of a state it may say what no
 longer is.
 """
 _PLACES = word_set("location country residence birthplace capital continent nationality river")
-_DATED = word_set("founded date deadline start end launch acquired") | {
+_DATED = word_set("founded date deadline start end launch acquired joined") | {
     "birth date",
     "death date",
     "open hours",
@@ -226,6 +226,8 @@ def fits(view: View, holding: Holding, reading: Reading) -> bool:
     timed = bool(dates(said) or weekdays(said))
     if timed and not (kinds & _DATED) and not dates(holding.value.text) and not weekdays(holding.value.text):
         return False
+    if "joined" in kinds and not dates(said):
+        return False  # who joined on Tuesday joined a call
     if not timed and (kinds & groups(reading.predicate)) <= _DATED and not _has_time(said):
         return normal(holding.name) == normal(reading.predicate)
     match = view.known.match(bare(said)) if view.known else None
