@@ -147,3 +147,18 @@ def test_predicates_meet_in_their_groups() -> None:
     assert normal("worksIn") == "work in"
     assert same(inverse("found"), "founder")
     assert groups("number of lions") == frozenset({"number lion"})
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("Founded in 2011, Acme sells robots.", ("Acme", "founded in", "2011")),
+        ("Ruth Adler founded Acme in 2011.", ("Acme", "founded in", "2011")),
+        ("The Falcon came out in June 2022.", ("The Falcon", "come out in", "June 2022")),
+        ("The Falcon weighs in at 15 kg.", ("The Falcon", "weigh", "15 kg")),
+        ("The quarterly review is on Tuesday.", ("The quarterly review", "be on", "Tuesday")),
+        ("Ann works out of the Dublin office.", ("Ann", "work out of", "the Dublin office")),
+    ],
+)
+def test_participles_that_open_and_verbs_of_several_words(text: str, wanted: tuple[str, str, str]) -> None:
+    assert wanted in [(t.subject, t.predicate, t.object) for t in triples(text)]

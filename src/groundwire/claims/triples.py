@@ -19,6 +19,7 @@ from groundwire.claims import triples_words as en
 from groundwire.claims.triples_grammar import read
 from groundwire.claims.triples_reading import Clause, Phrase, Reading, Tie, Verb
 from groundwire.claims.triples_words import Tag, tokens
+from groundwire.text.dates import dates
 from groundwire.text.lexicon import forms, word_set
 from groundwire.text.words import language_hint
 from groundwire.types import Tense, Triple
@@ -27,6 +28,12 @@ MAX_CHARS = 1200
 """Longer "sentences" are lists, code or noise."""
 
 _MEASURES = forms("height: tall high; length: long; width: wide; depth: deep; age: old; weight: heavy")
+_ONCE = forms(
+    """
+    founded: found co-found; established: establish; launched: launch; released: release; published: publish;
+    acquired: acquire; unveiled: unveil; introduced: introduce
+    """
+)
 _WEAK_NOUNS = word_set("number amount total one kind type sort part member lot name") | {""}
 _LIGHT = re.compile(r"(?:the|a|an|this|these|those|its|our|their|his|her)\s+", re.IGNORECASE)
 
@@ -95,7 +102,21 @@ def _active(made: _Sentence, clause: Clause) -> Iterator[Triple]:
     if clause.objects:
         head = made.reading.low(clause.objects[-1].head)
         lemma = f"{lemma} {head}"
+        yield from _event(made, clause)
     yield from _tails(made, clause, lemma)
+
+
+def _event(made: _Sentence, clause: Clause) -> Iterator[Triple]:
+    """ "Ann founded Acme in 1990": Acme was founded in 1990. Only of what happens to a thing once, and
+    everywhere: what is launched in Germany may have been launched elsewhere before."""
+    thing, when = clause.objects[-1], [tail for tail in clause.tails if tail[0] in ("in", "on", "at")]
+    done = _ONCE.get(clause.verb.lemma)
+    named = made.reading.tag(thing.head) is Tag.NAME and thing.determiner in ("", "the")
+    if not done or len(clause.objects) > 1 or len(when) != 1 or not named or thing.of or thing.owner:
+        return
+    word, phrases = when[0]
+    if len(phrases) == 1 and dates(made.words(phrases[0])):
+        yield _triple(made, clause, f"{done} {word}", phrases[0], subject=thing)
 
 
 def _tails(made: _Sentence, clause: Clause, stem: str) -> Iterator[Triple]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from groundwire.claims import triples_words as en
 from groundwire.claims.triples_nouns import is_plural, is_time, joined_phrases, phrase_at
 from groundwire.claims.triples_reading import Clause, Phrase, Reading, Tie, Verb
-from groundwire.claims.triples_verbs import opens_amount, verb_group
+from groundwire.claims.triples_verbs import opens_amount, phrasal, verb_group
 from groundwire.claims.triples_words import Form, Tag, Token, form_of
 from groundwire.text.lexicon import word_set
 
@@ -22,6 +22,8 @@ _UNITS = word_set(
     squad crew staff lab
     """
 )
+
+_ASIDE = word_set("in on at by")
 
 
 def read(tokens: Sequence[Token]) -> Reading:
@@ -64,10 +66,14 @@ _SPEECH = word_set(
 
 def _clause(reading: Reading, at: int, *, real: bool = True) -> int:
     """Read one clause with all the verbs its subject has; the position behind it."""
+    opening = at
+    at = _past_aside(reading, at)
     at = _past_intro(reading, at)
     subjects, after = joined_phrases(reading, at, subject=True)
     if not subjects:
         return at
+    if opening < at and len(subjects) == 1:
+        _aside(reading, subjects[0], opening, at)
     subjects, after = _with_purpose(reading, subjects, after)
     after = _modifiers(reading, subjects[-1], after)
     verb, behind = verb_group(reading, after, plural=len(subjects) > 1 or is_plural(reading, subjects[0]))
@@ -86,6 +92,24 @@ def _with_purpose(reading: Reading, subjects: tuple[Phrase, ...], at: int) -> tu
     if inner is None or reading.low(after) not in en.BE or reading.tag(subject.head) is Tag.NAME:
         return subjects, at
     return (replace(subject, of=inner, last=after, core=at),), after
+
+
+def _past_aside(reading: Reading, at: int) -> int:
+    """Behind "Founded in 2011,": a participle with its phrases, which tell of the subject to come."""
+    leads = at == 0 and form_of(reading.low(at), Form.PARTICIPLE) and reading.low(at + 1) in _ASIDE
+    if not leads:
+        return at
+    comma = next((i for i in range(at, min(len(reading.tokens), at + 14)) if reading.low(i) == ","), -1)
+    return comma + 1 if comma > 0 else at
+
+
+def _aside(reading: Reading, subject: Phrase, at: int, behind: int) -> None:
+    """Read what stood before the subject; what does not end at its comma was something else."""
+    verb = Verb(reading.low(at), passive=True, start=at)
+    if _past_aside(reading, at) == behind:
+        after = _predicate(reading, (subject,), verb, at + 1)
+        if after != behind - 1:
+            reading.clauses.pop()
 
 
 def _past_intro(reading: Reading, at: int) -> int:
@@ -199,6 +223,7 @@ def _tie(reading: Reading, left: Phrase, word: str, right: Phrase) -> None:
 
 def _predicate(reading: Reading, subjects: tuple[Phrase, ...], verb: Verb, at: int) -> int:
     """What stands behind a verb: its objects and the phrases with their prepositions."""
+    verb, at = phrasal(reading, verb, at)
     at = _past_particles(reading, at)
     denied = {at} if reading.tag(at) is Tag.NOT else set()
     at += bool(denied)
@@ -251,7 +276,7 @@ def _tail(reading: Reading, at: int) -> tuple[str, tuple[Phrase, ...], int]:
     if reading.tag(at) not in (Tag.PREP, Tag.TO):
         bare, end = phrase_at(reading, at)
         return ("", (bare,), end) if bare and is_time(reading, bare) else ("", (), at)
-    word = reading.low(at)
+    word = "out of" if reading.low(at - 1) == "out" and reading.low(at) == "of" else reading.low(at)
     right, after = joined_phrases(reading, at + 1)
     if not right or (
         reading.tag(right[0].head) is Tag.VERB and len(right) == 1 and right[0].first == right[0].head

@@ -36,6 +36,17 @@ def verb_group(reading: Reading, at: int, *, plural: bool = False) -> tuple[Verb
     return _whole_verb(reading, at, Verb("", False, denied, real, Tense.NONE, start), chain, plural)
 
 
+_PHRASAL = {("come", "out"): "come out", ("weigh", "in", "at"): "weigh", ("go", "live"): "go live"}
+
+
+def phrasal(reading: Reading, verb: Verb, at: int) -> tuple[Verb, int]:
+    """The verb with the words that make another one of it: "came out" did not come."""
+    for (lemma, *others), meant in _PHRASAL.items():
+        if verb.lemma == lemma and [reading.low(at + i) for i in range(len(others))] == others:
+            return replace(verb, lemma=meant), at + len(others)
+    return verb, at
+
+
 def opens_amount(reading: Reading, at: int) -> bool:
     return reading.tag(at + 1) is Tag.NUMBER
 

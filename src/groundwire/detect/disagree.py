@@ -51,7 +51,10 @@ def _is_shared(segment: Segment, claim: Triple, judged: Judged) -> bool:
     """Whether the words that are wrong of one are said of another too: "Ann and Bo work in Sales"."""
     span = judged.reading.span
     return any(
-        other.object_span == span and other.subject_span != claim.subject_span for other in segment.claims
+        other.object_span == span
+        and other.subject_span != claim.subject_span
+        and other.predicate == claim.predicate
+        for other in segment.claims
     )
 
 
