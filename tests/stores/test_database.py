@@ -6,9 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import event, text
 
 from groundwire.errors import InputError, StoreError
+from groundwire.stores import database as database_module
 from groundwire.stores.database import open_database
 from groundwire.stores.knowledge import Knowledge
 from groundwire.types import Entity
@@ -71,3 +72,17 @@ def test_a_server_that_is_not_there_is_one_line() -> None:
         open_database("postgresql://me:secret@127.0.0.1:9/none")
     assert "\n" not in str(failed.value)
     assert "secret" not in str(failed.value)
+
+
+def test_a_store_that_cannot_be_written_can_still_be_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "odd name%20#?.db"
+    open_database(str(path)).close()
+    monkeypatch.setattr(database_module, "_is_writable", lambda _: False)  # root may write anywhere
+    store = open_database(str(path), create=False)
+    with store.read() as connection:
+        assert connection.execute(text("SELECT count(*) FROM facts")).scalar() == 0
+    with pytest.raises(StoreError, match="readonly"), store.write() as connection:
+        connection.execute(text("DELETE FROM facts"))
+    store.close()

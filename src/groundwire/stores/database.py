@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from sqlite3 import Connection as SQLiteConnection
+from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
@@ -52,7 +53,11 @@ def open_database(url: str, *, create: bool = True) -> Database:
     """The store behind a path or URL, brought to the newest schema. Without `create` it must exist."""
     place = _place(url)
     if place.get_backend_name() == "sqlite":
-        _prepare_file(Path(place.database or ""), create=create)
+        path = Path(place.database or "")
+        if not create and path.is_file() and not _is_writable(path):
+            place = _for_reading(path)
+        else:
+            _prepare_file(path, create=create)
     database = Database(_engine(place))
     try:
         with database.read() as connection:
@@ -82,6 +87,17 @@ def _place(url: str) -> URL:
     return place
 
 
+def _is_writable(path: Path) -> bool:
+    """SQLite writes beside the file too, even when it only reads."""
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def _for_reading(path: Path) -> URL:
+    """A file that nobody can change here, such as one on a read-only disk, can still be asked."""
+    name = f"file:{quote(str(path.absolute()))}"
+    return URL.create("sqlite", database=name, query={"mode": "ro", "immutable": "1", "uri": "true"})
+
+
 def _prepare_file(path: Path, *, create: bool) -> None:
     if str(path) in ("", ".", ":memory:"):
         raise InputError("a store in memory would be lost", hint="give it a file")
@@ -98,7 +114,7 @@ def _prepare_file(path: Path, *, create: bool) -> None:
 def _engine(place: URL) -> Engine:
     if place.get_backend_name() == "sqlite":
         engine = create_engine(place, connect_args={"timeout": _PATIENCE})
-        event.listen(engine, "connect", _configure)
+        event.listen(engine, "connect", _configure_reader if "immutable" in place.query else _configure)
         event.listen(engine, "begin", _begin)
         return engine
     try:
@@ -107,12 +123,15 @@ def _engine(place: URL) -> Engine:
         raise MissingExtra("PostgreSQL", "postgres") from None
 
 
-def _configure(connection: SQLiteConnection, _: ConnectionPoolEntry) -> None:
+def _configure(connection: SQLiteConnection, entry: ConnectionPoolEntry) -> None:
+    _configure_reader(connection, entry)
+    for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _configure_reader(connection: SQLiteConnection, _: ConnectionPoolEntry) -> None:
     connection.isolation_level = None  # BEGIN is ours to say
     for pragma in (
-        "journal_mode = WAL",
-        "synchronous = NORMAL",
-        "foreign_keys = ON",
         f"busy_timeout = {int(_PATIENCE * 1000)}",
         f"cache_size = -{_CACHE_KIB}",
         "temp_store = MEMORY",
