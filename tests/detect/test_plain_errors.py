@@ -87,6 +87,22 @@ def mended(kb: Knowledge, text: str) -> str:
             "The Falcon weighs in at 12 kg and costs €4,800.",
         ),
         ("The Falcon came out in June 2022.", "The Falcon came out in March 2023."),
+        (
+            "Osprey was launched in 2025, and it weighs 40 kg.",
+            "Osprey was launched in 2025, and it weighs 31 kg.",
+        ),
+        (
+            "Falcon is small. Osprey was launched in 2025, and it weighs 40 kg.",
+            "Falcon is small. Osprey was launched in 2025, and it weighs 31 kg.",
+        ),
+        (
+            "Dana works in the Tel Aviv office. She works in Marketing.",
+            "Dana works in the Tel Aviv office. She works in Product.",
+        ),
+        (
+            "Dana Levi works in the Tel Aviv office, and she works in Marketing.",
+            "Dana Levi works in the Tel Aviv office, and she works in Product.",
+        ),
         ("Dana Levi works out of the Dublin office.", "Dana Levi works out of the Tel Aviv office."),
     ],
 )
@@ -104,6 +120,10 @@ def test_a_plain_error_is_found_and_mended(kb: Knowledge, wrong: str, right: str
         "Dana Levi has worked in Product since 2019.",
         "Northwind Robotics reports weekly on Tuesday.",
         "Ruth Adler founded a charity in 2011.",
+        "Falcon is small. Northwind Robotics sells the Osprey, and it weighs 31 kg.",
+        "Dana Levi reports to Ruth Adler, and she works in Product.",
+        "Ruth Adler reports to Dana Levi, and she works in Product.",
+        "Osprey is new. She works in Marketing.",
         "Northwind Robotics launched the Falcon in Germany in 2024.",
         "Northwind Robotics launched the Falcon website in 2021.",
         "Held in 2011, the ceremony honoured Northwind Robotics.",

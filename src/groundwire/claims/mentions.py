@@ -122,6 +122,19 @@ def is_person(name: str) -> bool:
     return words[0] in GIVEN_NAMES or words[0] in _TITLES
 
 
+def may_be_person(name: str) -> bool:
+    """Whether a name could be a person's by its form: up to three words in capitals, nothing of a firm."""
+    words = name.split()
+    return 0 < len(words) <= 3 and all(
+        word[:1].isupper() and word.isalpha() and word.lower() not in UNITS | _ORGANISATIONS | _FIRMS
+        for word in words
+    )
+
+
+_FIRMS = word_set(
+    "robotics systems labs laboratories technologies technology software industries solutions holdings"
+    " partners services networks media motors pharma energy foods airlines corporation limited"
+)
 _TITLES = word_set("mr mrs ms miss dr prof professor sir madam")
 _ORGANISATIONS = word_set(
     "inc ltd llc corp gmbh co ag plc university street avenue road airport prize award foundation institute"

@@ -86,13 +86,21 @@ def readings(view: View, claim: Triple) -> list[Reading]:
         return []
     found: list[Reading] = []
     subject = entity_of(view, claim.subject)
-    if subject:
+    if subject and _can_be_called(subject[0], view.response[slice(*claim.subject_span)]):
         found.append(Reading(subject[0], claim.predicate, claim.object, claim.object_span, subject[1]))
     turned = inverse(claim.predicate)
     holder = entity_of(view, claim.object) if turned else None
     if holder:
         found.append(Reading(holder[0], turned, claim.subject, claim.subject_span, holder[1]))
     return found
+
+
+def _can_be_called(entity: Entity, written: str) -> bool:
+    """Only people are "she", and no people are "it"; of an entity without a type nobody knows."""
+    kind, low = entity.type.lower(), written.lower()
+    if not kind or low not in ("he", "she", "it"):
+        return True
+    return (kind in PERSON_TYPES) == (low != "it")
 
 
 def entity_of(view: View, name: str) -> tuple[Entity, float] | None:

@@ -7,12 +7,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from groundwire.claims.kind import kind_of
-from groundwire.claims.mentions import is_person, mentions
+from groundwire.claims.mentions import is_person, may_be_person, mentions
 from groundwire.claims.plain import Plain, plain
 from groundwire.claims.predicates import normal
 from groundwire.claims.times import times
 from groundwire.claims.triples import triples
+from groundwire.detect.world import is_place
+from groundwire.text.dates import dates, weekdays
 from groundwire.text.lexicon import word_set
+from groundwire.text.numbers import numbers
 from groundwire.text.segment import Block, BlockKind, blocks, sentences
 from groundwire.types import ClaimKind, Mention, MentionKind, Segment, Span, TimeExpression, Triple
 
@@ -151,8 +154,13 @@ class _Standing:
 
     def meant(self, pronoun: str) -> str:
         low = pronoun.lower()
-        among = self.people if low in _HE | _SHE else self.things if low in _IT else ()
-        return next(iter(among), "")
+        if low in _IT:
+            return next(iter(self.things), "")
+        return next(iter(self.people), "") or self._only_name() if low in _HE | _SHE else ""
+
+    def _only_name(self) -> str:
+        """Where nobody is known for a person, the one subject so far that may be one's name."""
+        return self.things[0] if len(self.things) == 1 and may_be_person(self.things[0]) else ""
 
     def after(self, claims: Sequence[Triple], mentioned: Sequence[Mention]) -> _Standing:
         subjects = [c.subject for c in claims if c.subject.lower() not in _PERSONAL]
@@ -170,11 +178,44 @@ def _resolved(
     claims: tuple[Triple, ...], mentioned: tuple[Mention, ...], standing: _Standing
 ) -> tuple[tuple[Triple, ...], tuple[Mention, ...], _Standing]:
     """Pronouns of a sentence mean what the sentences before spoke of."""
-    known = tuple(_of_whom(claim, standing) for claim in claims)
+    known: tuple[Triple, ...] = ()
+    for claim in claims:
+        known += (_of_whom(claim, _standing_at(claim, known, mentioned, standing)),)
     named = tuple(
         replace(m, resolved=standing.meant(m.text)) if m.kind is MentionKind.PRONOUN else m for m in mentioned
     )
     return known, named, standing.after(known, mentioned)
+
+
+def _standing_at(
+    claim: Triple, before: Sequence[Triple], mentioned: Sequence[Mention], standing: _Standing
+) -> _Standing:
+    """Whom a pronoun within a sentence can mean: its clause's neighbours, where only one of them will do.
+
+    "Osprey came in 2025, and it weighs 40 kg" is clear; in "Acme sells the Osprey, and it weighs 40 kg"
+    the pronoun means neither Acme for sure nor what the sentence before spoke of.
+    """
+    at = claim.subject_span[0]
+    earlier = [c for c in before if c.end <= at and c.subject.lower() not in _PERSONAL]
+    if claim.subject.lower() not in _PERSONAL or not earlier:
+        return standing
+    spans = {c.subject_span for c in earlier}
+    others = [c.object for c in earlier if not _is_figure(c.object)]
+    subject = earlier[0].subject
+    if claim.subject.lower() in _IT:
+        sure = len(spans) == 1 and not others and not is_person(subject)
+        return _Standing((), (subject,) if sure else ())
+    names = [m.text for m in mentioned if m.end <= at and m.kind is MentionKind.PROPER_NAME]
+    people = dict.fromkeys(n for n in [*(c.subject for c in earlier), *names] if _may_be_meant(n))
+    return _Standing(tuple(people)) if len(people) == 1 else _Standing() if people else standing
+
+
+def _may_be_meant(name: str) -> bool:
+    return is_person(name) or (may_be_person(name) and not is_place(name))
+
+
+def _is_figure(said: str) -> bool:
+    return bool(dates(said) or numbers(said) or weekdays(said))
 
 
 def _of_whom(claim: Triple, standing: _Standing) -> Triple:
