@@ -73,6 +73,8 @@ def mended(kb: Knowledge, text: str) -> str:
     [
         ("Dana Levi joined in 2019.", "Dana Levi joined in 2017."),
         ("Dana Levi joined on 3 June 2019.", "Dana Levi joined on 2 May 2017."),
+        ("Dana Levi joined Northwind Robotics in 2019.", "Dana Levi joined Northwind Robotics in 2017."),
+        ("Dana Levi joined the company in 2019.", "Dana Levi joined the company in 2017."),
         ("Dana Levi was hired in 2019.", "Dana Levi was hired in 2017."),
         ("The quarterly review is scheduled for Tuesday.", "The quarterly review is scheduled for Thursday."),
         ("The quarterly review takes place on Tuesday.", "The quarterly review takes place on Thursday."),
@@ -103,6 +105,10 @@ def mended(kb: Knowledge, text: str) -> str:
             "Dana Levi works in the Tel Aviv office, and she works in Marketing.",
             "Dana Levi works in the Tel Aviv office, and she works in Product.",
         ),
+        (
+            "Dana Levi – who works in Marketing – is on leave.",
+            "Dana Levi – who works in Product – is on leave.",
+        ),
         ("Dana Levi works out of the Dublin office.", "Dana Levi works out of the Tel Aviv office."),
     ],
 )
@@ -116,6 +122,9 @@ def test_a_plain_error_is_found_and_mended(kb: Knowledge, wrong: str, right: str
     [
         "Dana Levi joined the board in 2019.",
         "Dana Levi joined a gym in 2020.",
+        "Dana Levi joined Acme in 2010.",
+        "Dana Levi joined Marketing in 2021.",
+        "Dana Levi joined the Falcon project in 2021.",
         "Dana Levi joined on Monday.",
         "Dana Levi has worked in Product since 2019.",
         "Northwind Robotics reports weekly on Tuesday.",

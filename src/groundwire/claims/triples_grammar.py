@@ -24,6 +24,7 @@ _UNITS = word_set(
 )
 
 _ASIDE = word_set("in on at by")
+_MARKS = frozenset({",", "–", "—"})  # between which something is said by the way
 
 
 def read(tokens: Sequence[Token]) -> Reading:
@@ -159,12 +160,13 @@ def _modifier(reading: Reading, subject: Phrase, at: int) -> int:
     if low == "(":
         closing = next((i for i in range(at, len(reading.tokens)) if reading.low(i) == ")"), -1)
         return closing + 1 if closing > 0 else at
-    relative = at + (low == ",")
+    aside = low in _MARKS
+    relative = at + aside
     if reading.tag(relative) is Tag.RELATIVE or reading.low(relative) == "that":
-        return _relative(reading, subject, relative + 1, closed=low == ",")
+        return _relative(reading, subject, relative + 1, closed=aside)
     if low == "," and form_of(reading.low(at + 1), Form.PARTICIPLE) and reading.tag(at + 2) is Tag.PREP:
-        aside = Verb(reading.low(at + 1), passive=True, start=at + 1)
-        after = _predicate(reading, (subject,), aside, at + 2)
+        verb = Verb(reading.low(at + 1), passive=True, start=at + 1)
+        after = _predicate(reading, (subject,), verb, at + 2)
         return after + (reading.low(after) == ",")
     if low == ",":
         return _apposition(reading, subject, at)
@@ -191,7 +193,7 @@ def _relative(reading: Reading, subject: Phrase, at: int, *, closed: bool) -> in
     if verb is None:
         return at - 1 - closed
     after = _predicate(reading, (subject,), verb, behind)
-    return after + (closed and reading.low(after) == ",")
+    return after + (closed and reading.low(after) in _MARKS)
 
 
 def _apposition(reading: Reading, subject: Phrase, at: int) -> int:

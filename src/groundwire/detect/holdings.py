@@ -19,6 +19,7 @@ from groundwire.detect.view import Known, View
 from groundwire.detect.world import COMPANY_NOUNS, PERSON_TYPES, PLACE_TYPES, is_place
 from groundwire.text.dates import dates, weekdays
 from groundwire.text.lexicon import word_set
+from groundwire.text.names import same_name
 from groundwire.text.numbers import numbers
 from groundwire.types import Entity, Fact, FactStatus, Match, MatchKind, Tense, Triple, Value
 
@@ -87,12 +88,38 @@ def readings(view: View, claim: Triple) -> list[Reading]:
     found: list[Reading] = []
     subject = entity_of(view, claim.subject)
     if subject and _can_be_called(subject[0], view.response[slice(*claim.subject_span)]):
-        found.append(Reading(subject[0], claim.predicate, claim.object, claim.object_span, subject[1]))
+        predicate = _joining(view, claim, subject[0]) or claim.predicate
+        found.append(Reading(subject[0], predicate, claim.object, claim.object_span, subject[1]))
     turned = inverse(claim.predicate)
     holder = entity_of(view, claim.object) if turned else None
     if holder:
         found.append(Reading(holder[0], turned, claim.subject, claim.subject_span, holder[1]))
     return found
+
+
+def _joining(view: View, claim: Triple, who: Entity) -> str:
+    """ "Ann joined Acme in 2019" says when she joined where Acme is whom she works for; another company,
+    a team or a board she may have joined at another time."""
+    last = claim.predicate.rpartition(" ")[2]
+    if not claim.predicate.startswith("join ") or last not in ("in", "on") or not dates(claim.object):
+        return ""
+    for other in (c for piece in view.segments for c in piece.claims):
+        beside = other.subject_span == claim.subject_span and other.object_span[1] <= claim.object_span[0]
+        if beside and other.predicate == "join" and _is_employer(view, other.object, who):
+            return f"join {last}"
+    return ""
+
+
+def _is_employer(view: View, name: str, who: Entity) -> bool:
+    """Whom the store says someone works for; else the only company it knows."""
+    found = entity_of(view, name)
+    company = found[0] if found else None
+    held = [a.value.text for a in who.attributes if normal(a.name) in ("employer", "company")]
+    if company and held:
+        return any(same_name(text, company.name) for text in held)
+    types = view.known.coverage.types if view.known else {}
+    companies = sum(count for kind, count in types.items() if kind.lower() in COMPANY_NOUNS)
+    return company is not None and company.type.lower() in COMPANY_NOUNS and companies == 1
 
 
 def _can_be_called(entity: Entity, written: str) -> bool:
