@@ -133,6 +133,8 @@ def test_a_plain_error_is_found_and_mended(kb: Knowledge, wrong: str, right: str
         "Dana Levi reports to Ruth Adler, and she works in Product.",
         "Ruth Adler reports to Dana Levi, and she works in Product.",
         "Osprey is new. She works in Marketing.",
+        "Dana Levi reports to Ruth Adler. She works in Product.",
+        "The Falcon came out of the box in 2024.",
         "Northwind Robotics launched the Falcon in Germany in 2024.",
         "Northwind Robotics launched the Falcon website in 2021.",
         "Held in 2011, the ceremony honoured Northwind Robotics.",

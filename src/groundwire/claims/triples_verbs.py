@@ -43,7 +43,8 @@ def phrasal(reading: Reading, verb: Verb, at: int) -> tuple[Verb, int]:
     """The verb with the words that make another one of it: "came out" did not come."""
     for (lemma, *others), meant in _PHRASAL.items():
         if verb.lemma == lemma and [reading.low(at + i) for i in range(len(others))] == others:
-            return replace(verb, lemma=meant), at + len(others)
+            behind = at + len(others)
+            return (verb, at) if reading.low(behind) == "of" else (replace(verb, lemma=meant), behind)
     return verb, at
 
 

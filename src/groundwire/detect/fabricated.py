@@ -32,11 +32,8 @@ _COMMON = word_set("email phone department title location")
 _DOCUMENTED = 10
 _SIMILAR = 0.6
 _LEAST = 2
-_WEAK = (
-    word_set("be have from in at on")
-    | {"be in", "be on", "be at", "be from", "be with", "be part of"}
-    | {f"{verb} {word}" for verb in ("join", "hired") for word in ("in", "on")}
-)  # one joins a call as well as a company
+_WEAK = word_set("be have from in at on") | {"be in", "be on", "be at", "be from", "be with", "be part of"}
+_WEAK |= {"join in", "join on", "hired in", "hired on", "come out in"}  # one joins a call, not only a company
 _OF_COMPANIES = word_set(
     "founded founder ceo cto cfo chair owner employees revenue acquired headquarters president industry"
 )

@@ -165,7 +165,8 @@ class _Standing:
     def after(self, claims: Sequence[Triple], mentioned: Sequence[Mention]) -> _Standing:
         subjects = [c.subject for c in claims if c.subject.lower() not in _PERSONAL]
         names = [m.text for m in mentioned if m.kind is MentionKind.PROPER_NAME]
-        people = dict.fromkeys(name for name in [*subjects, *names] if is_person(name))
+        full = [name for name in subjects if " " in name and _may_be_meant(name)]  # a person, for all we know
+        people = dict.fromkeys([*full, *(name for name in [*subjects, *names] if is_person(name))])
         things = dict.fromkeys(name for name in subjects if not is_person(name))
         return _Standing(_ahead(people, self.people), _ahead(things, self.things))
 
