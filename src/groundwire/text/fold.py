@@ -25,9 +25,7 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 _INITIAL = re.compile(r"(?<=\b[^\W\d_])\.(?=[^\W\d_]\b)")
 _QUOTE = re.compile("['’`׳״\"]")
 _APART = re.compile(r"(?<!\d)[.,]|[.,](?!\d)|[^\w+#%$€£₪°.,]|_")
-_LEADING = word_set(
-    "the a an mr mrs ms miss dr prof professor sir madam rabbi rev president"
-)
+_LEADING = word_set("the a an mr mrs ms miss dr prof professor sir madam rabbi rev president")
 _TRAILING = word_set(
     """
     team department dept group division unit office staff inc incorporated ltd limited llc llp lp gmbh ag sa

@@ -53,4 +53,4 @@ feedback = Table(
     Index(None, "key"),
     Index(None, "report"),
 )
-"""Nothing is overwritten: the newest opinion on a claim counts, the older ones say what was thought before."""
+"""Nothing is overwritten: the newest opinion on a claim counts, older ones say what was thought before."""
