@@ -284,3 +284,12 @@ def test_an_export_makes_the_same_store(
         written = list(to_jsonl(first))
         assert bring(second, "".join(written), "jsonl").bad == []
         assert list(to_jsonl(second)) == written
+
+
+def test_a_reader_broken_off_leaves_the_file_to_its_owner() -> None:
+    """What reads a file must not close it when somebody stops half-way: its owner does."""
+    file = io.StringIO("name,type\nAnn,person\nBo,person\n")
+    rows = READERS["csv"](file, "people.csv")
+    next(iter(rows))
+    del rows
+    assert not file.closed

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from itertools import chain
 from typing import TextIO
 
 from groundwire.errors import InputError
@@ -53,7 +54,7 @@ def read_csv(file: TextIO, source: str) -> Iterator[Read]:
     if not first.strip():
         raise InputError("the file is empty" if not first else "the first line of the file is empty")
     delimiter = max(_DELIMITERS, key=first.count)
-    reader = csv.reader(_chained(first, file), delimiter=delimiter)
+    reader = csv.reader(chain([first], file), delimiter=delimiter)
     columns = _header(_next(reader) or [])
     fields = {label(column.name) for column in columns if column}
     make = _maker(fields, source)
@@ -64,11 +65,6 @@ def read_csv(file: TextIO, source: str) -> Iterator[Read]:
         elif any(cell.strip() for cell in cells):
             yield from guarded(line, lambda cells=cells: make(_cells(columns, cells)))  # type: ignore[misc]
         line = reader.line_num + 1
-
-
-def _chained(first: str, rest: TextIO) -> Iterator[str]:
-    yield first
-    yield from rest
 
 
 def _next(reader: Iterator[list[str]], line: int = 1) -> list[str] | Read | None:
