@@ -15,6 +15,8 @@ LAYERS = (
     (
         "rlm",
         "monitor",
+        "rag",
+        "output",
         "audit",
         "engine",
         "reasoning",
@@ -42,6 +44,7 @@ MAY_STAND_BESIDE = {
     ("reasoning", "engine"), ("reasoning", "audit"),
     ("engine", "audit"), ("audit", "pipeline"), ("audit", "court"),
     ("engine", "reading"), ("rlm", "reading"),
+    ("monitor", "engine"), ("rag", "engine"), ("output", "engine"), ("monitor", "reading"), ("rag", "output"),
 }  # fmt: skip
 
 

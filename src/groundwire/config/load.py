@@ -44,6 +44,7 @@ from groundwire.config.sections import (
     StoreConfig,
     VerificationConfig,
 )
+from groundwire.config.service import ProxyConfig, RagConfig, RealTimeConfig, RedisConfig, ServerConfig
 from groundwire.errors import ConfigError
 
 
@@ -71,6 +72,11 @@ class Config(BaseSettings):
     mitigation: MitigationConfig = MitigationConfig()
     sandbox: SandboxConfig = SandboxConfig()
     orchestrator: OrchestratorConfig = OrchestratorConfig()
+    server: ServerConfig = ServerConfig()
+    redis: RedisConfig = RedisConfig()
+    rag: RagConfig = RagConfig()
+    realtime: RealTimeConfig = RealTimeConfig()
+    proxy: ProxyConfig = ProxyConfig()
     log: LogConfig = LogConfig()
 
     @classmethod

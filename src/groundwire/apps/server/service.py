@@ -1,0 +1,67 @@
+"""What every route stands on: one loaded engine, its store, and a bounded way to work with them."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from fastapi import Request
+
+from groundwire.config import Config
+from groundwire.engine import Groundwire
+from groundwire.metrics import Metrics
+
+if TYPE_CHECKING:
+    from groundwire.stores.database import Database
+
+T = TypeVar("T")
+
+
+class Service:
+    """Lives as long as the server. Open it with `start()`, give it back with `aclose()`.
+
+    The engine works on a loop in a thread of its own, so that a long document being read never keeps the
+    loop that speaks HTTP from answering.
+    """
+
+    def __init__(self, config: Config, metrics: Metrics | None = None) -> None:
+        self.config = config
+        self.metrics = metrics or Metrics()
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self.loop.run_forever, name="groundwire-engine", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    @cached_property
+    def engine(self) -> Groundwire:
+        return Groundwire(self.config, metrics=self.metrics)
+
+    @cached_property
+    def database(self) -> Database:
+        """The store of facts, keys and reports, created where it is missing."""
+        from groundwire.stores.database import open_database
+
+        return open_database(self.config.store.url, create=True)
+
+    async def work(self, job: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run a job of the engine on its own loop and wait for it here; a caller who leaves cancels it."""
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(job(), self.loop))
+
+    async def aclose(self) -> None:
+        if "engine" in self.__dict__:
+            await self.work(self.engine.aclose)
+        if "database" in self.__dict__:
+            self.database.close()
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        await asyncio.to_thread(self._thread.join)
+        self.loop.close()
+
+
+def service(request: Request) -> Service:
+    """The dependency by which a route gets it: `Annotated[Service, Depends(service)]`."""
+    found: Service = request.app.state.service
+    return found

@@ -1,0 +1,80 @@
+"""The sections of what runs as a service: the server itself, the RAG chatbot, real time and the proxy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import Field, SecretStr
+
+from groundwire.config.sections import Duration, Section, Share, Timeout
+
+
+class ServerConfig(Section):
+    """The HTTP service. `keys: auto` asks for API keys everywhere but on loopback.
+
+    `capacity` is how many requests are worked on or wait at once; beyond it callers hear 429.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=8321, ge=0, le=65535)
+    keys: Literal["auto", "always"] = "auto"
+    requests_per_minute: int = Field(default=600, ge=1)
+    max_body_bytes: int = Field(default=10_000_000, ge=1024)
+    body_timeout: Timeout = 10.0
+    request_timeout: Timeout = 60.0
+    capacity: int = Field(default=64, ge=1)
+    cors_origins: tuple[str, ...] = ()
+    shutdown_grace: Duration = 30.0
+    keep_reports: bool = True
+    keep_days: int = Field(default=30, ge=1)
+
+
+class RedisConfig(Section):
+    """Cache and limits shared across replicas; none is used without a `url`."""
+
+    url: SecretStr | None = None
+
+
+class RagConfig(Section):
+    """The RAG chatbot: where its passages are, how they are found and how many are shown to the model."""
+
+    index: Literal["sqlite", "pinecone"] = "sqlite"
+    path: str = "~/.local/share/groundwire/rag.db"
+    top_k: int = Field(default=5, ge=1, le=50)
+    passage_words: int = Field(default=180, ge=20, le=2000)
+    overlap_words: int = Field(default=30, ge=0)
+    max_tokens: int = Field(default=512, ge=16)
+    pinecone_index: str = "groundwire"
+    pinecone_api_key: SecretStr | None = None
+
+
+RiskAction = Literal["mark", "rephrase", "reformulate", "discard", "none"]
+
+
+class RealTimeConfig(Section):
+    """Watching an answer while it is written.
+
+    `hallucination_threshold` is the confidence below which a claim counts as weak, `interrupt_threshold` the
+    confidence of a warning that may stop the stream.
+    """
+
+    hallucination_threshold: Share = 0.5
+    interrupt_threshold: Share = 0.9
+    check_knowledge: bool = True
+    low: RiskAction = "mark"
+    medium: RiskAction = "rephrase"
+    high: RiskAction = "reformulate"
+    critical: RiskAction = "discard"
+
+
+class ProxyConfig(Section):
+    """The OpenAI-compatible proxy. `upstreams` are base URLs by name; a model "name/model" goes to that one,
+    any other to the first.
+    """
+
+    upstreams: Mapping[str, str] = Field(default_factory=dict)
+    mode: Literal["observe", "annotate", "block", "fix", "off"] = "observe"
+    report_timeout: Timeout = 2.0
+    connect_timeout: Timeout = 10.0
+    read_timeout: Timeout = 300.0

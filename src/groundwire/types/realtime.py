@@ -1,0 +1,177 @@
+"""What real time speaks of: what a request needs to know, where claims come from, and what happens in a stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from groundwire.types.taxonomy import Risk
+from groundwire.types.verdict import ClaimVerification, HallucinationReport
+
+
+class Alternative(StrEnum):
+    """What to do instead of answering from nothing."""
+
+    ASK = "ask"
+    RETRIEVE = "retrieve"
+    NARROW = "narrow"
+    DECLINE = "decline"
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """Something one must know to answer a request. `explicit`: asked for in so many words.
+
+    `found_in` is "sources", "kb", "memory" or "" where it is missing; `place` says where there.
+    """
+
+    text: str
+    explicit: bool = True
+    found_in: str = ""
+    place: str = ""
+    coverage: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeCheck:
+    """Whether a request can be answered from what there is."""
+
+    verified: bool
+    requirements: tuple[Requirement, ...] = ()
+    alternatives: tuple[tuple[Alternative, str], ...] = ()
+
+    @property
+    def missing(self) -> tuple[Requirement, ...]:
+        return tuple(r for r in self.requirements if not r.found_in)
+
+
+class SourceType(StrEnum):
+    """What kind of thing a claim rests on, with the confidence it starts from in `monitor.confidence`."""
+
+    DIRECT_OBSERVATION = "direct_observation"
+    FILE_CONTENT = "file_content"
+    USER_STATEMENT = "user_statement"
+    INFERENCE = "inference"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """Where a claim comes from, and whether that could be verified."""
+
+    claim: str
+    type: SourceType = SourceType.NONE
+    source: str = ""
+    start: int = 0
+    end: int = 0
+    quality: float = 1.0
+    verified: bool = False
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamWarning:
+    """A pattern that showed in a stream: which, where (offsets into the text so far), and how sure it is."""
+
+    pattern: str
+    start: int
+    end: int
+    segment: str
+    confidence: float
+    risk: Risk = Risk.LOW
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """A new claim against something established: a fact, an earlier statement, an earlier sentence."""
+
+    claim: str
+    contradicts: str
+    severity: float
+    start: int = 0
+    end: int = 0
+    turn: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """A key term that came to mean something else: `similarity` of its surroundings before and now."""
+
+    term: str
+    before: str
+    now: str
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class Coherence:
+    """Whether new content agrees with what was established. `goalposts` are claims made weaker or moved."""
+
+    contradictions: tuple[Contradiction, ...] = ()
+    drifts: tuple[Drift, ...] = ()
+    goalposts: tuple[Contradiction, ...] = ()
+
+    @property
+    def coherent(self) -> bool:
+        return not self.contradictions and not self.goalposts
+
+
+@dataclass(frozen=True, slots=True)
+class TokenEvent:
+    """Text of the model, as it came."""
+
+    text: str
+    kind: str = "token"
+
+
+@dataclass(frozen=True, slots=True)
+class WarningEvent:
+    warning: StreamWarning
+    kind: str = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictEvent:
+    """A completed claim was judged while the answer was still being written."""
+
+    verdict: ClaimVerification
+    kind: str = "verdict"
+
+
+@dataclass(frozen=True, slots=True)
+class InterruptedEvent:
+    """The model was stopped at `at`; everything of `text` up to there had been said."""
+
+    at: int
+    reason: str
+    risk: Risk
+    kind: str = "interrupted"
+
+
+@dataclass(frozen=True, slots=True)
+class ReformulatedEvent:
+    """What stands in place of what was said."""
+
+    text: str
+    reason: str
+    kind: str = "reformulated"
+
+
+@dataclass(frozen=True, slots=True)
+class DoneEvent:
+    """The end: what the user should read, and everything found out on the way."""
+
+    text: str
+    risk: Risk
+    knowledge: KnowledgeCheck | None = None
+    report: HallucinationReport | None = None
+    coherence: Coherence | None = None
+    attributions: tuple[Attribution, ...] = ()
+    warnings: tuple[StreamWarning, ...] = ()
+    weak_points: tuple[str, ...] = field(default=())
+    error: str = ""
+    kind: str = "done"
+
+
+StreamEvent = TokenEvent | WarningEvent | VerdictEvent | InterruptedEvent | ReformulatedEvent | DoneEvent
