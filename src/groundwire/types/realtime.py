@@ -1,4 +1,4 @@
-"""What real time speaks of: what a request needs to know, where claims come from, and what happens in a stream."""
+"""Real time: what a request needs to know, where claims come from, and what happens in a stream."""
 
 from __future__ import annotations
 
