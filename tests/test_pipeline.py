@@ -7,12 +7,14 @@ from dataclasses import replace
 
 import pytest
 
+from groundwire.config import Config
 from groundwire.court import Court
-from groundwire.errors import BackendError, BackendTimeout, InputError, RateLimited
+from groundwire.engine import Groundwire
+from groundwire.errors import BackendError, BackendTimeout, ConfigError, InputError, RateLimited
 from groundwire.metrics import Metrics
 from groundwire.pipeline import check
 from groundwire.policy.profile import REDACTED, Profile
-from groundwire.types import Case, GapType, HallucinationReport, Query, Source, Status
+from groundwire.types import Case, Claim, GapType, HallucinationReport, Query, Source, Status
 from groundwire.verify.backends import Backend
 from groundwire.verify.batch import Batched
 from groundwire.verify.fake import FakeVerifier
@@ -177,3 +179,24 @@ async def test_the_engine_refuses_what_cannot_be_judged() -> None:
                 await engine.check(answer, sources)
         with pytest.raises(InputError, match="between 0 and 1"):
             await engine.verify_claim("It is red.", "It is red.", 1.5)
+
+
+async def test_a_variant_judges_otherwise_on_the_same_backend() -> None:
+    async with Groundwire(Config(), backend="fake") as engine:
+        mild = engine.variant(profile="rag", target=0.5, marker="[GONE]")
+        assert (mild.profile.name, mild.profile.target, mild.profile.marker) == ("rag", 0.5, "[GONE]")
+        assert mild.backend is engine.backend
+        assert engine.profile.name == "default"
+        report = await mild.check("The tower is 330 metres tall.", SOURCES)
+        assert (report.profile, report.claims[0].confidence) == ("rag", 0.5)
+        with pytest.raises(ConfigError, match="target"):
+            engine.variant(target=7)
+
+
+async def test_claims_taken_apart_elsewhere_are_judged_in_order() -> None:
+    async with Groundwire(Config(), backend="fake") as engine:
+        claims = [Claim(f"c{n}", text, 0, 0) for n, text in enumerate(("It stands in Paris.", "Cats sing."))]
+        first, second = await engine.verify(claims, SOURCES)
+        assert (first.claim_text, second.claim_text) == ("It stands in Paris.", "Cats sing.")
+        with pytest.raises(InputError, match="no sources"):
+            await engine.verify(claims, ())

@@ -34,11 +34,19 @@ if hasattr(os, "register_at_fork"):
     )
 
 
+def _started() -> asyncio.AbstractEventLoop:
+    with _starting:  # threads whose first calls meet must end up with the same loop
+        return _loop()
+
+
+async def away(work: Coroutine[Any, Any, T]) -> T:
+    """Wait here for what runs on the loop of `run`: this loop stays free. Who stops waiting cancels it."""
+    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, _started()))
+
+
 def run(work: Coroutine[Any, Any, T]) -> T:
     """Run to the end and return the result; an interrupt cancels the work."""
-    with _starting:  # threads whose first calls meet must end up with the same loop
-        loop = _loop()
-    future = asyncio.run_coroutine_threadsafe(work, loop)
+    future = asyncio.run_coroutine_threadsafe(work, _started())
     try:
         return future.result()
     except KeyboardInterrupt:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from groundwire import fixing, pipeline
 from groundwire.claims.extract import extract
-from groundwire.config import BackendName, Config, Operation
+from groundwire.config import BackendName, Config, Operation, ProfileName
 from groundwire.court import Court
 from groundwire.errors import BackendError, InputError
 from groundwire.evidence.history import History, as_turns
 from groundwire.evidence.load import from_mapping
 from groundwire.llm import Generator, is_chosen, open_generator
 from groundwire.metrics import Metrics, default_metrics
-from groundwire.policy.profile import profile_for
+from groundwire.policy.profile import Profile, profile_for
 from groundwire.reading import Choose
 from groundwire.report import notebook  # noqa: F401 (loading it gives results their look in notebooks)
 from groundwire.types import (
@@ -66,8 +68,7 @@ class Groundwire:
         self.config = config or Config.load()
         self.metrics = metrics or default_metrics()
         self.backend = open_backend(self.config, operation, name=backend, metrics=self.metrics)
-        at = self.backend
-        self.profile = profile_for(self.config, at.threshold_bits, at.min_support, at.risk_threshold)
+        self.profile = self._profile(self.config)
         claims, detectors = self.config.claims, self.config.detectors
         reads, maps, parses = (
             kind == "llm" for kind in (claims.extractor, claims.mapping, detectors.extractor)
@@ -85,6 +86,40 @@ class Groundwire:
             detectors=detectors,
         )
 
+    def variant(
+        self, *, profile: ProfileName | None = None, target: float | None = None, marker: str | None = None
+    ) -> Groundwire:
+        """The same loaded engine judging by another profile or target; only the original is ever closed.
+
+        `marker` is what stands in the place of evidence that was taken away.
+        """
+        changes = {
+            key: value for key, value in (("profile", profile), ("target", target)) if value is not None
+        }
+        found = copy(self)
+        found.config = self.config.changed(**changes) if changes else self.config
+        found.profile = self._profile(found.config)
+        if marker is not None:
+            found.profile = replace(found.profile, marker=marker)
+        found._court = replace(self._court, profile=found.profile)
+        return found
+
+    def _profile(self, config: Config) -> Profile:
+        at = self.backend
+        return profile_for(config, at.threshold_bits, at.min_support, at.risk_threshold)
+
+    def at(self, *, target: float | None = None, profile: ProfileName | None = None) -> Groundwire:
+        """The same backend judged by another target or profile. Only the first engine is ever closed."""
+        changes = {"target": target, "profile": profile}
+        wanted = {key: value for key, value in changes.items() if value is not None}
+        if not wanted:
+            return self
+        other = copy(self)
+        other.config, at = self.config.changed(**wanted), self.backend
+        other.profile = profile_for(other.config, at.threshold_bits, at.min_support, at.risk_threshold)
+        other._court = replace(self._court, profile=other.profile)
+        return other
+
     async def check(
         self,
         answer: str,
@@ -99,8 +134,7 @@ class Groundwire:
 
         `choose` picks the claims to verify where not all are; the others are listed as skipped.
         """
-        case = self._case(answer, sources, question, response_id, **beside)
-        self._admit(case)
+        case = self.case(answer, sources, question=question, response_id=response_id, **beside)
         return await pipeline.check(case, self._court, choose)
 
     async def detect(self, response: str, sources: Sources = (), **beside: Unpack[Beside]) -> Detection:
@@ -120,6 +154,25 @@ class Groundwire:
         """The report with its answer repaired: a correction stays only if it holds when checked again."""
         case = self._case(report.response, sources, **beside)
         return await fixing.fix(report, case, self._court, self.config.mitigation, attempt)
+
+    @property
+    def court(self) -> Court:
+        """Who judges here; a stream asks the same court, sentence by sentence."""
+        return self._court
+
+    def case(
+        self,
+        answer: str,
+        sources: Sources = (),
+        *,
+        question: str = "",
+        response_id: str = "",
+        **beside: Unpack[Beside],
+    ) -> Case:
+        """What `check` judges, or an `InputError` where it cannot be judged."""
+        case = self._case(answer, sources, question, response_id, **beside)
+        self._admit(case)
+        return case
 
     def _case(
         self, answer: str, sources: Sources, question: str = "", name: str = "", **beside: Unpack[Beside]
@@ -147,6 +200,14 @@ class Groundwire:
         self._admit(case)
         whole = _whole(case, target)
         return (await pipeline.verify([whole], case, self._court))[0]
+
+    async def verify(
+        self, claims: Sequence[Claim], sources: Sources, *, question: str = ""
+    ) -> list[ClaimVerification]:
+        """Judge claims that were taken apart elsewhere, in order."""
+        case = Case(" ".join(claim.text for claim in claims), as_sources(sources), question)
+        self._admit(case)
+        return await pipeline.verify(claims, case, self._court)
 
     async def verify_claims(
         self, text: str, context: Sources, *, question: str = ""
