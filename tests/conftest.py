@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 from tests.loopback import loopback, smollm
 from tests.postgres import bare_url, postgres, sqlite_template, store_url
+from tests.serving import server
 
 # The same examples in every run, and no clock: a busy machine fails nothing.
 settings.register_profile("suite", derandomize=True, deadline=None)
@@ -41,6 +42,7 @@ __all__ = [
     "bare_url",
     "loopback",
     "postgres",
+    "server",
     "smollm",
     "sqlite_template",
     "store_url",

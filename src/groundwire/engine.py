@@ -108,18 +108,6 @@ class Groundwire:
         at = self.backend
         return profile_for(config, at.threshold_bits, at.min_support, at.risk_threshold)
 
-    def at(self, *, target: float | None = None, profile: ProfileName | None = None) -> Groundwire:
-        """The same backend judged by another target or profile. Only the first engine is ever closed."""
-        changes = {"target": target, "profile": profile}
-        wanted = {key: value for key, value in changes.items() if value is not None}
-        if not wanted:
-            return self
-        other = copy(self)
-        other.config, at = self.config.changed(**wanted), self.backend
-        other.profile = profile_for(other.config, at.threshold_bits, at.min_support, at.risk_threshold)
-        other._court = replace(self._court, profile=other.profile)
-        return other
-
     async def check(
         self,
         answer: str,

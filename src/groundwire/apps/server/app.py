@@ -12,7 +12,10 @@ from groundwire.apps.server.service import Service
 from groundwire.config import Config
 from groundwire.version import __version__
 
-ROUTERS: tuple[str, ...] = ()
+ROUTERS: tuple[str, ...] = (
+    "health",
+    "check",
+)
 """Modules under `routes`, each with a `router`, in the order in which they are matched."""
 
 

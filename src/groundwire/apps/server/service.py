@@ -16,6 +16,7 @@ from groundwire.metrics import Metrics
 
 if TYPE_CHECKING:
     from groundwire.stores.database import Database
+    from groundwire.stores.knowledge import Knowledge
 
 T = TypeVar("T")
 
@@ -46,6 +47,13 @@ class Service:
         from groundwire.stores.database import open_database
 
         return open_database(self.config.store.url, create=True)
+
+    @cached_property
+    def knowledge(self) -> Knowledge:
+        """What the server knows: the entities and facts of its own store, and of no other."""
+        from groundwire.stores.knowledge import Knowledge
+
+        return Knowledge(self.database)
 
     async def work(self, job: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run a job of the engine on its own loop and wait for it here; a caller who leaves cancels it."""

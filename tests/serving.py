@@ -1,0 +1,82 @@
+"""The real service under the real uvicorn on a free loopback port, for every test that speaks HTTP.
+
+    with serving({"hallucination.backend.type": "fake"}) as url:
+        httpx.get(f"{url}/healthz")
+
+The fixture `server` is one of them, with the embedded model, an `httpx.Client` in `server.client`.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+
+from groundwire.apps.server.app import create_app
+from groundwire.apps.server.service import Service
+from groundwire.config import Config
+
+_PATIENCE = 30.0
+
+
+@dataclass(frozen=True)
+class Served:
+    url: str
+    service: Service
+    client: httpx.Client
+
+
+@contextmanager
+def serving(
+    overrides: Mapping[str, Any] | Config | None = None, made: Service | None = None
+) -> Iterator[str]:
+    """The base URL of a server with these settings (dotted keys, or a whole `Config`) while the block runs."""
+    with served(overrides, made) as running:
+        yield running.url
+
+
+@contextmanager
+def served(
+    overrides: Mapping[str, Any] | Config | None = None, made: Service | None = None
+) -> Iterator[Served]:
+    """The same, with the service behind it and a client for it."""
+    config = overrides if isinstance(overrides, Config) else Config.load(overrides=overrides)
+    service = made or Service(config)
+    listener = socket.create_server(("127.0.0.1", 0))
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    server = uvicorn.Server(
+        uvicorn.Config(create_app(config, service), log_level="critical", access_log=False, lifespan="on")
+    )
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    try:
+        _wait(server, thread)
+        with httpx.Client(base_url=url, timeout=_PATIENCE, trust_env=False) as client:
+            yield Served(url, service, client)
+    finally:
+        server.should_exit = True
+        thread.join(_PATIENCE)
+        listener.close()
+
+
+def _wait(server: uvicorn.Server, thread: threading.Thread) -> None:
+    until = time.monotonic() + _PATIENCE
+    while not server.started:
+        if not thread.is_alive() or time.monotonic() > until:
+            raise RuntimeError("the server did not start")
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def server() -> Iterator[Served]:
+    """The default service: embedded model, a store of the test's own."""
+    with served() as running:
+        yield running
