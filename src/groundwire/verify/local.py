@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -29,6 +30,7 @@ from groundwire.verify.surface import Rewritten, is_verbatim, rewritten
 from groundwire.verify.trees import Trees
 
 _READERS = 64
+_TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*\w*|\w+(?:['’]\w+)*")
 _SPEAKS = 0.34
 _SPAN_LOGIT = -0.7
 _RULE_SHARE = 0.8
@@ -204,7 +206,7 @@ class LocalVerifier:
         if p_bad > _EXPLAIN:
             why = second.reason if second else reason(case.claim, spans, p_no > p_bad / 2)
         return Estimate.point(
-            p_yes, p_no, curve.name, reason=why, spans=spans or (second.spans if second else ()),
+            p_yes, p_no, curve.name, reason=why, spans=(second.spans if second else ()) or spans,
             speaks=near_cover(values) >= _SPEAKS,
         )  # fmt: skip
 
@@ -309,11 +311,12 @@ def _says_something(text: str) -> bool:
 
 
 def _whole_words(claim: str, start: int, end: int) -> tuple[int, int]:
-    while start > 0 and claim[start - 1].isalnum() and claim[start].isalnum():
-        start -= 1
-    while end < len(claim) and claim[end - 1].isalnum() and claim[end].isalnum():
-        end += 1
-    return start, end
+    """A range that ends inside a word or a number takes all of it, and no point or comma behind it."""
+    for match in _TOKEN.finditer(claim):
+        if match.start() < end and start < match.end():
+            start, end = min(start, match.start()), max(end, match.end())
+    bare = claim[start:end].rstrip(".,;:!? ")
+    return start, start + len(bare)
 
 
 def reason(claim: str, spans: Sequence[Span], denied: bool) -> str:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from groundwire.text.structure import MARKERS
 from groundwire.types import Estimate, Query, Span, Verifier
 from groundwire.verify.rules.binding import bindings, misattributed, replaced
+from groundwire.verify.rules.calendar import calendar
 from groundwire.verify.rules.counting import counts
 from groundwire.verify.rules.finding import Ruling
 from groundwire.verify.rules.quoting import quotations
@@ -26,7 +27,8 @@ def rulings(query: Query) -> list[Ruling]:
     places = {(ruling.start, ruling.end) for ruling in counted}
     bound = [r for r in bindings(query.claim, known.statements) if (r.start, r.end) not in places]
     elsewhere = [rule(query.claim, known.statements) for rule in (replaced, misattributed) if not bound]
-    return [*counted, *bound, *(r for r in elsewhere if r), *quotations(query.claim, known.statements)]
+    found = [*counted, *bound, *(r for r in elsewhere if r), *quotations(query.claim, known.statements)]
+    return found or list(calendar(query.claim, known.statements))
 
 
 def settle(estimate: Estimate, found: Sequence[Ruling]) -> Estimate:
