@@ -15,6 +15,7 @@ from groundwire.engine import Groundwire
 from groundwire.metrics import Metrics
 
 if TYPE_CHECKING:
+    from groundwire.apps.server.keeping import Keeper
     from groundwire.stores.database import Database
     from groundwire.stores.knowledge import Knowledge
 
@@ -36,6 +37,8 @@ class Service:
 
     def start(self) -> None:
         self._thread.start()
+        if self.config.server.keep_reports:
+            _ = self.keeper  # it also forgets what is too old, whether or not somebody asks for a check
 
     @cached_property
     def engine(self) -> Groundwire:
@@ -55,6 +58,13 @@ class Service:
 
         return Knowledge(self.database)
 
+    @cached_property
+    def keeper(self) -> Keeper:
+        """Writes the reports that are kept, in a thread of its own."""
+        from groundwire.apps.server.keeping import Keeper
+
+        return Keeper(lambda: self.database, self.config.server.keep_days)
+
     async def work(self, job: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run a job of the engine on its own loop and wait for it here; a caller who leaves cancels it."""
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(job(), self.loop))
@@ -62,6 +72,8 @@ class Service:
     async def aclose(self) -> None:
         if "engine" in self.__dict__:
             await self.work(self.engine.aclose)
+        if "keeper" in self.__dict__:
+            await asyncio.to_thread(self.keeper.close)
         if "database" in self.__dict__:
             self.database.close()
         self.loop.call_soon_threadsafe(self.loop.stop)
