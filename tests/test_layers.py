@@ -44,6 +44,7 @@ MAY_STAND_BESIDE = {
     ("reasoning", "engine"), ("reasoning", "audit"),
     ("engine", "audit"), ("audit", "pipeline"), ("audit", "court"),
     ("engine", "reading"), ("rlm", "reading"),
+    ("monitor", "pipeline"), ("monitor", "court"),
     ("monitor", "engine"), ("rag", "engine"), ("output", "engine"), ("monitor", "reading"), ("rag", "output"),
 }  # fmt: skip
 

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from groundwire.config import DetectorsConfig
+from groundwire.evidence.gather import Evidence
 from groundwire.llm.generator import Generator
 from groundwire.metrics import Metrics, log_verdict
 from groundwire.policy.profile import Profile
-from groundwire.types import Case, ClaimVerification, Detection
+from groundwire.types import Case, ClaimVerification, Detection, Source
 from groundwire.verify.backends import Backend
 
 
@@ -18,7 +19,8 @@ class Court:
     """Who judges: a backend to ask, a profile to judge by, and someone to take notes.
 
     `extractor` and `mapper` are models that take the answer apart and map claims to sources, `reader` one
-    that finds who does what in it for the detectors; without them rules do.
+    that finds who does what in it for the detectors; without them rules do. `prepared` are sources that were
+    indexed before: who checks a growing text against them reads them once.
     """
 
     backend: Backend
@@ -29,6 +31,13 @@ class Court:
     mapper: Generator | None = None
     reader: Generator | None = None
     detectors: DetectorsConfig = field(default_factory=DetectorsConfig)
+    prepared: Evidence | None = None
+
+    def evidence(self, sources: Sequence[Source]) -> Evidence:
+        """The sources, indexed and rendered for this backend and profile."""
+        if self.prepared is not None and self.prepared.index.sources == tuple(sources):
+            return self.prepared
+        return Evidence(sources, self.backend.context_tokens, self.profile.marker)
 
     async def detect(self, case: Case) -> Detection:
         """What knowledge, dialogue, time and logic say about the response."""

@@ -10,7 +10,6 @@ from time import perf_counter
 
 from groundwire.court import Court
 from groundwire.evidence.cite import phantoms
-from groundwire.evidence.gather import Evidence
 from groundwire.policy.judge import judge, phantom, unchecked
 from groundwire.policy.merge import knowing, with_detection
 from groundwire.policy.risk import settle
@@ -35,11 +34,22 @@ async def check(case: Case, court: Court, choose: Choose | None = None) -> Hallu
 
 
 async def verify(claims: Sequence[Claim], case: Case, court: Court) -> list[ClaimVerification]:
-    """The verdict on each claim, in order. Phantom citations never reach the model."""
+    """The verdict on each claim, in order, as the response as a whole settles them."""
     began = perf_counter()
-    evidence = Evidence(case.sources, court.backend.context_tokens, court.profile.marker)
+    verdicts = settle(await weigh(claims, case, court), court.profile.risk_threshold)
+    court.record(verdicts, case.id, perf_counter() - began)
+    return verdicts
+
+
+async def weigh(
+    claims: Sequence[Claim], case: Case, court: Court, before: str = ""
+) -> list[ClaimVerification]:
+    """Each claim judged by itself, `before` being the one before the first. Phantom citations never reach
+    the model.
+    """
+    evidence = court.evidence(case.sources)
     missing = {claim.id: phantoms(claim, case.sources) for claim in claims}
-    about = ["", *(claim.text for claim in claims)]
+    about = [before, *(claim.text for claim in claims)]
     mapped = await assign(claims, case, court)
     gathered = {
         claim.id: evidence.gather(claim, about=previous)
@@ -49,12 +59,9 @@ async def verify(claims: Sequence[Claim], case: Case, court: Court) -> list[Clai
     ballots = await vote(
         [c for c in claims if c.id in gathered], gathered, evidence.bare, case.question, court
     )
-    judged = [
+    return [
         judge(ballots[c.id], court.profile, vague=is_vague(c.text, answers=bool(case.question)))
         if c.id in ballots
         else phantom(c, missing[c.id])
         for c in claims
     ]
-    verdicts = settle(judged, court.profile.risk_threshold)
-    court.record(verdicts, case.id, perf_counter() - began)
-    return verdicts
