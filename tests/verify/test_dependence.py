@@ -97,7 +97,7 @@ async def test_a_real_model_reads_what_it_could_not_know(smollm: str) -> None:
     model = open_generator(config, "openai", "smollm")
     try:
         code = Inquiry("What is the code word?", "The code word is Zanzibar.", "Zanzibar")
-        found = await dependence(model, FakeVerifier(), code, samples=4)
+        found = await dependence(model, FakeVerifier(), code, samples=10)
     finally:
         await model.aclose()
     assert found.p1 > found.p0
