@@ -5,6 +5,7 @@ GroundwireError            hint, retryable, exit_code
 │   └── ConfigError        a key or value of the configuration is wrong      exit 2
 ├── MissingExtra           a feature needs `pip install groundwire[extra]`   exit 2
 ├── StoreError             the store failed: full, gone, of a newer release  exit 3
+├── Overloaded             more is wanted than can be done now (retry_after)  exit 3, retryable
 ├── FactNotGrounded        the memory gate refused a fact                    exit 1
 └── BackendError           the verifier or model behind it failed            exit 3
     ├── BackendTimeout     it did not answer in time                         retryable
@@ -47,6 +48,16 @@ class MissingExtra(GroundwireError):
 
 class StoreError(GroundwireError):
     pass
+
+
+class Overloaded(GroundwireError):
+    """`retry_after` is in how many seconds there is likely to be room."""
+
+    retryable = True
+
+    def __init__(self, message: str, *, retry_after: float, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.retry_after = retry_after
 
 
 class FactNotGrounded(GroundwireError):

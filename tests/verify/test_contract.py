@@ -30,6 +30,7 @@ from groundwire.verify.external import ExternalVerifier
 from groundwire.verify.fake import FakeVerifier
 from groundwire.verify.guard import Guarded
 from groundwire.verify.logprob import LogprobVerifier
+from groundwire.verify.pool import Pooled
 from groundwire.verify.sampling import LogprobOrSampling, SamplingVerifier
 from groundwire.verify.wrap import Breaker, Offloaded, RateLimit, Retry, Timeout
 
@@ -123,6 +124,8 @@ MAKERS: dict[str, Callable[[Bench], Verifier]] = {
     "rate limit": lambda _: RateLimit(FakeVerifier(scripted), 1e6),
     "breaker": lambda _: Breaker(FakeVerifier(scripted), 5, 30),
     "batched": lambda _: Batched(FakeVerifier(scripted), 3),
+    "pooled": lambda _: Pooled(FakeVerifier(scripted), 3),
+    "pooled, one at a time": lambda _: Pooled(FakeVerifier(scripted), 2, side_by_side=1, deadline=60),
     "batched by context": lambda _: Batched(FakeVerifier(scripted), 2, concurrency=4, by_context=True),
     "cached": lambda bench: Cached(FakeVerifier(scripted), CacheStore(bench.folder / "c.db"), "fake", 3600),
     "guarded": lambda _: Guarded(FakeVerifier(scripted), "fake", metrics=Metrics()),

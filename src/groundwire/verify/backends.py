@@ -15,6 +15,7 @@ from groundwire.metrics import Metrics
 from groundwire.types import Verifier
 from groundwire.verify.batch import Batched
 from groundwire.verify.guard import Guarded
+from groundwire.verify.pool import Pooled
 from groundwire.verify.route import choose
 from groundwire.verify.wrap import Breaker, Offloaded, RateLimit, Retry, Timeout
 from groundwire.version import __version__
@@ -112,14 +113,13 @@ def protect(
     settings, limits = config.hallucination, config.limits
     deadline = settings.memory_gate.timeout * _GATE_SHARE if operation == "memory_gate" else None
     side_by_side = limits.concurrency if config.verification.parallel_verification else 1
-    inner = persistent(raw, config, deadline) if raw.requests else Timeout(raw.verifier, settings.timeout)
-    verifier: Verifier = Batched(
-        inner,
-        raw.at_once or settings.batch_size,
-        concurrency=side_by_side if raw.requests else 1,
-        by_context=bool(raw.requests),
-        deadline=deadline,
-    )
+    size = raw.at_once or settings.batch_size
+    verifier: Verifier
+    if raw.requests:
+        inner = persistent(raw, config, deadline)
+        verifier = Batched(inner, size, concurrency=side_by_side, by_context=True, deadline=deadline)
+    else:
+        verifier = Pooled(Timeout(raw.verifier, settings.timeout), size, deadline=deadline)
     closing: tuple[Close, ...] = (raw.close,) if raw.close else ()
     if raw.requests and config.store.cache_path and settings.cache_ttl > 0:
         # Only here: who computes locally needs no database driver.
