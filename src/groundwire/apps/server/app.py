@@ -8,6 +8,7 @@ from importlib import import_module
 
 from fastapi import APIRouter, FastAPI
 
+from groundwire.apps.server.leaving import Leaving
 from groundwire.apps.server.service import Service
 from groundwire.config import Config
 from groundwire.version import __version__
@@ -31,6 +32,7 @@ def create_app(config: Config | None = None, made: Service | None = None) -> Fas
         await held.aclose()
 
     app = FastAPI(title="groundwire", version=__version__, lifespan=life)
+    app.add_middleware(Leaving)
     for name in ROUTERS:
         router: APIRouter = import_module(f"groundwire.apps.server.routes.{name}").router
         app.include_router(router)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from fastapi import Request
 
+from groundwire.apps.server.admission import Admission, watch
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.metrics import Metrics
@@ -32,6 +33,8 @@ class Service:
     def __init__(self, config: Config, metrics: Metrics | None = None) -> None:
         self.config = config
         self.metrics = metrics or Metrics()
+        self.admission = Admission(config.server.capacity)
+        watch(self.admission, self.metrics.registry)
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever, name="groundwire-engine", daemon=True)
 
@@ -65,13 +68,20 @@ class Service:
 
         return Keeper(lambda: self.database, self.config.server.keep_days)
 
-    async def work(self, job: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Run a job of the engine on its own loop and wait for it here; a caller who leaves cancels it."""
+    async def work(self, job: Callable[[], Coroutine[Any, Any, T]], size: int = 0) -> T:
+        """Run a job of the engine on its own loop and wait for it here; a caller who leaves cancels it.
+
+        `size` is how many characters it is about. Raises `Overloaded` where there is too much to do.
+        """
+        with self.admission.admitted(size):
+            return await self._run(job)
+
+    async def _run(self, job: Callable[[], Coroutine[Any, Any, T]]) -> T:
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(job(), self.loop))
 
     async def aclose(self) -> None:
         if "engine" in self.__dict__:
-            await self.work(self.engine.aclose)
+            await self._run(self.engine.aclose)
         if "keeper" in self.__dict__:
             await asyncio.to_thread(self.keeper.close)
         if "database" in self.__dict__:
