@@ -62,7 +62,12 @@ def load_answer(spec: str, *, stdin: TextIO | BinaryIO, max_bytes: int) -> str:
         return _filled(_text(_read_stdin(stdin, max_bytes), "stdin", "", max_bytes), "the answer on stdin")
     if path is None:
         return _filled(spec, "the answer")
-    return _filled(_text(_read(path, max_bytes), str(path), path.suffix, max_bytes), str(path))
+    return _filled(_text(read_file(path, max_bytes), str(path), path.suffix, max_bytes), str(path))
+
+
+def sources_in(data: bytes, path: Path, max_bytes: int) -> list[Source]:
+    """What a file that was read already holds: one source, or those that it names itself."""
+    return _numbered(_named(data, str(path), path.suffix, max_bytes, path.name))
 
 
 def from_mapping(texts: Mapping[str, str]) -> list[Source]:
@@ -125,7 +130,7 @@ def _loaded(spec: str, stdin: TextIO | BinaryIO, max_bytes: int, report: Report)
         return named_in(_filled(spec, "the source"), "", "", strict=False)
     if path.is_dir():
         return _folder(path, max_bytes, report)
-    return _named(_read(path, max_bytes), str(path), path.suffix, max_bytes, path.name)
+    return _named(read_file(path, max_bytes), str(path), path.suffix, max_bytes, path.name)
 
 
 def _folder(folder: Path, max_bytes: int, report: Report) -> list[Named]:
@@ -133,10 +138,10 @@ def _folder(folder: Path, max_bytes: int, report: Report) -> list[Named]:
     found: list[Named] = []
     missed: list[str] = []
     size = 0
-    for number, path in enumerate(_files(folder, missed.append)):
+    for number, path in enumerate(files_below(folder, missed.append)):
         origin = path.relative_to(folder).as_posix()
         try:
-            data = _read(path, max_bytes)
+            data = read_file(path, max_bytes)
             size += len(data)
             if number >= _MAX_FILES or size > max_bytes * _FOLDER_FACTOR:
                 raise InputError(
@@ -158,7 +163,9 @@ def _folder(folder: Path, max_bytes: int, report: Report) -> list[Named]:
     return found
 
 
-def _files(folder: Path, report: Report) -> Iterator[Path]:
+def files_below(folder: Path, report: Report) -> Iterator[Path]:
+    """All files, folder by folder, by name; hidden ones are left out, unreadable folders reported."""
+
     def unreadable(error: OSError) -> None:
         report(f"{error.filename}: {error.strerror}")
 
@@ -169,7 +176,7 @@ def _files(folder: Path, report: Report) -> Iterator[Path]:
                 yield Path(place) / name
 
 
-def _read(path: Path, max_bytes: int) -> bytes:
+def read_file(path: Path, max_bytes: int) -> bytes:
     """A file's bytes; its kind and size are looked at before it is opened.
 
     A pipe only where it is open already, as in a shell's `<(command)`: others might never be written to.

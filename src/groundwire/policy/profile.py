@@ -8,6 +8,8 @@ from groundwire.config import Config
 
 SCRUBBED = "[EVIDENCE REMOVED]"
 REDACTED = "[REDACTED]"
+MIN_CHARS, MAX_CLAIMS = 15, 10
+"""What the profile `rag` looks at: claims of so many characters, and so many of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,5 +59,5 @@ def profile_for(
     if config.profile == "strict":
         return replace(base, threshold_bits=0.0 if own is None else own)
     if config.profile == "rag":
-        return replace(base, marker=REDACTED, min_chars=15, max_claims=10)
+        return replace(base, marker=REDACTED, min_chars=MIN_CHARS, max_claims=MAX_CLAIMS)
     return base

@@ -1,1 +1,1 @@
-"""The RAG chatbot: documents to passages, passages to an answer, the answer to its check."""
+"""The RAG chatbot: documents in, answers with their sources and a verdict on each claim out."""
