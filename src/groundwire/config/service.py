@@ -13,11 +13,13 @@ from groundwire.config.sections import Duration, Section, Share, Timeout
 class ServerConfig(Section):
     """The HTTP service. `keys: auto` asks for API keys everywhere but on loopback.
 
+    `hosts` are names besides localhost by which a server without keys may be called.
     `capacity` is how many requests are worked on or wait at once; beyond it callers hear 429.
     """
 
     host: str = "127.0.0.1"
     port: int = Field(default=8321, ge=0, le=65535)
+    hosts: tuple[str, ...] = ()
     keys: Literal["auto", "always"] = "auto"
     requests_per_minute: int = Field(default=600, ge=1)
     max_body_bytes: int = Field(default=10_000_000, ge=1024)
@@ -37,7 +39,10 @@ class RedisConfig(Section):
 
 
 class RagConfig(Section):
-    """The RAG chatbot: where its passages are, how they are found and how many are shown to the model."""
+    """The RAG chatbot: where its passages are, how they are found and how many are shown to the model.
+
+    A Pinecone index is looked up by its name, or not at all where `pinecone_host` is its own address.
+    """
 
     index: Literal["sqlite", "pinecone"] = "sqlite"
     path: str = "~/.local/share/groundwire/rag.db"
@@ -46,6 +51,8 @@ class RagConfig(Section):
     overlap_words: int = Field(default=30, ge=0)
     max_tokens: int = Field(default=512, ge=16)
     pinecone_index: str = "groundwire"
+    pinecone_host: str | None = None
+    pinecone_namespace: str = "groundwire"
     pinecone_api_key: SecretStr | None = None
 
 
@@ -56,11 +63,11 @@ class RealTimeConfig(Section):
     """Watching an answer while it is written.
 
     `hallucination_threshold` is the confidence below which a claim counts as weak, `interrupt_threshold` the
-    confidence of a warning that may stop the stream.
+    confidence of a contradiction (or of a warning of critical risk) that may stop the stream.
     """
 
     hallucination_threshold: Share = 0.5
-    interrupt_threshold: Share = 0.9
+    interrupt_threshold: Share = 0.85
     check_knowledge: bool = True
     low: RiskAction = "mark"
     medium: RiskAction = "rephrase"

@@ -185,6 +185,7 @@ def _out_of_order(view: View) -> Iterator[Flag]:
                         flag, type=HallucinationType.CONTRADICTS_PRIOR, source="Earlier conversation",
                         evidence=f"Earlier: '{earlier.text}' (Turn {turn.id})",
                         contradiction=ContradictionType.TEMPORAL_IMPOSSIBILITY,
+                        prior=earlier.text, turn=turn.id,
                     )  # fmt: skip
 
 
@@ -196,4 +197,5 @@ def _flag(found: _Found) -> Flag:
         HallucinationType.CONTRADICTS_PRIOR, said.start, said.start + len(said.text), said.text,
         found.confidence * found.similarity, "This contradicts a previous statement", evidence,
         found.correction, fix, "Earlier conversation", found.type, (("history_match", evidence),),
+        prior=prior.text, turn=prior.turn,
     )  # fmt: skip

@@ -119,6 +119,7 @@ class Flag:
     `correction` is the value that should stand at `fix` (where known), `source` says who knows it.
     `related` holds the evidence by kind (kb_lookup, history_match, linguistic) for the path store.
     `score` is the refined confidence, once all evidence was weighed; thresholds act on `confidence`.
+    `prior` is the statement it goes against, where one was made, and `turn` the turn that made it.
     """
 
     type: HallucinationType
@@ -134,6 +135,8 @@ class Flag:
     contradiction: ContradictionType | None = None
     related: tuple[tuple[str, str], ...] = ()
     score: float | None = None
+    prior: str = ""
+    turn: int | None = None
 
     @property
     def severity(self) -> float:

@@ -84,7 +84,11 @@ class StreamWarning:
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """A new claim against something established: a fact, an earlier statement, an earlier sentence."""
+    """A new claim against something established: a fact, an earlier statement, an earlier sentence.
+
+    `established_by` is "fact" (a source or the knowledge base), the role of who said it in `turn`, or
+    "answer" for the same text; `kind` says in which way the two come apart.
+    """
 
     claim: str
     contradicts: str
@@ -92,6 +96,8 @@ class Contradiction:
     start: int = 0
     end: int = 0
     turn: int | None = None
+    kind: str = ""
+    established_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
