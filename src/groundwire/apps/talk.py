@@ -17,11 +17,12 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError
 from groundwire.llm import Generator
+from groundwire.output import VERIFIER
 from groundwire.report.marks import clean
 from groundwire.rlm.cost import Cost
 from groundwire.rlm.orchestrator import Orchestrator, Outcome
 from groundwire.rlm.trajectory import Event, Watch
-from groundwire.types import HallucinationReport, Source, Turn
+from groundwire.types import HallucinationReport, OutputCheck, Source, Turn
 
 FINE, FLAGGED, FAILED = 0, 1, 3
 
@@ -61,13 +62,31 @@ class Talk:
         verify = not self.simple
         with view.answering():
             outcome = run(
-                orchestrator.process(
-                    question, self.files, verify=verify, history=self.history, on_event=watch
-                )
+                orchestrator.process(question, self.files, verify=verify, history=self._told, on_event=watch)
             )
         view.outcome(outcome)
+        self._show_output(outcome.output)
         self._detect(outcome.answer)
         self._keep(question, outcome)
+
+    @property
+    def _told(self) -> list[Turn]:
+        """The conversation, and what its last answer got wrong: the model may correct itself."""
+        found = self.last.output if self.last else None
+        advice = found.feedback if found else ""
+        return [*self.history, *([Turn(len(self.history) + 1, VERIFIER, advice)] if advice else [])]
+
+    def _show_output(self, found: OutputCheck | None) -> None:
+        if found is None:
+            return
+        if found.flagged:
+            self.worst = FLAGGED
+            lines = found.feedback.splitlines()[1:-1]
+            self.say("\n".join(["✗ not carried by the conversation:", *map(clean, lines)]), "red")
+        elif found.flagged is None:
+            self.say(f"the output was not verified: {clean(found.reason)}", "yellow")
+        else:
+            self.say("✓ the conversation carries it", "green")
 
     def _recorded(self, event: Event) -> None:
         """A disk that is full costs the record, and not the answer."""

@@ -128,6 +128,17 @@ def _audit(event: Event) -> Text:
     return text
 
 
+def _output_check(event: Event) -> Text:
+    """What the answer looked like on its way to the user; why it was not looked at, where it was not."""
+    flagged = event.data.get("flagged")
+    text = Text(f"{'output check':<{_HEAD}}", style="bold red" if flagged else "bold green")
+    text.append(_text(event, "status"))
+    for key in ("reason", "feedback"):
+        if event.data.get(key):
+            text.append(f"\n{_text(event, key)}", style="red" if flagged else "dim")
+    return text
+
+
 def _figures(claim: dict[str, Json]) -> str:
     gap = claim.get("budget_gap")
     bits = f"gap {gap:+.1f} bits" if isinstance(gap, int | float) else ""
@@ -177,6 +188,7 @@ _SHOWN: dict[Kind, Callable[[Event], Text | None]] = {
     Kind.SKIPPED: _line("not verified", "dim", "reason", "dim"),
     Kind.VERIFICATION: _verification,
     Kind.AUDIT: _audit,
+    Kind.OUTPUT_CHECK: _output_check,
     Kind.RETRY: _line("retry", "yellow", "guidance", "dim"),
     Kind.ASK: _line("asked", "yellow", "question"),
     Kind.STOPPED: _line("stopped", "yellow", "reason"),

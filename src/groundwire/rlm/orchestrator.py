@@ -10,8 +10,10 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendError, GroundwireError, InputError
 from groundwire.llm.generator import Generator, Message
+from groundwire.output import OutputVerifier
 from groundwire.report.audit import audit_object
 from groundwire.report.json import report_object
+from groundwire.report.output import output_object
 from groundwire.rlm import prompts
 from groundwire.rlm.auditing import audited, is_wanted
 from groundwire.rlm.checkpoint import Checked, annotate, check, guidance, question_for, reason_to_skip
@@ -19,7 +21,7 @@ from groundwire.rlm.cost import LOCAL, Cost, Meter, cost_object
 from groundwire.rlm.functions import Evidence, Function, functions_for
 from groundwire.rlm.loop import Draft, Loop
 from groundwire.rlm.trajectory import Event, Kind, Log, Watch
-from groundwire.types import HallucinationReport, TraceAudit, Turn
+from groundwire.types import HallucinationReport, OutputCheck, TraceAudit, Turn
 
 _LOCAL_ROOM = 1500
 """Tokens of files the small local model is shown: its context also holds the question and the answer."""
@@ -31,7 +33,8 @@ class Outcome:
 
     `annotated` is the answer with remarks behind what failed, `asked` a question for the user. `skipped` says
     why nothing was verified, `error` why it could not be, `stopped` that the model did not come to an end.
-    `audit` is about the way to it, where `hallucination.trace_auditing` is on.
+    `audit` is about the way to it, where `hallucination.trace_auditing` is on; `output` is what the check of
+    outputs says, where `hallucination.output_verification` is.
     """
 
     answer: str
@@ -45,6 +48,7 @@ class Outcome:
     stopped: str | None = None
     retries: int = 0
     audit: TraceAudit | None = None
+    output: OutputCheck | None = None
 
     @property
     def text(self) -> str:
@@ -120,7 +124,18 @@ class Orchestrator:
         attempts = await self._attempts(task, loop, first)
         best = min(attempts, key=lambda a: a.checked.badness)
         audit = await self._audited(task, best.draft)
-        return replace(self._outcome(task, best, len(attempts) - 1), audit=audit)
+        output = await self._output(task, best.draft.answer, history)
+        return replace(self._outcome(task, best, len(attempts) - 1), audit=audit, output=output)
+
+    async def _output(self, task: _Task, answer: str, history: Sequence[Turn]) -> OutputCheck | None:
+        """What is returned to a user is verified against the whole conversation, where that is wanted."""
+        checks = OutputVerifier(self.engine, self.config)
+        if not checks.is_wanted or not task.verify or task.log.depth:
+            return None
+        with task.meter.on("verification"):
+            found = await checks.verify(answer, task.files, question=task.query, history=history)
+        task.log(Kind.OUTPUT_CHECK, **output_object(found))
+        return found
 
     async def _audited(self, task: _Task, draft: Draft) -> TraceAudit | None:
         if not task.verify or not is_wanted(self.config):

@@ -29,6 +29,7 @@ class Kind(StrEnum):
     SKIPPED = "skipped"
     VERIFICATION = "verification"
     AUDIT = "audit"
+    OUTPUT_CHECK = "output_check"
     RETRY = "retry"
     ASK = "ask"
     STOPPED = "stopped"

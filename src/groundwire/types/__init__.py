@@ -35,6 +35,7 @@ from groundwire.types.knowledge import (
     Value,
     ValueKind,
 )
+from groundwire.types.output import OutputCheck, OutputStatus
 from groundwire.types.taxonomy import ClaimKind, GapType, HallucinationType, Risk, Status
 from groundwire.types.trace import (
     ClaimRecord,
@@ -101,6 +102,8 @@ __all__ = [
     "Mention",
     "MentionKind",
     "NodeKind",
+    "OutputCheck",
+    "OutputStatus",
     "Pattern",
     "PostHoc",
     "Provenance",

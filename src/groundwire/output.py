@@ -1,0 +1,199 @@
+"""Answers verified on their way to the user: never held back, and never at the cost of everything else."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from uuid import uuid4
+
+from groundwire.config import Config
+from groundwire.engine import Groundwire, Sources, as_sources, as_text
+from groundwire.errors import GroundwireError
+from groundwire.evidence.history import History, as_turns
+from groundwire.types import (
+    Case,
+    ClaimVerification,
+    Flag,
+    HallucinationReport,
+    OutputCheck,
+    OutputStatus,
+    Source,
+    Status,
+    Turn,
+)
+
+KEPT = 1000
+MOST_PENDING = 16
+_LINE = 300
+_AUTHOR = "assistant"
+VERIFIER = "verifier"
+"""The role of a turn that tells an agent what was found out about its answer: no evidence of anything."""
+_log = logging.getLogger(__name__)
+
+
+def is_wanted(config: Config) -> bool:
+    """Does the configuration ask for answers to be verified before they are returned?"""
+    return config.hallucination.enabled and config.hallucination.output_verification.enabled
+
+
+class OutputVerifier:
+    """Verifies an agent's answers against their conversation, in the background where that takes long.
+
+    `is_busy` says whether there is so much else to do that verification is to be left out. Results are kept
+    for a while, so that a pending one can be asked for by its id. One event loop uses it.
+    """
+
+    def __init__(
+        self,
+        engine: Groundwire,
+        config: Config | None = None,
+        *,
+        is_busy: Callable[[], bool] = lambda: False,
+        most_pending: int = MOST_PENDING,
+    ) -> None:
+        self._engine = engine
+        self._config = config or engine.config
+        self._is_busy = is_busy
+        self._most_pending = most_pending
+        self._under_way: dict[str, asyncio.Task[OutputCheck]] = {}
+        self._kept: OrderedDict[str, OutputCheck] = OrderedDict()
+
+    @property
+    def is_wanted(self) -> bool:
+        return is_wanted(self._config)
+
+    async def verify(
+        self,
+        response: str,
+        sources: Sources = (),
+        *,
+        question: str = "",
+        history: History = (),
+        patience: float | None = None,
+    ) -> OutputCheck:
+        """What is known of the answer after at most `patience` seconds (None: when it is known).
+
+        Nothing that goes wrong is raised, except what the caller did wrong.
+        """
+        turns = tuple(turn for turn in as_turns(history) if turn.role != VERIFIER)
+        grounds = conversation(as_sources(sources), turns, question)
+        case = Case(as_text(response, "the answer"), grounds, question, uuid4().hex, turns)
+        reason = self._reason_to_skip(case)
+        if reason:
+            return self._keep(OutputCheck(case.id, OutputStatus.SKIPPED, reason))
+        task = asyncio.create_task(self._judged(case))
+        self._under_way[case.id] = task
+        task.add_done_callback(lambda _: self._under_way.pop(case.id, None))
+        return await self._waited(case.id, task, patience)
+
+    async def result(self, identity: str, patience: float = 0.0) -> OutputCheck | None:
+        """What is known by now; None where nothing of that id is known (any more)."""
+        task = self._under_way.get(identity)
+        if task is not None:
+            return await self._waited(identity, task, patience)
+        return self._kept.get(identity)
+
+    async def aclose(self) -> None:
+        tasks = list(self._under_way.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _waited(
+        self, identity: str, task: asyncio.Task[OutputCheck], patience: float | None
+    ) -> OutputCheck:
+        """A caller who leaves, or waits no longer, leaves the work going on for whoever asks again."""
+        done, _ = await asyncio.wait([task], timeout=patience)
+        if done:
+            return task.result()
+        return OutputCheck(identity, OutputStatus.PENDING, "it is being verified")
+
+    def _reason_to_skip(self, case: Case) -> str:
+        if not case.response.strip():
+            return "there is nothing to verify"
+        if not any(source.text.strip() for source in case.sources):
+            return "there is no context to verify it against"
+        if self._is_busy():
+            return "there is too much else to do"
+        if len(self._under_way) >= self._most_pending:
+            return f"{len(self._under_way)} outputs are being verified already"
+        return ""
+
+    async def _judged(self, case: Case) -> OutputCheck:
+        try:
+            report = await self._engine.check(
+                case.response,
+                case.sources,
+                question=case.question,
+                response_id=case.id,
+                history=case.history,
+            )
+        except GroundwireError as error:
+            _log.warning("an output was not verified: %s", type(error).__name__)
+            why = f"it could not be verified: {error}"
+            return self._keep(OutputCheck(case.id, OutputStatus.SKIPPED, why))
+        return self._keep(judged(report, self._config.hallucination.output_verification.flag_threshold_bits))
+
+    def _keep(self, found: OutputCheck) -> OutputCheck:
+        self._kept[found.id] = found
+        while len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+        return found
+
+
+def conversation(sources: Sequence[Source], turns: Sequence[Turn], question: str = "") -> tuple[Source, ...]:
+    """What an answer may rest on: its sources, and what others than its author said before it."""
+    said = [(f"turn {turn.id}", turn.text) for turn in turns if turn.role != _AUTHOR]
+    if question.strip() and all(text.strip() != question.strip() for _, text in said):
+        said.append(("question", question))
+    taken = {source.id for source in sources}
+    spoken = tuple(Source(name, text) for name, text in said if text.strip() and name not in taken)
+    return (*sources, *spoken)
+
+
+def judged(report: HallucinationReport, threshold_bits: float) -> OutputCheck:
+    """The report, read by the threshold for outputs: it flags, and refuses nothing."""
+    failed = [claim for claim in report.claims if is_over(claim, threshold_bits)]
+    found = OutputCheck(report.response_id, OutputStatus.VERIFIED, report.error or "", report=report)
+    if not failed and not report.flags and _nobody_knows(report):
+        return replace(found, status=OutputStatus.SKIPPED)
+    return replace(
+        found,
+        flagged=bool(failed or report.flags),
+        flagged_claims=tuple(claim.claim_id for claim in failed),
+        feedback=feedback(failed, report.flags),
+    )
+
+
+def _nobody_knows(report: HallucinationReport) -> bool:
+    return bool(report.claims) and all(claim.status is Status.UNCHECKED for claim in report.claims)
+
+
+def is_over(claim: ClaimVerification, threshold_bits: float) -> bool:
+    """Does more evidence lack than may? What has no measured gap (a phantom citation) is as it was judged."""
+    if claim.status is Status.UNCHECKED:
+        return False
+    return claim.is_flagged if claim.budget_gap is None else claim.budget_gap > threshold_bits
+
+
+def feedback(failed: Sequence[ClaimVerification], flags: Sequence[Flag] = ()) -> str:
+    """What the author of an answer may be told, so that it can correct itself; empty where all is well."""
+    if not failed and not flags:
+        return ""
+    lines = ["Your last answer says what the conversation does not carry:"]
+    for claim in failed:
+        lines.append(f'- "{_line(claim.claim_text)}": {_line(claim.reason)}')
+        said = [ref for ref in claim.evidence[:1] if ref.text.strip()]
+        lines += [f'  {ref.source} says: "{_line(ref.text)}"' for ref in said]
+    other = [flag for flag in flags if not any(c.start < flag.end and flag.start < c.end for c in failed)]
+    lines += [f'- "{_line(flag.content)}": {_line(flag.evidence or flag.suggestion)}' for flag in other]
+    lines.append("Correct these statements, or leave them out; keep the rest.")
+    return "\n".join(lines)
+
+
+def _line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LINE else f"{line[: _LINE - 1]}…"
