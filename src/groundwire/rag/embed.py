@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -37,7 +38,8 @@ class WordLlama:
     name = NAME
 
     def __init__(self) -> None:
-        package = load("wordllama", feature="searching by meaning", extra="rag")
+        with _own_logging():
+            package = load("wordllama", feature="searching by meaning", extra="rag")
         folder = Path(package.__file__).parent
         # Its own folder as the cache: it otherwise looks for the tokenizer on the network.
         self._model = package.WordLlama.load(cache_dir=folder, disable_download=True)
@@ -49,6 +51,18 @@ class WordLlama:
         lengths = np.linalg.norm(found, axis=1, keepdims=True)
         unit: Vectors = np.divide(found, lengths, out=np.zeros_like(found), where=lengths > 0)
         return unit
+
+
+@contextmanager
+def _own_logging() -> Iterator[None]:
+    """The package sets up the root logger when it is imported; how a program logs is its own business."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    try:
+        yield
+    finally:
+        root.handlers[:] = handlers
+        root.setLevel(level)
 
 
 @cache

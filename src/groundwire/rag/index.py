@@ -48,9 +48,9 @@ class PassageIndex(Protocol):
     def close(self) -> None: ...
 
 
-def open_index(config: Config) -> PassageIndex:
-    """The configured index (`rag.index`). Close it with `close()`."""
+def open_index(config: Config, *, create: bool = True) -> PassageIndex:
+    """The configured index (`rag.index`). Close it with `close()`. Without `create` it must be there."""
     kind = config.rag.index
     opener = load(_OPENERS[kind], feature=f"the index '{kind}'", extra=kind)
-    index: PassageIndex = opener(config.rag)
+    index: PassageIndex = opener(config.rag, create=create)
     return index

@@ -13,7 +13,8 @@ from groundwire.rag.index import PassageIndex
 from groundwire.rag.passages import Cutting, Document, cut, digest
 from groundwire.types import Source
 
-Seen = Callable[[Path], None]
+Seen = Callable[[int, int], None]
+"""Hears how many documents are done, and of how many."""
 MAX_ID = 512
 """Pinecone's limit for an id; room is left for a passage's number."""
 
@@ -42,14 +43,14 @@ class Ingest:
 
     def files(self, paths: Sequence[Path], *, prune: bool = False, seen: Seen | None = None) -> Ingested:
         """Files, and all files below folders. `prune` removes documents whose files are gone from there."""
-        there: set[str] = set()
-        for path in _all_of(paths, self.done.failed.append):
-            there.add(str(path))
+        there = list(dict.fromkeys(_all_of(paths, self.done.failed.append)))
+        seen_all = not self.done.failed
+        for number, path in enumerate(there, start=1):
             self._file(path)
             if seen is not None:
-                seen(path)
-        if prune:
-            self._prune([path.resolve() for path in paths], there)
+                seen(number, len(there))
+        if prune and seen_all:  # what stands in a folder that cannot be read is not gone
+            self._prune([path.resolve() for path in paths], {str(path) for path in there})
         return self.done
 
     def _file(self, path: Path) -> None:

@@ -41,14 +41,14 @@ _WORDS = {
         "no_source": "Note: no source was found for this question.",
         "short": "Note: the answer is too short to be checked.",
         "rest": "{n} further claims were not checked.",
-        "skipped": "Note: the answer was not checked: {why}.",
+        "skipped": "Note: the answer was not checked, because the server is busy.",
     },
     "he": {
         "nothing": "המסמכים אינם אומרים על כך דבר.",
         "no_source": "שים לב: לא נמצא מקור לשאלה זו.",
         "short": "שים לב: התשובה קצרה מכדי שניתן יהיה לבדוק אותה.",
         "rest": "{n} טענות נוספות לא נבדקו.",
-        "skipped": "שים לב: התשובה לא נבדקה: {why}.",
+        "skipped": "שים לב: התשובה לא נבדקה בשל עומס על השרת.",
     },
 }
 
@@ -100,9 +100,9 @@ def checked(response: str, hits: Sequence[Hit], report: HallucinationReport) -> 
     return _reply(response, hits, check, warning)
 
 
-def unchecked(response: str, hits: Sequence[Hit], why: str) -> Reply:
-    """The answer without a check: nobody is told that it is grounded."""
-    return _reply(response, hits, None, said("skipped", response, why=why))
+def unchecked(response: str, hits: Sequence[Hit]) -> Reply:
+    """The answer without a check, left out under load: nobody is told that it is grounded."""
+    return _reply(response, hits, None, said("skipped", response))
 
 
 def _reply(
