@@ -8,14 +8,25 @@ from importlib import import_module
 
 from fastapi import APIRouter, FastAPI
 
-from groundwire.apps.server.leaving import Leaving
+from groundwire.apps.server.openapi import DESCRIPTION, SUMMARY, TAGS, describe
+from groundwire.apps.server.problems import handle_errors
 from groundwire.apps.server.service import Service
+from groundwire.apps.server.surround import surround
 from groundwire.config import Config
 from groundwire.version import __version__
 
 ROUTERS: tuple[str, ...] = (
     "health",
     "check",
+    "claims",
+    "traces",
+    "detect",
+    "facts",
+    "kb",
+    "estimate",
+    "outputs",
+    "rag",
+    "docs",
 )
 """Modules under `routes`, each with a `router`, in the order in which they are matched."""
 
@@ -31,8 +42,20 @@ def create_app(config: Config | None = None, made: Service | None = None) -> Fas
         yield
         await held.aclose()
 
-    app = FastAPI(title="groundwire", version=__version__, lifespan=life)
-    app.add_middleware(Leaving)
+    app = FastAPI(
+        title="groundwire",
+        summary=SUMMARY,
+        description=DESCRIPTION,
+        version=__version__,
+        lifespan=life,
+        docs_url=None,
+        redoc_url=None,
+        openapi_tags=TAGS,
+        generate_unique_id_function=lambda route: route.name,
+    )
+    handle_errors(app)
+    surround(app, held)
+    describe(app)
     for name in ROUTERS:
         router: APIRouter = import_module(f"groundwire.apps.server.routes.{name}").router
         app.include_router(router)

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from groundwire.config import ProfileName
 from groundwire.types import Source
+
+MOST_CLAIMS = 1000
 
 Text = Annotated[str, Field(max_length=20_000_000)]
 Name = Annotated[str, Field(min_length=1, max_length=300)]
 Identity = Name | Annotated[int, Field(ge=-(2**63), lt=2**63, strict=True)]
 Portion = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
+Flag = Annotated[bool, Field(strict=True)]
+
+_SOURCES: dict[str, JsonValue] = {"S0": "Acme was founded in 1987 in Berlin. It has 40 employees."}
+
+
+def example(**fields: JsonValue) -> ConfigDict:
+    """The configuration of a request with its example. A field nobody knows is a mistake that is said."""
+    return ConfigDict(extra="forbid", frozen=True, json_schema_extra={"examples": [fields]})
 
 
 class Asked(BaseModel):
-    """A request. A field nobody knows is a mistake that is said, not one that is passed over."""
-
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
@@ -49,7 +57,6 @@ class Grounds(Asked):
 
     sources: SourceTexts | None = None
     context: Text | None = Field(default=None, description="One source, whose id is `context`.")
-    question: Text = Field(default="", description="What the answer answers.")
 
     @model_validator(mode="after")
     def _one_of_two(self) -> Self:
@@ -66,6 +73,11 @@ class Grounds(Asked):
             return tuple(Source(name, text) for name, text in self.sources.items())
         return tuple(_listed(item, number) for number, item in enumerate(self.sources))
 
+    @property
+    def size(self) -> int:
+        """How many characters there are to read."""
+        return sum(len(source.text) for source in self.given)
+
 
 def _listed(item: str | Passage, number: int) -> Source:
     if isinstance(item, str):
@@ -73,25 +85,13 @@ def _listed(item: str | Passage, number: int) -> Source:
     return Source(f"S{number}" if item.id is None else str(item.id), item.text)
 
 
-class Beside(Grounds):
-    """… and besides its sources: the conversation before it, and what the server knows."""
+class Answered(Grounds):
+    """An answer, under either of its names, and what besides its sources it is held against."""
 
-    history: list[Message | Text] = Field(default_factory=list, description="The conversation before it.")
-    kb: bool = Field(default=False, description="Hold it against the server's own knowledge base too.")
-
-    @property
-    def said(self) -> list[dict[str, Any] | str]:
-        return [
-            turn if isinstance(turn, str) else turn.model_dump(exclude_none=True) for turn in self.history
-        ]
-
-
-class Answered(Beside):
-    """An answer, under either of its names."""
-
-    id: Identity = Field(default="response", description="Comes back in the report.")
     response: Text | None = Field(default=None, description="The answer to judge.")
     answer: Text | None = Field(default=None, description="Another name of `response`.")
+    history: list[Message | Text] = Field(default_factory=list, description="The conversation before it.")
+    kb: Flag = Field(default=False, description="Hold it against the server's own knowledge base too.")
 
     @model_validator(mode="after")
     def _one_answer(self) -> Self:
@@ -101,12 +101,145 @@ class Answered(Beside):
 
     @property
     def text(self) -> str:
-        return self.answer or "" if self.response is None else self.response
+        return (self.answer or "") if self.response is None else self.response
+
+    @property
+    def said(self) -> list[dict[str, Any] | str]:
+        turns = self.history
+        return [turn if isinstance(turn, str) else turn.model_dump(exclude_none=True) for turn in turns]
+
+    @property
+    def size(self) -> int:
+        return len(self.text) + sum(len(source.text) for source in self.given)
 
 
 class CheckRequest(Answered):
     """An answer and what it may rest on: a line of `groundwire batch`, with a few wishes."""
 
+    model_config = example(
+        response="Acme was founded in 1987. It has 400 employees.", sources=_SOURCES, question="Who is Acme?"
+    )
+
+    id: Identity = Field(default="response", description="Comes back in the report.")
+    question: Text = Field(default="", description="What the answer answers.")
     target: Portion | None = Field(default=None, description="Confidence a claim must reach (0.95).")
     profile: ProfileName | None = Field(default=None, description="Which set of choices judges.")
-    fix: bool = Field(default=False, description="Repair the answer too; see `repair` in the report.")
+    fix: Flag = Field(default=False, description="Repair the answer too; see `repair` in the report.")
+
+
+class DetectRequest(Answered):
+    """A response, held against the conversation, the knowledge base, time and logic."""
+
+    model_config = example(
+        response="The launch was in May.",
+        history=[{"role": "assistant", "content": "The launch was in April."}],
+    )
+
+
+class VerifyRequest(Grounds):
+    """Claims and their evidence: one `claim`, several `claims`, or a `text` to be taken apart."""
+
+    model_config = example(claim="Acme has 40 employees.", sources=_SOURCES, confidence=0.9)
+
+    claim: Text | None = None
+    claims: Annotated[list[Text], Field(min_length=1, max_length=MOST_CLAIMS)] | None = None
+    text: Text | None = None
+    evidence: Text | SourceTexts | None = Field(default=None, description="Another name of `sources`.")
+    question: Text = ""
+    confidence: Portion | None = Field(default=None, description="What a claim must reach (0.95).")
+    profile: ProfileName | None = None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        if sum(given is not None for given in (self.claim, self.claims, self.text)) != 1:
+            raise ValueError("give one of 'claim', 'claims' and 'text'")
+        if self.evidence is not None and (self.sources is not None or self.context is not None):
+            raise ValueError("give 'evidence' or 'sources', not both")
+        return self
+
+    @property
+    def given(self) -> tuple[Source, ...]:
+        if isinstance(self.evidence, str):
+            return (Source("S0", self.evidence),)
+        return Grounds(
+            sources=self.sources if self.evidence is None else self.evidence, context=self.context
+        ).given
+
+
+class StepGiven(Asked):
+    """One step of a reasoning, and what it says it rests on: sources, or earlier steps."""
+
+    claim: Text
+    id: Identity | None = None
+    cites: list[Identity] = Field(default_factory=list)
+    confidence: Portion | None = None
+
+
+class AuditRequest(Grounds):
+    """A reasoning, step by step; or a `trace` as a chat program or agent keeps it."""
+
+    model_config = example(
+        steps=[
+            {"claim": "Acme was founded in 1987.", "cites": ["S0"]},
+            {"claim": "So it was founded before 1990.", "cites": ["step1"]},
+        ],
+        sources=_SOURCES,
+        question="Was Acme founded before 1990?",
+        answer="Yes.",
+    )
+
+    steps: Annotated[list[StepGiven | Text], Field(min_length=1)] | None = None
+    trace: Text | None = Field(default=None, description="Any text that `groundwire audit` reads.")
+    question: Text = ""
+    answer: Text = ""
+
+    @model_validator(mode="after")
+    def _one_trace(self) -> Self:
+        if (self.steps is None) == (self.trace is None):
+            raise ValueError("give 'steps' or 'trace'")
+        return self
+
+
+class FactRequest(Grounds):
+    """A fact with its evidence: a sentence, roles under a predicate, or both."""
+
+    model_config = example(fact="Acme was founded in 1987.", sources=_SOURCES)
+
+    fact: str = Field(default="", max_length=20_000, description="The fact as a sentence.")
+    predicate: str = Field(default="", max_length=300)
+    roles: dict[Name, Name] = Field(
+        default_factory=dict, max_length=100, description='{"subject": "Acme", "object": "1987", …}'
+    )
+    many: Flag = Field(default=False, description="Several values of the predicate may hold at once.")
+    confidence: Portion = 0.95
+    verify: Flag = Field(
+        default=True, description="Without it the fact is stored as asserted; that takes the scope admin."
+    )
+
+    @model_validator(mode="after")
+    def _a_fact(self) -> Self:
+        if not self.fact.strip() and not self.predicate.strip():
+            raise ValueError("give 'fact', or 'predicate' and 'roles'")
+        if bool(self.predicate.strip()) != bool(self.roles):
+            raise ValueError("'predicate' and 'roles' go together")
+        return self
+
+
+class EstimateRequest(Asked):
+    """One claim and the context to judge it in."""
+
+    model_config = example(claim="Acme has 40 employees.", context=_SOURCES["S0"])
+
+    claim: Text
+    context: Text = ""
+    question: Text = ""
+
+
+class EstimatesRequest(Asked):
+    """Several claims about one context."""
+
+    model_config = example(claims=["Acme has 40 employees.", "Acme is in Rome."], context=_SOURCES["S0"])
+
+    claims: Annotated[list[Text], Field(min_length=1, max_length=100_000)]
+    context: Text = ""
+    question: Text = ""

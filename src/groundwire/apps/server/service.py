@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fastapi import Request
 
 from groundwire.apps.server.admission import Admission, watch
-from groundwire.config import Config
+from groundwire.apps.server.patience import Life
+from groundwire.apps.server.readiness import Readiness
+from groundwire.config import Config, Operation
 from groundwire.engine import Groundwire
+from groundwire.errors import GroundwireError
 from groundwire.metrics import Metrics
+from groundwire.types import HallucinationReport
+from groundwire.verify.route import choose
 
 if TYPE_CHECKING:
+    from groundwire.apps.server.chatting import Chatting
     from groundwire.apps.server.keeping import Keeper
+    from groundwire.memory import MemoryGate
+    from groundwire.output import OutputVerifier
     from groundwire.stores.database import Database
     from groundwire.stores.knowledge import Knowledge
 
 T = TypeVar("T")
+_FREE = ("local", "fake")
+"""Backends that compute here: they neither cost money nor put anything off."""
+_log = logging.getLogger("groundwire.server")
 
 
 class Service:
@@ -33,26 +47,66 @@ class Service:
     def __init__(self, config: Config, metrics: Metrics | None = None) -> None:
         self.config = config
         self.metrics = metrics or Metrics()
+        self.life = Life()
+        self.readiness = Readiness()
         self.admission = Admission(config.server.capacity)
         watch(self.admission, self.metrics.registry)
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever, name="groundwire-engine", daemon=True)
+        self._opening = threading.RLock()
+        self._engines: dict[str, Groundwire] = {}
+        self._background: list[Future[None]] = []
 
     def start(self) -> None:
         self._thread.start()
+        self._go_on(self.readiness.warm(lambda: self.engine))
+        if choose(self.config.hallucination.backend, "memory_gate") not in _FREE:
+            from groundwire.apps.server.remembering import settle_for_ever
+
+            self._go_on(settle_for_ever(lambda: self.database, self.config, self.metrics))
         if self.config.server.keep_reports:
             _ = self.keeper  # it also forgets what is too old, whether or not somebody asks for a check
 
-    @cached_property
+    def _go_on(self, task: Coroutine[Any, Any, None]) -> None:
+        """Something that goes on beside the requests, until the server stops."""
+        self._background.append(asyncio.run_coroutine_threadsafe(task, self.loop))
+
+    @property
     def engine(self) -> Groundwire:
-        return Groundwire(self.config, metrics=self.metrics)
+        return self.engine_for("output")
+
+    def engine_for(self, operation: Operation) -> Groundwire:
+        """The engine of an operation. Those with the same backend are one: a model is loaded once.
+
+        Only the gate's has a deadline of its own, where it asks somebody else.
+        """
+        name = choose(self.config.hallucination.backend, operation)
+        apart = operation == "memory_gate" and name not in _FREE
+        with self._opening:
+            key = f"{name} for {operation}" if apart else name
+            if key not in self._engines:
+                self._engines[key] = Groundwire(
+                    self.config, backend=name, operation=operation, metrics=self.metrics
+                )
+            return self._engines[key]
 
     @cached_property
     def database(self) -> Database:
         """The store of facts, keys and reports, created where it is missing."""
         from groundwire.stores.database import open_database
 
-        return open_database(self.config.store.url, create=True)
+        with self._opening:  # threads that come together must not each open one
+            if "database" not in self.__dict__:
+                self.__dict__["database"] = open_database(self.config.store.url, create=True)
+            opened: Database = self.__dict__["database"]
+            return opened
+
+    @cached_property
+    def gate(self) -> MemoryGate:
+        """The way of facts into the store."""
+        from groundwire.memory import MemoryGate
+
+        return MemoryGate(self.database, self.engine_for("memory_gate"), self.config)
 
     @cached_property
     def knowledge(self) -> Knowledge:
@@ -68,6 +122,33 @@ class Service:
 
         return Keeper(lambda: self.database, self.config.server.keep_days)
 
+    @cached_property
+    def chatting(self) -> Chatting:
+        """The chatbot's index and model."""
+        from groundwire.apps.server.chatting import Chatting
+
+        return Chatting(self.config)
+
+    @cached_property
+    def outputs(self) -> OutputVerifier:
+        """Verifies what agents are about to say; left out while there is much else to do."""
+        from groundwire.output import OutputVerifier
+
+        return OutputVerifier(self.engine, self.config, is_busy=lambda: self.admission.is_busy)
+
+    async def with_opinions(self, report: HallucinationReport) -> HallucinationReport:
+        """The report with what people said of its claims; a store in trouble costs nobody the report."""
+        from groundwire.stores.feedback import Opinions
+
+        keys = [claim.key for claim in report.claims]
+        try:
+            found = await asyncio.to_thread(lambda: Opinions(self.database).of(keys))
+        except GroundwireError as error:
+            _log.warning("no feedback is shown: %s", error)
+            return report
+        claims = tuple(replace(claim, feedback=found.get(claim.key)) for claim in report.claims)
+        return replace(report, claims=claims) if found else report
+
     async def work(self, job: Callable[[], Coroutine[Any, Any, T]], size: int = 0) -> T:
         """Run a job of the engine on its own loop and wait for it here; a caller who leaves cancels it.
 
@@ -76,12 +157,24 @@ class Service:
         with self.admission.admitted(size):
             return await self._run(job)
 
+    async def aside(self, job: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """The same for what costs next to nothing, such as a look at a result: it takes nobody's place."""
+        return await self._run(job)
+
     async def _run(self, job: Callable[[], Coroutine[Any, Any, T]]) -> T:
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(job(), self.loop))
 
     async def aclose(self) -> None:
-        if "engine" in self.__dict__:
-            await self._run(self.engine.aclose)
+        for task in self._background:
+            task.cancel()
+        if "outputs" in self.__dict__:
+            await self._run(self.outputs.aclose)
+        for engine in self._engines.values():
+            await self._run(engine.aclose)
+        if "gate" in self.__dict__:
+            await asyncio.to_thread(self.gate.close)
+        if "chatting" in self.__dict__:
+            await self.chatting.aclose()
         if "keeper" in self.__dict__:
             await asyncio.to_thread(self.keeper.close)
         if "database" in self.__dict__:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Depends, Request, Response
 
+from groundwire.apps.server.answers import ReportOut, written
+from groundwire.apps.server.keeping import REPORT_HEADER, keep
+from groundwire.apps.server.problems import problems
 from groundwire.apps.server.schemas import CheckRequest
 from groundwire.apps.server.service import Service, service
 from groundwire.engine import Beside
@@ -16,12 +19,28 @@ from groundwire.types import HallucinationReport
 router = APIRouter(prefix="/v1", tags=["check"])
 
 
-@router.post("/check")
-async def check(asked: CheckRequest, held: Annotated[Service, Depends(service)]) -> Response:
-    """Judge every claim of an answer by its sources."""
-    report = await held.work(lambda: judged(asked, held))
+@router.post(
+    "/check",
+    summary="Judge every claim of an answer by its sources",
+    response_model=ReportOut,
+    responses=problems(501, 502),
+)
+async def check(
+    asked: CheckRequest, request: Request, held: Annotated[Service, Depends(service)]
+) -> Response:
+    """The answer is the object of `groundwire check --json`, byte for byte.
+
+    `flagged` is true where some claim is not carried by what it rests on, false where none is, and null where
+    that could not be found out. Where the server keeps reports, `X-Groundwire-Report` names this one; send
+    `X-Groundwire-Store: false` to have nothing kept.
+    """
+    report = await held.work(lambda: judged(asked, held), asked.size)
+    report = await held.with_opinions(report)
+    kept = keep(
+        held, report, request, sources=asked.given, question=asked.question, history=tuple(asked.said)
+    )
     body = await asyncio.to_thread(to_json, report)
-    return Response(f"{body}\n", media_type="application/json")
+    return written(body, headers={REPORT_HEADER: kept} if kept else None)
 
 
 async def judged(asked: CheckRequest, held: Service) -> HallucinationReport:

@@ -1,0 +1,36 @@
+"""How often a key may ask: a token bucket for each, in this process or shared by all replicas."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Protocol
+
+_MOST = 10_000
+
+
+class Limiter(Protocol):
+    """Whoever counts. `name` is the key's id."""
+
+    async def take(self, name: str, per_minute: int) -> float:
+        """0.0 where the request may go on, else in how many seconds the next one may."""
+        ...
+
+
+class Buckets:
+    """One bucket a name, full at first: it holds a minute's worth and refills steadily."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._filled: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    async def take(self, name: str, per_minute: int) -> float:
+        now, rate = self._clock(), per_minute / 60.0
+        level, since = self._filled.pop(name, (float(per_minute), now))
+        level = min(float(per_minute), level + (now - since) * rate)
+        granted = level >= 1.0
+        self._filled[name] = (level - 1.0 if granted else level, now)
+        if len(self._filled) > _MOST:  # whoever was not seen for longest has a full bucket anyway
+            self._filled.popitem(last=False)
+        return 0.0 if granted else (1.0 - level) / rate

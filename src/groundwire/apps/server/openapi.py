@@ -1,0 +1,87 @@
+"""The OpenAPI document: what the server is, how to get in, and every error in one shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from groundwire.apps.server.access import PUBLIC, SCOPES, scope_of
+from groundwire.apps.server.problems import MEDIA_TYPE, Invalid, ProblemDocument
+
+SUMMARY = "How many bits of evidence stand behind each claim an LLM makes."
+_LISTED = ", ".join(f"`{scope}`" for scope in SCOPES)
+DESCRIPTION = f"""Send an answer and what it rests on; get back, claim by claim, how likely each is with its
+evidence (`p1`) and without it (`p0`), how many bits the evidence gives and how many it takes, and a verdict.
+
+**Getting in.** On loopback no key is needed. Elsewhere send one as `Authorization: Bearer gw_…` (or in
+`X-Groundwire-Key`); `groundwire keys add NAME --scope check` makes one. Scopes: {_LISTED}.
+
+**Errors** are problem documents (RFC 9457): `type` names the kind, `detail` says what happened in one line,
+`errors` what is wrong field by field. A backend that fails is no error of a check: its claims are
+`UNCHECKED`, which is not the same as fine.
+
+**Ids.** `X-Request-Id` is taken over where you send one, and comes back on every answer. `traceparent` is
+taken up too.
+
+**Limits.** Over a key's rate or the server's capacity the answer is 429 with `Retry-After`."""
+
+TAGS: list[dict[str, str]] = [
+    {"name": "check", "description": "Answers, claims and reasonings, judged."},
+    {"name": "facts", "description": "Facts that were verified before they were kept."},
+    {"name": "knowledge", "description": "What the server knows."},
+    {"name": "estimate", "description": "Bare probabilities, for another groundwire."},
+    {"name": "operation", "description": "For whoever runs the server."},
+]
+_KEY = "key"
+
+
+def describe(app: FastAPI) -> None:
+    """Have the application tell of itself in this way."""
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = document(app)
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+
+def document(app: FastAPI) -> dict[str, Any]:
+    made = get_openapi(
+        title=app.title,
+        version=app.version,
+        summary=app.summary,
+        description=app.description,
+        routes=app.routes,
+        tags=app.openapi_tags,
+    )
+    parts = made.setdefault("components", {})
+    schemas = parts.setdefault("schemas", {})
+    for gone in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(gone, None)
+    schemas["Invalid"] = Invalid.model_json_schema()
+    schemas["Problem"] = ProblemDocument.model_json_schema(ref_template="#/components/schemas/{model}")
+    schemas["Problem"].pop("$defs", None)
+    parts["securitySchemes"] = {_KEY: {"type": "http", "scheme": "bearer", "bearerFormat": "gw_…"}}
+    for path, method, operation in operations(made):
+        if scope_of(path, method.upper()) != PUBLIC:
+            operation["security"] = [{_KEY: []}, {}]
+        _use_problems(operation)
+    return made
+
+
+def operations(made: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, methods in made["paths"].items():
+        for method, operation in methods.items():
+            yield path, method, operation
+
+
+def _use_problems(operation: dict[str, Any]) -> None:
+    """What FastAPI says of validation errors by itself is not what this server answers."""
+    found = operation["responses"].get("422", {}).get("content", {})
+    if "HTTPValidationError" in str(found.get("application/json", "")):
+        found.clear()
+        found[MEDIA_TYPE] = {"schema": {"$ref": "#/components/schemas/Problem"}}

@@ -1,0 +1,81 @@
+"""How long a request may take, and what a server that is about to stop still takes on."""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from groundwire.apps.server.access import scope_of
+from groundwire.apps.server.problems import Problem
+
+_OWN_PACE = frozenset({"proxy", "rag"})
+"""Scopes whose routes wait for a language model and have time limits of their own."""
+_STILL = frozenset({"/healthz", "/readyz", "/metrics"})
+
+
+class Life:
+    """What is under way, and whether the server is about to stop."""
+
+    def __init__(self) -> None:
+        self.draining = False
+        self.under_way = 0
+
+
+class Draining:
+    """Counts requests; once the server drains, new ones are refused and the others are finished."""
+
+    def __init__(self, app: ASGIApp, life: Life) -> None:
+        self.app = app
+        self._life = life
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] in _STILL:
+            await self.app(scope, receive, send)
+            return
+        if self._life.draining:
+            leaving = Problem(
+                "unavailable", "this server is about to stop", retry_after=1, headers={"connection": "close"}
+            )
+            await _tell(leaving, scope, receive, send)
+            return
+        self._life.under_way += 1
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            self._life.under_way -= 1
+
+
+class Timely:
+    """An answer must begin in so many seconds; how long it goes on is its own affair."""
+
+    def __init__(self, app: ASGIApp, seconds: float) -> None:
+        self.app = app
+        self._seconds = seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope_of(scope["path"], scope["method"]) in _OWN_PACE:
+            await self.app(scope, receive, send)
+            return
+        begun = False
+
+        async def sending(message: Message) -> None:
+            nonlocal begun
+            if not begun:
+                begun = True
+                limit.reschedule(None)
+            await send(message)
+
+        try:
+            async with asyncio.timeout(self._seconds) as limit:
+                await self.app(scope, receive, sending)
+        except TimeoutError:
+            if begun or not limit.expired():
+                raise
+            late = Problem("timeout", f"there was no answer within {self._seconds:g} s")
+            await _tell(late, scope, receive, send)
+
+
+async def _tell(problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:
+    identity = scope.get("state", {}).get("request_id", "")
+    await problem.response(scope["path"], identity)(scope, receive, send)

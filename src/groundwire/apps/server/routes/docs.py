@@ -1,0 +1,23 @@
+"""`GET /docs`: the OpenAPI document as a page to read, without a script and without a third party's host."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.responses import HTMLResponse
+
+from groundwire.apps.server.docs_page import STYLE, docs_page
+from groundwire.apps.server.service import Service, service
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/docs")
+async def docs(request: Request, held: Annotated[Service, Depends(service)]) -> Response:
+    return HTMLResponse(docs_page(request.app.openapi(), held.config.server))
+
+
+@router.get("/docs/style.css")
+async def style() -> Response:
+    return Response(STYLE, media_type="text/css", headers={"cache-control": "max-age=3600"})

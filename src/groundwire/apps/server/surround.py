@@ -1,0 +1,43 @@
+"""What stands around the routes, from the outside in; each is plain ASGI, so that answers stream through."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+from starlette.middleware.cors import CORSMiddleware
+
+from groundwire.apps.server.access import Guard, wants_keys
+from groundwire.apps.server.bodies import Bodies
+from groundwire.apps.server.keyring import Keyring
+from groundwire.apps.server.leaving import Leaving
+from groundwire.apps.server.limits import Buckets
+from groundwire.apps.server.patience import Draining, Timely
+from groundwire.apps.server.service import Service
+from groundwire.apps.server.telemetry import HttpFigures, Telemetry
+from groundwire.stores.keys import ApiKey, Keys
+
+_MAY_SEND = ("authorization", "content-type", "x-groundwire-key", "x-groundwire-store", "x-request-id")
+_MAY_READ = ("x-request-id", "x-groundwire-report", "retry-after")
+
+
+def surround(app: FastAPI, held: Service) -> None:
+    """Who is added last stands outermost: read it from the bottom."""
+    settings = held.config.server
+
+    def standing() -> dict[str, ApiKey]:
+        return Keys(held.database).standing()
+
+    keyring = Keyring(standing) if wants_keys(settings) else None
+    app.add_middleware(Timely, seconds=settings.request_timeout)
+    app.add_middleware(Leaving)
+    app.add_middleware(Bodies, config=settings)
+    app.add_middleware(Guard, config=settings, keyring=keyring, limiter=Buckets())
+    if settings.cors_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=settings.cors_origins,
+            allow_methods=("GET", "POST", "DELETE"),
+            allow_headers=_MAY_SEND,
+            expose_headers=_MAY_READ,
+        )
+    app.add_middleware(Draining, life=held.life)
+    app.add_middleware(Telemetry, figures=HttpFigures(held.metrics))

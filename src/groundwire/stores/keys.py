@@ -1,0 +1,113 @@
+"""API keys, kept as digests: a key is shown once, when it is made, and can be revoked."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Row, select, update
+
+from groundwire.errors import InputError
+from groundwire.stores.database import Database
+from groundwire.stores.tables.keys import api_keys
+
+PREFIX = "gw"
+_ID_BYTES = 6
+_SECRET_BYTES = 32
+_LONGEST_NAME = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """A key as it is kept. `per_minute` None means what the server grants everybody."""
+
+    id: str
+    name: str
+    digest: str
+    scopes: frozenset[str]
+    per_minute: int | None = None
+    created: float = 0.0
+    revoked: float | None = None
+
+    def opens(self, secret: str) -> bool:
+        """Whether it is this key's secret. The secret holds 256 random bits, so one plain hash is enough."""
+        return hmac.compare_digest(self.digest, digest_of(secret))
+
+
+def digest_of(secret: str) -> str:
+    return hashlib.sha256(secret.encode(errors="surrogatepass")).hexdigest()
+
+
+def parts_of(token: str) -> tuple[str, str] | None:
+    """The id and the secret in a token; None where it is no token of ours.
+
+    >>> parts_of("gw_0123456789ab_secret"), parts_of("sk-other")
+    (('0123456789ab', 'secret'), None)
+    """
+    prefix, _, rest = token.partition("_")
+    identity, _, secret = rest.partition("_")
+    return (identity, secret) if prefix == PREFIX and identity and secret else None
+
+
+class Keys:
+    """The keys of the service. Every method is one transaction."""
+
+    def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
+        self._database = database
+        self._clock = clock
+
+    def add(self, name: str, scopes: Sequence[str], per_minute: int | None = None) -> tuple[ApiKey, str]:
+        """A new key, and the token that is never seen again."""
+        if not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
+            raise InputError("a key needs a name", hint=f"up to {_LONGEST_NAME} printable characters")
+        identity, secret = secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_SECRET_BYTES)
+        key = ApiKey(identity, name, digest_of(secret), frozenset(scopes), per_minute, self._clock())
+        with self._database.write() as connection:
+            taken = select(api_keys.c.id).where(api_keys.c.name == name, api_keys.c.revoked.is_(None))
+            if connection.execute(taken).first():
+                raise InputError(
+                    f"there is a key called {name} already", hint="revoke it, or take another name"
+                )
+            values = {
+                "id": key.id,
+                "name": key.name,
+                "digest": key.digest,
+                "scopes": sorted(key.scopes),
+                "per_minute": key.per_minute,
+                "created": key.created,
+            }
+            connection.execute(api_keys.insert().values(**values))
+        return key, f"{PREFIX}_{identity}_{secret}"
+
+    def all(self) -> list[ApiKey]:
+        """Every key there ever was, oldest first."""
+        with self._database.read() as connection:
+            return [_key(row) for row in connection.execute(select(api_keys).order_by(api_keys.c.created))]
+
+    def standing(self) -> dict[str, ApiKey]:
+        """The keys that open something, by id."""
+        with self._database.read() as connection:
+            rows = connection.execute(select(api_keys).where(api_keys.c.revoked.is_(None)))
+            return {row.id: _key(row) for row in rows}
+
+    def revoke(self, which: str) -> ApiKey:
+        """End a key, by its name or id."""
+        named = (api_keys.c.name == which) | (api_keys.c.id == which)
+        with self._database.write() as connection:
+            row = connection.execute(select(api_keys).where(named, api_keys.c.revoked.is_(None))).first()
+            if row is None:
+                raise InputError(f"there is no key {which}", hint="groundwire keys list shows them")
+            at = self._clock()
+            connection.execute(update(api_keys).where(api_keys.c.id == row.id).values(revoked=at))
+        return _key(row)
+
+
+def _key(row: Row[Any]) -> ApiKey:
+    return ApiKey(
+        row.id, row.name, row.digest, frozenset(row.scopes), row.per_minute, row.created, row.revoked
+    )
