@@ -34,7 +34,7 @@ class Growing:
 
     What a later part of the text changes (a footnote that says whom [1] means) is read without it; whoever
     needs the last word reads the whole once more. Only the open end is read again, so that the cost of a
-    text is linear in its length.
+    text is linear in its length. Before `edge` everything is complete.
     """
 
     def __init__(self, read: Read) -> None:
@@ -42,6 +42,7 @@ class Growing:
         self._tail = ""
         self._at = 0
         self._told = 0
+        self.edge = 0
         self._counts = {"c": 0, "s": 0}
 
     def feed(self, text: str) -> list[Claim]:
@@ -49,6 +50,7 @@ class Growing:
         self._tail += text
         found = self._read(self._tail)
         edge = self._edge(found)
+        self.edge = max(self.edge, self._at + edge)
         done = [self._placed(c) for c in found if c.end <= edge and self._at + c.start >= self._told]
         self._told = max([self._told, *(claim.end for claim in done)])
         self._let_go(found, edge)

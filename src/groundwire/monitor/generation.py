@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from groundwire.config.service import RealTimeConfig
+from groundwire.monitor.halting import halts
 from groundwire.monitor.known import Known
 from groundwire.monitor.pattern import Hit, Pattern
 from groundwire.monitor.patterns import PATTERNS
 from groundwire.monitor.seen import Past, Recent, Seen
 from groundwire.monitor.splitter import Sentence, Splitter
-from groundwire.types import ClaimVerification, Risk, Source, Status
+from groundwire.types import ClaimVerification, Risk, Source
 from groundwire.types.realtime import StreamWarning
 
 TAIL = 4000
@@ -109,12 +110,8 @@ class GenerationMonitor:
         found = self._judge.verdicts() if self._judge and self._contradicted is None else self._looked_at
         if found is not self._looked_at:
             self._looked_at = found
-            self._contradicted = next((v for v in found if self._is_sure(v)), None)
+            self._contradicted = next((v for v in found if halts(v, self._config.interrupt_threshold)), None)
         return self._contradicted
-
-    def _is_sure(self, verdict: ClaimVerification) -> bool:
-        against = verdict.status is Status.CONTRADICTED and verdict.p1 is not None
-        return against and 1.0 - (verdict.p1 or 0.0) >= self._config.interrupt_threshold
 
     def _keep(self, text: str) -> None:
         self._tail.append(text)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol, TypeVar, Unpack
 
 from groundwire import pipeline
@@ -28,6 +29,14 @@ _log = logging.getLogger(__name__)
 LATE = "timeout: the answer was over before this was verified"
 BATCH = 8
 """So many claims are judged in one go, so that a verifier that lags behind still tells something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one job found out, and how far the text is read and judged now."""
+
+    verdicts: list[ClaimVerification]
+    judged: int
 
 
 class Work(Protocol):
@@ -93,6 +102,8 @@ class Incremental:
         self._before = ""
         self._waiting: list[Claim] = []
         self._judged: dict[int, ClaimVerification] = {}
+        self._told: tuple[ClaimVerification, ...] = ()
+        self._to = 0
         self._task: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -106,8 +117,7 @@ class Incremental:
         if self._closed or not text:
             return
         self._length += len(text)
-        limit = self._engine.config.limits.max_answer_chars
-        if self._length > limit + len(text):
+        if self._length > self._engine.config.limits.max_answer_chars:
             return  # cannot be checked any more, and must not fill the memory
         self._parts.append(text)
         self._fresh.append(text)
@@ -119,8 +129,15 @@ class Incremental:
             self._start()
 
     def verdicts(self) -> tuple[ClaimVerification, ...]:
-        """What is judged so far, each claim by itself, in the order of the text."""
-        return tuple(self._judged[start] for start in sorted(self._judged))
+        """What is judged so far, each claim by itself, in the order of the text; the same tuple until more
+        is.
+        """
+        return self._told
+
+    @property
+    def judged(self) -> int:
+        """The offset before which every sentence has been read and, if it is a claim, judged."""
+        return self._to
 
     async def drain(self) -> tuple[ClaimVerification, ...]:
         """Wait until everything that is complete by now has been judged."""
@@ -167,8 +184,11 @@ class Incremental:
     async def _run(self) -> None:
         while (self._ripe or self._waiting) and not self._closed:
             text, self._fresh, self._ripe = "".join(self._fresh), [], False
-            for verdict in await self._work(lambda text=text: self._advance(text)):  # type: ignore[misc]
-                self._judged[verdict.start] = verdict
+            step = await self._work(partial(self._advance, text))
+            self._to = step.judged
+            if step.verdicts:
+                self._judged |= {verdict.start: verdict for verdict in step.verdicts}
+                self._told = tuple(self._judged[start] for start in sorted(self._judged))
 
     async def _finish(self) -> HallucinationReport:
         if self._task is not None and not self._task.done():
@@ -186,20 +206,18 @@ class Incremental:
         if self._court.prepared is None:
             self._court = replace(self._court, prepared=self._court.evidence(self._sources))
 
-    async def _advance(self, text: str) -> list[ClaimVerification]:
+    async def _advance(self, text: str) -> Step:
         """Read on, and judge the next few claims that are complete."""
         self._ready()
         room = self._court.profile.max_claims - len(self._judged) - len(self._waiting)
         self._waiting += sift(self._growing.feed(text), self._court.profile).chosen[: max(0, room)]
         claims, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
+        judged = self._waiting[0].start if self._waiting else self._growing.edge
         if not claims:
-            return []
-        case = Case(self._growing_text(claims), self._sources, self._question)
+            return Step([], judged)
+        case = Case(" ".join(claim.text for claim in claims), self._sources, self._question)
         before, self._before = self._before, claims[-1].text
-        return await pipeline.weigh(claims, case, self._court, before)
-
-    def _growing_text(self, claims: list[Claim]) -> str:
-        return " ".join(claim.text for claim in claims)
+        return Step(await pipeline.weigh(claims, case, self._court, before), judged)
 
     async def _check(self) -> HallucinationReport:
         case = self._engine.case(self.text, self._sources, question=self._question, **self._beside)
