@@ -6,7 +6,15 @@ from typing import Literal
 
 from groundwire.config import AnthropicConfig, Config, OpenAIConfig
 from groundwire.extras import load
-from groundwire.llm.generator import Completion, Generator, Message, Streaming, TokenLogprob, completed
+from groundwire.llm.generator import (
+    Completion,
+    Generator,
+    Message,
+    OnText,
+    Streaming,
+    TokenLogprob,
+    completed,
+)
 
 Provider = Literal["openai", "anthropic", "llm"]
 
@@ -50,6 +58,7 @@ __all__ = [
     "Completion",
     "Generator",
     "Message",
+    "OnText",
     "Provider",
     "Streaming",
     "TokenLogprob",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import anthropic
@@ -19,7 +19,7 @@ from groundwire.llm.endpoint import (
     transport_error,
     unreachable,
 )
-from groundwire.llm.generator import Completion, Message
+from groundwire.llm.generator import Completion, Message, OnText, tell
 from groundwire.llm.perloop import PerLoop
 from groundwire.llm.repeat import repeat
 from groundwire.llm.usage import report
@@ -97,7 +97,7 @@ class AnthropicGenerator:
     async def stream(
         self,
         messages: Sequence[Message],
-        on_text: Callable[[str], None],
+        on_text: OnText,
         *,
         max_tokens: int = 256,
         temperature: float = 0.0,
@@ -122,7 +122,7 @@ class AnthropicGenerator:
     async def _stream(
         self,
         messages: Sequence[Message],
-        on_text: Callable[[str], None],
+        on_text: OnText,
         max_tokens: int,
         options: dict[str, object],
     ) -> Completion:
@@ -135,7 +135,7 @@ class AnthropicGenerator:
             extra_body=options | ({"system": system} if system else {}),
         ) as events:
             async for text in events.text_stream:
-                on_text(text)
+                await tell(on_text, text)
             message = await events.get_final_message()
         return _completion(_Body.model_validate(message.model_dump()), self.endpoint.model)
 

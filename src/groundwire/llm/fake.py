@@ -8,7 +8,7 @@ from math import log
 from re import findall
 
 from groundwire.errors import BackendDown, BackendError
-from groundwire.llm.generator import Completion, Message, TokenLogprob
+from groundwire.llm.generator import Completion, Message, OnText, TokenLogprob, tell
 from groundwire.llm.usage import report
 
 
@@ -73,7 +73,7 @@ class ScriptedGenerator:
     async def stream(
         self,
         messages: Sequence[Message],
-        on_text: Callable[[str], None],
+        on_text: OnText,
         *,
         max_tokens: int = 256,
         temperature: float = 0.0,
@@ -81,7 +81,7 @@ class ScriptedGenerator:
         """Word by word."""
         (done,) = await self.complete(messages, max_tokens=max_tokens, temperature=temperature)
         for piece in findall(r"\s*\S+|\s+", done.text):
-            on_text(piece)
+            await tell(on_text, piece)
         return done
 
     def _one(self, call: Call) -> Completion:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
 Role = Literal["system", "user", "assistant"]
+OnText = Callable[[str], Awaitable[None] | None]
+"""Hears text as it comes. What it returns, if anything, is awaited before more is read: so it can slow down
+the model, and not only fall behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,7 @@ class Streaming(Protocol):
     async def stream(
         self,
         messages: Sequence[Message],
-        on_text: Callable[[str], None],
+        on_text: OnText,
         *,
         max_tokens: int = 256,
         temperature: float = 0.0,
@@ -90,7 +93,7 @@ class Streaming(Protocol):
 async def completed(
     generator: Generator,
     messages: Sequence[Message],
-    on_text: Callable[[str], None] | None = None,
+    on_text: OnText | None = None,
     *,
     max_tokens: int = 256,
     temperature: float = 0.0,
@@ -100,5 +103,12 @@ async def completed(
         return await generator.stream(messages, on_text, max_tokens=max_tokens, temperature=temperature)
     (done,) = await generator.complete(messages, max_tokens=max_tokens, temperature=temperature)
     if on_text is not None:
-        on_text(done.text)
+        await tell(on_text, done.text)
     return done
+
+
+async def tell(on_text: OnText, text: str) -> None:
+    """Say a piece of text, and wait where the listener asks to."""
+    wait = on_text(text)
+    if wait is not None:
+        await wait

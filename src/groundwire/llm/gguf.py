@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,7 +22,7 @@ from typing import IO
 from groundwire.config import Config
 from groundwire.errors import BackendDown, MissingExtra
 from groundwire.llm.endpoint import Endpoint
-from groundwire.llm.generator import Completion, Message
+from groundwire.llm.generator import Completion, Message, OnText
 from groundwire.llm.openai import OpenAIGenerator
 
 MODEL = "SmolLM2-135M-Instruct"
@@ -143,7 +143,7 @@ class GgufGenerator:
     async def stream(
         self,
         messages: Sequence[Message],
-        on_text: Callable[[str], None],
+        on_text: OnText,
         *,
         max_tokens: int = 256,
         temperature: float = 0.0,

@@ -20,7 +20,7 @@ from groundwire.llm.endpoint import (
     transport_error,
     unreachable,
 )
-from groundwire.llm.generator import Completion, Message, TokenLogprob
+from groundwire.llm.generator import Completion, Message, OnText, TokenLogprob, tell
 from groundwire.llm.perloop import PerLoop
 from groundwire.llm.repeat import repeat
 from groundwire.llm.usage import report
@@ -131,7 +131,7 @@ class OpenAIGenerator:
     async def stream(
         self,
         messages: Sequence[Message],
-        on_text: Callable[[str], None],
+        on_text: OnText,
         *,
         max_tokens: int = 256,
         temperature: float = 0.0,
@@ -152,9 +152,7 @@ class OpenAIGenerator:
         report(self.name, [done])
         return done
 
-    async def _streamed(
-        self, messages: Sequence[Message], options: Options, on_text: Callable[[str], None]
-    ) -> Completion:
+    async def _streamed(self, messages: Sequence[Message], options: Options, on_text: OnText) -> Completion:
         chunks = await self._client.get().chat.completions.create(
             model=self.endpoint.model, messages=_chat(messages), stream=True, extra_body=options
         )
@@ -165,7 +163,7 @@ class OpenAIGenerator:
                 text = chunk.choices[0].delta.content if chunk.choices else None
                 if text:
                     pieces.append(text)
-                    on_text(text)
+                    await tell(on_text, text)
                 usage = _Usage.model_validate(chunk.usage.model_dump()) if chunk.usage else usage
                 model = chunk.model or model
         choice = _Choice(message=_Text(content="".join(pieces)))
