@@ -40,6 +40,10 @@ class _Report(BaseModel):
     claims: list[_Claim]
 
 
+class _Stored(BaseModel):
+    report: _Report
+
+
 def find(claim: str, file: Path | None, config: Config) -> tuple[Judged, Verdict]:
     """The verdict that a name means: a key, or `c2` of the one report at hand."""
     if file is None:
@@ -57,6 +61,18 @@ def named(report: HallucinationReport, claim: str) -> tuple[Judged, Verdict]:
     found = _matching(_parsed(to_json(report)), claim)
     if not found:
         raise InputError(f"the last report has no claim {claim}", hint="use c1, c2, … or the claim's key")
+    return found[0]
+
+
+def named_in(text: str, claim: str) -> tuple[Judged, Verdict]:
+    """A claim of a stored report, whose JSON stands under `report` in the text; audits have none."""
+    try:
+        stored = _Stored.model_validate_json(text)
+    except ValidationError:
+        raise InputError("this report cannot be marked") from None
+    found = _matching(stored.report, claim)
+    if not found:
+        raise InputError(f"the report has no claim {claim}", hint="use c1, c2, … or the claim's key")
     return found[0]
 
 

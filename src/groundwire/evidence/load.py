@@ -70,6 +70,13 @@ def sources_in(data: bytes, path: Path, max_bytes: int) -> list[Source]:
     return _numbered(_named(data, str(path), path.suffix, max_bytes, path.name))
 
 
+def read_bytes(data: bytes, name: str, max_bytes: int) -> list[Named]:
+    """The sources in a file that somebody sent under a name; nothing of this machine's disk is looked at."""
+    if len(data) > max_bytes:
+        raise _too_large(name, max_bytes)
+    return _named(data, name, Path(name).suffix, max_bytes, name)
+
+
 def from_mapping(texts: Mapping[str, str]) -> list[Source]:
     """Sources by id, as in `{"S0": "text", …}`."""
     for name, text in texts.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -15,6 +15,7 @@ from groundwire.stores.tables.reports import report_bodies, report_counts, repor
 HOUR = 3600
 _AT_ONCE = 500
 _NAME_CHARS = 200
+_ALL: Mapping[str, Any] = {}
 _UNKEEPABLE = {0: "\ufffd", **dict.fromkeys(range(0xD800, 0xE000), "\ufffd")}
 
 
@@ -106,7 +107,9 @@ class Reports:
             row = connection.execute(query).one_or_none()
         return None if row is None else (_summary(row), zlib.decompress(row.body).decode())
 
-    def recent(self, limit: int, *, before: str = "", owner: str | None = None, **only: Any) -> list[Summary]:
+    def recent(
+        self, limit: int, *, before: str = "", owner: str | None = None, only: Mapping[str, Any] = _ALL
+    ) -> list[Summary]:
         """The newest first; `before` is the id of the last one seen. `only` are columns and their values."""
         query = select(reports).order_by(reports.c.number.desc()).limit(limit).where(*_owned(owner))
         if before:
