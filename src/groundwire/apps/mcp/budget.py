@@ -18,7 +18,7 @@ from groundwire.apps.mcp.arguments import AuditTraceBudget, Budget, DetectHalluc
 from groundwire.apps.mcp.marks import remarked
 from groundwire.claims.extract import extract
 from groundwire.engine import Groundwire, as_sources
-from groundwire.errors import BackendTimeout
+from groundwire.errors import BackendTimeout, InputError
 from groundwire.evidence.cite import cited_ids, phantoms
 from groundwire.types import Claim, ClaimKind, ClaimVerification, Source, Status, Step
 
@@ -118,6 +118,8 @@ async def audit_trace_budget(engine: Groundwire, given: AuditTraceBudget) -> Bud
 
 
 def _prepared(engine: Groundwire, given: Budget) -> tuple[Groundwire, tuple[Source, ...]]:
+    if not any(span.text.strip() for span in given.spans):
+        raise InputError("there are no spans with text in them", hint="nothing can be verified without")
     judge = engine.variant(target=given.default_target, marker=given.placeholder)
     return judge, as_sources([Source(span.sid, span.text) for span in given.spans])
 

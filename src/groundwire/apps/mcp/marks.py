@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from re import Match
 
 _BARE = re.compile(r"\[(\d{1,6})\]")
-_SECONDS = 1.0
+_SECONDS = 0.5
 
 
 def remarked(answer: str, pattern: str | None, ids: Sequence[str]) -> str:
