@@ -18,9 +18,9 @@ from typing import Any
 
 import httpx
 import pytest
-import uvicorn
 
 from groundwire.apps.server.app import create_app
+from groundwire.apps.server.running import Server, make_server
 from groundwire.apps.server.service import Service
 from groundwire.config import Config
 
@@ -52,9 +52,7 @@ def served(
     service = made or Service(config)
     listener = socket.create_server(("127.0.0.1", 0))
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    server = uvicorn.Server(
-        uvicorn.Config(create_app(config, service), log_level="critical", access_log=False, lifespan="on")
-    )
+    server = make_server(create_app(config, service), config.server, service.life)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:
@@ -67,7 +65,7 @@ def served(
         listener.close()
 
 
-def _wait(server: uvicorn.Server, thread: threading.Thread) -> None:
+def _wait(server: Server, thread: threading.Thread) -> None:
     until = time.monotonic() + _PATIENCE
     while not server.started:
         if not thread.is_alive() or time.monotonic() > until:

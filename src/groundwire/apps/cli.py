@@ -10,7 +10,19 @@ from typing import Annotated, NoReturn
 import typer
 from rich.console import Console
 
-from groundwire.apps.commands import bench, facts, feedback, kb, mcp, metta, rag, reasoning, talk, trajectory
+from groundwire.apps.commands import (
+    bench,
+    facts,
+    feedback,
+    kb,
+    mcp,
+    metta,
+    rag,
+    reasoning,
+    serve,
+    talk,
+    trajectory,
+)
 from groundwire.apps.options import SOURCE_HELP, Backend, ConfigFile, ProfileOption, Store, Target, settings
 from groundwire.apps.streams import open_console
 from groundwire.errors import GroundwireError, InputError
@@ -26,7 +38,8 @@ app = typer.Typer(
 )
 for _name, _module in (("bench", bench), ("kb", kb), ("facts", facts), ("rag", rag)):
     app.add_typer(_module.app, name=_name)
-for _module in (reasoning, trajectory, talk, feedback, metta, mcp):
+app.add_typer(serve.keys, name="keys")
+for _module in (reasoning, trajectory, talk, feedback, metta, mcp, serve):
     app.add_typer(_module.app)
 
 

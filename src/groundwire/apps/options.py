@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,7 +29,9 @@ def settings(
     target: float | None = None,
     profile: str | None = None,
     store: str | None = None,
+    further: Mapping[str, object] | None = None,
 ) -> Any:
+    """The configuration; `further` are dotted keys of a command's own options, None where not given."""
     from groundwire.config import Config
     from groundwire.metrics import setup_logging
 
@@ -37,6 +40,7 @@ def settings(
         "target": target,
         "profile": profile,
         "store.url": store,
+        **(further or {}),
     }
     found = Config.load(config, overrides)
     setup_logging(found)

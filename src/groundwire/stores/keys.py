@@ -16,6 +16,9 @@ from groundwire.errors import InputError
 from groundwire.stores.database import Database
 from groundwire.stores.tables.keys import api_keys
 
+ADMIN = "admin"
+SCOPES = ("check", "facts:read", "facts:write", "reports", "rag", "proxy", "metrics", ADMIN)
+"""What a key may open; `admin` opens everything."""
 PREFIX = "gw"
 _ID_BYTES = 6
 _SECRET_BYTES = 32

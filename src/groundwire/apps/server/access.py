@@ -18,10 +18,9 @@ from groundwire.apps.server.limits import Limiter
 from groundwire.apps.server.problems import Problem
 from groundwire.config.service import ServerConfig
 from groundwire.errors import StoreError
+from groundwire.stores.keys import ADMIN as ADMIN
 
 PUBLIC = "public"
-ADMIN = "admin"
-SCOPES = ("check", "facts:read", "facts:write", "reports", "rag", "proxy", "metrics", ADMIN)
 
 _ANY, _READ = frozenset[str](), frozenset({"GET", "HEAD"})
 PATHS: tuple[tuple[str, frozenset[str], str], ...] = (
@@ -36,6 +35,8 @@ PATHS: tuple[tuple[str, frozenset[str], str], ...] = (
     ("/v1/facts", _ANY, "facts:write"),
     ("/v1/kb", _READ, "facts:read"),
     ("/v1/reports", _ANY, "reports"),
+    ("/v1/stats", _READ, "reports"),
+    ("/v1/sources", _ANY, "check"),
     ("/v1/rag", _ANY, "rag"),
     ("/v1", _ANY, "proxy"),
     ("/metrics", _READ, "metrics"),
@@ -44,6 +45,10 @@ PATHS: tuple[tuple[str, frozenset[str], str], ...] = (
     ("/docs", _READ, PUBLIC),
     ("/openapi.json", _READ, PUBLIC),
     ("/page", _READ, PUBLIC),
+    ("/r", _READ, PUBLIC),
+    ("/dashboard", _READ, PUBLIC),
+    ("/audit", _READ, PUBLIC),
+    ("/kb", _READ, PUBLIC),
     ("/favicon.ico", _READ, PUBLIC),
 )
 """A path and all below it, the methods (none: every one), and the scope it takes. The first that fits counts:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from importlib import import_module
 
 from fastapi import APIRouter, FastAPI
 
-from groundwire.apps.server.openapi import DESCRIPTION, SUMMARY, TAGS, describe
+from groundwire.apps.server.openapi import DESCRIPTION, SUMMARY, TAGS, describe, operation_id
 from groundwire.apps.server.problems import handle_errors
 from groundwire.apps.server.service import Service
 from groundwire.apps.server.surround import surround
@@ -16,6 +16,9 @@ from groundwire.config import Config
 from groundwire.version import __version__
 
 ROUTERS: tuple[str, ...] = (
+    "page",
+    "reports",
+    "sources",
     "health",
     "check",
     "claims",
@@ -31,8 +34,10 @@ ROUTERS: tuple[str, ...] = (
 """Modules under `routes`, each with a `router`, in the order in which they are matched."""
 
 
-def create_app(config: Config | None = None, made: Service | None = None) -> FastAPI:
-    """The whole service as an ASGI application; `made` is a service somebody else opened and closes."""
+def create_app(
+    config: Config | None = None, made: Service | None = None, routers: Sequence[str] = ROUTERS
+) -> FastAPI:
+    """The whole service as an ASGI application; `made` is its service where somebody else has use for it."""
     held = made or Service(config or Config.load())
 
     @asynccontextmanager
@@ -51,12 +56,12 @@ def create_app(config: Config | None = None, made: Service | None = None) -> Fas
         docs_url=None,
         redoc_url=None,
         openapi_tags=TAGS,
-        generate_unique_id_function=lambda route: route.name,
+        generate_unique_id_function=operation_id,
     )
     handle_errors(app)
     surround(app, held)
     describe(app)
-    for name in ROUTERS:
+    for name in routers:
         router: APIRouter = import_module(f"groundwire.apps.server.routes.{name}").router
         app.include_router(router)
     return app

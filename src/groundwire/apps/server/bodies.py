@@ -13,6 +13,7 @@ from contextlib import suppress
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from groundwire.apps.server.access import scope_of
 from groundwire.apps.server.problems import Problem
 from groundwire.config.service import ServerConfig
 
@@ -41,7 +42,8 @@ class Bodies:
             return
         headers = Headers(scope=scope)
         body = self._refused(headers) or await self._read(receive)
-        wrong = _unreadable(body, headers) if isinstance(body, bytes) else None
+        ours = scope_of(scope["path"], scope["method"]) != "proxy"  # what goes on to a model is not read here
+        wrong = _unreadable(body, headers) if ours and isinstance(body, bytes) else None
         if wrong is not None and isinstance(body, bytes):
             body = self._let_go(len(body), wrong)
         if body is None:  # the sender left before all was sent

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 
-from groundwire.apps.server.access import PUBLIC, SCOPES, scope_of
+from groundwire.apps.server.access import PUBLIC, scope_of
 from groundwire.apps.server.problems import MEDIA_TYPE, Invalid, ProblemDocument
+from groundwire.stores.keys import SCOPES
 
 SUMMARY = "How many bits of evidence stand behind each claim an LLM makes."
 _LISTED = ", ".join(f"`{scope}`" for scope in SCOPES)
@@ -47,6 +50,12 @@ def describe(app: FastAPI) -> None:
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]
+
+
+def operation_id(route: APIRoute) -> str:
+    """`post_claims_verify`: what code made from the document calls it."""
+    words = re.findall(r"\w+", route.path_format.removeprefix("/v1"))
+    return "_".join([min(route.methods or {"get"}).lower(), *words])
 
 
 def document(app: FastAPI) -> dict[str, Any]:

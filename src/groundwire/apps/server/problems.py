@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -30,6 +31,8 @@ from groundwire.errors import (
 
 MEDIA_TYPE = "application/problem+json"
 _SHOWN_ERRORS = 20
+_WORDS = {"extra_forbidden": "there is no such field", "missing": "it is missing"}
+_USUAL = {404: "there is nothing at this path", 405: "this path takes other methods"}
 
 
 class NotFound(InputError):
@@ -189,7 +192,7 @@ async def _on_invalid(request: Request, error: Exception) -> Response:
     if any(one["type"] == "json_invalid" for one in found):
         said = str(found[0].get("ctx", {}).get("error", "")) or "it is no JSON"
         return told(request, Problem("malformed", f"the body is not JSON: {said}"))
-    errors = tuple((_pointer(one["loc"]), _said(one["msg"])) for one in found[:_SHOWN_ERRORS])
+    errors = tuple((_pointer(one["loc"]), _said(one["type"], one["msg"])) for one in found[:_SHOWN_ERRORS])
     where, what = errors[0]
     return told(request, Problem("unusable", f"{where}: {what}" if where else what, errors=errors))
 
@@ -197,11 +200,16 @@ async def _on_invalid(request: Request, error: Exception) -> Response:
 async def _on_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     kind = _BY_STATUS.get(error.status_code, "broken" if error.status_code >= 500 else "malformed")
-    return told(request, Problem(kind, str(error.detail), headers=error.headers or {}))
+    said = _USUAL.get(error.status_code) if error.detail == _phrase(error.status_code) else None
+    return told(request, Problem(kind, said or str(error.detail), headers=error.headers or {}))
 
 
-def _said(words: str) -> str:
-    return words.removeprefix("Value error, ")
+def _phrase(status: int) -> str:
+    return HTTPStatus(status).phrase if status in set(HTTPStatus) else ""
+
+
+def _said(kind: str, words: str) -> str:
+    return _WORDS.get(kind) or words.removeprefix("Value error, ")
 
 
 def _pointer(location: Iterable[int | str]) -> str:

@@ -9,13 +9,14 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from groundwire.apps.facts import rejected_object
-from groundwire.apps.server.access import ADMIN, Caller
+from groundwire.apps.server.access import Caller
 from groundwire.apps.server.answers import FactOut, FactsOut, KeptFactOut, RejectedOut, answered
 from groundwire.apps.server.problems import Forbidden, NotFound, problems, reading_problems
 from groundwire.apps.server.schemas import FactRequest
 from groundwire.apps.server.service import Service, service
 from groundwire.memory.decide import Decision
 from groundwire.memory.sentence import given_roles
+from groundwire.stores.keys import ADMIN
 from groundwire.stores.parse_jsonl import fact_object
 from groundwire.stores.reading import listing
 from groundwire.stores.rejected import RejectedFacts
