@@ -39,7 +39,7 @@ def summarise(
 ) -> HallucinationReport:
     claims = tuple(in_response(verdict, case.response) for verdict in verdicts)
     gaps = tuple(gap_of(c) for c in claims if c.gap_type is not None)
-    critical = [c for c in claims if _is_critical(c, profile)]
+    critical = [c for c in claims if _is_critical(c, profile.critical_bits)]
     checked = [c for c in claims if c.status is not Status.UNCHECKED]
     measured = bool(checked) or (not claims and bool(case.sources))
     error = _error(claims)
@@ -65,6 +65,18 @@ def summarise(
     )
 
 
+def with_gaps(report: HallucinationReport, critical_bits: float) -> HallucinationReport:
+    """A report that was read back, with what follows from its claims: the gaps, and what to do about them."""
+    critical = [claim for claim in report.claims if _is_critical(claim, critical_bits)]
+    return replace(
+        report,
+        gaps=tuple(gap_of(claim) for claim in report.claims if claim.gap_type is not None),
+        has_critical_gaps=bool(critical),
+        should_retry=bool(critical),
+        retry_guidance=_guidance(critical),
+    )
+
+
 def in_response(verdict: ClaimVerification, response: str) -> ClaimVerification:
     """The verdict with its spans as offsets into the response; a flagged claim without any is one span."""
     if not verdict.is_flagged:
@@ -81,11 +93,11 @@ def gap_of(claim: ClaimVerification) -> EpistemicGap:
     return EpistemicGap(claim.claim_id, claim.claim_text, claim.gap_type, bits, ACTIONS[claim.gap_type])
 
 
-def _is_critical(claim: ClaimVerification, profile: Profile) -> bool:
+def _is_critical(claim: ClaimVerification, critical_bits: float) -> bool:
     if not claim.is_flagged:
         return False
     certain_kind = claim.gap_type in (GapType.PHANTOM_CITATION, GapType.CONTRADICTED)
-    return certain_kind or (claim.budget_gap or 0.0) > profile.critical_bits
+    return certain_kind or (claim.budget_gap or 0.0) > critical_bits
 
 
 def _error(claims: Sequence[ClaimVerification]) -> str | None:

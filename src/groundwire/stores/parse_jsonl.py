@@ -90,6 +90,11 @@ def _fact(row: Json, source: str) -> Fact:
     )
 
 
+def read_fact(row: Json) -> Fact:
+    """A fact as `fact_object` writes it."""
+    return _fact(row, "")
+
+
 def _end(given: Any, role: str, predicate: str) -> Value:
     """A subject written as a text is the name of an entity."""
     if role == "subject" and isinstance(given, str):

@@ -1,0 +1,208 @@
+"""Reports read back from their JSON: what `report_object` and `audit_object` wrote, as the records it was of.
+
+What JSON does not hold is not made up: probabilities and bits have four digits, and the text of evidence is
+filled in by whoever has the sources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from groundwire.report.json import report_object
+from groundwire.types import (
+    Action,
+    ActionKind,
+    Claim,
+    ClaimKind,
+    ClaimVerification,
+    ContradictionType,
+    Derived,
+    Detection,
+    Edit,
+    EvidenceRef,
+    Feedback,
+    Flag,
+    GapType,
+    HallucinationReport,
+    HallucinationType,
+    OutputCheck,
+    OutputStatus,
+    PostHoc,
+    Repair,
+    Span,
+    Status,
+    Step,
+    StepVerdict,
+    TraceAudit,
+)
+
+Json = Mapping[str, Any]
+Quote = Callable[[str, int, int], str]
+"""The text of a piece of a source, by its id and its place."""
+
+
+def no_text(_source: str, _start: int, _end: int) -> str:
+    return ""
+
+
+def report_from(data: Json, response: str, quote: Quote = no_text) -> HallucinationReport:
+    """The report on `response`. Gaps and what to do about them follow from the claims: see `policy`."""
+    return HallucinationReport(
+        response_id=data["id"],
+        response=response,
+        backend=data["backend"],
+        profile=data["profile"],
+        claims=tuple(claim_from(claim, quote) for claim in data["claims"]),
+        skipped=tuple(_skipped(claim, n) for n, claim in enumerate(data["skipped"], 1)),
+        gaps=(),
+        spans=_spans(data["spans"]),
+        flagged=data["flagged"],
+        risk=data["risk"],
+        grounding_ratio=data["grounding_ratio"],
+        overall_confidence=data.get("overall_confidence"),
+        has_critical_gaps=False,
+        should_retry=False,
+        retry_guidance=None,
+        error=data["error"],
+        detection=detection_from(data) if data.get("flags") is not None else None,
+        repair=_repair(data["repair"], response) if data.get("repair") else None,
+        extra={key: value for key, value in data.items() if key not in _OWN_KEYS},
+    )
+
+
+def claim_from(data: Json, quote: Quote = no_text) -> ClaimVerification:
+    return ClaimVerification(
+        claim_id=data["id"],
+        claim_text=data["text"],
+        start=data["start"],
+        end=data["end"],
+        citations=tuple(data["citations"]),
+        evidence=tuple(_evidence(ref, quote) for ref in data["evidence"]),
+        confidence=data["confidence"],
+        p1=data["p1"],
+        p0=data["p0"],
+        required_bits=data["required_bits"],
+        observed_bits=data["observed_bits"],
+        budget_gap=data["budget_gap"],
+        gap_low=data["gap_low"],
+        gap_high=data["gap_high"],
+        status=Status(data["status"]),
+        gap_type=GapType(data["gap_type"]) if data["gap_type"] else None,
+        is_flagged=data["flagged"],
+        reason=data["reason"],
+        certain=data["certain"],
+        method=data["method"],
+        spans=_spans(data["spans"]),
+        adjusted_confidence=data["adjusted_confidence"],
+        feedback=_feedback(data["feedback"]) if data.get("feedback") else None,
+    )
+
+
+def detection_from(data: Json) -> Detection:
+    """The flags and the detectors that had nothing to go by."""
+    flags = tuple(_flag(flag) for flag in data["flags"])
+    return Detection(flags, skipped=tuple(data.get("detectors_skipped") or ()))
+
+
+def audit_from(data: Json, quote: Quote = no_text) -> TraceAudit:
+    found = data["post_hoc"]
+    return TraceAudit(
+        steps=tuple(_step(step, quote) for step in data["steps"]),
+        post_hoc=PostHoc(
+            Derived(found["outcome"]),
+            found["answer"],
+            found["derived_answer"],
+            found["executor"],
+            found["agreement"],
+            found["reason"],
+        ),
+        backend=data["backend"],
+        question=data["question"],
+        error=data["error"],
+    )
+
+
+def output_from(data: Json, response: str = "", quote: Quote = no_text) -> OutputCheck:
+    return OutputCheck(
+        data["id"],
+        OutputStatus(data["status"]),
+        data["reason"],
+        data["flagged"],
+        tuple(data["flagged_claims"]),
+        data["feedback"],
+        report_from(data["report"], response, quote) if data["report"] else None,
+    )
+
+
+def _evidence(ref: Json, quote: Quote) -> EvidenceRef:
+    place = (ref["source"], ref["start"], ref["end"])
+    return EvidenceRef(*place, quote(*place))
+
+
+def _spans(spans: Iterable[Json]) -> tuple[Span, ...]:
+    return tuple(Span(span["start"], span["end"], span["score"]) for span in spans)
+
+
+def _skipped(data: Json, number: int) -> Claim:
+    return Claim(f"s{number}", data["text"], data["start"], data["end"], kind=ClaimKind(data["kind"]))
+
+
+def _feedback(data: Json) -> Feedback:
+    return Feedback(
+        right=data["right"],
+        status=Status(data["status"]),
+        flagged=data["right"] != data["supported"],
+        at=datetime.fromisoformat(data["at"]),
+        note=data["note"],
+    )
+
+
+def _step(data: Json, quote: Quote) -> StepVerdict:
+    verdict = claim_from(data, quote)
+    step = Step(data["id"], data["text"], tuple(data["cites"]), data["confidence"])
+    links = (tuple(data[key]) for key in ("premises", "contradicts", "circular"))
+    return StepVerdict(step, verdict.status, verdict, *links)
+
+
+def _flag(data: Json) -> Flag:
+    return Flag(
+        HallucinationType(data["type"]),
+        data["start"],
+        data["end"],
+        data["content"],
+        data["confidence"],
+        suggestion=data["suggestion"],
+        evidence=data["evidence"],
+        correction=data["correction"] or "",
+        source=data["source"] or "",
+        contradiction=ContradictionType(data["contradiction"]) if data["contradiction"] else None,
+        score=data["score"],
+    )
+
+
+def _repair(data: Json, original: str) -> Repair:
+    actions = tuple(_action(action) for action in data["actions"])
+    at = {(action.start, action.end): action for action in actions}
+    edits = tuple(_edit(edit, at) for edit in data["edits"])
+    return Repair(original, data["text"], edits, actions)
+
+
+def _action(data: Json) -> Action:
+    words = ("original", "replacement", "annotation", "reason", "source", "guidance")
+    given = {name: data[name] for name in words if name in data}
+    return Action(ActionKind(data["type"]), data["start"], data["end"], **given)
+
+
+def _edit(data: Json, at: Mapping[tuple[int, int], Action]) -> Edit:
+    place = (data["start"], data["end"])
+    action = at.get(place, Action(ActionKind.NONE, *place))
+    return Edit(*place, data["new_start"], data["new_end"], data["before"], data["after"], action)
+
+
+_EMPTY = HallucinationReport(
+    "", "", "", "", (), (), (), (), None, None, None, None, False, False, None
+)  # fmt: skip
+_OWN_KEYS = {*report_object(_EMPTY), "flags", "detectors_skipped", "repair"}
+"""What else a report has belongs to its profile."""
