@@ -57,7 +57,12 @@ class SourceType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """Where a claim comes from, and whether that could be verified."""
+    """Where a claim comes from, and whether that could be verified.
+
+    `source[start:end]` is the place, `quote` what stands there where it was given; `premises` are the claims
+    that an inference rests on. `reason` is "" where it is verified, else "unattributed_claim" or
+    "unverifiable_source"; `note` says it in words.
+    """
 
     claim: str
     type: SourceType = SourceType.NONE
@@ -67,6 +72,9 @@ class Attribution:
     quality: float = 1.0
     verified: bool = False
     reason: str = ""
+    quote: str = ""
+    premises: tuple[str, ...] = ()
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
