@@ -18,7 +18,7 @@ from groundwire.apps.server.limits import Limiter
 from groundwire.apps.server.problems import Problem
 from groundwire.config.service import ServerConfig
 from groundwire.errors import StoreError
-from groundwire.stores.keys import ADMIN as ADMIN
+from groundwire.stores.keys import ADMIN
 
 PUBLIC = "public"
 
@@ -39,6 +39,7 @@ PATHS: tuple[tuple[str, frozenset[str], str], ...] = (
     ("/v1/sources", _ANY, "check"),
     ("/v1/rag", _ANY, "rag"),
     ("/v1", _ANY, "proxy"),
+    ("/mcp", _ANY, "check"),
     ("/metrics", _READ, "metrics"),
     ("/healthz", _READ, PUBLIC),
     ("/readyz", _READ, PUBLIC),

@@ -8,6 +8,7 @@ from importlib import import_module
 
 from fastapi import APIRouter, FastAPI
 
+from groundwire.apps.mcp.mount import mount
 from groundwire.apps.server.openapi import DESCRIPTION, SUMMARY, TAGS, describe, operation_id
 from groundwire.apps.server.problems import handle_errors
 from groundwire.apps.server.service import Service
@@ -45,6 +46,7 @@ def create_app(
         app.state.service = held
         held.start()
         yield
+        await tools.aclose()
         await held.aclose()
 
     app = FastAPI(
@@ -64,4 +66,5 @@ def create_app(
     for name in routers:
         router: APIRouter = import_module(f"groundwire.apps.server.routes.{name}").router
         app.include_router(router)
+    tools = mount(app, held)
     return app

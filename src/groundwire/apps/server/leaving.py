@@ -13,6 +13,8 @@ Send = Callable[[Message], Awaitable[None]]
 Asgi = Callable[[Message, Receive, Send], Awaitable[None]]
 
 _GONE: Message = {"type": "http.disconnect"}
+_BY_ITSELF = frozenset({"/mcp"})
+"""Paths that watch for it themselves: an MCP client that has heard enough hangs up, and its session stays."""
 
 
 class Leaving:
@@ -22,7 +24,7 @@ class Leaving:
         self._app = app
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] != "http" or scope["path"] in _BY_ITSELF:
             await self._app(scope, receive, send)
             return
         watched = _Watched(receive)
