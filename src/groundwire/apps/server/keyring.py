@@ -12,7 +12,8 @@ from groundwire.stores.keys import ApiKey, parts_of
 FRESH = 2.0
 """Seconds after which a revoked key is noticed."""
 AGAIN = 0.25
-"""Seconds between two looks for a key that is not known: it may have been made just now."""
+"""Seconds between two looks for keys that are not known: they may have been made just now, and all who wait
+share one look, so that a flood of made-up keys does not reach the store."""
 STALE = 300.0
 """Seconds for which the keys last read are good while the store cannot be reached."""
 
@@ -35,21 +36,25 @@ class Keyring:
         if parts is None:
             return None
         identity, secret = parts
-        await self._refresh(FRESH)
+        asked = self._clock()
+        await self._read_since(asked - FRESH)
         if identity not in self._known:
-            await self._refresh(AGAIN)
+            await self._read_since(asked, apart=AGAIN)
         key = self._known.get(identity)
         return key if key is not None and key.opens(secret) else None
 
-    async def _refresh(self, age: float) -> None:
-        if self._clock() - self._at < age:
+    async def _read_since(self, moment: float, apart: float = 0.0) -> None:
+        """Have the keys as they were at that moment or later, from a store that is asked so far apart."""
+        if self._at >= moment:
             return
         async with self._reading:
-            if self._clock() - self._at < age:
+            if self._at >= moment:  # whoever was before us has read them
                 return
+            await asyncio.sleep(max(0.0, self._at + apart - self._clock()))
             try:
+                at = self._clock()
                 self._known = await asyncio.to_thread(self._read)
-                self._at = self._clock()
+                self._at = at
             except StoreError:
                 if self._clock() - self._at > STALE:
                     raise

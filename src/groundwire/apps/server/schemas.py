@@ -34,6 +34,7 @@ class Passage(Asked):
 
     text: Text
     id: Identity | None = None
+    origin: str = Field(default="", max_length=300, description="The file it came from, for people.")
 
 
 class Message(BaseModel):
@@ -82,7 +83,7 @@ class Grounds(Asked):
 def _listed(item: str | Passage, number: int) -> Source:
     if isinstance(item, str):
         return Source(f"S{number}", item)
-    return Source(f"S{number}" if item.id is None else str(item.id), item.text)
+    return Source(f"S{number}" if item.id is None else str(item.id), item.text, item.origin)
 
 
 class Answered(Grounds):

@@ -24,6 +24,7 @@ from groundwire.types import HallucinationReport
 from groundwire.verify.route import choose
 
 if TYPE_CHECKING:
+    from groundwire.apps.proxy.proxying import Proxying
     from groundwire.apps.server.chatting import Chatting
     from groundwire.apps.server.keeping import Keeper
     from groundwire.memory import MemoryGate
@@ -51,13 +52,13 @@ class Service:
         self.readiness = Readiness()
         self.admission = Admission(config.server.capacity)
         watch(self.admission, self.metrics.registry)
-        self.loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self.loop.run_forever, name="groundwire-engine", daemon=True)
         self._opening = threading.RLock()
         self._engines: dict[str, Groundwire] = {}
         self._background: list[Future[None]] = []
 
     def start(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self.loop.run_forever, name="groundwire-engine", daemon=True)
         self._thread.start()
         self._go_on(self.readiness.warm(lambda: self.engine))
         if choose(self.config.hallucination.backend, "memory_gate") not in _FREE:
@@ -136,6 +137,13 @@ class Service:
 
         return OutputVerifier(self.engine, self.config, is_busy=lambda: self.admission.is_busy)
 
+    @cached_property
+    def proxying(self) -> Proxying:
+        """The proxy's upstreams and the lane of its streams. The loop that speaks HTTP uses it."""
+        from groundwire.apps.proxy.proxying import Proxying
+
+        return Proxying(self)
+
     async def with_opinions(self, report: HallucinationReport) -> HallucinationReport:
         """The report with what people said of its claims; a store in trouble costs nobody the report."""
         from groundwire.stores.feedback import Opinions
@@ -173,6 +181,8 @@ class Service:
             await self._run(engine.aclose)
         if "gate" in self.__dict__:
             await asyncio.to_thread(self.gate.close)
+        if "proxying" in self.__dict__:
+            await self.proxying.aclose()
         if "chatting" in self.__dict__:
             await self.chatting.aclose()
         if "keeper" in self.__dict__:

@@ -12,7 +12,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from groundwire.apps.feedback import mark
 from groundwire.apps.reported import named_in
-from groundwire.apps.server.access import ADMIN
 from groundwire.apps.server.answers import FeedbackOut, answered
 from groundwire.apps.server.keeping import owner_of
 from groundwire.apps.server.problems import NotFound, problems, reading_problems
@@ -26,6 +25,7 @@ from groundwire.apps.server.reports import (
 )
 from groundwire.apps.server.service import Service, service
 from groundwire.report.json import feedback_object
+from groundwire.stores.keys import ADMIN
 from groundwire.stores.reports import HOUR, Reports, Stretch, Summary
 
 router = APIRouter(prefix="/v1", tags=["reports"])
@@ -74,10 +74,16 @@ async def reports(
 @router.get(
     "/reports/{identity}", summary="One report", response_model=StoredOut, responses=reading_problems(404)
 )
-async def report(identity: Identity, held: Held) -> Response:
-    """The report with all that was given: whoever has its id and may read reports may read this one."""
+async def report(identity: Identity, request: Request, held: Held) -> Response:
+    """The report with all that was given: whoever has its id and may read reports may read this one.
+
+    With `Accept: text/html` it is one self-contained page.
+    """
     summary, body = await _found(held, identity)
-    return answered(await asyncio.to_thread(opened, summary, body, held))
+    found = await asyncio.to_thread(opened, summary, body, held)
+    if wants_html(request):
+        return html_answer(await asyncio.to_thread(page_of, found))
+    return answered(found)
 
 
 @router.delete(

@@ -1,0 +1,24 @@
+"""A server for all tests of a file that only ask: fake verifier, a store of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.serving import Served, served
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The fake verifier says yes to what stands in the context word for word."""
+    folder = tmp_path_factory.mktemp("served")
+    settings = {
+        "hallucination.backend.type": "fake",
+        "store.url": str(folder / "store.db"),
+        "store.cache_path": "",
+        "rag.path": str(folder / "rag.db"),
+        "server.max_body_bytes": 200_000,
+        "server.body_timeout": "400ms",
+    }
+    with served(settings) as running:
+        yield running

@@ -1,0 +1,140 @@
+"""Hostile requests over raw sockets: each gets a clear answer, and the server goes on."""
+
+from __future__ import annotations
+
+import json
+import socket
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from tests.serving import Served
+
+FINE = {"response": "It has 40 employees.", "context": "It has 40 employees."}
+JSON = {"content-type": "application/json"}
+
+
+def raw(server: Served, data: bytes, *, more: tuple[bytes, ...] = ()) -> tuple[int, Any]:
+    """Send bytes as they are and read until the server closes; the status and the body as JSON."""
+    at = urlsplit(server.url)
+    with socket.create_connection((at.hostname, at.port), timeout=20) as connection:
+        connection.sendall(data)
+        for piece in more:
+            connection.sendall(piece)
+        received = b""
+        while piece := connection.recv(65536):
+            received += piece
+    head, _, body = received.partition(b"\r\n\r\n")
+    return int(head.split()[1]), json.loads(body) if body.strip() else None
+
+
+def head(server: Served, *fields: str, path: str = "/v1/check") -> bytes:
+    host = urlsplit(server.url).netloc
+    lines = [f"POST {path} HTTP/1.1", f"host: {host}", "content-type: application/json", *fields]
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+def goes_on(server: Served) -> None:
+    assert server.client.post("/v1/check", json=FINE).json()["flagged"] is False
+
+
+def test_a_body_that_says_it_is_too_large_is_not_read(plain: Served) -> None:
+    status, problem = raw(plain, head(plain, "content-length: 9000000000"))
+    assert (status, problem["type"]) == (413, "/docs#problem-too-large")
+    goes_on(plain)
+
+
+def test_a_body_that_does_not_say_so_is_counted(plain: Served) -> None:
+    pieces = (b"%x\r\n%b\r\n" % (50_000, b"x" * 50_000),) * 4
+    status, _ = raw(plain, head(plain, "transfer-encoding: chunked"), more=(*pieces, b"1\r\nx\r\n"))
+    assert status == 413
+    goes_on(plain)
+
+
+def test_a_body_that_trickles_is_not_waited_for(plain: Served) -> None:
+    status, problem = raw(plain, head(plain, "content-length: 500"), more=(b'{"response"',))
+    assert (status, problem["title"]) == (408, "The request came too slowly")
+    assert plain.service.admission.inside == 0
+    goes_on(plain)
+
+
+def test_a_head_that_trickles_is_not_waited_for(plain: Served) -> None:
+    status, problem = raw(plain, b"POST /v1/check HTTP/1.1\r\nhost: loc")
+    assert (status, problem["status"]) == (408, 408)
+    goes_on(plain)
+
+
+def test_a_connection_that_says_nothing_is_closed(plain: Served) -> None:
+    at = urlsplit(plain.url)
+    with socket.create_connection((at.hostname, at.port), timeout=20) as connection:
+        assert connection.recv(100) == b""
+
+
+def test_hundreds_of_slow_clients_keep_nobody_out(plain: Served) -> None:
+    at = urlsplit(plain.url)
+    slow = [socket.create_connection((at.hostname, at.port)) for _ in range(200)]
+    for connection in slow:
+        connection.sendall(b"POST /v1/check HTTP/1.1\r\n")
+    goes_on(plain)
+    for connection in slow:
+        connection.close()
+
+
+def test_what_is_no_http_is_told_so(plain: Served) -> None:
+    status, problem = raw(plain, b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\r\n\r\n")
+    assert (status, problem["type"]) == (400, "/docs#problem-malformed")
+
+
+def test_a_client_that_hangs_up_half_way_is_no_error(plain: Served) -> None:
+    at = urlsplit(plain.url)
+    with socket.create_connection((at.hostname, at.port)) as connection:
+        connection.sendall(head(plain, "content-length: 500") + b'{"resp')
+    goes_on(plain)
+    assert 'status="500"' not in plain.client.get("/metrics").text
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "said"),
+    [
+        (b'{"response": "caf\xe9"}', 400, "not UTF-8 (byte 17)"),
+        (b'{"response": "\xed\xa0\x80", "context": "x"}', 400, "not UTF-8"),
+        (b'{"response": "a \\ud83d b", "context": "x"}', 400, "half a surrogate pair"),
+        (b'{"response": "a", "history": [{"content": ["\\udc00"]}]}', 400, "half a surrogate pair"),
+        (b'{"response": ', 400, "not JSON"),
+        (b"", 422, "missing"),
+        (b"null", 422, ""),
+        (b"[]", 422, ""),
+        (b"[" * 100_000, 400, ""),
+        (b'{"response": "a", "history": ' + b"[" * 5000 + b"]" * 5000 + b"}", 4, ""),
+        (b'{"response": "a", "context": "b", "target": NaN}', 422, "/target"),
+        (b'{"response": "a", "context": "b", "target": 1e999}', 422, "/target"),
+        (b'{"response": "a", "context": "b", "target": ' + b"9" * 5000 + b"}", 4, ""),
+        (b'{"response": "a", "context": "b", "id": 99999999999999999999}', 422, "/id"),
+        (b'{"response": 5, "context": "b"}', 422, "/response"),
+        (b'{"response": "a", "sources": {"": 5}}', 422, "/sources"),
+    ],
+)
+def test_bodies_that_cannot_be_used(plain: Served, body: bytes, status: int, said: str) -> None:
+    answer = plain.client.post("/v1/check", content=body, headers=JSON)
+    assert answer.status_code == status or (status == 4 and answer.status_code in (400, 422))
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert said in answer.json()["detail"]
+
+
+def test_whole_surrogate_pairs_are_characters(plain: Served) -> None:
+    body = b'{"response": "It is \\ud83d\\ude00 here.", "context": "It is \\ud83d\\ude00 here."}'
+    answer = plain.client.post("/v1/check", content=body, headers=JSON)
+    assert answer.json()["flagged"] is False
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "", "application/xml"])
+def test_a_body_of_another_kind_is_not_read(plain: Served, kind: str) -> None:
+    """A page elsewhere can make a browser send these without asking."""
+    headers = {"content-type": kind} if kind else {}
+    answer = plain.client.post("/v1/check", content=json.dumps(FINE).encode(), headers=headers)
+    assert (answer.status_code, answer.json()["type"]) == (415, "/docs#problem-wrong-type")
+
+
+def test_a_charset_beside_the_type_is_fine(plain: Served) -> None:
+    headers = {"content-type": "application/json; charset=utf-8"}
+    assert plain.client.post("/v1/check", content=json.dumps(FINE), headers=headers).status_code == 200
