@@ -18,15 +18,21 @@ def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on (127.0.0.1).")] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="0 takes a free one (8321).")] = None,
     keys: Annotated[str | None, typer.Option("--keys", help="auto: not on loopback; or always.")] = None,
+    upstream: Annotated[
+        list[str], typer.Option("--upstream", help="Proxy this OpenAI-compatible API: URL or name=URL.")
+    ] = [],  # noqa: B006
+    mode: Annotated[str | None, typer.Option(help="Proxy: observe, annotate, block, fix or off.")] = None,
     backend: Backend = None,
     profile: ProfileOption = None,
     store: Store = None,
     config: ConfigFile = None,
 ) -> None:
-    """Serve HTTP: checks, facts, the chatbot and the page."""
+    """Serve HTTP: checks, facts, the chatbot, the page, and a proxy that verifies what passes."""
+    from groundwire.apps.proxy.naming import parse_upstreams
     from groundwire.apps.serve import run_serve
 
-    further = {"server.host": host, "server.port": port, "server.keys": keys}
+    further: dict[str, object] = {"server.host": host, "server.port": port, "server.keys": keys}
+    further |= {"proxy.upstreams": parse_upstreams(upstream) or None, "proxy.mode": mode}
     raise typer.Exit(run_serve(settings(config, backend, None, profile, store, further)))
 
 

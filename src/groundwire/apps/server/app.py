@@ -63,7 +63,8 @@ def create_app(
     handle_errors(app)
     surround(app, held)
     describe(app)
-    for name in routers:
+    proxied = ("proxy",) if held.config.proxy.upstreams else ()
+    for name in (*routers, *proxied):
         router: APIRouter = import_module(f"groundwire.apps.server.routes.{name}").router
         app.include_router(router)
     tools = mount(app, held)

@@ -1,0 +1,1 @@
+"""The OpenAI-compatible proxy: answers are verified on their way through."""

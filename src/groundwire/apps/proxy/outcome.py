@@ -1,0 +1,124 @@
+"""What was found out about an answer, as headers and as the object that a stream ends with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from groundwire.apps.proxy.headers import Mode
+from groundwire.apps.proxy.protocol import Json, Key
+from groundwire.monitor.halting import halts
+from groundwire.report.json import report_object
+from groundwire.types import HallucinationReport, Risk, Status
+
+
+class State(StrEnum):
+    """UNCHECKED: it should have been and could not, or not in time. NOTHING: there is nothing to go by."""
+
+    CHECKED = "CHECKED"
+    UNCHECKED = "UNCHECKED"
+    NOTHING = "NOTHING_TO_CHECK"
+    SKIPPED = "SKIPPED"
+    PENDING = "PENDING"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One answer's reports, by text; `id` is where the first of them is kept. `critical` is how sure a
+    contradiction must be to count as critical.
+    """
+
+    mode: Mode
+    state: State
+    reason: str = ""
+    reports: Mapping[Key, HallucinationReport] = field(default_factory=dict)
+    id: str = ""
+    critical: float = 0.85
+    blocked: str = ""
+
+    @property
+    def told(self) -> Json:
+        """The report event's object."""
+        return {
+            "id": self.id or None,
+            "mode": self.mode,
+            "status": self.state.value,
+            "reason": self.reason or None,
+            "blocked": self.blocked or None,
+            "flagged": self._flagged,
+            "claims": sum(r.total_claims for r in self._all),
+            "flagged_claims": self._marked,
+            "max_severity": self.severity.value if self.severity else None,
+            "risk": self._risk,
+            "reports": [report_object(r) for r in self._all],
+        }
+
+    @property
+    def figures(self) -> dict[str, object]:
+        """The headers' values, by what stands behind `x-groundwire-`."""
+        found: dict[str, object] = {"mode": self.mode, "status": self.state.value}
+        if self.reason:
+            found["reason"] = self.reason
+        if self.id:
+            found["report-id"] = self.id
+        if self._all:
+            found |= {
+                "claims": sum(r.total_claims for r in self._all),
+                "flagged": self._marked,
+                "max-severity": self.severity.value if self.severity else "none",
+            }
+        if self._risk is not None:
+            found["risk"] = self._risk
+        return found
+
+    @property
+    def severity(self) -> Risk | None:
+        """The gravest of all, None where nothing is flagged."""
+        found = [s for r in self._all if (s := severity(r, self.critical))]
+        return max(found, key=_GRAVITY.index, default=None)
+
+    @property
+    def _all(self) -> Sequence[HallucinationReport]:
+        return tuple(self.reports.values())
+
+    @property
+    def _marked(self) -> int:
+        return sum(r.flagged_claims + len(r.flags) for r in self._all)
+
+    @property
+    def _flagged(self) -> bool | None:
+        said = [r.flagged for r in self._all]
+        return True if True in said else None if None in said or not said else False
+
+    @property
+    def _risk(self) -> float | None:
+        risks = [r.risk for r in self._all if r.risk is not None]
+        return round(max(risks), 4) if risks else None
+
+
+_GRAVITY = (Risk.LOW, Risk.MEDIUM, Risk.HIGH, Risk.CRITICAL)
+
+
+def severity(report: HallucinationReport, critical: float) -> Risk | None:
+    """Critical: a contradiction beyond doubt. High: another one. Medium: no support. Low: only a remark."""
+    flagged = [claim for claim in report.claims if claim.is_flagged]
+    if any(halts(claim, critical) for claim in flagged):
+        return Risk.CRITICAL
+    if any(claim.status is Status.CONTRADICTED for claim in flagged) or any(
+        flag.severity >= 0.8 for flag in report.flags
+    ):
+        return Risk.HIGH
+    if flagged or report.flags:
+        return Risk.MEDIUM
+    return Risk.LOW if report.flagged else None
+
+
+def settled(mode: Mode, reports: Mapping[Key, HallucinationReport], critical: float) -> Outcome:
+    """Checked where every claim is; unchecked, and why, where one is not."""
+    found = Outcome(mode, State.CHECKED, reports=reports, critical=critical)
+    errors = [r.error for r in reports.values() if r.error]
+    late = [c.reason for r in reports.values() for c in r.claims if c.status is Status.UNCHECKED]
+    if errors or late:
+        return replace(found, state=State.UNCHECKED, reason=(*errors, *late)[0])
+    return found
