@@ -118,14 +118,17 @@ def _counts(types: Mapping[str, int]) -> tuple[Count, ...]:
 
 
 def _by_source(claims: Iterable[ClaimVerification], sources: Iterable[Source]) -> Iterator[Count]:
-    """A claim counts for each source it was judged by; by its file's name where it has one."""
+    """A claim counts for each source it was judged by; by its file's name where it has one.
+
+    What is cited but does not exist, or is a step of the same trace, is no source.
+    """
     called = {source.id: source.origin or source.id for source in sources}
     judged: Counter[str] = Counter()
     flagged: Counter[str] = Counter()
     for claim in claims:
         if claim.status is Status.UNCHECKED:
             continue
-        names = {called.get(name, name) for name in claim.evidence_ids} or {NO_SOURCE}
+        names = {called[name] for name in claim.evidence_ids if name in called} or {NO_SOURCE}
         judged.update(names)
         flagged.update(names if claim.is_flagged else ())
     return (Count(name, number, flagged[name]) for name, number in judged.items())

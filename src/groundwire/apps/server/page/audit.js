@@ -81,7 +81,7 @@ function drawStep(step, index, steps, byId) {
     h("div", { class: "card step-card" },
       h("div", { class: "row" }, h("span", { class: "pill" }, label(step)), h("span", { class: "mono soft" }, step.id)),
       h("p", { class: "t", dir: "auto" }, step.text),
-      h("p", { class: "soft", dir: "auto" }, step.reason),
+      h("p", { class: "soft why", dir: "auto" }, step.reason),
       rests.length ? h("p", { class: "row small soft" }, "rests on", ...rests.map((id) => tag(id))) : null,
       step.contradicts.length ? h("p", { class: "row small soft" }, "cannot be true with", ...step.contradicts.map((id) => tag(id, "bad"))) : null,
       step.circular.length ? h("p", { class: "row small soft" }, "goes in a circle with", ...step.circular.map((id) => tag(id, "bad"))) : null,
@@ -102,7 +102,7 @@ function drawOutcome(found) {
   const [kind, words] = Object.hasOwn(OUTCOMES, found.outcome) ? OUTCOMES[found.outcome] : OUTCOMES.unchecked;
   if (found.outcome === "no_answer") return h("p", { class: "soft" }, "The trace gives no answer, so there is nothing to derive anew.");
   const pair = (name, value) => (value ? [h("dt", {}, name), h("dd", { dir: "auto" }, value)] : []);
-  return h("section", { class: `card outcome ${kind}` }, h("h2", {}, words), h("p", { class: "soft", dir: "auto" }, found.reason),
+  return h("section", { class: `card outcome ${kind}` }, h("h2", {}, words), h("p", { class: "soft why", dir: "auto" }, found.reason),
     h("dl", {}, ...pair("Answer", found.answer), ...pair("Derived anew", found.derived_answer), ...pair("By", found.executor), ...pair("Agreement", typeof found.agreement === "number" ? found.agreement.toFixed(2) : "")));
 }
 

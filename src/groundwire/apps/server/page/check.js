@@ -50,7 +50,7 @@ async function run() {
   const answer = await running("Holding each claim against the sources…", (signal) => call("POST", "/v1/check", { body, signal, store }), run);
   if (!answer) return;
   const id = answer.headers.get("X-Groundwire-Report") || "";
-  show({ report: answer.data, answer: body.response, sources: body.sources, question: body.question, id });
+  show({ report: answer.data, answer: body.response, sources: body.sources, question: body.question, id, body });
   if (id) history.pushState({ id }, "", `/r/${id}`);
 }
 

@@ -34,10 +34,10 @@ function draw(stats, list) {
   const totals = stats.totals;
   $("board").replaceChildren(
     h("div", { class: "kpis" },
-      kpi(percent(totals.flagged_claims, totals.claims), "of claims not backed", `${totals.flagged_claims.toLocaleString("en")} of ${totals.claims.toLocaleString("en")}`),
-      kpi(percent(totals.flagged_reports, totals.reports), "of answers flagged", `${totals.flagged_reports.toLocaleString("en")} of ${totals.reports.toLocaleString("en")}`),
-      kpi(totals.reports.toLocaleString("en"), totals.reports === 1 ? "check" : "checks", days === 1 ? "in 24 hours" : `in ${days} days`),
-      kpi(totals.unchecked.toLocaleString("en"), "claims could not be checked", totals.failed_reports ? `${plural(totals.failed_reports, "check")} without a verdict` : "every check has a verdict")),
+      kpi(percent(totals.flagged_claims, totals.claims), "Claims not backed", `${totals.flagged_claims.toLocaleString("en")} of ${totals.claims.toLocaleString("en")}`),
+      kpi(percent(totals.flagged_reports, totals.reports), "Answers flagged", `${totals.flagged_reports.toLocaleString("en")} of ${totals.reports.toLocaleString("en")}`),
+      kpi(totals.reports.toLocaleString("en"), "Checks", days === 1 ? "in 24 hours" : `in ${days} days`),
+      kpi(totals.unchecked.toLocaleString("en"), "Claims without a verdict", totals.failed_reports ? `${plural(totals.failed_reports, "check")} failed` : "no check failed")),
     h("section", { class: "card chart" },
       h("div", { class: "chart-head" }, h("h2", {}, "Claims not backed, over time"), h("span", { class: "legend" }, h("span", {}, h("i", {}), "share"), h("span", {}, h("i", { class: "v" }), "claims"))),
       overTime(filled(stats), named)),

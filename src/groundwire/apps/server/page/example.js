@@ -1,25 +1,25 @@
 // Answers to try: something of everything, so that one click shows what the page is for.
 
 export const ENGLISH = {
-  question: "What does the travel insurance cover, and how do I claim?",
-  answer: `Your Harbour Plus policy covers trips of up to 45 days within Europe [policy]. Medical costs are covered up to €250,000 per person [policy]. Lost luggage is paid up to €5,000 [policy], and you must report a loss within 24 hours [claims].
+  question: "What does my travel insurance cover, and how do I claim?",
+  answer: `Your Harbour Plus policy covers trips of up to 45 days within Europe [S0]. Medical costs are covered up to €250,000 per person [S0]. Lost luggage is paid up to €5,000 per person [S0].
 
-Claims are usually settled within ten working days [claims]. In 2024, 94 % of all claims were paid in full [report]. Skiing accidents are included at no extra cost. Do you want me to send you the claim form?`,
+A loss must be reported to the carrier or the police within 24 hours [S1]. Most claims are settled within ten working days [S1]. The policy is underwritten by Baltic Mutual in Tallinn. Customers rate the service 4.8 out of 5 [S3]. Shall I send you the claim form?`,
   sources: [
-    { id: "policy", origin: "harbour-plus-policy.md", text: `# Harbour Plus travel insurance
+    { id: "S0", origin: "harbour-plus-policy.md", text: `# Harbour Plus travel insurance
 
 The policy covers trips of up to 45 days within Europe. Longer trips can be added when you book.
 
 Medical costs are covered up to €250,000 per person. Lost or stolen luggage is paid up to €2,000 per person, with a deductible of €75.
 
 Accidents in racing, mountaineering above 4,000 metres and professional sport are not covered.` },
-    { id: "claims", origin: "how-to-claim.txt", text: `How to claim. Report the loss of luggage to the carrier or the police within 24 hours, and to us within seven days. Send receipts with the form HP-12. Most claims are settled within ten working days after the form has reached us.` },
+    { id: "S1", origin: "how-to-claim.txt", text: `How to claim. The loss of luggage must be reported to the carrier or the police within 24 hours, and to us within seven days. Send receipts with the form HP-12. Most claims are settled within ten working days after the form has reached us.` },
   ],
 };
 
 export const HEBREW = {
   question: "מה שעות הפתיחה של המוזיאון?",
-  answer: `המוזיאון פתוח בימים ראשון עד חמישי בין השעות 10:00 ל-18:00 [S0]. מחיר הכניסה למבוגר הוא 85 שקלים [S0]. המוזיאון נוסד בשנת 1965 🙂 [S1].
+  answer: `המוזיאון פתוח בימים ראשון עד חמישי בין השעות 10:00 ל-18:00 [S0]. מחיר הכניסה למבוגר הוא 85 שקלים [S0]. המוזיאון נוסד בשנת 1965 [S1].
 
 באוסף יש יותר מ-500,000 פריטים [S1], וה-App של המוזיאון (גרסה 3.2) זמין בחינם.`,
   sources: [

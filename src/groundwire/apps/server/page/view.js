@@ -8,6 +8,7 @@ import { lines } from "./text.js";
 import { STATUS, label, status, tone, typeName } from "./words.js";
 
 const MANY = 150;
+const SMALL = "(max-width: 60rem)";
 
 /** `made` is {report, answer, sources, question, id, created, expires}; `actions` are more buttons. */
 export function showReport(root, made, actions = []) {
@@ -82,12 +83,14 @@ class View {
   }
 
   async download() {
-    const { report, answer, sources } = this.made;
+    const { id, body } = this.made;
     try {
-      const { data } = await call("POST", "/v1/reports/html", { body: { report, answer, sources }, accept: "text/html" });
+      const { data } = id
+        ? await call("GET", `/v1/reports/${encodeURIComponent(id)}`, { accept: "text/html" })
+        : await call("POST", "/v1/check", { body, accept: "text/html", store: false });
       download(data, "groundwire-report.html", "text/html");
     } catch (problem) {
-      say(problem.title);
+      say(problem.detail || problem.title);
     }
   }
 
@@ -192,13 +195,14 @@ class View {
     this.inspector.replaceChildren(...this.inspect(this.claims[index], index));
     this.inspector.scrollTop = 0;
     if (open) this.sheet(true);
-    if (scroll) first?.scrollIntoView({ block: "nearest", behavior: "smooth" });
+    const small = matchMedia(SMALL).matches;
+    if (scroll || (open && small)) first?.scrollIntoView({ block: small ? "start" : "nearest", behavior: "smooth" });
     if (focus) first?.focus({ preventScroll: true });
   }
 
   sheet(open) {
     this.inspector.classList.toggle("open", open);
-    document.body.classList.toggle("sheet", open && matchMedia("(max-width: 60rem)").matches);
+    document.body.classList.toggle("sheet", open && matchMedia(SMALL).matches);
   }
 
   inspect(claim, index) {

@@ -2,7 +2,7 @@
 
 export const STATUS = {
   CONTRADICTED: { name: "Contradicted", mark: "✕", means: "the sources say otherwise" },
-  NOT_IN_CONTEXT: { name: "Not in the sources", mark: "∅", means: "no source carries it" },
+  NOT_IN_CONTEXT: { name: "Not in the sources", mark: "○", means: "no source carries it" },
   UNVERIFIABLE: { name: "Too vague", mark: "~", means: "it says too little to be judged" },
   UNCHECKED: { name: "Could not check", mark: "?", means: "no verdict, which is not the same as fine" },
   ENTAILED: { name: "Supported", mark: "✓", means: "the sources carry it" },

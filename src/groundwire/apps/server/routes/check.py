@@ -8,11 +8,13 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request, Response
 
 from groundwire.apps.server.answers import ReportOut, written
+from groundwire.apps.server.html import html_answer, wants_html
 from groundwire.apps.server.keeping import REPORT_HEADER, keep
 from groundwire.apps.server.problems import problems
 from groundwire.apps.server.schemas import CheckRequest
 from groundwire.apps.server.service import Service, service
 from groundwire.engine import Beside
+from groundwire.report.html import to_html
 from groundwire.report.json import to_json
 from groundwire.types import HallucinationReport
 
@@ -32,13 +34,15 @@ async def check(
 
     `flagged` is true where some claim is not carried by what it rests on, false where none is, and null where
     that could not be found out. Where the server keeps reports, `X-Groundwire-Report` names this one; send
-    `X-Groundwire-Store: false` to have nothing kept.
+    `X-Groundwire-Store: false` to have nothing kept. With `Accept: text/html` it is a page of its own.
     """
     report = await held.work(lambda: judged(asked, held), asked.size)
     report = await held.with_opinions(report)
     kept = keep(
         held, report, request, sources=asked.given, question=asked.question, history=tuple(asked.said)
     )
+    if wants_html(request):
+        return html_answer(await asyncio.to_thread(to_html, report))
     body = await asyncio.to_thread(to_json, report)
     return written(body, headers={REPORT_HEADER: kept} if kept else None)
 

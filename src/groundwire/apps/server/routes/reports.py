@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from groundwire.apps.feedback import mark
 from groundwire.apps.reported import named_in
 from groundwire.apps.server.answers import FeedbackOut, answered
+from groundwire.apps.server.html import html_answer, page_of, wants_html
 from groundwire.apps.server.keeping import owner_of
 from groundwire.apps.server.problems import NotFound, problems, reading_problems
 from groundwire.apps.server.reports import (
