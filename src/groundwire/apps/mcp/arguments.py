@@ -80,9 +80,18 @@ def as_sources(given: Sources) -> str | dict[str, str] | list[str | Source]:
     return [item if isinstance(item, str) else Source(item.id, item.text) for item in given]
 
 
-class Turn(Strict):
-    role: Annotated[str, Field(max_length=NAME_CHARS)]
-    content: Text
+class Turn(BaseModel):
+    """What somebody said; other keys that chat programs keep are passed over."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    role: Annotated[str, Field(max_length=NAME_CHARS)] = ""
+    content: Text | None = None
+
+
+AnyTurn = Annotated[
+    Annotated[Text, Tag("(text)")] | Annotated[Turn, Tag("(object)")], _told("a text or {role, content}")
+]
 
 
 class Check(Strict):
@@ -90,7 +99,7 @@ class Check(Strict):
     sources: Annotated[Sources, Field(description=f"What the answer may rest on. {GIVEN}")] = []
     question: Annotated[Text, Field(description="What the answer answers.")] = ""
     history: Annotated[
-        Annotated[list[Turn], Field(max_length=MOST_ITEMS)],
+        Annotated[list[AnyTurn], Field(max_length=MOST_ITEMS)],
         BeforeValidator(_unwrapped),
         Field(description="The conversation before, oldest first."),
     ] = []

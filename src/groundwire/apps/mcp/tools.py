@@ -47,7 +47,7 @@ class Tool:
 async def _check(engine: Groundwire, asked: given.Check) -> Result:
     judge = engine.variant(profile=asked.profile, target=asked.target)
     sources = _sources(engine, asked.sources)
-    beside: Beside = {"history": [turn.model_dump() for turn in asked.history]}
+    beside: Beside = {"history": [t if isinstance(t, str) else t.model_dump() for t in asked.history]}
     if asked.kb:
         beside["kb"] = engine.config.store.url
     report = await judge.check(
