@@ -10,7 +10,7 @@ import groundwire
 
 PACKAGE = Path(groundwire.__file__).parent
 LAYERS = (
-    ("apps",),
+    ("apps", "testing", "pytest_plugin"),
     ("api", "client", "bench"),
     (
         "rlm",
@@ -46,6 +46,7 @@ MAY_STAND_BESIDE = {
     ("engine", "reading"), ("rlm", "reading"),
     ("monitor", "pipeline"), ("monitor", "court"),
     ("monitor", "engine"), ("rag", "engine"), ("output", "engine"), ("monitor", "reading"), ("rag", "output"), ("rlm", "output"), ("monitor", "output"),
+    ("pytest_plugin", "testing"),
 }  # fmt: skip
 
 
