@@ -63,7 +63,10 @@ class RealTimeConfig(Section):
     """Watching an answer while it is written.
 
     `hallucination_threshold` is the confidence below which a claim counts as weak, `interrupt_threshold` the
-    confidence of a contradiction (or of a warning of critical risk) that may stop the stream.
+    confidence of a contradiction (or of a warning of critical risk) that may stop the stream. `low` to
+    `critical` are what is done at each risk. A new sentence waits until the ones before it are
+    judged, or runs `ahead_chars` ahead of that, as long as the verifier answers within `hold_timeout`; the
+    last verification may take `report_timeout`.
     """
 
     hallucination_threshold: Share = 0.5
@@ -73,6 +76,10 @@ class RealTimeConfig(Section):
     medium: RiskAction = "rephrase"
     high: RiskAction = "reformulate"
     critical: RiskAction = "discard"
+    ahead_chars: int = Field(default=0, ge=0)
+    hold_timeout: Timeout = 2.0
+    report_timeout: Timeout = 30.0
+    max_tokens: int = Field(default=512, ge=16)
 
 
 class ProxyConfig(Section):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
+from groundwire.types.dialogue import Turn
+from groundwire.types.knowledge import KnowledgeBase
 from groundwire.types.taxonomy import Risk
-from groundwire.types.verdict import ClaimVerification, HallucinationReport
+from groundwire.types.verdict import ClaimVerification, HallucinationReport, Source
 
 
 class Alternative(StrEnum):
@@ -19,10 +22,22 @@ class Alternative(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Context:
+    """What an answer may rest on: documents, the conversation before it, what is known, the moment."""
+
+    sources: tuple[Source, ...] = ()
+    history: tuple[Turn, ...] = ()
+    kb: KnowledgeBase | None = None
+    now: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Requirement:
     """Something one must know to answer a request. `explicit`: asked for in so many words.
 
-    `found_in` is "sources", "kb", "memory" or "" where it is missing; `place` says where there.
+    `kind` is "question", "side" (of a comparison), "entity", "description", "premise", "referent" (whom a
+    pronoun means) or "user" (something about the one who asks). `found_in` is "sources", "kb", "memory" or ""
+    where it is missing; `place` says where there; `coverage` is how much of it is there, 0 to 1.
     """
 
     text: str
@@ -30,6 +45,7 @@ class Requirement:
     found_in: str = ""
     place: str = ""
     coverage: float = 0.0
+    kind: str = "question"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +148,24 @@ class Coherence:
 
 
 @dataclass(frozen=True, slots=True)
+class WeakPoint:
+    """A place of an answer that does not hold, or may not: `kind` says why, `risk` how strongly to react.
+
+    `quote` is what `source` says about it, `prior` the earlier statement it differs from.
+    """
+
+    text: str
+    start: int
+    end: int
+    kind: str
+    risk: Risk
+    reason: str = ""
+    quote: str = ""
+    source: str = ""
+    prior: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class TokenEvent:
     """Text of the model, as it came."""
 
@@ -174,7 +208,11 @@ class ReformulatedEvent:
 
 @dataclass(frozen=True, slots=True)
 class DoneEvent:
-    """The end: what the user should read, and everything found out on the way."""
+    """The end: what the user should read, and everything found out on the way.
+
+    `risk` is that of what the model wrote (`generated`), `action` what was done about it. `report` is about
+    its own `response`: what the model wrote, or what stands in its place where it was written anew.
+    """
 
     text: str
     risk: Risk
@@ -183,8 +221,10 @@ class DoneEvent:
     coherence: Coherence | None = None
     attributions: tuple[Attribution, ...] = ()
     warnings: tuple[StreamWarning, ...] = ()
-    weak_points: tuple[str, ...] = field(default=())
+    weak_points: tuple[WeakPoint, ...] = ()
     error: str = ""
+    generated: str = ""
+    action: str = "none"
     kind: str = "done"
 
 

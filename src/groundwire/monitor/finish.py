@@ -1,0 +1,119 @@
+"""What follows the last token: the report, coherence, the protocol, the log of weak points, the end."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import asdict, dataclass
+
+from groundwire.config.service import RiskAction
+from groundwire.errors import GroundwireError
+from groundwire.monitor.attribution import SourceAttributionTracker
+from groundwire.monitor.coherence import coherence_of
+from groundwire.monitor.desk import Desk
+from groundwire.monitor.incremental import Incremental
+from groundwire.monitor.protocol import Assessment, action_for, assess
+from groundwire.monitor.reformulate import Rewriter, reformulate, worded
+from groundwire.monitor.wording import limits
+from groundwire.types import HallucinationReport
+from groundwire.types.realtime import (
+    Attribution,
+    Coherence,
+    DoneEvent,
+    KnowledgeCheck,
+    ReformulatedEvent,
+    StreamWarning,
+    WeakPoint,
+)
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What the model wrote, as far as it came, and what was seen on the way."""
+
+    desk: Desk
+    judge: Incremental
+    text: str
+    warnings: tuple[StreamWarning, ...]
+    knowledge: KnowledgeCheck | None
+    interrupted: bool
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    text: str
+    action: RiskAction
+    report: HallucinationReport | None
+    by: str = ""
+
+
+async def finished(written: Written) -> AsyncIterator[ReformulatedEvent | DoneEvent]:
+    """What is put in place of the answer, where something is, and the end of the stream."""
+    desk, text = written.desk, written.text
+    if not text.strip():
+        yield DoneEvent(text, Assessment().risk, written.knowledge, error=written.error, generated=text)
+        return
+    report = await written.judge.finish(within=desk.config.report_timeout)
+    coherence = await _coherence(written, report)
+    found = assess(report.claims, written.warnings, coherence, desk.config.interrupt_threshold)
+    log_weak_points(found.points, source_text=desk.engine.config.log.source_text)
+    outcome = await _act(written, report, found)
+    if outcome.action in ("reformulate", "discard"):
+        yield ReformulatedEvent(outcome.text, found.reason)
+    yield DoneEvent(
+        text=outcome.text,
+        risk=found.risk,
+        knowledge=written.knowledge,
+        report=outcome.report,
+        coherence=coherence,
+        attributions=_attributions(desk, outcome.report or report),
+        warnings=written.warnings,
+        weak_points=found.points,
+        error="; ".join(filter(None, (written.error, report.error))),
+        generated=text,
+        action=outcome.action,
+    )
+
+
+async def _act(written: Written, report: HallucinationReport, found: Assessment) -> _Outcome:
+    """What the protocol asks for at this risk."""
+    desk, text = written.desk, written.text
+    action = action_for(found.risk, desk.config)
+    if action == "none":
+        return _Outcome(text, action, report)
+    if action == "discard":
+        return _Outcome(limits(desk.request, found.failing, written.knowledge), action, report)
+    if action == "reformulate" and found.failing:
+        asked = None if written.error else desk.generator
+        rewriter = Rewriter(asked, desk.messages, desk.check, desk.config)
+        made = await reformulate(text, found, rewriter)
+        return _Outcome(made.text, action, made.report, made.by)
+    return _Outcome(worded(text, report, found, desk.config), action, report)
+
+
+async def _coherence(written: Written, report: HallucinationReport) -> Coherence | None:
+    """The detectors looked at the answer with the report, where there was something to hold it against."""
+    desk = written.desk
+    try:
+        found = report.detection or await desk.detect(written.text)
+    except GroundwireError as error:
+        _log.warning("coherence could not be checked: %s", type(error).__name__)
+        return None
+    return coherence_of(written.text, desk.history, found)
+
+
+def _attributions(desk: Desk, report: HallucinationReport) -> tuple[Attribution, ...]:
+    tracker = SourceAttributionTracker(desk.sources, history=desk.history)
+    tracker.track(report)
+    return tracker.attributions()
+
+
+def log_weak_points(points: Sequence[WeakPoint], *, source_text: bool) -> None:
+    """A line of JSON each; the words themselves only where the configuration lets text into the log."""
+    for point in points:
+        told = asdict(point) if source_text else {"start": point.start, "end": point.end, "kind": point.kind}
+        _log.info("weak point %s", json.dumps({**told, "risk": point.risk.value}, ensure_ascii=False))

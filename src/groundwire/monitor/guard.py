@@ -1,0 +1,169 @@
+"""`guard(generator, request, context)`: an answer written under watch, as one stream of events.
+
+Before: is there anything to answer from? During: tokens as they come, warnings, verdicts on finished claims,
+a stop where evidence says otherwise. After: coherence, the report, and what the protocol makes of it all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
+
+from groundwire.engine import Groundwire
+from groundwire.errors import GroundwireError
+from groundwire.llm import Generator, Message
+from groundwire.llm.tokens import tokens
+from groundwire.monitor.desk import Desk, GuardContext, open_desk
+from groundwire.monitor.finish import Written, finished
+from groundwire.monitor.generation import GenerationMonitor
+from groundwire.monitor.incremental import Incremental, Work, here
+from groundwire.monitor.protocol import assess, stops
+from groundwire.monitor.wording import limits
+from groundwire.types import Risk
+from groundwire.types.realtime import (
+    DoneEvent,
+    InterruptedEvent,
+    KnowledgeCheck,
+    StreamEvent,
+    TokenEvent,
+    VerdictEvent,
+    WarningEvent,
+)
+
+_log = logging.getLogger(__name__)
+
+
+async def guard(
+    generator: Generator,
+    request: str | Sequence[Message],
+    context: GuardContext | None = None,
+    *,
+    engine: Groundwire | None = None,
+    work: Work = here,
+) -> AsyncGenerator[StreamEvent]:
+    """Every event of one guarded answer; the last is a `DoneEvent`, also where the model fails.
+
+    `request` is a question, which is put to the model with the sources, or the messages as they shall be
+    sent. Without an `engine` one is opened, and closed at the end. `work` is where the engine's jobs run.
+    Whoever stops reading stops the model and leaves nothing running.
+    """
+    if engine is None:
+        async with (
+            Groundwire() as own,
+            aclosing(guard(generator, request, context, engine=own, work=work)) as events,
+        ):
+            async for event in events:
+                yield event
+        return
+    desk = open_desk(generator, request, context or GuardContext(), engine, work)
+    knowledge = await desk.knowledge()
+    if knowledge is not None and not knowledge.verified:
+        yield DoneEvent(limits(desk.request, knowledge=knowledge), Risk.CRITICAL, knowledge, action="discard")
+        return
+    watched = _Watched(desk)
+    try:
+        async for event in watched.events():
+            yield event
+        async for event in finished(watched.written(knowledge)):
+            yield event
+    finally:
+        await watched.close()
+
+
+class _Watched:
+    """A model's text on its way: what was said, what was found, and whether it had to be stopped."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._config = desk.engine.config.realtime
+        self._judge = Incremental(
+            desk.engine, desk.sources, question=desk.request, work=desk.work, **desk.beside
+        )
+        self._monitor = GenerationMonitor(
+            sources=desk.sources, judge=self._judge, config=self._config, request=desk.request
+        )
+        self._parts: list[str] = []
+        self._length = 0
+        self._told: set[tuple[int, int]] = set()
+        self._patient = True
+        self.interrupted = False
+        self.error = ""
+
+    async def events(self) -> AsyncIterator[StreamEvent]:
+        desk, config = self._desk, self._config
+        stream = tokens(desk.generator, desk.messages, max_tokens=config.max_tokens)
+        try:
+            async with aclosing(stream) as pieces:
+                async for piece in pieces:
+                    async for event in self._heard(piece):
+                        yield event
+                    if self.interrupted:
+                        return
+        except GroundwireError as error:
+            self.error = str(error)
+            _log.warning("the model failed after %d characters: %s", self._length, type(error).__name__)
+        for warning in self._monitor.close():
+            yield WarningEvent(warning)
+        if self._patient:
+            await self._caught_up()
+        for event in self._news():
+            yield event
+
+    async def _heard(self, piece: str) -> AsyncIterator[StreamEvent]:
+        self._parts.append(piece)
+        self._length += len(piece)
+        yield TokenEvent(piece)
+        for warning in self._monitor.update(piece):
+            yield WarningEvent(warning)
+        await self._hold()
+        for event in self._news():
+            yield event
+        stop = self._stop()
+        if stop is not None:
+            self.interrupted = True
+            yield stop
+
+    async def _hold(self) -> None:
+        """Let the verifier catch up, so that a stop comes before much more is said; not on one that hangs."""
+        if self._patient and self._length - self._judge.judged > self._config.ahead_chars:
+            await self._caught_up()
+
+    async def _caught_up(self) -> None:
+        try:
+            async with asyncio.timeout(self._config.hold_timeout):
+                await self._judge.drain()
+        except TimeoutError:
+            self._patient = False
+
+    def _news(self) -> list[VerdictEvent]:
+        fresh = [v for v in self._judge.verdicts() if (v.start, v.end) not in self._told]
+        self._told |= {(v.start, v.end) for v in fresh}
+        return [VerdictEvent(verdict) for verdict in fresh]
+
+    def _stop(self) -> InterruptedEvent | None:
+        """Only where the monitor asks for it and the protocol breaks off at this risk."""
+        if not self._monitor.should_interrupt():
+            return None
+        found = assess(
+            self._judge.verdicts(), self._monitor.warnings, threshold=self._config.interrupt_threshold
+        )
+        if not stops(found.risk, self._config):
+            return None
+        return InterruptedEvent(self._length, found.reason, found.risk)
+
+    def written(self, knowledge: KnowledgeCheck | None) -> Written:
+        return Written(
+            desk=self._desk,
+            judge=self._judge,
+            text="".join(self._parts),
+            warnings=self._monitor.warnings,
+            knowledge=knowledge,
+            interrupted=self.interrupted,
+            error=self.error,
+        )
+
+    async def close(self) -> None:
+        self._judge.cancel()
+        await self._judge.drain()
