@@ -81,7 +81,7 @@ function drawFact(fact, entity) {
       h("span", { class: "num" }, `confidence ${figure(fact.confidence)}`),
       told ? h("span", { class: "num" }, `p0 ${figure(told.p0)} → p1 ${figure(told.p1)}, ${figure(told.bits)} bits`) : null,
       span(fact)),
-    h("p", { class: "small soft" }, h("span", {}, fact.source ? ["from ", h("bdi", {}, fact.source), typeof fact.start === "number" ? ` ${fact.start}–${fact.end}` : ""] : "no source was named"), fact.recorded ? h("span", {}, when(fact.recorded)) : null, h("span", { class: "mono" }, fact.id)));
+    h("p", { class: "small soft" }, h("span", {}, fact.source ? ["from ", h("bdi", {}, fact.source), typeof fact.start === "number" ? ` ${fact.start}–${fact.end}` : ""] : "no source was named"), fact.recorded ? h("span", {}, when(fact.recorded)) : null, h("span", { class: "mono", title: fact.id }, fact.id.length > 12 ? `${fact.id.slice(0, 8)}…` : fact.id)));
 }
 
 const sentence = (fact, entity) => {
