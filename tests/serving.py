@@ -9,6 +9,8 @@ The fixture `server` is one of them, with the embedded model, an `httpx.Client` 
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -32,6 +34,7 @@ class Served:
     url: str
     service: Service
     client: httpx.Client
+    server: Server
 
 
 @contextmanager
@@ -58,11 +61,25 @@ def served(
     try:
         _wait(server, thread)
         with httpx.Client(base_url=url, timeout=_PATIENCE, trust_env=False) as client:
-            yield Served(url, service, client)
+            yield Served(url, service, client, server)
     finally:
         server.should_exit = True
         thread.join(_PATIENCE)
         listener.close()
+
+
+@contextmanager
+def process(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """`groundwire serve` as a user starts it, and its URL; killed at the end if it still lives."""
+    command = [sys.executable, "-m", "groundwire.apps.cli", "serve", "--port", "0", *options]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as started:
+        try:
+            assert started.stderr is not None
+            said = started.stderr.readline()
+            assert said.startswith("groundwire serves http://"), said
+            yield started, said.split()[2]
+        finally:
+            started.kill()
 
 
 def _wait(server: Server, thread: threading.Thread) -> None:

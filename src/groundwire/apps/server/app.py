@@ -59,6 +59,7 @@ def create_app(
         redoc_url=None,
         openapi_tags=TAGS,
         generate_unique_id_function=operation_id,
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # ours; older releases have none
     )
     handle_errors(app)
     surround(app, held)

@@ -41,7 +41,7 @@ class Bodies:
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        body = self._refused(headers) or await self._read(receive)
+        body = self._refused(scope, headers) or await self._read(receive)
         ours = scope_of(scope["path"], scope["method"]) != "proxy"  # what goes on to a model is not read here
         wrong = _unreadable(body, headers) if ours and isinstance(body, bytes) else None
         if wrong is not None and isinstance(body, bytes):
@@ -57,8 +57,10 @@ class Bodies:
         finally:
             self._held -= len(body)
 
-    def _refused(self, headers: Headers) -> Problem | None:
-        """What can be said before the first byte."""
+    def _refused(self, scope: Scope, headers: Headers) -> Problem | None:
+        """What can be said before the first byte. No database takes a NUL, and no name holds one."""
+        if "\x00" in scope["path"] or b"%00" in scope.get("query_string", b""):
+            return Problem("malformed", "there is a NUL in the address")
         length = headers.get("content-length")
         if length is not None and length.isdecimal() and int(length) > self._most:
             return self._too_large()

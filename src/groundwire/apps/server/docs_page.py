@@ -39,7 +39,7 @@ def docs_page(document: Mapping[str, Any], settings: ServerConfig) -> str:
         f'<li><a href="#{escape(op["operationId"])}"><b>{escape(method.upper())}</b> {escape(path)}</a></li>'
         for path, method, op in found
     )
-    described = [_tag(tag, document, settings) for tag in document.get("tags", ())]
+    described = [_tag(tag, document, settings) for tag in _tags(document)]
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>groundwire: HTTP</title><link rel="stylesheet" href="/docs/style.css"></head>
@@ -55,13 +55,22 @@ The same for programs: <a href="/openapi.json">openapi.json</a>.</p>
 """
 
 
+def _tags(document: Mapping[str, Any]) -> list[Mapping[str, str]]:
+    """Those that are described, then whatever else an operation carries first."""
+    known = list(document.get("tags", ()))
+    used = (op["tags"][0] for _, _, op in operations(dict(document)) if op.get("tags"))
+    names = dict.fromkeys([*(tag["name"] for tag in known), *used])
+    about = {tag["name"]: tag for tag in known}
+    return [about.get(name, {"name": name}) for name in names]
+
+
 def _kind(name: str) -> str:
     kind = KINDS[name]
     return f'<dt id="problem-{name}">{kind.status} <code>{name}</code></dt><dd>{escape(kind.title)}.</dd>'
 
 
 def _tag(tag: Mapping[str, str], document: Mapping[str, Any], settings: ServerConfig) -> str:
-    own = [found for found in operations(dict(document)) if tag["name"] in found[2].get("tags", ())]
+    own = [found for found in operations(dict(document)) if found[2].get("tags", [""])[0] == tag["name"]]
     articles = "".join(_operation(*found, document, settings) for found in own)
     return (
         f"<h2>{escape(tag['name'])}</h2><p>{escape(tag.get('description', ''))}</p>{articles}" if own else ""

@@ -219,6 +219,8 @@ class FactRequest(Grounds):
 
     @model_validator(mode="after")
     def _a_fact(self) -> Self:
+        if any("\x00" in text for text in (self.fact, self.predicate, *self.roles, *self.roles.values())):
+            raise ValueError("a fact holds no NUL")
         if not self.fact.strip() and not self.predicate.strip():
             raise ValueError("give 'fact', or 'predicate' and 'roles'")
         if bool(self.predicate.strip()) != bool(self.roles):

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fastapi import Request
+from opentelemetry import trace
 
 from groundwire.apps.server.admission import Admission, watch
 from groundwire.apps.server.patience import Life
@@ -22,6 +23,7 @@ from groundwire.errors import GroundwireError
 from groundwire.metrics import Metrics
 from groundwire.types import HallucinationReport
 from groundwire.verify.route import choose
+from groundwire.version import __version__
 
 if TYPE_CHECKING:
     from groundwire.apps.proxy.proxying import Proxying
@@ -52,6 +54,7 @@ class Service:
         self.readiness = Readiness()
         self.admission = Admission(config.server.capacity)
         watch(self.admission, self.metrics.registry)
+        self._tracer = trace.get_tracer("groundwire", __version__)
         self._opening = threading.RLock()
         self._engines: dict[str, Groundwire] = {}
         self._background: list[Future[None]] = []
@@ -162,7 +165,7 @@ class Service:
 
         `size` is how many characters it is about. Raises `Overloaded` where there is too much to do.
         """
-        with self.admission.admitted(size):
+        with self._tracer.start_as_current_span("groundwire.work"), self.admission.admitted(size):
             return await self._run(job)
 
     async def aside(self, job: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -189,9 +192,18 @@ class Service:
             await asyncio.to_thread(self.keeper.close)
         if "database" in self.__dict__:
             self.database.close()
+        await self._run(_wind_down)
         self.loop.call_soon_threadsafe(self.loop.stop)
         await asyncio.to_thread(self._thread.join)
         self.loop.close()
+
+
+async def _wind_down() -> None:
+    """End what is still under way on the engine's loop: whoever waited for it is gone."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
 
 
 def service(request: Request) -> Service:
