@@ -6,7 +6,7 @@ STAMP   := $(VENV)/.core
 DEV     := $(VENV)/.dev
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-ray lint types unit postgres docs spec wheel bench clean
+.PHONY: help demo test test-ray test-fuzz lint types unit postgres docs spec wheel bench clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ test-ray:  ## the Ray engine, in an environment of its own
 	@test -x .venv-ray/bin/python || $(PY) -m venv .venv-ray
 	@.venv-ray/bin/python -m pip install --quiet --disable-pip-version-check -e ".[ray]" pytest pytest-asyncio hypothesis
 	@.venv-ray/bin/python -m pytest tests/apps/test_ray_engine.py
+
+test-fuzz: $(DEV)  ## the HTTP service against what its OpenAPI document allows and forbids, for longer
+	@FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-60} $(BIN)/pytest tests/apps/server/test_openapi.py
 
 docs: $(DEV)  ## remake the pages that are made from the program
 	@$(BIN)/python -m tools.docs
