@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from math import inf
 from pathlib import Path
+from typing import Protocol
 
 SCHEMA_VERSION = 1
 
@@ -34,6 +35,16 @@ PRAGMA user_version = {SCHEMA_VERSION};
 
 class OtherVersion(sqlite3.DatabaseError):
     """The file was written by another release, or is no cache at all."""
+
+
+class Cache(Protocol):
+    """Many entries at once, read and written; wherever they are kept, trouble there is nobody else's."""
+
+    def get(self, keys: Iterable[str], ttl: float) -> dict[str, str]: ...
+
+    def put(self, entries: Mapping[str, str], ttl: float) -> None: ...
+
+    async def aclose(self) -> None: ...
 
 
 class CacheStore:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from groundwire.config import BackendName, Config, Operation
 from groundwire.errors import ConfigError
@@ -19,6 +19,9 @@ from groundwire.verify.pool import Pooled
 from groundwire.verify.route import choose
 from groundwire.verify.wrap import Breaker, Offloaded, RateLimit, Retry, Timeout
 from groundwire.version import __version__
+
+if TYPE_CHECKING:
+    from groundwire.stores.cache import Cache
 
 LOCAL = "groundwire.verify.local:LocalVerifier"
 """The embedded verifier, which `local` means."""
@@ -121,17 +124,28 @@ def protect(
     else:
         verifier = Pooled(Timeout(raw.verifier, settings.timeout), size, deadline=deadline)
     closing: tuple[Close, ...] = (raw.close,) if raw.close else ()
-    if raw.requests and config.store.cache_path and settings.cache_ttl > 0:
+    if raw.requests and settings.cache_ttl > 0 and (config.store.cache_path or config.redis.url):
         # Only here: who computes locally needs no database driver.
-        from groundwire.stores.cache import CacheStore
         from groundwire.verify.cache import Cached
 
-        store = CacheStore(config.store.cache_path)
+        store = open_cache(config)
         # What is kept is what this release made of the replies, so another release asks again.
         identity = f"{__version__}|{raw.identity}"
         verifier = Cached(verifier, store, identity, settings.cache_ttl, metrics=metrics)
         closing += (store.aclose,)
     return Guarded(verifier, name, metrics=metrics, details=config.log.source_text), closing
+
+
+def open_cache(config: Config) -> Cache:
+    """What was answered before, on this machine; with `redis.url` on the others, too."""
+    from groundwire.stores.cache import CacheStore
+
+    near = CacheStore(config.store.cache_path)
+    if config.redis.url is None:
+        return near
+    from groundwire.stores.shared import Layered, Shared
+
+    return Layered(near, Shared(config.redis.url.get_secret_value()))
 
 
 def persistent(raw: Raw, config: Config, deadline: float | None = None) -> Verifier:

@@ -11,7 +11,7 @@ from hashlib import sha256
 from groundwire.errors import GroundwireError
 from groundwire.llm.perloop import PerLoop
 from groundwire.metrics import Metrics
-from groundwire.stores.cache import CacheStore
+from groundwire.stores.cache import Cache
 from groundwire.types import Estimate, Query, Span, Verifier
 from groundwire.verify.failure import all_failed, matched
 
@@ -29,7 +29,7 @@ class Cached:
     def __init__(
         self,
         inner: Verifier,
-        store: CacheStore,
+        store: Cache,
         identity: str,
         ttl: float,
         *,

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+from groundwire.config import Config
+
+if TYPE_CHECKING:
+    from groundwire.stores.shared import Shared
 
 _MOST = 10_000
 
@@ -34,3 +40,24 @@ class Buckets:
         if len(self._filled) > _MOST:  # whoever was not seen for longest has a full bucket anyway
             self._filled.popitem(last=False)
         return 0.0 if granted else (1.0 - level) / rate
+
+
+class SharedBuckets:
+    """The same for all replicas, counted in Redis; where that is gone, each counts by itself."""
+
+    def __init__(self, shared: Shared, own: Buckets | None = None) -> None:
+        self._shared = shared
+        self._own = own or Buckets()
+
+    async def take(self, name: str, per_minute: int) -> float:
+        found = await asyncio.to_thread(self._shared.take, name, per_minute)
+        return await self._own.take(name, per_minute) if found is None else found
+
+
+def limiter_for(config: Config) -> Limiter:
+    """Counted here; with `redis.url` for all replicas together."""
+    if config.redis.url is None:
+        return Buckets()
+    from groundwire.stores.shared import Shared
+
+    return SharedBuckets(Shared(config.redis.url.get_secret_value()))

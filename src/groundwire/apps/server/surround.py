@@ -9,7 +9,7 @@ from groundwire.apps.server.access import Guard, wants_keys
 from groundwire.apps.server.bodies import Bodies
 from groundwire.apps.server.keyring import Keyring
 from groundwire.apps.server.leaving import Leaving
-from groundwire.apps.server.limits import Buckets
+from groundwire.apps.server.limits import limiter_for
 from groundwire.apps.server.patience import Draining, Timely
 from groundwire.apps.server.service import Service
 from groundwire.apps.server.telemetry import HttpFigures, Telemetry
@@ -30,7 +30,7 @@ def surround(app: FastAPI, held: Service) -> None:
     app.add_middleware(Timely, seconds=settings.request_timeout)
     app.add_middleware(Leaving)
     app.add_middleware(Bodies, config=settings)
-    app.add_middleware(Guard, config=settings, keyring=keyring, limiter=Buckets())
+    app.add_middleware(Guard, config=settings, keyring=keyring, limiter=limiter_for(held.config))
     if settings.cors_origins:
         app.add_middleware(
             CORSMiddleware,
