@@ -76,7 +76,7 @@ def test_every_figure_of_the_list_is_there(figures: dict[str, Figure]) -> None:
 def test_the_many_claims_are_as_many_as_said() -> None:
     from groundwire.claims.extract import extract
 
-    assert len(extract(" ".join(speed._fact(n) for n in range(speed.CLAIMS)))) == speed.CLAIMS
+    assert len(extract(" ".join(speed.fact(n) for n in range(speed.CLAIMS)))) == speed.CLAIMS
 
 
 def test_a_check_that_fails_is_not_timed() -> None:

@@ -102,26 +102,26 @@ def _wall(code: str, times: int = 5) -> float:
     return median(once() for _ in range(times))
 
 
-def _text(words: int, seed: int = 0) -> str:
+def prose(words: int, seed: int = 0) -> str:
     """Prose with facts in it, as long as asked for, the same every time."""
-    return " ".join(" ".join(_fact(n) for n in range(seed, seed + words)).split()[:words])
+    return " ".join(" ".join(fact(n) for n in range(seed, seed + words)).split()[:words])
 
 
-def _fact(n: int) -> str:
+def fact(n: int) -> str:
     return f"Plant {n} in sector {n * 7 % 90} produced {n * 37 % 911} tonnes of steel in {1950 + n % 70}."
 
 
 async def _embedded() -> list[Figure]:
     async with Groundwire(Config(), backend="local") as engine:
-        context = _text(WORDS)
-        claim = _fact(3)
+        context = prose(WORDS)
+        claim = fact(3)
         await engine.verify_claim(claim, context)
         busy = process_time()
         times = sorted([await _timed(lambda: engine.verify_claim(claim, context)) for _ in range(ROUNDS)])
         busy = (process_time() - busy) / ROUNDS
-        many = " ".join(_fact(n) for n in range(CLAIMS))
+        many = " ".join(fact(n) for n in range(CLAIMS))
         whole = await _timed(lambda: engine.check(many, context))
-        long = await _timed(lambda: engine.check(claim, _text(MEGABYTE_WORDS)))
+        long = await _timed(lambda: engine.check(claim, prose(MEGABYTE_WORDS)))
     return [
         Figure("one claim against 200 words, p50", 1000 * median(times), "ms", "≤ 50"),
         Figure("one claim against 200 words, p99", 1000 * times[int(0.99 * len(times))], "ms", "≤ 500"),
@@ -144,8 +144,8 @@ def _throughput() -> Iterator[Figure]:
     reads as it is fastest here, pair by pair in as many threads. By processor time no neighbour counts.
     """
     verifier = LocalVerifier()
-    context = _text(WORDS)
-    queries = [Query(_fact(n), context) for n in range(CLAIMS)]
+    context = prose(WORDS)
+    queries = [Query(fact(n), context) for n in range(CLAIMS)]
     asyncio.run(verifier.estimate(queries))
     raw = RawRuns(verifier.network())
     asyncio.run(verifier.estimate(queries))
@@ -212,7 +212,7 @@ async def _timed(work: Callable[[], Awaitable[object]]) -> float:
 
 async def _cache() -> list[Figure]:
     """The same queries missed and then hit, through the cache that LLM backends use."""
-    queries = [Query(f"Plant {n} produced steel.", _text(WORDS, n)) for n in range(64)]
+    queries = [Query(f"Plant {n} produced steel.", prose(WORDS, n)) for n in range(64)]
     with tempfile.TemporaryDirectory() as folder:
         async with Groundwire(Config(), backend="local") as engine:
             cached = Cached(engine.backend.verifier, CacheStore(Path(folder) / "c.db"), "bench", 3600)
@@ -261,7 +261,7 @@ async def _llm() -> list[Figure]:
     guarded, _ = protect(raw, "self", config, "output", None)
     backend = Backend("self", guarded, raw.context_tokens, raw.threshold_bits, raw.model)
     court = Court(backend, profile_for(config, raw.threshold_bits), Metrics())
-    case = Case(" ".join(_fact(n) for n in range(LLM_CLAIMS)), (Source("S0", _text(WORDS)),))
+    case = Case(" ".join(fact(n) for n in range(LLM_CLAIMS)), (Source("S0", prose(WORDS)),))
     try:
         await verifier.estimate([Query("The sky is blue.", "The sky is blue.")])
         counted.calls = counted.prompt_tokens = counted.cached_tokens = 0

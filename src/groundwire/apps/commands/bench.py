@@ -32,6 +32,21 @@ def speed(
 
 
 @app.command()
+def service(
+    seconds: Annotated[float, typer.Option(min=0.5, help="How long each turn takes.")] = 10.0,
+    turns: Annotated[int, typer.Option(min=1, help="Turns for the engine and the server each.")] = 3,
+    at_once: Annotated[int, typer.Option(min=1, help="Requests at the same time.")] = 16,
+    minutes: Annotated[float, typer.Option(min=0, help="Watch the memory for so long.")] = 0.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """The HTTP service under load: throughput beside the engine's own, latency, overload, memory."""
+    from groundwire.bench.service import Terms, run_service
+
+    terms = Terms(seconds, turns, at_once, minutes)
+    raise typer.Exit(run_service(open_console(), terms, as_json=as_json))
+
+
+@app.command()
 def procedural(
     items: Annotated[int, typer.Option(min=14, help="How many responses to make and judge.")] = 1050,
     seed: Annotated[int, typer.Option(help="The same seed makes the same responses.")] = 0,

@@ -1,0 +1,326 @@
+"""`groundwire bench service`: the real server under load, beside the same engine called in process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from itertools import count
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from groundwire.bench.service_load import digest
+from groundwire.bench.speed import Figure, fact, prose
+from groundwire.config import Config
+from groundwire.config.service import ServerConfig
+from groundwire.engine import Groundwire
+from groundwire.errors import BackendError
+from groundwire.metrics import Metrics
+from groundwire.report.json import to_json
+
+CLAIMS, WORDS = 5, 200
+OVERLOAD = 4
+_GREETING = re.compile(r"serves http://[^ ]*:(\d+)")
+_START_SECONDS = 60.0
+_SETTLED = 0.25  # of the samples of memory: caches fill first
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """`turns` of `seconds` each for the engine and the server, `at_once` requests at a time; then an
+    overload, and `minutes` of steady work while memory is watched.
+    """
+
+    seconds: float = 10.0
+    turns: int = 3
+    at_once: int = 16
+    minutes: float = 0.0
+    cases: int = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request, and the digest of the answer that is expected byte for byte."""
+
+    answer: str
+    source: str
+    body: str
+    expected: str = ""
+
+
+def run_service(console: Console, terms: Terms, *, as_json: bool) -> int:
+    figures = list(measure(terms))
+    if as_json:
+        print(json.dumps([asdict(figure) for figure in figures], indent=2))
+        return 0
+    table = Table(box=None, pad_edge=False)
+    for column, side in (("figure", "left"), ("measured", "right"), ("", "left"), ("bar", "left")):
+        table.add_column(column, justify=side)  # type: ignore[arg-type]
+    for figure in figures:
+        table.add_row(figure.name, f"{figure.value:,.4g}", figure.unit, figure.bar)
+    console.print(table)
+    return 0
+
+
+def measure(terms: Terms) -> Iterator[Figure]:
+    with ExitStack() as stack:
+        engine = Engine()
+        stack.callback(engine.close)
+        cases = engine.expected([_asked(number) for number in range(terms.cases)])
+        server = stack.enter_context(serving())
+        load = stack.enter_context(loading(server, cases))
+        load.run(seconds=2.0, connections=terms.at_once)  # both have loaded their model by then
+        turns = [_turn(engine, server, load, terms) for _ in range(terms.turns)]
+        yield from _compared(turns, terms)
+        yield from _latencies("one at a time", [load.run(seconds=terms.seconds)])
+        usual = median(turn.served.good_a_second for turn in turns)
+        # long enough that what comes too much is more than the server takes in
+        seconds = max(terms.seconds, 3 * ServerConfig().capacity / ((OVERLOAD - 1) * usual))
+        yield from _overload(load.run(seconds=seconds, rate=OVERLOAD * usual), usual)
+        yield from _memory(load, server, terms)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The engine in process, then the server: checks a second, and processor seconds a check."""
+
+    engine_rate: float
+    engine_cost: float
+    served: Found
+    served_cost: float
+
+
+def _turn(engine: Engine, server: Server, load: Load, terms: Terms) -> Turn:
+    busy = time.process_time()
+    began = perf_counter()
+    done = engine.work(cases=load.cases, terms=terms)
+    rate, cost = done / (perf_counter() - began), (time.process_time() - busy) / done
+    busy = server.processor_seconds()
+    found = load.run(seconds=terms.seconds, connections=terms.at_once)
+    good = max(1, found.statuses["200"])
+    return Turn(rate, cost, found, (server.processor_seconds() - busy) / good)
+
+
+def _asked(number: int) -> Asked:
+    """Claims of which some are right, some wrong and some unheard of, on a source of their own."""
+    first = number * 40
+    claims = [fact(first + n) for n in range(CLAIMS - 2)]
+    claims += [fact(first).replace(" tonnes", "9 tonnes"), f"The director of plant {first} is Ada Klein."]
+    answer, source = " ".join(claims), prose(WORDS, first)
+    body = json.dumps({"id": f"r{number}", "response": answer, "sources": {"S0": source}})
+    return Asked(answer, source, b64encode(body.encode()).decode())
+
+
+class Engine:
+    """The engine as a program of one's own would call it: many checks at once, for full batches."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._engine = Groundwire(Config(), backend="local", metrics=Metrics())
+
+    def expected(self, cases: Sequence[Asked]) -> list[Asked]:
+        """The cases with what a server must answer."""
+
+        async def reports() -> list[str]:
+            return [
+                to_json(await self._engine.check(case.answer, {"S0": case.source}, response_id=f"r{number}"))
+                for number, case in enumerate(cases)
+            ]
+
+        texts = self._loop.run_until_complete(reports())
+        return [
+            Asked(case.answer, case.source, case.body, digest(f"{text}\n".encode()))
+            for case, text in zip(cases, texts, strict=True)
+        ]
+
+    def work(self, cases: Sequence[Asked], terms: Terms) -> int:
+        """How many checks are done in the time."""
+        numbers = count()
+        until = perf_counter() + terms.seconds
+
+        async def one_after_the_other() -> int:
+            done = 0
+            while perf_counter() < until:
+                case = cases[next(numbers) % len(cases)]
+                await self._engine.check(case.answer, {"S0": case.source})
+                done += 1
+            return done
+
+        async def all_at_once() -> int:
+            return sum(await asyncio.gather(*(one_after_the_other() for _ in range(terms.at_once))))
+
+        return self._loop.run_until_complete(all_at_once())
+
+    def close(self) -> None:
+        self._loop.run_until_complete(self._engine.aclose())
+        self._loop.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a load generator met."""
+
+    seconds: float
+    statuses: Counter[str]
+    latencies: list[float]
+    wrong: int
+    without_retry_after: int
+
+    @property
+    def good_a_second(self) -> float:
+        return self.statuses["200"] / self.seconds
+
+    def share(self, quantile: float) -> float:
+        """A latency in ms: so large a share of the good answers came within it."""
+        ordered = sorted(self.latencies) or [float("nan")]
+        return 1000 * ordered[min(len(ordered) - 1, int(quantile * len(ordered)))]
+
+
+class Load:
+    def __init__(self, process: subprocess.Popen[str], port: int, cases: Sequence[Asked]) -> None:
+        self._process = process
+        self._port = port
+        self.cases = cases
+
+    def run(self, *, seconds: float, connections: int = 1, rate: float = 0.0) -> Found:
+        plan = {
+            "port": self._port,
+            "bodies": [case.body for case in self.cases],
+            "expected": [case.expected for case in self.cases],
+            "seconds": seconds,
+            "connections": connections,
+            "rate": rate,
+        }
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(plan) + "\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        if not line:
+            raise BackendError("the load generator died")
+        met: dict[str, Any] = json.loads(line)
+        return Found(**{**met, "statuses": Counter(met["statuses"])})
+
+
+@contextmanager
+def loading(server: Server, cases: Sequence[Asked]) -> Iterator[Load]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "groundwire.bench.service_load"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        try:
+            yield Load(process, server.port, cases)
+        finally:
+            process.kill()
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    pid: int
+    port: int
+
+    def resident_mb(self) -> float:
+        pages = int(Path(f"/proc/{self.pid}/statm").read_text(encoding="ascii").split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+    def processor_seconds(self) -> float:
+        fields = Path(f"/proc/{self.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def serving() -> Iterator[Server]:
+    """`groundwire serve` as anybody starts it, with a store of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        ours = {"GROUNDWIRE_STORE__URL": f"{folder}/store.db", "GROUNDWIRE_SERVER__PORT": "0"}
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("GROUNDWIRE_")}
+        process = subprocess.Popen(
+            [sys.executable, "-m", "groundwire.apps.cli", "serve"],
+            env={**kept, **ours},
+            cwd=folder,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        with process:
+            try:
+                yield Server(process.pid, _port(process))
+            finally:
+                process.send_signal(signal.SIGINT)
+                process.wait(_START_SECONDS)
+
+
+def _port(process: subprocess.Popen[str]) -> int:
+    assert process.stderr is not None
+    said = ""
+    for line in process.stderr:
+        said = line
+        if found := _GREETING.search(line):
+            return int(found[1])
+    raise BackendError(f"the server did not start: {said.strip()}")
+
+
+def _compared(turns: Sequence[Turn], terms: Terms) -> Iterator[Figure]:
+    served = [turn.served for turn in turns]
+    yield Figure("checks a second, engine in process", median(turn.engine_rate for turn in turns), "1/s")
+    yield Figure("checks a second, POST /v1/check", median(f.good_a_second for f in served), "1/s")
+    name = "served, share of the engine in process"
+    ratio = median(turn.served.good_a_second / turn.engine_rate for turn in turns)
+    yield Figure(name, 100 * ratio, "%", "≥ 85")
+    busy = median(turn.engine_cost / turn.served_cost for turn in turns)
+    yield Figure(f"{name}, by processor time", 100 * busy, "%")
+    yield from _latencies(f"{terms.at_once} at once", served)
+    yield Figure("answers that differ from the engine's", sum(f.wrong for f in served), "", "0")
+    others = sum(f.statuses.total() - f.statuses["200"] for f in served)
+    yield Figure("other statuses than 200", others, "", "0")
+
+
+def _latencies(name: str, found: Sequence[Found]) -> Iterator[Figure]:
+    for label, quantile in (("p50", 0.5), ("p99", 0.99)):
+        yield Figure(f"{name}, {label}", median(one.share(quantile) for one in found), "ms")
+
+
+def _overload(found: Found, usual: float) -> Iterator[Figure]:
+    name = f"{OVERLOAD} × overload"
+    good, full = found.statuses["200"], found.statuses["429"]
+    yield Figure(f"{name}: answers 200", good, "")
+    yield Figure(f"{name}: answers 429", full, "")
+    yield Figure(f"{name}: anything else", found.statuses.total() - good - full, "", "0")
+    yield Figure(f"{name}: 429 without Retry-After", found.without_retry_after, "", "0")
+    yield Figure(f"{name}: answers that differ from the engine's", found.wrong, "", "0")
+    yield Figure(f"{name}: good answers a second, share of the usual", 100 * found.good_a_second / usual, "%")
+    yield Figure(f"{name}: p99 of the good ones", found.share(0.99), "ms")
+
+
+def _memory(load: Load, server: Server, terms: Terms) -> Iterator[Figure]:
+    """Steady work for minutes, looked at every few seconds; grown is from when the caches are full."""
+    samples = [server.resident_mb()]
+    until = time.monotonic() + 60 * terms.minutes
+    while time.monotonic() < until:
+        load.run(seconds=min(10.0, 60 * terms.minutes / 8), connections=terms.at_once)
+        samples.append(server.resident_mb())
+    yield Figure("resident memory of the server", samples[-1], "MB", "≤ 400")
+    if len(samples) > 4:
+        settled = samples[int(_SETTLED * len(samples)) :]
+        half = len(settled) // 2
+        grown = median(settled[half:]) - median(settled[:half])
+        name = f"resident memory, second half less first half of {terms.minutes:g} minutes"
+        yield Figure(name, grown, "MB", "≤ 5")

@@ -1,0 +1,171 @@
+"""A load generator for `groundwire bench service`: a process of its own that costs the server little.
+
+Reads a plan from standard input, one JSON object a line, and answers each with what it met. HTTP/1.1 over
+plain sockets: a client that takes the processor away from the server it measures would measure itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from base64 import b64decode
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from hashlib import sha256
+from itertools import count
+from time import perf_counter
+from typing import Any
+
+LINGER = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`rate` 0: `connections` ask one request after the other; else so many requests begin every second,
+    whether or not the others have been answered.
+    """
+
+    port: int
+    bodies: tuple[str, ...]
+    expected: tuple[str, ...]
+    seconds: float
+    connections: int = 1
+    rate: float = 0.0
+
+
+@dataclass(slots=True)
+class Met:
+    """What became of the requests: how many of each status, how long the good ones took."""
+
+    seconds: float = 0.0
+    statuses: Counter[str] = field(default_factory=Counter)
+    latencies: list[float] = field(default_factory=list)
+    wrong: int = 0
+    without_retry_after: int = 0
+
+    def to_json(self) -> str:
+        return json.dumps(
+            {
+                "seconds": self.seconds,
+                "statuses": dict(self.statuses),
+                "latencies": [round(latency, 5) for latency in self.latencies],
+                "wrong": self.wrong,
+                "without_retry_after": self.without_retry_after,
+            }
+        )
+
+
+class Connection:
+    """One keep-alive connection, opened when it is first needed and again when it broke."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def ask(self, request: bytes) -> tuple[int, bytes, bytes]:
+        if self._streams is None:
+            self._streams = await asyncio.open_connection("127.0.0.1", self._port)
+        reader, writer = self._streams
+        writer.write(request)
+        head = await reader.readuntil(b"\r\n\r\n")
+        lowered = head.lower()
+        length = int(lowered.partition(b"content-length:")[2].partition(b"\r")[0] or 0)
+        body = await reader.readexactly(length)
+        if b"connection: close" in lowered:
+            await self.close()
+        return int(head[9:12]), lowered, body
+
+    async def close(self) -> None:
+        if self._streams is not None:
+            self._streams[1].close()
+            with suppress(OSError):
+                await self._streams[1].wait_closed()
+            self._streams = None
+
+
+class Load:
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._requests = [_request(b64decode(body)) for body in plan.bodies]
+        self._numbers = count()
+        self._idle: list[Connection] = []
+        self.met = Met()
+
+    async def run(self) -> Met:
+        began = perf_counter()
+        await (self._steady() if self._plan.rate else self._in_turn())
+        self.met.seconds = perf_counter() - began
+        for connection in self._idle:
+            await connection.close()
+        return self.met
+
+    async def _in_turn(self) -> None:
+        until = perf_counter() + self._plan.seconds
+
+        async def one_after_the_other() -> None:
+            while perf_counter() < until:
+                await self._one()
+
+        await asyncio.gather(*(one_after_the_other() for _ in range(self._plan.connections)))
+
+    async def _steady(self) -> None:
+        began = perf_counter()
+        tasks = []
+        for number in range(int(self._plan.rate * self._plan.seconds)):
+            await asyncio.sleep(max(0.0, began + number / self._plan.rate - perf_counter()))
+            tasks.append(asyncio.create_task(self._one()))
+        _, late = await asyncio.wait(tasks, timeout=LINGER)
+        for task in late:
+            task.cancel()
+        self.met.statuses["no answer"] += len(late)
+
+    async def _one(self) -> None:
+        number = next(self._numbers) % len(self._requests)
+        connection = self._idle.pop() if self._idle else Connection(self._plan.port)
+        began = perf_counter()
+        try:
+            status, head, body = await connection.ask(self._requests[number])
+        except (OSError, asyncio.IncompleteReadError, ValueError) as error:
+            self.met.statuses[type(error).__name__] += 1
+            await connection.close()
+            return
+        self._idle.append(connection)
+        self._note(status, head, body, number, perf_counter() - began)
+
+    def _note(self, status: int, head: bytes, body: bytes, number: int, seconds: float) -> None:
+        self.met.statuses[str(status)] += 1
+        if status == 200:
+            self.met.latencies.append(seconds)
+            self.met.wrong += digest(body) != self._plan.expected[number]
+        elif status == 429:
+            self.met.without_retry_after += b"\r\nretry-after:" not in head
+
+
+def digest(body: bytes) -> str:
+    return sha256(body).hexdigest()
+
+
+def _request(body: bytes) -> bytes:
+    head = (
+        "POST /v1/check HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
+        f"content-length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+def plan_from(fields: dict[str, Any]) -> Plan:
+    lists: dict[str, Sequence[str]] = {name: tuple(fields.pop(name)) for name in ("bodies", "expected")}
+    return Plan(**fields, **lists)  # type: ignore[arg-type]
+
+
+def main() -> None:
+    for line in sys.stdin:
+        met = asyncio.run(Load(plan_from(json.loads(line))).run())
+        print(met.to_json(), flush=True)
+
+
+if __name__ == "__main__":
+    main()
