@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from groundwire.apps.batch import Job, run_batch
+from groundwire.apps.gate import Gate
 from groundwire.config import Config
 from groundwire.errors import MissingExtra
 
@@ -24,8 +25,9 @@ def go(folder: Path, engine: str) -> tuple[int, bytes]:
     rows.write_text(
         "".join(json.dumps({**row, "id": f"{row['id']}-{n}"}) + "\n" for n in range(12) for row in ROWS)
     )
-    code = run_batch(Job(rows, out, engine=engine), Config(), Console(quiet=True))
-    return code, out.read_bytes()
+    gate = Gate(0.5, folder / f"{engine}.xml", folder / f"{engine}.md")
+    code = run_batch(Job(rows, out, engine=engine, gate=gate), Config(), Console(quiet=True))
+    return code, out.read_bytes() + b"".join(path.read_bytes() for path in gate.files)
 
 
 @pytest.mark.filterwarnings("ignore")

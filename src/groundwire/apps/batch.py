@@ -16,15 +16,16 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from rich.console import Console
 
+from groundwire.apps.gate import Gate, Ledger
 from groundwire.apps.opinions import Said
 from groundwire.apps.ray_engine import judge_on_ray
 from groundwire.apps.rows import STREAM, Row, is_stream, judge_row, read_rows, row_identity
@@ -34,7 +35,6 @@ from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, GroundwireError, InputError
 from groundwire.report.progress import progress_bar
 
-FINE, FLAGGED, COULD_NOT_CHECK = 0, 1, 3
 ENGINES = ("local", "ray")
 WINDOW = 8
 """Rows under way at once, per worker."""
@@ -47,48 +47,35 @@ class Job:
     engine: str = "local"
     resume: bool = False
     workers: int = 1
+    gate: Gate = field(default_factory=Gate)
 
 
 class Interrupted(GroundwireError):
     exit_code = 130
 
 
-@dataclass(slots=True)
-class Tally:
-    rows: int = 0
-    flagged: int = 0
-    failed: int = 0
-
-    def add(self, line: str) -> None:
-        verdict = json.loads(line)
-        self.rows += 1
-        self.flagged += verdict["flagged"] is True
-        self.failed += verdict["flagged"] is None
-
-    @property
-    def exit_code(self) -> int:
-        if self.flagged:
-            return FLAGGED
-        return COULD_NOT_CHECK if self.failed else FINE
-
-
 def run_batch(job: Job, config: Config, console: Console) -> int:
     _refuse_nonsense(job)
-    tally = Tally()
     engine = Groundwire(config)  # what is wrong with the configuration is said before the output is touched
-    with Said(config) as said, _opened(job, tally) as out, progress_bar(console) as progress:
+    with Ledger(str(job.rows), job.gate) as ledger:
+        _run(job, engine, ledger, console)
+        found, told = ledger.figures, job.gate.told(ledger.figures)
+        said = f"{found.rows} rows: {found.flagged} flagged, {found.failed} could not be checked"
+        console.print("\n".join(filter(None, (said, told))), highlight=False)
+        ledger.write()
+        return ledger.exit_code
+
+
+def _run(job: Job, engine: Groundwire, ledger: Ledger, console: Console) -> None:
+    with Said(engine.config) as said, _opened(job, ledger) as out, progress_bar(console) as progress:
         total = None if is_stream(job.rows) else sum(1 for _ in read_rows(job.rows))
-        bar = progress.add_task("checking", total=total, completed=tally.rows)
-        rows = islice(read_rows(job.rows), tally.rows, None)
-        for line in map(said.line, _judged(rows, job, engine)):
+        done = ledger.figures.rows
+        bar = progress.add_task("checking", total=total, completed=done)
+        for line in map(said.line, _judged(islice(read_rows(job.rows), done, None), job, engine)):
             out.write(line.encode("utf-8", "backslashreplace") + b"\n")
             out.flush()
-            tally.add(line)
+            ledger.add(line)
             progress.advance(bar)
-    console.print(
-        f"{tally.rows} rows: {tally.flagged} flagged, {tally.failed} could not be checked", highlight=False
-    )
-    return tally.exit_code
 
 
 def _refuse_nonsense(job: Job) -> None:
@@ -103,22 +90,29 @@ def _refuse_nonsense(job: Job) -> None:
         raise InputError("input and output are the same file", hint="choose another -o")
     if job.out.is_dir() or not job.out.parent.is_dir():
         raise InputError(f"cannot write {job.out}", hint="-o names a file in a folder that exists")
+    clash = next((path for path in job.gate.files if path.resolve() in _resolved(job.rows, job.out)), None)
+    if clash is not None:
+        raise InputError(f"{clash} is the input or the output", hint="name another file for the summary")
+
+
+def _resolved(*paths: Path) -> set[Path]:
+    return {path.resolve() for path in paths}
 
 
 @contextmanager
-def _opened(job: Job, tally: Tally) -> Iterator[BinaryIO]:
+def _opened(job: Job, ledger: Ledger) -> Iterator[BinaryIO]:
     """The output, at the place where the next line goes; lines that stand there already are tallied."""
     try:
         with _open(job.out) as out:
             if not is_stream(job.out):
                 _lock(out, job.out)
-                out.truncate(_keep(out, job, tally) if job.resume else 0)
+                out.truncate(_keep(out, job, ledger) if job.resume else 0)
                 out.seek(0, 2)
             yield out
     except KeyboardInterrupt:
         raise Interrupted("interrupted", hint="" if is_stream(job.out) else "go on with --resume") from None
     except OSError as error:
-        whole = tally.rows and not is_stream(job.out)
+        whole = ledger.figures.rows and not is_stream(job.out)
         hint = "the lines written so far are whole; go on with --resume" if whole else ""
         raise InputError(f"cannot write {job.out}: {error.strerror}", hint=hint) from None
 
@@ -142,22 +136,32 @@ def _lock(out: BinaryIO, path: Path) -> None:
         raise InputError(f"another run writes to {path}", hint="wait for it, or choose another -o") from None
 
 
-def _keep(out: BinaryIO, job: Job, tally: Tally) -> int:
+def _keep(out: BinaryIO, job: Job, ledger: Ledger) -> int:
     """How many bytes of an earlier run's output are good: whole lines that match their input."""
     good = 0
     for row, line in zip(read_rows(job.rows), out, strict=False):
         if not line.endswith(b"\n"):
             break
         try:
-            same = json.loads(line)["id"] == row_identity(row)
-        except (ValueError, KeyError, TypeError):
+            same = _report(line)["id"] == row_identity(row)
+        except ValueError:
             break
         if not same:
             hint = "use another -o, or leave --resume out to begin anew"
-            raise InputError(f"{job.out} was not made from {job.rows} (line {tally.rows + 1})", hint=hint)
-        tally.add(line.decode("utf-8"))
+            raise InputError(
+                f"{job.out} was not made from {job.rows} (line {ledger.figures.rows + 1})", hint=hint
+            )
+        ledger.add(line.decode("utf-8"))
         good += len(line)
     return good
+
+
+def _report(line: bytes) -> dict[str, Any]:
+    """A line of an earlier run; what is none is a `ValueError`."""
+    found = json.loads(line)
+    if not isinstance(found, dict) or not {"id", "flagged", "claims"} <= found.keys():
+        raise ValueError("no report")
+    return found
 
 
 def _judged(rows: Iterator[Row], job: Job, engine: Groundwire) -> Iterator[str]:

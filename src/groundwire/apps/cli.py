@@ -85,6 +85,11 @@ def batch(
     engine: Annotated[str, typer.Option(help="local, or ray for many machines.")] = "local",
     resume: Annotated[bool, typer.Option("--resume", help="Go on where an earlier run stopped.")] = False,
     workers: Annotated[int, typer.Option(min=1, help="Processes to spread the rows over.")] = 1,
+    max_rate: Annotated[
+        float | None, typer.Option(help="Fail only if a larger share than this is flagged, 0 to 1.")
+    ] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write a JUnit XML file, a test case a row.")] = None,
+    summary: Annotated[Path | None, typer.Option(help="Write a summary in Markdown.")] = None,
     backend: Backend = None,
     target: Target = None,
     profile: ProfileOption = None,
@@ -92,8 +97,9 @@ def batch(
 ) -> None:
     """Judge many responses. A row that cannot be checked says so and the rest go on."""
     from groundwire.apps.batch import Job, run_batch
+    from groundwire.apps.gate import Gate
 
-    job = Job(rows, out, engine=engine, resume=resume, workers=workers)
+    job = Job(rows, out, engine, resume, workers, Gate(max_rate, junit, summary))
     raise typer.Exit(run_batch(job, settings(config, backend, target, profile), Console(stderr=True)))
 
 

@@ -1,0 +1,99 @@
+"""A batch as a page of Markdown: what a pull request or a build shows of it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from groundwire.report.junit import clean_xml
+from groundwire.report.marks import clean
+
+SHOWN = 20
+WIDTH = 160
+_SPECIAL = re.compile(r"[\\`*_{}\[\]#|~@]|:(?=//)|(?<=\bwww)\.", re.I)
+
+
+@dataclass(slots=True)
+class Figures:
+    """What a batch came to. `worst` are flagged responses, the riskiest first."""
+
+    rows: int = 0
+    flagged: int = 0
+    failed: int = 0
+    claims: int = 0
+    flagged_claims: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    worst: Sequence[Mapping[str, Any]] = ()
+    errors: Sequence[Mapping[str, Any]] = ()
+
+
+def percent(share: float) -> str:
+    """
+    >>> percent(0.075), percent(0.1), percent(1 / 3)
+    ('7.5 %', '10 %', '33.3 %')
+    """
+    return f"{100 * share:.1f}".removesuffix(".0") + " %"
+
+
+def batch_markdown(name: str, figures: Figures, gate: str = "") -> str:
+    """`gate` is what became of it, where there was one."""
+    share = f" ({percent(figures.flagged / figures.rows)})" if figures.rows else ""
+    parts = [
+        f"## groundwire: {figures.flagged} of {figures.rows} responses flagged{share}",
+        f"{plain(gate)}" if gate else "",
+        f"{plain(name)}: {figures.claims} claims, {figures.flagged_claims} not carried by their sources.",
+        _table(("what", "how many"), [(plain(kind), str(n)) for kind, n in _counts(figures)]),
+        _listed("Flagged, riskiest first", figures.worst, figures.flagged, _because),
+        _listed("Could not be checked", figures.errors, figures.failed, lambda row: row["error"] or ""),
+    ]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _counts(figures: Figures) -> list[tuple[str, int]]:
+    fine = figures.rows - figures.flagged - figures.failed
+    whole = [("grounded", fine), ("flagged", figures.flagged), ("could not be checked", figures.failed)]
+    return [*whole, *((f"claims: {kind}", n) for kind, n in figures.kinds.most_common())]
+
+
+def _listed(title: str, rows: Sequence[Mapping[str, Any]], total: int, why: Any) -> str:
+    if not rows:
+        return ""
+    lines = [(plain(str(row["id"])), _risk(row), plain(why(row))) for row in rows[:SHOWN]]
+    more = f"\n\n… and {total - len(lines)} more." if total > len(lines) else ""
+    return f"### {title}\n\n{_table(('id', 'risk', 'why'), lines)}{more}"
+
+
+def _risk(row: Mapping[str, Any]) -> str:
+    return "–" if row.get("risk") is None else f"{row['risk']:.2f}"
+
+
+def _because(row: Mapping[str, Any]) -> str:
+    bad = [c for c in row["claims"] if c["flagged"]]
+    told = [f"“{c['text']}” {c['status']}: {c['reason']}" for c in bad]
+    told += [f"{flag['type']}: {flag['content']}" for flag in row.get("flags", ())]
+    more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
+    return f"{shortened(told[0])}{more}" if told else "its risk as a whole"
+
+
+def shortened(text: str) -> str:
+    one_line = " ".join(text.split())
+    return one_line if len(one_line) <= WIDTH else one_line[: WIDTH - 1] + "…"
+
+
+def plain(text: str) -> str:
+    """Text of others on one line, where nothing in it is markup, HTML, a link or a mention.
+
+    >>> print(plain("<b>a|b</b> [x](http://y.z) 3.5"))
+    &lt;b&gt;a\\|b&lt;/b&gt; \\[x\\](http\\://y.z) 3.5
+    """
+    line = " ".join(clean_xml(clean(text)).split())
+    marked = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _SPECIAL.sub(lambda found: f"\\{found[0]}", marked)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
