@@ -10,11 +10,8 @@ from dataclasses import dataclass, field
 from groundwire.apps.proxy.outcome import Outcome
 from groundwire.apps.proxy.protocol import Json, Key, Spoken
 from groundwire.apps.proxy.sse import Frame, Parser, TooLarge, write
+from groundwire.apps.proxy.upstream import Broken
 from groundwire.apps.proxy.watch import Watch
-
-
-class Broken(Exception):
-    """The upstream broke off in the middle of its answer."""
 
 
 @dataclass(frozen=True, slots=True)

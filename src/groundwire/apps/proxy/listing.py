@@ -31,8 +31,8 @@ async def all_models(upstreams: Upstreams, call: Call) -> bytes:
 async def _models(upstreams: Upstreams, target: Target, call: Call) -> list[Json] | Unreachable:
     try:
         async with upstreams.opened(target, call) as answer:
-            content = await answer.aread()
-            if answer.status_code != 200:
+            content = await answer.whole()
+            if answer.head.status != 200:
                 return Unreachable(502, f"the upstream {target.name!r} lists no models", "no_models")
             data = json.loads(content)["data"]
             return [model for model in data if isinstance(model, dict) and "id" in model]

@@ -6,12 +6,13 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import replace
 
 from groundwire.apps.proxy.blocking import block
-from groundwire.apps.proxy.flow import Broken, Flow, Part, told, with_pauses
+from groundwire.apps.proxy.flow import Flow, Part, told, with_pauses
 from groundwire.apps.proxy.headers import Mode
 from groundwire.apps.proxy.outcome import Outcome
 from groundwire.apps.proxy.protocol import Key
 from groundwire.apps.proxy.repairing import notes_on, repaired
 from groundwire.apps.proxy.sse import Frame, Tail, comment
+from groundwire.apps.proxy.upstream import Broken
 
 PAUSE = 10.0
 """Seconds of silence after which a held stream says that it is alive."""

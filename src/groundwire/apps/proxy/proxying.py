@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -15,28 +15,26 @@ from starlette.types import Send
 from groundwire.apps.proxy import chat, responses
 from groundwire.apps.proxy.documents import Document
 from groundwire.apps.proxy.evidence import FIELD, Evidence, given_sources
-from groundwire.apps.proxy.flow import Broken, Flow
+from groundwire.apps.proxy.flow import Flow
 from groundwire.apps.proxy.headers import Wish, own, to_client, wish
 from groundwire.apps.proxy.listing import all_models
 from groundwire.apps.proxy.modes import MODES
 from groundwire.apps.proxy.outcome import State
 from groundwire.apps.proxy.protocol import Json, Spoken
-from groundwire.apps.proxy.upstream import Call, Target, Unreachable, Upstreams, error_body
+from groundwire.apps.proxy.turns import Turns
+from groundwire.apps.proxy.upstream import Answer, Broken, Call, Target, Unreachable, Upstreams, error_body
 from groundwire.apps.proxy.watch import Asked, Watch
 from groundwire.apps.proxy.whole import judged
 from groundwire.apps.server.keeping import keep
 from groundwire.errors import InputError
-from groundwire.monitor.incremental import Lane
 from groundwire.types import HallucinationReport
 
 if TYPE_CHECKING:
-    import httpx
-
     from groundwire.apps.server.service import Service
 
 SPOKEN: Mapping[str, Spoken] = {"chat/completions": chat, "responses": responses}
-AT_ONCE = 4
-"""So many jobs of streams are with the engine at a time; the others wait their turn."""
+AT_ONCE, MOST_WAITING = 4, 16
+"""So many jobs of streams are with the engine at a time, and so many more may wait their turn."""
 _ROOT = len("/v1/")
 _log = logging.getLogger("groundwire.proxy")
 
@@ -55,7 +53,7 @@ class Proxying:
 
     def __init__(self, held: Service) -> None:
         self._held = held
-        self._lane = Lane(held.work, AT_ONCE)
+        self._turns = Turns(held.work, AT_ONCE, MOST_WAITING)
         self.upstreams = Upstreams(held.config.proxy)
 
     async def answer(self, request: Request, send: Send) -> None:
@@ -113,22 +111,23 @@ class Proxying:
         self,
         request: Request,
         send: Send,
-        answer: httpx.Response,
+        answer: Answer,
         spoken: Spoken | None,
         routed: Routed,
         wanted: Wish,
     ) -> None:
-        kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+        kind = answer.head.get(b"content-type").partition(";")[0].strip()
         if (
             spoken is None
-            or answer.status_code != 200
+            or answer.head.status != 200
             or kind not in ("text/event-stream", "application/json")
+            or not answer.is_readable
         ):
             await _relayed(send, answer)
             return
         watch = Watch(
             self._held,
-            self._lane,
+            self._turns,
             Asked(spoken, routed.body, routed.given),
             wanted.mode,
             self._keeping(request),
@@ -137,7 +136,7 @@ class Proxying:
             if kind == "application/json":
                 await self._told_whole(send, answer, watch, spoken)
             else:
-                flow = Flow(_chunks(answer), spoken, watch, wanted.event)
+                flow = Flow(answer.plain(), spoken, watch, wanted.event)
                 await _streamed(send, answer, flow, wanted)
         finally:
             watch.cancel()
@@ -156,24 +155,24 @@ class Proxying:
 
         return kept
 
-    async def _told_whole(self, send: Send, answer: httpx.Response, watch: Watch, spoken: Spoken) -> None:
-        content = await _content(answer)
+    async def _told_whole(self, send: Send, answer: Answer, watch: Watch, spoken: Spoken) -> None:
+        content = await answer.whole()
         found = _object(content)
         if found is None:
-            await _whole(send, 200, to_client(answer.headers.raw, decoded=_is_encoded(answer)), content)
+            await _whole(send, 200, to_client(answer.head.headers, decoded=bool(answer.coding)), content)
             return
         outcome, changed = await judged(found, watch, spoken)
         body = (
             content if changed is None else json.dumps(changed, ensure_ascii=False).encode("utf-8", "replace")
         )
-        headers = to_client(answer.headers.raw, changed=changed is not None, decoded=_is_encoded(answer))
+        headers = to_client(answer.head.headers, changed=changed is not None, decoded=bool(answer.coding))
         await _whole(send, 200, [*headers, *own(outcome.figures)], body)
 
 
-async def _streamed(send: Send, answer: httpx.Response, flow: Flow, wanted: Wish) -> None:
-    headers = to_client(answer.headers.raw, changed=True, decoded=_is_encoded(answer))
+async def _streamed(send: Send, answer: Answer, flow: Flow, wanted: Wish) -> None:
+    headers = to_client(answer.head.headers, changed=True, decoded=bool(answer.coding))
     told = own({"mode": wanted.mode, "status": State.PENDING.value})
-    await _begin(send, answer.status_code, [*headers, *told, (b"x-accel-buffering", b"no")])
+    await _begin(send, answer.head.status, [*headers, *told, (b"x-accel-buffering", b"no")])
     async with aclosing(MODES[wanted.mode](flow)) as pieces:  # type: ignore[type-var]
         async for piece in pieces:
             if piece:
@@ -181,42 +180,12 @@ async def _streamed(send: Send, answer: httpx.Response, flow: Flow, wanted: Wish
     await send({"type": "http.response.body", "body": b""})
 
 
-async def _relayed(send: Send, answer: httpx.Response) -> None:
+async def _relayed(send: Send, answer: Answer) -> None:
     """What is not ours to judge, exactly as it is."""
-    await _begin(send, answer.status_code, to_client(answer.headers.raw))
-    async for chunk in _chunks(answer, raw=True):
+    await _begin(send, answer.head.status, to_client(answer.head.headers))
+    async for chunk in answer.raw():
         await send({"type": "http.response.body", "body": chunk, "more_body": True})
     await send({"type": "http.response.body", "body": b""})
-
-
-async def _chunks(answer: httpx.Response, *, raw: bool = False) -> AsyncIterator[bytes]:
-    """The upstream's bytes as they come, unpacked where it packed them against our wish."""
-    import httpx
-
-    try:
-        async for chunk in answer.aiter_raw() if raw or not _is_encoded(answer) else answer.aiter_bytes():
-            yield chunk
-    except httpx.TimeoutException as error:
-        raise Broken("the upstream fell silent in the middle of its answer") from error
-    except httpx.RequestError as error:
-        raise Broken("the upstream broke off in the middle of its answer") from error
-
-
-async def _content(answer: httpx.Response) -> bytes:
-    pieces = [chunk async for chunk in _collected(answer)]
-    return b"".join(pieces)
-
-
-async def _collected(answer: httpx.Response) -> AsyncIterator[bytes]:
-    try:
-        async for chunk in _chunks(answer):
-            yield chunk
-    except Broken as error:
-        raise Unreachable(502, str(error), "broken_off") from error
-
-
-def _is_encoded(answer: httpx.Response) -> bool:
-    return answer.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity")
 
 
 def _object(body: bytes) -> Json | None:

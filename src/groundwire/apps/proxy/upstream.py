@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+import ssl
+import zlib
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from groundwire.apps.proxy.headers import Pairs, to_upstream
 from groundwire.apps.proxy.naming import checked, pick
+from groundwire.apps.proxy.wire import Head, Pool, Request, Wire, WireError, WireTimeout
 from groundwire.config.service import ProxyConfig
 from groundwire.errors import InputError
 
-if TYPE_CHECKING:
-    import httpx
-
 _STEPS = re.compile(r"(?:^|/|\\|%2f|%5c)(?:\.|%2e){1,2}(?:/|\\|%2f|%5c|$)", re.IGNORECASE)
-_KEPT_ALIVE = 256
-_IDLE = 30.0
+_PORTS = {"http": 80, "https": 443}
+_UNPACKED = ("gzip", "x-gzip", "deflate")
 
 
 class Unreachable(Exception):
@@ -29,6 +30,10 @@ class Unreachable(Exception):
     def __init__(self, status: int, message: str, code: str) -> None:
         super().__init__(message)
         self.status, self.message, self.code = status, message, code
+
+
+class Broken(Exception):
+    """The upstream broke off in the middle of its answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +54,68 @@ class Target:
     url: str
     key: str = field(default="", repr=False)
 
-    def address(self, call: Call) -> str:
+    @property
+    def place(self) -> tuple[str, str, int]:
+        parts = urlsplit(self.url)
+        return parts.scheme, parts.hostname or "", parts.port or _PORTS[parts.scheme]
+
+    def request(self, call: Call, read_timeout: float) -> Request:
         """Below the configured base, whatever the caller writes."""
         if _STEPS.search(call.path):
             raise InputError("the path leads out of the API", hint="write it without . and .. in it")
+        parts = urlsplit(self.url)
         query = f"?{call.query.decode('latin-1')}" if call.query else ""
-        return f"{self.url}/{call.path.lstrip('/')}{query}"
+        target = f"{parts.path}/{call.path.lstrip('/')}{query}"
+        headers = to_upstream(call.headers, self.key, plain=call.plain)
+        return Request(call.method, parts.netloc, target, headers, call.body, read_timeout)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An upstream's answer: its head, and its body to be read once."""
+
+    head: Head
+    wire: Wire
+
+    @property
+    def coding(self) -> str:
+        found = self.head.get(b"content-encoding")
+        return "" if found == "identity" else found
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether the body is, or can be made, what its type says."""
+        return not self.coding or self.coding in _UNPACKED
+
+    async def raw(self) -> AsyncIterator[bytes]:
+        """The very bytes, as they come."""
+        try:
+            async for piece in self.wire.body():
+                yield piece
+        except WireTimeout as error:
+            raise Broken("the upstream fell silent in the middle of its answer") from error
+        except WireError as error:
+            raise Broken("the upstream broke off in the middle of its answer") from error
+
+    async def plain(self) -> AsyncIterator[bytes]:
+        """The same, unpacked where the upstream packed it against our wish."""
+        if not self.coding:
+            async for piece in self.raw():
+                yield piece
+            return
+        unpacking = zlib.decompressobj(wbits=47)  # gzip or zlib, as its head says
+        async for piece in self.raw():
+            try:
+                if unpacked := unpacking.decompress(piece):
+                    yield unpacked
+            except zlib.error as error:
+                raise Broken("the upstream's answer cannot be unpacked") from error
+
+    async def whole(self) -> bytes:
+        try:
+            return b"".join([piece async for piece in self.plain()])
+        except Broken as error:
+            raise Unreachable(502, str(error), "broken_off") from error
 
 
 class Upstreams:
@@ -63,23 +124,20 @@ class Upstreams:
     def __init__(self, config: ProxyConfig) -> None:
         keys = {name: key.get_secret_value() for name, key in config.keys.items()}
         self._config = config
+        self._pool = Pool()
         self.targets: Mapping[str, Target] = {
             name: Target(name, checked(name, url), keys.get(name, ""))
             for name, url in config.upstreams.items()
         }
         self._marks = tuple(f'"{name}/'.encode() for name in self.targets)
+        if any(target.url.startswith("https:") for target in self.targets.values()):
+            _ = self._tls  # reads hundreds of certificates: now, not when somebody waits
 
     @cached_property
-    def _client(self) -> httpx.AsyncClient:
+    def _tls(self) -> ssl.SSLContext:
         import httpx
 
-        waits = httpx.Timeout(
-            self._config.read_timeout, connect=self._config.connect_timeout, pool=self._config.connect_timeout
-        )
-        limits = httpx.Limits(
-            max_connections=None, max_keepalive_connections=_KEPT_ALIVE, keepalive_expiry=_IDLE
-        )
-        return httpx.AsyncClient(timeout=waits, limits=limits, follow_redirects=False)
+        return httpx.create_ssl_context()
 
     def names_one(self, body: bytes) -> bool:
         """Whether a body may hold a model that names its upstream: worth reading then, and only then."""
@@ -94,38 +152,53 @@ class Upstreams:
         return self.targets[wanted or name], model
 
     @asynccontextmanager
-    async def opened(self, target: Target, call: Call) -> AsyncIterator[httpx.Response]:
-        """The upstream's answer, its head read and its body not; the connection ends with the block."""
-        import httpx
-
-        headers = to_upstream(call.headers, target.key, plain=call.plain)
-        request = self._client.build_request(
-            call.method, target.address(call), headers=headers, content=call.body or None
-        )
-        try:
-            answer = await self._client.send(request, stream=True)
-        except httpx.TimeoutException as error:
-            raise Unreachable(
-                504, f"the upstream {target.name!r} did not answer in time", "timeout"
-            ) from error
-        except (httpx.TransportError, httpx.InvalidURL) as error:
-            raise Unreachable(
-                502, f"the upstream {target.name!r} cannot be reached: {_why(error)}", "down"
-            ) from error
+    async def opened(self, target: Target, call: Call) -> AsyncIterator[Answer]:
+        """The upstream's answer, its head read and its body not; what is unread ends with the block."""
+        answer = await self._asked(target, target.request(call, self._config.read_timeout))
         try:
             yield answer
         finally:
-            await answer.aclose()
+            if answer.wire.release():
+                self._pool.give(target.place, answer.wire)
+
+    async def _asked(self, target: Target, request: Request) -> Answer:
+        try:
+            wire = self._pool.take(target.place) or await self._connected(target)
+            try:
+                return Answer(await wire.send(request), wire)
+            except WireError as error:
+                if not error.untouched:
+                    raise
+                # It had closed a waiting connection just before we used it, and has read nothing.
+                fresh = await self._connected(target)
+                return Answer(await fresh.send(request), fresh)
+        except WireTimeout as error:
+            raise _no(504, target, "did not answer in time") from error
+        except WireError as error:
+            raise _no(502, target, f"gave no answer: {error}") from error
+
+    async def _connected(self, target: Target) -> Wire:
+        scheme, host, port = target.place
+        loop = asyncio.get_running_loop()
+        tls = self._tls if scheme == "https" else None
+        try:
+            async with asyncio.timeout(self._config.connect_timeout):
+                _, wire = await loop.create_connection(Wire, host, port, ssl=tls)
+        except TimeoutError as error:
+            raise _no(504, target, "cannot be reached in time") from error
+        except (OSError, ssl.SSLError, UnicodeError) as error:
+            why = "its certificate" if isinstance(error, ssl.SSLError) else "no connection"
+            raise _no(502, target, f"cannot be reached: {why}") from error
+        return wire
 
     async def aclose(self) -> None:
-        if "_client" in self.__dict__:
-            await self._client.aclose()
+        self._pool.close()
 
 
-def _why(error: Exception) -> str:
-    """The kind of failure; never the address, which is the operator's business."""
-    name = type(error).__name__
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
+def _no(status: int, target: Target, why: str) -> Unreachable:
+    """By the upstream's name: its address is the operator's business."""
+    code = "upstream_timeout" if status == 504 else "upstream_down"
+    return Unreachable(status, f"the upstream {target.name!r} {why}", code)
 
 
 def error_body(message: str, kind: str, code: str) -> bytes:

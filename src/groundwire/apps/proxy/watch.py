@@ -16,8 +16,9 @@ from groundwire.apps.proxy.headers import Mode
 from groundwire.apps.proxy.outcome import Outcome, State, settled
 from groundwire.apps.proxy.protocol import Json, Key, Spoken
 from groundwire.apps.proxy.sse import Parser, TooLarge
+from groundwire.apps.proxy.turns import Turns
 from groundwire.errors import GroundwireError
-from groundwire.monitor.incremental import Incremental, Lane
+from groundwire.monitor.incremental import Incremental
 from groundwire.types import HallucinationReport
 
 if TYPE_CHECKING:
@@ -52,9 +53,9 @@ class Asked:
 class Watch:
     """One answer being verified. Belongs to the loop that its stream runs on."""
 
-    def __init__(self, held: Service, lane: Lane, asked: Asked, mode: Mode, keep: Keep) -> None:
+    def __init__(self, held: Service, turns: Turns, asked: Asked, mode: Mode, keep: Keep) -> None:
         self._held = held
-        self._lane = lane
+        self._turns = turns
         self._asked = asked
         self._mode = mode
         self._keep = keep
@@ -84,11 +85,9 @@ class Watch:
     def push(self, key: Key, text: str) -> None:
         """Text of an answer that somebody else reads."""
         self._begin()
-        if key in self._checks:
-            self._checks[key].push(text)
-        else:
-            self._said.setdefault(key, []).append(text)
-            self._open()
+        self._said.setdefault(key, []).append(text)
+        if self._mode == "block" or not self._turns.is_crowded:
+            self._hand_over()
 
     async def ready(self) -> bool:
         """Wait until it is known what there is to go by; False where there is nothing."""
@@ -107,7 +106,7 @@ class Watch:
         if not self._said and not self._checks:
             state = State.UNCHECKED if self._deaf else State.NOTHING
             return Outcome(self._mode, state, self._deaf or _SILENT)
-        if self._skipped:
+        if self._skipped or self._turns.is_full:
             return Outcome(self._mode, State.SKIPPED, _BUSY)
         if self._reading is not None and not (await asyncio.wait({self._reading}, timeout=self.patience))[0]:
             return Outcome(self._mode, State.UNCHECKED, _LATE)
@@ -126,7 +125,7 @@ class Watch:
     async def fixed(self, report: HallucinationReport) -> HallucinationReport:
         """The report with its answer repaired, by the same evidence."""
         found, engine = self._evidence, self._held.engine
-        return await self._lane(lambda: engine.fix(report, found.sources, history=found.history))
+        return await self._turns(lambda: engine.fix(report, found.sources, history=found.history))
 
     def cancel(self) -> None:
         """Nobody waits for it any more."""
@@ -144,23 +143,23 @@ class Watch:
     async def _read(self) -> None:
         """The request's evidence, and the loaded engine: elsewhere, since both may take their time."""
         self._evidence, _ = await asyncio.to_thread(lambda: (self._asked.evidence(), self._held.engine))
-        self._open()
+        self._hand_over()
 
-    def _open(self) -> None:
-        """Hand what was said so far to the checks, once there is something to check it by."""
-        if not self._evidence:
+    def _hand_over(self) -> None:
+        """What was said since goes to the checks, once there is something to check it by."""
+        if not self._evidence or not self._said:
             return
-        for key, parts in self._said.items():
-            check = Incremental(
-                self._held.engine,
-                self._evidence.sources,
-                question=self._evidence.question,
-                work=self._lane,
-                history=self._evidence.history,
-            )
-            self._checks[key] = check
-            check.push("".join(parts))
-        self._said.clear()
+        said, self._said = self._said, {}
+        for key, parts in said.items():
+            if key not in self._checks:
+                self._checks[key] = Incremental(
+                    self._held.engine,
+                    self._evidence.sources,
+                    question=self._evidence.question,
+                    work=self._turns,
+                    history=self._evidence.history,
+                )
+            self._checks[key].push("".join(parts))
 
     def _digest(self) -> None:
         self._timer = None
@@ -190,6 +189,7 @@ class Watch:
         return self._asked.spoken.deltas(event)
 
     async def _finished(self, until: float) -> Outcome:
+        self._hand_over()
         left = max(0.0, until - asyncio.get_running_loop().time())
         keys = sorted(self._checks)
         reports = await asyncio.gather(*(self._checks[key].finish(within=left) for key in keys))

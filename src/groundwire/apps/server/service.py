@@ -68,6 +68,8 @@ class Service:
             from groundwire.apps.server.remembering import settle_for_ever
 
             self._go_on(settle_for_ever(lambda: self.database, self.config, self.metrics))
+        if self.config.proxy.upstreams:
+            _ = self.proxying  # the first caller shall not wait until it is loaded
         if self.config.server.keep_reports:
             _ = self.keeper  # it also forgets what is too old, whether or not somebody asks for a check
 

@@ -18,9 +18,11 @@ class Forward:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope_of(scope["path"], scope["method"]) != "proxy":
             raise HTTPException(404)  # the neighbourhood of a route of ours is nobody else's
+        scope["route"] = ROUTE  # its name in logs and figures
         held: Service = scope["app"].state.service
         await held.proxying.answer(Request(scope, receive), send)
 
 
+ROUTE = Route("/v1/{path:path}", Forward())
 router = APIRouter()
-router.routes.append(Route("/v1/{path:path}", Forward()))
+router.routes.append(ROUTE)
