@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import socket
 import sys
 from collections.abc import Sequence
@@ -24,7 +25,10 @@ def run_serve(config: Config, routers: Sequence[str] | None = None) -> int:
     from groundwire.apps.server.app import ROUTERS, create_app
     from groundwire.apps.server.running import make_server
     from groundwire.apps.server.service import Service
+    from groundwire.apps.server.telemetry import WithRequestId
 
+    for handler in logging.getLogger("groundwire").handlers:
+        handler.addFilter(WithRequestId())
     held = Service(config)
     with closing(_bound(config.server.host, config.server.port)) as listener:
         if wants_keys(config.server):

@@ -96,6 +96,9 @@ def test_no_caller_names_a_file_of_the_server(plain: Served, tmp_path: Path) -> 
         ({"response": "a", "context": "c", "profile": "lenient"}, "/profile"),
         ({"response": "a", "context": "c", "backend": "openai"}, "/backend"),
         ({"response": "a", "context": "c", "fix": "yes"}, "/fix"),
+        ({"response": "a", "sources": {"S/0": 5}}, "/sources/S~10"),
+        ({"response": "a", "sources": [{"id": "S0"}]}, "/sources/0"),
+        ({"response": "a", "sources": "a text"}, "/sources"),
     ],
 )
 def test_what_cannot_be_used_is_said_field_by_field(
@@ -103,7 +106,7 @@ def test_what_cannot_be_used_is_said_field_by_field(
 ) -> None:
     answer = plain.client.post("/v1/check", json=asked)
     assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
-    assert pointer in [error["pointer"] for error in answer.json()["errors"]]
+    assert [error["pointer"] for error in answer.json()["errors"]] == [pointer]
 
 
 def test_an_empty_answer_is_a_problem_with_a_reason(plain: Served) -> None:

@@ -91,6 +91,7 @@ async def test_a_server_behind_a_server_with_keys(plain: Served, monkeypatch: py
 
 def test_it_is_alive_and_ready(plain: Served) -> None:
     assert plain.client.get("/healthz").json() == {"status": "ok", "version": __version__}
+    assert plain.client.head("/healthz").status_code == plain.client.head("/readyz").status_code == 200
     assert plain.client.get("/readyz").json() == {"status": "ready", "model": "ok", "store": "ok"}
 
 

@@ -13,8 +13,9 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind
 from tests.serving import Served, served
 
-from groundwire.apps.server.telemetry import ACCESS, CSP
+from groundwire.apps.server.telemetry import ACCESS, CSP, WithRequestId
 from groundwire.engine import Groundwire
+from groundwire.metrics import VERDICTS
 
 FINE = {"response": "It has 40 employees.", "context": "It has 40 employees."}
 
@@ -58,6 +59,14 @@ def test_a_line_for_each_request_and_no_text_of_users(
     assert (first["caller"], first["method"], first["bytes"] > 500) == ("local", "POST", True)
     assert "employees" not in caplog.text
     assert "secret" not in caplog.text
+
+
+def test_what_the_engine_logs_says_for_which_request(plain: Served, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.handler.addFilter(WithRequestId())
+    with caplog.at_level(logging.INFO, "groundwire"):
+        plain.client.post("/v1/check", json=FINE, headers={"x-request-id": "r7"})
+    verdict = next(record for record in caplog.records if record.name == VERDICTS)
+    assert verdict.fields["request_id"] == "r7"  # type: ignore[attr-defined]
 
 
 def test_a_bug_is_a_problem_for_the_caller_and_a_traceback_in_the_log(

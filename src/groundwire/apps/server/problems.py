@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
@@ -31,7 +31,7 @@ from groundwire.errors import (
 
 MEDIA_TYPE = "application/problem+json"
 _SHOWN_ERRORS = 20
-_WORDS = {"extra_forbidden": "there is no such field", "missing": "it is missing"}
+_WORDS = {"extra_forbidden": "there is no such field"}
 _USUAL = {404: "there is nothing at this path", 405: "this path takes other methods"}
 
 
@@ -192,7 +192,8 @@ async def _on_invalid(request: Request, error: Exception) -> Response:
     if any(one["type"] == "json_invalid" for one in found):
         said = str(found[0].get("ctx", {}).get("error", "")) or "it is no JSON"
         return told(request, Problem("malformed", f"the body is not JSON: {said}"))
-    errors = tuple((_pointer(one["loc"]), _said(one["type"], one["msg"])) for one in found[:_SHOWN_ERRORS])
+    places = [(_pointer(one["loc"], error.body), _said(one)) for one in found]
+    errors = tuple(_deepest(places)[:_SHOWN_ERRORS])
     where, what = errors[0]
     return told(request, Problem("unusable", f"{where}: {what}" if where else what, errors=errors))
 
@@ -208,20 +209,47 @@ def _phrase(status: int) -> str:
     return HTTPStatus(status).phrase if status in set(HTTPStatus) else ""
 
 
-def _said(kind: str, words: str) -> str:
-    return _WORDS.get(kind) or words.removeprefix("Value error, ")
+def _said(one: Mapping[str, Any]) -> str:
+    words: str = _WORDS.get(one["type"]) or one["msg"].removeprefix("Value error, ")
+    return f"'{one['loc'][-1]}' is missing" if one["type"] == "missing" else words
 
 
-def _pointer(location: Iterable[int | str]) -> str:
-    """A JSON pointer into the body; a parameter as ?name.
+def _pointer(location: Sequence[int | str], body: object) -> str:
+    """A JSON pointer into the body; a parameter as ?name. What only names a branch of a type is left out.
 
-    >>> _pointer(("body", "sources", "a/b", 0)), _pointer(("query", "limit")), _pointer(("body",))
-    ('/sources/a~1b/0', '?limit', '')
+    >>> _pointer(("body", "sources", "dict[str,str]", "a/b"), {"sources": {"a/b": 5}})
+    '/sources/a~1b'
+    >>> _pointer(("query", "limit"), None), _pointer(("body",), None)
+    ('?limit', '')
     """
     place, *path = location
     if place in ("query", "path", "header", "cookie"):
         return "?" + ".".join(map(str, path))
-    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
+    pointer, here = "", body
+    for part in path:
+        inside = _held(here, part)
+        if inside is not _NOTHING:
+            pointer += "/" + str(part).replace("~", "~0").replace("/", "~1")
+            here = inside
+    return pointer
+
+
+_NOTHING = object()
+
+
+def _held(here: object, part: int | str) -> object:
+    if isinstance(here, dict):
+        return here.get(part, _NOTHING)
+    if isinstance(here, list) and isinstance(part, int) and 0 <= part < len(here):
+        return here[part]
+    return _NOTHING
+
+
+def _deepest(errors: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Where a value may be of several types, the type it comes nearest to says most."""
+    found = dict(reversed(errors))
+    within = [where for where in found if any(other.startswith(f"{where}/") for other in found)]
+    return [(where, what) for where, what in reversed(found.items()) if where not in within or not where]
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:

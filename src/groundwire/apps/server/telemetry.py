@@ -8,6 +8,7 @@ import re
 import time
 import uuid
 from collections.abc import Mapping
+from contextvars import ContextVar
 from typing import Any
 
 from opentelemetry import propagate, trace
@@ -39,6 +40,17 @@ _IDENTITY = re.compile(r"[\w.:+/=@-]{1,128}", re.ASCII)
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 _log = logging.getLogger(ACCESS)
+_request_id: ContextVar[str] = ContextVar("groundwire_request_id", default="")
+
+
+class WithRequestId(logging.Filter):
+    """For a handler: what is logged for a request, on whichever thread, says for which."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        identity, fields = _request_id.get(), getattr(record, "fields", None)
+        if identity and fields is not None and "request_id" not in fields:
+            record.fields = {**fields, "request_id": identity}
+        return True
 
 
 class HttpFigures:
@@ -71,6 +83,7 @@ class Telemetry:
             return
         headers = Headers(scope=scope)
         call = _Call(scope, _identity(headers), send)
+        _request_id.set(call.identity)
         with (
             self._figures.in_flight.track_inprogress(),
             self._tracer.start_as_current_span(

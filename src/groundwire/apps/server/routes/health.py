@@ -17,11 +17,13 @@ from groundwire.version import __version__
 router = APIRouter(tags=["operation"])
 
 
+@router.head("/healthz", include_in_schema=False)
 @router.get("/healthz", summary="Is the process alive", response_model=HealthOut)
 async def healthz() -> Response:
     return answered({"status": "ok", "version": __version__})
 
 
+@router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", summary="Can it take work", response_model=ReadyOut, responses=reading_problems(503))
 async def readyz(request: Request, held: Annotated[Service, Depends(service)]) -> Response:
     """The model is loaded and the store answers. 503 while it starts or stops, and while either fails."""
