@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from groundwire.config.service import RealTimeConfig
 from groundwire.engine import Beside, Groundwire, Sources, as_sources
 from groundwire.errors import InputError
-from groundwire.evidence.history import History, as_turns
 from groundwire.llm import Generator, Message
 from groundwire.monitor.incremental import Work, here
+from groundwire.monitor.knowledge import verify_knowledge
 from groundwire.monitor.prompt import messages_for
-from groundwire.types import Detection, HallucinationReport, KnowledgeBase, Source, Turn
-from groundwire.types.realtime import KnowledgeCheck
-
-
-@dataclass(frozen=True, slots=True)
-class GuardContext:
-    """What an answer may rest on: sources, the conversation before, what is known, the moment."""
-
-    sources: Sources = ()
-    history: History = ()
-    kb: KnowledgeBase | str | None = None
-    now: datetime | None = None
+from groundwire.types import Detection, HallucinationReport
+from groundwire.types.realtime import Context, KnowledgeCheck
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +22,7 @@ class Desk:
     generator: Generator
     request: str
     messages: tuple[Message, ...]
-    sources: tuple[Source, ...]
-    history: tuple[Turn, ...]
-    context: GuardContext
+    context: Context
     engine: Groundwire
     work: Work = here
 
@@ -44,11 +32,12 @@ class Desk:
 
     @property
     def beside(self) -> Beside:
-        return {"history": self.history, "kb": self.context.kb, "now": self.context.now}
+        at = self.context
+        return {"history": at.history, "kb": at.kb, "now": at.now}
 
     async def check(self, text: str) -> HallucinationReport:
         return await self.work(
-            lambda: self.engine.check(text, self.sources, question=self.request, **self.beside)
+            lambda: self.engine.check(text, self.context.sources, question=self.request, **self.beside)
         )
 
     async def detect(self, text: str) -> Detection:
@@ -58,27 +47,23 @@ class Desk:
         """Whether the request can be answered at all; None where nobody wants to know."""
         if not self.config.check_knowledge:
             return None
-        from groundwire.monitor.knowledge import verify_knowledge_availability
-
-        return await self.work(
-            lambda: verify_knowledge_availability(self.request, self.sources, **self.beside)
-        )
+        return await asyncio.to_thread(verify_knowledge, self.request, self.context)
 
 
 def open_desk(
     generator: Generator,
     request: str | Sequence[Message],
-    context: GuardContext,
+    context: Context | Sources,
     engine: Groundwire,
     work: Work,
 ) -> Desk:
     """The question with its sources, or the messages as they shall be sent: the last of the user's is it."""
-    sources, history = as_sources(context.sources), as_turns(context.history)
+    rests_on = context if isinstance(context, Context) else Context(as_sources(context))
     if isinstance(request, str):
-        asked, messages = request, messages_for(request, sources, history)
+        asked, messages = request, messages_for(request, rests_on.sources, rests_on.history)
     else:
         messages = list(request)
         asked = next((m.content for m in reversed(messages) if m.role == "user"), "")
     if not asked.strip():
         raise InputError("the request is empty")
-    return Desk(generator, asked, tuple(messages), sources, history, context, engine, work)
+    return Desk(generator, asked, tuple(messages), rests_on, engine, work)

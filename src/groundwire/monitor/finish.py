@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import asdict, dataclass
 
 from groundwire.config.service import RiskAction
@@ -51,7 +51,7 @@ class _Outcome:
     by: str = ""
 
 
-async def finished(written: Written) -> AsyncIterator[ReformulatedEvent | DoneEvent]:
+async def finished(written: Written) -> AsyncGenerator[ReformulatedEvent | DoneEvent]:
     """What is put in place of the answer, where something is, and the end of the stream."""
     desk, text = written.desk, written.text
     if not text.strip():
@@ -59,7 +59,7 @@ async def finished(written: Written) -> AsyncIterator[ReformulatedEvent | DoneEv
         return
     report = await written.judge.finish(within=desk.config.report_timeout)
     coherence = await _coherence(written, report)
-    found = assess(report.claims, written.warnings, coherence, desk.config.interrupt_threshold)
+    found = _assessed(written, report, coherence)
     log_weak_points(found.points, source_text=desk.engine.config.log.source_text)
     outcome = await _act(written, report, found)
     if outcome.action in ("reformulate", "discard"):
@@ -77,6 +77,15 @@ async def finished(written: Written) -> AsyncIterator[ReformulatedEvent | DoneEv
         generated=text,
         action=outcome.action,
     )
+
+
+def _assessed(written: Written, report: HallucinationReport, coherence: Coherence | None) -> Assessment:
+    """By the report; where a late report cannot say why the answer was stopped, by what stopped it."""
+    threshold = written.desk.config.interrupt_threshold
+    found = assess(report.claims, written.warnings, coherence, threshold)
+    if written.interrupted and not found.failing:
+        return assess(written.judge.verdicts(), written.warnings, coherence, threshold)
+    return found
 
 
 async def _act(written: Written, report: HallucinationReport, found: Assessment) -> _Outcome:
@@ -103,11 +112,11 @@ async def _coherence(written: Written, report: HallucinationReport) -> Coherence
     except GroundwireError as error:
         _log.warning("coherence could not be checked: %s", type(error).__name__)
         return None
-    return coherence_of(written.text, desk.history, found)
+    return coherence_of(written.text, desk.context.history, found)
 
 
 def _attributions(desk: Desk, report: HallucinationReport) -> tuple[Attribution, ...]:
-    tracker = SourceAttributionTracker(desk.sources, history=desk.history)
+    tracker = SourceAttributionTracker(desk.context.sources, history=desk.context.history)
     tracker.track(report)
     return tracker.attributions()
 

@@ -8,25 +8,27 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
-from groundwire.engine import Groundwire
+from groundwire.engine import Groundwire, Sources
 from groundwire.errors import GroundwireError
 from groundwire.llm import Generator, Message
 from groundwire.llm.tokens import tokens
-from groundwire.monitor.desk import Desk, GuardContext, open_desk
+from groundwire.monitor.desk import Desk, open_desk
 from groundwire.monitor.finish import Written, finished
 from groundwire.monitor.generation import GenerationMonitor
 from groundwire.monitor.incremental import Incremental, Work, here
 from groundwire.monitor.protocol import assess, stops
 from groundwire.monitor.wording import limits
-from groundwire.types import Risk
+from groundwire.types import ClaimVerification, Risk
 from groundwire.types.realtime import (
+    Context,
     DoneEvent,
     InterruptedEvent,
     KnowledgeCheck,
     StreamEvent,
+    StreamWarning,
     TokenEvent,
     VerdictEvent,
     WarningEvent,
@@ -38,7 +40,7 @@ _log = logging.getLogger(__name__)
 async def guard(
     generator: Generator,
     request: str | Sequence[Message],
-    context: GuardContext | None = None,
+    context: Context | Sources = (),
     *,
     engine: Groundwire | None = None,
     work: Work = here,
@@ -46,8 +48,9 @@ async def guard(
     """Every event of one guarded answer; the last is a `DoneEvent`, also where the model fails.
 
     `request` is a question, which is put to the model with the sources, or the messages as they shall be
-    sent. Without an `engine` one is opened, and closed at the end. `work` is where the engine's jobs run.
-    Whoever stops reading stops the model and leaves nothing running.
+    sent. `context` is what the answer may rest on, or its sources alone. Without an `engine` one is opened,
+    and closed at the end. `work` is where the engine's jobs run. Whoever stops reading stops the model and
+    leaves nothing running.
     """
     if engine is None:
         async with (
@@ -57,17 +60,19 @@ async def guard(
             async for event in events:
                 yield event
         return
-    desk = open_desk(generator, request, context or GuardContext(), engine, work)
+    desk = open_desk(generator, request, context, engine, work)
     knowledge = await desk.knowledge()
-    if knowledge is not None and not knowledge.verified:
+    if knowledge is not None and any(lost.explicit for lost in knowledge.missing):
         yield DoneEvent(limits(desk.request, knowledge=knowledge), Risk.CRITICAL, knowledge, action="discard")
         return
     watched = _Watched(desk)
     try:
-        async for event in watched.events():
-            yield event
-        async for event in finished(watched.written(knowledge)):
-            yield event
+        async with aclosing(watched.events()) as during:
+            async for event in during:
+                yield event
+        async with aclosing(finished(watched.written(knowledge))) as after:
+            async for event in after:
+                yield event
     finally:
         await watched.close()
 
@@ -79,10 +84,10 @@ class _Watched:
         self._desk = desk
         self._config = desk.engine.config.realtime
         self._judge = Incremental(
-            desk.engine, desk.sources, question=desk.request, work=desk.work, **desk.beside
+            desk.engine, desk.context.sources, question=desk.request, work=desk.work, **desk.beside
         )
         self._monitor = GenerationMonitor(
-            sources=desk.sources, judge=self._judge, config=self._config, request=desk.request
+            sources=desk.context.sources, judge=self._judge, config=self._config, request=desk.request
         )
         self._parts: list[str] = []
         self._length = 0
@@ -91,15 +96,19 @@ class _Watched:
         self.interrupted = False
         self.error = ""
 
-    async def events(self) -> AsyncIterator[StreamEvent]:
-        desk, config = self._desk, self._config
-        stream = tokens(desk.generator, desk.messages, max_tokens=config.max_tokens)
+    async def events(self) -> AsyncGenerator[StreamEvent]:
+        stream = tokens(self._desk.generator, self._desk.messages, max_tokens=self._config.max_tokens)
         try:
             async with aclosing(stream) as pieces:
                 async for piece in pieces:
-                    async for event in self._heard(piece):
-                        yield event
-                    if self.interrupted:
+                    yield TokenEvent(piece)
+                    for warning in self._heard(piece):
+                        yield WarningEvent(warning)
+                    await self._hold()
+                    for verdict in self._news():
+                        yield VerdictEvent(verdict)
+                    if stop := self._stop():
+                        yield stop
                         return
         except GroundwireError as error:
             self.error = str(error)
@@ -108,22 +117,13 @@ class _Watched:
             yield WarningEvent(warning)
         if self._patient:
             await self._caught_up()
-        for event in self._news():
-            yield event
+        for verdict in self._news():
+            yield VerdictEvent(verdict)
 
-    async def _heard(self, piece: str) -> AsyncIterator[StreamEvent]:
+    def _heard(self, piece: str) -> tuple[StreamWarning, ...]:
         self._parts.append(piece)
         self._length += len(piece)
-        yield TokenEvent(piece)
-        for warning in self._monitor.update(piece):
-            yield WarningEvent(warning)
-        await self._hold()
-        for event in self._news():
-            yield event
-        stop = self._stop()
-        if stop is not None:
-            self.interrupted = True
-            yield stop
+        return self._monitor.update(piece)
 
     async def _hold(self) -> None:
         """Let the verifier catch up, so that a stop comes before much more is said; not on one that hangs."""
@@ -137,10 +137,10 @@ class _Watched:
         except TimeoutError:
             self._patient = False
 
-    def _news(self) -> list[VerdictEvent]:
+    def _news(self) -> list[ClaimVerification]:
         fresh = [v for v in self._judge.verdicts() if (v.start, v.end) not in self._told]
         self._told |= {(v.start, v.end) for v in fresh}
-        return [VerdictEvent(verdict) for verdict in fresh]
+        return fresh
 
     def _stop(self) -> InterruptedEvent | None:
         """Only where the monitor asks for it and the protocol breaks off at this risk."""
@@ -151,6 +151,7 @@ class _Watched:
         )
         if not stops(found.risk, self._config):
             return None
+        self.interrupted = True
         return InterruptedEvent(self._length, found.reason, found.risk)
 
     def written(self, knowledge: KnowledgeCheck | None) -> Written:

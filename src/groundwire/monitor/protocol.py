@@ -70,10 +70,6 @@ def assess(
     return Assessment(ordered, risk, worst.reason if worst else "")
 
 
-def higher(one: Risk, other: Risk) -> Risk:
-    return max(one, other, key=lambda risk: _ORDER[risk])
-
-
 def action_for(risk: Risk, config: RealTimeConfig) -> RiskAction:
     found: RiskAction = getattr(config, risk.value)
     return found
