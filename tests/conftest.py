@@ -25,6 +25,7 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             monkeypatch.delenv(name)
     monkeypatch.setenv("GROUNDWIRE_STORE__CACHE_PATH", str(tmp_path / "cache.db"))
     monkeypatch.setenv("GROUNDWIRE_STORE__URL", str(tmp_path / "store.db"))
+    monkeypatch.setenv("GROUNDWIRE_RAG__PATH", str(tmp_path / "rag.db"))
 
 
 @pytest.fixture(autouse=True)

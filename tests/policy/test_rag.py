@@ -57,6 +57,11 @@ def test_what_could_not_be_checked_is_not_said_to_lack_a_source() -> None:
     missed = unchecked(Claim("c1", "x", 0, 1), "timeout: slow")
     found = hallucination_check([missed], "English")
     assert (found["overall_grounded"], found["claims"][0]["warning"]) == (False, "could not be checked")
+    assert warning(found, "English") == "Note: 1 claims in the answer could not be checked."
+    both = hallucination_check([missed, verdict(0.4, 0.4)], "תשובה")
+    assert warning(both, "תשובה") == (
+        "שים לב: 1 טענות בתשובה לא נתמכות במלואן על ידי המקורות. שים לב: לא ניתן היה לבדוק 1 טענות בתשובה."
+    )
 
 
 def test_a_contradiction_is_never_grounded() -> None:

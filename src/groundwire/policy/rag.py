@@ -59,11 +59,13 @@ _WARNINGS = {
         "no sufficient source was found",
         "could not be checked",
         "Note: {n} claims in the answer are not fully supported by the sources.",
+        "Note: {n} claims in the answer could not be checked.",
     ),
     "he": (
         "לא נמצא מקור מספק",
         "לא ניתן היה לבדוק",
         "שים לב: {n} טענות בתשובה לא נתמכות במלואן על ידי המקורות.",
+        "שים לב: לא ניתן היה לבדוק {n} טענות בתשובה.",
     ),
 }
 
@@ -76,7 +78,7 @@ def language(text: str) -> str:
 
 def hallucination_check(claims: Sequence[ClaimVerification], response: str) -> HallucinationCheck:
     """The object the chatbot hands to its users."""
-    unsupported, unchecked, _ = _WARNINGS[language(response)]
+    unsupported, unchecked, *_ = _WARNINGS[language(response)]
     rows = [_row(c, unchecked if c.status is Status.UNCHECKED else unsupported) for c in claims]
     good = sum(row["grounded"] for row in rows)
     ratio = good / len(rows) if rows else 1.0
@@ -105,6 +107,9 @@ def _row(claim: ClaimVerification, warning: str) -> CheckedClaim:
 
 
 def warning(check: HallucinationCheck, response: str) -> str | None:
-    """The sentence shown beside an answer that holds ungrounded claims."""
-    missing = check["total_claims"] - check["grounded_claims"]
-    return _WARNINGS[language(response)][2].format(n=missing) if missing else None
+    """What is shown beside an answer that holds claims which are ungrounded, or could not be checked."""
+    _, unchecked, *sentences = _WARNINGS[language(response)]
+    missed = sum(row["warning"] == unchecked for row in check["claims"])
+    counts = (check["total_claims"] - check["grounded_claims"] - missed, missed)
+    said = [sentence.format(n=n) for sentence, n in zip(sentences, counts, strict=True) if n]
+    return " ".join(said) or None

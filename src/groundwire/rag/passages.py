@@ -97,7 +97,7 @@ def _runs(found: Sequence[Piece], cutting: Cutting) -> Iterator[tuple[list[Piece
         if run and (piece.heading or size + long > cutting.words):
             if fresh:
                 yield run, heading
-            run = [] if piece.heading else _tail(run, cutting.shared)
+            run = [] if piece.heading else _tail(run, min(cutting.shared, cutting.words - long))
             size, fresh = sum(len(words(kept.text)) for kept in run), False
         if piece.heading:
             heading = piece.text.lstrip("# ").strip()
@@ -109,9 +109,9 @@ def _runs(found: Sequence[Piece], cutting: Cutting) -> Iterator[tuple[list[Piece
 
 
 def _tail(run: Sequence[Piece], limit: int) -> list[Piece]:
-    """The last pieces of a passage, as many as the overlap allows."""
+    """The last pieces of a passage, as many as the overlap allows; never all, or it would come twice."""
     kept: list[Piece] = []
-    for piece in reversed(run):
+    for piece in reversed(run[1:]):
         limit -= len(words(piece.text))
         if limit < 0:
             break

@@ -11,8 +11,8 @@ RANK_OFFSET = 60
 CANDIDATES = 100
 """How many passages each of the rankings hands in."""
 
-MIN_SIMILARITY = 0.3
-"""Below this cosine two texts are about different things (unrelated ones stay under 0.25)."""
+MIN_SIMILARITY = 0.25
+"""Below this cosine two texts are about different things: of unrelated pairs one in forty reaches it."""
 
 MIN_COVERAGE = 0.2
 """The share of a question's weight that a passage's words must hold, for the words alone to bring it in."""

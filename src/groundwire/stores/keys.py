@@ -17,7 +17,7 @@ from groundwire.stores.database import Database
 from groundwire.stores.tables.keys import api_keys
 
 ADMIN = "admin"
-SCOPES = ("check", "facts:read", "facts:write", "reports", "rag", "proxy", "metrics", ADMIN)
+SCOPES = ("check", "facts:read", "facts:write", "reports", "rag", "rag:write", "proxy", "metrics", ADMIN)
 """What a key may open; `admin` opens everything."""
 PREFIX = "gw"
 _ID_BYTES = 6

@@ -37,6 +37,8 @@ PATHS: tuple[tuple[str, frozenset[str], str], ...] = (
     ("/v1/reports", _ANY, "reports"),
     ("/v1/stats", _READ, "reports"),
     ("/v1/sources", _ANY, "check"),
+    ("/v1/rag/documents", _READ, "rag"),
+    ("/v1/rag/documents", _ANY, "rag:write"),
     ("/v1/rag", _ANY, "rag"),
     ("/v1", _ANY, "proxy"),
     ("/mcp", _ANY, "check"),

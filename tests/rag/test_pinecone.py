@@ -1,0 +1,77 @@
+"""What is Pinecone's own: its errors in one line each, and documents cut short."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.rag.pinecone_server import KEY, PineconeServer
+
+from groundwire.config.service import RagConfig
+from groundwire.errors import BackendDown, BackendError, ConfigError, GroundwireError, RateLimited
+from groundwire.rag.passages import Cutting, Document, cut
+from groundwire.rag.pinecone import PineconeIndex, open_index
+from groundwire.types import Source
+
+TEXT = " ".join(f"Room {n} has {n} windows." for n in range(6))
+
+
+@pytest.fixture
+def server() -> Iterator[PineconeServer]:
+    running = PineconeServer()
+    yield running
+    running.close()
+
+
+def connect(server: PineconeServer, key: str = KEY) -> PineconeIndex:
+    return open_index(RagConfig.model_validate({"pinecone_api_key": key, "pinecone_host": server.url}))
+
+
+def add(index: PineconeIndex, text: str) -> None:
+    passages = cut("rooms", "Rooms", [Source("S0", text)], Cutting(20, 0))
+    index.add(Document("rooms", "Rooms", "d", len(passages), len(text)), passages)
+
+
+def test_a_document_cut_short_has_no_record_and_is_done_again(server: PineconeServer) -> None:
+    index = connect(server)
+    add(index, TEXT)
+    server.fail = (400, "/vectors/upsert")
+    with pytest.raises(BackendError, match="no more today"):
+        add(index, TEXT + " Room 9 has 9 windows.")
+    assert index.documents() == []  # its digest is gone: the next ingest reads it again
+    server.fail = None
+    add(index, "Room 1 has one window.")
+    assert [document.passages for document in index.documents()] == [1]
+    assert len(server.namespaces["groundwire"]) == 1
+    index.close()
+
+
+@pytest.mark.parametrize(("status", "error"), [(429, RateLimited), (403, BackendError), (422, BackendError)])
+def test_refusals_are_errors_of_ours(
+    server: PineconeServer, status: int, error: type[GroundwireError], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)  # the SDK waits before it tries again
+    index = connect(server)
+    server.fail = (status, "/query")
+    with pytest.raises(error):
+        index.search("How many windows has room 3?", 3)
+    index.close()
+
+
+def test_a_wrong_key_and_none(server: PineconeServer) -> None:
+    index = connect(server, "other")
+    with pytest.raises(ConfigError, match="refused the key"):
+        index.documents()
+    index.close()
+    with pytest.raises(ConfigError, match=r"set rag\.pinecone_api_key"):
+        open_index(RagConfig())
+
+
+def test_a_server_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    gone = PineconeServer()
+    index = connect(gone)
+    gone.close()
+    with pytest.raises(BackendDown, match="cannot be reached"):
+        index.documents()
+    index.close()
