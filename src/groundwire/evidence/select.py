@@ -162,6 +162,19 @@ class Index:
         enough = (scores > 0) & (scores >= np.float32(floor) * scores[order[0]])
         return [int(number) for number in order[: int(enough.sum())]]
 
+    def coverage(self, text: str, k: int = DEFAULT_K) -> tuple[float, list[int]]:
+        """How much of a text the `k` units that share most with it hold together, and which they are.
+
+        Every word counts as the text weighs it, however common it is here: what all units speak of is what
+        they are about. A text without a word that tells anything is held by whatever there is.
+        """
+        weights, columns, best = weighted(text), self._columns(text), self.ranked(text)[:k]
+        held = sum(
+            weight for term, weight in weights.items() if any(_holds(columns[term][1], n) for n in best)
+        )
+        total = sum(weights.values())
+        return (held / total if total else float(bool(self.units))), best
+
     def _accept(self, number: int, chosen: list[int], left: int) -> int:
         for candidate in (number, *self._neighbours(number)):
             cost = int(self.costs[candidate])
