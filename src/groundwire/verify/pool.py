@@ -66,18 +66,21 @@ class _Desk:
 
     def take(self, size: int) -> Shares:
         """The next batch: at most `size` queries, the same number from each as far as they have so many."""
-        if self.line and self.line[0].alone:
+        if self.line[0].alone:
             return [self._share(size)]
         taken: dict[_Caller, list[int]] = {}
         room = size
-        while room and any(not caller.alone for caller in self.line):
-            together = sum(not caller.alone for caller in self.line)
-            if self.line[0].alone:  # his turn comes next, by himself
-                self.line.rotate(-1)
-                continue
-            caller, numbers = self._share(max(1, room // together))
-            taken.setdefault(caller, []).extend(numbers)
-            room -= len(numbers)
+        while room and (together := sum(not caller.alone for caller in self.line)):
+            each = max(1, room // together)
+            for _ in range(len(self.line)):
+                if not room:
+                    break  # whoever stands first now begins the next batch
+                if self.line[0].alone:
+                    self.line.rotate(-1)
+                    continue
+                caller, numbers = self._share(min(each, room))
+                taken.setdefault(caller, []).extend(numbers)
+                room -= len(numbers)
         return list(taken.items())
 
     def put_back(self, caller: _Caller, numbers: Sequence[int]) -> None:
