@@ -129,11 +129,10 @@ async def _stopped(
     flow: Flow, holding: _Holding, key: Key, claim: ClaimVerification, outcome: Outcome | None = None
 ) -> AsyncIterator[bytes]:
     """What stands before the contradiction, why there is no more, the end in the protocol's own words."""
-    before = flow.texts[key][holding.told.get(key, 0) : claim.start]
-    like = flow.like(key)
-    safe = flow.texts[key][: max(claim.start, holding.told.get(key, 0))]
-    words = before + notice(claim, safe)
-    yield flow.made(flow.spoken.delta(like, key, words))
+    already, like = holding.told.get(key, 0), flow.like(key)
+    before = flow.texts[key][already : claim.start].rstrip()
+    safe = flow.texts[key][:already] + before
+    yield flow.made(flow.spoken.delta(like, key, before + notice(claim, safe)))
     for event in flow.spoken.stop(like, key, safe + notice(claim, safe), stopped(claim)):
         yield flow.made(event)
     if flow.tell:

@@ -32,7 +32,7 @@ def _blocked(body: Json, outcome: Outcome, watch: Watch, spoken: Spoken) -> tupl
     for key, report in outcome.reports.items():
         stop = halting({key: report.claims}, watch.sure)
         if stop:
-            before = report.response[: stop[1].start]
+            before = report.response[: stop[1].start].rstrip()
             texts[key], reasons[key] = before + notice(stop[1], before), stopped(stop[1])
     if not texts:
         return outcome, None

@@ -14,8 +14,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import pytest
-
 Json = dict[str, Any]
 
 
@@ -56,6 +54,11 @@ class ScriptedUpstream:
     gone: threading.Event = field(default_factory=threading.Event)
     url: str = ""
     _script: list[Scripted] = field(default_factory=list)
+
+    def forget(self) -> None:
+        self.calls.clear()
+        self.left = 0
+        self.gone.clear()
 
     def script(self, *answers: Scripted) -> None:
         self._script = list(answers)
@@ -142,12 +145,6 @@ async def _end(server: asyncio.Server) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-@pytest.fixture
-def upstream() -> Iterator[ScriptedUpstream]:
-    with scripted() as running:
-        yield running
-
-
 def whole(body: Json, **headers: str) -> Scripted:
     """A JSON answer in one piece."""
     content = json.dumps(body).encode()
@@ -158,16 +155,34 @@ def whole(body: Json, **headers: str) -> Scripted:
 
 def completion(*texts: str, **more: Any) -> Json:
     choices = [
-        {"index": i, "finish_reason": "stop", "message": {"role": "assistant", "content": text}, "logprobs": None}
+        {
+            "index": i,
+            "finish_reason": "stop",
+            "message": {"role": "assistant", "content": text},
+            "logprobs": None,
+        }
         for i, text in enumerate(texts)
     ]
     usage = {"prompt_tokens": 12, "completion_tokens": 7, "total_tokens": 19}
-    return {"id": "c1", "object": "chat.completion", "created": 1, "model": "m", "choices": choices, "usage": usage} | more
+    return {
+        "id": "c1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "m",
+        "choices": choices,
+        "usage": usage,
+    } | more
 
 
 def chunk(delta: Json, finish: str | None = None, index: int = 0, **more: Any) -> Json:
     choice = {"index": index, "delta": delta, "finish_reason": finish}
-    return {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]} | more
+    return {
+        "id": "c1",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": "m",
+        "choices": [choice],
+    } | more
 
 
 def event(data: Json | str, name: str = "", end: str = "\n") -> bytes:
