@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from groundwire.errors import BackendTimeout, GroundwireError
@@ -70,18 +70,22 @@ class _Desk:
             return [self._share(size)]
         taken: dict[_Caller, list[int]] = {}
         room = size
-        while room and (together := sum(not caller.alone for caller in self.line)):
-            each = max(1, room // together)
-            for _ in range(len(self.line)):
-                if not room:
-                    break  # whoever stands first now begins the next batch
-                if self.line[0].alone:
-                    self.line.rotate(-1)
-                    continue
-                caller, numbers = self._share(min(each, room))
+        while room > 0 and any(not caller.alone for caller in self.line):
+            for caller, numbers in self._round(room):
                 taken.setdefault(caller, []).extend(numbers)
                 room -= len(numbers)
         return list(taken.items())
+
+    def _round(self, room: int) -> Iterator[tuple[_Caller, list[int]]]:
+        """A like share for each who may be asked together; where it runs out, the next begins next time."""
+        each = max(1, room // sum(not caller.alone for caller in self.line))
+        for _ in range(len(self.line)):
+            if self.line[0].alone:
+                self.line.rotate(-1)
+            elif room > 0:
+                share = self._share(min(each, room))
+                room -= len(share[1])
+                yield share
 
     def put_back(self, caller: _Caller, numbers: Sequence[int]) -> None:
         """Ask these once more, apart from everybody else's."""
