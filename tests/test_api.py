@@ -36,7 +36,7 @@ def test_the_surface_is_these_names() -> None:
     assert groundwire.__all__ == [
         "ClaimVerification", "Config", "Groundwire", "GroundwireError", "HallucinationReport", "Status",
         "TraceAudit", "__version__", "audit_reasoning", "audit_trace", "check", "detect_hallucinations",
-        "evidence_dependence", "semantic_entropy", "verify_claim", "verify_claims",
+        "evidence_dependence", "guard", "semantic_entropy", "verify_claim", "verify_claims",
     ]  # fmt: skip
     for name in groundwire.__all__:
         assert getattr(groundwire, name) is not None

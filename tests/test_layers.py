@@ -45,7 +45,7 @@ MAY_STAND_BESIDE = {
     ("engine", "audit"), ("audit", "pipeline"), ("audit", "court"),
     ("engine", "reading"), ("rlm", "reading"),
     ("monitor", "pipeline"), ("monitor", "court"),
-    ("monitor", "engine"), ("rag", "engine"), ("output", "engine"), ("monitor", "reading"), ("rag", "output"), ("rlm", "output"), ("monitor", "output"),
+    ("monitor", "engine"), ("engine", "monitor"), ("rag", "engine"), ("output", "engine"), ("monitor", "reading"), ("rag", "output"), ("rlm", "output"), ("monitor", "output"),
     ("pytest_plugin", "testing"),
 }  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import os
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from threading import Lock
@@ -19,6 +19,8 @@ from groundwire.types import ClaimVerification, HallucinationReport, TraceAudit
 
 if TYPE_CHECKING:
     from groundwire.audit.steps import Steps
+    from groundwire.llm import Generator, Message
+    from groundwire.types.realtime import Context, StreamEvent
     from groundwire.verify.entropy import SemanticEntropy
 
 _PATIENCE = 5.0
@@ -102,6 +104,18 @@ def audit_trace(
 def audit_reasoning(steps: Steps, sources: Sources, **options: Unpack[Options]) -> list[ClaimVerification]:
     """A verdict on each step of {claim, cites}, by its sources and what earlier steps established."""
     return run(_engine(options).audit_reasoning(steps, sources))
+
+
+def guard(
+    generator: Generator,
+    request: str | Sequence[Message],
+    context: Context | Sources = (),
+    **options: Unpack[Options],
+) -> AsyncGenerator[StreamEvent]:
+    """An answer written under watch, as an async iterator of events; the last is the end of it."""
+    from groundwire.monitor.guard import guard as guarded
+
+    return guarded(generator, request, context, engine=_engine(options))
 
 
 def semantic_entropy(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from datetime import datetime
@@ -17,7 +17,7 @@ from groundwire.court import Court
 from groundwire.errors import BackendError, InputError
 from groundwire.evidence.history import History, as_turns
 from groundwire.evidence.load import from_mapping
-from groundwire.llm import Generator, is_chosen, open_generator
+from groundwire.llm import Generator, Message, is_chosen, open_generator
 from groundwire.metrics import Metrics, default_metrics
 from groundwire.policy.profile import Profile, profile_for
 from groundwire.reading import Choose
@@ -32,6 +32,7 @@ from groundwire.types import (
     Source,
     TraceAudit,
 )
+from groundwire.types.realtime import Context, StreamEvent
 from groundwire.verify.backends import open_backend
 
 if TYPE_CHECKING:
@@ -130,6 +131,22 @@ class Groundwire:
         case = self._case(response, sources, **beside)
         self._admit(case, alone=True)
         return await self._court.detect(case)
+
+    def guard(
+        self,
+        generator: Generator,
+        request: str | Sequence[Message],
+        sources: Sources = (),
+        **beside: Unpack[Beside],
+    ) -> AsyncGenerator[StreamEvent]:
+        """An answer written under watch: tokens, warnings and verdicts as they come, a stop where evidence
+        says otherwise, and at the end what the user should read.
+        """
+        from groundwire.monitor.guard import guard
+
+        history, kb = as_turns(beside.get("history") or ()), self._knowledge(beside.get("kb"))
+        context = Context(as_sources(sources), history, kb, beside.get("now"))
+        return guard(generator, request, context, engine=self)
 
     async def fix(
         self,

@@ -62,11 +62,20 @@ async def _by_model(said: str, found: Assessment, rewriter: Rewriter) -> Reformu
     if not written.text.strip():
         return None
     text = _joined(kept, written.text.strip())
-    report = await rewriter.check(text)
-    second = assess(report.claims, threshold=rewriter.config.interrupt_threshold)
-    if report.error or second.failing or stops(second.risk, rewriter.config):
+    report = await _checked(text, rewriter)
+    second = assess(report.claims if report else (), threshold=rewriter.config.interrupt_threshold)
+    if report is None or report.error or second.failing or stops(second.risk, rewriter.config):
         return None  # no better: the rule says less, and nothing wrong
     return Reformulation(worded(text, report, second, rewriter.config), report, "model")
+
+
+async def _checked(text: str, rewriter: Rewriter) -> HallucinationReport | None:
+    """None where nobody could check it now: an engine with too much to do, a store that is gone."""
+    try:
+        return await rewriter.check(text)
+    except GroundwireError as error:
+        _log.warning("what was written again could not be checked: %s", type(error).__name__)
+        return None
 
 
 def _joined(kept: str, rest: str) -> str:
@@ -87,7 +96,9 @@ def _gap(kept: str) -> str:
 async def _by_rule(said: str, found: Assessment, rewriter: Rewriter) -> Reformulation:
     text = stopped(said, found.failing)
     kept = len(said[: cut_at(said, found.failing)].rstrip())
-    report = await rewriter.check(text)
+    report = await _checked(text, rewriter)
+    if report is None:
+        return Reformulation(text, None, "rule")
     second = assess(report.claims, threshold=rewriter.config.interrupt_threshold)
     own = Assessment(tuple(point for point in second.points if point.start < kept))
     return Reformulation(worded(text, report, own, rewriter.config, kept), report, "rule")

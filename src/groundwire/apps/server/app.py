@@ -30,6 +30,7 @@ ROUTERS: tuple[str, ...] = (
     "estimate",
     "outputs",
     "rag",
+    "guard",
     "docs",
 )
 """Modules under `routes`, each with a `router`, in the order in which they are matched."""

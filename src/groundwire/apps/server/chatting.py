@@ -32,11 +32,14 @@ class Chatting:
             return self._index
 
     async def bot(self) -> Chatbot:
-        index = await self.index()
+        return Chatbot(await self.index(), await self.writer(), self._config.rag)
+
+    async def writer(self) -> Generator:
+        """The model that answers are written with."""
         async with self._lock:
             if self._writer is None:
                 self._writer = await asyncio.to_thread(_open_writer, self._config)
-            return Chatbot(index, self._writer, self._config.rag)
+            return self._writer
 
     async def aclose(self) -> None:
         if self._index is not None:
