@@ -1,12 +1,13 @@
 # groundwire. `make` alone lists what there is.
 PY      ?= python3
 VENV    ?= .venv
+N8N     ?= .n8n
 BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.core
 DEV     := $(VENV)/.dev
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-ray test-fuzz lint types unit postgres docs spec wheel bench clean
+.PHONY: help demo test test-ray test-n8n test-fuzz lint types unit postgres docs spec wheel bench clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,7 +51,29 @@ test-ray:  ## the Ray engine, in an environment of its own
 	@.venv-ray/bin/python -m pytest tests/apps/test_ray_engine.py
 
 test-fuzz: $(DEV)  ## the HTTP service against what its OpenAPI document allows and forbids, for longer
-	@FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-60} $(BIN)/pytest tests/apps/server/test_openapi.py
+	@FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-60} $(BIN)/pytest -o faulthandler_timeout=0 tests/apps/server/test_openapi.py
+
+test-n8n: $(DEV)  ## the n8n workflows in a real n8n (Node 20 or later), which is large: kept in .n8n
+	@mkdir -p $(N8N) && cmp -s tests/workflows/package.json $(N8N)/wanted.json \
+	|| { cp tests/workflows/package.json $(N8N)/package.json && (cd $(N8N) && npm install --no-audit --no-fund --loglevel=error) \
+	     && cp tests/workflows/package.json $(N8N)/wanted.json; }
+	@N8N_HOME=$(abspath $(N8N)) $(BIN)/pytest tests/workflows
+
+.PHONY: test-browser pictures chromium
+test-browser: $(DEV) chromium  ## the pages in a real Chromium
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group browser
+	@BROWSER_TESTS=1 $(BIN)/pytest tests/browser
+
+pictures: $(DEV) chromium  ## remake the pictures of the page in docs/pictures
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group browser
+	@$(BIN)/python -m tools.pictures
+
+chromium:  ## the browser that the page is tested in, and a face to draw it with
+	@{ command -v chromium >/dev/null && fc-list 2>/dev/null | grep -q "Inter"; } \
+	|| { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+	     && { apt-get install -qq -y --no-install-recommends chromium fonts-inter fonts-liberation fontconfig >/dev/null 2>&1 \
+	          || { apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium fonts-inter fonts-liberation fontconfig >/dev/null; }; } } \
+	|| command -v chromium >/dev/null || echo "no Chromium here, and no way to install it"
 
 docs: $(DEV)  ## remake the pages that are made from the program
 	@$(BIN)/python -m tools.docs
