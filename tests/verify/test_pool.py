@@ -178,6 +178,16 @@ async def test_a_failure_costs_only_those_it_concerns() -> None:
     assert {failure_code(estimate) for estimate in bad} == {"error"}
 
 
+async def test_whoever_is_asked_alone_after_a_failure_is_not_kept_waiting_for_ever() -> None:
+    poisoned = Poisoned(BackendDown("it fell over"))
+    pool = Pooled(poisoned, 4, side_by_side=1)
+    huge = asyncio.create_task(pool.estimate(queries("H", 400)))
+    await asyncio.gather(pool.estimate(queries("a", 2)), pool.estimate(queries("!", 2)))
+    assert not huge.done()
+    assert len(poisoned.calls) < 20
+    await huge
+
+
 async def test_a_bug_is_raised_to_the_one_whose_query_it_was() -> None:
     pool = Pooled(Poisoned(ZeroDivisionError("a bug")), 32, side_by_side=1)
     good, bad = await asyncio.gather(

@@ -68,24 +68,22 @@ class _Desk:
         """The next batch: at most `size` queries, the same number from each as far as they have so many."""
         if self.line[0].alone:
             return [self._share(size)]
+        apart = [caller for caller in self.line if caller.alone]
+        self.line = deque(caller for caller in self.line if not caller.alone)
         taken: dict[_Caller, list[int]] = {}
         room = size
-        while room > 0 and any(not caller.alone for caller in self.line):
+        while room > 0 and self.line:
             for caller, numbers in self._round(room):
                 taken.setdefault(caller, []).extend(numbers)
                 room -= len(numbers)
+        self.line.extendleft(reversed(apart))  # theirs is the next turn
         return list(taken.items())
 
     def _round(self, room: int) -> Iterator[tuple[_Caller, list[int]]]:
-        """A like share for each who may be asked together; where it runs out, the next begins next time."""
-        each = max(1, room // sum(not caller.alone for caller in self.line))
-        for _ in range(len(self.line)):
-            if self.line[0].alone:
-                self.line.rotate(-1)
-            elif room > 0:
-                share = self._share(min(each, room))
-                room -= len(share[1])
-                yield share
+        """A like share for each; where it runs out, the next in line begins next time."""
+        each = max(1, room // len(self.line))
+        for _ in range(min(room, len(self.line))):
+            yield self._share(each)
 
     def put_back(self, caller: _Caller, numbers: Sequence[int]) -> None:
         """Ask these once more, apart from everybody else's."""
