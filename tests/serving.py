@@ -16,15 +16,16 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
 
-from groundwire.apps.server.app import create_app
-from groundwire.apps.server.running import Server, make_server
-from groundwire.apps.server.service import Service
 from groundwire.config import Config
+
+if TYPE_CHECKING:
+    from groundwire.apps.server.running import Server
+    from groundwire.apps.server.service import Service
 
 _PATIENCE = 30.0
 
@@ -51,6 +52,11 @@ def served(
     overrides: Mapping[str, Any] | Config | None = None, made: Service | None = None
 ) -> Iterator[Served]:
     """The same, with the service behind it and a client for it."""
+    # Only here: tests that have an environment of their own come without the server's packages.
+    from groundwire.apps.server.app import create_app
+    from groundwire.apps.server.running import make_server
+    from groundwire.apps.server.service import Service
+
     config = overrides if isinstance(overrides, Config) else Config.load(overrides=overrides)
     service = made or Service(config)
     listener = socket.create_server(("127.0.0.1", 0))
