@@ -18,6 +18,20 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         "store.cache_path": "",
         "rag.path": str(folder / "rag.db"),
         "server.max_body_bytes": 200_000,
+        "realtime.max_tokens": 16,  # a real model may be asked, and shall not write for long
+    }
+    with served(settings) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One that waits for nobody's head or body for long."""
+    folder = tmp_path_factory.mktemp("hasty")
+    settings = {
+        "hallucination.backend.type": "fake",
+        "store.url": str(folder / "store.db"),
+        "store.cache_path": "",
         "server.body_timeout": "400ms",
     }
     with served(settings) as running:

@@ -88,7 +88,8 @@ def test_a_model_that_is_gone_is_told_at_the_end(guarded: Served, loopback: Loop
 @pytest.mark.parametrize(
     "body",
     [{}, {"request": ""}, {"request": "  "}, {"request": "x", "nonsense": 1}, {"request": "x", "history": [1]},
-     {"request": "x", "sources": {"S0": "a"}, "context": "b"}],
+     {"request": "x", "sources": {"S0": "a"}, "context": "b"}, {"request": "x"},
+     {"request": "x", "sources": {"S0": "  "}}],
 )  # fmt: skip
 def test_what_cannot_be_used_is_said(guarded: Served, body: dict[str, Any]) -> None:
     response = guarded.client.post("/v1/guard", json=body)

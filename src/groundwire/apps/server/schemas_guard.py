@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
 from groundwire.apps.server.answers import ReportOut
 from groundwire.apps.server.schemas import Flag, Grounds, Message, Text, example
@@ -28,6 +28,12 @@ class GuardRequest(Grounds):
     )
     kb: Flag = Field(default=False, description="Let it rest on the server's own knowledge base too.")
     stream: Flag = Field(default=True, description="Answer as server-sent events, as they happen.")
+
+    @model_validator(mode="after")
+    def _something_to_rest_on(self) -> Self:
+        if not (self.kb or self.history or any(source.text.strip() for source in self.given)):
+            raise ValueError("there is nothing an answer could rest on: give 'sources' or 'context'")
+        return self
 
     @property
     def said(self) -> list[dict[str, Any] | str]:

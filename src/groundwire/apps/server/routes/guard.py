@@ -24,7 +24,14 @@ EVENTS = "text/event-stream"
 _SSE = {
     "description": "With `stream` the events `token`, `warning`, `verdict`, `interrupted`, `reformulated` as "
     "they happen, and at last `done`, whose data are the whole reply (or `error`, a problem document).",
-    "content": {EVENTS: {"schema": {"type": "string"}}},
+    "content": {
+        EVENTS: {
+            "schema": {
+                "type": "object",
+                "properties": {"event": {"type": "string"}, "data": {"type": "string"}},
+            }
+        }
+    },
 }
 
 
