@@ -7,7 +7,7 @@ STAMP   := $(VENV)/.core
 DEV     := $(VENV)/.dev
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-ray test-n8n test-fuzz lint types unit postgres docs spec wheel bench clean
+.PHONY: help demo test test-ray test-ecosystem test-n8n test-fuzz lint types unit postgres curl docs spec wheel bench clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,7 +35,7 @@ lint: $(DEV)  ## ruff
 types: $(DEV)  ## mypy, strict
 	@$(BIN)/mypy
 
-unit: $(DEV) postgres  ## pytest
+unit: $(DEV) postgres curl  ## pytest
 	@$(BIN)/pytest
 
 postgres:  ## the programs of a PostgreSQL server, which the tests start by themselves
@@ -45,10 +45,18 @@ postgres:  ## the programs of a PostgreSQL server, which the tests start by them
 	          || { apt-get update -qq && apt-get install -qq -y --no-install-recommends postgresql >/dev/null; }; }; } \
 	|| echo "no PostgreSQL server programs here: its tests will be skipped"
 
+curl:  ## what the documents' sessions call the HTTP service with
+	@command -v curl >/dev/null || { apt-get update -qq && apt-get install -qq -y --no-install-recommends curl >/dev/null; }
+
 test-ray:  ## the Ray engine, in an environment of its own
 	@test -x .venv-ray/bin/python || $(PY) -m venv .venv-ray
 	@.venv-ray/bin/python -m pip install --quiet --disable-pip-version-check -e ".[ray]" pytest pytest-asyncio hypothesis
 	@.venv-ray/bin/python -m pytest tests/apps/test_ray_engine.py
+
+test-ecosystem:  ## the adapters against the real LangChain and LlamaIndex, in an environment of its own
+	@test -x .venv-ecosystem/bin/python || $(PY) -m venv .venv-ecosystem
+	@.venv-ecosystem/bin/python -m pip install --quiet --disable-pip-version-check -e ".[langchain,llamaindex]" pytest pytest-asyncio hypothesis
+	@.venv-ecosystem/bin/python -m pytest tests/ecosystem
 
 test-fuzz: $(DEV)  ## the HTTP service against what its OpenAPI document allows and forbids, for longer
 	@FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-60} $(BIN)/pytest -o faulthandler_timeout=0 tests/apps/server/test_openapi.py

@@ -29,10 +29,10 @@ def run_serve(config: Config, routers: Sequence[str] | None = None) -> int:
 
     for handler in logging.getLogger("groundwire").handlers:
         handler.addFilter(WithRequestId())
+    if wants_keys(config.server):
+        _refuse_without_keys(config)
     held = Service(config)
     with closing(_bound(config.server.host, config.server.port)) as listener:
-        if wants_keys(config.server):
-            _refuse_without_keys(config)
         said = _greeting(_address(config.server.host, listener), held.engine.backend.name, config)
         app = create_app(config, held, ROUTERS if routers is None else routers)
         server = make_server(app, config.server, held.life, lambda: print(said, file=sys.stderr, flush=True))

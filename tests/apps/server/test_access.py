@@ -139,6 +139,12 @@ def test_other_sites_may_ask_where_that_is_configured() -> None:
         assert other.status_code == 403
 
 
+def test_what_comes_through_a_reverse_proxy_comes_from_elsewhere(plain: Served) -> None:
+    for forwarded in ("203.0.113.5", "127.0.0.1, 203.0.113.5"):
+        answer = plain.client.get("/readyz", headers={"x-forwarded-for": forwarded})
+        assert answer.status_code == 403
+
+
 async def test_without_keys_only_this_machine_may_ask() -> None:
     """Whoever runs the application under a server of his own may bind it elsewhere."""
 

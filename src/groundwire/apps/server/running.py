@@ -19,6 +19,10 @@ _LAST_SECONDS = 2
 """What requests have that are still under way when the grace is over, before they are cut off."""
 
 
+_KEPT_OPEN = 75
+"""Seconds between two requests of a connection: more than the minute that load balancers take for granted."""
+
+
 class Server(uvicorn.Server):
     """The first signal: take nothing new, finish what is under way. The second: stop now.
 
@@ -69,6 +73,7 @@ def make_server(
         log_level="critical",
         access_log=False,
         server_header=False,
+        timeout_keep_alive=_KEPT_OPEN,
         timeout_graceful_shutdown=_LAST_SECONDS,
     )
     return Server(config, life, settings.shutdown_grace, started)

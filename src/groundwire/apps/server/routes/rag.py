@@ -38,7 +38,7 @@ EVENTS = "text/event-stream"
 _SSE = {
     "description": "The reply. With `stream` as events: `sources`, `token` …, `answer`, and at last `check`, "
     "whose data are the whole reply (or `error`, a problem document).",
-    "content": {EVENTS: {"schema": {"type": "string"}}},
+    "content": {EVENTS: {}},
 }
 
 
