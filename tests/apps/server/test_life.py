@@ -64,6 +64,7 @@ def test_a_public_address_without_keys_is_refused(host: str) -> None:
 
 
 def test_a_name_that_is_no_address_is_one_line() -> None:
+    CliRunner().invoke(app, ["keys", "add", "ci", "--scope", "check"])
     with pytest.raises(InputError, match="there is no address"):
         run_serve(Config.load(overrides={"server.host": "no.such.host.invalid"}))
 
@@ -78,9 +79,8 @@ def test_a_request_that_takes_too_long_is_a_problem(gated: Gated) -> None:
     with served({"hallucination.backend.type": "fake", "server.request_timeout": "200ms"}) as running:
         answer = running.client.post("/v1/check", json=FINE)
         assert (answer.status_code, answer.json()["type"]) == (504, "/docs#problem-timeout")
-        gated.may.set()
-        assert running.client.post("/v1/check", json=FINE).status_code == 200
         assert running.service.admission.inside == 0
+        gated.may.set()
 
 
 def test_a_stopping_server_finishes_what_it_took_and_takes_nothing_new(gated: Gated) -> None:
