@@ -94,3 +94,38 @@ def test_nothing_else_is_handed_out(plain: Served, name: str) -> None:
 def test_the_page_learns_what_is_kept(plain: Served) -> None:
     told = plain.client.get("/page/settings.json").json()
     assert (told["keep_reports"], told["keep_days"], told["max_source_bytes"]) == (True, 30, 200_000)
+
+
+def _colours(theme: str) -> dict[str, tuple[float, ...]]:
+    sheet = ASSETS["page.css"].body.decode()
+    block = sheet[sheet.index(theme) :].partition("}")[0]
+    return {
+        name: tuple(int(code[at : at + 2], 16) / 255 for at in (0, 2, 4))
+        for name, code in re.findall(r"--([\w-]+): #([0-9a-f]{6});", block)
+    }
+
+
+def _contrast(one: tuple[float, ...], other: tuple[float, ...]) -> float:
+    """As WCAG reckons it."""
+
+    def light(colour: tuple[float, ...]) -> float:
+        parts = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in colour]
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+    darker, lighter = sorted((light(one), light(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+@pytest.mark.parametrize("theme", [":root {", ':root[data-theme="dark"] {'])
+def test_every_colour_of_text_can_be_read_on_what_it_stands_on(theme: str) -> None:
+    colour = _colours(theme)
+    pairs = [(ink, on) for ink in ("ink", "soft", "accent") for on in ("paper", "card", "sunk")]
+    for tone in ("good", "bad", "warn", "odd", "none"):
+        pairs += [(tone, "paper"), (tone, "card"), (tone, f"{tone}-soft")]
+        pairs += [("ink", f"{tone}-soft"), ("ink", f"{tone}-deep")]
+    low = {
+        pair: round(found, 2)
+        for pair in pairs
+        if (found := _contrast(colour[pair[0]], colour[pair[1]])) < 4.5
+    }
+    assert low == {}

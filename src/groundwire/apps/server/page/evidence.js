@@ -1,6 +1,6 @@
 // Evidence: the passages a claim was judged by, marked where they stand in their source.
 
-import { h } from "./dom.js";
+import { h, shown } from "./dom.js";
 import { passages } from "./text.js";
 
 const AROUND = 400;
@@ -23,7 +23,7 @@ function block(id, refs, source) {
   const box = h("div", { class: "passage", tabindex: "0", dir: "auto", role: "region", "aria-label": `Source ${id}` });
   const draw = (around) => {
     const parts = passages(source.text, refs, around);
-    box.replaceChildren(...parts.map((part) => (part === null ? "… " : part.marked ? h("mark", {}, part.text) : document.createTextNode(part.text))));
+    box.replaceChildren(...parts.map((part) => (part === null ? "… " : part.marked ? h("mark", { class: part.best ? "best" : null }, part.text) : document.createTextNode(shown(part.text)))));
     return parts.includes(null);
   };
   const cut = draw(AROUND);
@@ -34,8 +34,8 @@ function block(id, refs, source) {
   return h("div", {}, head, box, more);
 }
 
-/** The first passage in view, by scrolling the box alone: the page stays where it is. */
+/** The best passage in view, by scrolling the box alone: the page stays where it is. */
 function reveal(box) {
-  const mark = box.querySelector("mark");
+  const mark = box.querySelector("mark.best") || box.querySelector("mark");
   if (mark) box.scrollTop = Math.max(0, mark.offsetTop - 48);
 }

@@ -48,10 +48,12 @@ export function lines(text, claims, spans = []) {
 
 const worse = (a, b) => WORST.indexOf(a.status) < WORST.indexOf(b.status);
 
-/** Parts of a source around its passages: {text, marked} with null where something long is left out. */
+/** Parts of a source around its passages: {text, marked, best} with null where something long is left out.
+ * The first passage given is the best one. */
 export function passages(text, refs, around) {
   const unit = units(text);
   const marks = merged(refs.map((ref) => [unit(ref.start), unit(ref.end)]));
+  const best = refs.length ? unit(refs[0].start) : -1;
   const windows = merged(marks.map(([start, end]) => [Math.max(0, start - around), Math.min(text.length, end + around)]));
   const parts = [];
   for (const [from, to] of windows) {
@@ -59,7 +61,7 @@ export function passages(text, refs, around) {
     let at = from;
     for (const [start, end] of marks.filter((mark) => mark[0] >= from && mark[1] <= to)) {
       if (start > at) parts.push({ text: text.slice(at, start), marked: false });
-      parts.push({ text: text.slice(start, end), marked: true });
+      parts.push({ text: text.slice(start, end), marked: true, best: best >= start && best < end });
       at = end;
     }
     if (to > at) parts.push({ text: text.slice(at, to), marked: false });
