@@ -27,8 +27,8 @@ class Leaving:
         if scope["type"] != "http" or scope["path"] in _BY_ITSELF:
             await self._app(scope, receive, send)
             return
-        watched = _Watched(receive)
-        handling = asyncio.ensure_future(self._app(scope, watched.receive, send))
+        watched = _Watched(receive, send)
+        handling = asyncio.ensure_future(self._app(scope, watched.receive, watched.send))
         watched.on_gone = handling.cancel
         try:
             await handling
@@ -43,8 +43,10 @@ class Leaving:
 class _Watched:
     """The messages of one request. After the last of its body only the news that the client left can come."""
 
-    def __init__(self, receive: Receive) -> None:
+    def __init__(self, receive: Receive, send: Send) -> None:
         self._receive = receive
+        self._send = send
+        self._answered = False
         self._listening: asyncio.Task[None] | None = None
         self._end = asyncio.Event()
         self.on_gone: Callable[[], object] = lambda: None
@@ -64,11 +66,17 @@ class _Watched:
             self._end.set()
         return message
 
+    async def send(self, message: Message) -> None:
+        await self._send(message)
+        if message["type"] == "http.response.body" and not message.get("more_body", False):
+            self._answered = True  # what is done after the answer was not done for the client
+
     async def _listen(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":
             pass
         self._end.set()
-        self.on_gone()
+        if not self._answered:
+            self.on_gone()
 
     async def stop(self) -> None:
         if self._listening is not None:
