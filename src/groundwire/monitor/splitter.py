@@ -18,17 +18,20 @@ _GUARD = 300  # no boundary is longer: what begins before LONGEST is decided by 
 _CLOSER = r"[\"'”’»)\]*_`]{0,6}"
 _MARK = r"(?:[ \t]{0,2}(?:\[(?:[^\]\n.!?…。！？]{1,20}|[^\]\s。！？]{1,40})\]|\(S\d{1,4}\)))"
 _BOUNDARY = re.compile(
-    rf"\n|[。！？]{{1,4}}[”’」』）]?(?=[^\s”’」』）。！？])"
-    rf"|[.!?…]{{1,8}}{_CLOSER}{_MARK}{{0,4}}[^\S\n]{{1,16}}(?=[^\sa-z\[(])"
+    rf"\n|[。！？]++[”’」』）]?(?=[^\s”’」』）。！？])"
+    rf"|(?<![.!?…])[.!?…]++{_CLOSER}{_MARK}{{0,4}}[^\S\n]++(?=[^\sa-z\[(])"
 )
 _STOP = re.compile(r"[.!?…。！？\n]")
-_OPEN_END = re.compile(r"[.!?…。！？][^\w\n]{0,60}(?:[\[(][^\])\n]{0,40}[^\w\n]{0,20}){0,5}\Z")
+_OPEN_END = re.compile(
+    r"(?<![.!?…。！？])[.!?…。！？]++[^\w\n\[(]*+(?:[\[(][^\])\n]{0,41}+[\])]?[^\w\n\[(]*+){0,6}+\Z"
+)
 _SHORT = re.compile(
     r"(?:(?<![^\W\d_])[^\W\d_]|(?<!\w)(?:Dr|Mr|Mrs|Ms|Prof|St|Sr|Jr|vs|No|Nos|Fig|Eq|Vol|pp?|cf|ca|approx"
     r"|e\.g|i\.e|al|Inc|Ltd|Co|Corp|U\.S|U\.K|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|Gen|Gov|Sen|Rep"
     r"|\d{1,2}))\Z"
 )
 _LOOK_BACK = 12
+_BITE = 2000  # so much is looked at at once, however much comes
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,10 @@ class Splitter:
         self._line = True
 
     def feed(self, text: str) -> Iterator[Sentence]:
+        for at in range(0, len(text), _BITE):
+            yield from self._feed(text[at : at + _BITE])
+
+    def _feed(self, text: str) -> Iterator[Sentence]:
         self._pending += text
         if not self._open and not _STOP.search(text) and len(self._pending) < LONGEST + _GUARD:
             return
@@ -72,7 +79,7 @@ class Splitter:
         while match := _BOUNDARY.search(self._pending, at):
             if match.start() >= LONGEST:
                 break
-            if not self._is_short(match):
+            if match.end() - match.start() < _GUARD and not self._is_short(match):
                 return match.end()
             at = match.start() + 1
         if len(self._pending) < LONGEST + _GUARD:
@@ -90,7 +97,7 @@ class Splitter:
         raw, self._pending = self._pending[:cut], self._pending[cut:]
         left = len(raw) - len(raw.lstrip())
         text = raw.strip()
-        if text:
+        if any(map(str.isalnum, text)) or "`" in text:
             yield Sentence(text, self._at + left, self._line)
         self._line = raw.endswith("\n") or (self._line and not text)
         self._at += cut
