@@ -51,8 +51,11 @@ class Call:
 class ScriptedUpstream:
     calls: list[Call] = field(default_factory=list)
     left: int = 0
+    connections: int = 0
     gone: threading.Event = field(default_factory=threading.Event)
     url: str = ""
+    _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
+    _writers: set[asyncio.StreamWriter] = field(default_factory=set)
     _script: list[Scripted] = field(default_factory=list)
 
     def forget(self) -> None:
@@ -67,6 +70,8 @@ class ScriptedUpstream:
         return self._script.pop(0) if len(self._script) > 1 else self._script[0]
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        self._writers.add(writer)
         try:
             while call := await _read(reader):
                 self.calls.append(call)
@@ -75,7 +80,13 @@ class ScriptedUpstream:
         except (ConnectionError, asyncio.IncompleteReadError):
             self._leave()
         finally:
+            self._writers.discard(writer)
             writer.close()
+
+    def drop(self) -> None:
+        """Close all connections, as a server does with those that wait too long."""
+        for writer in list(self._writers):
+            self._loop.call_soon_threadsafe(writer.transport.abort)
 
     async def _answer(
         self, answer: Scripted, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -121,7 +132,7 @@ def _head(answer: Scripted) -> bytes:
 @contextmanager
 def scripted() -> Iterator[ScriptedUpstream]:
     upstream = ScriptedUpstream()
-    loop = asyncio.new_event_loop()
+    loop = upstream._loop
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     server = asyncio.run_coroutine_threadsafe(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-import httpx
 import openai
 import pytest
 from tests.apps.proxy.asking import BAD, DOCUMENT, FIXED, GOOD, MESSAGES, mode
@@ -364,22 +362,3 @@ def test_strange_answers_pass_as_they_are(
     upstream.script(whole(answer))
     got = proxy.client.post("/v1/chat/completions", json={"messages": MESSAGES}, headers=mode(name))
     assert (got.status_code, got.json()) == (200, answer)
-
-
-def test_verification_that_is_late_holds_nothing_up(upstream: ScriptedUpstream, proxy: Served) -> None:
-    """Nobody waits longer than report_timeout, and the report says that it is unchecked."""
-    slow = {
-        "proxy.upstreams": {"default": upstream.url},
-        "proxy.report_timeout": 0.05,
-        "hallucination.backend.type": "external",
-        "hallucination.external.base_url": "http://127.0.0.1:9",
-    }
-    from tests.serving import serving
-
-    upstream.script(Scripted(chat_stream(GOOD)))
-    with serving(slow) as url:
-        body = {"model": "m", "messages": MESSAGES, "stream": True}
-        got = httpx.post(f"{url}/v1/chat/completions", json=body, timeout=30)
-    *_, told, done = got.text.strip().split("\n\n")
-    assert done == "data: [DONE]"
-    assert json.loads(told.removeprefix("data: "))["groundwire"]["status"] == "UNCHECKED"

@@ -115,12 +115,12 @@ def _replaced(flow: Flow, held: list[Part], texts: Mapping[Key, str]) -> Iterato
 
 def _closing(flow: Flow, held: list[Part], outcome: Outcome, texts: Mapping[Key, str]) -> Iterator[bytes]:
     """What was held back, with the new texts wherever they are repeated, and the report before the end."""
-    for part in held:
-        if not part.frame.done:
-            yield flow.on(_closed(flow, part, texts))
+    end = next((n for n, part in enumerate(held) if part.frame.done), len(held))
+    for part in held[:end]:
+        yield flow.on(_closed(flow, part, texts))
     if flow.tell:
         yield told(flow, outcome)
-    yield from (part.frame.raw for part in held if part.frame.done)
+    yield from (part.frame.raw for part in held[end:])
     if flow.broken is not None:
         raise flow.broken
 

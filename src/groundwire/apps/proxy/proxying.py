@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+from urllib.parse import quote, unquote
 
 from starlette.requests import Request
 from starlette.types import Send
@@ -87,8 +88,10 @@ class Proxying:
             )
             return
         if path.startswith("models/"):
-            target, model = self.upstreams.choose(path.removeprefix("models/"), wanted.upstream)
-            routed, call = replace(routed, target=target), replace(call, path=f"models/{model}")
+            named = unquote(path.removeprefix("models/"))
+            target, model = self.upstreams.choose(named, wanted.upstream)
+            if model != named:
+                routed, call = replace(routed, target=target), replace(call, path=f"models/{quote(model)}")
         async with self.upstreams.opened(routed.target, call) as answer:
             await self._passed(request, send, answer, verify, routed, wanted)
 

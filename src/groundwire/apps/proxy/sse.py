@@ -127,7 +127,7 @@ class Tail:
         while found and found.start() == 0 and not self._fresh:
             found = _DONE_LINE.search(text, found.end())
         if found:
-            self.done, self.held = True, text[found.start() :]
+            self.done, self.held, self._fresh = True, text[found.start() :], True
             return text[: found.start()]
         line = max(text.rfind(b"\n"), text.rfind(b"\r")) + 1
         begun = text[line:]

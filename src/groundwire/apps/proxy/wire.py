@@ -81,6 +81,7 @@ class Wire(asyncio.Protocol):
         self._begun = False
         self._error: WireError | None = None
         self._only_head = False
+        self._lasts = False
 
     # What a caller does.
 
@@ -128,11 +129,11 @@ class Wire(asyncio.Protocol):
     def release(self) -> bool:
         """The caller has what it wants. Whether the connection can be used again; else it is closed."""
         self._timer.cancel()
-        keeps = self._complete and not self._only_head and self.is_free and self._parser.should_keep_alive()
+        keeps = self._complete and self._lasts and self.is_free
         if not keeps:
             self.abort()
-        self._complete, self._status, self.idle_since = keeps, 0, self._loop.time()
-        return bool(keeps)
+        self.idle_since = self._loop.time()
+        return keeps
 
     def abort(self) -> None:
         """At once: the upstream shall stop working on what nobody waits for."""
@@ -221,6 +222,7 @@ class Wire(asyncio.Protocol):
     def on_message_complete(self) -> None:
         if self._status:
             self._complete = True
+            self._lasts = not self._only_head and self._parser.should_keep_alive()
         else:
             self._headers.clear()  # 100 Continue, 103 Early Hints: the answer itself is still to come
 
