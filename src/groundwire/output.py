@@ -83,7 +83,7 @@ class OutputVerifier:
         case = Case(as_text(response, "the answer"), grounds, question, uuid4().hex, turns)
         reason = self._reason_to_skip(case)
         if reason:
-            return self._keep(OutputCheck(case.id, OutputStatus.SKIPPED, reason))
+            return self._keep(skipped(reason, case.id))
         task = asyncio.create_task(self._judged(case))
         self._under_way[case.id] = task
         task.add_done_callback(lambda _: self._under_way.pop(case.id, None))
@@ -134,7 +134,7 @@ class OutputVerifier:
         except GroundwireError as error:
             _log.warning("an output was not verified: %s", type(error).__name__)
             why = f"it could not be verified: {error}"
-            return self._keep(OutputCheck(case.id, OutputStatus.SKIPPED, why))
+            return self._keep(skipped(why, case.id))
         return self._keep(judged(report, self._config.hallucination.output_verification.flag_threshold_bits))
 
     def _keep(self, found: OutputCheck) -> OutputCheck:
@@ -142,6 +142,11 @@ class OutputVerifier:
         while len(self._kept) > KEPT:
             self._kept.popitem(last=False)
         return found
+
+
+def skipped(reason: str, identity: str = "") -> OutputCheck:
+    """Not verified, and why not."""
+    return OutputCheck(identity or uuid4().hex, OutputStatus.SKIPPED, reason)
 
 
 def conversation(sources: Sequence[Source], turns: Sequence[Turn], question: str = "") -> tuple[Source, ...]:
@@ -157,15 +162,22 @@ def conversation(sources: Sequence[Source], turns: Sequence[Turn], question: str
 def judged(report: HallucinationReport, threshold_bits: float) -> OutputCheck:
     """The report, read by the threshold for outputs: it flags, and refuses nothing."""
     failed = [claim for claim in report.claims if is_over(claim, threshold_bits)]
+    flags = [flag for flag in report.flags if not _is_carried(flag, report)]
     found = OutputCheck(report.response_id, OutputStatus.VERIFIED, report.error or "", report=report)
-    if not failed and not report.flags and _nobody_knows(report):
+    if not failed and not flags and _nobody_knows(report):
         return replace(found, status=OutputStatus.SKIPPED)
     return replace(
         found,
-        flagged=bool(failed or report.flags),
+        flagged=bool(failed or flags),
         flagged_claims=tuple(claim.claim_id for claim in failed),
-        feedback=feedback(failed, report.flags),
+        feedback=feedback(failed, flags),
     )
+
+
+def _is_carried(flag: Flag, report: HallucinationReport) -> bool:
+    """Does it stand in a claim that the evidence carries? Whoever corrects himself contradicts himself."""
+    carried = (claim for claim in report.claims if claim.status is Status.ENTAILED)
+    return any(claim.start < flag.end and flag.start < claim.end for claim in carried)
 
 
 def _nobody_knows(report: HallucinationReport) -> bool:

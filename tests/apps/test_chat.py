@@ -372,3 +372,25 @@ def test_with_the_real_model_on_this_machine(smollm: str, tower: str) -> None:
     assert code in (0, 1)
     assert "tower" in out.getvalue().lower()
     assert "claim" in out.getvalue() or "not verified" in out.getvalue()
+
+
+@pytest.mark.spec("SPEC-08.19", "SPEC-08.21", "SPEC-08.22")
+def test_answers_are_checked_on_their_way_to_the_user_where_that_is_on(tower: str) -> None:
+    on = {"hallucination.enabled": True, "hallucination.output_verification.enabled": True}
+    settings = Config.load(None, {**on, "verification.enabled": False})
+    prompts: list[str] = []
+
+    def answer(call: Call) -> str:
+        prompts.append(call.prompt)
+        return BAD if len(prompts) == 1 else GOOD
+
+    out = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"How tall is it?\nAre you sure?\n")))
+        code = run_chat(Request((tower,)), settings, Console(file=out, width=120), ScriptedGenerator(answer))
+    assert code == 1
+    assert BAD in out.getvalue()
+    assert "✗ not carried by the conversation:" in out.getvalue()
+    assert "✓ the conversation carries it" in out.getvalue()
+    assert "Your last answer says" not in prompts[0]
+    assert "Your last answer says" in prompts[1]
