@@ -1,0 +1,1 @@
+"""Thin adapters: groundwire as an evaluator of other frameworks."""

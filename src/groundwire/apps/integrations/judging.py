@@ -1,0 +1,80 @@
+"""What an evaluator of any framework does: one answer in, a score, a verdict and the reasons out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+from groundwire.api import Options
+from groundwire.bridge import away, run
+from groundwire.config import Config
+from groundwire.engine import Groundwire, Sources
+from groundwire.errors import InputError
+from groundwire.report.json import report_object
+from groundwire.report.story import story
+from groundwire.types import Source
+
+GROUNDED, UNGROUNDED, UNCHECKED = "grounded", "ungrounded", "unchecked"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """`score` is the share of claims that the sources carry; None where nobody could say."""
+
+    score: float | None
+    grounded: bool | None
+    reasoning: str
+    report: Mapping[str, Any] | None = None
+
+    @property
+    def value(self) -> str:
+        return {True: GROUNDED, False: UNGROUNDED, None: UNCHECKED}[self.grounded]
+
+
+class Judge:
+    """An engine, opened at once: what is wrong with the settings is said before the first row."""
+
+    def __init__(self, **options: Unpack[Options]) -> None:
+        config = options.get("config") or Config.load()
+        changes = {key: options[key] for key in ("profile", "target") if key in options}
+        self._engine = Groundwire(
+            config.changed(**changes) if changes else config, backend=options.get("backend")
+        )
+
+    def judge(self, answer: str, sources: Sources, question: str = "") -> Judged:
+        return run(self._judged(answer, sources, question))
+
+    async def ajudge(self, answer: str, sources: Sources, question: str = "") -> Judged:
+        return await away(self._judged(answer, sources, question))
+
+    async def _judged(self, answer: str, sources: Sources, question: str) -> Judged:
+        """A row that cannot be judged says why, and the others of its data set go on."""
+        try:
+            report = await self._engine.check(answer, sources, question=question)
+        except InputError as error:
+            return Judged(None, None, str(error))
+        grounded = None if report.flagged is None else not report.flagged
+        return Judged(report.grounding_ratio, grounded, story(report), report_object(report))
+
+
+def as_sources(given: object) -> Sources:
+    """Texts, texts by id, or documents as retrievers return them (`page_content` or `text`, metadata)."""
+    if given is None:
+        return ()
+    if isinstance(given, str | Mapping):
+        return given
+    if not isinstance(given, Sequence):
+        given = [given]
+    return [_source(item, number) for number, item in enumerate(given)]
+
+
+def _source(item: object, number: int) -> Source:
+    if isinstance(item, str | Source):
+        return item if isinstance(item, Source) else Source(f"S{number}", item)
+    text = getattr(item, "page_content", None) or getattr(item, "text", None)
+    if not isinstance(text, str):
+        raise InputError(f"source {number} is no text but {type(item).__name__}")
+    metadata = getattr(item, "metadata", None)
+    origin = metadata.get("source", "") if isinstance(metadata, Mapping) else ""
+    return Source(f"S{number}", text, str(origin))
