@@ -14,8 +14,8 @@ Read = Callable[[str], Sequence[Claim]]
 _STOP = re.compile(r"[.!?…؟۔。！？｡।॥։\n]")
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})", re.MULTILINE)
 _RIPE = re.compile(r"[.!?…؟۔][\"'”’»)\]*_`]*\s+\S|[。！？｡।॥։]\S|\n\s*\S")
-_KEPT = 1500
-_LONGEST = 6000
+_KEPT = 300
+_LONGEST = 3000
 _ANCHORS = (BlockKind.PARAGRAPH, BlockKind.HEADING, BlockKind.ITEM, BlockKind.QUOTE)
 RECENT = 12
 
@@ -73,12 +73,15 @@ class Growing:
         return replace(claim, id=f"{claim.id[0]}{number}", start=start, end=end)
 
     def _let_go(self, found: Sequence[Claim], edge: int) -> None:
-        """Forget what is behind, at the start of a block where one is near, else at a sentence's."""
+        """Forget what is behind: up to the open sentence of a paragraph, or to the line of a list's item."""
         if edge < _KEPT:
             return
-        starts = [b.start for b in blocks(self._tail) if b.kind in _ANCHORS and b.start <= edge]
-        cut = starts[-1] if starts else 0
-        cut = self._tail.rfind("\n", 0, cut) + 1  # its bullet or hash belongs to it
+        around = [block for block in blocks(self._tail) if block.kind in _ANCHORS and block.start <= edge]
+        cut = 0
+        if around and around[-1].kind is BlockKind.PARAGRAPH:
+            cut = edge
+        elif around:
+            cut = self._tail.rfind("\n", 0, around[-1].start) + 1  # its bullet or hash belongs to it
         if not cut and edge >= _LONGEST:
             cut = edge
         for claim in found:
