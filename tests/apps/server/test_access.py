@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -224,3 +225,26 @@ async def test_keys_outlive_a_store_that_is_away_for_a_while() -> None:
     now = 400.0
     with pytest.raises(StoreError):
         await ring.holder("gw_a1_s")
+    broken = False
+    now = 406.0
+    assert await ring.holder("gw_a1_s")
+
+
+async def test_a_store_that_says_nothing_holds_nobody_up_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("groundwire.apps.server.keyring.PATIENCE", 0.05)
+    released, reads = threading.Event(), 0
+
+    def read() -> dict[str, ApiKey]:
+        nonlocal reads
+        reads += 1
+        released.wait(20)
+        return {}
+
+    ring = Keyring(read)
+    try:
+        for _ in range(3):
+            with pytest.raises(StoreError):
+                await ring.holder("gw_a1_s")
+    finally:
+        released.set()
+    assert reads == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Mapping
 
@@ -16,6 +17,12 @@ AGAIN = 0.25
 share one look, so that a flood of made-up keys does not reach the store."""
 STALE = 300.0
 """Seconds for which the keys last read are good while the store cannot be reached."""
+PATIENCE = 2.0
+"""Seconds that one look may take."""
+PAUSE = 5.0
+"""Seconds until a store that failed is asked again."""
+
+_log = logging.getLogger("groundwire.server")
 
 
 class Keyring:
@@ -27,7 +34,7 @@ class Keyring:
         self._read = read
         self._clock = clock
         self._known: Mapping[str, ApiKey] = {}
-        self._at = float("-inf")
+        self._at = self._failed = float("-inf")
         self._reading = asyncio.Lock()
 
     async def holder(self, token: str) -> ApiKey | None:
@@ -50,11 +57,19 @@ class Keyring:
         async with self._reading:
             if self._at >= moment:  # whoever was before us has read them
                 return
-            await asyncio.sleep(max(0.0, self._at + apart - self._clock()))
-            try:
-                at = self._clock()
+            if self._clock() >= self._failed + PAUSE:
+                await asyncio.sleep(max(0.0, self._at + apart - self._clock()))
+                await self._look()
+            if self._clock() - self._at > STALE:
+                raise StoreError("the keys cannot be read")
+
+    async def _look(self) -> None:
+        """A store that is away, or says nothing, is left alone for a while: nobody waits for it in a row."""
+        at = self._clock()
+        try:
+            async with asyncio.timeout(PATIENCE):
                 self._known = await asyncio.to_thread(self._read)
-                self._at = at
-            except StoreError:
-                if self._clock() - self._at > STALE:
-                    raise
+            self._at = at
+        except (StoreError, TimeoutError) as error:
+            self._failed = self._clock()
+            _log.warning("the API keys cannot be read now: %s", error)

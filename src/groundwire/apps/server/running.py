@@ -70,7 +70,7 @@ def make_server(
         ws="none",
         lifespan="on",
         log_config=None,
-        log_level="critical",
+        log_level="error",
         access_log=False,
         server_header=False,
         timeout_keep_alive=_KEPT_OPEN,

@@ -7,7 +7,6 @@ import logging
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,9 +16,9 @@ from opentelemetry import trace
 from groundwire.apps.server.admission import Admission, watch
 from groundwire.apps.server.patience import Life
 from groundwire.apps.server.readiness import Readiness
+from groundwire.apps.server.said import Said
 from groundwire.config import Config, Operation
 from groundwire.engine import Groundwire
-from groundwire.errors import GroundwireError
 from groundwire.metrics import Metrics
 from groundwire.types import HallucinationReport
 from groundwire.verify.route import choose
@@ -54,8 +53,9 @@ class Service:
         self.readiness = Readiness()
         self.admission = Admission(config.server.capacity)
         watch(self.admission, self.metrics.registry)
+        self._said = Said(lambda: self.database)
         self._tracer = trace.get_tracer("groundwire", __version__)
-        self._opening = threading.RLock()
+        self._opening, self._opening_store = threading.Lock(), threading.Lock()
         self._engines: dict[str, Groundwire] = {}
         self._background: list[Future[None]] = []
 
@@ -101,7 +101,7 @@ class Service:
         """The store of facts, keys and reports, created where it is missing."""
         from groundwire.stores.database import open_database
 
-        with self._opening:  # threads that come together must not each open one
+        with self._opening_store:  # threads that come together must not each open one
             if "database" not in self.__dict__:
                 self.__dict__["database"] = open_database(self.config.store.url, create=True)
             opened: Database = self.__dict__["database"]
@@ -150,17 +150,8 @@ class Service:
         return Proxying(self)
 
     async def with_opinions(self, report: HallucinationReport) -> HallucinationReport:
-        """The report with what people said of its claims; a store in trouble costs nobody the report."""
-        from groundwire.stores.feedback import Opinions
-
-        keys = [claim.key for claim in report.claims]
-        try:
-            found = await asyncio.to_thread(lambda: Opinions(self.database).of(keys))
-        except GroundwireError as error:
-            _log.warning("no feedback is shown: %s", error)
-            return report
-        claims = tuple(replace(claim, feedback=found.get(claim.key)) for claim in report.claims)
-        return replace(report, claims=claims) if found else report
+        """The report with what people said of its claims."""
+        return await self._said.added(report)
 
     async def work(self, job: Callable[[], Coroutine[Any, Any, T]], size: int = 0) -> T:
         """Run a job of the engine on its own loop and wait for it here; a caller who leaves cancels it.
