@@ -39,6 +39,7 @@ def run(commands: list[str]) -> list[str]:
             "COLUMNS": WIDTH,
             "GROUNDWIRE_STORE__CACHE_PATH": str(Path(folder) / "cache.db"),
             "GROUNDWIRE_STORE__URL": str(Path(folder) / "store.db"),
+            "GROUNDWIRE_RAG__PATH": str(Path(folder) / "rag.db"),
         }
         done = subprocess.run(
             ["bash", "-c", "\n".join(marked)],

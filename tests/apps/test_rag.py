@@ -46,7 +46,7 @@ def test_ingest_list_remove(folder: Path) -> None:
     assert groundwire("ingest", folder)[:2] == (0, "2 added; 2 new passages\n")
     assert groundwire("ingest", folder)[:2] == (0, "2 unchanged; 0 new passages\n")
     code, out, _ = groundwire("list")
-    assert (code, out.splitlines()[0]) == (0, f"{folder}/fees.md  1 passages, 47 characters")
+    assert (code, out.splitlines()[0]) == (0, f"{folder}/fees.md  1 passage, 47 characters")
     assert [Path(d["id"]).name for d in json.loads(groundwire("list", "--json")[1])] == [
         "fees.md",
         "hours.md",

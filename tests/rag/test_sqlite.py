@@ -93,11 +93,11 @@ def test_an_interrupted_add_leaves_the_document_as_it_was(
     index = SqliteIndex(tmp_path / "rag.db", None)
     add(index, "d", "The old text has a blue door.")
 
-    def interrupted(text: str) -> list[str]:
+    def interrupted(*_: object) -> int:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("groundwire.rag.sqlite.terms", interrupted)
+        patch.setattr("groundwire.rag.sqlite._insert", interrupted)
         with pytest.raises(KeyboardInterrupt):
             add(index, "d", "The new text has a red door.")
     assert "old text" in index.search("blue door", 1)[0].passage.text

@@ -65,7 +65,11 @@ def _summary(done: Ingested) -> str:
         )
         if names
     ]  # fmt: skip
-    return f"{', '.join(parts) or 'no documents'}; {done.passages} new passages"
+    return f"{', '.join(parts) or 'no documents'}; {_counted(done.passages, 'new passage')}"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def _note_search(index: PassageIndex) -> None:
@@ -129,12 +133,18 @@ def _show(reply: Reply, question: Question, console: Console) -> None:
     console.print()
     for source in reply["sources"]:
         place = " › ".join(filter(None, (source["title"], source["part"], source["heading"])))
-        where = f"{source['document']}:{source['start']}-{source['end']}"
+        where = f"{_near(source['document'])}:{source['start']}-{source['end']}"
         console.print(Text(f"[{source['id']}] {clean(place)}  {clean(where)}", style="dim"), soft_wrap=True)
     for claim in (reply["hallucination_check"] or {"claims": []})["claims"]:
         console.print(_line(claim), soft_wrap=True)
     if reply["warning"]:
         console.print(Text(reply["warning"], style="yellow"), soft_wrap=True)
+
+
+def _near(name: str) -> str:
+    """A file below this folder by its name from here; anything else as it is called."""
+    path = Path(name)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else name
 
 
 def _line(claim: CheckedClaim) -> Text:
@@ -169,7 +179,8 @@ def run_list(config: Config, console: Console, *, as_json: bool) -> int:
             print(json.dumps([asdict(document) for document in found], ensure_ascii=False, indent=2))
             return FINE
         for document in found:
-            words = f"{document.id}  {document.passages} passages, {document.characters:,} characters"
+            counts = f"{_counted(document.passages, 'passage')}, {_counted(document.characters, 'character')}"
+            words = f"{_near(document.id)}  {counts}"
             console.print(clean(words), markup=False, highlight=False, soft_wrap=True)
     return FINE
 

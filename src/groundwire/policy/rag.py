@@ -98,12 +98,16 @@ def _row(claim: ClaimVerification, warning: str) -> CheckedClaim:
     return {
         "text": claim.claim_text,
         "citing": list(claim.citations),
-        "p1": claim.p1,
-        "p0": claim.p0,
+        "p1": _rounded(claim.p1),
+        "p0": _rounded(claim.p0),
         "confidence": round(score.confidence, 4),
         "grounded": grounded,
         "warning": None if grounded else warning,
     }
+
+
+def _rounded(probability: float | None) -> float | None:
+    return None if probability is None else round(probability, 4)
 
 
 def warning(check: HallucinationCheck, response: str) -> str | None:

@@ -35,15 +35,17 @@ class SqliteIndex:
         return self._embedder.name if self._embedder else ""
 
     def add(self, document: Document, passages: Sequence[Passage]) -> None:
-        vectors = self._vectors(passages)  # before the lock: others need not wait for it
+        # What takes long comes before the lock: others need not wait for it.
+        vectors, searched = self._vectors(passages), [_searched(passage) for passage in passages]
         with self._file.write() as db:
             _remove(db, [document.id])
             made = db.execute(
                 "INSERT INTO documents (name, title, digest, passages, characters) VALUES (?, ?, ?, ?, ?)",
                 (document.id, document.title, document.digest, len(passages), document.characters),
             )
-            for passage, vector in zip(passages, vectors, strict=True):
-                _insert(db, made.lastrowid or 0, passage, vector)
+            for passage, vector, words_of in zip(passages, vectors, searched, strict=True):
+                number = _insert(db, made.lastrowid or 0, passage, vector)
+                db.execute("INSERT INTO terms (rowid, words) VALUES (?, ?)", (number, words_of))
 
     def _vectors(self, passages: Sequence[Passage]) -> Sequence[bytes | None]:
         if self._embedder is None or not passages:
@@ -84,15 +86,18 @@ class SqliteIndex:
         self._file.close()
 
 
-def _insert(db: sqlite3.Connection, document: int, passage: Passage, vector: bytes | None) -> None:
+def _searched(passage: Passage) -> str:
+    return " ".join(terms(f"{passage.title}\n{passage.about}"))
+
+
+def _insert(db: sqlite3.Connection, document: int, passage: Passage, vector: bytes | None) -> int:
     place = (passage.number, passage.part, passage.heading, passage.start, passage.end)
     made = db.execute(
         "INSERT INTO passages (document, number, part, heading, start, stop, text, vector)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (document, *place, passage.text, vector),
     )
-    searched = " ".join(terms(f"{passage.title}\n{passage.about}"))
-    db.execute("INSERT INTO terms (rowid, words) VALUES (?, ?)", (made.lastrowid, searched))
+    return made.lastrowid or 0
 
 
 def _remove(db: sqlite3.Connection, names: Collection[str]) -> int:

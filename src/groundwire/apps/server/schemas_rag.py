@@ -51,8 +51,8 @@ class ChatRequest(Asked):
 class NewDocument(Asked):
     """A text to ingest. Without an id it gets one that comes of its text."""
 
-    text: Annotated[str, Field(min_length=1, max_length=20_000_000)]
-    id: DocumentId | None = None
+    text: Annotated[str, Field(max_length=20_000_000, pattern=r"\S")]
+    id: Annotated[DocumentId, Field(pattern=r"\S")] | None = None
     title: str = Field(default="", max_length=1000)
 
 

@@ -35,6 +35,7 @@ router = APIRouter(prefix="/v1/rag", tags=["rag"])
 Held = Annotated[Service, Depends(service)]
 Event = tuple[str, object]
 EVENTS = "text/event-stream"
+_AT_ONCE = {"cache-control": "no-cache", "x-accel-buffering": "no"}
 _SSE = {
     "description": "The reply. With `stream` as events: `sources`, `token` …, `answer`, and at last `check`, "
     "whose data are the whole reply (or `error`, a problem document).",
@@ -50,7 +51,7 @@ async def rag_chat(asked: ChatRequest, request: Request, held: Held) -> Response
     if asked.stream:
         _let_in(held)
         events = _events(bot, wanted, held, request)
-        return StreamingResponse(events, headers={"cache-control": "no-cache"}, media_type=EVENTS)
+        return StreamingResponse(events, headers=_AT_ONCE, media_type=EVENTS)
     with held.chatting.admission.admitted():
         draft = await bot.write(wanted, await bot.find(wanted))
     return JSONResponse(await _checked(draft, held))
