@@ -31,6 +31,7 @@ from groundwire.errors import (
 
 MEDIA_TYPE = "application/problem+json"
 _SHOWN_ERRORS = 20
+_STORE_AGAIN = 5.0
 _WORDS = {"extra_forbidden": "there is no such field"}
 _USUAL = {404: "there is nothing at this path", 405: "this path takes other methods"}
 
@@ -156,8 +157,10 @@ class Problem:
 def problem_of(error: GroundwireError) -> Problem:
     """What a caller is told of an error of ours."""
     kind = next(name for known, name in _ERRORS if isinstance(error, known))
-    if kind == "broken":  # how this server is configured is for its log, not for its callers
+    if kind == "broken":  # how this server is set up is for its log, not for its callers
         return Problem(kind, "this server cannot do that as it is set up")
+    if isinstance(error, StoreError):
+        return Problem(kind, "the store cannot be used now", retry_after=_STORE_AGAIN)
     return Problem(
         kind,
         error.message,

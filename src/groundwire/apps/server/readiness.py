@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 
 from sqlalchemy import text
@@ -14,6 +15,8 @@ from groundwire.stores.database import Database
 
 OK = "ok"
 _PATIENCE = 5.0
+_FAILED = "failed; the log says why"
+_log = logging.getLogger("groundwire.server")
 
 
 class Readiness:
@@ -28,7 +31,8 @@ class Readiness:
             await warmed(engine())
             self.model = OK
         except GroundwireError as error:
-            self.model = f"failed: {error}"
+            _log.warning("not ready: %s", error)
+            self.model = _FAILED
 
     async def store(self, opened: Callable[[], Database]) -> str:
         try:
@@ -37,7 +41,8 @@ class Readiness:
         except TimeoutError:
             return f"no answer within {_PATIENCE:g} s"
         except GroundwireError as error:
-            return f"failed: {error.message}"
+            _log.warning("not ready: %s", error)
+            return _FAILED
 
 
 def _asked(opened: Callable[[], Database]) -> str:
