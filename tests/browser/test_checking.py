@@ -234,6 +234,9 @@ def test_files_are_dropped_anywhere(opened: Opener) -> None:
     page.dispatch_event("body", "drop", {"dataTransfer": transfer})
     page.wait_for_selector(".source .name >> text=drop.txt")
     assert page.locator("body.dropping").count() == 0
+    page.dispatch_event("#answer", "drop", {"dataTransfer": transfer})
+    expect(page.locator("#answer")).to_have_value("It has 40 employees.")
+    assert page.locator(".source").count() == 1
 
 
 def test_sources_are_added_and_removed(opened: Opener) -> None:

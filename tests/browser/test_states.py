@@ -131,6 +131,19 @@ def test_a_key_is_asked_for_and_stays_in_the_tab(opened: Opener, locked: Served)
     page.wait_for_selector(".verdict")
 
 
+def test_a_key_that_may_not_can_be_changed(opened: Opener, locked: Served) -> None:
+    keys = Keys(locked.service.database)
+    _, poor = keys.add("poor", ["check"])
+    _, rich = keys.add("rich", ["admin"])
+    page = opened("/dashboard", base=locked.url, tolerate="status of 40")
+    page.fill("#key-value", poor)
+    page.keyboard.press("Enter")
+    expect(page.locator("#key-why")).to_contain_text("lacks the scope reports")
+    page.fill("#key-value", rich)
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".kpis, .empty")
+
+
 def test_who_has_no_key_can_leave_it(opened: Opener, locked: Served) -> None:
     page = opened("/dashboard", base=locked.url, tolerate="401")
     page.wait_for_selector("dialog[open]")

@@ -31,7 +31,9 @@ export async function call(method, path, { body, signal, accept = "application/j
       return { data, headers: response.headers };
     }
     const problem = await read(response);
-    if (response.status !== 401 || !(await askKey(!first || key() !== "" ? problem.detail || problem.title : ""))) throw problem;
+    // A key that lacks a scope may be changed for another; without any, 403 has other reasons.
+    const locked = response.status === 401 || (response.status === 403 && key() !== "");
+    if (!locked || !(await askKey(!first || key() !== "" ? problem.detail || problem.title : ""))) throw problem;
   }
 }
 

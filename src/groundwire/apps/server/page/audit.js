@@ -132,6 +132,6 @@ $("example").onclick = () => {
   run();
 };
 addEventListener("popstate", route);
-takeFiles(sources, $("sources-error"));
+takeFiles(sources, $("sources-error"), $("trace"));
 privacy();
 if (location.hash) route();

@@ -121,7 +121,7 @@ document.addEventListener("keydown", (event) => {
 $("example").onclick = () => { fill(ENGLISH); run(); };
 $("example-he").onclick = () => { fill(HEBREW); run(); };
 addEventListener("popstate", route);
-takeFiles(sources, $("sources-error"));
+takeFiles(sources, $("sources-error"), $("answer"));
 privacy();
 if (named()) {
   try { route(); } catch (problem) { trouble(problem); }

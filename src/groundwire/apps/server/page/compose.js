@@ -60,15 +60,23 @@ export class Sources {
   }
 }
 
-/** Files by the button and by dropping them anywhere; what is not plain text the server converts. */
-export function takeFiles(sources, error) {
+/** Files by the button and by dropping them anywhere; what is not plain text the server converts.
+ * One that is dropped on `text`, the answer or the trace, becomes that. */
+export function takeFiles(sources, error, text) {
+  const read = async (file) => (PLAIN.test(file.name) ? [await plain(file)] : converted(file));
+  const into = async (file) => {
+    try {
+      text.value = (await read(file)).map((source) => source.text).join("\n\n");
+      text.dispatchEvent(new Event("input"));
+    } catch (problem) { say(problem.detail || problem.title || problem.message); }
+  };
   const take = async (files) => {
     error.textContent = "";
     const { max_source_bytes: most = Infinity } = await settings();
     for (const file of files) {
       try {
         if (file.size > most) throw new Problem(413, `${file.name} is too large`, `The limit is ${plural(Math.floor(most / 1e6), "megabyte")}.`);
-        for (const source of PLAIN.test(file.name) ? [await plain(file)] : await converted(file)) sources.add(source);
+        for (const source of await read(file)) sources.add(source);
       } catch (problem) {
         error.textContent = `${error.textContent} ${file.name}: ${problem.detail || problem.title || problem.message}`.trim();
       }
@@ -88,7 +96,8 @@ export function takeFiles(sources, error) {
     event.preventDefault();
     depth = 0;
     document.body.classList.remove("dropping");
-    take([...event.dataTransfer.files]);
+    if (event.target.closest?.(".pane")?.contains(text)) into(event.dataTransfer.files[0]);
+    else take([...event.dataTransfer.files]);
   });
 }
 

@@ -28,11 +28,13 @@ class View {
 
   draw() {
     this.inspector = h("aside", { class: "inspector card", "aria-label": "The claim in hand" });
+    this.live = h("p", { class: "hidden", "aria-live": "polite" });
     this.answer = this.drawAnswer();
     this.strip = h("div", { class: `strip${this.claims.length > MANY ? " many" : ""}`, "aria-hidden": "true" },
       ...this.claims.map((claim) => h("i", { class: tone(claim.status) })));
     this.root.replaceChildren(
       this.drawVerdict(),
+      this.live,
       h("div", { class: "reader" }, h("div", {}, this.answer, this.drawClaims(), ...this.drawRest()), this.inspector),
     );
     this.keys = (event) => this.key(event);
@@ -195,6 +197,7 @@ class View {
     this.inspector.replaceChildren(...this.inspect(this.claims[index], index));
     this.inspector.scrollTop = 0;
     if (open) this.sheet(true);
+    if (open && !focus) this.live.textContent = shown(`${label(this.claims[index])}: ${this.claims[index].text} ${this.claims[index].reason}`);
     const small = matchMedia(SMALL).matches;
     if (scroll || (open && small)) first?.scrollIntoView({ block: small ? "start" : "nearest", behavior: "smooth" });
     if (focus) first?.focus({ preventScroll: true });
@@ -212,7 +215,7 @@ class View {
         h("span", { class: "pill" }, h("span", { class: "mark", "aria-hidden": "true" }, status(claim.status).mark), label(claim)),
         h("span", { class: "row" }, h("span", { class: "soft small num" }, `${index + 1} of ${this.claims.length}`), go(-1, "Claim before", "↑"), go(1, "Next claim", "↓"),
           h("button", { type: "button", class: "bare shut", "aria-label": "Close", onclick: () => this.sheet(false) }, "✕"))),
-      h("p", { class: "said", dir: "auto", "aria-live": "polite" }, claim.text),
+      h("p", { class: "said", dir: "auto" }, claim.text),
       h("p", { class: "why", dir: "auto" }, claim.reason),
       h("div", { class: tone(claim.status) }, picture(claim)),
       h("div", { class: tone(claim.status) }, evidence(claim, this.sources)),
