@@ -35,6 +35,9 @@ TAGS: list[dict[str, str]] = [
     {"name": "check", "description": "Answers, claims and reasonings, judged."},
     {"name": "facts", "description": "Facts that were verified before they were kept."},
     {"name": "knowledge", "description": "What the server knows."},
+    {"name": "reports", "description": "Reports that were kept, and what they come to."},
+    {"name": "rag", "description": "The chatbot over your documents."},
+    {"name": "sources", "description": "Files as sources."},
     {"name": "estimate", "description": "Bare probabilities, for another groundwire."},
     {"name": "operation", "description": "For whoever runs the server."},
 ]

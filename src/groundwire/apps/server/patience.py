@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from groundwire.apps.server.access import scope_of
 from groundwire.apps.server.problems import Problem
 
-_OWN_PACE = frozenset({"proxy", "rag"})
+_OWN_PACE = frozenset({"proxy", "rag", "rag:write"})
 """Scopes whose routes wait for a language model and have time limits of their own."""
 _STILL = frozenset({"/healthz", "/readyz", "/metrics"})
 
