@@ -52,10 +52,6 @@ def served(
     overrides: Mapping[str, Any] | Config | None = None, made: Service | None = None
 ) -> Iterator[Served]:
     """The same, with the service behind it and a client for it."""
-    from groundwire.apps.server.app import create_app
-    from groundwire.apps.server.running import make_server
-    from groundwire.apps.server.service import Service
-
     # Only here: tests that have an environment of their own come without the server's packages.
     from groundwire.apps.server.app import create_app
     from groundwire.apps.server.running import make_server
