@@ -48,6 +48,10 @@ def test_the_dashboard_counts_and_leads_to_reports(opened: Opener, small: Served
     page.focus(".chart svg[role=img]")
     page.keyboard.press("ArrowLeft")
     assert "3 claims flagged" in page.inner_text(".tip")
+    page.click(".reports .chip >> text=Could not check")
+    expect(page.locator(".reports tbody")).to_have_text("None of them.")
+    page.click(".reports .chip >> text=Flagged")
+    expect(page.locator(".reports tbody tr")).to_have_count(1)
     page.locator(".reports a").first.click()
     page.wait_for_selector(".verdict")
     assert page.inner_text("#verdict") == "1 of 2 claims is not backed"
@@ -64,6 +68,7 @@ def test_a_trace_is_audited_and_shared(opened: Opener) -> None:
     page.locator(".step summary").first.click()
     page.wait_for_selector(".step .picture")
     assert page.locator(".step .passage mark").first.inner_text()
+    assert "not kept" not in page.inner_text(".steps")
     other = opened(page.url)
     other.wait_for_selector(".steps")
     assert other.inner_text(".steps").split() == page.inner_text(".steps").replace(page.locator(".step .inner").first.inner_text(), "").split()  # fmt: skip

@@ -34,7 +34,8 @@ async function run() {
 
 function show({ audit, sources: given, id, question }) {
   only("result");
-  const byId = new Map([...ownSources(), ...(given || [])].map((source) => [source.id, source]));
+  const steps = audit.steps.map((step) => ({ id: step.id, text: step.text, origin: "" }));
+  const byId = new Map([...steps, ...ownSources(), ...(given || [])].map((source) => [source.id, source]));
   const bad = audit.steps.filter(isBad).length;
   const mood = audit.flagged === null ? "warn" : audit.flagged ? "bad" : "good";
   const asked = audit.question || question;

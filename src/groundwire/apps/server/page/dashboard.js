@@ -2,7 +2,7 @@
 
 import { call } from "./api.js";
 import { overTime, shares } from "./charts.js";
-import { $, h, percent, plural, when } from "./dom.js";
+import { $, h, percent, plural, say, when } from "./dom.js";
 import { status, typeName } from "./words.js";
 
 const HOUR = 3_600_000;
@@ -66,22 +66,34 @@ function filled(stats) {
   return found;
 }
 
+const KINDS = [["", "All"], ["true", "Flagged"], ["false", "Backed"], ["unknown", "Could not check"]];
+
 function recent(list) {
   const body = h("tbody", {}, ...list.reports.map(row));
   const more = h("button", { type: "button", class: "plain" }, "Show more");
-  let next = list.next;
+  let next = list.next, only = "";
   more.hidden = !next;
-  more.onclick = async () => {
+  const load = async (before) => {
     more.disabled = true;
     try {
-      const { data } = await call("GET", `/v1/reports?limit=${PAGE}&before=${encodeURIComponent(next)}`);
+      const wanted = new URLSearchParams({ limit: PAGE, ...(only ? { flagged: only } : {}), ...(before ? { before } : {}) });
+      const { data } = await call("GET", `/v1/reports?${wanted}`);
+      if (!before) body.replaceChildren();
       body.append(...data.reports.map(row));
+      if (!body.children.length) body.append(h("tr", {}, h("td", { colspan: "5", class: "soft" }, "None of them.")));
       next = data.next;
       more.hidden = !next;
-    } finally { more.disabled = false; }
+    } catch (problem) { say(problem.detail || problem.title); } finally { more.disabled = false; }
   };
-  return h("section", { class: "card chart reports" }, h("div", { class: "chart-head" }, h("h2", {}, "Recent checks")),
-    h("div", { class: "table-wrap" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", {}, "What"), h("th", {}, "Verdict"), h("th", { class: "num" }, "Flagged"), h("th", { class: "num wide-only" }, "Grounded"), h("th", { class: "wide-only" }, "When"))), body)),
+  more.onclick = () => load(next);
+  const chips = KINDS.map(([value, words]) => h("button", { type: "button", class: "chip", "aria-pressed": String(value === only), onclick: (event) => {
+    only = value;
+    for (const chip of chips) chip.setAttribute("aria-pressed", String(chip === event.currentTarget));
+    load("");
+  } }, words));
+  return h("section", { class: "card chart reports" },
+    h("div", { class: "chart-head" }, h("h2", {}, "Recent checks"), h("div", { class: "chips", role: "group", "aria-label": "Show checks that are" }, ...chips)),
+    h("div", { class: "table-wrap" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", {}, "What"), h("th", {}, "Verdict"), h("th", { class: "num wide-only" }, "Flagged"), h("th", { class: "num wide-only" }, "Grounded"), h("th", { class: "wide-only" }, "When"))), body)),
     h("p", { class: "row center" }, more));
 }
 
@@ -92,7 +104,7 @@ function row(report) {
   return h("tr", {},
     h("td", {}, h("a", { href: path, dir: "auto" }, report.title || "(empty)"), report.kind === "check" ? null : h("span", { class: "soft small" }, ` ${report.kind}`)),
     h("td", {}, h("span", { class: `pill ${verdict}` }, h("span", { class: "mark", "aria-hidden": "true" }, status(verdict).mark), words)),
-    h("td", { class: "num" }, `${report.flagged_claims} of ${report.claims}`),
+    h("td", { class: "num wide-only" }, `${report.flagged_claims} of ${report.claims}`),
     h("td", { class: "num wide-only" }, report.grounding_ratio === null ? "–" : percent(report.grounding_ratio, 1)),
     h("td", { class: "when wide-only" }, when(report.created)));
 }
