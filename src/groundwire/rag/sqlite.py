@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 
 from groundwire.config.service import RagConfig
@@ -69,12 +70,12 @@ class SqliteIndex:
             by_meaning = self._by_meaning(db, query)
             ranked = fused([by_words, list(by_meaning)])
             found = _passages(db, ranked)
-        hits = [
+        speaking = (
             Hit(found[number], score)
             for number, score in ranked.items()
             if number in by_meaning or coverage(weights, _held(found[number])) >= MIN_COVERAGE
-        ]
-        return hits[:k]
+        )
+        return list(islice(speaking, k))
 
     def _by_meaning(self, db: sqlite3.Connection, query: str) -> dict[int, float]:
         if self._embedder is None or not is_understood(query):
