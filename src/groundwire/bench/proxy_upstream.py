@@ -35,7 +35,8 @@ class Pace:
 def facts(number: int, sentences: int) -> list[str]:
     """What an answer says, and its source too."""
     return [
-        f"Plant {number}-{n} opened in {1950 + (number * 7 + n) % 70} and employs {100 + (number * 31 + n * 17) % 900} people."
+        f"Plant {number}-{n} opened in {1950 + (number * 7 + n) % 70} and employs "
+        f"{100 + (number * 31 + n * 17) % 900} people."
         for n in range(sentences)
     ]
 
@@ -79,7 +80,7 @@ class Scripted(asyncio.Protocol):
         asked = _NUMBER.findall(body)
         self._telling = asyncio.get_running_loop().create_task(self._tell(int(asked[-1]) if asked else 0))
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (whatever the reason)
         if self._telling is not None:
             self._telling.cancel()
 

@@ -126,3 +126,47 @@ def quality(
     chosen, others = tuple(filter(None, sets.split(","))), peers_env.expanduser() if peers else None
     request = Request(data, chosen, limit, json_out, plots, others, oof)
     raise typer.Exit(run_quality(request, settings(config, backend), open_console()))
+
+
+@app.command()
+def streams(
+    items: Annotated[int, typer.Option(min=3, help="How many streams to make.")] = 300,
+    seed: Annotated[int, typer.Option(help="The same seed makes the same streams.")] = 0,
+    data: DataFolder = Path("../shared/data"),
+    limit: Annotated[int | None, typer.Option(min=1, help="About so many rows of RAGTruth.")] = None,
+    json_out: Annotated[Path | None, typer.Option("--json", help="Write the figures as JSON.")] = None,
+    backend: Backend = None,
+    config: ConfigFile = None,
+) -> None:
+    """How soon a stream that contradicts its sources is stopped, and how often one is for nothing."""
+    from groundwire.bench.streams import Request, run_streams
+
+    request = Request(items, seed, data, limit, json_out)
+    raise typer.Exit(run_streams(open_console(), settings(config, backend), request))
+
+
+@app.command()
+def proxy(
+    rounds: Annotated[int, typer.Option(min=1, help="How often one stream is timed.")] = 15,
+    streams: Annotated[int, typer.Option(min=1, help="How many go through at once.")] = 200,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """What the proxy adds to a stream, beside the upstream direct, and whether many keep every byte."""
+    from groundwire.bench.proxy import run_proxy
+
+    raise typer.Exit(run_proxy(open_console(), rounds, streams, as_json=as_json))
+
+
+@app.command()
+def monitor(
+    tokens: Annotated[int, typer.Option(min=1000, help="How long the stream is.")] = 1_000_000,
+    data: Annotated[
+        Path | None, typer.Option(envvar="GROUNDWIRE_DATA", help="Folder with labelled sets, to be right on.")
+    ] = None,
+    answers: Annotated[int, typer.Option(min=1, help="About so many of them are checked as streams.")] = 100,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """The monitor: tokens a second, memory over a long stream, knowledge of requests, warnings by label."""
+    from groundwire.bench.monitor import Request, run_monitor
+
+    raise typer.Exit(run_monitor(open_console(), Request(tokens, data, answers), as_json=as_json))

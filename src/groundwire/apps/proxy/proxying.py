@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from groundwire.apps.server.service import Service
 
 SPOKEN: Mapping[str, Spoken] = {"chat/completions": chat, "responses": responses}
-AT_ONCE, MOST_WAITING = 4, 16
-"""So many jobs of streams are with the engine at a time, and so many more may wait their turn."""
+AT_ONCE = 4
+"""So many jobs of streams are with the engine at a time; the others wait their turn."""
 _ROOT = len("/v1/")
 _log = logging.getLogger("groundwire.proxy")
 
@@ -54,7 +54,7 @@ class Proxying:
 
     def __init__(self, held: Service) -> None:
         self._held = held
-        self._turns = Turns(held.work, AT_ONCE, MOST_WAITING)
+        self._turns = Turns(held.work, AT_ONCE, held.config.proxy.report_timeout)
         self.upstreams = Upstreams(held.config.proxy)
 
     async def answer(self, request: Request, send: Send) -> None:

@@ -67,6 +67,7 @@ class Watch:
         self._checks: dict[Key, Incremental] = {}
         self._evidence = Evidence()
         self._reading: asyncio.Task[None] | None = None
+        self._ahead: asyncio.Task[None] | None = None
         self.last: Json = {}
         self.patience = held.config.proxy.report_timeout
         self.sure = held.config.realtime.interrupt_threshold
@@ -86,8 +87,7 @@ class Watch:
         """Text of an answer that somebody else reads."""
         self._begin()
         self._said.setdefault(key, []).append(text)
-        if self._mode == "block" or not self._turns.is_crowded:
-            self._hand_over()
+        self._offer()
 
     async def ready(self) -> bool:
         """Wait until it is known what there is to go by; False where there is nothing."""
@@ -112,7 +112,8 @@ class Watch:
             return Outcome(self._mode, State.UNCHECKED, _LATE)
         if not self._evidence:
             return self._nothing()
-        return self._kept(await self._finished(until))
+        with self._turns.promised():
+            return self._kept(await self._finished(until))
 
     def _nothing(self) -> Outcome:
         """The request gives nothing to go by; or it could not be read, which is another matter."""
@@ -131,8 +132,9 @@ class Watch:
         """Nobody waits for it any more."""
         if self._timer is not None:
             self._timer.cancel()
-        if self._reading is not None:
-            self._reading.cancel()
+        for task in (self._reading, self._ahead):
+            if task is not None:
+                task.cancel()
         for check in self._checks.values():
             check.cancel()
 
@@ -143,7 +145,19 @@ class Watch:
     async def _read(self) -> None:
         """The request's evidence, and the loaded engine: elsewhere, since both may take their time."""
         self._evidence, _ = await asyncio.to_thread(lambda: (self._asked.evidence(), self._held.engine))
+        self._offer()
+
+    def _offer(self) -> None:
+        """Work ahead where there is room for it; who holds a stream back needs it in any case."""
+        if self._mode == "block":
+            self._hand_over()
+        elif self._evidence and self._turns.may_go_ahead and (self._ahead is None or self._ahead.done()):
+            self._ahead = self._turns.go_ahead(self._go_ahead())
+
+    async def _go_ahead(self) -> None:
+        """What was said so far is judged while the rest is still being said; one stream's turn."""
         self._hand_over()
+        await asyncio.gather(*(check.drain() for check in self._checks.values()))
 
     def _hand_over(self) -> None:
         """What was said since goes to the checks, once there is something to check it by."""

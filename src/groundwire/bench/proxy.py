@@ -1,0 +1,211 @@
+"""`groundwire bench proxy`: what the proxy adds to a stream, and whether many at once keep every byte.
+
+A scripted model streams in a process of its own, the real server stands in front of it in another, and the
+same requests go to both, in turn. The answers are verified on the way, against sources in the request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import IO, cast
+from urllib.parse import urlsplit
+
+from rich.console import Console
+from rich.table import Table
+
+from groundwire.bench.proxy_upstream import LISTENING, Pace, facts, frames
+from groundwire.errors import BackendDown
+
+_REPORT = re.compile(rb'data: \{[^\n]*"groundwire":[^\n]*\n\n')
+_END = b"0\r\n\r\n"
+_ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One measured number; `bar` is what it is held against, if anything."""
+
+    name: str
+    value: float
+    unit: str
+    bar: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """One stream as a client had it: seconds to the first token, the last word and the end, and its bytes."""
+
+    first: float
+    words: float
+    end: float
+    body: bytes
+
+    @property
+    def without_report(self) -> bytes:
+        return _REPORT.sub(b"", self.body)
+
+    @property
+    def status(self) -> str:
+        found = _REPORT.search(self.body)
+        return str(json.loads(found[0][6:])["groundwire"]["status"]) if found else "none"
+
+
+def run_proxy(console: Console, rounds: int, streams: int, *, as_json: bool) -> int:
+    pace = Pace()
+    with _upstream(pace) as direct, _proxy(direct) as proxied:
+        figures = asyncio.run(_measured(direct, proxied, pace, rounds, streams))
+    if as_json:
+        print(json.dumps([asdict(figure) for figure in figures], indent=2))
+        return 0
+    table = Table(box=None, pad_edge=False)
+    for column, side in (("figure", "left"), ("measured", "right"), ("", "left"), ("bar", "left")):
+        table.add_column(column, justify=side)  # type: ignore[arg-type]
+    for figure in figures:
+        table.add_row(figure.name, f"{figure.value:,.4g}", figure.unit, figure.bar)
+    console.print(table)
+    return 0
+
+
+async def _measured(direct: str, proxied: str, pace: Pace, rounds: int, streams: int) -> list[Figure]:
+    await _asked(proxied, 0, pace)  # whoever comes first finds nothing loaded
+    pairs = [(await _asked(direct, n, pace), await _asked(proxied, n, pace)) for n in range(rounds)]
+    return [
+        *_alone(pairs),
+        *_together(await _many(direct, streams, pace), await _many(proxied, streams, pace), pace),
+    ]
+
+
+def _alone(pairs: Sequence[tuple[Heard, Heard]]) -> Iterator[Figure]:
+    """One stream at a time, in pairs, so that what the machine does besides hits both."""
+    yield Figure("first token, direct", 1000 * median(d.first for d, _ in pairs), "ms")
+    yield Figure("first token, added", 1000 * median(p.first - d.first for d, p in pairs), "ms", "≤ 5")
+    yield Figure("whole stream, direct", median(d.end for d, _ in pairs), "s")
+    yield Figure("last word, added", 100 * median(p.words / d.words - 1 for d, p in pairs), "%")
+    yield Figure("whole stream, added", 100 * median(p.end / d.end - 1 for d, p in pairs), "%", "≤ 3")
+    yield Figure("… checked", sum(p.status == "CHECKED" for _, p in pairs), f"of {len(pairs)}")
+
+
+def _together(direct: Sequence[Heard], proxied: Sequence[Heard], pace: Pace) -> Iterator[Figure]:
+    """Many at once: every byte in its place, whatever is left of the time to verify them."""
+    same = sum(h.without_report == b"".join(frames(n, pace.sentences)) for n, h in enumerate(proxied))
+    many = len(proxied)
+    yield Figure(f"{many} at once, bytes as they were sent", same, f"of {many}", f"{many}")
+    yield Figure(f"{many} at once, first token, direct", 1000 * median(h.first for h in direct), "ms")
+    yield Figure(f"{many} at once, first token, proxied", 1000 * median(h.first for h in proxied), "ms")
+    ratio = median(h.end for h in proxied) / median(h.end for h in direct)
+    yield Figure(f"{many} at once, whole stream, proxied / direct", ratio, "×")
+    for status, count in sorted(Counter(h.status for h in proxied).items()):
+        yield Figure(f"{many} at once, reports {status}", count, f"of {many}")
+
+
+async def _many(url: str, streams: int, pace: Pace) -> list[Heard]:
+    return list(await asyncio.gather(*(_asked(url, n, pace) for n in range(streams))))
+
+
+async def _asked(url: str, number: int, pace: Pace) -> Heard:
+    parts = urlsplit(url)
+    document = " ".join(facts(number, pace.sentences))
+    messages = [
+        {"role": "system", "content": f"Answer from the document.\n<document>{document}</document>"},
+        {"role": "user", "content": f"What is known about number {number}?"},
+    ]
+    body = json.dumps({"model": "scripted", "stream": True, "messages": messages}).encode()
+    loop = asyncio.get_running_loop()
+    transport, client = await loop.create_connection(_Client, parts.hostname or "", parts.port or 80)
+    try:
+        return await client.ask(parts.netloc, body)
+    finally:
+        transport.close()
+
+
+class _Client(asyncio.Protocol):
+    """As little as can be, since it shares the machine with what it measures."""
+
+    def __init__(self) -> None:
+        self._bytes = bytearray()
+        self._done: asyncio.Future[float] = asyncio.get_running_loop().create_future()
+        self._first = self._words = 0.0
+        self._began = 0.0
+        self._transport: asyncio.Transport | None = None
+
+    async def ask(self, host: str, body: bytes) -> Heard:
+        assert self._transport is not None
+        self._began = perf_counter()
+        head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\n"
+        self._transport.write(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
+        end = await self._done
+        return Heard(self._first, self._words, end, _unchunked(bytes(self._bytes)))
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._bytes += data
+        now = perf_counter() - self._began
+        if not self._first and b'"role"' in self._bytes:
+            self._first = now
+        if not self._words and b'"stop"' in data:
+            self._words = now
+        if data.endswith(_END) and not self._done.done():
+            self._done.set_result(now)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self._done.done():
+            self._done.set_exception(BackendDown(f"a stream broke off: {exc or 'closed'}"))
+
+
+def _unchunked(answer: bytes) -> bytes:
+    rest = answer.partition(b"\r\n\r\n")[2]
+    pieces = []
+    while rest:
+        size, _, rest = rest.partition(b"\r\n")
+        length = int(size, 16)
+        pieces.append(rest[:length])
+        rest = rest[length + 2 :]
+    return b"".join(pieces)
+
+
+@contextmanager
+def _upstream(pace: Pace) -> Iterator[str]:
+    numbers = [str(n) for n in (pace.first, pace.token, pace.sentences)]
+    command = [sys.executable, "-m", "groundwire.bench.proxy_upstream", *numbers]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        line = (process.stdout or sys.stdin).readline()
+        yield line.removeprefix(LISTENING).strip()
+        process.communicate()  # closing its standard input ends it
+
+
+@contextmanager
+def _proxy(upstream: str) -> Iterator[str]:
+    """The server as anybody starts it, with a store of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = str(Path(folder) / "store.db")
+        argv = ["groundwire", "serve", "--port", "0", "--upstream", upstream, "--store", store]
+        code = f"import sys; sys.argv = {argv}; from groundwire.apps.cli import main; main()"
+        process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
+        try:
+            assert process.stderr is not None
+            yield _announced(process.stderr)
+        finally:
+            process.terminate()
+            process.communicate()
+
+
+def _announced(output: IO[str]) -> str:
+    for line in output:
+        found = _ADDRESS.search(line)
+        if found:
+            return found[0]
+    raise BackendDown("the proxy did not start")
