@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from groundwire.config.service import RealTimeConfig
@@ -56,7 +56,7 @@ class GenerationMonitor:
         self._config = config or RealTimeConfig()
         self._splitter = Splitter()
         self._past = Past()
-        self._tail: deque[str] = deque()
+        self._tail: list[str] = []
         self._tail_length = 0
         self._told: Recent[tuple[str, str], None] = Recent(_REMEMBERED)
         self._warnings: list[StreamWarning] = []
@@ -116,10 +116,13 @@ class GenerationMonitor:
     def _keep(self, text: str) -> None:
         self._tail.append(text)
         self._tail_length += len(text)
-        while self._tail_length - len(self._tail[0]) >= TAIL:
-            self._tail_length -= len(self._tail.popleft())
+        if self._tail_length > 2 * TAIL:
+            self._tail = [self.current_generation]
+            self._tail_length = TAIL
 
-    def _look(self, sentences: Iterable[Sentence]) -> tuple[StreamWarning, ...]:
+    def _look(self, sentences: Sequence[Sentence]) -> tuple[StreamWarning, ...]:
+        if not sentences:
+            return ()
         found: list[StreamWarning] = []
         for sentence in sentences:
             self._past.follow(sentence)

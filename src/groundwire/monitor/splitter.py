@@ -8,7 +8,7 @@ whole: good enough to look for patterns in.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 LONGEST = 1000
@@ -57,21 +57,25 @@ class Splitter:
         self._open = False
         self._line = True
 
-    def feed(self, text: str) -> Iterator[Sentence]:
-        for at in range(0, len(text), _BITE):
-            yield from self._feed(text[at : at + _BITE])
+    def feed(self, text: str) -> Sequence[Sentence]:
+        if len(text) <= _BITE:
+            return self._feed(text)
+        bites = (text[at : at + _BITE] for at in range(0, len(text), _BITE))
+        return [sentence for bite in bites for sentence in self._feed(bite)]
 
-    def _feed(self, text: str) -> Iterator[Sentence]:
+    def _feed(self, text: str) -> Sequence[Sentence]:
         self._pending += text
-        if not self._open and not _STOP.search(text) and len(self._pending) < LONGEST + _GUARD:
-            return
+        if not self._open and len(self._pending) < LONGEST + _GUARD and not _STOP.search(text):
+            return ()
+        found: list[Sentence] = []
         while (cut := self._cut()) > 0:
-            yield from self._take(cut)
+            found += self._take(cut)
         self._open = _OPEN_END.search(self._pending, max(0, len(self._pending) - _GUARD)) is not None
         self._from = max(self._from, len(self._pending) - _GUARD)
+        return found
 
-    def rest(self) -> Iterator[Sentence]:
-        yield from self._take(len(self._pending))
+    def rest(self) -> Sequence[Sentence]:
+        return list(self._take(len(self._pending)))
 
     def _cut(self) -> int:
         """How much of what is pending is a sentence; 0 where that cannot be said yet."""

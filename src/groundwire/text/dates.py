@@ -70,6 +70,10 @@ _FORMS = tuple(
         r"\b(?P<century>1?\d|2[01])(?:st|nd|rd|th)[\s-]century\b|המאה ה-?(?P<hcentury>\d\d)",
     )
 )
+# One look for what each of the forms needs, since most texts have none of it.
+_MORE_THAN_A_YEAR = re.compile(
+    rf"\d[-/.]\d|(?<![a-z])(?:{_MONTH})|\d0['’]?s\b|century|שנות|המאה", re.IGNORECASE
+)
 _BARE_YEAR = re.compile(
     r"(?<![\w.,:/$€£₪#-])(?<!\d[–-])(1[0-9]\d\d|20\d\d|21\d\d)(?![\w%°]|[.,:/]\d|\s?[€₪%])"
 )
@@ -98,7 +102,7 @@ def dates(text: str) -> list[PartialDate]:
 
 
 def _candidates(text: str) -> Iterator[PartialDate]:
-    for pattern in _FORMS:
+    for pattern in _FORMS if _MORE_THAN_A_YEAR.search(text) else ():
         for match in pattern.finditer(text):
             date = _read(match)
             if date is not None:
