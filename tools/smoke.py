@@ -31,8 +31,9 @@ def build(folder: Path) -> Path:
     if wheel.stat().st_size > MAX_WHEEL_BYTES:
         raise SystemExit(f"the wheel has {wheel.stat().st_size:,} bytes")
     names = zipfile.ZipFile(wheel).namelist()
-    if not any(name.endswith("groundwire/report/page.css") for name in names):
-        raise SystemExit("the wheel lacks the report's style sheet")
+    for needed in ("report/page.css", "apps/server/page/page.css", "apps/server/page/shell.html"):
+        if f"groundwire/{needed}" not in names:
+            raise SystemExit(f"the wheel lacks {needed}")
     return wheel
 
 

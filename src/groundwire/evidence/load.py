@@ -74,7 +74,8 @@ def read_bytes(data: bytes, name: str, max_bytes: int) -> list[Named]:
     """The sources in a file that somebody sent under a name; nothing of this machine's disk is looked at."""
     if len(data) > max_bytes:
         raise _too_large(name, max_bytes)
-    return _named(data, name, Path(name).suffix, max_bytes, name)
+    found = _named(data, name, Path(name).suffix, max_bytes, name)
+    return [Named(_printable(one.text), one.origin, one.id and _printable(one.id)) for one in found]
 
 
 def from_mapping(texts: Mapping[str, str]) -> list[Source]:

@@ -20,6 +20,7 @@ def test_a_page_comes_with_a_policy_that_lets_nothing_else_in(plain: Served, pat
     assert answer.headers["content-security-policy"] == CSP
     assert answer.headers["referrer-policy"] == "no-referrer"
     assert answer.headers["x-content-type-options"] == "nosniff"
+    assert plain.client.head(path).status_code == 200
 
 
 @pytest.mark.parametrize("name", [name for name in ASSETS if name.endswith(".html")])

@@ -47,6 +47,11 @@ def test_a_file_may_name_its_sources(plain: Served) -> None:
     assert [(s["id"], s["text"]) for s in found["sources"]] == [("S0", "one"), ("S1", "two")]
 
 
+def test_half_a_character_does_not_break_the_answer(plain: Served) -> None:
+    found = send(plain, ("sources.json", b'{"S0": "a \\ud800 b"}'))
+    assert found["sources"][0]["text"] == "a \ufffd b"
+
+
 def test_one_bad_file_does_not_spoil_the_others(plain: Served) -> None:
     found = send(
         plain,

@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from typing import Annotated
 
@@ -17,6 +18,7 @@ from groundwire.apps.server.service import Service, service
 from groundwire.version import __version__
 
 router = APIRouter(include_in_schema=False)
+_get = partial(router.api_route, methods=["GET", "HEAD"])
 
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -74,29 +76,29 @@ def _assets() -> Mapping[str, Asset]:
 ASSETS = _assets()
 
 
-@router.get("/")
-@router.get("/r/{identity}")
+@_get("/")
+@_get("/r/{identity}")
 async def check_page(request: Request) -> Response:
     """A stored report is shown by the same page: who may read it is decided where it is read."""
     return ASSETS["check.html"].response(request)
 
 
-@router.get("/dashboard")
+@_get("/dashboard")
 async def dashboard_page(request: Request) -> Response:
     return ASSETS["dashboard.html"].response(request)
 
 
-@router.get("/audit")
+@_get("/audit")
 async def audit_page(request: Request) -> Response:
     return ASSETS["audit.html"].response(request)
 
 
-@router.get("/kb")
+@_get("/kb")
 async def kb_page(request: Request) -> Response:
     return ASSETS["kb.html"].response(request)
 
 
-@router.get("/page/settings.json")
+@_get("/page/settings.json")
 async def settings(held: Annotated[Service, Depends(service)]) -> Response:
     """What the page tells its reader: whether reports are kept and how much may be sent."""
     server = held.config.server
@@ -110,7 +112,7 @@ async def settings(held: Annotated[Service, Depends(service)]) -> Response:
     return Response(json.dumps(told), headers={"Cache-Control": "no-cache"}, media_type="application/json")
 
 
-@router.get("/page/{name}")
+@_get("/page/{name}")
 async def asset(name: str, request: Request) -> Response:
     if name not in ASSETS or name.endswith(".html"):
         raise NotFound(f"the page has no file {name[:100]}")
