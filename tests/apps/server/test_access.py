@@ -124,6 +124,14 @@ def test_pages_of_other_sites_are_refused(plain: Served, origin: str) -> None:
     assert "access-control-allow-origin" not in answer.headers
 
 
+def test_other_sites_may_link_here_but_not_load_from_here(plain: Served) -> None:
+    """A picture or a script carries no origin, but browsers say where it is asked from."""
+    across = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}
+    assert plain.client.get("/v1/facts", headers=across).status_code == 403
+    followed = {**across, "sec-fetch-mode": "navigate"}
+    assert plain.client.get("/docs", headers=followed).status_code == 200
+
+
 def test_its_own_page_may_ask(plain: Served) -> None:
     assert plain.client.post("/v1/check", json=FINE, headers={"origin": plain.url}).status_code == 200
 

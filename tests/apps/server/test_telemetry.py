@@ -61,6 +61,15 @@ def test_a_line_for_each_request_and_no_text_of_users(
     assert "secret" not in caplog.text
 
 
+def test_addresses_are_logged_where_texts_are(caplog: pytest.LogCaptureFixture) -> None:
+    settings = {"hallucination.backend.type": "fake", "log.source_text": True}
+    with served(settings) as running, caplog.at_level(logging.INFO, "groundwire"):
+        running.client.get("/v1/kb/entities", params={"q": "Ada"})
+        running.client.get("/healthz")  # a line is written behind its answer
+    line = next(json.loads(record.message) for record in caplog.records if record.name == ACCESS)
+    assert (line["path"], line["query"]) == ("/v1/kb/entities", "q=Ada")
+
+
 def test_what_the_engine_logs_says_for_which_request(plain: Served, caplog: pytest.LogCaptureFixture) -> None:
     caplog.handler.addFilter(WithRequestId())
     with caplog.at_level(logging.INFO, "groundwire"):

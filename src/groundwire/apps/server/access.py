@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from groundwire.apps.server.keyring import Keyring
 from groundwire.apps.server.limits import Limiter
-from groundwire.apps.server.problems import Problem
+from groundwire.apps.server.problems import Problem, tell
 from groundwire.config.service import ServerConfig
 from groundwire.errors import StoreError
 from groundwire.stores.keys import ADMIN
@@ -124,7 +124,7 @@ class Guard:
         state = scope.setdefault("state", {})
         found = self._local(scope, headers) if self._keyring is None else await self._keyed(scope, headers)
         if isinstance(found, Problem):
-            await found.response(scope["path"], state.get("request_id", ""))(scope, receive, send)
+            await tell(found, scope, receive, send)
             return
         state["caller"] = found
         await self.app(scope, receive, send)
@@ -136,13 +136,18 @@ class Guard:
         named = _host(headers.get("host", ""))
         if not (is_loopback(named) or named in self._names):
             return Problem("forbidden", f"this server is not called {named[:100]!r}", "see server.hosts")
-        origin = headers.get("origin")
-        if origin is not None and not self._is_own(origin, headers):
+        if self._is_foreign(headers):
             return Problem("forbidden", "pages of other sites may not ask", "see server.cors_origins")
         return LOCAL
 
-    def _is_own(self, origin: str, headers: Headers) -> bool:
-        return origin in self._config.cors_origins or urlsplit(origin).netloc == headers.get("host", "")
+    def _is_foreign(self, headers: Headers) -> bool:
+        """Asked by a page of another site. To follow a link from one is fine; browsers say which it is."""
+        origin = headers.get("origin")
+        if origin is not None:
+            own = urlsplit(origin).netloc == headers.get("host", "")
+            return not own and origin not in self._config.cors_origins
+        across = headers.get("sec-fetch-site", "") == "cross-site"
+        return across and headers.get("sec-fetch-mode", "") != "navigate"
 
     async def _keyed(self, scope: Scope, headers: Headers) -> Caller | Problem:
         needed = scope_of(scope["path"], scope["method"])

@@ -14,7 +14,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from groundwire.apps.server.access import scope_of
-from groundwire.apps.server.problems import Problem
+from groundwire.apps.server.problems import Problem, tell
 from groundwire.config.service import ServerConfig
 
 SLOWEST = 64_000
@@ -42,20 +42,23 @@ class Bodies:
             return
         headers = Headers(scope=scope)
         body = self._refused(scope, headers) or await self._read(receive)
-        ours = scope_of(scope["path"], scope["method"]) != "proxy"  # what goes on to a model is not read here
-        wrong = _unreadable(body, headers) if ours and isinstance(body, bytes) else None
-        if wrong is not None and isinstance(body, bytes):
-            body = self._let_go(len(body), wrong)
-        if body is None:  # the sender left before all was sent
-            return
         if isinstance(body, Problem):
-            identity = scope.get("state", {}).get("request_id", "")
-            await body.response(scope["path"], identity)(scope, receive, send)
-            return
-        try:
+            await tell(body, scope, receive, send)
+        elif body is not None:  # None: the sender left before all was sent
+            try:
+                await self._hand_on(body, headers, scope, receive, send)
+            finally:
+                self._held -= len(body)
+
+    async def _hand_on(
+        self, body: bytes, headers: Headers, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        ours = scope_of(scope["path"], scope["method"]) != "proxy"  # what goes on to a model is not read here
+        wrong = _unreadable(body, headers) if ours else None
+        if wrong is not None:
+            await tell(wrong, scope, receive, send)
+        else:
             await self.app(scope, _replayed(body, receive), send)
-        finally:
-            self._held -= len(body)
 
     def _refused(self, scope: Scope, headers: Headers) -> Problem | None:
         """What can be said before the first byte. No database takes a NUL, and no name holds one."""
@@ -70,32 +73,28 @@ class Bodies:
         return Problem("too-large", f"a body may have {self._most:,} bytes", headers=_CLOSE)
 
     async def _read(self, receive: Receive) -> bytes | Problem | None:
-        """All of it; None where the sender left."""
+        """All of it; None where the sender left. What is given back counts as held until it is handed on."""
         loop, pieces, size = asyncio.get_running_loop(), [], 0
-        until = loop.time() + self._seconds
+        until, whole = loop.time() + self._seconds, False
         try:
-            while True:
+            while not whole:
                 async with asyncio.timeout_at(until + size / SLOWEST):
                     message = await receive()
                 if message["type"] == "http.disconnect":
-                    self._held -= size
                     return None
                 piece: bytes = message.get("body", b"")
                 pieces.append(piece)
                 size, self._held = size + len(piece), self._held + len(piece)
                 if size > self._most:
-                    return self._let_go(size, self._too_large())
+                    return self._too_large()
                 if self._held > self._most * _AT_ONCE:
-                    return self._let_go(size, _BUSY)
-                if not message.get("more_body", False):
-                    return b"".join(pieces)
+                    return _BUSY
+                whole = not message.get("more_body", False)
+            return b"".join(pieces)
         except TimeoutError:
-            slow = Problem("too-slow", f"the body did not come within {self._seconds:g} s", headers=_CLOSE)
-            return self._let_go(size, slow)
-
-    def _let_go(self, size: int, problem: Problem) -> Problem:
-        self._held -= size
-        return problem
+            return Problem("too-slow", f"the body did not come within {self._seconds:g} s", headers=_CLOSE)
+        finally:
+            self._held -= 0 if whole else size
 
 
 def _unreadable(body: bytes, headers: Headers) -> Problem | None:

@@ -7,7 +7,7 @@ import asyncio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from groundwire.apps.server.access import scope_of
-from groundwire.apps.server.problems import Problem
+from groundwire.apps.server.problems import Problem, tell
 
 _OWN_PACE = frozenset({"proxy", "rag", "rag:write"})
 """Scopes whose routes wait for a language model and have time limits of their own."""
@@ -37,7 +37,7 @@ class Draining:
             leaving = Problem(
                 "unavailable", "this server is about to stop", retry_after=1, headers={"connection": "close"}
             )
-            await _tell(leaving, scope, receive, send)
+            await tell(leaving, scope, receive, send)
             return
         self._life.under_way += 1
         try:
@@ -73,9 +73,4 @@ class Timely:
             if begun or not limit.expired():
                 raise
             late = Problem("timeout", f"there was no answer within {self._seconds:g} s")
-            await _tell(late, scope, receive, send)
-
-
-async def _tell(problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:
-    identity = scope.get("state", {}).get("request_id", "")
-    await problem.response(scope["path"], identity)(scope, receive, send)
+            await tell(late, scope, receive, send)

@@ -13,6 +13,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
+from starlette.types import Receive, Scope, Send
 
 from groundwire.errors import (
     BackendDown,
@@ -171,7 +172,14 @@ def problem_of(error: GroundwireError) -> Problem:
 
 
 def told(request: Request, problem: Problem) -> Response:
+    """The answer of a route."""
     return problem.response(request.scope["path"], getattr(request.state, "request_id", ""))
+
+
+async def tell(problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:
+    """The answer of what stands around the routes."""
+    identity = scope.get("state", {}).get("request_id", "")
+    await problem.response(scope["path"], identity)(scope, receive, send)
 
 
 def handle_errors(app: FastAPI) -> None:

@@ -40,4 +40,4 @@ def surround(app: FastAPI, held: Service) -> None:
             expose_headers=_MAY_READ,
         )
     app.add_middleware(Draining, life=held.life)
-    app.add_middleware(Telemetry, figures=HttpFigures(held.metrics))
+    app.add_middleware(Telemetry, figures=HttpFigures(held.metrics), texts=held.config.log.source_text)

@@ -16,7 +16,7 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from groundwire.apps.server.problems import Problem
+from groundwire.apps.server.problems import Problem, tell
 from groundwire.metrics import Metrics
 from groundwire.version import __version__
 
@@ -72,9 +72,10 @@ class HttpFigures:
 class Telemetry:
     """The outermost layer: whatever breaks inside is logged here and answered as a problem."""
 
-    def __init__(self, app: ASGIApp, figures: HttpFigures) -> None:
+    def __init__(self, app: ASGIApp, figures: HttpFigures, texts: bool = False) -> None:
         self.app = app
         self._figures = figures
+        self._texts = texts
         self._tracer = trace.get_tracer("groundwire", __version__)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -97,7 +98,7 @@ class Telemetry:
                 if call.status is not None:
                     raise
                 broken = Problem("broken", "something is broken here; the log says what")
-                await broken.response(scope["path"], call.identity)(scope, receive, call.send)
+                await tell(broken, scope, receive, call.send)
             finally:
                 self._finish(call, span)
 
@@ -115,7 +116,7 @@ class Telemetry:
             span.record_exception(failure)
         if status >= 500:
             span.set_status(Status(StatusCode.ERROR))
-        _write(call, status, route, failure)
+        _write(call, status, route, failure, self._texts)
 
 
 class _Call:
@@ -168,7 +169,8 @@ def _route(scope: Scope) -> str:
     return getattr(scope.get("route"), "path", None) or "unmatched"
 
 
-def _write(call: _Call, status: int, route: str, failure: Exception | None) -> None:
+def _write(call: _Call, status: int, route: str, failure: Exception | None, texts: bool) -> None:
+    """A line for the log; what users typed into the address only where texts are asked for."""
     level = logging.ERROR if failure is not None else logging.INFO
     if not _log.isEnabledFor(level):
         return
@@ -184,6 +186,8 @@ def _write(call: _Call, status: int, route: str, failure: Exception | None) -> N
         "caller": caller.name if caller else None,
         "client": client[0] if client else None,
     }
+    if texts:
+        fields |= {"path": call.scope["path"], "query": call.scope.get("query_string", b"").decode("latin-1")}
     if failure is not None:
         fields["error"] = f"{type(failure).__name__}: {failure}"
     bug = call.failure
