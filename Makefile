@@ -7,7 +7,7 @@ STAMP   := $(VENV)/.core
 DEV     := $(VENV)/.dev
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-ray test-ecosystem test-n8n test-fuzz lint types unit postgres curl docs spec wheel bench clean
+.PHONY: help demo test test-ray test-redis redis test-ecosystem test-n8n test-fuzz lint types unit postgres curl docs spec wheel bench clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,16 @@ postgres:  ## the programs of a PostgreSQL server, which the tests start by them
 
 curl:  ## what the documents' sessions call the HTTP service with
 	@command -v curl >/dev/null || { apt-get update -qq && apt-get install -qq -y --no-install-recommends curl >/dev/null; }
+
+redis:  ## the program of a Redis server, which the tests start by themselves
+	@command -v redis-server >/dev/null \
+	|| { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+	     && { apt-get install -qq -y --no-install-recommends redis-server >/dev/null 2>&1 \
+	          || { apt-get update -qq && apt-get install -qq -y --no-install-recommends redis-server >/dev/null; }; }; } \
+	|| { echo "no redis-server here, and no way to install it"; exit 1; }
+
+test-redis: $(DEV) redis  ## cache and limits shared through a real Redis
+	@REQUIRE_REDIS=1 $(BIN)/pytest tests/stores/test_shared.py
 
 test-ray:  ## the Ray engine, in an environment of its own
 	@test -x .venv-ray/bin/python || $(PY) -m venv .venv-ray

@@ -18,6 +18,7 @@ from groundwire.types import (
     ClaimVerification,
     Flag,
     HallucinationReport,
+    KnowledgeBase,
     OutputCheck,
     OutputStatus,
     Source,
@@ -73,6 +74,7 @@ class OutputVerifier:
         question: str = "",
         history: History = (),
         patience: float | None = None,
+        kb: KnowledgeBase | None = None,
     ) -> OutputCheck:
         """What is known of the answer after at most `patience` seconds (None: when it is known).
 
@@ -80,7 +82,7 @@ class OutputVerifier:
         """
         turns = tuple(turn for turn in as_turns(history) if turn.role != VERIFIER)
         grounds = conversation(as_sources(sources), turns, question)
-        case = Case(as_text(response, "the answer"), grounds, question, uuid4().hex, turns)
+        case = Case(as_text(response, "the answer"), grounds, question, uuid4().hex, turns, kb)
         reason = self._reason_to_skip(case)
         if reason:
             return self._keep(skipped(reason, case.id))
@@ -130,6 +132,7 @@ class OutputVerifier:
                 question=case.question,
                 response_id=case.id,
                 history=case.history,
+                kb=case.kb,
             )
         except GroundwireError as error:
             _log.warning("an output was not verified: %s", type(error).__name__)

@@ -112,10 +112,12 @@ def _awaited(build: Callable[P, Call[T]]) -> Callable[Concatenate[AsyncClient, P
 
 
 def _sign(method: Callable[..., Any], build: Callable[..., Any]) -> None:
-    """`help()` shows the parameters of the call, after `self`."""
+    """`help()` shows the parameters of the call, after `self`, and what comes of it."""
     own = signature(build)
     parameters = [Parameter("self", Parameter.POSITIONAL_OR_KEYWORD), *own.parameters.values()]
-    method.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    result = str(own.return_annotation).removeprefix("Call[").removesuffix("]")
+    shown = own.replace(parameters=parameters, return_annotation=result)
+    method.__signature__ = shown  # type: ignore[attr-defined]
 
 
 class Client(_Server):
@@ -131,6 +133,7 @@ class Client(_Server):
     verify_output = _waiting(calls.verify_output)
     output = _waiting(calls.output)
     chat = _waiting(calls.chat)
+    report = _waiting(calls.report)
     health = _waiting(calls.health)
 
     def __init__(
@@ -204,6 +207,7 @@ class AsyncClient(_Server):
     verify_output = _awaited(calls.verify_output)
     output = _awaited(calls.output)
     chat = _awaited(calls.chat)
+    report = _awaited(calls.report)
     health = _awaited(calls.health)
 
     def __init__(

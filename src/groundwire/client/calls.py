@@ -129,7 +129,7 @@ def audit_trace(
     given = as_sources(context or ())
     trace: dict[str, object] = {"trace": steps} if isinstance(steps, str) else {"steps": _steps(steps)}
     body = {**trace, "sources": _texts(given), "question": question or "", "answer": answer or ""}
-    return Call("POST", "/v1/traces/audit", lambda data: audit_from(data, _Quotes(given)), body)
+    return Call("POST", "/v1/traces/audit", partial(_audit, given), body)
 
 
 def detect(response: str, sources: Sources = (), **beside: Unpack[Beside]) -> Call[Detection]:
@@ -188,6 +188,11 @@ def chat_stream(question: str, *, history: History = (), top_k: int | None = Non
     return Call("POST", "/v1/rag/chat", _reply, {**_chat(question, history, top_k), "stream": True})
 
 
+def report(identity: str) -> Call[HallucinationReport | TraceAudit]:
+    """A report the server kept: the header X-Groundwire-Report of the answer names it."""
+    return Call("GET", f"/v1/reports/{_segment(identity)}", _kept)
+
+
 def health() -> Call[Json]:
     """The server's version, and that it lives."""
     return Call("GET", "/healthz", dict)
@@ -210,6 +215,19 @@ def _fact(data: Json) -> Fact:
 def _report(answer: str, given: Sequence[Source], data: Json) -> HallucinationReport:
     # what is critical is a setting of the server; its default is taken for it
     return with_gaps(report_from(data, answer, _Quotes(given)), VerificationConfig().gap_threshold_bits)
+
+
+def _audit(given: Sequence[Source], data: Json) -> TraceAudit:
+    """Steps rest on earlier steps as on sources."""
+    steps = [Source(step["id"], step["text"]) for step in data["steps"]]
+    return audit_from(data, _Quotes([*steps, *given]))
+
+
+def _kept(data: Json) -> HallucinationReport | TraceAudit:
+    given = [Source(source["id"], source["text"]) for source in data["sources"]]
+    if data.get("audit") is not None:
+        return _audit(given, data["audit"])
+    return _report(data["answer"] or "", given, data["report"])
 
 
 def _claims(given: Sequence[Source], data: Json) -> list[ClaimVerification]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from groundwire.apps.server.answers import ReportOut, answered
+from groundwire.apps.server.keeping import REPORT_HEADER, keep
 from groundwire.apps.server.problems import NotFound, problems, reading_problems
 from groundwire.apps.server.schemas import Answered, Text, example
 from groundwire.apps.server.service import Service, service
@@ -57,10 +58,10 @@ class OutputOut(BaseModel):
     response_model=OutputOut,
     responses={202: {"model": OutputOut, "description": "It is being verified: ask again"}, **problems()},
 )
-async def verify(asked: OutputRequest, held: Held) -> Response:
-    """The answer's claims are held against its sources and what others said in the conversation. `wait` is how
-    long this request may take; after it the status is `pending` (202), and `GET /v1/outputs/{id}` has the
-    rest. A busy server leaves the check out (`skipped`) and says so: nothing is ever refused here.
+async def verify(asked: OutputRequest, request: Request, held: Held) -> Response:
+    """The answer's claims are held against its sources and what others said in the conversation. `wait` is
+    how long this request may take; after it the status is `pending` (202), and `GET /v1/outputs/{id}` has
+    the rest. A busy server leaves the check out (`skipped`) and says so: nothing is ever refused here.
     """
     if held.admission.is_busy:
         return _told(skipped(BUSY))
@@ -72,12 +73,17 @@ async def verify(asked: OutputRequest, held: Held) -> Response:
                 question=asked.question,
                 history=asked.said,
                 patience=asked.wait,
+                kb=held.knowledge if asked.kb else None,
             ),
             asked.size,
         )
     except Overloaded:
         return _told(skipped(BUSY))
-    return _told(found)
+    said = tuple(asked.said)
+    kept = found.report and keep(
+        held, found.report, request, sources=asked.given, question=asked.question, history=said, kind="output"
+    )
+    return _told(found, {REPORT_HEADER: kept} if kept else None)
 
 
 @router.get(
@@ -96,5 +102,5 @@ async def result(
     return _told(found)
 
 
-def _told(found: OutputCheck) -> Response:
-    return answered(output_object(found), 202 if found.status is OutputStatus.PENDING else 200)
+def _told(found: OutputCheck, headers: dict[str, str] | None = None) -> Response:
+    return answered(output_object(found), 202 if found.status is OutputStatus.PENDING else 200, headers)
