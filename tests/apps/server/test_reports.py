@@ -53,7 +53,7 @@ def test_ids_cannot_be_guessed_and_name_nothing_else(plain: Served) -> None:
     assert len(identities) == 3
     assert all(len(identity) >= 20 for identity in identities)
     assert plain.client.get("/v1/reports/no-such-report").status_code == 404
-    assert plain.client.get("/v1/reports/%00%3Cscript%3E").status_code == 422
+    assert plain.client.get("/v1/reports/%3Cscript%3E").status_code == 422
 
 
 @pytest.mark.parametrize("said", ["false", "False", "0", "no"])
