@@ -11,6 +11,8 @@ from groundwire.report.audit_html import audit_page
 from groundwire.report.html import to_html
 from groundwire.report.parse import audit_from, report_from
 
+AS_PAGE: dict[str, Any] = {"content": {"text/html": {"schema": {"type": "string"}}}}
+"""For the OpenAPI document of a route that answers in either form."""
 _CSP = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
 
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from groundwire.apps.feedback import mark
 from groundwire.apps.reported import named_in
 from groundwire.apps.server.answers import FeedbackOut, answered
-from groundwire.apps.server.html import html_answer, page_of, wants_html
+from groundwire.apps.server.html import AS_PAGE, html_answer, page_of, wants_html
 from groundwire.apps.server.keeping import owner_of
 from groundwire.apps.server.problems import NotFound, problems, reading_problems
 from groundwire.apps.server.reports import (
@@ -73,7 +73,10 @@ async def reports(
 
 
 @router.get(
-    "/reports/{identity}", summary="One report", response_model=StoredOut, responses=reading_problems(404)
+    "/reports/{identity}",
+    summary="One report",
+    response_model=StoredOut,
+    responses={200: AS_PAGE, **reading_problems(404)},
 )
 async def report(identity: Identity, request: Request, held: Held) -> Response:
     """The report with all that was given: whoever has its id and may read reports may read this one.
