@@ -8,9 +8,12 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from pydantic import SecretStr
 from tests.loopback import Loopback, Reply, Request
+from tests.serving import served, serving
 
+from groundwire.config import Config
 from groundwire.errors import BackendDown, BackendError, BackendTimeout, ConfigError, RateLimited
-from groundwire.types import Query
+from groundwire.types import Query, Span
+from groundwire.verify.backends import open_backend
 from groundwire.verify.external import ExternalVerifier
 from groundwire.verify.failure import failure_code
 
@@ -225,3 +228,51 @@ class TestFailures:
     def test_an_address_that_is_none(self, url: str) -> None:
         with pytest.raises(ConfigError, match=r"external\.url"):
             ExternalVerifier(url)
+
+
+class TestAnotherGroundwire:
+    """A server of ours behind the backend: what the embedded model says comes through whole."""
+
+    QUERIES = (
+        Query("The tower is 450 metres tall.", "The tower is 330 metres tall. It stands in Paris."),
+        Query("It stands in Paris.", "The tower is 330 metres tall. It stands in Paris."),
+        Query("Bananas are blue.", "[EVIDENCE REMOVED]"),
+        Query("הגובה הוא 330 מטר.", "הגובה הוא 330 מטר.", "מה הגובה?"),
+    )
+
+    async def test_estimates_come_through_unchanged(self) -> None:
+        direct = await open_backend(Config(), name="local").verifier.estimate(self.QUERIES)
+        with serving() as url:
+            external = ExternalVerifier(url)
+            served = await external.estimate(self.QUERIES)
+            await external.aclose()
+        assert served == direct
+        assert any(estimate.spans for estimate in served)
+        assert {estimate.speaks for estimate in served} >= {True, False}
+
+    async def test_spans_that_are_none_are_left_out(
+        self, service: Loopback, verifier: ExternalVerifier
+    ) -> None:
+        places = [{"start": 0, "end": 1}, {"start": 1, "end": 1}, {"start": 0, "end": 2}]
+        service.script(Reply({**FULL, "spans": places, "speaks": False}))
+        (estimate,) = await verifier.estimate(ONE)
+        assert (estimate.spans, estimate.speaks) == ((Span(0, 1),), False)
+
+    @pytest.mark.parametrize(
+        "place", [{"start": -1, "end": 1}, {"start": 0}, {"start": 0, "end": 1, "score": 7}, 3]
+    )
+    async def test_spans_that_are_nonsense_are_said_to_be(
+        self, service: Loopback, verifier: ExternalVerifier, place: object
+    ) -> None:
+        service.script(Reply({**FULL, "spans": [place]}))
+        with pytest.raises(BackendDown, match="nonsense"):
+            await verifier.estimate(ONE)
+
+    async def test_a_full_server_is_one_that_asks_to_come_back(self) -> None:
+        with served({"hallucination.backend.type": "fake", "server.capacity": 1}) as running:
+            running.service.admission.inside += 1.0
+            external = ExternalVerifier(running.url)
+            with pytest.raises(RateLimited) as told:
+                await external.estimate(ONE)
+            await external.aclose()
+        assert told.value.retry_after == 1.0

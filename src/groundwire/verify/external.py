@@ -5,7 +5,8 @@
                                                                     or {"probabilities": [p, …]}
 
 An estimate is {"probability": p} with, where the service knows them, "p_no", "low", "high", "method",
-"reason", and "error" where it could not check. The least a service can answer is a probability.
+"reason", "spans" (unsupported characters of the claim), "speaks" (whether the context is about it at all),
+and "error" where it could not check. The least a service can answer is a probability.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from groundwire.errors import (
 )
 from groundwire.llm.endpoint import Endpoint, retry_after
 from groundwire.llm.perloop import PerLoop
-from groundwire.types import Estimate, Query
+from groundwire.types import Estimate, Query, Span
 from groundwire.verify.batch import plan
 from groundwire.verify.failure import all_failed, failure, matched
 
@@ -36,6 +37,14 @@ MAX_BODY = 16_000_000
 _EVERYTHING = 1_000_000
 
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False, strict=True)]
+
+
+class Place(BaseModel):
+    """Characters of a claim on the wire."""
+
+    start: Annotated[int, Field(ge=0)]
+    end: Annotated[int, Field(ge=0)]
+    score: Share = 1.0
 
 
 class Answer(BaseModel):
@@ -47,6 +56,8 @@ class Answer(BaseModel):
     high: Share | None = None
     method: str = "external"
     reason: str = ""
+    spans: list[Place] = Field(default_factory=list)
+    speaks: bool | None = None
     error: str | None = None
 
 
@@ -102,11 +113,12 @@ class ExternalVerifier:
         try:
             if len(queries) == 1:
                 body = await self._post("/v1/estimate", {"claim": queries[0].claim, **shared})
-                return [_estimate(Answer.model_validate_json(body))]
+                return [_estimate(Answer.model_validate_json(body), queries[0].claim)]
             body = await self._post(
                 "/v1/estimate/batch", {"claims": [query.claim for query in queries], **shared}
             )
-            return matched(_estimates(Answers.model_validate_json(body)), len(queries))
+            found = matched(_answers(Answers.model_validate_json(body)), len(queries))
+            return [_estimate(answer, query.claim) for answer, query in zip(found, queries, strict=True)]
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             where = ".".join(map(str, first["loc"])) or "its answer"
@@ -166,13 +178,13 @@ def _is_address(url: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.host) and "%" not in parts.host
 
 
-def _estimates(answers: Answers) -> list[Estimate]:
-    if answers.estimates is not None:
-        return [_estimate(answer) for answer in answers.estimates]
-    return [_estimate(Answer(probability=p)) for p in answers.probabilities or []]
+def _answers(given: Answers) -> list[Answer]:
+    if given.estimates is not None:
+        return given.estimates
+    return [Answer(probability=p) for p in given.probabilities or []]
 
 
-def _estimate(answer: Answer) -> Estimate:
+def _estimate(answer: Answer, claim: str) -> Estimate:
     """A bare probability does not say how much of the rest is a no: then all of it is unsure."""
     if answer.error is not None:
         return Estimate.failed(failure(BackendError(answer.error)), answer.method)
@@ -183,4 +195,8 @@ def _estimate(answer: Answer) -> Estimate:
     low = p_yes if answer.low is None else min(answer.low, p_yes)
     high = p_yes if answer.high is None else max(answer.high, p_yes)
     unsure = max(0.0, 1.0 - p_yes - p_no)
-    return Estimate(p_yes, p_no, unsure, low, high, answer.method, reason=answer.reason)
+    inside = [place for place in answer.spans if place.start < place.end <= len(claim)]
+    spans = tuple(Span(place.start, place.end, place.score) for place in inside)
+    return Estimate(
+        p_yes, p_no, unsure, low, high, answer.method, answer.reason, spans=spans, speaks=answer.speaks
+    )

@@ -10,11 +10,12 @@ so that a caller can tell "ask again later" from "broken" without reading prose.
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Literal, TypeVar
 
 from groundwire.errors import BackendDown, BackendError, BackendTimeout, GroundwireError, RateLimited
 from groundwire.types import Estimate
 
+T = TypeVar("T")
 FailureCode = Literal["rate_limited", "timeout", "error"]
 _CODES: tuple[FailureCode, ...] = ("rate_limited", "timeout", "error")
 _LATER = re.compile(r" \(in (\d+(?:\.\d+)?) s\)$")
@@ -74,7 +75,7 @@ def as_error(estimate: Estimate) -> BackendError:
             return BackendError(message)
 
 
-def matched(estimates: list[Estimate], count: int) -> list[Estimate]:
+def matched(estimates: list[T], count: int) -> list[T]:
     """One estimate per query, or the verifier answers nonsense."""
     if len(estimates) != count:
         raise BackendDown(f"the verifier gave {len(estimates)} estimates for {count} queries")

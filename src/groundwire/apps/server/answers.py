@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, Literal
 
-from fastapi import Response
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
 
 from groundwire.types import FactStatus, GapType, HallucinationType, MatchKind, Status
 
@@ -181,6 +181,8 @@ class EstimateOut(BaseModel):
     high: float | None = None
     method: str
     reason: str = ""
+    spans: list[SpanOut] = Field(default_factory=list, description="Characters of the claim.")
+    speaks: bool | None = Field(default=None, description="Whether the context is about the claim at all.")
     error: str | None = None
 
 

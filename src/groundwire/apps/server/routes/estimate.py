@@ -49,5 +49,7 @@ def _object(found: Estimate) -> dict[str, object]:
         "high": found.high,
         "method": found.method,
         "reason": found.reason,
+        "spans": [{"start": span.start, "end": span.end, "score": span.score} for span in found.spans],
+        "speaks": found.speaks,
         "error": None,
     }
