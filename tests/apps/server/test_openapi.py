@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
 from tests.serving import Served
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
-EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "3"))
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "2"))
 """`make test-fuzz` asks for many more."""
 
 
