@@ -168,8 +168,8 @@ def test_vectors_in_memory_follow_the_file(tmp_path: Path) -> None:
     for first, last in ((0, 30), (30, 60)):
         with file.write() as db:
             for number in range(first, last):
-                values = (number + 1, packed(rows[number]))
-                db.execute("INSERT INTO passages VALUES (?, 1, 0, '', '', 0, 1, 'x', ?)", values)
+                db.execute("INSERT INTO passages VALUES (?, 1, 0, '', '', 0, 1, 'x')", (number + 1,))
+                db.execute("INSERT INTO vectors VALUES (?, ?)", (number + 1, packed(rows[number])))
         with file.read() as db:
             assert [n for n, _ in matrix.nearest(db, query, 5)] == exact(rows[:last], query, 5)
     with file.write() as db:

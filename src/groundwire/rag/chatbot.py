@@ -14,6 +14,7 @@ from groundwire.llm import Generator, completed
 from groundwire.rag.index import Hit, PassageIndex
 from groundwire.rag.prompt import messages, query, sources_of
 from groundwire.rag.reply import Reply, checked, nothing_found, said
+from groundwire.types import HallucinationReport
 
 MAX_QUESTION = 20_000
 
@@ -78,9 +79,13 @@ class Chatbot:
 
 
 async def check(draft: Draft, engine: Groundwire) -> Reply:
-    """The claims of an answer, each verified with its evidence and without it, under the profile `rag`."""
+    """The reply: the answer with the check of its claims."""
     if not draft.hits:
         return nothing_found(draft.response)
+    return checked(draft.response, draft.hits, await judged(draft, engine))
+
+
+async def judged(draft: Draft, engine: Groundwire) -> HallucinationReport:
+    """The claims of an answer, each verified with its evidence and without it, under the profile `rag`."""
     judge = engine.variant(profile="rag")
-    report = await judge.check(draft.response, sources_of(draft.hits), question=draft.question)
-    return checked(draft.response, draft.hits, report)
+    return await judge.check(draft.response, sources_of(draft.hits), question=draft.question)

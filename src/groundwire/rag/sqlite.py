@@ -45,8 +45,10 @@ class SqliteIndex:
                 (document.id, document.title, document.digest, len(passages), document.characters),
             )
             for passage, vector, words_of in zip(passages, vectors, searched, strict=True):
-                number = _insert(db, made.lastrowid or 0, passage, vector)
+                number = _insert(db, made.lastrowid or 0, passage)
                 db.execute("INSERT INTO terms (rowid, words) VALUES (?, ?)", (number, words_of))
+                if vector is not None:
+                    db.execute("INSERT INTO vectors VALUES (?, ?)", (number, vector))
 
     def _vectors(self, passages: Sequence[Passage]) -> Sequence[bytes | None]:
         if self._embedder is None or not passages:
@@ -91,12 +93,12 @@ def _searched(passage: Passage) -> str:
     return " ".join(terms(f"{passage.title}\n{passage.about}"))
 
 
-def _insert(db: sqlite3.Connection, document: int, passage: Passage, vector: bytes | None) -> int:
+def _insert(db: sqlite3.Connection, document: int, passage: Passage) -> int:
     place = (passage.number, passage.part, passage.heading, passage.start, passage.end)
     made = db.execute(
-        "INSERT INTO passages (document, number, part, heading, start, stop, text, vector)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (document, *place, passage.text, vector),
+        "INSERT INTO passages (document, number, part, heading, start, stop, text)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (document, *place, passage.text),
     )
     return made.lastrowid or 0
 
@@ -107,7 +109,9 @@ def _remove(db: sqlite3.Connection, names: Collection[str]) -> int:
         row = db.execute("SELECT id FROM documents WHERE name = ?", (name,)).fetchone()
         if row is None:
             continue
-        db.execute("DELETE FROM terms WHERE rowid IN (SELECT id FROM passages WHERE document = ?)", row)
+        its = "IN (SELECT id FROM passages WHERE document = ?)"
+        db.execute(f"DELETE FROM terms WHERE rowid {its}", row)
+        db.execute(f"DELETE FROM vectors WHERE passage {its}", row)
         db.execute("DELETE FROM passages WHERE document = ?", row)
         db.execute("DELETE FROM documents WHERE id = ?", row)
         gone += 1

@@ -29,8 +29,10 @@ _SCHEMA = (
     """CREATE TABLE passages (
         id INTEGER PRIMARY KEY AUTOINCREMENT, document INTEGER NOT NULL REFERENCES documents (id),
         number INTEGER NOT NULL, part TEXT NOT NULL, heading TEXT NOT NULL,
-        start INTEGER NOT NULL, stop INTEGER NOT NULL, text TEXT NOT NULL, vector BLOB)""",
+        start INTEGER NOT NULL, stop INTEGER NOT NULL, text TEXT NOT NULL)""",
     "CREATE INDEX passages_by_document ON passages (document)",
+    # Apart from the texts, so that all of them are read in one go.
+    "CREATE TABLE vectors (passage INTEGER PRIMARY KEY, vector BLOB NOT NULL)",
     # What is indexed are normal forms made by us, so that Hebrew, Arabic and unspaced scripts are found too.
     "CREATE VIRTUAL TABLE terms USING fts5(words, tokenize = 'unicode61 remove_diacritics 2')",
     "CREATE VIRTUAL TABLE vocabulary USING fts5vocab('terms', 'row')",

@@ -50,25 +50,29 @@ class Matrix:
         if generation == self._generation:
             return
         last = int(self._ids[-1]) if len(self._ids) else 0
-        there = np.fromiter(
-            (row[0] for row in db.execute("SELECT id FROM passages WHERE id <= ? ORDER BY id", (last,))),
-            np.int64,
-        )
-        kept = np.isin(self._ids, there, assume_unique=True)
+        if last:
+            # Without an order SQLite reads them from the small index over documents.
+            there = np.fromiter((row[0] for row in db.execute("SELECT id FROM passages")), np.int64)
+            self._keep(np.isin(self._ids, there, assume_unique=True))
         new_ids, new_rows = self._read(db, last)
-        self._ids = np.concatenate([self._ids[kept], new_ids])
-        self._rows = np.concatenate([self._rows[kept], new_rows])
+        if len(new_ids):
+            self._ids = np.concatenate([self._ids, new_ids]) if len(self._ids) else new_ids
+            self._rows = np.concatenate([self._rows, new_rows]) if len(self._rows) else new_rows
         self._generation = generation
+
+    def _keep(self, there: NDArray[np.bool_]) -> None:
+        if not there.all():
+            self._ids, self._rows = self._ids[there], self._rows[there]
 
     def _read(self, db: sqlite3.Connection, after: int) -> tuple[Ids, Vectors]:
         ids: list[int] = []
         raw = bytearray()
         rows = db.execute(
-            "SELECT id, vector FROM passages WHERE id > ? AND length(vector) = ? ORDER BY id",
+            "SELECT passage, vector FROM vectors WHERE passage > ? AND length(vector) = ? ORDER BY passage",
             (after, self._width * np.dtype(STORED).itemsize),
         )
         for number, vector in rows:
             ids.append(number)
             raw += vector
-        found = np.frombuffer(bytes(raw), STORED).reshape(-1, self._width).astype(np.float32)
+        found = np.frombuffer(raw, STORED).reshape(-1, self._width).astype(np.float32)
         return np.array(ids, np.int64), found

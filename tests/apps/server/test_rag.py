@@ -120,9 +120,11 @@ def test_streamed_the_answer_comes_first_and_the_check_later(server: Served, loo
     assert answer.headers["content-type"].startswith("text/event-stream")
     names = [name for name, _ in events(answer)]
     assert names[0] == "sources"
-    assert names[-2:] == ["answer", "check"]
-    assert names[1:-2] == ["token"] * len(GOOD.split(" "))
+    assert names[-3:] == ["answer", "report", "check"]
+    assert names[1:-3] == ["token"] * len(GOOD.split(" "))
     told = dict(events(answer))
+    kept = server.client.get(f"/v1/reports/{told['report']['id']}")
+    assert (kept.status_code, GOOD in kept.text) == (200, True)
     assert "".join(data["text"] for name, data in events(answer) if name == "token").strip() == GOOD
     assert told["answer"]["response"] == GOOD
     assert told["check"] == ask(server)

@@ -12,6 +12,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
+from groundwire.apps.server.keeping import REPORT_HEADER, keep
 from groundwire.apps.server.problems import NotFound, problem_of, problems, reading_problems
 from groundwire.apps.server.schemas_rag import (
     ChatReply,
@@ -25,11 +26,12 @@ from groundwire.apps.server.schemas_rag import (
 )
 from groundwire.apps.server.service import Service, service
 from groundwire.errors import GroundwireError, Overloaded
-from groundwire.rag.chatbot import Asked, Chatbot, Draft, check
+from groundwire.rag.chatbot import Asked, Chatbot, Draft, judged
 from groundwire.rag.index import PassageIndex
 from groundwire.rag.ingest import Ingest
 from groundwire.rag.passages import Document
-from groundwire.rag.reply import Reply, found_sources, nothing_found, unchecked
+from groundwire.rag.prompt import sources_of
+from groundwire.rag.reply import Reply, checked, found_sources, nothing_found, unchecked
 
 router = APIRouter(prefix="/v1/rag", tags=["rag"])
 Held = Annotated[Service, Depends(service)]
@@ -37,7 +39,7 @@ Event = tuple[str, object]
 EVENTS = "text/event-stream"
 _AT_ONCE = {"cache-control": "no-cache", "x-accel-buffering": "no"}
 _SSE = {
-    "description": "The reply. With `stream` as events: `sources`, `token` …, `answer`, and at last `check`, "
+    "description": "The reply. With `stream` as events `sources`, `token` …, `answer`, `report` and `check`, "
     "whose data are the whole reply (or `error`, a problem document).",
     "content": {EVENTS: {}},
 }
@@ -54,7 +56,8 @@ async def rag_chat(asked: ChatRequest, request: Request, held: Held) -> Response
         return StreamingResponse(events, headers=_AT_ONCE, media_type=EVENTS)
     with held.chatting.admission.admitted():
         draft = await bot.write(wanted, await bot.find(wanted))
-    return JSONResponse(await _checked(draft, held))
+    reply, report = await _checked(draft, held, request)
+    return JSONResponse(reply, headers={REPORT_HEADER: report} if report else None)
 
 
 def _let_in(held: Service) -> None:
@@ -64,23 +67,26 @@ def _let_in(held: Service) -> None:
             return
 
 
-async def _checked(draft: Draft, held: Service) -> Reply:
-    """Under load the check is left out, and the reply says so: the answer itself is there."""
+async def _checked(draft: Draft, held: Service, request: Request) -> tuple[Reply, str]:
+    """The reply, and the id of the kept report. Under load the check is left out, and the reply says so."""
     if not draft.hits:
-        return nothing_found(draft.response)
+        return nothing_found(draft.response), ""
     if held.admission.is_busy:
-        return unchecked(draft.response, draft.hits)
+        return unchecked(draft.response, draft.hits), ""
     size = len(draft.response) + sum(len(hit.passage.text) for hit in draft.hits)
     try:
-        return await held.work(lambda: check(draft, held.engine), size)
+        report = await held.work(lambda: judged(draft, held.engine), size)
     except Overloaded:
-        return unchecked(draft.response, draft.hits)
+        return unchecked(draft.response, draft.hits), ""
+    sources = sources_of(draft.hits)
+    kept = keep(held, report, request, sources=sources, question=draft.question, kind="rag")
+    return checked(draft.response, draft.hits, report), kept
 
 
 async def _events(bot: Chatbot, asked: Asked, held: Service, request: Request) -> AsyncIterator[bytes]:
     """What happens, as it happens; the work ends with whoever listens."""
     queue: asyncio.Queue[Event | None] = asyncio.Queue()
-    working = asyncio.create_task(_work(bot, asked, held, queue))
+    working = asyncio.create_task(_work(bot, asked, held, request, queue))
     try:
         while (event := await queue.get()) is not None:
             yield _sse(*event)
@@ -94,14 +100,19 @@ async def _events(bot: Chatbot, asked: Asked, held: Service, request: Request) -
             await working
 
 
-async def _work(bot: Chatbot, asked: Asked, held: Service, queue: asyncio.Queue[Event | None]) -> None:
+async def _work(
+    bot: Chatbot, asked: Asked, held: Service, request: Request, queue: asyncio.Queue[Event | None]
+) -> None:
     try:
         with held.chatting.admission.admitted():
             hits = await bot.find(asked)
             queue.put_nowait(("sources", found_sources(hits)))
             draft = await bot.write(asked, hits, lambda text: queue.put_nowait(("token", {"text": text})))
         queue.put_nowait(("answer", {"response": draft.response}))
-        queue.put_nowait(("check", await _checked(draft, held)))
+        reply, report = await _checked(draft, held, request)
+        if report:
+            queue.put_nowait(("report", {"id": report}))
+        queue.put_nowait(("check", reply))
     finally:
         queue.put_nowait(None)
 
