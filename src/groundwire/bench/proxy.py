@@ -204,8 +204,9 @@ def _proxy(upstream: str) -> Iterator[str]:
 
 
 def _announced(output: IO[str]) -> str:
+    line = ""
     for line in output:
         found = _ADDRESS.search(line)
         if found:
             return found[0]
-    raise BackendDown("the proxy did not start")
+    raise BackendDown("the proxy did not start", hint=line.strip()[:200])

@@ -61,8 +61,13 @@ class Turns:
         try:
             async with self._gate:
                 began = asyncio.get_running_loop().time()
-                done = await self._work(job)
-                self._pace += _NEWEST * (asyncio.get_running_loop().time() - began - self._pace)
-                return done
+                try:
+                    return await self._work(job)
+                finally:
+                    self._learn(asyncio.get_running_loop().time() - began)
         finally:
             self._inside -= 1
+
+    def _learn(self, seconds: float) -> None:
+        """A job that was given up counts too: it would have taken at least as long."""
+        self._pace += _NEWEST * (seconds - self._pace)

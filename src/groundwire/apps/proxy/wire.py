@@ -82,6 +82,7 @@ class Wire(asyncio.Protocol):
         self._error: WireError | None = None
         self._only_head = False
         self._lasts = False
+        self._surplus = False
 
     # What a caller does.
 
@@ -201,12 +202,17 @@ class Wire(asyncio.Protocol):
 
     # What the parser tells.
 
+    def on_message_begin(self) -> None:
+        self._surplus = (
+            self._complete
+        )  # a second answer to one question is nobody's, least of all the next one's
+
     def on_header(self, name: bytes, value: bytes) -> None:
         self._headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()
-        if status < 200:
+        if status < 200 or self._surplus:
             return
         self._status = status
         self._complete = self._only_head
@@ -214,6 +220,8 @@ class Wire(asyncio.Protocol):
             self._head.set_result(Head(status, tuple(self._headers)))
 
     def on_body(self, body: bytes) -> None:
+        if self._surplus:
+            return
         self._pieces.append(body)
         self._waiting += len(body)
         if self._waiting > _MOST_WAITING and self._transport is not None:
@@ -222,7 +230,7 @@ class Wire(asyncio.Protocol):
     def on_message_complete(self) -> None:
         if self._status:
             self._complete = True
-            self._lasts = not self._only_head and self._parser.should_keep_alive()
+            self._lasts = not (self._only_head or self._surplus) and self._parser.should_keep_alive()
         else:
             self._headers.clear()  # 100 Continue, 103 Early Hints: the answer itself is still to come
 
