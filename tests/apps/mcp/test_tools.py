@@ -60,7 +60,8 @@ async def test_every_tool_describes_itself_in_a_plain_schema() -> None:
         "detect_hallucination", "audit_trace_budget",
     ]  # fmt: skip
     for tool in tools:
-        for schema in filter(None, (tool.input_schema, tool.output_schema)):
+        assert tool.output_schema
+        for schema in (tool.input_schema, tool.output_schema):
             jsonschema.Draft202012Validator.check_schema(schema)
             assert "$ref" not in json.dumps(schema)
         assert tool.description
@@ -166,6 +167,24 @@ async def test_too_much_to_read_is_refused() -> None:
         spans = [{"sid": "S0", "text": "x" * 101}]
         result = await client.call_tool("detect_hallucination", {"answer": "It is red.", "spans": spans})
         assert "the limit is 100" in text_of(result)
+
+
+async def test_of_a_long_report_the_text_holds_what_is_flagged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("groundwire.apps.mcp.tools.READABLE", 1000)
+    async with connected("fake") as client:
+        result = await client.call_tool("check", {"answer": f"It is red. {ANSWER}", "sources": "It is red."})
+        assert result.structured_content is not None
+        assert len(result.structured_content["claims"]) == 3
+        shown = json.loads(text_of(result))
+        assert [claim["text"] for claim in shown["claims"]] == [
+            "Paris is the capital of France.",
+            "It has 999 million people.",
+        ]
+        assert "structured content" in shown["note"]
+        monkeypatch.setattr("groundwire.apps.mcp.tools.LARGEST", 1000)
+        result = await client.call_tool("check", {"answer": ANSWER, "sources": "It is red."})
+        assert result.is_error
+        assert "bytes: check the answer in parts" in text_of(result)
 
 
 async def test_a_tool_that_does_not_exist_is_a_protocol_error() -> None:

@@ -59,10 +59,10 @@ async def _called(
         asked = parsed(tool, arguments)
         work = held.work(lambda: tool.run(held.engine, asked), size=_size(arguments))
         found = await _heard(work, context.session.report_progress)
+        text = wire.TextContent(type="text", text=as_text(found))
     except GroundwireError as error:
-        text = wire.TextContent(type="text", text=f"{tool.name}: {error}")
-        return wire.CallToolResult(content=[text], is_error=True)
-    text = wire.TextContent(type="text", text=as_text(found))
+        told = wire.TextContent(type="text", text=f"{tool.name}: {error}")
+        return wire.CallToolResult(content=[told], is_error=True)
     return wire.CallToolResult(content=[text], structured_content=found)
 
 
@@ -91,7 +91,7 @@ def _described(tool: Tool) -> wire.Tool:
         title=tool.title,
         description=tool.summary,
         input_schema=plain(tool.arguments.model_json_schema()),
-        output_schema=plain(tool.returns.model_json_schema(mode="serialization")) if tool.returns else None,
+        output_schema=plain(tool.returns.model_json_schema(mode="serialization")),
         annotations=hints,
     )
 

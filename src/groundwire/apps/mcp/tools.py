@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from groundwire.apps.mcp import arguments as given
 from groundwire.apps.mcp.budget import Budgeted, audit_trace_budget, detect_hallucination
+from groundwire.apps.server.answers import AuditOut, ClaimOut, ReportOut
 from groundwire.engine import Beside, Groundwire, as_sources
 from groundwire.errors import InputError
 from groundwire.report.audit import audit_object
@@ -18,6 +19,9 @@ from groundwire.report.json import claim_object, report_object
 from groundwire.types import ClaimVerification, Source, Status, Step
 
 T = TypeVar("T")
+LARGEST = 600_000
+READABLE = 150_000
+"""Bytes of a result. Clients of streamable HTTP take a message of a megabyte, text and structure together."""
 Result = dict[str, Any]
 """The contract's JSON objects, as every other door prints them."""
 
@@ -41,7 +45,14 @@ class Tool:
     summary: str
     arguments: type[BaseModel]
     run: Run
-    returns: type[BaseModel] | None = None
+    returns: type[BaseModel]
+
+
+class Verdicts(BaseModel):
+    """Claims that have no report around them. Nothing found, and something unchecked, is not "fine"."""
+
+    flagged: bool | None
+    claims: list[ClaimOut]
 
 
 async def _check(engine: Groundwire, asked: given.Check) -> Result:
@@ -105,7 +116,6 @@ def _steps(steps: Sequence[given.Step | str]) -> list[Step | str]:
 
 
 def _claims(found: Sequence[ClaimVerification]) -> Result:
-    """Verdicts that have no report around them. Nothing found, and something unchecked, is not "fine"."""
     bad = any(claim.is_flagged for claim in found)
     unsure = any(claim.status is Status.UNCHECKED for claim in found)
     return {"flagged": None if unsure and not bad else bad, "claims": [claim_object(c) for c in found]}
@@ -126,6 +136,7 @@ TOOLS: tuple[Tool, ...] = (
         f"you show an answer that rests on documents. {_BITS} Character offsets are into the answer.",
         given.Check,
         _check,
+        ReportOut,
     ),
     Tool(
         "verify_claim",
@@ -133,6 +144,7 @@ TOOLS: tuple[Tool, ...] = (
         f"Judge one claim by its evidence, without taking it apart. {_BITS}",
         given.VerifyClaim,
         _verify_claim,
+        ClaimOut,
     ),
     Tool(
         "verify_claims",
@@ -140,6 +152,7 @@ TOOLS: tuple[Tool, ...] = (
         f"Take a text apart into claims and judge each by its context. {_BITS}",
         given.VerifyClaims,
         _verify_claims,
+        Verdicts,
     ),
     Tool(
         "audit_reasoning",
@@ -148,6 +161,7 @@ TOOLS: tuple[Tool, ...] = (
         f"premise for later ones only where it is entailed. {_BITS}",
         given.AuditReasoning,
         _audit_reasoning,
+        Verdicts,
     ),
     Tool(
         "audit_trace",
@@ -156,6 +170,7 @@ TOOLS: tuple[Tool, ...] = (
         f"steps alone, to see whether it follows from them or was there before them. {_BITS}",
         given.AuditTrace,
         _audit_trace,
+        AuditOut,
     ),
     Tool(
         "detect_hallucination",
@@ -196,4 +211,23 @@ def _complaint(error: ValidationError) -> str:
 
 
 def as_text(result: Result) -> str:
-    return json.dumps(result, ensure_ascii=False)
+    """The result for those who read text alone; of a long one what is flagged, the rest stands beside it.
+
+    What no client would take is refused: they bound what they read at once.
+    """
+    text = json.dumps(result, ensure_ascii=False)
+    size = len(text.encode("utf-8", "replace"))
+    if size > LARGEST:
+        raise InputError(f"the report has {size:,} bytes", hint="check the answer in parts")
+    return text if size <= READABLE else json.dumps(_flagged(result), ensure_ascii=False)
+
+
+def _flagged(result: Result) -> Result:
+    lists = {key: items for key, items in result.items() if isinstance(items, list)}
+    bad = {key: [item for item in items if _is_flagged(item)] for key, items in lists.items()}
+    note = "only what is flagged; the structured content holds everything"
+    return {**result, **bad, "note": note}
+
+
+def _is_flagged(item: object) -> bool:
+    return isinstance(item, dict) and bool(item.get("flagged"))
