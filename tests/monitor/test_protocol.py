@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from groundwire.config.service import RealTimeConfig
-from groundwire.monitor.halting import halts
+from groundwire.monitor.halting import halts, speaks_of
 from groundwire.monitor.protocol import LEVELS, assess, guidance, stops, wordings
 from groundwire.policy.judge import unchecked
 from groundwire.types import Claim, ClaimVerification, EvidenceRef, GapType, Risk, Status
@@ -27,7 +27,10 @@ def verdict(status: Status = Status.ENTAILED, at: int = 0, **more: Any) -> Claim
     return replace(unchecked(Claim(f"c{at}", f"claim {at}", at, at + 10), ""), **given)
 
 
-WRONG = verdict(Status.CONTRADICTED, gap_type=GapType.CONTRADICTED, reason="evidence says 1987")
+SAYS = (EvidenceRef("S0", 0, 5, "The claim is 1987."),)
+WRONG = verdict(
+    Status.CONTRADICTED, gap_type=GapType.CONTRADICTED, reason="evidence says 1987", evidence=SAYS
+)
 
 
 @pytest.mark.parametrize(
@@ -75,11 +78,34 @@ def test_lack_of_support_never_stops_anything() -> None:
     assert not any(halts(v, 0.0) for v in lacking)
 
 
-def test_an_answer_by_itself_is_not_stopped_for_an_unsure_contradiction() -> None:
+def test_no_answer_is_stopped_for_an_unsure_contradiction() -> None:
     assert halts(WRONG, 0.85)
     assert not halts(replace(WRONG, p1=0.16), 0.85)
     assert not halts(replace(WRONG, is_flagged=False), 0.85)
     assert not halts(replace(WRONG, p1=None), 0.85)
+    assert not halts(replace(WRONG, evidence=()), 0.85)
+
+
+@pytest.mark.parametrize(
+    ("claim", "evidence", "same"),
+    [
+        ("The Quartz Resort rents out 31 bicycles.", "name: Quartz Resort; price per night: 676", False),
+        ("Hartley Rangers won the cup in 1999.", "Hartley Rangers was founded in 1931.", False),
+        ("The quota queue was rewritten in 2010.", "name: quota queue; last release: 15 January 1962", False),
+        (
+            "Rowan Holdings holds 79.1% of its assets in gold.",
+            "Rowan Holdings operating margin: 73.4%",
+            False,
+        ),
+        ("Erebia Pulsar was named after Selma Whitlock.", "Erebia Pulsar name: Erebia Pulsar", False),
+        ("The Quartz Resort has 31 rooms.", "name: Quartz Resort; number of rooms: 60", True),
+        ("Hartley Rangers was founded in 1999.", "Hartley Rangers was founded in 1931.", True),
+        ("The season of Foxton Mariners ended with 68 points.", "Foxton Mariners, points: 77", True),
+        ("Paris is in Germany.", "Paris is in France.", True),
+    ],
+)
+def test_only_evidence_of_the_very_matter_stops_an_answer(claim: str, evidence: str, same: bool) -> None:
+    assert speaks_of(claim, (evidence,)) is same
 
 
 def warning(risk: Risk, confidence: float, at: int = 0) -> StreamWarning:
@@ -121,6 +147,5 @@ def test_levels_are_configurable() -> None:
 
 
 def test_guidance_names_what_is_wrong_and_what_the_source_says() -> None:
-    wrong = replace(WRONG, evidence=(EvidenceRef("S0", 0, 5, "It was built in 1987."),))
-    said = guidance(assess([wrong]).failing)
-    assert "“claim 0”: evidence says 1987. The source S0 says: It was built in 1987." in said
+    said = guidance(assess([WRONG]).failing)
+    assert "“claim 0”: evidence says 1987. The source S0 says: The claim is 1987." in said

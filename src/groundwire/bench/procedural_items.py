@@ -119,7 +119,7 @@ def as_line(item: Item) -> str:
     return json.dumps(asdict(item), ensure_ascii=False)
 
 
-def _scene(domain: Domain, rng: Random, things: int, attributes: int) -> list[Fact]:
+def scene(domain: Domain, rng: Random, things: int, attributes: int) -> list[Fact]:
     """Some attributes of some things; no value stands twice."""
     chosen = rng.sample(domain.attributes, attributes)
     taken: dict[str, set[str]] = {attribute.label: set() for attribute in chosen}
@@ -147,7 +147,7 @@ def _question(fact: Fact) -> str:
     return f"What is the {fact.attribute.label} of {fact.thing}?"
 
 
-def _named(domain: Domain, thing: str) -> str:
+def named(domain: Domain, thing: str) -> str:
     article = any("The {e}" in form for attribute in domain.attributes for form in attribute.said)
     return f"the {thing}" if article else thing
 
@@ -164,7 +164,7 @@ def _sourced(facts: list[Fact], domain: Domain, rng: Random) -> dict[str, str]:
 
 def wrong_value(domain: Domain, rng: Random, _: int) -> Pair:
     """The right source and the right matter, but a value that stands nowhere."""
-    facts = _scene(domain, rng, rng.randint(3, 5), rng.randint(2, 3))
+    facts = scene(domain, rng, rng.randint(3, 5), rng.randint(2, 3))
     fact = rng.choice(facts)
     taken = {f.value.plain for f in facts if f.attribute is fact.attribute}
     drawn = [draw_other(fact.attribute.value, taken, rng) for _ in range(rng.choice((1, 40)))]
@@ -182,7 +182,7 @@ def _cite(sentence: str, mark: str) -> str:
 
 def cited_unsupported(domain: Domain, rng: Random, _: int) -> Pair:
     """A true claim with a citation of a real source that does not carry it."""
-    facts = _scene(domain, rng, rng.randint(3, 5), rng.randint(2, 3))
+    facts = scene(domain, rng, rng.randint(3, 5), rng.randint(2, 3))
     sources = _sourced(facts, domain, rng)
     things = list(dict.fromkeys(f.thing for f in facts))
     fact = rng.choice(facts)
@@ -194,7 +194,7 @@ def cited_unsupported(domain: Domain, rng: Random, _: int) -> Pair:
 
 def phantom_citation(domain: Domain, rng: Random, _: int) -> Pair:
     """A true claim with a citation of a source that does not exist."""
-    facts = _scene(domain, rng, rng.randint(2, 4), 2)
+    facts = scene(domain, rng, rng.randint(2, 4), 2)
     sources = _sourced(facts, domain, rng)
     things = list(dict.fromkeys(f.thing for f in facts))
     fact = rng.choice(facts)
@@ -209,7 +209,7 @@ def swapped_binding(domain: Domain, rng: Random, turn: int) -> Pair:
     between = DISTANCES[(turn + turn // len(DISTANCES)) % len(DISTANCES)]
     wide = [a for a in domain.attributes if between < 64 or not a.value.startswith(("of", "city", "small"))]
     attribute = rng.choice(wide)
-    facts = _scene(replace(domain, attributes=(attribute,)), rng, between + 2 + rng.randint(0, 3), 1)
+    facts = scene(replace(domain, attributes=(attribute,)), rng, between + 2 + rng.randint(0, 3), 1)
     at = rng.randrange(len(facts) - between - 1)
     ends = [facts[at], facts[at + between + 1]]
     rng.shuffle(ends)
@@ -220,20 +220,20 @@ def swapped_binding(domain: Domain, rng: Random, turn: int) -> Pair:
 
 def confabulated_detail(domain: Domain, rng: Random, _: int) -> Pair:
     """A detail that sounds plausible and stands nowhere, where the control adds one that does."""
-    facts = _scene(domain, rng, 2, rng.randint(2, 3))
+    facts = scene(domain, rng, 2, rng.randint(2, 3))
     fact = rng.choice(facts)
     details = rng.sample(domain.details, 3)
-    known, absent, third = (_fill(detail, rng) for detail in details)
-    thing = _named(domain, fact.thing)
+    known, absent, third = (fill(detail, rng) for detail in details)
+    thing = named(domain, fact.thing)
     own = [f for f in facts if f.thing == fact.thing]
     other = [f for f in facts if f.thing != fact.thing]
     told = [f"{capital(thing)} {known}.", f"{rng.choice((domain.pronoun, capital(thing)))} {third}."]
     rng.shuffle(told)
     # Often another thing has a detail of that sort, the same or not, so that its words are no stranger.
-    beside = rng.choice(("", absent, _fill(details[1], rng)))
+    beside = rng.choice(("", absent, fill(details[1], rng)))
     about_other = prose(other, domain, rng)
     if beside:
-        about_other += f" {capital(_named(domain, other[0].thing))} {beside}."
+        about_other += f" {capital(named(domain, other[0].thing))} {beside}."
     paragraphs = [" ".join([*(said(f, rng) for f in own), *told]), about_other]
     rng.shuffle(paragraphs)
     frame = rng.choice(_DETAILED[domain.held])
@@ -248,7 +248,7 @@ def confabulated_detail(domain: Domain, rng: Random, _: int) -> Pair:
     return Pair({"S0": "\n\n".join(paragraphs)}, response(known), response(absent))
 
 
-def _fill(text: str, rng: Random) -> str:
+def fill(text: str, rng: Random) -> str:
     def one(match: re.Match[str]) -> str:
         return draw(f"{match[1]}:{match[2] or ''}", rng).plain
 
@@ -257,7 +257,7 @@ def _fill(text: str, rng: Random) -> str:
 
 def misquoted(domain: Domain, rng: Random, _: int) -> Pair:
     """A sentence of the source, quoted with one word turned into another."""
-    facts = _scene(domain, rng, 2, 2)
+    facts = scene(domain, rng, 2, 2)
     statement = rng.choice(domain.statements)
     if not statement.startswith(("{e}", "<")):
         statement = statement[0].lower() + statement[1:]  # the capital comes with its place in a sentence
@@ -317,11 +317,11 @@ def _listing(domain: Domain, thing: str, members: list[str], rng: Random) -> str
         case 1:
             lines = [f"{n}. {member}" for n, member in enumerate(members, 1)]
             end = [f"Total number of {group.label}: {total}"] if said_total else []
-            return "\n".join([f"{capital(group.label)} of {_named(domain, thing)}:", *lines, *end])
+            return "\n".join([f"{capital(group.label)} of {named(domain, thing)}:", *lines, *end])
         case 2:
             lines = [f"- {member}" for member in members]
-            end = [f"\n{capital(_named(domain, thing))} has {total} {group.label}."] if said_total else []
-            return "\n".join([f"## {capital(group.label)} of {_named(domain, thing)}\n", *lines, *end])
+            end = [f"\n{capital(named(domain, thing))} has {total} {group.label}."] if said_total else []
+            return "\n".join([f"## {capital(group.label)} of {named(domain, thing)}\n", *lines, *end])
     record: dict[str, object] = {"name": thing, group.label.replace(" ", "_"): members}
     if said_total:
         record[f"number_of_{group.label.replace(' ', '_')}"] = total

@@ -70,7 +70,7 @@ class RealTimeConfig(Section):
     """
 
     hallucination_threshold: Share = 0.5
-    interrupt_threshold: Share = 0.85
+    interrupt_threshold: Share = 0.8
     check_knowledge: bool = True
     low: RiskAction = "mark"
     medium: RiskAction = "rephrase"

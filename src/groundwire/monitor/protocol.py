@@ -56,7 +56,7 @@ def assess(
     claims: Sequence[ClaimVerification],
     warnings: Sequence[StreamWarning] = (),
     coherence: Coherence | None = None,
-    threshold: float = 0.85,
+    threshold: float = 0.8,
 ) -> Assessment:
     """All that was found out about an answer, as weak points and one risk."""
     points = [

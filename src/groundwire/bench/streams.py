@@ -1,0 +1,212 @@
+"""`groundwire bench streams`: how soon a stream is stopped that contradicts its sources, and how often one is
+stopped for nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+
+from rich.console import Console
+from rich.table import Table
+
+from groundwire.bench.procedural import Rate, rate
+from groundwire.bench.quality_data import LabelledRow, load_sets
+from groundwire.bench.streams_items import KINDS, Stream, streams
+from groundwire.config import Config
+from groundwire.engine import Groundwire
+from groundwire.llm.fake import ScriptedGenerator
+from groundwire.monitor.guard import guard
+from groundwire.report.progress import progress_bar
+from groundwire.types import Source
+from groundwire.types.realtime import Context, InterruptedEvent
+
+BAR = 0.01
+"""False interruptions of supported answers."""
+_ASKED = "Tell what the source says."
+_SEEN = "The shipped weights were fitted on these answers among others: on unseen ones it may differ."
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A stream and where it was stopped, if it was. The lag counts from the end of the wrong sentence."""
+
+    stream: Stream
+    at: int | None
+
+    @property
+    def early(self) -> bool:
+        """Stopped before anything wrong was said."""
+        return self.at is not None and (self.stream.kind != "contradicted" or self.at < self._wrong[1])
+
+    @property
+    def caught(self) -> bool:
+        return self.at is not None and not self.early
+
+    @property
+    def lag_chars(self) -> int:
+        return (self.at or 0) - self._wrong[1]
+
+    @property
+    def lag_claims(self) -> int:
+        """Sentences begun behind the wrong one: 1 where the next had not come to its end."""
+        after = range(self.stream.middle + 1, len(self.stream.sentences))
+        return sum(self.stream.place(number)[0] < (self.at or 0) for number in after)
+
+    @property
+    def _wrong(self) -> tuple[int, int]:
+        return self.stream.place(self.stream.middle)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the result; the lags are about those that were stopped in time."""
+
+    name: str
+    stopped: Rate
+    early: Rate
+    within_one: Rate
+    lag_claims: float
+    most_claims: int
+    lag_chars: float
+    most_chars: int
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """How many streams to make, from which seed; where RAGTruth is, and how much of it to read."""
+
+    items: int
+    seed: int
+    data: Path
+    limit: int | None = None
+    out: Path | None = None
+
+
+def run_streams(console: Console, config: Config, request: Request) -> int:
+    data, out = request.data, request.out
+    made = streams(request.items, request.seed)
+    config = config.changed(realtime={**config.realtime.model_dump(), "check_knowledge": False})
+    seen, answers = asyncio.run(_measured(made, _supported(data, request.limit), config))
+    rows = tabulate(seen)
+    console.print(_table(rows))
+    false = rate(stopped for stopped in answers) if answers else None
+    for line in verdicts(rows, false):
+        console.print(line, style="bold")
+    if false is None:
+        console.print(f"There is no RAGTruth in {data}: --data or GROUNDWIRE_DATA says where it is.")
+    else:
+        console.print(_SEEN)
+    if out:
+        found = {"rows": [asdict(row) for row in rows], "supported": asdict(false) if false else None}
+        out.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    return 0
+
+
+def _supported(data: Path, limit: int | None) -> list[LabelledRow]:
+    """Answers that people found to be supported in every word."""
+    if not any(data.glob("dev.ragtruth.*.jsonl.gz")):
+        return []
+    (found,) = load_sets(data, ["ragtruth"], limit)
+    return [row for row in found.rows if not row.bad]
+
+
+async def _measured(
+    made: Sequence[Stream], answers: Sequence[LabelledRow], config: Config
+) -> tuple[list[Seen], list[bool]]:
+    seen: list[Seen] = []
+    stopped: list[bool] = []
+    with progress_bar(Console(stderr=True)) as progress:
+        bar = progress.add_task("streams", total=len(made) + len(answers))
+        async with Groundwire(config) as engine:
+            for one in made:
+                seen.append(Seen(one, await stopped_at(one.text, one.source, one.question, engine)))
+                progress.advance(bar)
+            for row in answers:
+                at = await stopped_at(row.claim, row.context, row.question or _ASKED, engine)
+                stopped.append(at is not None)
+                progress.advance(bar)
+    return seen, stopped
+
+
+async def stopped_at(text: str, source: str, question: str, engine: Groundwire) -> int | None:
+    """Where the guard stops a model that says this, word by word; None where it lets it come to its end."""
+    context = Context((Source("S0", source),))
+    async with aclosing(guard(ScriptedGenerator([text]), question, context, engine=engine)) as events:
+        async for event in events:
+            if isinstance(event, InterruptedEvent):
+                return event.at
+            if event.kind == "done":
+                break
+    return None
+
+
+def tabulate(seen: Sequence[Seen]) -> list[Row]:
+    """A row a kind, and the contradicted ones by half."""
+    groups: dict[str, list[Seen]] = {kind: [s for s in seen if s.stream.kind == kind] for kind in KINDS}
+    wrong = groups["contradicted"]
+    groups["  first half"] = [s for s in wrong if not s.stream.held]
+    groups["  held-out half"] = [s for s in wrong if s.stream.held]
+    return [_row(name, own) for name, own in groups.items()]
+
+
+def _row(name: str, seen: Sequence[Seen]) -> Row:
+    caught = [s for s in seen if s.caught]
+    claims, chars = [s.lag_claims for s in caught], [s.lag_chars for s in caught]
+    return Row(
+        name=name,
+        stopped=rate(s.caught for s in seen),
+        early=rate(s.early for s in seen),
+        within_one=rate(claim <= 1 for claim in claims),
+        lag_claims=median(claims) if claims else 0.0,
+        most_claims=max(claims, default=0),
+        lag_chars=median(chars) if chars else 0.0,
+        most_chars=max(chars, default=0),
+    )
+
+
+def _table(rows: Sequence[Row]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("streams")
+    for heading in ("of", "stopped", "within one claim", "lag, claims", "lag, characters", "for nothing"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        wrong = row.name not in ("supported", "unsupported")
+        table.add_row(
+            row.name,
+            str(row.stopped.of),
+            _percent(row.stopped) if wrong else "–",
+            _percent(row.within_one) if wrong else "–",
+            f"{row.lag_claims:g} (at most {row.most_claims})" if wrong else "–",
+            f"{row.lag_chars:g} (at most {row.most_chars})" if wrong else "–",
+            _percent(row.early),
+        )
+    return table
+
+
+def _percent(found: Rate) -> str:
+    return f"{100 * found.share:.1f} % ({100 * found.low:.0f}–{100 * found.high:.0f})"
+
+
+def verdicts(rows: Sequence[Row], false: Rate | None) -> list[str]:
+    """The bars, held against the figures."""
+    by_name = {row.name: row for row in rows}
+    wrong, lacking = by_name["contradicted"], by_name["unsupported"]
+    met = {True: "met", False: "not met"}
+    lines = [
+        f"stopped within one claim of the contradiction: {_percent(wrong.within_one)} of the stopped, "
+        f"{met[wrong.within_one.share == 1.0]}",
+        f"never stopped for lack of support: {lacking.early.hits} of {lacking.early.of}, "
+        f"{met[lacking.early.hits == 0]}",
+    ]
+    if false is not None:
+        share = f"{100 * false.share:.2f} % ({100 * false.low:.1f}–{100 * false.high:.1f})"
+        lines.append(
+            f"supported RAGTruth answers stopped, at most 1 %: {false.hits} of {false.of}, {share}, "
+            f"{met[false.share <= BAR]}"
+        )
+    return lines
