@@ -13,7 +13,7 @@ from groundwire.errors import BackendDown, InputError
 from groundwire.llm.fake import Call, ScriptedGenerator
 from groundwire.output import VERIFIER, OutputVerifier, conversation, is_wanted
 from groundwire.rlm import Kind, Orchestrator
-from groundwire.types import Estimate, OutputStatus, Query, Source, Turn
+from groundwire.types import Estimate, OutputStatus, Query, Source, Status, Turn
 from groundwire.verify import backends
 from groundwire.verify.backends import Raw
 from groundwire.verify.fake import FakeVerifier
@@ -91,6 +91,13 @@ async def test_the_threshold_flags_and_never_refuses(bits: float, flagged: bool)
     async with Groundwire(config, backend="fake") as engine:
         found = await OutputVerifier(engine).verify("It stands in Rome.", history=SAID)
     assert (found.status, found.flagged) == (OutputStatus.VERIFIED, flagged)
+
+
+async def test_what_is_too_vague_to_judge_is_no_reproach(outputs: OutputVerifier) -> None:
+    found = await outputs.verify("It is blue.", history=SAID)
+    assert found.report is not None
+    assert [claim.status for claim in found.report.claims] == [Status.UNVERIFIABLE]
+    assert (found.flagged, found.feedback) == (False, "")
 
 
 async def test_a_citation_of_nothing_is_flagged_whatever_the_threshold() -> None:

@@ -188,8 +188,10 @@ def _nobody_knows(report: HallucinationReport) -> bool:
 
 
 def is_over(claim: ClaimVerification, threshold_bits: float) -> bool:
-    """Does more evidence lack than may? What has no measured gap (a phantom citation) is as it was judged."""
-    if claim.status is Status.UNCHECKED:
+    """Does more evidence lack than may? What has no measured gap (a phantom citation) is as it was judged; of
+    what nobody could judge nothing is known.
+    """
+    if claim.status in (Status.UNCHECKED, Status.UNVERIFIABLE):
         return False
     return claim.is_flagged if claim.budget_gap is None else claim.budget_gap > threshold_bits
 
