@@ -124,7 +124,7 @@ class IndexFile:
             yield
         except sqlite3.DatabaseError as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            hint = _HINTS.get(code, "remove the file and ingest the documents again")
+            hint = _HINTS.get(code, "")
             raise StoreError(f"the index {self.path} failed ({error})", hint=hint) from error
 
 
@@ -132,6 +132,8 @@ _HINTS = {
     sqlite3.SQLITE_FULL: "make room on the disk; what was committed is kept",
     sqlite3.SQLITE_BUSY: "another process is writing; try again",
     sqlite3.SQLITE_READONLY: "check its permissions",
+    sqlite3.SQLITE_NOTADB: "set rag.path (or --index) to another file",
+    sqlite3.SQLITE_CORRUPT: "remove the file and ingest the documents again",
     sqlite3.SQLITE_CANTOPEN: "check the folder and its permissions",
     sqlite3.SQLITE_IOERR: "check the disk; what was committed is kept",
 }
