@@ -23,6 +23,8 @@ STOPPED = (
     "groundwire stopped this answer: what came next contradicts the sources (S0: evidence says 2.1 million)"
 )
 
+INSTEAD = "I cannot confirm from the sources what I was about to say here."
+
 
 def streamed(sdk: openai.OpenAI, name: str = "observe", **more: Any) -> list[Any]:
     with sdk.chat.completions.create(
@@ -45,7 +47,7 @@ def test_an_answer_is_observed_without_a_byte_changed(proxy: Served, upstream: S
         k.removeprefix("x-groundwire-"): v for k, v in got.headers.items() if k.startswith("x-groundwire-")
     }
     assert (told["mode"], told["status"], told["claims"], told["flagged"]) == ("observe", "CHECKED", "3", "1")
-    assert told["max-severity"] == "critical"
+    assert told["max-severity"] == "high"
     assert float(told["risk"]) > 0.9
     kept = proxy.client.get(f"/v1/reports/{told['report-id']}").json()
     assert kept
@@ -73,7 +75,7 @@ def test_an_observed_stream_ends_with_the_report(sdk: openai.OpenAI, upstream: S
         3,
         1,
     )
-    assert told["max_severity"] == "critical"
+    assert told["max_severity"] == "high"
     assert [c["status"] for c in told["reports"][0]["claims"]] == ["ENTAILED", "CONTRADICTED", "ENTAILED"]
     assert chunks[-2].usage.total_tokens == 19  # the upstream's own figures are the only ones
     assert all(c.usage is None for c in chunks if c is not chunks[-2])
@@ -158,7 +160,9 @@ def test_block_stops_before_the_contradiction(sdk: openai.OpenAI, upstream: Scri
     upstream.script(whole(completion(BAD)))
     found = sdk.chat.completions.create(model="m", messages=MESSAGES, extra_headers=mode("block"))
     assert found.choices[0].finish_reason == "content_filter"
-    assert found.choices[0].message.content == f"Paris is the capital of France.\n\n[{STOPPED}]"
+    assert (found.choices[0].message.content or "").startswith(
+        f"Paris is the capital of France.\n\n{INSTEAD}"
+    )
     assert found.choices[0].message.refusal == STOPPED
 
 
@@ -168,7 +172,8 @@ def test_block_stops_a_stream_and_the_model_behind_it(sdk: openai.OpenAI, upstre
     upstream.script(Scripted(frames, hang=True))
     chunks = streamed(sdk, "block")
     said, why = text_of(chunks).split("\n\n")
-    assert (said.strip(), why) == ("Paris is the capital of France.", f"[{STOPPED}]")
+    assert said.strip() == "Paris is the capital of France."
+    assert why.startswith(INSTEAD)
     assert [c.choices[0].finish_reason for c in chunks if c.choices[0].finish_reason] == ["content_filter"]
     assert chunks[-1].groundwire["blocked"] == STOPPED
     assert upstream.gone.wait(10)
@@ -188,9 +193,10 @@ def test_a_contradiction_at_the_very_end_is_stopped_too(
     sdk: openai.OpenAI, upstream: ScriptedUpstream
 ) -> None:
     upstream.script(Scripted(chat_stream("Paris is the capital of France. It has 9.7 million inhabitants.")))
-    text = text_of(streamed(sdk, "block"))
-    assert "9.7" not in text
-    assert STOPPED in text
+    chunks = streamed(sdk, "block")
+    assert "9.7" not in text_of(chunks)
+    assert INSTEAD in text_of(chunks)
+    assert chunks[-1].groundwire["blocked"] == STOPPED
 
 
 def test_fix_repairs_an_answer(sdk: openai.OpenAI, upstream: ScriptedUpstream) -> None:

@@ -17,9 +17,7 @@ from tests.apps.proxy.scripted import (
 )
 from tests.serving import Served
 
-STOPPED = (
-    "[groundwire stopped this answer: what came next contradicts the sources (S0: evidence says 2.1 million)]"
-)
+INSTEAD = "I cannot confirm from the sources what I was about to say here."
 
 
 def streamed(sdk: openai.OpenAI, name: str) -> tuple[list[Any], Any]:
@@ -36,7 +34,7 @@ def text_of(events: list[Any]) -> str:
 
 @pytest.mark.parametrize(
     ("name", "expected"),
-    [("observe", BAD), ("fix", FIXED), ("block", f"Paris is the capital of France.\n\n{STOPPED}")],
+    [("observe", BAD), ("fix", FIXED), ("block", f"Paris is the capital of France.\n\n{INSTEAD}")],
 )
 def test_an_answer_in_each_mode(
     sdk: openai.OpenAI, upstream: ScriptedUpstream, name: str, expected: str
@@ -45,7 +43,7 @@ def test_an_answer_in_each_mode(
     raw = sdk.responses.with_raw_response.create(model="m", input=MESSAGES, extra_headers=mode(name))
     assert raw.headers["x-groundwire-flagged"] == "1"
     found = raw.parse()
-    assert found.output_text == expected
+    assert found.output_text.startswith(expected)
     assert found.status == ("incomplete" if name == "block" else "completed")
     assert found.usage is not None
     assert found.usage.total_tokens == 19
@@ -83,12 +81,13 @@ def test_a_stopped_stream_is_incomplete(sdk: openai.OpenAI, upstream: ScriptedUp
     upstream.script(Scripted(frames, hang=True))
     events, _ = streamed(sdk, "block")
     said, why = text_of(events).split("\n\n")
-    assert (said.strip(), why) == ("Paris is the capital of France.", STOPPED)
+    assert said.strip() == "Paris is the capital of France."
+    assert why.startswith(INSTEAD)
     last = next(e for e in events if e.type == "response.incomplete")
     assert last.response.incomplete_details.reason == "content_filter"
     assert last.response.output_text == text_of(events)
     assert last.response.id == "r1"
-    assert events[-1].groundwire["max_severity"] == "critical"
+    assert events[-1].groundwire["max_severity"] == "high"
     assert [e.sequence_number for e in events] == list(range(len(events)))
     assert upstream.gone.wait(10)
 

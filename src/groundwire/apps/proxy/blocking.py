@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from groundwire.apps.proxy.flow import Flow, Part, told, with_pauses
 from groundwire.apps.proxy.outcome import Outcome
 from groundwire.apps.proxy.protocol import Key
-from groundwire.apps.proxy.repairing import halting, notice, stopped
+from groundwire.apps.proxy.repairing import broken_off, halting, stopped
 from groundwire.apps.proxy.sse import DONE, comment
 from groundwire.types import ClaimVerification
 
@@ -129,11 +129,11 @@ async def _stopped(
     flow: Flow, holding: _Holding, key: Key, claim: ClaimVerification, outcome: Outcome | None = None
 ) -> AsyncIterator[bytes]:
     """What stands before the contradiction, why there is no more, the end in the protocol's own words."""
-    already, like = holding.told.get(key, 0), flow.like(key)
-    before = flow.texts[key][already : claim.start].rstrip()
-    safe = flow.texts[key][:already] + before
-    yield flow.made(flow.spoken.delta(like, key, before + notice(claim, safe)))
-    for event in flow.spoken.stop(like, key, safe + notice(claim, safe), stopped(claim)):
+    text, like, already = flow.texts[key], flow.like(key), holding.told.get(key, 0)
+    kept, instead = broken_off(text, claim, flow.watch.sure)
+    words = text[already : len(kept)] + instead
+    yield flow.made(flow.spoken.delta(like, key, words))
+    for event in flow.spoken.stop(like, key, text[:already] + words, stopped(claim)):
         yield flow.made(event)
     if flow.tell:
         found = outcome or await flow.watch.outcome()

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from groundwire.apps.proxy.headers import Mode
 from groundwire.apps.proxy.protocol import Json, Key
-from groundwire.monitor.halting import halts
+from groundwire.monitor.protocol import assess
 from groundwire.report.json import report_object
 from groundwire.types import HallucinationReport, Risk, Status
 
@@ -25,8 +25,8 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One answer's reports, by text; `id` is where the first of them is kept. `critical` is how sure a
-    contradiction must be to count as critical.
+    """One answer's reports, by text; `id` is where the first of them is kept. `sure` is how sure a
+    contradiction must be to count as a clear one.
     """
 
     mode: Mode
@@ -34,7 +34,7 @@ class Outcome:
     reason: str = ""
     reports: Mapping[Key, HallucinationReport] = field(default_factory=dict)
     id: str = ""
-    critical: float = 0.85
+    sure: float = 0.85
     blocked: str = ""
 
     @property
@@ -75,7 +75,7 @@ class Outcome:
     @property
     def severity(self) -> Risk | None:
         """The gravest of all, None where nothing is flagged."""
-        found = [s for r in self._all if (s := severity(r, self.critical))]
+        found = [s for r in self._all if (s := severity(r, self.sure))]
         return max(found, key=_GRAVITY.index, default=None)
 
     @property
@@ -97,26 +97,22 @@ class Outcome:
         return round(max(risks), 4) if risks else None
 
 
-_GRAVITY = (Risk.LOW, Risk.MEDIUM, Risk.HIGH, Risk.CRITICAL)
+_GRAVITY = tuple(Risk)
+_GRAVE = 0.75
+"""The severity from which what a detector found is of high risk."""
 
 
-def severity(report: HallucinationReport, critical: float) -> Risk | None:
-    """Critical: a contradiction beyond doubt. High: another one. Medium: no support. Low: only a remark."""
-    flagged = [claim for claim in report.claims if claim.is_flagged]
-    if any(halts(claim, critical) for claim in flagged):
-        return Risk.CRITICAL
-    if any(claim.status is Status.CONTRADICTED for claim in flagged) or any(
-        flag.severity >= 0.8 for flag in report.flags
-    ):
-        return Risk.HIGH
-    if flagged or report.flags:
-        return Risk.MEDIUM
-    return Risk.LOW if report.flagged else None
+def severity(report: HallucinationReport, sure: float) -> Risk | None:
+    """As the response protocol weighs it; None where there is nothing to react to."""
+    claims = [claim for claim in report.claims if claim.is_flagged]
+    found = [assess(report.claims, threshold=sure).risk] if claims else []
+    found += [Risk.HIGH if flag.severity >= _GRAVE else Risk.MEDIUM for flag in report.flags]
+    return max(found, key=_GRAVITY.index, default=None)
 
 
-def settled(mode: Mode, reports: Mapping[Key, HallucinationReport], critical: float) -> Outcome:
+def settled(mode: Mode, reports: Mapping[Key, HallucinationReport], sure: float) -> Outcome:
     """Checked where every claim is; unchecked, and why, where one is not."""
-    found = Outcome(mode, State.CHECKED, reports=reports, critical=critical)
+    found = Outcome(mode, State.CHECKED, reports=reports, sure=sure)
     errors = [r.error for r in reports.values() if r.error]
     late = [c.reason for r in reports.values() for c in r.claims if c.status is Status.UNCHECKED]
     if errors or late:

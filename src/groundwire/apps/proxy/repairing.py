@@ -11,6 +11,9 @@ from groundwire.apps.proxy.watch import Watch
 from groundwire.errors import GroundwireError
 from groundwire.fixing import all_flags
 from groundwire.monitor.halting import halts
+from groundwire.monitor.protocol import assess
+from groundwire.monitor.wording import cut_at
+from groundwire.monitor.wording import stopped as reworded
 from groundwire.policy.repair import apply
 from groundwire.types import Action, ActionKind, ClaimVerification, Flag, HallucinationReport
 
@@ -67,8 +70,11 @@ def stopped(claim: ClaimVerification) -> str:
     return f"groundwire stopped this answer: what came next contradicts the sources{said}"
 
 
-def notice(claim: ClaimVerification, before: str) -> str:
-    return ("\n\n" if before.strip() else "") + f"[{stopped(claim)}]"
+def broken_off(text: str, claim: ClaimVerification, sure: float) -> tuple[str, str]:
+    """A text up to its contradiction, and the words it ends with instead."""
+    points = assess((claim,), threshold=sure).points
+    kept = text[: cut_at(text, points)].rstrip()
+    return kept, reworded(text, points)[len(kept) :]
 
 
 def _why(flag: Flag) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from groundwire.apps.proxy.outcome import Outcome
 from groundwire.apps.proxy.protocol import Json, Key, Spoken
-from groundwire.apps.proxy.repairing import halting, notice, remarks, repaired, stopped
+from groundwire.apps.proxy.repairing import broken_off, halting, remarks, repaired, stopped
 from groundwire.apps.proxy.watch import Watch
 
 
@@ -32,8 +32,8 @@ def _blocked(body: Json, outcome: Outcome, watch: Watch, spoken: Spoken) -> tupl
     for key, report in outcome.reports.items():
         stop = halting({key: report.claims}, watch.sure)
         if stop:
-            before = report.response[: stop[1].start].rstrip()
-            texts[key], reasons[key] = before + notice(stop[1], before), stopped(stop[1])
+            texts[key] = "".join(broken_off(report.response, stop[1], watch.sure))
+            reasons[key] = stopped(stop[1])
     if not texts:
         return outcome, None
     told = replace(outcome, blocked=next(iter(reasons.values())))
