@@ -22,6 +22,7 @@ from groundwire.apps.mcp.server import create_server
 from groundwire.apps.mcp.stdio import Alone
 from groundwire.apps.repl import Request, Session
 from groundwire.bridge import run
+from groundwire.client import Client
 from groundwire.config import Config, ProfileName
 from groundwire.engine import Groundwire
 from groundwire.report.json import report_object
@@ -157,6 +158,26 @@ def by_http(cases: Mapping[str, Asked], folder: Path, store: str) -> dict[str, R
     return {name: answer.json() for name, answer in answers.items()}
 
 
+def by_client(cases: Mapping[str, Asked], folder: Path, store: str) -> dict[str, Report]:
+    """What came over the wire is made into dataclasses, and those into JSON again."""
+    with serving() as url, Client(url) as server:
+        return {
+            name: report_object(
+                server.check(
+                    asked.answer,
+                    asked.sources,
+                    question=asked.question,
+                    response_id=NAME,
+                    fix=asked.fix,
+                    profile=asked.profile,
+                    history=asked.history,
+                    kb=asked.kb,
+                )
+            )
+            for name, asked in cases.items()
+        }
+
+
 def by_mcp(cases: Mapping[str, Asked], folder: Path, store: str) -> dict[str, Report]:
     async def asking() -> dict[str, Report]:
         async with Groundwire(Config.load()) as engine, McpClient(create_server(Alone(engine))) as client:
@@ -211,6 +232,8 @@ DOORS: dict[str, tuple[Door, Callable[[Asked], bool]]] = {
         lambda a: not (a.question or a.history or a.kb or a.fix) and a.profile == "default",
     ),
     "http": (by_http, lambda _: True),
+    # What the server knows is not sent along, so the key of a claim that rests on it cannot be made here.
+    "client": (by_client, lambda asked: not asked.kb),
     "mcp": (by_mcp, lambda _: True),
     "mcp over http": (by_mcp_over_http, lambda _: True),
     "batch": (by_batch, lambda a: not (a.kb or a.fix)),
