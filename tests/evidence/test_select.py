@@ -116,3 +116,15 @@ def test_any_text_and_any_claim(texts: list[str], claim: str) -> None:
     for unit in found:
         source = sources[int(unit.source[1:])]
         assert source.text[unit.start : unit.end].strip()
+
+
+def test_coverage_counts_what_the_best_units_hold_together() -> None:
+    index = Index([Source("S0", "The tunnel opened in 1998. The tunnel is deep. Bread is good.")])
+    whole, best = index.coverage("When did the tunnel open?")
+    assert whole == 1.0
+    assert index.units[best[0]].text == "The tunnel opened in 1998."
+    half, _ = index.coverage("the tunnel of Ruritania")
+    assert 0.3 < half < 0.6
+    assert index.coverage("Ruritania")[0] == 0.0
+    assert index.coverage("of the")[0] == 1.0
+    assert Index([]).coverage("the tunnel") == (0.0, [])

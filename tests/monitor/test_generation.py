@@ -93,6 +93,13 @@ def test_offsets_are_into_the_whole_stream() -> None:
     assert text[warning.start : warning.end] == warning.segment == "[S9]"
 
 
+def test_sources_may_be_read_ahead() -> None:
+    ready, late = GenerationMonitor(PATTERNS, SOURCES), GenerationMonitor(PATTERNS, SOURCES)
+    ready.prepare()
+    text = "It is deep [S9]. About 37% left. The end."
+    assert ready.update(text) == late.update(text) != ()
+
+
 def test_what_is_kept_is_bounded() -> None:
     monitor = GenerationMonitor(PATTERNS, SOURCES)
     for number in range(3000):

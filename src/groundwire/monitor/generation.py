@@ -65,6 +65,10 @@ class GenerationMonitor:
         self._looked_at: Sequence[ClaimVerification] = ()
         self._contradicted: ClaimVerification | None = None
 
+    def prepare(self) -> None:
+        """Read the sources now and not at the first sentence; may run in a thread while the model thinks."""
+        self._known.read()
+
     @property
     def current_generation(self) -> str:
         """The end of the text so far, at most `TAIL` characters."""

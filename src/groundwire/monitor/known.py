@@ -50,6 +50,11 @@ class Known:
         self._texts = (*(source.text for source in sources), *((request,) if request else ()))
         self.sourced = any(source.text.strip() for source in sources)
 
+    def read(self) -> None:
+        """Make all sets now, which takes some time where the sources are long."""
+        for made in (self.words, self.years, self.hosts, self.handles, self.code, self.marks):
+            len(made)
+
     def _found(self, pattern: re.Pattern[str]) -> Iterable[str]:
         return (match[0] for text in self._texts for match in pattern.finditer(text))
 

@@ -85,7 +85,7 @@ class Past:
     in_code: bool = False
     scope: str = ""
     specifics: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=4))
-    said: Recent[tuple[object, ...], Said] = field(default_factory=lambda: Recent(2048))
+    said: Recent[tuple[object, ...], Said] = field(default_factory=lambda: Recent(1024))
     invented: Recent[str, None] = field(default_factory=lambda: Recent(64))
     defined: Recent[str, None] = field(default_factory=lambda: Recent(512))
 
