@@ -14,6 +14,7 @@ from groundwire.apps.commands import (
     bench,
     facts,
     feedback,
+    guard,
     kb,
     mcp,
     metta,
@@ -39,7 +40,7 @@ app = typer.Typer(
 for _name, _module in (("bench", bench), ("kb", kb), ("facts", facts), ("rag", rag)):
     app.add_typer(_module.app, name=_name)
 app.add_typer(serve.keys, name="keys")
-for _module in (reasoning, trajectory, talk, feedback, metta, mcp, serve):
+for _module in (reasoning, trajectory, talk, guard, feedback, metta, mcp, serve):
     app.add_typer(_module.app)
 
 
