@@ -18,6 +18,9 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         "store.cache_path": "",
         "rag.path": str(folder / "rag.db"),
         "server.max_body_bytes": 200_000,
+        "openai.base_url": "http://127.0.0.1:9/v1",  # nobody: a test asks nothing beyond this machine
+        "openai.api_key": "none",
+        "limits.retries": 0,
         "realtime.max_tokens": 16,  # a real model may be asked, and shall not write for long
     }
     with served(settings) as running:

@@ -23,6 +23,8 @@ from tests.serving import Served
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "2"))
 """`make test-fuzz` asks for many more."""
+WRITTEN = ("/v1/guard", "/v1/rag/chat")
+"""A language model writes what these answer; their own tests bring one."""
 
 
 @pytest.mark.parametrize("mode", list(schemathesis.GenerationMode))
@@ -40,6 +42,8 @@ def test_nothing_sent_by_the_document_or_against_it_breaks_the_server(
     for found in described.get_all_operations():
         assert isinstance(found, Ok)
         operation = found.ok()
+        if operation.path in WRITTEN:
+            continue
         with suppress(Unsatisfiable):  # without a parameter there is nothing to break
 
             @few
@@ -87,7 +91,7 @@ def test_the_page_of_it_needs_nobody_else(plain: Served, document: Any) -> None:
     page = plain.client.get("/docs")
     assert page.headers["content-type"].startswith("text/html")
     links = re.findall(r'(?:src|href)="([^"]*)"', page.text)
-    assert all(link.startswith(("/", "#")) for link in links)
+    assert all(link.startswith(("/", "#", "data:")) for link in links)
     assert "<script" not in page.text
     assert plain.client.get("/docs/style.css").headers["content-type"].startswith("text/css")
     for path in document["paths"]:

@@ -10,7 +10,6 @@ from typing import Any
 
 from groundwire.apps.server.openapi import operations
 from groundwire.apps.server.problems import KINDS
-from groundwire.config.service import ServerConfig
 
 _CODE = re.compile(r"`([^`]+)`")
 _STRONG = re.compile(r"\*\*([^*]+)\*\*")
@@ -29,26 +28,32 @@ table { border-collapse: collapse; width: 100%; }
 th, td { text-align: start; vertical-align: top; padding: .3rem .6rem .3rem 0; }
 td { border-top: 1px solid var(--line); }
 code { font-family: ui-monospace, monospace; font-size: .92em; }
+caption { text-align: start; font-weight: 600; padding-top: .6rem; }
 dt { font-weight: 600; margin-top: .5rem; }
 """
 
 
-def docs_page(document: Mapping[str, Any], settings: ServerConfig) -> str:
-    found = list(operations(dict(document)))
+def docs_page(document: Mapping[str, Any], at: str) -> str:
+    """The whole page; `at` is the address it was asked for at."""
+    tags = _tags(document)
     links = "".join(
         f'<li><a href="#{escape(op["operationId"])}"><b>{escape(method.upper())}</b> {escape(path)}</a></li>'
-        for path, method, op in found
+        for tag in tags
+        for path, method, op in _tagged(tag["name"], document)
     )
-    described = [_tag(tag, document, settings) for tag in _tags(document)]
+    described = [_tag(tag, document, at) for tag in tags]
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>groundwire: HTTP</title><link rel="stylesheet" href="/docs/style.css"></head>
+<title>groundwire: HTTP</title><link rel="stylesheet" href="/docs/style.css">
+<link rel="icon" href="data:,"></head>
 <body><h1>groundwire {escape(document["info"]["version"])}</h1>
 <p>{escape(document["info"].get("summary", ""))}
 The same for programs: <a href="/openapi.json">openapi.json</a>.</p>
 {_prose(document["info"].get("description", ""))}
 <nav aria-label="operations"><ul>{links}</ul></nav>
 <main>{"".join(described)}
+<h2 id="types">Types</h2>
+{"".join(_defined(name, schema) for name, schema in document["components"]["schemas"].items())}
 <h2 id="problems">Problems</h2>
 <p>Every error is <code>application/problem+json</code>; its <code>type</code> leads here.</p>
 <dl>{"".join(_kind(name) for name in KINDS)}</dl></main></body></html>
@@ -69,22 +74,33 @@ def _kind(name: str) -> str:
     return f'<dt id="problem-{name}">{kind.status} <code>{name}</code></dt><dd>{escape(kind.title)}.</dd>'
 
 
-def _tag(tag: Mapping[str, str], document: Mapping[str, Any], settings: ServerConfig) -> str:
-    own = [found for found in operations(dict(document)) if found[2].get("tags", [""])[0] == tag["name"]]
-    articles = "".join(_operation(*found, document, settings) for found in own)
+def _tagged(tag: str, document: Mapping[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+    return [found for found in operations(dict(document)) if found[2].get("tags", [""])[0] == tag]
+
+
+def _defined(name: str, schema: Mapping[str, Any]) -> str:
+    about = _prose(schema.get("description", ""))
+    kinds = "" if "properties" in schema else f"<p>{_type(schema)}</p>"
+    parts = f"<h3>{escape(name)}</h3>{about}{kinds}{_fields('', schema)}"
+    return f'<article id="type-{escape(name)}">{parts}</article>'
+
+
+def _tag(tag: Mapping[str, str], document: Mapping[str, Any], at: str) -> str:
+    own = _tagged(tag["name"], document)
+    articles = "".join(_operation(*found, document, at) for found in own)
     return (
         f"<h2>{escape(tag['name'])}</h2><p>{escape(tag.get('description', ''))}</p>{articles}" if own else ""
     )
 
 
 def _operation(
-    path: str, method: str, operation: Mapping[str, Any], document: Mapping[str, Any], settings: ServerConfig
+    path: str, method: str, operation: Mapping[str, Any], document: Mapping[str, Any], at: str
 ) -> str:
     asked = _resolved(_body_schema(operation), document)
     answer = _resolved(_answer_schema(operation), document)
     parts = [_prose(operation.get("description", "")), _parameters(operation)]
     if asked:
-        parts += [_example(path, asked, settings), _fields("Takes", asked)]
+        parts += [_example(at + path, asked), _fields("Takes", asked)]
     if answer:
         parts.append(_fields("Answers", answer))
     statuses = ", ".join(status for status in operation["responses"] if not status.startswith("2"))
@@ -119,14 +135,12 @@ def _resolved(schema: Mapping[str, Any], document: Mapping[str, Any]) -> Mapping
     return found
 
 
-def _example(path: str, schema: Mapping[str, Any], settings: ServerConfig) -> str:
+def _example(address: str, schema: Mapping[str, Any]) -> str:
     examples = schema.get("examples")
     if not examples:
         return ""
     body = json.dumps(examples[0], ensure_ascii=False, indent=1)
-    call = (
-        f"curl http://{settings.host}:{settings.port}{path} -H 'content-type: application/json' -d '{body}'"
-    )
+    call = f"curl {address} -H 'content-type: application/json' -d '{body}'"
     return f"<pre><code>{escape(call)}</code></pre>"
 
 
@@ -150,29 +164,31 @@ def _table(title: str, rows: list[tuple[str, str, str]]) -> str:
     if not rows:
         return ""
     cells = "".join(
-        f"<tr><td><code>{escape(name)}</code></td><td>{escape(kind)}</td><td>{_marked(about)}</td></tr>"
+        f"<tr><td><code>{escape(name)}</code></td><td>{kind}</td><td>{_marked(about)}</td></tr>"
         for name, kind, about in rows
     )
-    return f'<div class="fields"><table><caption>{title}</caption><tbody>{cells}</tbody></table></div>'
+    caption = f"<caption>{title}</caption>" if title else ""
+    return f'<div class="fields"><table>{caption}<tbody>{cells}</tbody></table></div>'
 
 
 def _type(schema: Mapping[str, Any]) -> str:
-    """A schema in a word or two."""
-    return " or ".join(dict.fromkeys(_kinds(schema)))
+    """A schema in a word or two, as HTML; that a value may be left out goes without saying."""
+    return " or ".join(dict.fromkeys(kind for kind in _kinds(schema) if kind != "null"))
 
 
 def _kinds(schema: Mapping[str, Any]) -> Iterator[str]:
     if "$ref" in schema:
-        yield str(schema["$ref"]).rpartition("/")[2]
+        name = escape(str(schema["$ref"]).rpartition("/")[2])
+        yield f'<a href="#type-{name}">{name}</a>'
     elif "anyOf" in schema:
         for part in schema["anyOf"]:
             yield from _kinds(part)
     elif "enum" in schema:
-        yield " | ".join(map(str, schema["enum"]))
+        yield " | ".join(f"<code>{escape(str(value))}</code>" for value in schema["enum"])
     elif schema.get("type") == "array":
         yield f"list of {_type(schema.get('items', {})) or 'anything'}"
     else:
-        yield str(schema.get("type", "anything"))
+        yield escape(str(schema.get("type", "anything")))
 
 
 def _prose(text: str) -> str:

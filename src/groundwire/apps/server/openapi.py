@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -42,6 +43,7 @@ TAGS: list[dict[str, str]] = [
     {"name": "operation", "description": "For whoever runs the server."},
 ]
 _KEY = "key"
+_REFERENCE = re.compile(r'("#/components/schemas/)(\w+)"')
 
 
 def describe(app: FastAPI) -> None:
@@ -82,7 +84,22 @@ def document(app: FastAPI) -> dict[str, Any]:
         if scope_of(path, method.upper()) != PUBLIC:
             operation["security"] = [{_KEY: []}, {}]
         _use_problems(operation)
-    return made
+    return _renamed(made)
+
+
+def _renamed(made: dict[str, Any]) -> dict[str, Any]:
+    """Answers are called `Report`, not `ReportOut`: what tells classes apart here is no news elsewhere."""
+    names = made["components"]["schemas"]
+    short = {name: name.removesuffix("Out") for name in names if name.removesuffix("Out") not in names}
+    text = json.dumps({**made, "components": {**made["components"], "schemas": {}}})
+    renamed: dict[str, Any] = json.loads(_refer(text, short))
+    schemas = {short.get(name, name): schema for name, schema in names.items()}
+    renamed["components"]["schemas"] = json.loads(_refer(json.dumps(schemas), short))
+    return renamed
+
+
+def _refer(text: str, short: dict[str, str]) -> str:
+    return _REFERENCE.sub(lambda found: found[1] + short.get(found[2], found[2]) + '"', text)
 
 
 def operations(made: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:

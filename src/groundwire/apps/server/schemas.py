@@ -47,16 +47,16 @@ class Message(BaseModel):
     text: Text | None = None
 
 
-SourceTexts = Annotated[
-    dict[str, Text] | list[Text | Passage],
-    Field(description="Texts by id, or a list of texts (S0, S1, …) or of objects with `text` and `id`."),
-]
+SourceTexts = dict[str, Text] | list[Text | Passage]
 
 
 class Grounds(Asked):
     """What an answer may rest on."""
 
-    sources: SourceTexts | None = None
+    sources: SourceTexts | None = Field(
+        default=None,
+        description="Texts by id, or a list of texts (S0, S1, …) or of objects with `text` and `id`.",
+    )
     context: Text | None = Field(default=None, description="One source, whose id is `context`.")
 
     @model_validator(mode="after")

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 
 from groundwire.apps.server.docs_page import STYLE, docs_page
-from groundwire.apps.server.service import Service, service
 
 router = APIRouter(include_in_schema=False)
 
 
 @router.get("/docs")
-async def docs(request: Request, held: Annotated[Service, Depends(service)]) -> Response:
-    return HTMLResponse(docs_page(request.app.openapi(), held.config.server))
+async def docs(request: Request) -> Response:
+    return HTMLResponse(docs_page(request.app.openapi(), str(request.base_url).rstrip("/")))
 
 
 @router.get("/docs/style.css")
