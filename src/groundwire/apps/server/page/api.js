@@ -13,27 +13,38 @@ export class Problem extends Error {
 }
 
 function key() {
-  try { return sessionStorage.getItem(KEY) || kept; } catch { return kept; }
+  try {
+    return sessionStorage.getItem(KEY) || kept;
+  } catch {
+    return kept;
+  }
 }
 
 function remember(value) {
   kept = value;
-  try { sessionStorage.setItem(KEY, value); } catch { /* then it lasts as long as the page */ }
+  try {
+    sessionStorage.setItem(KEY, value);
+  } catch {
+    /* then it lasts as long as the page */
+  }
 }
 
 /** `{data, headers}` of an answer; a Problem where there is none. `body` may be an object or a FormData;
  * without `store` the server keeps nothing of it. */
 export async function call(method, path, { body, signal, accept = "application/json", store = true } = {}) {
   for (let first = true; ; first = false) {
+    const used = key();
     const response = await sent(method, path, { body, signal, accept, store });
     if (response.ok) {
-      const data = response.status === 204 ? null : accept === "application/json" ? await response.json() : await response.text();
+      const data =
+        response.status === 204 ? null : accept === "application/json" ? await response.json() : await response.text();
       return { data, headers: response.headers };
     }
     const problem = await read(response);
     // A key that lacks a scope may be changed for another; without any, 403 has other reasons.
-    const locked = response.status === 401 || (response.status === 403 && key() !== "");
-    if (!locked || !(await askKey(!first || key() !== "" ? problem.detail || problem.title : ""))) throw problem;
+    if (response.status !== 401 && !(response.status === 403 && used)) throw problem;
+    if (key() !== used) continue; // another call asked meanwhile
+    if (!(await askKey(used || !first ? problem.detail || problem.title : ""))) throw problem;
   }
 }
 
@@ -44,10 +55,21 @@ async function sent(method, path, { body, signal, accept, store }) {
   const form = body instanceof FormData;
   if (body !== undefined && !form) headers["Content-Type"] = "application/json";
   try {
-    return await fetch(path, { method, headers, signal, body: body === undefined || form ? body : JSON.stringify(body), credentials: "omit", cache: "no-store" });
+    return await fetch(path, {
+      method,
+      headers,
+      signal,
+      body: body === undefined || form ? body : JSON.stringify(body),
+      credentials: "omit",
+      cache: "no-store",
+    });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Problem(0, "The server cannot be reached", "Look whether groundwire serve is still running, and try again.");
+    throw new Problem(
+      0,
+      "The server cannot be reached",
+      "Look whether groundwire serve is still running, and try again.",
+    );
   }
 }
 
@@ -67,7 +89,11 @@ const TITLES = {
 
 async function read(response) {
   let told = {};
-  try { told = await response.json(); } catch { /* not a problem document: its status must do */ }
+  try {
+    told = await response.json();
+  } catch {
+    /* not a problem document: its status must do */
+  }
   const title = TITLES[response.status] || told.title || `The server answered ${response.status}`;
   const detail = typeof told.detail === "string" ? told.detail : told.title || "";
   return new Problem(response.status, title, detail, Number(response.headers.get("Retry-After")) || 0);
@@ -76,26 +102,32 @@ async function read(response) {
 let asking = null;
 function askKey(why) {
   // Several calls may need the key at once: one question serves them all.
-  asking = asking || new Promise((resolve) => {
-    const dialog = $("key");
-    $("key-why").textContent = why || "Paste an API key. It stays in this tab and is forgotten when you close it.";
-    $("key-value").value = "";
-    $("key-cancel").onclick = () => dialog.close("");
-    dialog.onclose = () => {
-      asking = null;
-      const value = $("key-value").value.trim();
-      if (dialog.returnValue === "ok" && value) remember(value);
-      resolve(dialog.returnValue === "ok" && value !== "");
-    };
-    dialog.returnValue = "";
-    dialog.showModal();
-  });
+  asking =
+    asking ||
+    new Promise((resolve) => {
+      const dialog = $("key");
+      $("key-why").textContent = why || "Paste an API key. It stays in this tab and is forgotten when you close it.";
+      $("key-value").value = "";
+      $("key-cancel").onclick = () => dialog.close("");
+      dialog.onclose = () => {
+        asking = null;
+        const value = $("key-value").value.replace(/[^!-~]/g, ""); // what no header can carry
+        if (dialog.returnValue === "ok" && value) remember(value);
+        resolve(dialog.returnValue === "ok" && value !== "");
+      };
+      dialog.returnValue = "";
+      dialog.showModal();
+    });
   return asking;
 }
 
 let told;
 /** What the page should know of the server: how long reports are kept, how much it takes. */
 export function settings() {
-  told = told || fetch("/page/settings.json", { credentials: "omit" }).then((r) => r.json()).catch(() => ({}));
+  told =
+    told ||
+    fetch("/page/settings.json", { credentials: "omit" })
+      .then((r) => r.json())
+      .catch(() => ({}));
   return told;
 }

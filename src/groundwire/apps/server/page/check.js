@@ -2,7 +2,7 @@
 
 import { call } from "./api.js";
 import { Sources, counter, only, privacy, running, takeFiles, trouble } from "./compose.js";
-import { $, h, say } from "./dom.js";
+import { $, button, say } from "./dom.js";
 import { ENGLISH, HEBREW } from "./example.js";
 import { whole } from "./text.js";
 import { showReport } from "./view.js";
@@ -17,7 +17,11 @@ function asked() {
   const names = given.map((source) => source.id);
   const twice = names.find((name, index) => names.indexOf(name) < index);
   $("answer-error").textContent = answer.trim() ? "" : "Paste an answer first.";
-  $("sources-error").textContent = !given.length ? "Add at least one source." : twice ? `Two sources are called ${twice}.` : "";
+  $("sources-error").textContent = !given.length
+    ? "Add at least one source."
+    : twice
+      ? `Two sources are called ${twice}.`
+      : "";
   if (!answer.trim()) $("answer").focus();
   else if (!given.length || twice) $("sources").querySelector("textarea").focus();
   if (!answer.trim() || !given.length || twice) return null;
@@ -47,7 +51,11 @@ async function run() {
   const body = asked();
   if (!body) return;
   const store = $("store").checked;
-  const answer = await running("Holding each claim against the sources…", (signal) => call("POST", "/v1/check", { body, signal, store }), run);
+  const answer = await running(
+    "Holding each claim against the sources…",
+    (signal) => call("POST", "/v1/check", { body, signal, store }),
+    run,
+  );
   if (!answer) return;
   const id = answer.headers.get("X-Groundwire-Report") || "";
   show({ report: answer.data, answer: body.response, sources: body.sources, question: body.question, id, body });
@@ -57,8 +65,8 @@ async function run() {
 function show(made) {
   view?.close();
   only("result");
-  const again = h("button", { type: "button", class: "plain", onclick: () => edit(made) }, "New check");
-  const gone = made.stored ? h("button", { type: "button", class: "plain", onclick: () => forget(made) }, "Delete") : null;
+  const again = button("New check", () => edit(made));
+  const gone = made.stored ? button("Delete", () => forget(made)) : null;
   view = showReport($("result"), made, [again, gone]);
   document.title = `${$("verdict").textContent} · groundwire`;
   scrollTo(0, 0);
@@ -92,7 +100,11 @@ async function forget(made) {
 }
 
 async function open(id) {
-  const found = await running("Opening the report…", (signal) => call("GET", `/v1/reports/${encodeURIComponent(id)}`, { signal }), () => open(id));
+  const found = await running(
+    "Opening the report…",
+    (signal) => call("GET", `/v1/reports/${encodeURIComponent(id)}`, { signal }),
+    () => open(id),
+  );
   if (!found) return;
   if (found.data.kind === "audit") return location.replace(`/audit#${encodeURIComponent(id)}`);
   show({ ...found.data, stored: true });
@@ -114,15 +126,31 @@ function route() {
   else home();
 }
 
-$("form").addEventListener("submit", (event) => { event.preventDefault(); run(); });
-document.addEventListener("keydown", (event) => {
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !$("compose").hidden) { event.preventDefault(); run(); }
+$("form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  run();
 });
-$("example").onclick = () => { fill(ENGLISH); run(); };
-$("example-he").onclick = () => { fill(HEBREW); run(); };
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !$("compose").hidden) {
+    event.preventDefault();
+    run();
+  }
+});
+$("example").onclick = () => {
+  fill(ENGLISH);
+  run();
+};
+$("example-he").onclick = () => {
+  fill(HEBREW);
+  run();
+};
 addEventListener("popstate", route);
 takeFiles(sources, $("sources-error"), $("answer"));
 privacy();
 if (named()) {
-  try { route(); } catch (problem) { trouble(problem); }
+  try {
+    route();
+  } catch (problem) {
+    trouble(problem);
+  }
 }

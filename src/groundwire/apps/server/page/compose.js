@@ -19,12 +19,32 @@ export class Sources {
     const taken = new Set(this.ids());
     let name = id;
     for (let number = 0; !name || taken.has(name); number += 1) name = `S${number}`;
-    const area = h("textarea", { dir: "auto", rows: "4", placeholder: "Text of a source", "aria-label": `Text of source ${name}` });
+    const area = h("textarea", {
+      dir: "auto",
+      rows: "4",
+      placeholder: "Text of a source",
+      "aria-label": `Text of source ${name}`,
+    });
     area.value = text;
-    const field = h("input", { class: "id", value: name, maxlength: "100", spellcheck: "false", "aria-label": "Name under which the answer cites it", title: "The answer cites it by this name" });
-    const remove = h("button", { type: "button", class: "bare", "aria-label": `Remove source ${name}`, onclick: () => this.remove(item) }, "✕");
-    const item = h("li", { class: "source" },
-      h("div", { class: "source-head" }, field, h("span", { class: "name soft small" }, h("bdi", {}, origin)), remove), area);
+    const field = h("input", {
+      class: "id",
+      value: name,
+      maxlength: "100",
+      spellcheck: "false",
+      "aria-label": "Name under which the answer cites it",
+      title: "The answer cites it by this name",
+    });
+    const remove = h(
+      "button",
+      { type: "button", class: "bare", "aria-label": `Remove source ${name}`, onclick: () => this.remove(item) },
+      "✕",
+    );
+    const item = h(
+      "li",
+      { class: "source" },
+      h("div", { class: "source-head" }, field, h("span", { class: "name soft small" }, h("bdi", {}, origin)), remove),
+      area,
+    );
     item.origin = origin;
     this.list.append(item);
     return area;
@@ -42,11 +62,13 @@ export class Sources {
 
   /** What is filled in, as the server takes it. */
   values() {
-    return [...this.list.children].map((item, index) => ({
-      id: whole(item.querySelector(".id").value.trim()) || `S${index}`,
-      text: whole(item.querySelector("textarea").value),
-      origin: whole(item.origin || ""),
-    })).filter((source) => source.text.trim());
+    return [...this.list.children]
+      .map((item, index) => ({
+        id: whole(item.querySelector(".id").value.trim()) || `S${index}`,
+        text: whole(item.querySelector("textarea").value),
+        origin: whole(item.origin || ""),
+      }))
+      .filter((source) => source.text.trim());
   }
 
   set(sources) {
@@ -68,29 +90,48 @@ export function takeFiles(sources, error, text) {
     try {
       text.value = (await read(file)).map((source) => source.text).join("\n\n");
       text.dispatchEvent(new Event("input"));
-    } catch (problem) { say(problem.detail || problem.title || problem.message); }
+    } catch (problem) {
+      say(problem.detail || problem.title || problem.message);
+    }
   };
   const take = async (files) => {
     error.textContent = "";
     const { max_source_bytes: most = Infinity } = await settings();
     for (const file of files) {
       try {
-        if (file.size > most) throw new Problem(413, `${file.name} is too large`, `The limit is ${plural(Math.floor(most / 1e6), "megabyte")}.`);
+        if (file.size > most)
+          throw new Problem(
+            413,
+            `${file.name} is too large`,
+            `The limit is ${plural(Math.floor(most / 1e6), "megabyte")}.`,
+          );
         for (const source of await read(file)) sources.add(source);
       } catch (problem) {
-        error.textContent = `${error.textContent} ${file.name}: ${problem.detail || problem.title || problem.message}`.trim();
+        error.textContent =
+          `${error.textContent} ${file.name}: ${problem.detail || problem.title || problem.message}`.trim();
       }
     }
   };
   $("browse").onclick = () => $("files").click();
-  $("files").onchange = async (event) => { await take([...event.target.files]); event.target.value = ""; };
+  $("files").onchange = async (event) => {
+    await take([...event.target.files]);
+    event.target.value = "";
+  };
   $("add").onclick = () => sources.add({}).focus();
   let depth = 0;
   const carries = (event) => event.dataTransfer?.types.includes("Files");
-  const over = (event, by) => { if (carries(event)) { event.preventDefault(); depth += by; document.body.classList.toggle("dropping", depth > 0); } };
+  const over = (event, by) => {
+    if (carries(event)) {
+      event.preventDefault();
+      depth += by;
+      document.body.classList.toggle("dropping", depth > 0);
+    }
+  };
   document.addEventListener("dragenter", (event) => over(event, 1));
   document.addEventListener("dragleave", (event) => over(event, -1));
-  document.addEventListener("dragover", (event) => { if (carries(event)) event.preventDefault(); });
+  document.addEventListener("dragover", (event) => {
+    if (carries(event)) event.preventDefault();
+  });
   document.addEventListener("drop", (event) => {
     if (!carries(event)) return;
     event.preventDefault();
@@ -132,14 +173,21 @@ export async function running(waiting, job, again) {
   $("wait-words").textContent = waiting;
   $("wait-more").textContent = "";
   only("wait");
-  const clock = setInterval(() => { $("wait-more").textContent = `${Math.round((performance.now() - started) / 1000)} s`; }, 1000);
-  const escape = (event) => { if (event.key === "Escape") stop.abort(); };
+  const clock = setInterval(() => {
+    $("wait-more").textContent = `${Math.round((performance.now() - started) / 1000)} s`;
+  }, 1000);
+  const escape = (event) => {
+    if (event.key === "Escape") stop.abort();
+  };
   document.addEventListener("keydown", escape);
   $("cancel").onclick = () => stop.abort();
   try {
     return await job(stop.signal);
   } catch (problem) {
-    if (problem.name === "AbortError") { only("compose"); say("Cancelled"); } else trouble(problem, again);
+    if (problem.name === "AbortError") {
+      only("compose");
+      say("Cancelled");
+    } else trouble(problem, again);
     return null;
   } finally {
     clearInterval(clock);
@@ -164,8 +212,14 @@ export function trouble(problem, again) {
     button.textContent = left > 0 ? `Try again in ${left} s` : "Try again";
     if (left-- <= 0) clearInterval(countdown);
   };
-  if (left > 0) { tick(); countdown = setInterval(tick, 1000); }
-  $("back").onclick = () => { clearInterval(countdown); only("compose"); };
+  if (left > 0) {
+    tick();
+    countdown = setInterval(tick, 1000);
+  }
+  $("back").onclick = () => {
+    clearInterval(countdown);
+    only("compose");
+  };
   only("trouble");
 }
 
@@ -184,7 +238,9 @@ export async function privacy() {
 }
 
 export const counter = (area, place) => {
-  const count = () => { place.textContent = area.value.trim() ? plural(words(area.value), "word") : ""; };
+  const count = () => {
+    place.textContent = area.value.trim() ? plural(words(area.value), "word") : "";
+  };
   area.addEventListener("input", count);
   return count;
 };

@@ -24,6 +24,10 @@ function fill(element, attributes, children) {
 export const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
 export const svg = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
+/** A button; `act` is what a click does. */
+export const button = (words, act, more = {}) =>
+  h("button", { type: "button", class: "plain", onclick: act, ...more }, words);
+
 let hush = 0;
 export function say(words) {
   const toast = $("said");
@@ -58,7 +62,9 @@ export function download(text, name, type) {
 }
 
 export const figure = (value, digits = 2) => (value === null || value === undefined ? "–" : value.toFixed(digits));
-export const signed = (value, digits = 2) => (value === null || value === undefined ? "–" : `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`);
-export const percent = (part, whole) => (whole ? `${((100 * part) / whole).toFixed(part && part / whole < 0.1 ? 1 : 0)} %` : "–");
+export const signed = (value, digits = 2) =>
+  value === null || value === undefined ? "–" : `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
+export const percent = (part, whole) =>
+  whole ? `${((100 * part) / whole).toFixed(part && part / whole < 0.1 ? 1 : 0)} %` : "–";
 export const plural = (number, one, many = `${one}s`) => `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 export const when = (iso) => new Date(iso).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });

@@ -12,25 +12,52 @@ export function evidence(claim, sources) {
   for (const ref of claim.evidence || []) refs.set(ref.source, [...(refs.get(ref.source) || []), ref]);
   const blocks = [...refs].map(([id, some]) => block(id, some, sources.get(id)));
   const missing = (claim.citations || []).filter((id) => !sources.has(id) && !refs.has(id));
-  if (missing.length) blocks.push(h("p", { class: "soft small" }, `It cites ${missing.join(", ")}, which none of the sources is.`));
+  if (missing.length)
+    blocks.push(h("p", { class: "soft small" }, `It cites ${missing.join(", ")}, which none of the sources is.`));
   if (!blocks.length) blocks.push(h("p", { class: "soft small" }, "No passage of the sources speaks of it."));
   return h("div", { class: "evidence" }, ...blocks);
 }
 
 function block(id, refs, source) {
-  const head = h("h3", {}, h("bdi", {}, source?.origin || id), source?.origin ? h("span", { class: "mono" }, id) : null);
+  const head = h(
+    "h3",
+    {},
+    h("bdi", {}, source?.origin || id),
+    source?.origin ? h("span", { class: "mono" }, id) : null,
+  );
   if (!source) return h("div", {}, head, h("p", { class: "soft small" }, "This source was not kept with the report."));
   const box = h("div", { class: "passage", tabindex: "0", dir: "auto", role: "region", "aria-label": `Source ${id}` });
   const draw = (around) => {
     const parts = passages(source.text, refs, around);
-    box.replaceChildren(...parts.map((part) => (part === null ? "… " : part.marked ? h("mark", { class: part.best ? "best" : null }, part.text) : document.createTextNode(shown(part.text)))));
+    box.replaceChildren(
+      ...parts.map((part) =>
+        part === null
+          ? "… "
+          : part.marked
+            ? h("mark", { class: part.best ? "best" : null }, part.text)
+            : document.createTextNode(shown(part.text)),
+      ),
+    );
     return parts.includes(null);
   };
   const cut = draw(AROUND);
   requestAnimationFrame(() => reveal(box));
-  const more = cut && source.text.length <= NEVER_WHOLE
-    ? h("button", { type: "button", class: "bare small", onclick: () => { draw(Infinity); more.remove(); reveal(box); } }, "Show the whole source")
-    : null;
+  const more =
+    cut && source.text.length <= NEVER_WHOLE
+      ? h(
+          "button",
+          {
+            type: "button",
+            class: "bare small",
+            onclick: () => {
+              draw(Infinity);
+              more.remove();
+              reveal(box);
+            },
+          },
+          "Show the whole source",
+        )
+      : null;
   return h("div", {}, head, box, more);
 }
 

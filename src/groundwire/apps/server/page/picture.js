@@ -2,14 +2,24 @@
 
 import { figure, signed, svg } from "./dom.js";
 
-const LEFT = 8, WIDTH = 360, SPAN = WIDTH - 2 * LEFT;
+const LEFT = 8,
+  WIDTH = 360,
+  SPAN = WIDTH - 2 * LEFT;
 
 export function picture(claim) {
   if (typeof claim.p0 !== "number" || typeof claim.p1 !== "number") return null;
-  const needs = claim.required_bits ?? 0, brings = claim.observed_bits ?? 0, gap = claim.budget_gap ?? 0;
-  const words = `Probability ${figure(claim.p0)} without the evidence, ${figure(claim.p1)} with it, ${figure(claim.confidence)} wanted. `
-    + `The claim needs ${figure(needs)} bits, the evidence brings ${signed(brings)}; gap ${signed(gap)}.`;
-  return svg("svg", { class: "picture", viewBox: `0 0 ${WIDTH} 148`, role: "img", "aria-label": words }, ...chances(claim), ...bits(needs, brings, gap));
+  const needs = claim.required_bits ?? 0,
+    brings = claim.observed_bits ?? 0,
+    gap = claim.budget_gap ?? 0;
+  const words =
+    `Probability ${figure(claim.p0)} without the evidence, ${figure(claim.p1)} with it, ${figure(claim.confidence)} wanted. ` +
+    `The claim needs ${figure(needs)} bits, the evidence brings ${signed(brings)}; gap ${signed(gap)}.`;
+  return svg(
+    "svg",
+    { class: "picture", viewBox: `0 0 ${WIDTH} 148`, role: "img", "aria-label": words },
+    ...chances(claim),
+    ...bits(needs, brings, gap),
+  );
 }
 
 function chances(claim) {
@@ -27,7 +37,11 @@ function chances(claim) {
     svg("text", { class: "tone", x: clamp(b, 34), y: 16, "text-anchor": anchor(b) }, `with ${figure(claim.p1)}`),
     Math.abs(t - b) > (near && !low ? 70 : 96) || b < t - 60
       ? svg("text", { x: LEFT + SPAN, y: 60, "text-anchor": "end" }, `wanted ${figure(claim.confidence)}`)
-      : svg("text", { x: LEFT + SPAN, y: 60, "text-anchor": "end" }, Math.abs(a - LEFT - SPAN) > 150 ? `wanted ${figure(claim.confidence)}` : ""),
+      : svg(
+          "text",
+          { x: LEFT + SPAN, y: 60, "text-anchor": "end" },
+          Math.abs(a - LEFT - SPAN) > 150 ? `wanted ${figure(claim.confidence)}` : "",
+        ),
   ];
 }
 
@@ -35,8 +49,10 @@ const anchor = (x) => (x < 60 ? "start" : x > WIDTH - 60 ? "end" : "middle");
 const clamp = (x) => (x < 60 ? LEFT : x > WIDTH - 60 ? WIDTH - LEFT : x);
 
 function bits(needs, brings, gap) {
-  const least = Math.min(0, brings), most = Math.max(needs, brings, 0.5);
-  const room = 214, from = 74;
+  const least = Math.min(0, brings),
+    most = Math.max(needs, brings, 0.5);
+  const room = 214,
+    from = 74;
   const x = (value) => from + (room * (value - least)) / (most - least);
   const zero = x(0);
   const bar = (name, value, y, style) => {
@@ -52,7 +68,9 @@ function bits(needs, brings, gap) {
     svg("text", { class: "strong", x: WIDTH - LEFT, y: 113, "text-anchor": "end" }, signed(brings)),
     svg("line", { class: "axis", x1: zero, x2: zero, y1: 76, y2: 120 }),
     svg("text", { x: LEFT, y: 137 }, "gap"),
-    gap > 0 ? svg("path", { class: "gap", d: `M${x(brings)} 126v7H${x(needs)}v-7` }) : svg("text", { x: zero, y: 137 }, "none: the evidence carries it"),
+    gap > 0
+      ? svg("path", { class: "gap", d: `M${x(brings)} 126v7H${x(needs)}v-7` })
+      : svg("text", { x: zero, y: 137 }, "none: the evidence carries it"),
     svg("text", { class: "tone", x: WIDTH - LEFT, y: 137, "text-anchor": "end" }, signed(gap)),
   ];
 }

@@ -31,7 +31,9 @@ export function lines(text, claims, spans = []) {
   const edges = [...cuts].sort((a, b) => a - b);
   const order = ranges.map((_, index) => index).sort((a, b) => ranges[a][0] - ranges[b][0]);
   const found = [[]];
-  let next = 0, open = [], nextHot = 0;
+  let next = 0,
+    open = [],
+    nextHot = 0;
   hot.sort((a, b) => a[0] - b[0]);
   for (let i = 0; i + 1 < edges.length; i += 1) {
     const [start, end] = [edges[i], edges[i + 1]];
@@ -39,7 +41,10 @@ export function lines(text, claims, spans = []) {
     open = open.filter((index) => ranges[index][1] > start);
     while (nextHot < hot.length && hot[nextHot][1] <= start) nextHot += 1;
     const piece = text.slice(start, end);
-    if (piece === "\n") { found.push([]); continue; }
+    if (piece === "\n") {
+      found.push([]);
+      continue;
+    }
     const claim = open.reduce((best, index) => (best < 0 || worse(claims[index], claims[best]) ? index : best), -1);
     found[found.length - 1].push({ text: piece, claim, hot: nextHot < hot.length && hot[nextHot][0] <= start });
   }
@@ -54,7 +59,9 @@ export function passages(text, refs, around) {
   const unit = units(text);
   const marks = merged(refs.map((ref) => [unit(ref.start), unit(ref.end)]));
   const best = refs.length ? unit(refs[0].start) : -1;
-  const windows = merged(marks.map(([start, end]) => [Math.max(0, start - around), Math.min(text.length, end + around)]));
+  const windows = merged(
+    marks.map(([start, end]) => [Math.max(0, start - around), Math.min(text.length, end + around)]),
+  );
   const parts = [];
   for (const [from, to] of windows) {
     if (from > 0) parts.push(null);
@@ -81,6 +88,7 @@ function merged(ranges) {
 }
 
 /** What JSON can carry to the server: half a character becomes a replacement mark. */
-export const whole = (text) => text.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd");
+export const whole = (text) =>
+  text.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd");
 
 export const words = (text) => (text.match(/\S+/g) || []).length;

@@ -4,7 +4,11 @@
   const root = document.documentElement;
   const dark = matchMedia("(prefers-color-scheme: dark)");
   let chosen = null;
-  try { chosen = localStorage.getItem("groundwire.theme"); } catch { /* storage may be forbidden */ }
+  try {
+    chosen = localStorage.getItem("groundwire.theme");
+  } catch {
+    /* storage may be forbidden */
+  }
   const now = () => chosen || (dark.matches ? "dark" : "light");
   const apply = () => {
     root.dataset.theme = now();
@@ -17,7 +21,11 @@
     apply();
     document.getElementById("theme").addEventListener("click", () => {
       chosen = now() === "dark" ? "light" : "dark";
-      try { localStorage.setItem("groundwire.theme", chosen); } catch { /* then it lasts as long as the page */ }
+      try {
+        localStorage.setItem("groundwire.theme", chosen);
+      } catch {
+        /* then it lasts as long as the page */
+      }
       apply();
     });
     for (const link of document.querySelectorAll("nav [data-page]")) {

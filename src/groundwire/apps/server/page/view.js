@@ -1,9 +1,8 @@
 // A report: the verdict in a line, the answer with its claims marked, and the claim in hand beside its evidence.
 
 import { call } from "./api.js";
-import { copy, download, figure, h, percent, plural, say, shown, signed, when } from "./dom.js";
-import { evidence } from "./evidence.js";
-import { picture } from "./picture.js";
+import { claimPane } from "./claim.js";
+import { button, copy, download, figure, h, percent, plural, say, shown, signed, when } from "./dom.js";
 import { lines } from "./text.js";
 import { STATUS, label, status, tone, typeName } from "./words.js";
 
@@ -30,8 +29,11 @@ class View {
     this.inspector = h("aside", { class: "inspector card", "aria-label": "The claim in hand" });
     this.live = h("p", { class: "hidden", "aria-live": "polite" });
     this.answer = this.drawAnswer();
-    this.strip = h("div", { class: `strip${this.claims.length > MANY ? " many" : ""}`, "aria-hidden": "true" },
-      ...this.claims.map((claim) => h("i", { class: tone(claim.status) })));
+    this.strip = h(
+      "div",
+      { class: `strip${this.claims.length > MANY ? " many" : ""}`, "aria-hidden": "true" },
+      ...this.claims.map((claim) => h("i", { class: tone(claim.status) })),
+    );
     this.root.replaceChildren(
       this.drawVerdict(),
       this.live,
@@ -41,7 +43,8 @@ class View {
     document.addEventListener("keydown", this.keys);
     const first = this.claims.findIndex((claim) => claim.flagged);
     if (this.claims.length) this.select(Math.max(0, first), { open: false, scroll: false });
-    else this.inspector.replaceChildren(h("p", { class: "soft" }, "No claim of the answer was checked against a source."));
+    else
+      this.inspector.replaceChildren(h("p", { class: "soft" }, "No claim of the answer was checked against a source."));
   }
 
   close() {
@@ -60,28 +63,43 @@ class View {
     const facts = [
       report.risk === null || report.risk === undefined ? null : `risk ${figure(report.risk)}`,
       typeof report.grounding_ratio === "number" ? `${percent(report.grounding_ratio, 1)} grounded` : null,
-      `${report.backend} backend`, `${report.profile} profile`, created ? when(created) : null,
-    ].filter(Boolean).join(" · ");
-    return h("header", { class: `verdict ${mood}` },
-      h("div", { class: "verdict-head" },
-        h("div", {},
+      `${report.backend} backend`,
+      `${report.profile} profile`,
+      created ? when(created) : null,
+    ]
+      .filter(Boolean)
+      .join(" · ");
+    return h(
+      "header",
+      { class: `verdict ${mood}` },
+      h(
+        "div",
+        { class: "verdict-head" },
+        h(
+          "div",
+          {},
           question ? h("p", { class: "asked", dir: "auto" }, question) : null,
           h("h1", { id: "verdict", tabindex: "-1" }, headline(report, this.claims.length, flagged, unchecked)),
-          h("p", { class: "soft small num" }, facts)),
-        this.drawActions()),
+          h("p", { class: "soft small num" }, facts),
+        ),
+        this.drawActions(),
+      ),
       report.error ? h("p", { class: "notice warn" }, `Not everything could be checked: ${report.error}`) : null,
       this.claims.length ? this.strip : null,
-      this.claims.length ? this.drawChips() : null);
+      this.claims.length ? this.drawChips() : null,
+    );
   }
 
   drawActions() {
     const { id } = this.made;
-    const button = (words, act) => h("button", { type: "button", class: "plain", onclick: act }, words);
-    return h("div", { class: "row actions" },
+    return h(
+      "div",
+      { class: "row actions" },
       id ? button("Copy link", () => copy(`${location.origin}/r/${encodeURIComponent(id)}`, "Link copied")) : null,
       button("Copy JSON", () => copy(JSON.stringify(this.made.report, null, 2), "JSON copied")),
       button("Download", () => this.download()),
-      ...this.actions);
+      ...this.actions,
+    );
   }
 
   async download() {
@@ -97,14 +115,29 @@ class View {
   }
 
   drawChips() {
-    const chip = (name, words, number, mark) => h("button", {
-      type: "button", class: `chip ${name}`, "aria-pressed": String(this.only === name), "data-only": name,
-      onclick: () => this.filter(name), title: name ? status(name).means : null,
-    }, mark ? h("span", { class: "mark", "aria-hidden": "true" }, mark) : null, words, h("b", {}, String(number)));
+    const chip = (name, words, number, mark) =>
+      h(
+        "button",
+        {
+          type: "button",
+          class: `chip ${name}`,
+          "aria-pressed": String(this.only === name),
+          "data-only": name,
+          onclick: () => this.filter(name),
+          title: name ? status(name).means : null,
+        },
+        mark ? h("span", { class: "mark", "aria-hidden": "true" }, mark) : null,
+        words,
+        h("b", {}, String(number)),
+      );
     const counts = (name) => this.claims.filter((claim) => tone(claim.status) === name).length;
     const names = Object.keys(STATUS).filter(counts);
-    this.chips = h("div", { class: "chips", role: "group", "aria-label": "Show claims that are" },
-      chip("", "All", this.claims.length), ...names.map((name) => chip(name, STATUS[name].name, counts(name), STATUS[name].mark)));
+    this.chips = h(
+      "div",
+      { class: "chips", role: "group", "aria-label": "Show claims that are" },
+      chip("", "All", this.claims.length),
+      ...names.map((name) => chip(name, STATUS[name].name, counts(name), STATUS[name].mark)),
+    );
     return this.chips;
   }
 
@@ -132,12 +165,20 @@ class View {
   drawAnswer() {
     const { answer, report } = this.made;
     const all = lines(answer, this.claims, report.spans || []);
-    const drawn = all.map((pieces) => h("div", { class: pieces.length < 12 && all.length < 40 ? "line short" : "line", dir: "auto" },
-      ...pieces.map((piece) => (piece.claim < 0 ? document.createTextNode(shown(piece.text)) : this.drawPiece(piece)))));
+    const drawn = all.map((pieces) =>
+      h(
+        "div",
+        { class: pieces.length < 12 && all.length < 40 ? "line short" : "line", dir: "auto" },
+        ...pieces.map((piece) =>
+          piece.claim < 0 ? document.createTextNode(shown(piece.text)) : this.drawPiece(piece),
+        ),
+      ),
+    );
     const box = h("article", { class: "answer card", "aria-label": "The answer, its claims marked" }, ...drawn);
     box.addEventListener("click", (event) => {
       const span = event.target.closest("[data-claim]");
-      if (span && !String(getSelection())) this.select(Number(span.dataset.claim), { open: true, scroll: false, focus: true });
+      if (span && !String(getSelection()))
+        this.select(Number(span.dataset.claim), { open: true, scroll: false, focus: true });
     });
     return box;
   }
@@ -145,11 +186,17 @@ class View {
   drawPiece({ text, claim: index, hot }) {
     const claim = this.claims[index];
     const first = !this.spans[index].length;
-    const span = h("span", {
-      class: `c ${tone(claim.status)}${claim.flagged ? " flag" : ""}${hot ? " hot" : ""}`, "data-claim": index,
-      role: first ? "button" : null, tabindex: first ? "-1" : null,
-      "aria-description": first ? `${label(claim)}. ${claim.reason}` : null,
-    }, text);
+    const span = h(
+      "span",
+      {
+        class: `c ${tone(claim.status)}${claim.flagged ? " flag" : ""}${hot ? " hot" : ""}`,
+        "data-claim": index,
+        role: first ? "button" : null,
+        tabindex: first ? "-1" : null,
+        "aria-description": first ? `${label(claim)}. ${claim.reason}` : null,
+      },
+      text,
+    );
     this.spans[index].push(span);
     return span;
   }
@@ -157,25 +204,50 @@ class View {
   // the list of claims and what stands below it
 
   drawClaims() {
-    this.rows = this.claims.map((claim, index) => h("button", {
-      type: "button", class: `claim-row ${tone(claim.status)}`, tabindex: "-1", onclick: () => this.select(index, { open: true, scroll: true }),
-    },
-      h("span", { class: "mark", "aria-label": status(claim.status).name }, status(claim.status).mark),
-      h("span", { class: "t", dir: "auto" }, claim.text, claim.flagged ? h("small", {}, label(claim)) : null),
-      h("span", { class: "g", title: "gap in bits" }, claim.budget_gap === null ? "–" : `${signed(claim.budget_gap, 1)} bits`)));
+    this.rows = this.claims.map((claim, index) =>
+      h(
+        "button",
+        {
+          type: "button",
+          class: `claim-row ${tone(claim.status)}`,
+          tabindex: "-1",
+          onclick: () => this.select(index, { open: true, scroll: true }),
+        },
+        h("span", { class: "mark", "aria-label": status(claim.status).name }, status(claim.status).mark),
+        h("span", { class: "t", dir: "auto" }, claim.text, claim.flagged ? h("small", {}, label(claim)) : null),
+        h(
+          "span",
+          { class: "g", title: "gap in bits" },
+          claim.budget_gap === null ? "–" : `${signed(claim.budget_gap, 1)} bits`,
+        ),
+      ),
+    );
     if (!this.claims.length) return null;
-    return h("section", { class: "section" }, h("h2", {}, "Claims"),
-      h("ol", { class: "claims" }, ...this.rows.map((row) => h("li", {}, row))));
+    return h(
+      "section",
+      { class: "section" },
+      h("h2", {}, "Claims"),
+      h("ol", { class: "claims" }, ...this.rows.map((row) => h("li", {}, row))),
+    );
   }
 
   drawRest() {
     const { report } = this.made;
-    const skipped = report.skipped || [], flags = report.flags || [];
+    const skipped = report.skipped || [],
+      flags = report.flags || [];
     return [
       flags.length ? section("Found by the knowledge detectors", ...flags.map(flagCard)) : null,
       report.repair ? section("Repaired", h("div", { class: "card repaired", dir: "auto" }, report.repair.text)) : null,
-      skipped.length ? section("Not checked, since it claims nothing", h("ul", { class: "plain-list soft" },
-        ...skipped.map((part) => h("li", { dir: "auto" }, part.text, ` (${part.kind})`)))) : null,
+      skipped.length
+        ? section(
+            "Not checked, since it claims nothing",
+            h(
+              "ul",
+              { class: "plain-list soft" },
+              ...skipped.map((part) => h("li", { dir: "auto" }, part.text, ` (${part.kind})`)),
+            ),
+          )
+        : null,
     ];
   }
 
@@ -194,10 +266,21 @@ class View {
     first?.setAttribute("tabindex", "0");
     this.rows[index].setAttribute("aria-current", "true");
     this.rows[index].tabIndex = 0;
-    this.inspector.replaceChildren(...this.inspect(this.claims[index], index));
+    this.inspector.replaceChildren(
+      ...claimPane(this.claims[index], {
+        place: `${index + 1} of ${this.claims.length}`,
+        sources: this.sources,
+        step: (by) => this.step(by),
+        shut: () => this.sheet(false),
+        mark: this.made.id ? (claim, right) => this.mark(claim, right) : null,
+      }),
+    );
     this.inspector.scrollTop = 0;
     if (open) this.sheet(true);
-    if (open && !focus) this.live.textContent = shown(`${label(this.claims[index])}: ${this.claims[index].text} ${this.claims[index].reason}`);
+    if (open && !focus)
+      this.live.textContent = shown(
+        `${label(this.claims[index])}: ${this.claims[index].text} ${this.claims[index].reason}`,
+      );
     const small = matchMedia(SMALL).matches;
     if (scroll || (open && small)) first?.scrollIntoView({ block: small ? "start" : "nearest", behavior: "smooth" });
     if (focus) first?.focus({ preventScroll: true });
@@ -208,36 +291,11 @@ class View {
     document.body.classList.toggle("sheet", open && matchMedia(SMALL).matches);
   }
 
-  inspect(claim, index) {
-    const go = (step, words, mark) => h("button", { type: "button", class: "bare", "aria-label": words, title: `${words} (${step > 0 ? "j" : "k"})`, onclick: () => this.step(step) }, mark);
-    return [
-      h("div", { class: `inspector-head ${tone(claim.status)}` },
-        h("span", { class: "pill" }, h("span", { class: "mark", "aria-hidden": "true" }, status(claim.status).mark), label(claim)),
-        h("span", { class: "row" }, h("span", { class: "soft small num" }, `${index + 1} of ${this.claims.length}`), go(-1, "Claim before", "↑"), go(1, "Next claim", "↓"),
-          h("button", { type: "button", class: "bare shut", "aria-label": "Close", onclick: () => this.sheet(false) }, "✕"))),
-      h("p", { class: "said", dir: "auto" }, claim.text),
-      h("p", { class: "why", dir: "auto" }, claim.reason),
-      h("div", { class: tone(claim.status) }, picture(claim)),
-      h("div", { class: tone(claim.status) }, evidence(claim, this.sources)),
-      this.opinion(claim),
-    ];
-  }
-
-  opinion(claim) {
-    const judged = !["UNCHECKED", "UNVERIFIABLE"].includes(claim.status);
-    const box = h("div", { class: "opinion" });
-    const about = h("span", { class: "push soft mono", title: `${claim.method}; the claim's key` }, claim.key || "");
-    if (claim.feedback) box.append(h("span", {}, claim.feedback.right ? "Marked as right. Thank you." : "Marked as wrong. Thank you."), about);
-    else if (this.made.id && judged) {
-      const button = (right) => h("button", { type: "button", class: "plain", onclick: () => this.mark(claim, right) }, right ? "Right" : "Wrong");
-      box.append(h("span", { class: "soft" }, "Is this verdict right?"), button(true), button(false), about);
-    } else box.append(h("span", { class: "soft" }, claim.method), about);
-    return box;
-  }
-
   async mark(claim, right) {
     try {
-      const { data } = await call("POST", `/v1/reports/${encodeURIComponent(this.made.id)}/feedback`, { body: { claim: claim.key, right } });
+      const { data } = await call("POST", `/v1/reports/${encodeURIComponent(this.made.id)}/feedback`, {
+        body: { claim: claim.key, right },
+      });
       for (const same of this.claims.filter((one) => one.key === claim.key)) same.feedback = data;
       this.select(this.at, { open: true, scroll: false });
       say(right ? "Noted as right" : "Noted as wrong");
@@ -257,13 +315,18 @@ class View {
   }
 
   key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, textarea, select, dialog")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, textarea, select, dialog"))
+      return;
     const inside = event.target.closest?.(".answer, .claims");
     const arrow = inside ? { ArrowDown: 1, ArrowUp: -1, ArrowRight: 1, ArrowLeft: -1 }[event.key] : 0;
     const by = { j: 1, k: -1 }[event.key] || arrow;
-    if (by) { this.step(by); event.preventDefault(); }
-    else if (event.key === "Escape") { this.sheet(false); if (this.only) this.filter(this.only); }
-    else if ((event.key === "Enter" || event.key === " ") && event.target.matches?.("[data-claim]")) {
+    if (by) {
+      this.step(by);
+      event.preventDefault();
+    } else if (event.key === "Escape") {
+      this.sheet(false);
+      if (this.only) this.filter(this.only);
+    } else if ((event.key === "Enter" || event.key === " ") && event.target.matches?.("[data-claim]")) {
       this.select(Number(event.target.dataset.claim), { open: true, scroll: false });
       event.preventDefault();
     }
@@ -277,13 +340,24 @@ function headline(report, total, flagged, unchecked) {
   if (!flagged && found) return `${plural(found, "finding")} against what is known`;
   if (!flagged && unchecked) return `Nothing flagged, but ${plural(unchecked, "claim")} could not be checked`;
   if (!flagged) return total === 1 ? "The claim is backed" : `All ${total.toLocaleString("en")} claims are backed`;
-  return total === 1 ? "The claim is not backed" : `${flagged.toLocaleString("en")} of ${total.toLocaleString("en")} claims ${flagged === 1 ? "is" : "are"} not backed`;
+  return total === 1
+    ? "The claim is not backed"
+    : `${flagged.toLocaleString("en")} of ${total.toLocaleString("en")} claims ${flagged === 1 ? "is" : "are"} not backed`;
 }
 
 const section = (title, ...children) => h("section", { class: "section" }, h("h2", {}, title), ...children);
 
-const flagCard = (flag) => h("div", { class: "card flag-card" },
-  h("p", {}, h("b", {}, typeName(flag.type)), h("span", { class: "soft small num" }, ` · confidence ${figure(flag.confidence)}`)),
-  h("p", { dir: "auto" }, `“${flag.content}”`),
-  flag.evidence ? h("p", { class: "soft small", dir: "auto" }, flag.evidence) : null,
-  flag.suggestion ? h("p", { class: "small", dir: "auto" }, flag.suggestion) : null);
+const flagCard = (flag) =>
+  h(
+    "div",
+    { class: "card flag-card" },
+    h(
+      "p",
+      {},
+      h("b", {}, typeName(flag.type)),
+      h("span", { class: "soft small num" }, ` · confidence ${figure(flag.confidence)}`),
+    ),
+    h("p", { dir: "auto" }, `“${flag.content}”`),
+    flag.evidence ? h("p", { class: "soft small", dir: "auto" }, flag.evidence) : null,
+    flag.suggestion ? h("p", { class: "small", dir: "auto" }, flag.suggestion) : null,
+  );

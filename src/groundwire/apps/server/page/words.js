@@ -36,6 +36,7 @@ export const tone = (name) => (own(STATUS, name) ? name : "UNCHECKED");
 export const typeName = (name) => own(GAPS, name) || own(TYPES, name) || String(name).replaceAll("_", " ");
 
 export function label(claim) {
-  const gap = claim.flagged && claim.gap_type && claim.gap_type !== "contradicted" ? own(GAPS, claim.gap_type) : undefined;
+  const gap =
+    claim.flagged && claim.gap_type && claim.gap_type !== "contradicted" ? own(GAPS, claim.gap_type) : undefined;
   return gap || status(claim.status).name;
 }
