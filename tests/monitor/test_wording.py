@@ -214,7 +214,7 @@ def test_limits_say_what_is_missing_and_what_to_do() -> None:
         alternatives=((Alternative.ASK, "which pen?"), (Alternative.DECLINE, "")),
     )
     assert limits("What does the pen cost?", knowledge=check) == (
-        "I cannot answer this reliably from the sources I have. I have no source for: the price of the pen.\n"
+        "I cannot answer this reliably from the sources I have. I have no source for “the price of the pen”.\n"
         "Please tell me more about what you need.\nPlease ask somebody who knows."
     )
     hebrew = limits("כמה עולה העט?", knowledge=check)

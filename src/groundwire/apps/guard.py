@@ -51,11 +51,14 @@ def run_guard(asked: Request, config: Config, console: Console, generator: Gener
     if [*asked.files, asked.history].count("-") > 1:
         raise InputError("only one of sources and history can be read from stdin")
     writer = generator or open_writer(config, asked.provider, asked.model)
+    ends: list[DoneEvent] = []
     with delivered():
-        done = run(_guarded(asked, config, console, writer))
-    if done.error:
-        return FAILED
-    return FINE if done.risk is Risk.LOW else FLAGGED
+        ends.append(run(_guarded(asked, config, console, writer)))
+    return _code(ends[0]) if ends else FINE  # none: whoever read it has left
+
+
+def _code(done: DoneEvent) -> int:
+    return FAILED if done.error else FINE if done.risk is Risk.LOW else FLAGGED
 
 
 async def _guarded(asked: Request, config: Config, console: Console, writer: Generator) -> DoneEvent:

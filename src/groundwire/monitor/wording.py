@@ -185,10 +185,10 @@ def stopped(text: str, points: Sequence[WeakPoint]) -> str:
 def limits(request: str, points: Sequence[WeakPoint] = (), knowledge: KnowledgeCheck | None = None) -> str:
     """A transparent statement instead of an answer: what is missing, what the sources do say, what to do."""
     said = phrases_for(request)
-    missing = [requirement.text for requirement in (knowledge.missing if knowledge else ())]
+    missing = _missing(knowledge) if knowledge else []
     lines = [said.limits]
     if missing:
-        lines.append(said.missing.format(what="; ".join(dict.fromkeys(missing))))
+        lines.append(said.missing.format(what=", ".join(f"“{_short(what)}”" for what in missing)))
     elif points:
         lines.append(said.against)
     else:
@@ -199,6 +199,12 @@ def limits(request: str, points: Sequence[WeakPoint] = (), knowledge: KnowledgeC
     for kind in dict.fromkeys(kinds or (Alternative.RETRIEVE, Alternative.NARROW)):
         lines.append(said.instead[kind])
     return "\n".join((" ".join(lines[:2]), *lines[2:]))
+
+
+def _missing(knowledge: KnowledgeCheck) -> list[str]:
+    """What is missing, by name where a name is known; else the question itself."""
+    named = [lost.text for lost in knowledge.missing if lost.kind != "question"]
+    return list(dict.fromkeys(named or [lost.text for lost in knowledge.missing]))
 
 
 def _short(text: str) -> str:
