@@ -177,6 +177,52 @@ async def test_an_engine_with_no_room_is_a_report_without_verdicts() -> None:
     assert "too much to do" in report.claims[0].reason
 
 
+async def test_who_was_turned_away_comes_again_and_loses_nothing() -> None:
+    turns = 0
+
+    async def busy(job: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        nonlocal turns
+        turns += 1
+        if turns % 3:
+            raise Overloaded("too much to do", retry_after=1)
+        return await job()
+
+    engine = engine_with(FakeVerifier())
+    inc = Incremental(engine, [SOURCE], work=busy)
+    for sentence in (
+        "The mine is deep. ",
+        "Mara Lind runs it. ",
+        "The moon is green. ",
+        "Bread is good. ",
+    ) * 3:
+        inc.push(sentence)
+        await inc.drain()
+    places = [inc.text[v.start : v.end] for v in inc.verdicts()]
+    assert places == [v.claim_text for v in inc.verdicts()]
+    assert len(places) >= 6
+    turns = 2
+    assert await inc.finish() == await engine.check(inc.text, [SOURCE])
+
+
+async def test_a_bug_while_judging_leaves_the_claims_in_the_queue() -> None:
+    engine, broken = engine_with(FakeVerifier()), True
+
+    async def work(job: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        found = await job()
+        if broken:
+            raise ZeroDivisionError
+        return found
+
+    inc = Incremental(engine, [SOURCE], work=work)
+    inc.push("The mine is deep. Mara")
+    await inc.drain()
+    broken = False
+    inc.push(" Lind runs it. The end")
+    await inc.drain()
+    assert inc.text[inc.verdicts()[-1].start : inc.verdicts()[-1].end] == "Mara Lind runs it."
+    assert inc.judged == inc.text.index("The end")
+
+
 async def test_a_bug_in_the_work_reaches_the_report_and_not_the_stream() -> None:
     async def broken(job: Callable[[], Coroutine[Any, Any, T]]) -> T:
         raise ZeroDivisionError
