@@ -141,6 +141,18 @@ def test_text_arrives_while_the_upstream_still_speaks(proxy: Served, upstream: S
     assert upstream.gone.wait(10), "a client that leaves takes the upstream's work along"
 
 
+@pytest.mark.parametrize("how", ["observe", "annotate", "block", "fix"])
+def test_an_upstream_that_stays_behind_its_end_is_not_waited_for(
+    sdk: openai.OpenAI, upstream: ScriptedUpstream, how: str
+) -> None:
+    upstream.script(Scripted(chat_stream(GOOD), hang=True))
+    with sdk.chat.completions.create(
+        model="m", messages=MESSAGES, stream=True, extra_headers=mode(how)
+    ) as stream:
+        assert list(stream)[-1].model_extra
+    assert upstream.gone.wait(10)
+
+
 def test_the_sdk_stops_reading_and_the_upstream_hears_of_it(
     sdk: openai.OpenAI, upstream: ScriptedUpstream
 ) -> None:

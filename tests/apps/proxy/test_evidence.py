@@ -123,6 +123,16 @@ def test_a_chat_gives_sources_history_and_question() -> None:
     assert found.question == "How big?"
 
 
+def test_an_answer_may_repeat_what_the_user_states_but_not_what_he_asks() -> None:
+    asked = "My dog is called Rex. Is Rex a poodle?"
+    found = from_chat({"messages": [{"role": "user", "content": asked}], "documents": ["Poodles are dogs."]})
+    assert [(s.id, s.text) for s in found.sources] == [
+        ("S0", "Poodles are dogs."),
+        ("turn 1", "My dog is called Rex."),
+    ]
+    assert not from_chat({"messages": [{"role": "user", "content": asked}]})
+
+
 def test_a_first_question_is_no_history() -> None:
     found = from_chat(
         {"messages": [{"role": "system", "content": RULES}, {"role": "user", "content": "Hi?"}]}

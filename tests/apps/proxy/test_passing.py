@@ -149,6 +149,24 @@ def test_a_models_name_picks_the_upstream(
     assert cloud.calls[0].body["messages"] == MESSAGES
 
 
+def test_a_body_that_only_mentions_an_upstream_keeps_its_bytes(
+    proxy: Served, cloud: ScriptedUpstream, upstream: ScriptedUpstream
+) -> None:
+    upstream.script(whole(completion(GOOD)))
+    body = b'{"model": "m",  "messages": [{"role": "user", "content": "what is \\"cloud/x\\"?"}], "x": "cloud/", "y": "grounding_sources"}'
+    assert b'"cloud/' in body
+    proxy.client.post("/v1/chat/completions", content=body, headers={"content-type": "application/json"})
+    assert upstream.calls[0].raw == body
+    assert cloud.calls == []
+
+
+def test_what_became_of_answers_is_counted(proxy: Served, upstream: ScriptedUpstream) -> None:
+    upstream.script(whole(completion(GOOD)))
+    proxy.client.post("/v1/chat/completions", json={"model": "m", "messages": []})
+    line = 'groundwire_proxy_answers_total{mode="observe",status="NOTHING_TO_CHECK"}'
+    assert line in proxy.client.get("/metrics").text
+
+
 def test_models_of_all_upstreams_are_one_list(
     sdk: openai.OpenAI, upstream: ScriptedUpstream, cloud: ScriptedUpstream
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass, field, replace
 
 from groundwire.apps.proxy.flow import Flow, Part, told, with_pauses
@@ -69,7 +69,7 @@ class _Holding:
             self.behind.cancel()
 
 
-async def block(flow: Flow) -> AsyncIterator[bytes]:
+async def block(flow: Flow) -> AsyncGenerator[bytes, None]:
     """Statements as they are found not to be contradicted; from a contradiction on, why there is no more."""
     holding = _Holding(flow)
     try:
@@ -121,15 +121,15 @@ async def _ended(flow: Flow, holding: _Holding) -> AsyncIterator[bytes]:
         yield told(flow, outcome)
     while holding.held:
         yield flow.on(holding.let_go())
-    if flow.broken is not None:
-        raise flow.broken
+    async for piece in flow.remaining():
+        yield piece
 
 
 async def _stopped(
     flow: Flow, holding: _Holding, key: Key, claim: ClaimVerification, outcome: Outcome | None = None
 ) -> AsyncIterator[bytes]:
     """What stands before the contradiction, why there is no more, the end in the protocol's own words."""
-    text, like, already = flow.texts[key], flow.like(key), holding.told.get(key, 0)
+    text, like, already = flow.text(key), flow.like(key), holding.told.get(key, 0)
     kept, instead = broken_off(text, claim, flow.watch.sure)
     words = text[already : len(kept)] + instead
     yield flow.made(flow.spoken.delta(like, key, words))

@@ -8,8 +8,10 @@ from itertools import count
 from typing import Any
 
 from groundwire.apps.proxy.documents import Document, take_apart
+from groundwire.claims.kind import kind_of
 from groundwire.errors import InputError
-from groundwire.types import Source, Turn
+from groundwire.text.segment import sentences
+from groundwire.types import ClaimKind, Source, Turn
 
 FIELD = "grounding_sources"
 _HINT = f"{FIELD} is a text, a list of texts or of {{id, text}}, or an object of texts by id"
@@ -17,6 +19,7 @@ _TEXT_PARTS = ("text", "input_text", "output_text")
 _RESULTS = ("function_call_output", "custom_tool_call_output", "mcp_call", "local_shell_call_output")
 _OPERATOR = ("system", "developer")
 _MAX_QUESTION = 2000
+_MAX_STATED = 20_000
 
 Json = Mapping[str, Any]
 
@@ -153,10 +156,20 @@ def _gathered(given: list[Document], said: Sequence[_Said]) -> Evidence:
             documents += prompt.documents
             if message.role not in _OPERATOR:
                 turns.append(Turn(len(turns) + 1, "user", prompt.rest))
+    if any(document.text.strip() for document in documents):
+        documents += [Document(told, f"turn {turn.id}") for turn in turns if (told := _stated(turn))]
     asked = max((n for n, turn in enumerate(turns) if turn.role == "user"), default=len(turns))
     question = turns[asked].text if asked < len(turns) else ""
     before = tuple(turn for turn in turns[:asked] if turn.text.strip())
     return Evidence(_named(documents), before, question[:_MAX_QUESTION])
+
+
+def _stated(turn: Turn) -> str:
+    """What a user states an answer may repeat; what a user asks, it may not take for true."""
+    if turn.role != "user":
+        return ""
+    parts = (turn.text[s.start : s.end] for s in sentences(turn.text[:_MAX_STATED]))
+    return " ".join(part for part in parts if kind_of(part) is ClaimKind.ASSERTION)
 
 
 def _named(documents: Iterable[Document]) -> tuple[Source, ...]:

@@ -33,25 +33,40 @@ class Flow:
     watch: Watch
     tell: bool = True
     last: Json = field(default_factory=dict)
-    texts: dict[Key, str] = field(default_factory=dict)
+    said: dict[Key, list[str]] = field(default_factory=dict)
     likes: dict[Key, Json] = field(default_factory=dict)
     broken: Broken | None = None
     begun: Json = field(default_factory=dict)
+    _rest: bytes = b""
     _shifted: bool = False
     _number: int = -1
 
     async def parts(self) -> AsyncIterator[Part]:
-        """Frame by frame, the verifier hearing each text. An upstream that breaks off ends it too."""
+        """Frame by frame up to the [DONE], the verifier hearing each text. An upstream that breaks off ends
+        it too.
+        """
         parser = Parser()
         try:
             async for chunk in self.chunks:
-                for frame in parser.feed(chunk):
+                frames = parser.feed(chunk)
+                for frame in frames:
                     yield self._read(frame)
+                if any(frame.done for frame in frames):
+                    self._rest = parser.rest
+                    return
         except (Broken, TooLarge) as error:
             self.broken = error if isinstance(error, Broken) else Broken(str(error))
-        if self.broken is None:
-            for frame in parser.finish():
-                yield self._read(frame)
+            return
+        for frame in parser.finish():
+            yield self._read(frame)
+
+    async def remaining(self) -> AsyncIterator[bytes]:
+        """What comes behind the end: nobody reads it, and it is not ours to drop."""
+        if self.broken is not None:
+            raise self.broken
+        yield self._rest
+        async for chunk in self.chunks:
+            yield chunk
 
     def _read(self, frame: Frame) -> Part:
         event = event_of(frame)
@@ -62,10 +77,14 @@ class Flow:
             self.begun = event["response"]
         said = self.spoken.deltas(event)
         for key, text in said:
-            self.texts[key] = self.texts.get(key, "") + text
+            self.said.setdefault(key, []).append(text)
             self.likes[key] = event
             self.watch.push(key, text)
         return Part(frame, event, said)
+
+    def text(self, key: Key) -> str:
+        """All that was said of it by now."""
+        return "".join(self.said[key])
 
     def like(self, key: Key) -> Json:
         """The last event of a text, with what the stream began with: enough to make another one."""
@@ -126,3 +145,4 @@ async def with_pauses(parts: AsyncIterator[Part], seconds: float) -> AsyncIterat
     finally:
         if coming is not None:
             coming.cancel()
+            await asyncio.wait({coming})

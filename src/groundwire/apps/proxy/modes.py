@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from dataclasses import replace
 
 from groundwire.apps.proxy.blocking import block
@@ -18,7 +19,7 @@ PAUSE = 10.0
 """Seconds of silence after which a held stream says that it is alive."""
 
 
-async def observe(flow: Flow) -> AsyncIterator[bytes]:
+async def observe(flow: Flow) -> AsyncGenerator[bytes, None]:
     """The very bytes of the upstream, as they come; before the last of them an event with the report."""
     tail = Tail()
     broken: Broken | None = None
@@ -46,7 +47,7 @@ async def observe(flow: Flow) -> AsyncIterator[bytes]:
         yield chunk
 
 
-async def annotate(flow: Flow) -> AsyncIterator[bytes]:
+async def annotate(flow: Flow) -> AsyncGenerator[bytes, None]:
     """The text as it comes; behind it, before it is said to be over, notes on what is not carried."""
     held: list[Part] = []
     async for part in flow.parts():
@@ -57,8 +58,10 @@ async def annotate(flow: Flow) -> AsyncIterator[bytes]:
             yield flow.on(part)
     outcome = await flow.watch.outcome()
     notes = {key: note for key, report in outcome.reports.items() if (note := notes_on(report))}
-    texts = {key: flow.texts[key] + note for key, note in notes.items()}
+    texts = {key: flow.text(key) + note for key, note in notes.items()}
     for piece in _closing(flow, list(_noted(flow, held, notes)), outcome, texts):
+        yield piece
+    async for piece in flow.remaining():
         yield piece
 
 
@@ -83,13 +86,17 @@ def _rest(flow: Flow, part: Part, keys: Mapping[Key, str]) -> Iterator[Part]:
         yield replace(part, event=event, ours=True)
 
 
-async def fix(flow: Flow) -> AsyncIterator[bytes]:
+async def fix(flow: Flow) -> AsyncGenerator[bytes, None]:
     """Nothing of the text before it is checked; then the text, repaired where it has to be."""
     held: list[Part] = []
     free: bool | None = None  # whether all may pass, since there is nothing to judge by
+    clock = asyncio.get_running_loop().time
+    silent = clock()
     async for part in with_pauses(flow.parts(), PAUSE):
-        if part is None:
+        if clock() - silent >= PAUSE:
+            silent = clock()
             yield comment("groundwire is checking")
+        if part is None:
             continue
         free = not await flow.watch.ready() if part.said and free is None else free
         if part.frame.done or held or (part.said and not free):
@@ -99,6 +106,8 @@ async def fix(flow: Flow) -> AsyncIterator[bytes]:
     outcome = await flow.watch.outcome()
     texts = await repaired(flow.watch, outcome)
     for piece in _closing(flow, list(_replaced(flow, held, texts)), outcome, texts):
+        yield piece
+    async for piece in flow.remaining():
         yield piece
 
 
@@ -121,8 +130,6 @@ def _closing(flow: Flow, held: list[Part], outcome: Outcome, texts: Mapping[Key,
     if flow.tell:
         yield told(flow, outcome)
     yield from (part.frame.raw for part in held[end:])
-    if flow.broken is not None:
-        raise flow.broken
 
 
 def _closed(flow: Flow, part: Part, texts: Mapping[Key, str]) -> Part:
@@ -134,7 +141,7 @@ def _closed(flow: Flow, part: Part, texts: Mapping[Key, str]) -> Part:
 
 _EMPTY = Frame(b"")
 
-MODES: Mapping[Mode, Callable[[Flow], AsyncIterator[bytes]]] = {
+MODES: Mapping[Mode, Callable[[Flow], AsyncGenerator[bytes, None]]] = {
     "observe": observe,
     "annotate": annotate,
     "block": block,

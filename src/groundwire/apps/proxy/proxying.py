@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
@@ -17,15 +17,13 @@ from groundwire.apps.proxy import chat, responses
 from groundwire.apps.proxy.documents import Document
 from groundwire.apps.proxy.evidence import FIELD, Evidence, given_sources
 from groundwire.apps.proxy.flow import Flow
-from groundwire.apps.proxy.headers import Wish, own, to_client, wish
+from groundwire.apps.proxy.headers import Wish, wish
 from groundwire.apps.proxy.listing import all_models
-from groundwire.apps.proxy.modes import MODES
-from groundwire.apps.proxy.outcome import State
-from groundwire.apps.proxy.protocol import Json, Spoken
+from groundwire.apps.proxy.protocol import Spoken
+from groundwire.apps.proxy.telling import JSON, failed, object_in, relayed, streamed, told_whole, whole
 from groundwire.apps.proxy.turns import Turns
 from groundwire.apps.proxy.upstream import Answer, Broken, Call, Target, Unreachable, Upstreams, error_body
-from groundwire.apps.proxy.watch import Asked, Watch
-from groundwire.apps.proxy.whole import judged
+from groundwire.apps.proxy.watch import Asked, Keep, Watch
 from groundwire.apps.server.keeping import keep
 from groundwire.errors import InputError
 from groundwire.types import HallucinationReport
@@ -37,6 +35,8 @@ SPOKEN: Mapping[str, Spoken] = {"chat/completions": chat, "responses": responses
 AT_ONCE = 4
 """So many jobs of streams are with the engine at a time; the others wait their turn."""
 _ROOT = len("/v1/")
+_LARGE = 200_000
+_STREAM, _WHOLE = "text/event-stream", "application/json"
 _log = logging.getLogger("groundwire.proxy")
 
 
@@ -49,23 +49,39 @@ class Routed:
     given: Sequence[Document] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One request and the way back to who asked it. `spoken` is None where nothing is to be judged."""
+
+    request: Request
+    send: Send
+    wanted: Wish
+    spoken: Spoken | None
+    routed: Routed
+
+
 class Proxying:
     """Lives as long as the server, on the loop that speaks HTTP."""
 
     def __init__(self, held: Service) -> None:
+        from prometheus_client import Counter
+
         self._held = held
         self._turns = Turns(held.work, AT_ONCE, held.config.proxy.report_timeout)
         self.upstreams = Upstreams(held.config.proxy)
+        self._answers = Counter(
+            "groundwire_proxy_answers", "Verified or not", ["mode", "status"], registry=held.metrics.registry
+        )
 
     async def answer(self, request: Request, send: Send) -> None:
         """Answer one request; what goes wrong before the first byte is told in OpenAI's words."""
         try:
             await self._answer(request, send)
         except InputError as error:
-            await _fail(send, 400, error_body(str(error), "invalid_request_error", "groundwire"))
+            await failed(send, 400, error_body(str(error), "invalid_request_error", "groundwire"))
         except Unreachable as error:
             _log.warning("%s", error)
-            await _fail(send, error.status, error_body(error.message, "upstream_error", error.code))
+            await failed(send, error.status, error_body(error.message, "upstream_error", error.code))
         except Broken as error:
             # Leaving the answer unfinished closes the connection: the client sees what we saw.
             _log.warning("%s", error)
@@ -74,140 +90,71 @@ class Proxying:
         await self.upstreams.aclose()
 
     async def _answer(self, request: Request, send: Send) -> None:
-        raw = request.scope["headers"]
-        wanted = wish(raw, self._held.config.proxy.mode)
+        headers = request.scope["headers"]
+        wanted = wish(headers, self._held.config.proxy.mode)
         path = request.scope.get("raw_path", request.url.path.encode()).decode("latin-1")[_ROOT:]
         spoken = SPOKEN.get(path.rstrip("/")) if request.method == "POST" else None
-        routed = self._routed(await request.body(), wanted, spoken)
+        body = await request.body()
+        aside = len(body) > _LARGE  # reading it would hold up everybody's streams
+        routing = (body, wanted, spoken is not None)
+        routed = await asyncio.to_thread(self._routed, *routing) if aside else self._routed(*routing)
         verify = spoken if wanted.mode != "off" else None
         query = request.scope["query_string"]
-        call = Call(request.method, path, query, raw, routed.body, plain=verify is not None)
+        call = Call(request.method, path, query, headers, routed.body, plain=verify is not None)
         if path.rstrip("/") == "models" and len(self.upstreams.targets) > 1 and not wanted.upstream:
-            await _whole(
-                send, 200, [(b"content-type", b"application/json")], await all_models(self.upstreams, call)
-            )
+            await whole(send, 200, JSON, await all_models(self.upstreams, call))
             return
-        if path.startswith("models/"):
-            named = unquote(path.removeprefix("models/"))
-            target, model = self.upstreams.choose(named, wanted.upstream)
-            if model != named:
-                routed, call = replace(routed, target=target), replace(call, path=f"models/{quote(model)}")
-        async with self.upstreams.opened(routed.target, call) as answer:
-            await self._passed(request, send, answer, verify, routed, wanted)
+        target, call = self._named(path, wanted, routed.target, call)
+        async with self.upstreams.opened(target, call) as answer:
+            await self._passed(Exchange(request, send, wanted, verify, routed), answer)
 
-    def _routed(self, body: bytes, wanted: Wish, spoken: Spoken | None) -> Routed:
+    def _routed(self, body: bytes, wanted: Wish, extensible: bool) -> Routed:
         """Reads a body only where it must: what is not read cannot be changed by mistake."""
-        extended = spoken is not None and f'"{FIELD}"'.encode() in body
-        if not extended and not self.upstreams.names_one(body):
-            return Routed(self.upstreams.choose("", wanted.upstream)[0], body)
-        found = _object(body)
-        if found is None:
-            return Routed(self.upstreams.choose("", wanted.upstream)[0], body)
+        extended = extensible and f'"{FIELD}"'.encode() in body
+        found = object_in(body) if extended or self.upstreams.names_one(body) else None
+        model = found.get("model") if found is not None else ""
+        named = model if isinstance(model, str) else ""
+        target, called = self.upstreams.choose(named, wanted.upstream)
+        if found is None or not ((extended and FIELD in found) or called != named):
+            return Routed(target, body)
         given = given_sources(found.pop(FIELD)) if extended and FIELD in found else []
-        model = found.get("model")
-        target, called = self.upstreams.choose(model if isinstance(model, str) else "", wanted.upstream)
-        if isinstance(model, str):
-            found["model"] = called
-        return Routed(target, json.dumps(found).encode(), given)
+        changed = {**found, "model": called} if "model" in found and called != named else found
+        return Routed(target, json.dumps(changed).encode(), given)
 
-    async def _passed(
-        self,
-        request: Request,
-        send: Send,
-        answer: Answer,
-        spoken: Spoken | None,
-        routed: Routed,
-        wanted: Wish,
-    ) -> None:
+    def _named(self, path: str, wanted: Wish, target: Target, call: Call) -> tuple[Target, Call]:
+        """`/v1/models/name/model` goes to the upstream of that name, as `/v1/models/model`."""
+        if not path.startswith("models/"):
+            return target, call
+        named = unquote(path.removeprefix("models/"))
+        chosen, model = self.upstreams.choose(named, wanted.upstream)
+        return (target, call) if model == named else (chosen, replace(call, path=f"models/{quote(model)}"))
+
+    async def _passed(self, exchange: Exchange, answer: Answer) -> None:
         kind = answer.head.get(b"content-type").partition(";")[0].strip()
-        if (
-            spoken is None
-            or answer.head.status != 200
-            or kind not in ("text/event-stream", "application/json")
-            or not answer.is_readable
-        ):
-            await _relayed(send, answer)
+        spoken, readable = exchange.spoken, answer.head.status == 200 and answer.is_readable
+        if spoken is None or not readable or kind not in (_STREAM, _WHOLE):
+            await relayed(exchange.send, answer)
             return
-        watch = Watch(
-            self._held,
-            self._turns,
-            Asked(spoken, routed.body, routed.given),
-            wanted.mode,
-            self._keeping(request),
-        )
+        asked = Asked(spoken, exchange.routed.body, exchange.routed.given)
+        watch = Watch(self._held, self._turns, asked, exchange.wanted.mode, self._kept(exchange.request))
         try:
-            if kind == "application/json":
-                await self._told_whole(send, answer, watch, spoken)
+            if kind == _WHOLE:
+                outcome = await told_whole(exchange.send, answer, watch, spoken)
             else:
-                flow = Flow(answer.plain(), spoken, watch, wanted.event)
-                await _streamed(send, answer, flow, wanted)
+                flow = Flow(answer.plain(), spoken, watch, exchange.wanted.event)
+                outcome = await streamed(exchange.send, answer, flow, exchange.wanted.mode)
+            if outcome is not None:
+                self._answers.labels(outcome.mode, outcome.state.value).inc()
         finally:
             watch.cancel()
 
-    def _keeping(self, request: Request):  # type: ignore[no-untyped-def]
+    def _kept(self, request: Request) -> Keep:
+        """Reports are kept as those of every other door are, unless the caller says no."""
+
         def kept(report: HallucinationReport, found: Evidence) -> str:
+            sources, question, history = found.sources, found.question, found.history
             return keep(
-                self._held,
-                report,
-                request,
-                sources=found.sources,
-                question=found.question,
-                history=found.history,
-                kind="proxy",
+                self._held, report, request, sources=sources, question=question, history=history, kind="proxy"
             )
 
         return kept
-
-    async def _told_whole(self, send: Send, answer: Answer, watch: Watch, spoken: Spoken) -> None:
-        content = await answer.whole()
-        found = _object(content)
-        if found is None:
-            await _whole(send, 200, to_client(answer.head.headers, decoded=bool(answer.coding)), content)
-            return
-        outcome, changed = await judged(found, watch, spoken)
-        body = (
-            content if changed is None else json.dumps(changed, ensure_ascii=False).encode("utf-8", "replace")
-        )
-        headers = to_client(answer.head.headers, changed=changed is not None, decoded=bool(answer.coding))
-        await _whole(send, 200, [*headers, *own(outcome.figures)], body)
-
-
-async def _streamed(send: Send, answer: Answer, flow: Flow, wanted: Wish) -> None:
-    headers = to_client(answer.head.headers, changed=True, decoded=bool(answer.coding))
-    told = own({"mode": wanted.mode, "status": State.PENDING.value})
-    await _begin(send, answer.head.status, [*headers, *told, (b"x-accel-buffering", b"no")])
-    async with aclosing(MODES[wanted.mode](flow)) as pieces:  # type: ignore[type-var]
-        async for piece in pieces:
-            if piece:
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
-    await send({"type": "http.response.body", "body": b""})
-
-
-async def _relayed(send: Send, answer: Answer) -> None:
-    """What is not ours to judge, exactly as it is."""
-    await _begin(send, answer.head.status, to_client(answer.head.headers))
-    async for chunk in answer.raw():
-        await send({"type": "http.response.body", "body": chunk, "more_body": True})
-    await send({"type": "http.response.body", "body": b""})
-
-
-def _object(body: bytes) -> Json | None:
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
-async def _fail(send: Send, status: int, body: bytes) -> None:
-    await _whole(send, status, [(b"content-type", b"application/json")], body)
-
-
-async def _whole(send: Send, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
-    kept = [(name, value) for name, value in headers if name != b"content-length"]
-    await _begin(send, status, [*kept, (b"content-length", str(len(body)).encode())])
-    await send({"type": "http.response.body", "body": body})
-
-
-async def _begin(send: Send, status: int, headers: list[tuple[bytes, bytes]]) -> None:
-    await send({"type": "http.response.start", "status": status, "headers": headers})

@@ -187,7 +187,8 @@ class Upstreams:
         except TimeoutError as error:
             raise _no(504, target, "cannot be reached in time") from error
         except (OSError, ssl.SSLError, UnicodeError) as error:
-            why = "its certificate" if isinstance(error, ssl.SSLError) else "no connection"
+            untrusted = isinstance(error, ssl.SSLCertVerificationError)
+            why = "its certificate is not trusted" if untrusted else "no connection"
             raise _no(502, target, f"cannot be reached: {why}") from error
         return wire
 

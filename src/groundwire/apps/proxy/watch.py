@@ -69,6 +69,7 @@ class Watch:
         self._reading: asyncio.Task[None] | None = None
         self._ahead: asyncio.Task[None] | None = None
         self.last: Json = {}
+        self.found: Outcome | None = None
         self.patience = held.config.proxy.report_timeout
         self.sure = held.config.realtime.interrupt_threshold
         self._skipped = held.admission.is_busy
@@ -99,6 +100,10 @@ class Watch:
 
     async def outcome(self) -> Outcome:
         """What is known within `proxy.report_timeout`. Nothing that goes wrong is raised."""
+        self.found = await self._outcome()
+        return self.found
+
+    async def _outcome(self) -> Outcome:
         until = asyncio.get_running_loop().time() + self.patience
         self._digest()
         if self._reading is not None and self._reading.done() and not self._evidence:

@@ -65,6 +65,7 @@ class Wire(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._parse = load("httptools:HttpResponseParser", feature="the proxy", extra="server")
+        self._timer: asyncio.TimerHandle | None = None
         self.idle_since = 0.0
         self.used = False
         self._reset()
@@ -129,7 +130,7 @@ class Wire(asyncio.Protocol):
 
     def release(self) -> bool:
         """The caller has what it wants. Whether the connection can be used again; else it is closed."""
-        self._timer.cancel()
+        self._stop_watching()
         keeps = self._complete and self._lasts and self.is_free
         if not keeps:
             self.abort()
@@ -138,7 +139,7 @@ class Wire(asyncio.Protocol):
 
     def abort(self) -> None:
         """At once: the upstream shall stop working on what nobody waits for."""
-        self._timer.cancel()
+        self._stop_watching()
         if self._transport is not None:
             self._transport.abort()
 
@@ -188,6 +189,10 @@ class Wire(asyncio.Protocol):
     def _watch(self) -> None:
         """One timer a connection that looks when something last came: cheaper than one a piece."""
         self._timer = self._loop.call_later(self._silence, self._look)
+
+    def _stop_watching(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
 
     def _look(self) -> None:
         left = self._heard + self._silence - self._loop.time()

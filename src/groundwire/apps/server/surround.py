@@ -15,8 +15,19 @@ from groundwire.apps.server.service import Service
 from groundwire.apps.server.telemetry import HttpFigures, Telemetry
 from groundwire.stores.keys import ApiKey, Keys
 
-_MAY_SEND = ("authorization", "content-type", "x-groundwire-key", "x-groundwire-store", "x-request-id")
-_MAY_READ = ("x-request-id", "x-groundwire-report", "retry-after")
+_MAY_SEND = (
+    "authorization", "content-type", "x-request-id", "x-groundwire-key", "x-groundwire-store",
+    "x-groundwire", "x-groundwire-event", "x-groundwire-upstream", "openai-organization", "openai-project",
+    *(f"x-stainless-{what}" for what in (
+        "arch", "lang", "os", "package-version", "retry-count", "runtime", "runtime-version", "timeout",
+    )),
+)  # fmt: skip
+_MAY_READ = (
+    "x-request-id", "x-groundwire-report", "retry-after",
+    *(f"x-groundwire-{what}" for what in (
+        "mode", "status", "reason", "report-id", "claims", "flagged", "max-severity", "risk",
+    )),
+)  # fmt: skip
 
 
 def surround(app: FastAPI, held: Service) -> None:
