@@ -82,6 +82,17 @@ def test_a_store_that_fails_loses_reports_and_says_so(caplog: pytest.LogCaptureF
     assert "1 reports could not be kept: the disk is full" in caplog.text
 
 
+def test_one_that_cannot_be_written_down_spoils_no_other(database: Database) -> None:
+    ring: list[object] = []
+    ring.append(ring)
+    keeper = Keeper(lambda: database, keep_days=30)
+    bad = keeper.put(Exchange(report(), SOURCES, history=(ring,)))
+    good = keeper.put(Exchange(report(), SOURCES))
+    keeper.close()
+    assert [row.id for row in Reports(database).recent(9)] == [good]
+    assert keeper.waiting(bad) is None
+
+
 def test_what_is_too_old_is_deleted_by_itself(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     old = stored(Exchange(report(), SOURCES), "old", 1000.0)
     Reports(database).add([old])

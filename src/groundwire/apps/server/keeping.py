@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -38,23 +38,31 @@ _NO = ("false", "0", "no", "off")
 _log = logging.getLogger("groundwire.server")
 
 
+class Given(TypedDict, total=False):
+    """What a report was made from. `kind` is the door's name, where it is no plain check or audit."""
+
+    sources: Sequence[Source]
+    question: str
+    history: Sequence[object]
+    kind: str
+
+
 def keep(
-    held: Service,
-    report: HallucinationReport | TraceAudit,
-    request: Request,
-    *,
-    sources: Sequence[Source] = (),
-    question: str = "",
-    history: Sequence[object] = (),
-    store: bool = True,
-    kind: str = "",
+    held: Service, report: HallucinationReport | TraceAudit, request: Request, **given: Unpack[Given]
 ) -> str:
-    """The id under which the report will be found; empty where it is not kept. `kind` is the door's name."""
+    """The id under which the report will be found; empty where it is not kept."""
     refused = request.headers.get(STORE_HEADER, "").strip().lower() in _NO
-    if not store or refused or not held.config.server.keep_reports:
+    if refused or not held.config.server.keep_reports:
         return ""
-    owner = owner_of(request)
-    return held.keeper.put(Exchange(report, tuple(sources), question, tuple(history), owner, kind))
+    exchange = Exchange(
+        report,
+        tuple(given.get("sources", ())),
+        given.get("question", ""),
+        tuple(given.get("history", ())),
+        owner_of(request),
+        given.get("kind", ""),
+    )
+    return held.keeper.put(exchange)
 
 
 def owner_of(request: Request) -> str:
@@ -69,8 +77,13 @@ class _Draft:
     at: float
     exchange: Exchange
 
-    def stored(self) -> Stored:
-        return stored(self.exchange, self.id, self.at)
+    def stored(self) -> Stored | None:
+        """None for what cannot be written down, such as a history nested too deeply."""
+        try:
+            return stored(self.exchange, self.id, self.at)
+        except (ValueError, TypeError, RecursionError) as error:
+            _lost(1, str(error))
+            return None
 
 
 class Keeper:
@@ -99,14 +112,14 @@ class Keeper:
         draft = _Draft(secrets.token_urlsafe(16), time.time(), exchange)
         with self._lock:
             if self._bytes + exchange.size > _WAITING_BYTES:
-                return self._lost(1, "too much waits to be written")
+                return _lost(1, "too much waits to be written")
             self._waiting[draft.id] = draft
             self._bytes += exchange.size
         try:
             self._queue.put_nowait(draft)
         except queue.Full:
             self._done([draft])
-            return self._lost(1, "too many wait to be written")
+            return _lost(1, "too many wait to be written")
         return draft.id
 
     def waiting(self, identity: str) -> Stored | None:
@@ -150,9 +163,10 @@ class Keeper:
         return found
 
     def _write(self, drafts: Sequence[_Draft]) -> None:
-        if drafts:
-            self._tried(lambda: Reports(self._opened()).add([d.stored() for d in drafts]), len(drafts))
-            self._done(drafts)
+        made = [one for draft in drafts if (one := draft.stored()) is not None]
+        if made:
+            self._tried(lambda: Reports(self._opened()).add(made), len(made))
+        self._done(drafts)
 
     def _done(self, drafts: Sequence[_Draft]) -> None:
         with self._lock:
@@ -164,8 +178,9 @@ class Keeper:
         try:
             job()
         except (GroundwireError, SQLAlchemyError, OSError) as error:
-            self._lost(reports, str(error))
+            _lost(reports, str(error))
 
-    def _lost(self, reports: int, why: str) -> str:
-        _log.warning("%d reports could not be kept: %s", reports, " ".join(why.split())[:300])
-        return ""
+
+def _lost(reports: int, why: str) -> str:
+    _log.warning("%d reports could not be kept: %s", reports, " ".join(why.split())[:300])
+    return ""
