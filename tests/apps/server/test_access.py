@@ -63,6 +63,14 @@ def test_a_key_opens_what_its_scopes_name(locked: Locked, header: str) -> None:
     assert (answer.status_code, "facts:write" in answer.json()["detail"]) == (403, True)
 
 
+def test_to_be_held_against_what_is_known_takes_the_scope_to_read_it(locked: Locked) -> None:
+    for name, scopes, status in (("a", ["check"], 403), ("b", ["check", "facts:read"], 200)):
+        _, token = locked.keys.add(f"knower {name}", scopes)
+        headers = {"x-groundwire-key": token}
+        answer = locked.server.client.post("/v1/check", json={**FINE, "kb": True}, headers=headers)
+        assert answer.status_code == status
+
+
 def test_admin_opens_everything(locked: Locked) -> None:
     _, token = locked.keys.add("root", ["admin"])
     got = locked.server.client.get("/metrics", headers={"x-groundwire-key": token})

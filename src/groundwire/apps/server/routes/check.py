@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from groundwire.apps.server.answers import ReportOut, written
 from groundwire.apps.server.html import html_answer, wants_html
 from groundwire.apps.server.keeping import REPORT_HEADER, keep
+from groundwire.apps.server.knowing import known
 from groundwire.apps.server.problems import problems
 from groundwire.apps.server.schemas import CheckRequest
 from groundwire.apps.server.service import Service, service
@@ -36,7 +37,8 @@ async def check(
     that could not be found out. Where the server keeps reports, `X-Groundwire-Report` names this one; send
     `X-Groundwire-Store: false` to have nothing kept. With `Accept: text/html` it is a page of its own.
     """
-    report = await held.work(lambda: judged(asked, held), asked.size)
+    beside: Beside = {"history": asked.said, "kb": await known(asked.kb, request, held)}
+    report = await held.work(lambda: judged(asked, held, beside), asked.size)
     report = await held.with_opinions(report)
     kept = keep(
         held, report, request, sources=asked.given, question=asked.question, history=tuple(asked.said)
@@ -47,9 +49,8 @@ async def check(
     return written(body, headers={REPORT_HEADER: kept} if kept else None)
 
 
-async def judged(asked: CheckRequest, held: Service) -> HallucinationReport:
+async def judged(asked: CheckRequest, held: Service, beside: Beside) -> HallucinationReport:
     engine = held.engine.variant(target=asked.target, profile=asked.profile)
-    beside: Beside = {"history": asked.said, "kb": held.knowledge if asked.kb else None}
     report = await engine.check(
         asked.text, asked.given, question=asked.question, response_id=str(asked.id), **beside
     )

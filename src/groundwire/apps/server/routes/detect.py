@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Depends, Request, Response
 
 from groundwire.apps.server.answers import DetectionOut, answered
+from groundwire.apps.server.knowing import known
 from groundwire.apps.server.problems import problems
 from groundwire.apps.server.schemas import DetectRequest
 from groundwire.apps.server.service import Service, service
 from groundwire.engine import Beside
 from groundwire.report.flags import flag_object
-from groundwire.types import Detection
 
 router = APIRouter(prefix="/v1", tags=["check"])
 
@@ -23,14 +23,12 @@ router = APIRouter(prefix="/v1", tags=["check"])
     response_model=DetectionOut,
     responses=problems(501, 502),
 )
-async def detect(asked: DetectRequest, held: Annotated[Service, Depends(service)]) -> Response:
+async def detect(
+    asked: DetectRequest, request: Request, held: Annotated[Service, Depends(service)]
+) -> Response:
     """Eight detectors; those that have nothing to go by are named in `detectors_skipped`."""
-    found = await held.work(lambda: _found(asked, held), asked.size)
+    beside: Beside = {"history": asked.said, "kb": await known(asked.kb, request, held)}
+    found = await held.work(lambda: held.engine.detect(asked.text, asked.given, **beside), asked.size)
     flags = [flag_object(flag) for flag in found.flags]
     skipped = list(found.skipped)
     return answered({"flagged": bool(flags), "flags": flags, "detectors_skipped": skipped})
-
-
-async def _found(asked: DetectRequest, held: Service) -> Detection:
-    beside: Beside = {"history": asked.said, "kb": held.knowledge if asked.kb else None}
-    return await held.engine.detect(asked.text, asked.given, **beside)

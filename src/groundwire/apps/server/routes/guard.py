@@ -10,6 +10,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
+from groundwire.apps.server.knowing import known
 from groundwire.apps.server.problems import problem_of, problems
 from groundwire.apps.server.schemas_guard import GuardReply, GuardRequest
 from groundwire.apps.server.service import Service, service
@@ -44,7 +45,7 @@ async def post_guard(
     Claims are judged while the answer is written. What is weak is said so, what fails is written again or
     replaced by a statement of limits; `text` of the last event is what the user should read.
     """
-    events = await _guarded(asked, held)
+    events = await _guarded(asked, request, held)
     if asked.stream:
         body = _streamed(events, held, request)
         return StreamingResponse(body, headers={"cache-control": "no-cache"}, media_type=EVENTS)
@@ -54,8 +55,8 @@ async def post_guard(
     return JSONResponse(event_object(last))
 
 
-async def _guarded(asked: GuardRequest, held: Service) -> AsyncGenerator[StreamEvent]:
-    kb = held.knowledge if asked.kb else None
+async def _guarded(asked: GuardRequest, request: Request, held: Service) -> AsyncGenerator[StreamEvent]:
+    kb = await known(asked.kb, request, held)
     context = Context(asked.given, as_turns(asked.said), kb)
     return guard(await held.chatting.writer(), asked.request, context, engine=held.engine, work=held.work)
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from groundwire.apps.server.answers import ReportOut, answered
 from groundwire.apps.server.keeping import REPORT_HEADER, keep
+from groundwire.apps.server.knowing import known
 from groundwire.apps.server.problems import NotFound, problems, reading_problems
 from groundwire.apps.server.schemas import Answered, Text, example
 from groundwire.apps.server.service import Service, service
@@ -63,6 +64,7 @@ async def verify(asked: OutputRequest, request: Request, held: Held) -> Response
     how long this request may take; after it the status is `pending` (202), and `GET /v1/outputs/{id}` has
     the rest. A busy server leaves the check out (`skipped`) and says so: nothing is ever refused here.
     """
+    kb = await known(asked.kb, request, held)
     if held.admission.is_busy:
         return _told(skipped(BUSY))
     try:
@@ -73,9 +75,10 @@ async def verify(asked: OutputRequest, request: Request, held: Held) -> Response
                 question=asked.question,
                 history=asked.said,
                 patience=asked.wait,
-                kb=held.knowledge if asked.kb else None,
+                kb=kb,
             ),
             asked.size,
+            apart=False,  # what is pending is asked for on the same loop
         )
     except Overloaded:
         return _told(skipped(BUSY))
