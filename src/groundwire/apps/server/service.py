@@ -14,6 +14,7 @@ from fastapi import Request
 from opentelemetry import trace
 
 from groundwire.apps.server.admission import Admission, watch
+from groundwire.apps.server.lanes import LONG, Lane
 from groundwire.apps.server.patience import Life
 from groundwire.apps.server.readiness import Readiness
 from groundwire.apps.server.said import Said
@@ -42,8 +43,8 @@ _log = logging.getLogger("groundwire.server")
 class Service:
     """Lives as long as the server. Open it with `start()`, give it back with `aclose()`.
 
-    The engine works on a loop in a thread of its own, so that a long document being read never keeps the
-    loop that speaks HTTP from answering.
+    The engine works on a loop in a thread of its own, so that a document being read never keeps the loop that
+    speaks HTTP from answering; long ones on another, so that they do not keep short ones waiting.
     """
 
     def __init__(self, config: Config, metrics: Metrics | None = None) -> None:
@@ -56,13 +57,13 @@ class Service:
         self._said = Said(lambda: self.database)
         self._tracer = trace.get_tracer("groundwire", __version__)
         self._opening, self._opening_store = threading.Lock(), threading.Lock()
+        self._lane, self._long = Lane("groundwire-engine"), Lane("groundwire-long")
         self._engines: dict[str, Groundwire] = {}
         self._background: list[Future[None]] = []
 
     def start(self) -> None:
-        self.loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self.loop.run_forever, name="groundwire-engine", daemon=True)
-        self._thread.start()
+        self._lane.start()
+        self._long.start()
         self._go_on(self.readiness.warm(lambda: self.engine))
         if choose(self.config.hallucination.backend, "memory_gate") not in _FREE:
             from groundwire.apps.server.remembering import settle_for_ever
@@ -75,7 +76,7 @@ class Service:
 
     def _go_on(self, task: Coroutine[Any, Any, None]) -> None:
         """Something that goes on beside the requests, until the server stops."""
-        self._background.append(asyncio.run_coroutine_threadsafe(task, self.loop))
+        self._background.append(self._lane.go_on(task))
 
     @property
     def engine(self) -> Groundwire:
@@ -153,28 +154,28 @@ class Service:
         """The report with what people said of its claims."""
         return await self._said.added(report)
 
-    async def work(self, job: Callable[[], Coroutine[Any, Any, T]], size: int = 0) -> T:
+    async def work(
+        self, job: Callable[[], Coroutine[Any, Any, T]], size: int = 0, *, apart: bool = True
+    ) -> T:
         """Run a job of the engine on its own loop and wait for it here; a caller who leaves cancels it.
 
-        `size` is how many characters it is about. Raises `Overloaded` where there is too much to do.
+        `size` is how many characters it is about. Long ones have a loop to themselves, unless they are not to
+        be kept `apart`. Raises `Overloaded` where there is too much to do.
         """
         with self._tracer.start_as_current_span("groundwire.work"), self.admission.admitted(size):
-            return await self._run(job)
+            return await (self._long if apart and size > LONG else self._lane).run(job)
 
     async def aside(self, job: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """The same for what costs next to nothing, such as a look at a result: it takes nobody's place."""
-        return await self._run(job)
-
-    async def _run(self, job: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(job(), self.loop))
+        return await self._lane.run(job)
 
     async def aclose(self) -> None:
         for task in self._background:
             task.cancel()
         if "outputs" in self.__dict__:
-            await self._run(self.outputs.aclose)
+            await self._lane.run(self.outputs.aclose)
         for engine in self._engines.values():
-            await self._run(engine.aclose)
+            await self._lane.run(engine.aclose)
         if "gate" in self.__dict__:
             await asyncio.to_thread(self.gate.close)
         if "proxying" in self.__dict__:
@@ -185,18 +186,8 @@ class Service:
             await asyncio.to_thread(self.keeper.close)
         if "database" in self.__dict__:
             self.database.close()
-        await self._run(_wind_down)
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        await asyncio.to_thread(self._thread.join)
-        self.loop.close()
-
-
-async def _wind_down() -> None:
-    """End what is still under way on the engine's loop: whoever waited for it is gone."""
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in others:
-        task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
+        await self._long.aclose()
+        await self._lane.aclose()
 
 
 def service(request: Request) -> Service:
