@@ -221,6 +221,23 @@ async def test_a_knowledge_base_alone_is_something_to_go_by(plain: Groundwire) -
     assert "Lyon" not in done.text
 
 
+async def test_what_there_is_nothing_to_hold_against_is_not_checked() -> None:
+    engine = configured(check_knowledge=False)
+    _, done = await run(model("Acme has 40 employees. Its office is in Berlin."), engine, Context())
+    assert done.text == "Acme has 40 employees (not checked). Its office is in Berlin (not checked)."
+    assert done.report is not None
+    assert done.report.flagged is None
+    assert {claim.status for claim in done.report.claims} == {Status.UNCHECKED}
+    await engine.aclose()
+
+
+async def test_a_second_answer_must_not_contradict_the_conversation_either(plain: Groundwire) -> None:
+    context = Context(SOURCES, (Turn(1, "user", "My visit is on Monday."),))
+    _, done = await run(model(WRONG, "Your visit is on Friday."), plain, context)
+    assert done.action == "reformulate"
+    assert "Friday" not in done.text
+
+
 async def test_messages_are_sent_as_they_are(plain: Groundwire) -> None:
     generator = model(SUPPORTED)
     messages = [Message("system", "Be brief."), Message("user", ASKED)]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
+from groundwire.claims.extract import extract
 from groundwire.config.service import RiskAction
 from groundwire.errors import GroundwireError
 from groundwire.monitor.attribution import SourceAttributionTracker
@@ -16,7 +17,8 @@ from groundwire.monitor.incremental import Incremental
 from groundwire.monitor.protocol import Assessment, action_for, assess
 from groundwire.monitor.reformulate import Rewriter, reformulate, worded
 from groundwire.monitor.wording import limits
-from groundwire.types import HallucinationReport
+from groundwire.policy.judge import unchecked
+from groundwire.types import ClaimKind, HallucinationReport
 from groundwire.types.realtime import (
     Attribution,
     Coherence,
@@ -27,6 +29,7 @@ from groundwire.types.realtime import (
     WeakPoint,
 )
 
+NO_SOURCES = "error: there are no sources"
 _log = logging.getLogger(__name__)
 
 
@@ -57,7 +60,7 @@ async def finished(written: Written) -> AsyncGenerator[ReformulatedEvent | DoneE
     if not text.strip():
         yield DoneEvent(text, Assessment().risk, written.knowledge, error=written.error, generated=text)
         return
-    report = await written.judge.finish(within=desk.config.report_timeout)
+    report = _honest(await written.judge.finish(within=desk.config.report_timeout), desk)
     coherence = await _coherence(written, report)
     found = _assessed(written, report, coherence)
     log_weak_points(found.points, source_text=desk.engine.config.log.source_text)
@@ -79,6 +82,15 @@ async def finished(written: Written) -> AsyncGenerator[ReformulatedEvent | DoneE
     )
 
 
+def _honest(report: HallucinationReport, desk: Desk) -> HallucinationReport:
+    """Where there is nothing to hold an answer against, its claims are unchecked, and not "not flagged"."""
+    if desk.context.kb is not None or any(source.text.strip() for source in desk.context.sources):
+        return report
+    claims = [claim for claim in extract(report.response) if claim.kind is ClaimKind.ASSERTION]
+    verdicts = tuple(unchecked(claim, NO_SOURCES) for claim in claims)
+    return replace(report, claims=verdicts, flagged=True if report.flags else None, risk=None)
+
+
 def _assessed(written: Written, report: HallucinationReport, coherence: Coherence | None) -> Assessment:
     """By the report; where a late report cannot say why the answer was stopped, by what stopped it."""
     threshold = written.desk.config.interrupt_threshold
@@ -98,7 +110,7 @@ async def _act(written: Written, report: HallucinationReport, found: Assessment)
         return _Outcome(limits(desk.request, found.failing, written.knowledge), action, report)
     if action == "reformulate" and found.failing:
         asked = None if written.error else desk.generator
-        rewriter = Rewriter(asked, desk.messages, desk.check, desk.config)
+        rewriter = Rewriter(asked, desk.messages, desk.check, desk.config, desk.context.history)
         made = await reformulate(text, found, rewriter)
         return _Outcome(made.text, action, made.report, made.by)
     return _Outcome(worded(text, report, found, desk.config), action, report)

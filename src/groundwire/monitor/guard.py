@@ -92,11 +92,13 @@ class _Watched:
         self._parts: list[str] = []
         self._length = 0
         self._told: set[tuple[int, int]] = set()
+        self._known: tuple[ClaimVerification, ...] = ()
         self._patient = True
         self.interrupted = False
         self.error = ""
 
     async def events(self) -> AsyncGenerator[StreamEvent]:
+        await asyncio.to_thread(self._monitor.prepare)  # long sources are read aside, not at the first token
         stream = tokens(self._desk.generator, self._desk.messages, max_tokens=self._config.max_tokens)
         try:
             async with aclosing(stream) as pieces:
@@ -138,8 +140,12 @@ class _Watched:
             self._patient = False
 
     def _news(self) -> list[ClaimVerification]:
-        fresh = [v for v in self._judge.verdicts() if (v.start, v.end) not in self._told]
+        found = self._judge.verdicts()
+        if found is self._known:
+            return []
+        fresh = [v for v in found if (v.start, v.end) not in self._told]
         self._told |= {(v.start, v.end) for v in fresh}
+        self._known = found
         return fresh
 
     def _stop(self) -> InterruptedEvent | None:

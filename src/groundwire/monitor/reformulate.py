@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from groundwire.config.service import RealTimeConfig
 from groundwire.errors import GroundwireError
 from groundwire.llm import Generator, Message
+from groundwire.monitor.coherence import coherence_of
 from groundwire.monitor.prompt import again
 from groundwire.monitor.protocol import Assessment, assess, guidance, stops, wordings
 from groundwire.monitor.wording import cut_at, reworded, stopped
 from groundwire.text.segment import sentences
-from groundwire.types import HallucinationReport
+from groundwire.types import HallucinationReport, Turn
 
 _log = logging.getLogger(__name__)
 Check = Callable[[str], Awaitable[HallucinationReport]]
@@ -29,7 +30,12 @@ class Rewriter:
     messages: tuple[Message, ...]
     check: Check
     config: RealTimeConfig
-    max_tokens: int = 512
+    history: tuple[Turn, ...] = ()
+
+    def assess(self, text: str, report: HallucinationReport) -> Assessment:
+        """What is weak in a new text, by its report and by what was said before."""
+        coherence = coherence_of(text, self.history, report.detection)
+        return assess(report.claims, (), coherence, self.config.interrupt_threshold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +60,7 @@ async def _by_model(said: str, found: Assessment, rewriter: Rewriter) -> Reformu
     told = guidance(found.failing)[:_GUIDANCE_CHARS]
     try:
         (written,) = await rewriter.generator.complete(
-            again(rewriter.messages, kept or "…", told), max_tokens=rewriter.max_tokens
+            again(rewriter.messages, kept or "…", told), max_tokens=rewriter.config.max_tokens
         )
     except GroundwireError as error:
         _log.warning("the answer could not be written again: %s", type(error).__name__)
@@ -63,8 +69,10 @@ async def _by_model(said: str, found: Assessment, rewriter: Rewriter) -> Reformu
         return None
     text = _joined(kept, written.text.strip())
     report = await _checked(text, rewriter)
-    second = assess(report.claims if report else (), threshold=rewriter.config.interrupt_threshold)
-    if report is None or report.error or second.failing or stops(second.risk, rewriter.config):
+    if report is None or report.error:
+        return None
+    second = rewriter.assess(text, report)
+    if second.failing or stops(second.risk, rewriter.config):
         return None  # no better: the rule says less, and nothing wrong
     return Reformulation(worded(text, report, second, rewriter.config), report, "model")
 
@@ -99,7 +107,7 @@ async def _by_rule(said: str, found: Assessment, rewriter: Rewriter) -> Reformul
     report = await _checked(text, rewriter)
     if report is None:
         return Reformulation(text, None, "rule")
-    second = assess(report.claims, threshold=rewriter.config.interrupt_threshold)
+    second = rewriter.assess(text, report)
     own = Assessment(tuple(point for point in second.points if point.start < kept))
     return Reformulation(worded(text, report, own, rewriter.config, kept), report, "rule")
 
