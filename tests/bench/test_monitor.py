@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from groundwire.apps.cli import app
 from groundwire.bench.monitor import Request, measure
 from groundwire.bench.monitor_data import questions_answered, warnings_by_label
+from groundwire.errors import InputError
 
 
 @pytest.fixture
@@ -55,3 +56,9 @@ def test_the_command_prints_them() -> None:
     result = CliRunner().invoke(app, ["bench", "monitor", "--tokens", "1000", "--json"])
     assert result.exit_code == 0
     assert "tokens a second" in json.loads(result.stdout)[0]["name"]
+
+
+def test_a_broken_file_is_one_line(data: Path) -> None:
+    (data / "dev.ragtruth.test.jsonl.gz").write_bytes(b"no gzip")
+    result = CliRunner().invoke(app, ["bench", "monitor", "--tokens", "1000", "--data", str(data)])
+    assert isinstance(result.exception, InputError)

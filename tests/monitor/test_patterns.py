@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from groundwire.monitor.generation import GenerationMonitor
@@ -132,3 +134,11 @@ def test_the_table_says_what_each_is_for() -> None:
     assert [pattern.name for pattern in PATTERNS if pattern.risk is Risk.CRITICAL] == [
         "fabricated_references"
     ]
+
+
+def test_the_page_shows_the_table() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "monitor.md").read_text(encoding="utf-8")
+    for pattern in PATTERNS:
+        mark = "¹" if pattern.needs_sources else ""
+        row = f"| `{pattern.name}`{mark} | {pattern.risk.value} | {pattern.catches} | {pattern.misses} |"
+        assert row in page

@@ -18,6 +18,7 @@ from groundwire.bench.quality_data import LabelledRow, load_sets
 from groundwire.bench.speed import Figure
 from groundwire.config import Config
 from groundwire.engine import Groundwire
+from groundwire.errors import InputError
 from groundwire.evidence.select import Index
 from groundwire.monitor.generation import GenerationMonitor
 from groundwire.monitor.incremental import Incremental
@@ -81,8 +82,11 @@ def _pairs(folder: Path, name: str) -> list[Asked]:
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        yield from map(json.loads, file)
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            yield from map(json.loads, file)
+    except (OSError, EOFError, ValueError) as error:
+        raise InputError(f"cannot read {path}: {error}") from None
 
 
 def _percent(hits: Sequence[bool]) -> float:
