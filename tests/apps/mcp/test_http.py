@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 
 import httpx
 import pytest
@@ -21,6 +22,7 @@ from groundwire.errors import InputError
 from groundwire.report.json import report_object
 from groundwire.stores.database import open_database
 from groundwire.stores.keys import Keys
+from groundwire.verify.fake import FakeVerifier
 
 FAKE = {"hallucination.backend.type": "fake"}
 ASKED = {"answer": "It is red [S0].", "sources": {"S0": "It is red."}}
@@ -41,6 +43,25 @@ async def test_a_client_asks_over_http(mode: str) -> None:
         )
     assert result.structured_content == json.loads(json.dumps(expected))
     assert wrong.is_error
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_a_call_that_is_given_up_frees_its_place(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = FakeVerifier(hold=asyncio.Event())
+    monkeypatch.setattr("groundwire.verify.fake.FakeVerifier", lambda: fake)
+    with served(FAKE) as running:
+        async with Client(f"{running.url}/mcp", mode=mode) as client:
+            call = asyncio.ensure_future(client.call_tool("check", ASKED))
+            await until(lambda: running.service.admission.inside > 0)
+            call.cancel()
+            await until(lambda: running.service.admission.inside == 0)
+
+
+async def until(reached: Callable[[], bool]) -> None:
+    """What happens in the server's thread gives no sign in this one."""
+    async with asyncio.timeout(20):
+        while not reached():  # noqa: ASYNC110
+            await asyncio.sleep(0.005)
 
 
 def test_pages_of_other_sites_and_other_names_are_turned_away() -> None:

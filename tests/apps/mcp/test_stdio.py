@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -71,6 +72,26 @@ def test_garbage_on_the_line_hurts_nobody(tmp_path: Path) -> None:
     process.stdout.close()
     assert process.stderr
     process.stderr.close()
+
+
+def test_an_interrupt_ends_it_while_it_waits() -> None:
+    with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(json.dumps(HELLO).encode() + b"\n")
+        process.stdin.flush()
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == -signal.SIGINT
+
+
+def test_a_client_that_stopped_reading_is_no_error() -> None:
+    reading, writing = os.pipe()
+    with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=writing, stderr=subprocess.PIPE) as process:
+        os.close(writing)
+        os.close(reading)
+        _, told = process.communicate(json.dumps(HELLO).encode() + b"\n", timeout=20)
+    assert (process.returncode, told) == (0, b"")
 
 
 def said(number: int, method: str, params: dict[str, Any]) -> bytes:

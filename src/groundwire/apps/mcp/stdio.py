@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
@@ -34,8 +35,11 @@ def run_stdio(config: Config) -> int:
     engine = Groundwire(config)  # what is wrong with the configuration is said before anyone connects
     if sys.stdin.isatty():
         print("groundwire: MCP clients start this and speak on its input; Ctrl-C ends it", file=sys.stderr)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # who waits for input cannot be woken, only ended
     try:
         anyio.run(_serve, Alone(engine))
+    except* BrokenPipeError:
+        pass  # the client left while it was being answered
     finally:
         run(engine.aclose())
     return FINE
