@@ -192,6 +192,14 @@ async def test_what_is_not_known_is_said_before_the_model_is_asked(plain: Ground
     assert not done.knowledge.verified
 
 
+@pytest.mark.parametrize(
+    "asked", ["Summarise this.", "Explain the text in simple words.", "Thanks!", "מתי נבנה המגדל?"]
+)
+async def test_what_is_asked_of_the_sources_themselves_is_no_gap(plain: Groundwire, asked: str) -> None:
+    _, done = await run(model(SUPPORTED), plain, asked=asked)
+    assert done.generated == SUPPORTED
+
+
 async def test_knowledge_need_not_be_checked() -> None:
     engine = configured(check_knowledge=False)
     _, done = await run(model(SUPPORTED), engine, asked="How many moons does Jupiter have?")

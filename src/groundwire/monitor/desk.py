@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from groundwire.claims.kind import kind_of
 from groundwire.config.service import RealTimeConfig
 from groundwire.engine import Beside, Groundwire, Sources, as_sources
 from groundwire.errors import InputError
@@ -13,8 +14,11 @@ from groundwire.llm import Generator, Message
 from groundwire.monitor.incremental import Work, here
 from groundwire.monitor.knowledge import verify_knowledge
 from groundwire.monitor.prompt import messages_for
-from groundwire.types import Detection, HallucinationReport
+from groundwire.text.words import script
+from groundwire.types import ClaimKind, Detection, HallucinationReport
 from groundwire.types.realtime import Context, KnowledgeCheck
+
+_SAMPLE = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +71,18 @@ def open_desk(
     if not asked.strip():
         raise InputError("the request is empty")
     return Desk(generator, asked, tuple(messages), rests_on, engine, work)
+
+
+def lacks(check: KnowledgeCheck | None, context: Context) -> bool:
+    """Whether something is missing that no answer can do without.
+
+    What is only implied is not, nor what an instruction asks of the sources themselves ("Summarise this."),
+    nor words in another script than theirs, of which nobody can say here whether they are there.
+    """
+    scripts = {script(source.text[:_SAMPLE]) for source in context.sources if source.text.strip()}
+    explicit = [lost for lost in (check.missing if check else ()) if lost.explicit]
+    return any(
+        (lost.kind != "question" or kind_of(lost.text) is ClaimKind.QUESTION)
+        and (not scripts or script(lost.text) in scripts)
+        for lost in explicit
+    )

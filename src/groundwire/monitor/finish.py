@@ -51,7 +51,6 @@ class _Outcome:
     text: str
     action: RiskAction
     report: HallucinationReport | None
-    by: str = ""
 
 
 async def finished(written: Written) -> AsyncGenerator[ReformulatedEvent | DoneEvent]:
@@ -112,7 +111,7 @@ async def _act(written: Written, report: HallucinationReport, found: Assessment)
         asked = None if written.error else desk.generator
         rewriter = Rewriter(asked, desk.messages, desk.check, desk.config, desk.context.history)
         made = await reformulate(text, found, rewriter)
-        return _Outcome(made.text, action, made.report, made.by)
+        return _Outcome(made.text, action, made.report)
     return _Outcome(worded(text, report, found, desk.config), action, report)
 
 

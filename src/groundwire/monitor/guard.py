@@ -15,7 +15,7 @@ from groundwire.engine import Groundwire, Sources
 from groundwire.errors import GroundwireError
 from groundwire.llm import Generator, Message
 from groundwire.llm.tokens import tokens
-from groundwire.monitor.desk import Desk, open_desk
+from groundwire.monitor.desk import Desk, lacks, open_desk
 from groundwire.monitor.finish import Written, finished
 from groundwire.monitor.generation import GenerationMonitor
 from groundwire.monitor.incremental import Incremental, Work, here
@@ -62,7 +62,7 @@ async def guard(
         return
     desk = open_desk(generator, request, context, engine, work)
     knowledge = await desk.knowledge()
-    if knowledge is not None and any(lost.explicit for lost in knowledge.missing):
+    if lacks(knowledge, desk.context):
         yield DoneEvent(limits(desk.request, knowledge=knowledge), Risk.CRITICAL, knowledge, action="discard")
         return
     watched = _Watched(desk)

@@ -44,7 +44,6 @@ class Reformulation:
 
     text: str
     report: HallucinationReport | None
-    by: str
 
 
 async def reformulate(said: str, found: Assessment, rewriter: Rewriter) -> Reformulation:
@@ -74,7 +73,7 @@ async def _by_model(said: str, found: Assessment, rewriter: Rewriter) -> Reformu
     second = rewriter.assess(text, report)
     if second.failing or stops(second.risk, rewriter.config):
         return None  # no better: the rule says less, and nothing wrong
-    return Reformulation(worded(text, report, second, rewriter.config), report, "model")
+    return Reformulation(worded(text, report, second, rewriter.config), report)
 
 
 async def _checked(text: str, rewriter: Rewriter) -> HallucinationReport | None:
@@ -106,10 +105,10 @@ async def _by_rule(said: str, found: Assessment, rewriter: Rewriter) -> Reformul
     kept = len(said[: cut_at(said, found.failing)].rstrip())
     report = await _checked(text, rewriter)
     if report is None:
-        return Reformulation(text, None, "rule")
+        return Reformulation(text, None)
     second = rewriter.assess(text, report)
     own = Assessment(tuple(point for point in second.points if point.start < kept))
-    return Reformulation(worded(text, report, own, rewriter.config, kept), report, "rule")
+    return Reformulation(worded(text, report, own, rewriter.config, kept), report)
 
 
 def worded(
