@@ -197,6 +197,20 @@ def test_files_that_cannot_be_are_refused_before_the_work(tmp_path: Path) -> Non
     assert rows.read_text(encoding="utf-8").startswith('{"id": "good"')
 
 
+def test_a_device_is_written_to_and_a_link_stays_one(tmp_path: Path) -> None:
+    """As root a file put in their place would be there for everybody."""
+    rows = write(tmp_path / "in.jsonl", GOOD)
+    with pytest.raises(InputError, match="cannot write /dev/full: No space left"):
+        go(rows, Gate(summary=Path("/dev/full")))
+    assert Path("/dev/full").is_char_device()
+    link, page = tmp_path / "link.md", tmp_path / "page.md"
+    page.write_text("before")
+    link.symlink_to(page)
+    go(rows, Gate(summary=link))
+    assert link.is_symlink()
+    assert page.read_text(encoding="utf-8").startswith("## groundwire")
+
+
 def test_an_output_that_is_none_of_ours_is_begun_anew(tmp_path: Path) -> None:
     rows, out = write(tmp_path / "in.jsonl", GOOD), tmp_path / "out.jsonl"
     out.write_text('{"id": "good"}\n')

@@ -60,8 +60,16 @@ def _hush() -> None:
 
 
 def write_whole(path: Path, text: str | Iterable[str], mode: int = 0o644) -> None:
-    """All of it or nothing: a full disk leaves no half of a file behind."""
+    """All of it or nothing: a full disk leaves no half of a file behind.
+
+    What is no file (a device, a pipe) is written to and stays what it is; of a link the file is replaced.
+    """
     try:
+        if path.exists() and not path.is_file():
+            with path.open("w", encoding="utf-8", errors="replace", newline="") as stream:
+                stream.writelines([text] if isinstance(text, str) else text)
+            return
+        path = path.resolve()
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
             with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="") as file:
