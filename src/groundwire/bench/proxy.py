@@ -62,8 +62,10 @@ class Heard:
         return str(json.loads(found[0][6:])["groundwire"]["status"]) if found else "none"
 
 
-def run_proxy(console: Console, rounds: int, streams: int, *, as_json: bool) -> int:
-    pace = Pace()
+REALISTIC = Pace()
+
+
+def run_proxy(console: Console, rounds: int, streams: int, *, as_json: bool, pace: Pace = REALISTIC) -> int:
     with _upstream(pace) as direct, _proxy(direct) as proxied:
         figures = asyncio.run(_measured(direct, proxied, pace, rounds, streams))
     if as_json:
