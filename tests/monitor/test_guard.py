@@ -265,6 +265,21 @@ async def test_an_empty_answer_ends(plain: Groundwire) -> None:
     assert (done.text.strip(), done.report) == ("", None)
 
 
+HEBREW = "גובה המגדל הוא 310 מטרים. המגדל נבנה בשנת 1987. המגדל נמצא בתל אביב."
+
+
+async def test_hebrew_is_guarded_in_hebrew(plain: Groundwire) -> None:
+    asked = "מהו גובה המגדל ומתי נבנה?"
+    weak = HEBREW.replace("המגדל נבנה בשנת 1987", "במגדל יש אוסף שעונים מפורסם")
+    _, done = await run(model(weak), plain, HEBREW, asked)
+    assert "אני סבור, אך איני יכול לאשר מן המקורות, שבמגדל יש אוסף שעונים מפורסם." in done.text
+    wrong = HEBREW.replace("1987", "1952")
+    events, done = await run(model(wrong, ""), plain, HEBREW, asked)
+    assert "interrupted" in kinds(events)
+    assert "”המגדל נבנה בשנת 1987.“ [S0]" in done.text
+    assert "1952" not in done.text
+
+
 class Flaky:
     """A model that says its words with a breath between them, and then may fail; `stopped` when it is over."""
 
