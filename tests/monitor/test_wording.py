@@ -61,7 +61,7 @@ def carried(claim: Claim, source: str = "S1") -> ClaimVerification:
         ("> It is tall.", "> I believe, but cannot confirm from the sources, that it is tall."),
         ("However, it is tall.", "However, I believe, but cannot confirm from the sources, that it is tall."),
         ("In 2010, Anna won the cup.",
-         "In 2010, I believe, but cannot confirm from the sources, that Anna won the cup."),
+         "I believe, but cannot confirm from the sources, that in 2010, Anna won the cup."),
         ("I'm tall as a tower.", "I believe, but cannot confirm from the sources, that I'm tall as a tower."),
         ("| City | Size |\n|---|---|\n| Bonn | 300 |", "| City | Size |\n|---|---|\n| Bonn | 300 (unverified) |"),
         ("המגדל הוא גבוה מאוד.", "אני סבור, אך איני יכול לאשר מן המקורות, שהמגדל הוא גבוה מאוד."),
@@ -94,6 +94,11 @@ def test_a_word_that_stands_small_elsewhere_begins_small() -> None:
 )
 def test_each_kind_of_doubt_has_its_words(kind: str, opening: str) -> None:
     assert rephrased("It is tall.", kind=kind) == opening
+
+
+def test_an_opening_behind_a_connective_begins_small() -> None:
+    made = rephrased("However, it is tall.", kind="over_extrapolation")
+    assert made == "However, it may be, though the sources do not say so, that it is tall."
 
 
 def test_what_differs_from_before_says_from_what() -> None:

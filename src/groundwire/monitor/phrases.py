@@ -54,8 +54,7 @@ ENGLISH = Phrases(
     leads=(
         r"(?:However|Moreover|Furthermore|Additionally|In addition|Also|Therefore|Thus|So|Hence|But|And|Yet|"
         r"Finally|Overall|First|Second|Third|Next|Then|For example|For instance|In summary|In conclusion|"
-        r"In short|Meanwhile|Unfortunately|Fortunately|Notably|Similarly|Likewise|(?:According to|Based on|"
-        r"Per|In|On|At|By|As of|Since|During|After|Before) [^,.;:!?\n]{1,60}),\s+"
+        r"In short|Meanwhile|Unfortunately|Fortunately|Notably|Similarly|Likewise),\s+"
     ),
     stop="I cannot confirm from the sources what I was about to say here.",
     sources_say="The sources say: “{quote}” [{source}]",
@@ -95,7 +94,7 @@ HEBREW = Phrases(
             "warning": "אני סבור, אך אין לי אסמכתה לכך, ש",
         }
     ),
-    leads=r"(?:אולם|עם זאת|בנוסף|לכן|אבל|כמו כן|לסיכום|לדוגמה|לפי [^,.;:!?\n]{1,60}),\s+",
+    leads=r"(?:אולם|עם זאת|בנוסף|לכן|אבל|כמו כן|לסיכום|לדוגמה),\s+",
     stop="איני יכול לאשר מן המקורות את מה שעמדתי לומר כאן.",
     sources_say="במקורות נאמר: ”{quote}“ [{source}]",
     no_more="איני יכול לענות על יותר מכך מן המקורות.",

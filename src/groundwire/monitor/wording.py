@@ -98,9 +98,9 @@ def _opened(text: str, point: WeakPoint) -> _Insertion:
     if opening.endswith("ש") and not re.match(r"[א-ת]", text[at : at + 1]):
         opening += "-"
     lower = opening.endswith("that ") and _is_common(follows, text)
-    if lead and opening.startswith("I"):
-        return _Insertion(at, opening, lower)
-    return _Insertion(at, opening[:1].lower() + opening[1:] if lead else opening, lower)
+    if lead and not opening.startswith("I "):
+        opening = opening[:1].lower() + opening[1:]
+    return _Insertion(at, opening, lower)
 
 
 def _is_common(sentence: str, text: str) -> bool:
