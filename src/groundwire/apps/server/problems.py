@@ -152,7 +152,8 @@ class Problem:
         }
         told = {name: value for name, value in fields.items() if value is not None}
         headers = dict(self.headers) | ({} if wait is None else {"retry-after": str(wait)})
-        return Response(json.dumps(told), kind.status, headers, MEDIA_TYPE)
+        body = json.dumps(told, ensure_ascii=False).encode("utf-8", "backslashreplace")
+        return Response(body, kind.status, headers, MEDIA_TYPE)
 
 
 def problem_of(error: GroundwireError) -> Problem:
