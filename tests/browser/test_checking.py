@@ -270,3 +270,19 @@ def test_a_conversation_and_settings_go_with_it(opened: Opener) -> None:
     assert asked["history"][0] == {"role": "user", "content": "How many people\nwork there?"}
     assert (asked["profile"], asked["target"]) == ("strict", 0.9)
     assert "strict profile" in page.inner_text(".verdict")
+
+
+def test_an_answer_is_repaired_and_held_against_what_is_known(opened: Opener) -> None:
+    page = opened(permissions=["clipboard-read", "clipboard-write"])
+    write(page, ANSWER, SOURCE)
+    page.click("summary")
+    page.check("#fix")
+    page.check("#kb")
+    with page.expect_request("**/v1/check") as sent:
+        run(page)
+    asked: Any = sent.value.post_data_json
+    assert (asked["fix"], asked["kb"]) == (True, True)
+    assert page.inner_text(".repaired del") == "400"
+    assert page.inner_text(".repaired ins") == "40"
+    page.click("[aria-label='Copy the repaired answer']")
+    assert page.evaluate("navigator.clipboard.readText()") == SOURCE

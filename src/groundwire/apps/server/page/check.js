@@ -33,6 +33,8 @@ function asked() {
     history: turns($("history").value),
     ...($("profile").value ? { profile: $("profile").value } : {}),
     ...(target ? { target: Number(target) } : {}),
+    ...($("fix").checked ? { fix: true } : {}),
+    ...($("kb").checked ? { kb: true } : {}),
   };
 }
 

@@ -3,7 +3,7 @@
 import { call } from "./api.js";
 import { claimPane } from "./claim.js";
 import { button, copy, download, figure, h, percent, plural, say, shown, signed, when } from "./dom.js";
-import { lines } from "./text.js";
+import { lines, units } from "./text.js";
 import { STATUS, label, status, tone, typeName } from "./words.js";
 
 const MANY = 150;
@@ -237,7 +237,7 @@ class View {
       flags = report.flags || [];
     return [
       flags.length ? section("Found by the knowledge detectors", ...flags.map(flagCard)) : null,
-      report.repair ? section("Repaired", h("div", { class: "card repaired", dir: "auto" }, report.repair.text)) : null,
+      report.repair ? section("Repaired", repaired(report.repair)) : null,
       skipped.length
         ? section(
             "Not checked, since it claims nothing",
@@ -361,3 +361,22 @@ const flagCard = (flag) =>
     flag.evidence ? h("p", { class: "soft small", dir: "auto" }, flag.evidence) : null,
     flag.suggestion ? h("p", { class: "small", dir: "auto" }, flag.suggestion) : null,
   );
+
+/** The repaired answer; what is new in it says what stood there before. */
+function repaired({ text, edits = [] }) {
+  const unit = units(text);
+  const parts = [];
+  let at = 0;
+  for (const edit of [...edits].sort((a, b) => a.new_start - b.new_start)) {
+    const [start, end] = [unit(edit.new_start), unit(edit.new_end)];
+    if (start < at) continue;
+    parts.push(text.slice(at, start));
+    if (edit.before) parts.push(h("del", {}, edit.before), " ");
+    parts.push(h("ins", {}, text.slice(start, end)));
+    at = end;
+  }
+  const copied = button("Copy", () => copy(text, "Repaired answer copied"), {
+    "aria-label": "Copy the repaired answer",
+  });
+  return h("div", { class: "card repaired" }, h("p", { dir: "auto" }, ...parts, text.slice(at)), copied);
+}
