@@ -102,3 +102,12 @@ def test_a_client_that_leaves_stops_the_work(guarded: Served) -> None:
         next(response.iter_bytes())
     assert guarded.client.get("/healthz").status_code == 200
     assert guarded.client.post("/v1/guard", json={**ASKED, "stream": False}).status_code == 200
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_full_house_says_when_to_come_back(guarded: Served, stream: bool) -> None:
+    admission = guarded.service.chatting.admission
+    admission.inside = admission.capacity
+    answer = guarded.client.post("/v1/guard", json={**ASKED, "stream": stream})
+    admission.inside = 0
+    assert (answer.status_code, "retry-after" in answer.headers) == (429, True)

@@ -47,12 +47,20 @@ async def post_guard(
     """
     events = await _guarded(asked, request, held)
     if asked.stream:
+        _let_in(held)
         body = _streamed(events, held, request)
         return StreamingResponse(body, headers={"cache-control": "no-cache"}, media_type=EVENTS)
     with held.chatting.admission.admitted():
         async with aclosing(events):
             last = [event async for event in events][-1]
     return JSONResponse(event_object(last))
+
+
+def _let_in(held: Service) -> None:
+    """A full house is told as a status, before a stream begins."""
+    if held.chatting.admission.load >= 1.0:
+        with held.chatting.admission.admitted():
+            return
 
 
 async def _guarded(asked: GuardRequest, request: Request, held: Service) -> AsyncGenerator[StreamEvent]:
