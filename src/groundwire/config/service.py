@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Literal
+from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator
 
 from groundwire.config.sections import Duration, Section, Share, Timeout
 
@@ -93,3 +95,23 @@ class ProxyConfig(Section):
     report_timeout: Timeout = 2.0
     connect_timeout: Timeout = 10.0
     read_timeout: Timeout = 300.0
+
+    @field_validator("upstreams")
+    @classmethod
+    def _base_urls(cls, given: Mapping[str, str]) -> Mapping[str, str]:
+        for name in given:
+            if not re.fullmatch(UPSTREAM_NAME, name):
+                raise ValueError(f"an upstream cannot be called {name[:64]!r}")
+        return {name: base_url(url) for name, url in given.items()}
+
+
+UPSTREAM_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
+
+
+def base_url(url: str) -> str:
+    """The base URL of an API without its last slash; a ValueError for whatever is none."""
+    parts = urlsplit(url)
+    good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    if not good or parts.query or parts.fragment or parts.username or re.search(r"\s", url):
+        raise ValueError(f"{url[:200]!r} is no base URL such as https://api.openai.com/v1")
+    return url.rstrip("/")

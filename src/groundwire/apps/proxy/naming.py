@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from urllib.parse import urlsplit
 
+from groundwire.config.service import UPSTREAM_NAME, base_url
 from groundwire.errors import InputError
 
 ONLY = "default"
 """The name of an upstream that was given none."""
-_NAMED = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]{0,63})=(?P<url>https?://.*)", re.S)
+_NAMED = re.compile(rf"(?P<name>{UPSTREAM_NAME})=(?P<url>https?://.*)", re.S)
 
 
 def parse_upstreams(given: Sequence[str]) -> dict[str, str]:
@@ -32,16 +32,9 @@ def parse_upstreams(given: Sequence[str]) -> dict[str, str]:
 def checked(name: str, url: str) -> str:
     """The base URL without its last slash; what is no such URL is refused at the start, not per request."""
     try:
-        parts = urlsplit(url)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        good = False
-    if not good or parts.query or parts.fragment or parts.username or re.search(r"\s", url):
-        raise InputError(
-            f"the upstream {name!r} is no base URL: {url[:200]!r}",
-            hint="write it as https://api.openai.com/v1; its key goes into proxy.keys",
-        )
-    return url.rstrip("/")
+        return base_url(url)
+    except ValueError as error:
+        raise InputError(f"the upstream {name!r}: {error}", hint="its key goes into proxy.keys") from None
 
 
 def pick(model: str, names: Mapping[str, object]) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import re
 import ssl
 import zlib
@@ -22,6 +23,7 @@ from groundwire.errors import InputError
 _STEPS = re.compile(r"(?:^|/|\\|%2f|%5c)(?:\.|%2e){1,2}(?:/|\\|%2f|%5c|$)", re.IGNORECASE)
 _PORTS = {"http": 80, "https": 443}
 _UNPACKED = ("gzip", "x-gzip", "deflate")
+_log = logging.getLogger("groundwire.proxy")
 
 
 class Unreachable(Exception):
@@ -130,6 +132,8 @@ class Upstreams:
             for name, url in config.upstreams.items()
         }
         self._marks = tuple(f'"{name}/'.encode() for name in self.targets)
+        for name in keys.keys() - self.targets.keys():
+            _log.warning("proxy.keys names %r, which is no upstream", name)
         if any(target.url.startswith("https:") for target in self.targets.values()):
             _ = self._tls  # reads hundreds of certificates: now, not when somebody waits
 
