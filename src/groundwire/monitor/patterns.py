@@ -47,7 +47,7 @@ PATTERNS: tuple[Pattern, ...] = (
         "invented_name",
         "names of two words and more with a word that no source knows, except names everybody knows",
         "single names, names in scripts without capitals, names mixed from the sources' own",
-        Risk.MEDIUM,
+        Risk.LOW,
         values.names,
         values.sure_of_name,
         needs_sources=True,

@@ -9,6 +9,8 @@ from groundwire.claims.cite import Mark, resolve
 from groundwire.monitor.known import HANDLE, JOINT, NAME_IN_CODE, URL, address, handle, label
 from groundwire.monitor.pattern import Hit
 from groundwire.monitor.seen import Seen
+from groundwire.text.dates import MONTHS
+from groundwire.text.lexicon import word_set
 
 MANY = 3
 """So many different references that nobody gave are no slip any more."""
@@ -20,9 +22,8 @@ _PAPER = re.compile(
     rf"|\((?:see\s+|e\.g\.,?\s+|cf\.\s+)?(?P<one2>{_SURNAME})(?P<al2>\s+et\s+al\.?|\s+(?:and|&)\s+(?P<two2>{_SURNAME}))?"
     rf",?\s+(?P<year2>{_YEAR})(?:[;,][^()]{{0,80}})?\)"
 )
-_MONTH = re.compile(
-    r"(?:January|February|March|April|May|June|July|August|September|October|November|December|Spring|Summer"
-    r"|Autumn|Fall|Winter|In|Since|Until|By|From|Early|Late|Mid|Around|About|Circa|Copyright)\Z"
+_NO_AUTHORS = frozenset(MONTHS) | word_set(
+    "spring summer autumn fall winter in since until by from early late mid around about circa"
 )
 _AUTHORITIES = (
     r"stud(?:y|ies)|research(?:ers)?|experts?|scientists?|surveys?|polls?|statistics|analysts?|doctors"
@@ -61,7 +62,7 @@ def citations(seen: Seen) -> Iterator[Hit]:
     for match in _PAPER.finditer(seen.text) if "(" in seen.text else ():
         authors = [name for name in match.group("one", "two", "one2", "two2") if name]
         year = match["year"] or match["year2"]
-        if _MONTH.match(authors[0]) or (
+        if authors[0].lower() in _NO_AUTHORS or (
             len(authors) == 1 and not (match["al"] or match["al2"]) and match["year"]
         ):
             continue  # "May (2021)", "Avatar (2009)": a date, or a work with its year

@@ -85,7 +85,7 @@ def sure_of_date(seen: Seen, hit: Hit) -> float:
 def names(seen: Seen) -> Iterator[Hit]:
     """Names of two words and more with a word that no source knows."""
     for name in seen.strange_names:
-        if len(PART.findall(name.text)) >= _MIN_NAME_WORDS:
+        if sum(bool(PART.match(word)) for word in name.text.split()) >= _MIN_NAME_WORDS:
             yield Hit(name.start, name.end, f"no source names {name.text}", name.text.casefold())
 
 

@@ -129,7 +129,16 @@ class Seen:
 
     @cached_property
     def names(self) -> list[Name]:
-        return [name for name in names(self.text) if name.sure]
+        """Proper names; what is bold or a heading has capitals for another reason."""
+        if self.text.startswith("#"):
+            return []
+        return [name for name in names(self.text) if name.sure and not self._is_label(name)]
+
+    def _is_label(self, name: Name) -> bool:
+        return self.text[name.start - 1 : name.start] == "*" or self.text[name.end : name.end + 1] in (
+            "*",
+            ":",
+        )
 
     @cached_property
     def marks(self) -> list[Mark]:
