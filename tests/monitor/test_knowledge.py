@@ -162,3 +162,10 @@ def test_a_megabyte_of_request_is_read_at_its_ends() -> None:
         questions("word " * 200_000 + "? When was Atlas Mining founded?")[-1]
         == "When was Atlas Mining founded?"
     )
+
+
+def test_of_a_long_conversation_the_latest_is_remembered() -> None:
+    said = as_turns([{"role": "user", "content": f"My door {n} is green."} for n in range(3000)])
+    found = verify_knowledge("What is my door 2999 painted?", Context(history=said))
+    assert found.requirements[0].place == "turn 3000"
+    assert verify_knowledge("word " * 200_000 + "? Who is Zork Blatt?", Context(history=said)).missing

@@ -20,7 +20,7 @@ from groundwire.monitor.alternatives import alternatives
 from groundwire.monitor.requests import Need, needs
 from groundwire.text.segment import sentences
 from groundwire.text.words import similarity
-from groundwire.types import Entity, KnowledgeBase, Source, Turn
+from groundwire.types import Entity, KnowledgeBase, Source
 from groundwire.types.realtime import Context, KnowledgeCheck, Requirement
 
 NEAR = 8
@@ -36,6 +36,7 @@ ENOUGH: dict[str, float] = {
 }
 """How much of each kind of need must be there, by weight of words; measured by `groundwire bench monitor`."""
 
+_REMEMBERED = 20_000  # characters of the conversation, the latest
 _USUAL_WORDS = 5
 _ALIKE = 0.65
 _ASKING = re.compile(
@@ -85,21 +86,26 @@ class Shelf:
 
     @cached_property
     def memory(self) -> Index:
-        """What was said: statements of both sides; a question asked before tells nothing."""
-        return Index(
-            [Source(f"turn {turn.id}", said) for turn in self._context.history if (said := _said(turn))]
-        )
+        """What was said lately: statements of both sides; a question asked before tells nothing."""
+        said: list[Source] = []
+        left = _REMEMBERED
+        for turn in reversed(self._context.history):
+            text = _said(turn.text[-left:])
+            said += [Source(f"turn {turn.id}", text)] if text else []
+            left -= len(turn.text)
+            if left <= 0:
+                break
+        return Index(said[::-1])
 
     def look_up(self, need: Need) -> Requirement:
         """The requirement with the place where it is met, the best there is where it is not."""
         if need.kind == "referent":
             return self._referent(need)
         asked, about = _ASKING.sub(" ", need.text), need.about or self._meant(need)
-        order = (("memory", self.memory), ("sources", self.sources)) if need.kind == "user" else (
-            ("sources", self.sources), ("memory", self.memory)
-        )  # fmt: skip
+        order = ("memory", "sources") if need.kind == "user" else ("sources", "memory")
         best = 0.0
-        for where, index in order:
+        for where in order:
+            index = self.sources if where == "sources" else self.memory
             coverage, units = _coverage(index, asked, about, 1 if need.kind == "premise" else NEAR)
             best = max(best, coverage)
             if units and coverage >= _enough(need, asked) and _answers(need, index, units):
@@ -112,7 +118,8 @@ class Shelf:
     def _meant(self, need: Need) -> str:
         """What "it" may mean: what the last turns name."""
         pronoun = re.search(r"\b(?:it|its|he|she|they|his|her|their|him|them)\b", need.text, re.IGNORECASE)
-        return names(" ".join(turn.text for turn in self._context.history[-2:])) if pronoun else ""
+        lately = " ".join(turn.text[-_REMEMBERED:] for turn in self._context.history[-2:])
+        return names(lately) if pronoun else ""
 
     def _referent(self, need: Need) -> Requirement:
         """A pronoun means somebody of the conversation, or what the only source is about."""
@@ -166,9 +173,9 @@ def _answers(need: Need, index: Index, units: Sequence[int]) -> bool:
     return holds is None or any(holds.search(index.units[number].text) for number in units)
 
 
-def _said(turn: Turn) -> str:
-    spans = sentences(turn.text)
-    return " ".join(turn.text[s.start : s.end] for s in spans if not turn.text[s.start : s.end].endswith("?"))
+def _said(text: str) -> str:
+    spoken = (text[span.start : span.end] for span in sentences(text))
+    return " ".join(sentence for sentence in spoken if not sentence.endswith("?"))
 
 
 def _entities(kb: KnowledgeBase, text: str) -> Iterator[Entity]:

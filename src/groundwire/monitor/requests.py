@@ -88,8 +88,9 @@ def needs(request: str) -> list[Need]:
     if kind_of(request) is not RequestKind.QUESTION:
         return []
     found: dict[tuple[str, str], Need] = {}
-    for question in questions(request):
-        before = request[: max(0, request.find(question))]
+    text = request[-_LONGEST:]
+    for question in questions(text):
+        before = text[: max(0, text.find(question))]
         about = _told(question, before)
         for need in (*_asked(question), *_granted(question, before)):
             found.setdefault((need.kind, need.text.casefold()), replace(need, about=about))
