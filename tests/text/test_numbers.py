@@ -38,6 +38,8 @@ from groundwire.text.numbers import compare, in_range, numbers
         ("9:30 a.m.", [(570.0, "clock")]),
         ("from 9 to 5 pm", [(540.0, "clock"), (1020.0, "clock")]),
         ("-5 °C", [(-5.0, "K")]),
+        ("the highest share -- 11.5% of all", [(11.5, "%")]),
+        ("- 5 apples", [(5.0, "")]),
         ("41°F", [(5.0, "K")]),
         ("COVID-19, B2B, 15.03.2023, 24/7", []),
         ("one of the best", []),

@@ -47,7 +47,7 @@ _UNIT_NAMES = "|".join(sorted((re.escape(u) for u in UNITS), key=len, reverse=Tr
 _SCALE_NAMES = "|".join(sorted((re.escape(s) for s in SCALES), key=len, reverse=True))
 _AM_PM = r"(?P<half>[aApP]\.?\s?[mM]\b\.?)"
 _NUMBER = re.compile(
-    rf"(?P<sign>(?<![\w.,])[-−])?(?P<money>(?:US)?[{CURRENCY_SIGNS}])?\s?"
+    rf"(?P<sign>(?<![\w.,\-−])[-−](?=\d|(?:US)?[{CURRENCY_SIGNS}]))?(?P<money>(?:US)?[{CURRENCY_SIGNS}])?\s?"
     rf"(?<![\w./])(?<![A-Za-z]-)(?P<digits>{_DIGITS})(?![\d]|[.,:/]\d)"
     r"(?P<ordinal>st|nd|rd|th)?(?![A-Za-z]{4,}\d)"
     r"(?P<mixed>\s?[½¼¾⅓⅔⅛]|\s\d/\d\b)?"
