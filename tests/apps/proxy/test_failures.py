@@ -161,6 +161,30 @@ def test_verification_that_fails_or_is_late_holds_nothing_up(
             assert plain.headers["x-groundwire-status"] == "UNCHECKED"
 
 
+def test_who_wants_no_event_waits_for_none(upstream: ScriptedUpstream, cloud: ScriptedUpstream) -> None:
+    cloud.script(Scripted([], silent=True, hang=True))
+    settings = {
+        "proxy.upstreams": {"default": upstream.url},
+        "proxy.report_timeout": 600.0,
+        "hallucination.backend.type": "external",
+        "external.url": cloud.url,
+    }
+    upstream.script(Scripted(chat_stream(BAD)))
+    with serving(settings) as url:
+        headers = {"x-groundwire-event": "off"}
+        got = httpx.post(f"{url}/v1/chat/completions", json=BODY, headers=headers, timeout=60)
+        assert got.content == b"".join(chat_stream(BAD))
+
+
+def test_a_client_that_no_longer_waits_takes_the_upstreams_work_along(
+    proxy: Served, upstream: ScriptedUpstream
+) -> None:
+    upstream.script(Scripted([], silent=True, hang=True))
+    with pytest.raises(httpx.ReadTimeout):
+        httpx.post(f"{proxy.url}/v1/chat/completions", json={"messages": MESSAGES}, timeout=0.3)
+    assert upstream.gone.wait(10)
+
+
 def test_under_load_verification_is_left_out(proxy: Served, upstream: ScriptedUpstream) -> None:
     upstream.script(Scripted(chat_stream(BAD)))
     admission = proxy.service.admission

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
@@ -10,8 +11,8 @@ from pathlib import Path
 import httpx
 import openai
 import pytest
-from tests.apps.proxy.asking import GOOD, MESSAGES
-from tests.apps.proxy.scripted import Scripted, ScriptedUpstream, completion, whole
+from tests.apps.proxy.asking import BAD, GOOD, MESSAGES
+from tests.apps.proxy.scripted import Scripted, ScriptedUpstream, chat_stream, completion, whole
 from tests.serving import Served, serving
 
 from groundwire.config import Config
@@ -165,6 +166,26 @@ def test_what_became_of_answers_is_counted(proxy: Served, upstream: ScriptedUpst
     proxy.client.post("/v1/chat/completions", json={"model": "m", "messages": []})
     line = 'groundwire_proxy_answers_total{mode="observe",status="NOTHING_TO_CHECK"}'
     assert line in proxy.client.get("/metrics").text
+
+
+def test_an_answer_whose_report_nobody_waits_for_is_verified_too(
+    proxy: Served, upstream: ScriptedUpstream
+) -> None:
+    upstream.script(Scripted(chat_stream(BAD)))
+    body = {"model": "m", "messages": MESSAGES, "stream": True}
+    headers = {"x-groundwire-event": "off", "x-groundwire-store": "true"}
+    counted = 'groundwire_proxy_answers_total{mode="observe",status="CHECKED"}'
+
+    def count() -> float:
+        lines = proxy.client.get("/metrics").text.splitlines()
+        return next((float(line.split()[-1]) for line in lines if line.startswith(counted)), 0.0)
+
+    before = count()
+    proxy.client.post("/v1/chat/completions", json=body, headers=headers)
+    deadline = time.monotonic() + 30
+    while count() == before and time.monotonic() < deadline:
+        pass
+    assert count() == before + 1
 
 
 def test_models_of_all_upstreams_are_one_list(

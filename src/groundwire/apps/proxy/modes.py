@@ -21,6 +21,11 @@ PAUSE = 10.0
 
 async def observe(flow: Flow) -> AsyncGenerator[bytes, None]:
     """The very bytes of the upstream, as they come; before the last of them an event with the report."""
+    if not flow.tell:
+        async for chunk in flow.chunks:
+            yield chunk
+            flow.watch.listen(chunk)
+        return
     tail = Tail()
     broken: Broken | None = None
     try:
@@ -38,8 +43,7 @@ async def observe(flow: Flow) -> AsyncGenerator[bytes, None]:
     if tail.between:
         outcome = await flow.watch.outcome()
         flow.last = flow.watch.last
-        if flow.tell:
-            yield told(flow, replace(outcome, reason=str(broken)) if broken else outcome)
+        yield told(flow, replace(outcome, reason=str(broken)) if broken else outcome)
     yield tail.release()
     if broken is not None:
         raise broken

@@ -69,6 +69,7 @@ class Proxying:
         self._held = held
         self._turns = Turns(held.work, AT_ONCE, held.config.proxy.report_timeout)
         self.upstreams = Upstreams(held.config.proxy)
+        self._later: set[asyncio.Task[None]] = set()
         self._answers = Counter(
             "groundwire_proxy_answers", "Verified or not", ["mode", "status"], registry=held.metrics.registry
         )
@@ -87,12 +88,15 @@ class Proxying:
             _log.warning("%s", error)
 
     async def aclose(self) -> None:
+        for task in self._later:
+            task.cancel()
+        await asyncio.gather(*self._later, return_exceptions=True)
         await self.upstreams.aclose()
 
     async def _answer(self, request: Request, send: Send) -> None:
         headers = request.scope["headers"]
         wanted = wish(headers, self._held.config.proxy.mode)
-        path = request.scope.get("raw_path", request.url.path.encode()).decode("latin-1")[_ROOT:]
+        path = (request.scope.get("raw_path") or quote(request.url.path).encode()).decode("latin-1")[_ROOT:]
         spoken = SPOKEN.get(path.rstrip("/")) if request.method == "POST" else None
         body = await request.body()
         aside = len(body) > _LARGE  # reading it would hold up everybody's streams
@@ -137,16 +141,33 @@ class Proxying:
             return
         asked = Asked(spoken, exchange.routed.body, exchange.routed.given)
         watch = Watch(self._held, self._turns, asked, exchange.wanted.mode, self._kept(exchange.request))
+        complete = False
         try:
             if kind == _WHOLE:
-                outcome = await told_whole(exchange.send, answer, watch, spoken)
+                await told_whole(exchange.send, answer, watch, spoken)
             else:
                 flow = Flow(answer.plain(), spoken, watch, exchange.wanted.event)
-                outcome = await streamed(exchange.send, answer, flow, exchange.wanted.mode)
-            if outcome is not None:
-                self._answers.labels(outcome.mode, outcome.state.value).inc()
+                await streamed(exchange.send, answer, flow, exchange.wanted.mode)
+                complete = True
         finally:
+            self._settle(watch, complete=complete)
+
+    def _settle(self, watch: Watch, *, complete: bool) -> None:
+        """Count what was found out. Where nobody waited for that, it is done behind his back."""
+        if watch.found is not None:
+            self._answers.labels(watch.found.mode, watch.found.state.value).inc()
+        if watch.found is not None or not complete:
             watch.cancel()
+            return
+        task = asyncio.create_task(self._found_out(watch))
+        self._later.add(task)
+        task.add_done_callback(self._later.discard)
+
+    async def _found_out(self, watch: Watch) -> None:
+        try:
+            await watch.outcome()
+        finally:
+            self._settle(watch, complete=False)
 
     def _kept(self, request: Request) -> Keep:
         """Reports are kept as those of every other door are, unless the caller says no."""

@@ -11,7 +11,7 @@ from starlette.types import Send
 from groundwire.apps.proxy.flow import Flow
 from groundwire.apps.proxy.headers import Mode, own, to_client
 from groundwire.apps.proxy.modes import MODES
-from groundwire.apps.proxy.outcome import Outcome, State
+from groundwire.apps.proxy.outcome import State
 from groundwire.apps.proxy.protocol import Json, Spoken
 from groundwire.apps.proxy.upstream import Answer
 from groundwire.apps.proxy.watch import Watch
@@ -21,8 +21,8 @@ Headers = Sequence[tuple[bytes, bytes]]
 JSON: Headers = ((b"content-type", b"application/json"),)
 
 
-async def streamed(send: Send, answer: Answer, flow: Flow, mode: Mode) -> Outcome | None:
-    """What the mode makes of the stream; and what was found out, if it came to that."""
+async def streamed(send: Send, answer: Answer, flow: Flow, mode: Mode) -> None:
+    """What the mode makes of the stream."""
     headers = to_client(answer.head.headers, changed=True, decoded=bool(answer.coding))
     told = own({"mode": mode, "status": State.PENDING.value})
     await _begun(send, answer.head.status, [*headers, *told, (b"x-accel-buffering", b"no")])
@@ -31,7 +31,6 @@ async def streamed(send: Send, answer: Answer, flow: Flow, mode: Mode) -> Outcom
             if piece:
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
     await send({"type": "http.response.body", "body": b""})
-    return flow.watch.found
 
 
 async def relayed(send: Send, answer: Answer) -> None:
@@ -42,20 +41,19 @@ async def relayed(send: Send, answer: Answer) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-async def told_whole(send: Send, answer: Answer, watch: Watch, spoken: Spoken) -> Outcome | None:
+async def told_whole(send: Send, answer: Answer, watch: Watch, spoken: Spoken) -> None:
     """An answer in one piece, with what was found out in its headers."""
     content = await answer.whole()
     found = object_in(content)
     headers = to_client(answer.head.headers, decoded=bool(answer.coding))
     if found is None:
         await whole(send, 200, headers, content)
-        return None
+        return
     outcome, changed = await judged(found, watch, spoken)
     if changed is not None:
         content = json.dumps(changed, ensure_ascii=False).encode("utf-8", "replace")
         headers = to_client(answer.head.headers, changed=True, decoded=bool(answer.coding))
     await whole(send, 200, [*headers, *own(outcome.figures)], content)
-    return outcome
 
 
 async def failed(send: Send, status: int, body: bytes) -> None:

@@ -1,6 +1,4 @@
-"""Verification beside a stream: it hears what passes, works ahead in the background, and is never waited for
-longer than the configuration allows.
-"""
+"""Verification beside a stream: it hears what passes, works ahead, and is never waited for too long."""
 
 from __future__ import annotations
 

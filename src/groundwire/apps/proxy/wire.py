@@ -83,6 +83,7 @@ class Wire(asyncio.Protocol):
         self._error: WireError | None = None
         self._only_head = False
         self._lasts = False
+        self._paused = False
         self._surplus = False
 
     # What a caller does.
@@ -116,9 +117,8 @@ class Wire(asyncio.Protocol):
         while True:
             if self._pieces:
                 pieces, self._pieces = self._pieces, []
-                if self._waiting > _MOST_WAITING and self._transport is not None:
-                    self._transport.resume_reading()
                 self._waiting = 0
+                self._pause(wanted=False)
                 yield pieces[0] if len(pieces) == 1 else b"".join(pieces)
             elif self._complete:
                 return
@@ -190,6 +190,12 @@ class Wire(asyncio.Protocol):
         """One timer a connection that looks when something last came: cheaper than one a piece."""
         self._timer = self._loop.call_later(self._silence, self._look)
 
+    def _pause(self, *, wanted: bool) -> None:
+        if wanted is self._paused or self._transport is None or self._transport.is_closing():
+            return
+        self._paused = wanted
+        (self._transport.pause_reading if wanted else self._transport.resume_reading)()
+
     def _stop_watching(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
@@ -229,8 +235,7 @@ class Wire(asyncio.Protocol):
             return
         self._pieces.append(body)
         self._waiting += len(body)
-        if self._waiting > _MOST_WAITING and self._transport is not None:
-            self._transport.pause_reading()
+        self._pause(wanted=self._waiting > _MOST_WAITING)
 
     def on_message_complete(self) -> None:
         if self._status:
