@@ -19,7 +19,8 @@ from itertools import count
 from time import perf_counter
 from typing import Any
 
-LINGER = 30.0
+LINGER = 90.0
+"""Seconds to wait for the last answers: longer than the server takes to give up on one."""
 
 
 @dataclass(frozen=True, slots=True)

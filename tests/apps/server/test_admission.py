@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 import httpx
 import pytest
@@ -94,6 +94,29 @@ class TestPlaces:
         with admission.admitted(), pytest.raises(Overloaded) as late, admission.admitted():
             pass
         assert (soon.value.retry_after, late.value.retry_after) == (1.0, 60.0)
+
+    def test_nobody_is_let_in_who_would_wait_too_long(self) -> None:
+        now = 0.0
+        admission = Admission(64, patience=30.0, clock=lambda: now)
+        with admission.admitted():
+            now += 2.0  # one takes two seconds
+        with ExitStack() as inside:
+            for _ in range(15):
+                inside.enter_context(admission.admitted())
+            with pytest.raises(Overloaded) as told, admission.admitted():
+                pass
+            assert told.value.retry_after == pytest.approx(2.0)
+
+    def test_a_few_are_let_in_however_slow_one_was(self) -> None:
+        now = 0.0
+        admission = Admission(64, patience=30.0, clock=lambda: now)
+        with admission.admitted():
+            now += 1000.0
+        with ExitStack() as inside:
+            for _ in range(8):
+                inside.enter_context(admission.admitted())
+            now += 20.0  # side by side they took no longer than one
+        assert admission._pace < 200
 
     def test_busy_begins_before_full(self) -> None:
         admission = Admission(4)

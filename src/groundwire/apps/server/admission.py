@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,17 +19,19 @@ ORDINARY = 20_000
 """Characters of an ordinary request: its answer and its sources. A longer one counts for more."""
 _LARGEST = 0.5  # of the capacity: however large a request is, another one fits beside it
 _BUSY = 0.75  # of the capacity: work that may be left out is left out
-_NEWEST = 0.1  # the weight of the newest request in the estimate of the pace
+_ALWAYS = 8  # as many are let in whatever the pace is thought to be: they may well run side by side
+_FASTER, _SLOWER = 0.5, 0.1  # how much the newest request moves the estimate of the pace
 _SOONEST, _LATEST = 1.0, 60.0
 
 
 @dataclass(slots=True)
 class Admission:
-    """At most `capacity` ordinary requests are in work or wait, so that the last of them waits no longer than
-    that many take. Safe to use from several threads.
+    """At most `capacity` ordinary requests are in work or wait, and nobody is let in who would probably wait
+    longer than `patience` seconds: an answer that comes too late was work for nothing. Safe for threads.
     """
 
     capacity: int
+    patience: float = math.inf
     clock: Callable[[], float] = time.monotonic
     inside: float = 0.0
     refused: int = 0
@@ -71,17 +74,22 @@ class Admission:
         return min(max(1.0, size / ORDINARY), max(1.0, self.capacity * _LARGEST))
 
     def _enter(self, weight: float) -> None:
-        over = self.inside + weight - self.capacity
-        if over > 0:
+        then = self.inside + weight
+        over = then - self.capacity
+        late = then * self._pace - self.patience if self.inside >= _ALWAYS else 0.0
+        if over > 0 or late > 0:
             self.refused += 1
-            soon = min(max(over * self._pace, _SOONEST), _LATEST)
+            soon = min(max(over * self._pace, late, _SOONEST), _LATEST)
             raise Overloaded("the server has more to do than it can", retry_after=soon)
-        self.inside += weight
+        self.inside = then
 
     def _learn(self, seconds: float) -> None:
-        """By Little's law: what is inside, each so long, makes one done every so often."""
+        """By Little's law: what is inside, each so long, makes one done every so often. Good news is believed
+        sooner than bad, so that nobody is refused for one slow request.
+        """
         newest = seconds / self.inside
-        self._pace += (newest - self._pace) * (_NEWEST if self._pace else 1.0)
+        known = _FASTER if newest < self._pace else _SLOWER
+        self._pace += (newest - self._pace) * (known if self._pace else 1.0)
 
 
 def watch(admission: Admission, registry: CollectorRegistry) -> None:

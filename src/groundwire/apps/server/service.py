@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _FREE = ("local", "fake")
 """Backends that compute here: they neither cost money nor put anything off."""
+_PATIENCE = 0.5  # of the time a request has: whoever would wait longer is told to come back instead
 _log = logging.getLogger("groundwire.server")
 
 
@@ -52,7 +53,7 @@ class Service:
         self.metrics = metrics or Metrics()
         self.life = Life()
         self.readiness = Readiness()
-        self.admission = Admission(config.server.capacity)
+        self.admission = Admission(config.server.capacity, config.server.request_timeout * _PATIENCE)
         watch(self.admission, self.metrics.registry)
         self._said = Said(lambda: self.database)
         self._tracer = trace.get_tracer("groundwire", __version__)
