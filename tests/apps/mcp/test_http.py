@@ -11,8 +11,10 @@ import sys
 from collections.abc import Callable
 
 import httpx
+import httpx2
 import pytest
 from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
 from tests.serving import served, serving
 
 from groundwire.apps.mcp.http import parsed
@@ -92,10 +94,10 @@ def test_what_is_no_message_is_a_client_error(method: str, body: bytes, status: 
         assert running.client.get("/healthz").status_code == 200
 
 
-def token(scope: str) -> str:
+def token(*scopes: str) -> str:
     database = open_database(Config.load().store.url)
     try:
-        return Keys(database).add(f"for {scope}", [scope])[1]
+        return Keys(database).add(f"for {scopes}", scopes)[1]
     finally:
         database.close()
 
@@ -110,6 +112,19 @@ async def test_where_keys_are_asked_for_tools_need_one() -> None:
 
         assert (asked(""), asked("gw_0123_nonsense"), asked(other)) == (401, 401, 403)
         assert asked(good) not in (401, 403)
+
+
+async def test_what_is_known_is_for_those_who_may_read_it() -> None:
+    """By the rule of every other path, whichever way the client speaks."""
+    keys = {"check": token("check"), "facts:read": token("check", "facts:read")}
+    with served({**FAKE, "server.keys": "always"}) as running:
+        for mode in ("auto", "legacy"):
+            for scope, key in keys.items():
+                carried = httpx2.AsyncClient(headers={"authorization": f"Bearer {key}"})
+                transport = streamable_http_client(f"{running.url}/mcp", http_client=carried)
+                async with carried, Client(transport, mode=mode) as client:
+                    found = await client.call_tool("check", {**ASKED, "kb": True})
+                assert bool(found.is_error) == (scope == "check")
 
 
 def test_a_public_address_without_keys_is_refused() -> None:

@@ -14,8 +14,10 @@ import mcp_types as wire
 import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
+from typer.testing import CliRunner
 
 from groundwire import audit_reasoning, audit_trace, bridge, check, verify_claim, verify_claims
+from groundwire.apps import cli
 from groundwire.apps.mcp import server as mcp_server
 from groundwire.apps.mcp.server import create_server
 from groundwire.apps.mcp.stdio import Alone
@@ -110,6 +112,19 @@ async def test_another_profile_and_a_repaired_answer_can_be_asked_for() -> None:
     assert found is not None
     assert found["profile"] == "rag"
     assert found["repair"]["text"] != ANSWER
+
+
+async def test_what_people_said_of_a_claim_is_shown() -> None:
+    """As every other door shows it."""
+    answer = ["check", "It is blue.", "-s", "It is red.", "--backend", "fake"]
+    CliRunner().invoke(cli.app, answer)
+    said = CliRunner().invoke(cli.app, ["feedback", "c1", "wrong"])
+    assert said.exit_code == 0, said.output
+    found = (
+        await called("check", {"answer": "It is blue.", "sources": "It is red."}, "fake")
+    ).structured_content
+    assert found is not None
+    assert found["claims"][0]["feedback"]["right"] is False
 
 
 async def test_sources_come_in_every_shape() -> None:

@@ -7,7 +7,7 @@ close them.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.responses import Response
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
     from groundwire.apps.server.service import Service
+    from groundwire.stores.knowledge import Knowledge
 
 PATH = "/mcp"
 _MOST_SESSIONS = 1000
@@ -67,13 +68,29 @@ class Endpoint:
             await self._life
 
 
+class Shared:
+    """The service as the tools take it."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self.engine_for = service.engine_for
+        self.work = service.work
+        self.with_opinions = service.with_opinions
+
+    async def known(self, request: Any) -> Knowledge | None:
+        """By the rule of every other path: what is known is for callers who may read it."""
+        from groundwire.apps.server.knowing import known
+
+        return await known(True, request, self._service)
+
+
 def _manager(held: Service) -> StreamableHTTPSessionManager:
     # Names and origins are looked at by the service's own guard, for this path as for every other.
     create_server = load("groundwire.apps.mcp.server:create_server", feature="MCP", extra="mcp")
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
     return StreamableHTTPSessionManager(
-        create_server(held),
+        create_server(Shared(held)),
         max_request_body_size=held.config.server.max_body_bytes,
         session_idle_timeout=_IDLE,
         max_sessions=_MOST_SESSIONS,

@@ -11,9 +11,12 @@ import mcp_types as wire
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
+from pydantic import BaseModel
 
-from groundwire.apps.mcp.tools import TOOLS, Held, Tool, as_text, parsed
+from groundwire.apps.mcp.tools import TOOLS, Call, Held, Result, Tool, as_text, parsed
 from groundwire.errors import GroundwireError
+from groundwire.report.json import report_object
+from groundwire.types import HallucinationReport
 from groundwire.version import __version__
 
 T = TypeVar("T")
@@ -57,13 +60,22 @@ async def _called(
     """Whatever is wrong with a call, or goes wrong in it as foreseen, is one line for the model to read."""
     try:
         asked = parsed(tool, arguments)
-        work = held.work(lambda: tool.run(held.engine, asked), size=_size(arguments))
+        work = _found(held, tool, asked, context.request, _size(arguments))
         found = await _heard(work, context.session.report_progress)
         text = wire.TextContent(type="text", text=as_text(found))
     except GroundwireError as error:
         told = wire.TextContent(type="text", text=f"{tool.name}: {error}")
         return wire.CallToolResult(content=[told], is_error=True)
     return wire.CallToolResult(content=[text], structured_content=found)
+
+
+async def _found(held: Held, tool: Tool, asked: BaseModel, request: Any, size: int) -> Result:
+    kb = await held.known(request) if getattr(asked, "kb", False) else None
+    call = Call(await asyncio.to_thread(held.engine_for, tool.operation), asked, kb)
+    found = await held.work(lambda: tool.run(call), size=size)
+    if isinstance(found, HallucinationReport):
+        return report_object(await held.with_opinions(found))
+    return found
 
 
 def _size(value: object) -> int:

@@ -5,20 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from groundwire.apps.mcp import arguments as given
 from groundwire.apps.mcp.budget import Budgeted, audit_trace_budget, detect_hallucination
 from groundwire.apps.server.answers import AuditOut, ClaimOut, ReportOut
+from groundwire.config import Operation
 from groundwire.engine import Beside, Groundwire, as_sources
 from groundwire.errors import InputError
 from groundwire.report.audit import audit_object
-from groundwire.report.json import claim_object, report_object
-from groundwire.types import ClaimVerification, Source, Status, Step
+from groundwire.report.json import claim_object
+from groundwire.types import ClaimVerification, HallucinationReport, KnowledgeBase, Source, Status, Step
 
 T = TypeVar("T")
+A = TypeVar("A")
 LARGEST = 600_000
 READABLE = 150_000
 """Bytes of a result. Clients of streamable HTTP take a message of a megabyte, text and structure together."""
@@ -26,16 +28,33 @@ Result = dict[str, Any]
 """The contract's JSON objects, as every other door prints them."""
 
 
-class Held(Protocol):
-    """Whoever holds the engine and lets it work: the server's service, or this process alone."""
+Kb = KnowledgeBase | str | None
 
-    @property
-    def engine(self) -> Groundwire: ...
+
+class Held(Protocol):
+    """Whoever holds the engines and lets them work: the server's service, or this process alone."""
+
+    def engine_for(self, operation: Operation) -> Groundwire: ...
 
     async def work(self, job: Callable[[], Coroutine[Any, Any, T]], size: int = 0) -> T: ...
 
+    async def known(self, request: Any) -> Kb:
+        """What is known here, for the caller of this HTTP request where there is one."""
+        ...
 
-Run = Callable[[Groundwire, Any], Coroutine[Any, Any, Result]]
+    async def with_opinions(self, report: HallucinationReport) -> HallucinationReport: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[A]):
+    """A call on its way: who judges, what was asked, and what is known where that was asked for."""
+
+    engine: Groundwire
+    asked: A
+    kb: Kb = None
+
+
+Run = Callable[[Call[Any]], Coroutine[Any, Any, Result | HallucinationReport]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +65,7 @@ class Tool:
     arguments: type[BaseModel]
     run: Run
     returns: type[BaseModel]
+    operation: Operation = "output"
 
 
 class Verdicts(BaseModel):
@@ -55,45 +75,48 @@ class Verdicts(BaseModel):
     claims: list[ClaimOut]
 
 
-async def _check(engine: Groundwire, asked: given.Check) -> Result:
-    judge = engine.variant(profile=asked.profile, target=asked.target)
-    sources = _sources(engine, asked.sources)
-    beside: Beside = {"history": [t if isinstance(t, str) else t.model_dump() for t in asked.history]}
-    if asked.kb:
-        beside["kb"] = engine.config.store.url
+async def _check(call: Call[given.Check]) -> HallucinationReport:
+    asked, judge = call.asked, call.engine.variant(profile=call.asked.profile, target=call.asked.target)
+    sources = _sources(judge, asked.sources)
+    turns = [turn if isinstance(turn, str) else turn.model_dump() for turn in asked.history]
+    beside: Beside = {"history": turns, "kb": call.kb}
     report = await judge.check(
         asked.answer, sources, question=asked.question, response_id="response", **beside
     )
-    return report_object(await judge.fix(report, sources, **beside) if asked.fix else report)
+    return await judge.fix(report, sources, **beside) if asked.fix else report
 
 
-async def _verify_claim(engine: Groundwire, asked: given.VerifyClaim) -> Result:
+async def _verify_claim(call: Call[given.VerifyClaim]) -> Result:
+    asked = call.asked
     confidence = asked.threshold if asked.confidence is None else asked.confidence
-    return claim_object(await engine.verify_claim(asked.claim, _sources(engine, asked.evidence), confidence))
+    sources = _sources(call.engine, asked.evidence)
+    return claim_object(await call.engine.verify_claim(asked.claim, sources, confidence))
 
 
-async def _verify_claims(engine: Groundwire, asked: given.VerifyClaims) -> Result:
-    found = await engine.verify_claims(asked.text, _sources(engine, asked.context), question=asked.question)
-    return _claims(found)
+async def _verify_claims(call: Call[given.VerifyClaims]) -> Result:
+    asked, sources = call.asked, _sources(call.engine, call.asked.context)
+    return _claims(await call.engine.verify_claims(asked.text, sources, question=asked.question))
 
 
-async def _audit_reasoning(engine: Groundwire, asked: given.AuditReasoning) -> Result:
-    return _claims(await engine.audit_reasoning(_steps(asked.steps), _sources(engine, asked.sources)))
+async def _audit_reasoning(call: Call[given.AuditReasoning]) -> Result:
+    sources = _sources(call.engine, call.asked.sources)
+    return _claims(await call.engine.audit_reasoning(_steps(call.asked.steps), sources))
 
 
-async def _audit_trace(engine: Groundwire, asked: given.AuditTrace) -> Result:
-    sources = _sources(engine, asked.context)
-    return audit_object(await engine.audit_trace(_steps(asked.steps), asked.question, sources, asked.answer))
+async def _audit_trace(call: Call[given.AuditTrace]) -> Result:
+    asked, sources = call.asked, _sources(call.engine, call.asked.context)
+    steps = _steps(asked.steps)
+    return audit_object(await call.engine.audit_trace(steps, asked.question, sources, asked.answer))
 
 
-async def _detect(engine: Groundwire, asked: given.DetectHallucination) -> Result:
-    _bounded(engine, sum(len(span.text) for span in asked.spans))
-    return (await detect_hallucination(engine, asked)).model_dump(mode="json")
+async def _detect(call: Call[given.DetectHallucination]) -> Result:
+    _bounded(call.engine, sum(len(span.text) for span in call.asked.spans))
+    return (await detect_hallucination(call.engine, call.asked)).model_dump(mode="json")
 
 
-async def _budget(engine: Groundwire, asked: given.AuditTraceBudget) -> Result:
-    _bounded(engine, sum(len(span.text) for span in asked.spans))
-    return (await audit_trace_budget(engine, asked)).model_dump(mode="json")
+async def _budget(call: Call[given.AuditTraceBudget]) -> Result:
+    _bounded(call.engine, sum(len(span.text) for span in call.asked.spans))
+    return (await audit_trace_budget(call.engine, call.asked)).model_dump(mode="json")
 
 
 def _sources(engine: Groundwire, sources: given.Sources) -> tuple[Source, ...]:
@@ -145,6 +168,7 @@ TOOLS: tuple[Tool, ...] = (
         given.VerifyClaim,
         _verify_claim,
         ClaimOut,
+        "claims",
     ),
     Tool(
         "verify_claims",
@@ -153,6 +177,7 @@ TOOLS: tuple[Tool, ...] = (
         given.VerifyClaims,
         _verify_claims,
         Verdicts,
+        "claims",
     ),
     Tool(
         "audit_reasoning",
@@ -162,6 +187,7 @@ TOOLS: tuple[Tool, ...] = (
         given.AuditReasoning,
         _audit_reasoning,
         Verdicts,
+        "trace",
     ),
     Tool(
         "audit_trace",
@@ -171,6 +197,7 @@ TOOLS: tuple[Tool, ...] = (
         given.AuditTrace,
         _audit_trace,
         AuditOut,
+        "trace",
     ),
     Tool(
         "detect_hallucination",
@@ -191,6 +218,7 @@ TOOLS: tuple[Tool, ...] = (
         given.AuditTraceBudget,
         _budget,
         Budgeted,
+        "trace",
     ),
 )
 
