@@ -116,13 +116,10 @@ async def test_another_profile_and_a_repaired_answer_can_be_asked_for() -> None:
 
 async def test_what_people_said_of_a_claim_is_shown() -> None:
     """As every other door shows it."""
-    answer = ["check", "It is blue.", "-s", "It is red.", "--backend", "fake"]
-    CliRunner().invoke(cli.app, answer)
-    said = CliRunner().invoke(cli.app, ["feedback", "c1", "wrong"])
-    assert said.exit_code == 0, said.output
-    found = (
-        await called("check", {"answer": "It is blue.", "sources": "It is red."}, "fake")
-    ).structured_content
+    answer, source = "The tower is 999 metres tall.", "The tower is 330 metres tall."
+    CliRunner().invoke(cli.app, ["check", answer, "-s", source, "--backend", "fake"])
+    assert CliRunner().invoke(cli.app, ["feedback", "c1", "wrong"]).exit_code == 0
+    found = (await called("check", {"answer": answer, "sources": source}, "fake")).structured_content
     assert found is not None
     assert found["claims"][0]["feedback"]["right"] is False
 
