@@ -21,6 +21,7 @@ from groundwire.apps import cli
 from groundwire.apps.mcp import server as mcp_server
 from groundwire.apps.mcp.server import create_server
 from groundwire.apps.mcp.stdio import Alone
+from groundwire.apps.mcp.tools import TOOLS
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.report.audit import audit_object
@@ -243,6 +244,17 @@ async def test_a_cancelled_call_stops_the_work() -> None:
             await call
         assert await asyncio.to_thread(held.ended.wait, 10)
         await client.list_tools()
+
+
+def test_each_tool_asks_the_backend_of_its_operation() -> None:
+    chosen = {"type": "configurable", "default": "fake", "operations": {"trace": "local"}}
+    held = Alone(Groundwire(Config.load(None, {"hallucination.backend": chosen})))
+    asked = {tool.name: held.engine_for(tool.operation).backend.name for tool in TOOLS}
+    assert {name for name, backend in asked.items() if backend == "local"} == {
+        "audit_reasoning", "audit_trace", "audit_trace_budget",
+    }  # fmt: skip
+    assert held.engine_for("trace") is held.engine_for("trace")
+    bridge.run(held.aclose())
 
 
 async def test_long_work_says_that_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
