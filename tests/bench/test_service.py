@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -17,6 +20,7 @@ from groundwire.bench.service import Found, Terms, measure, run_service
 from groundwire.bench.service_load import Load as Generator
 from groundwire.bench.service_load import plan_from
 from groundwire.bench.speed import Figure
+from groundwire.errors import BackendError
 
 TERMS = Terms(seconds=0.5, turns=1, at_once=2, cases=2)
 
@@ -93,3 +97,12 @@ def test_a_server_that_is_gone_is_counted_too() -> None:
 def test_latencies_are_quantiles_of_the_good_answers() -> None:
     found = Found(1.0, Counter({"200": 100}), [n / 1000 for n in range(100)], 0, 0)
     assert (found.share(0.5), found.share(0.99), found.good_a_second) == (50.0, 99.0, 100.0)
+
+
+def test_a_server_that_does_not_start_is_told_with_its_own_words(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("groundwire: the HTTP service needs the extra 'server'")
+    with subprocess.Popen([sys.executable, "-c", "raise SystemExit(2)"]) as process:
+        process.wait()
+        with pytest.raises(BackendError, match="needs the extra 'server'"):
+            service._port(process, log)

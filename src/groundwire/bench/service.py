@@ -261,29 +261,33 @@ def serving() -> Iterator[Server]:
     with tempfile.TemporaryDirectory() as folder:
         ours = {"GROUNDWIRE_STORE__URL": f"{folder}/store.db", "GROUNDWIRE_SERVER__PORT": "0"}
         kept = {name: value for name, value in os.environ.items() if not name.startswith("GROUNDWIRE_")}
-        process = subprocess.Popen(
-            [sys.executable, "-m", "groundwire.apps.cli", "serve"],
-            env={**kept, **ours},
-            cwd=folder,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        log = Path(folder) / "log"  # no pipe: one that nobody reads would stop the server when it is full
+        with log.open("wb") as errors:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "groundwire.apps.cli", "serve"],
+                env={**kept, **ours},
+                cwd=folder,
+                stderr=errors,
+            )
         with process:
             try:
-                yield Server(process.pid, _port(process))
+                yield Server(process.pid, _port(process, log))
             finally:
                 process.send_signal(signal.SIGINT)
                 process.wait(_START_SECONDS)
 
 
-def _port(process: subprocess.Popen[str]) -> int:
-    assert process.stderr is not None
-    said = ""
-    for line in process.stderr:
-        said = line
-        if found := _GREETING.search(line):
+def _port(process: subprocess.Popen[bytes], log: Path) -> int:
+    """Where it listens: it says so when it does."""
+    until = time.monotonic() + _START_SECONDS
+    while time.monotonic() < until:
+        said = log.read_text(encoding="utf-8", errors="replace")
+        if found := _GREETING.search(said):
             return int(found[1])
-    raise BackendError(f"the server did not start: {said.strip()}")
+        if process.poll() is not None:
+            raise BackendError(f"the server did not start: {said.strip()[-300:]}")
+        time.sleep(0.05)
+    raise BackendError(f"the server did not start within {_START_SECONDS:g} s")
 
 
 def _compared(turns: Sequence[Turn], terms: Terms) -> Iterator[Figure]:
