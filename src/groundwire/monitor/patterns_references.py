@@ -44,6 +44,23 @@ _STUDIES = re.compile(
     r"|(?:לפי|על פי) (?P<who4>מחקרים|מומחים|סקרים)|ידוע לכל ש",
     re.IGNORECASE,
 )
+# The pattern is long and most sentences have nothing of it: a look for its words comes first.
+_HINTS = (
+    *(
+        "stud",
+        "research",
+        "expert",
+        "scien",
+        "survey",
+        "poll",
+        "statistics",
+        "analyst",
+        "doctors",
+        "historian",
+    ),
+    *("critics", "report", "the data", "the evidence", "literature", "estimates", "it is ", "it has been "),
+    *("מחקר", "מומחים", "חוקרים", "סקרים", "ידוע"),
+)
 _TICKED = re.compile(r"`([^`\n]{2,80})`")
 _CALL = re.compile(r"[A-Za-z_][\w.]*(?:\.|::)[A-Za-z_]\w*(?=\()|[A-Za-z_]\w*_\w+(?=\()")
 _DEFINES = re.compile(
@@ -153,7 +170,8 @@ def sure_of_interface(seen: Seen, hit: Hit) -> float:
 
 def studies(seen: Seen) -> Iterator[Hit]:
     """Authority without a name: "studies show", "experts agree", "it is well known"."""
-    if seen.cited:
+    lowered = seen.text.lower()
+    if not any(hint in lowered for hint in _HINTS) or seen.cited:
         return
     for match in _STUDIES.finditer(seen.text):
         who = next((name for name in match.group("who", "who2", "who3", "who4") if name), "")

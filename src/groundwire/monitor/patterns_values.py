@@ -33,9 +33,9 @@ _MANY = 5
 
 def statistics(seen: Seen) -> Iterator[Hit]:
     """Shares, odds and multiples that no source gives, in a sentence that names no source."""
-    if seen.cited or seen.supposed or _RATED.search(seen.text):
-        return
     strange = seen.strange_numbers
+    if not strange or seen.cited or seen.supposed or _RATED.search(seen.text):
+        return
     for match in _SHARE.finditer(seen.text):
         inside = [n for n in strange if n.start < match.end() and match.start() < n.end]
         if inside and not (inside[0].unit == "%" and inside[0].value in (0, 100)):
@@ -49,7 +49,7 @@ def sure_of_statistic(seen: Seen, hit: Hit) -> float:
 
 def exact_numbers(seen: Seen) -> Iterator[Hit]:
     """Numbers with more digits than anyone would round to, which no source writes."""
-    if seen.supposed or _COMPUTED.search(seen.text):
+    if not seen.strange_numbers or seen.supposed or _COMPUTED.search(seen.text):
         return
     for number in seen.strange_numbers:
         raw = seen.text[number.start : number.end]
@@ -100,7 +100,7 @@ def rising(seen: Seen) -> Iterator[Hit]:
     total = len(seen.names) + len(seen.dates) + _count(seen.numbers)
     if seen.cited:
         strange = 0
-    if not total and len(seen.words) < 4:
+    if not total and len(seen.text.split()) < 4:
         return  # no sentence to speak of
     seen.past.specifics.append((strange, total))
     window = list(seen.past.specifics)
