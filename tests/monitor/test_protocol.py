@@ -149,3 +149,24 @@ def test_levels_are_configurable() -> None:
 def test_guidance_names_what_is_wrong_and_what_the_source_says() -> None:
     said = guidance(assess([WRONG]).failing)
     assert "“claim 0”: evidence says 1987. The source S0 says: The claim is 1987." in said
+
+
+@pytest.mark.parametrize(
+    ("reason", "quote"),
+    [
+        ("evidence says 2.1 million", "It has 2.1 million inhabitants."),
+        ("the sources say 2.1 million here", "It has 2.1 million inhabitants."),
+        ("the evidence speaks against “9.7 million”", "It has 2.1 million inhabitants."),
+        ("evidence says Paris", "Paris is the capital."),
+    ],
+)
+def test_the_evidence_that_says_otherwise_is_quoted(reason: str, quote: str) -> None:
+    texts = ("Paris is the capital.", "It has 2.1 million inhabitants.", "It is old.")
+    found = replace(
+        WRONG,
+        claim_text="It has 9.7 million inhabitants.",
+        evidence=tuple(EvidenceRef("S0", n, n + 1, text) for n, text in enumerate(texts)),
+        reason=reason,
+    )
+    (point,) = assess([found, verdict(at=20)]).points
+    assert (point.quote, point.source) == (quote, "S0")
