@@ -15,11 +15,13 @@ from groundwire.extras import load
 
 FINE = 0
 _BACKLOG = 2048
+_SWITCH = 0.0005
+"""Seconds the engine's thread may keep the one that carries streams waiting, each time it is busy."""
 
 
 def run_serve(config: Config, routers: Sequence[str] | None = None) -> int:
     """Serve until told to stop. What can be wrong is said before anything listens."""
-    for module in ("uvicorn", "fastapi", "opentelemetry"):
+    for module in ("uvicorn", "fastapi", "opentelemetry", "httptools"):
         load(module, feature="the HTTP service", extra="server")
     from groundwire.apps.server.access import wants_keys
     from groundwire.apps.server.app import ROUTERS, create_app
@@ -36,6 +38,8 @@ def run_serve(config: Config, routers: Sequence[str] | None = None) -> int:
         said = _greeting(_address(config.server.host, listener), held.engine.backend.name, config)
         app = create_app(config, held, ROUTERS if routers is None else routers)
         server = make_server(app, config.server, held.life, lambda: print(said, file=sys.stderr, flush=True))
+        if config.proxy.upstreams:
+            sys.setswitchinterval(_SWITCH)
         server.run(sockets=[listener])
     return FINE
 
