@@ -169,3 +169,22 @@ def test_of_a_long_conversation_the_latest_is_remembered() -> None:
     found = verify_knowledge("What is my door 2999 painted?", Context(history=said))
     assert found.requirements[0].place == "turn 3000"
     assert verify_knowledge("word " * 200_000 + "? Who is Zork Blatt?", Context(history=said)).missing
+
+
+@pytest.mark.parametrize(
+    "request_",
+    ["Summarise this.", "Explain the text in simple words.", "Translate it to French.", "List three facts.",
+     "Give me the key points.", "Can you summarize the attached document?", "What does the article say?", "סכם את המסמך"],
+)  # fmt: skip
+def test_an_errand_on_what_is_at_hand_needs_only_that(request_: str) -> None:
+    assert verify_knowledge(request_, HERE).verified
+    alone = verify_knowledge(request_, Context())
+    assert [r.kind for r in alone.missing] == ["material"]
+    assert alone.alternatives[0][0] is Alternative.ASK
+
+
+@pytest.mark.parametrize(
+    "request_", ["List three facts about Zenith Shipping.", "List three facts about volcanoes."]
+)
+def test_an_errand_about_something_is_a_question(request_: str) -> None:
+    assert not verify_knowledge(request_, HERE).verified

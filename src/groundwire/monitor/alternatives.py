@@ -9,6 +9,7 @@ from groundwire.types.realtime import Alternative, Requirement
 
 _ENGLISH = {
     "referent": 'Ask what "{0}" refers to.',
+    "material": 'Ask for the text: nothing is at hand for "{0}"',
     "user": 'Ask the user: nothing said so far answers "{0}"',
     "premise": 'Ask where it is from that "{0}": nothing here says so.',
     "description": 'Ask which one is meant by "{0}".',
@@ -19,6 +20,7 @@ _ENGLISH = {
 }
 _HEBREW = {
     "referent": 'לשאול למה הכוונה ב"{0}".',
+    "material": 'לבקש את הטקסט: אין כאן דבר בשביל "{0}"',
     "user": 'לשאול את המשתמש: דבר ממה שנאמר אינו עונה על "{0}"',
     "premise": 'לשאול מניין ש"{0}": אין כאן מקור שאומר זאת.',
     "description": 'לשאול למי הכוונה ב"{0}".',
@@ -27,7 +29,7 @@ _HEBREW = {
     "without": 'להשמיט את "{0}", שדבר כאן אינו עוסק בו.',
     "decline": 'לומר בגלוי שהמקורות הזמינים אינם מכסים את "{0}".',
 }
-_ASKABLE = ("referent", "user", "premise", "description")
+_ASKABLE = ("referent", "material", "user", "premise", "description")
 _SEARCHABLE = ("question", "side", "entity", "premise", "description")
 
 

@@ -48,6 +48,29 @@ _DO_TO_TEXT = _any(
     """
 )
 ON_TEXT = re.compile(rf"{_POLITE}(?:{_DO_TO_TEXT})\b", re.IGNORECASE)
+_MATERIAL = _any(
+    """
+    text document article passage passages source sources story report above following data table page file
+    files paper essay conversation content contents context excerpt letter e-?mail note notes
+    הטקסט המסמך המאמר הקטע המקור המקורות הדוח
+    """
+)
+_POINTS = _any(
+    "facts? points? key_points? takeaways? main_ideas? highlights? insights? examples? עובדות נקודות"
+)
+_THESE = _any("this that it them these those everything אותו אותה את_זה זה")
+_WHOSE = (
+    r"(?:(?:the|this|these|all|my|your|both|את|given|provided|attached|above|following|whole|entire)\s+)*"
+)
+_SUCH = r"(?:(?:the|some|a few|\w+)\s+)?(?:(?:most\s+)?(?:important|main|key|interesting)\s+)?"
+ON_MATERIAL = re.compile(
+    rf"{_POLITE}(?:(?:{_DO_TO_TEXT}|list|give|name|tell|describe|outline)\b(?: me)?(?: (?:about|out))?\W+"
+    rf"(?:(?:{_THESE})\b|{_WHOSE}(?:{_MATERIAL})\b|{_SUCH}(?:{_POINTS})\b)"
+    rf"|what (?:does|do|is|are) (?:the|this|these) (?:{_MATERIAL})\b)"
+    r"(?!.*\b(?:about|regarding|concerning|of|on|for|על)\b)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""An errand on whatever is at hand: "summarise this", "list three facts"."""
 GIVEN = re.compile(
     r"```|\n\s*\S+(?:\s+\S+){5,}|[\"“«][^\"”»]{2,}[\"”»]|:\s+\S+(?:\s+\S+){2,}|'[^']{3,}'\s+(?:to|into)\b"
 )

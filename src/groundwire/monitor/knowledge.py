@@ -101,6 +101,8 @@ class Shelf:
         """The requirement with the place where it is met, the best there is where it is not."""
         if need.kind == "referent":
             return self._referent(need)
+        if need.kind == "material":
+            return self._material(need)
         asked, about = _ASKING.sub(" ", need.text), need.about or self._meant(need)
         order = ("memory", "sources") if need.kind == "user" else ("sources", "memory")
         best = 0.0
@@ -129,6 +131,11 @@ class Shelf:
         if len(self._context.sources) == 1:
             return _met(need, "sources", self._context.sources[0].id, 1.0)
         return Requirement(need.text, need.explicit, kind=need.kind)
+
+    def _material(self, need: Need) -> Requirement:
+        """An errand on what is at hand needs only that something is."""
+        there = next((source.id for source in self._context.sources if source.text.strip()), "")
+        return _met(need, "sources", there, 1.0) if there else self._referent(need)
 
     def _known(self, need: Need, asked: str) -> Requirement | None:
         """What the knowledge base holds of whom the need names."""

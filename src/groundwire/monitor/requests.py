@@ -20,6 +20,7 @@ from groundwire.monitor.asking import (
     LEAD,
     NAMED_HE,
     OF_USER,
+    ON_MATERIAL,
     ON_TEXT,
     REFERS,
     SIDES,
@@ -28,7 +29,7 @@ from groundwire.monitor.asking import (
     WHY,
 )
 from groundwire.text.segment import sentences
-from groundwire.types import MentionKind
+from groundwire.types import Mention, MentionKind
 
 _LITTLE = 3
 _HEAD = 400
@@ -87,6 +88,8 @@ def needs(request: str) -> list[Need]:
     """
     if kind_of(request) is not RequestKind.QUESTION:
         return []
+    if ON_MATERIAL.match(request[:_HEAD]) and not _named(request[:_HEAD]):
+        return [Need(request[:_HEAD].strip(), "material")]
     found: dict[tuple[str, str], Need] = {}
     text = request[-_LONGEST:]
     for question in questions(text):
@@ -142,7 +145,7 @@ def _granted(question: str, before: str) -> Iterator[Need]:
     if len(said.split()) >= _MIN_PREMISE_WORDS:
         yield Need(said, "premise", explicit=False)
     spoken_of = mentions(question)
-    named = [m for m in spoken_of if m.kind is MentionKind.PROPER_NAME and not is_world(m.text)]
+    named = _named(question)
     yield from (Need(m.text, "entity", explicit=False) for m in named)
     yield from (Need(m["name"], "entity", explicit=False) for m in NAMED_HE.finditer(question))
     lead = LEAD.match(question)
@@ -154,6 +157,11 @@ def _granted(question: str, before: str) -> Iterator[Need]:
     pronoun = REFERS.search(question)
     if pronoun and not (before.strip() or EMPTY_IT.search(question) or terms(question[: pronoun.start()])):
         yield Need(pronoun[0], "referent", explicit=False)
+
+
+def _named(text: str) -> list[Mention]:
+    """Whom a text names, except those everybody knows."""
+    return [m for m in mentions(text) if m.kind is MentionKind.PROPER_NAME and not is_world(m.text)]
 
 
 def _tells(description: str) -> bool:

@@ -36,8 +36,9 @@ class Requirement:
     """Something one must know to answer a request. `explicit`: asked for in so many words.
 
     `kind` is "question", "side" (of a comparison), "entity", "description", "premise", "referent" (whom a
-    pronoun means) or "user" (something about the one who asks). `found_in` is "sources", "kb", "memory" or ""
-    where it is missing; `place` says where there; `coverage` is how much of it is there, 0 to 1.
+    pronoun means), "material" (whatever is to be worked on) or "user" (something about the one who asks).
+    `found_in` is "sources", "kb", "memory" or "" where it is missing; `place` says where there; `coverage`
+    is how much of it is there, 0 to 1.
     """
 
     text: str
