@@ -10,6 +10,8 @@ from contextlib import ExitStack, suppress
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, generate_latest
 from tests.serving import Served, served
 
@@ -55,7 +57,7 @@ class TestPlaces:
             pass
 
     def test_when_to_come_back_follows_from_the_pace(self) -> None:
-        now = 0.0
+        now = 1.0
         admission = Admission(4, clock=lambda: now)
         with admission.admitted():
             now += 3.0
@@ -68,7 +70,7 @@ class TestPlaces:
 
     def test_many_at_once_show_the_pace_of_all(self) -> None:
         """Four at a time, each four seconds: one a second."""
-        now = 0.0
+        now = 1.0
         admission = Admission(4, clock=lambda: now)
         with admission.admitted(), admission.admitted(), admission.admitted(), admission.admitted():
             now += 4.0
@@ -76,7 +78,7 @@ class TestPlaces:
             assert admission.wait == pytest.approx(1.0, rel=0.5)
 
     def test_who_leaves_teaches_nothing_about_the_pace(self) -> None:
-        now = 0.0
+        now = 1.0
         admission = Admission(4, clock=lambda: now)
         with suppress(asyncio.CancelledError), admission.admitted():
             now += 100.0
@@ -85,7 +87,7 @@ class TestPlaces:
             assert admission.wait == 0.0
 
     def test_nobody_is_told_to_come_back_at_once_or_never(self) -> None:
-        now = 0.0
+        now = 1.0
         admission = Admission(1, clock=lambda: now)
         with admission.admitted(), pytest.raises(Overloaded) as soon, admission.admitted():
             pass
@@ -96,7 +98,7 @@ class TestPlaces:
         assert (soon.value.retry_after, late.value.retry_after) == (1.0, 60.0)
 
     def test_nobody_is_let_in_who_would_wait_too_long(self) -> None:
-        now = 0.0
+        now = 1.0
         admission = Admission(64, patience=30.0, clock=lambda: now)
         with admission.admitted():
             now += 2.0  # one takes two seconds
@@ -108,15 +110,33 @@ class TestPlaces:
             assert told.value.retry_after == pytest.approx(2.0)
 
     def test_a_few_are_let_in_however_slow_one_was(self) -> None:
-        now = 0.0
+        now = 1.0
         admission = Admission(64, patience=30.0, clock=lambda: now)
         with admission.admitted():
             now += 1000.0
         with ExitStack() as inside:
             for _ in range(8):
                 inside.enter_context(admission.admitted())
-            now += 20.0  # side by side they took no longer than one
-        assert admission._pace < 200
+            now += 16.0  # side by side they took two seconds each
+        with admission.admitted():
+            assert 2.0 < admission.wait < 200.0
+
+    @given(st.lists(st.integers(1, 40), min_size=1, max_size=30))
+    def test_those_who_end_together_do_not_look_slow(self, order: list[int]) -> None:
+        """Sixteen at a time, one a second in truth: whatever the order they end in, that is what is seen."""
+        now = 1.0
+        admission = Admission(64, clock=lambda: now)
+        for _ in range(3):
+            stacks = [ExitStack() for _ in range(16)]
+            for stack in stacks:
+                stack.enter_context(admission.admitted())
+            now += 16.0
+            for place in order:
+                stacks.append(stacks.pop(place % len(stacks)))
+            for stack in stacks:
+                stack.close()
+        with admission.admitted():
+            assert admission.wait == pytest.approx(1.0)
 
     def test_busy_begins_before_full(self) -> None:
         admission = Admission(4)
@@ -167,6 +187,8 @@ def server(held: Held) -> Iterator[Served]:
             pass
         held.release.clear()
         held.asked.clear()
+        while held.began.acquire(blocking=False):
+            pass
         yield running
 
 

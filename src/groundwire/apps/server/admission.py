@@ -20,7 +20,7 @@ ORDINARY = 20_000
 _LARGEST = 0.5  # of the capacity: however large a request is, another one fits beside it
 _BUSY = 0.75  # of the capacity: work that may be left out is left out
 _ALWAYS = 8  # as many are let in whatever the pace is thought to be: they may well run side by side
-_FASTER, _SLOWER = 0.5, 0.1  # how much the newest request moves the estimate of the pace
+_NEWEST = 0.2  # how much the newest request moves the estimate of the pace
 _SOONEST, _LATEST = 1.0, 60.0
 
 
@@ -36,6 +36,8 @@ class Admission:
     inside: float = 0.0
     refused: int = 0
     _pace: float = 0.0
+    _spent: float = 0.0
+    _since: float = 0.0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @contextmanager
@@ -43,16 +45,17 @@ class Admission:
         """A place for a request of so many characters, given back at the end; `Overloaded` where none is."""
         weight = self.weight(size)
         with self._lock:
+            began, spent = self._now(), self._spent
             self._enter(weight)
-        began = self.clock()
         done = False
         try:
             yield
             done = True
         finally:
             with self._lock:
+                took = self._now() - began
                 if done:  # how long a caller stayed who left, or was refused, tells nothing
-                    self._learn(self.clock() - began)
+                    self._learn(took, self._spent - spent)
                 self.inside -= weight
 
     @property
@@ -83,13 +86,17 @@ class Admission:
             raise Overloaded("the server has more to do than it can", retry_after=soon)
         self.inside = then
 
-    def _learn(self, seconds: float) -> None:
-        """By Little's law: what is inside, each so long, makes one done every so often. Good news is believed
-        sooner than bad, so that nobody is refused for one slow request.
-        """
-        newest = seconds / self.inside
-        known = _FASTER if newest < self._pace else _SLOWER
-        self._pace += (newest - self._pace) * (known if self._pace else 1.0)
+    def _now(self) -> float:
+        """The time; what was inside since it was last asked for is added up."""
+        now = self.clock()
+        self._spent += self.inside * (now - self._since) if self._since else 0.0
+        self._since = now
+        return now
+
+    def _learn(self, took: float, spent: float) -> None:
+        """By Little's law: so much inside on average, each so long, makes one done every so often."""
+        newest = took * took / spent if spent else 0.0
+        self._pace += (newest - self._pace) * (_NEWEST if self._pace else 1.0)
 
 
 def watch(admission: Admission, registry: CollectorRegistry) -> None:
