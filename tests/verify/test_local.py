@@ -104,3 +104,17 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 def test_all_of_it_is_small() -> None:
     assert sum(path.stat().st_size for path in FOLDER.iterdir() if path.is_file()) < 30_000_000
+
+
+HALL = " ".join(f"Visitor group {n} came to the hall in spring and paid for the lift." for n in range(30))
+
+
+@pytest.mark.parametrize(
+    "claim",
+    ["Prices fell sharply.", "The lift broke.", "The committee rejected the proposal in March.", "aaaaaaa!"],
+)
+async def test_what_a_long_source_does_not_speak_of_is_not_taken_for_drawn_from_it(
+    local: LocalVerifier, claim: str
+) -> None:
+    assert (await ask(local, claim, HALL)).p_yes < 0.5
+    assert (await ask(local, "Visitors came to the hall in spring.", HALL)).p_yes > 0.9

@@ -17,8 +17,9 @@ _SURE = 0.9
 _SHORTEST = 3
 # "Monday to Friday", "every day except Monday", "in winter": what is said of more days than it names.
 _OPEN = re.compile(
-    r"\b(?:(?:every|each)(?! (?:year|week)\b)|any|all|daily|weekdays?|weekends?|except|excluding|until|till|through|to|from|since|between"
-    r"|before|after|other|another|summer|winter|spring|autumn|season|quarter|or)\b|[-–—/]",
+    r"\b(?:(?:every|each)(?! (?:year|week)\b)|any|all|daily|weekdays?|weekends?|except|excluding|until|till"
+    r"|through|to|from|since|between|before|after|other|another|summer|winter|spring|autumn|season"
+    r"|quarter|or)\b|[-–—/]",
     re.IGNORECASE,
 )
 _PLAIN_WORDS = frozenset({"may", "march", "mar", "mon", "sun", "sat", "wed", "jan", "dec", "sep"})
