@@ -44,6 +44,14 @@ class Seen:
         return self.at is not None and (self.stream.kind != "contradicted" or self.at < self._wrong[1])
 
     @property
+    def lacking(self) -> bool:
+        """Stopped at the very sentence that only lacks support."""
+        start, end = self._wrong
+        after = self.stream.place(min(self.stream.middle + 1, len(self.stream.sentences) - 1))[1]
+        unsupported = self.stream.kind == "unsupported" and self.at is not None
+        return unsupported and start < (self.at or 0) <= max(end, after)
+
+    @property
     def caught(self) -> bool:
         return self.at is not None and not self.early
 
@@ -69,6 +77,7 @@ class Row:
     name: str
     stopped: Rate
     early: Rate
+    lacking: Rate
     within_one: Rate
     lag_claims: float
     most_claims: int
@@ -161,6 +170,7 @@ def _row(name: str, seen: Sequence[Seen]) -> Row:
         name=name,
         stopped=rate(s.caught for s in seen),
         early=rate(s.early for s in seen),
+        lacking=rate(s.lacking for s in seen),
         within_one=rate(claim <= 1 for claim in claims),
         lag_claims=median(claims) if claims else 0.0,
         most_claims=max(claims, default=0),
@@ -200,8 +210,8 @@ def verdicts(rows: Sequence[Row], false: Rate | None) -> list[str]:
     lines = [
         f"stopped within one claim of the contradiction: {_percent(wrong.within_one)} of the stopped, "
         f"{met[wrong.within_one.share == 1.0]}",
-        f"never stopped for lack of support: {lacking.early.hits} of {lacking.early.of}, "
-        f"{met[lacking.early.hits == 0]}",
+        f"never stopped for lack of support: {lacking.lacking.hits} of {lacking.lacking.of}, "
+        f"{met[lacking.lacking.hits == 0]}",
     ]
     if false is not None:
         share = f"{100 * false.share:.2f} % ({100 * false.low:.1f}–{100 * false.high:.1f})"

@@ -24,6 +24,7 @@ _MATTER = 0.5
 _ALIKE = 0.6
 _PIECES = 5
 _NEAR = 40
+_SAYS = re.compile(r"evidence says ([^']+)\Z")
 _LABEL = re.compile(r"\bname:", re.IGNORECASE)
 _ARTICLE = re.compile(r"^(?:the|an?|its|his|her|their)\s+", re.IGNORECASE)
 
@@ -32,7 +33,17 @@ def halts(verdict: ClaimVerification, threshold: float) -> bool:
     """Whether the claim is contradicted by evidence so surely that going on makes no sense."""
     contradicted = verdict.status is Status.CONTRADICTED and verdict.is_flagged and verdict.certain
     sure = contradicted and verdict.p1 is not None and 1.0 - verdict.p1 >= threshold
-    return sure and speaks_of(verdict.claim_text, tuple(ref.text for ref in verdict.evidence[:_PIECES]))
+    pieces = tuple(ref.text for ref in verdict.evidence[:_PIECES])
+    return sure and _compares(verdict, pieces) and speaks_of(verdict.claim_text, pieces)
+
+
+def _compares(verdict: ClaimVerification, pieces: Sequence[str]) -> bool:
+    """Not where a name is held against a number: "evidence says Ann Lee" of a claim that counts rooms."""
+    said = _SAYS.match(verdict.reason)
+    if said is None or numbers(said[1]) or dates(said[1]) or not numbers(verdict.claim_text):
+        return True
+    known = " ".join(pieces)
+    return any(name.text not in known for name in names(verdict.claim_text))
 
 
 @lru_cache(maxsize=1024)
