@@ -183,7 +183,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
 def server(held: Held) -> Iterator[Served]:
     with served({"hallucination.backend.type": "fake", "server.capacity": CAPACITY}) as running:
         held.release.set()  # the server asks the model once itself, to see that it is there
-        while httpx.get(f"{running.url}/readyz").status_code != 200:
+        while running.client.get("/readyz").status_code != 200:
             pass
         held.release.clear()
         held.asked.clear()
@@ -236,9 +236,10 @@ async def test_while_it_is_full_it_still_tells_how_it_is(held: Held, server: Ser
 
 async def test_work_of_a_client_that_left_is_dropped_before_it_is_begun(held: Held, server: Served) -> None:
     async with httpx.AsyncClient(base_url=server.url, timeout=30, trust_env=False) as client:
-        first = [asyncio.create_task(client.post("/v1/check", json=asked(n))) for n in range(2)]
-        await asyncio.to_thread(held.began.acquire)
-        await asyncio.to_thread(held.began.acquire)  # two batches are under way: what comes now must wait
+        first = []
+        for number in range(2):  # two batches are under way: what comes after them must wait
+            first.append(asyncio.create_task(client.post("/v1/check", json=asked(number))))
+            assert await asyncio.to_thread(held.began.acquire, timeout=20)
         leaving = asyncio.create_task(client.post("/v1/check", json=asked(7)))
         await until(lambda: server.service.admission.inside == 3)
         leaving.cancel()
