@@ -15,6 +15,8 @@ from tests.apps.proxy.asking import BAD, FIXED, GOOD, MESSAGES, mode
 from tests.apps.proxy.scripted import Scripted, ScriptedUpstream, chat_stream, chunk, event
 from tests.serving import Served
 
+from groundwire.apps.proxy.sse import Parser
+
 BODY = {"model": "m", "messages": MESSAGES, "stream": True}
 SSE = ("content-type", "text/event-stream")
 HEBREW = [event(chunk({"content": text})) for text in ("שלום ", "🦉 ", "Paris is the capital ", "of France.")]
@@ -89,6 +91,13 @@ def test_the_report_is_an_event_of_its_own(proxy: Served, upstream: ScriptedUpst
     assert json.loads(got[start + 6 : end])["groundwire"]["status"] == "CHECKED"
     assert got[:start] + got[end:] == b"".join(STREAMS[name])
     assert b"[DONE]" not in got[:start]
+
+
+def test_the_last_words_count_though_no_blank_line_follows(proxy: Served, upstream: ScriptedUpstream) -> None:
+    wrong = event(chunk({"content": "Paris has 9.7 million inhabitants."})).rstrip()
+    upstream.script(Scripted([event(chunk({"content": "Paris is the capital of France. "})), wrong + b"\n"]))
+    last = Parser().feed(fetched(proxy))[-1]
+    assert json.loads(last.data)["groundwire"]["flagged_claims"] == 1
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zlib.compress])

@@ -80,6 +80,19 @@ def test_a_done_inside_a_text_is_no_end() -> None:
     assert not tail.done
 
 
+@pytest.mark.parametrize(
+    ("sent", "gap"),
+    [(b"", b""), (b"data: 1\n\n", b""), (b"data: 1\r\n\r\n", b""), (b"data: 1\r\r", b""),
+     (b"data: 1\n", b"\n"), (b"data: 1\r\n", b"\n"), (b"data: 1\n\ndata: 2\n", b"\n"), (b"a\n\nb\n", b"\n")],
+)  # fmt: skip
+def test_an_event_of_ours_is_kept_apart_from_the_one_before(sent: bytes, gap: bytes) -> None:
+    for size in (1, 3, 100):
+        tail = Tail()
+        for at in range(0, len(sent), size):
+            tail.feed(sent[at : at + size])
+        assert tail.gap == gap
+
+
 def test_a_frame_without_end_is_refused_and_read_once() -> None:
     parser = Parser(max_frame=1000)
     for _ in range(10):

@@ -43,7 +43,7 @@ async def observe(flow: Flow) -> AsyncGenerator[bytes, None]:
     if tail.between:
         outcome = await flow.watch.outcome()
         flow.last = flow.watch.last
-        yield told(flow, replace(outcome, reason=str(broken)) if broken else outcome)
+        yield tail.gap + told(flow, replace(outcome, reason=str(broken)) if broken else outcome)
     yield tail.release()
     if broken is not None:
         raise broken

@@ -15,8 +15,10 @@ DONE = b"data: [DONE]"
 MAX_FRAME = 32_000_000
 _TIGHT = b"data:[DONE]"
 _END = re.compile(rb"(?>\r\n|\r|\n)(?>\r\n|\r|\n)")
+_AT_END = re.compile(_END.pattern + rb"\Z")
 _LINE = re.compile(rb"\r\n|\r|\n")
-_DONE_LINE = re.compile(rb"(?:\A|(?<=[\r\n]))data: ?\[DONE\]")
+_DONE_AT_END = re.compile(_END.pattern + rb"\Z")
+_LINE = re.compile(rb"(?:\A|(?<=[\r\n]))data: ?\[DONE\]")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -111,6 +113,7 @@ class Tail:
         self.held = b""
         self.done = False
         self._fresh = True  # what comes next begins a line
+        self._end = b"\n\n"
 
     def feed(self, chunk: bytes) -> bytes:
         """What may go on now."""
@@ -119,8 +122,11 @@ class Tail:
             return b""
         if not self.held and chunk.endswith(b"\n") and b"[DONE]" not in chunk:
             self._fresh = True
-            return chunk
-        return self._cut(self.held + chunk)
+            going = chunk
+        else:
+            going = self._cut(self.held + chunk)
+        self._end = (self._end + going[-4:])[-4:]
+        return going
 
     def _cut(self, text: bytes) -> bytes:
         found = _DONE_LINE.search(text)
@@ -147,3 +153,8 @@ class Tail:
     def between(self) -> bool:
         """Whether an event of ours would stand between two lines, and not inside one."""
         return self._fresh
+
+    @property
+    def gap(self) -> bytes:
+        """What has to stand before an event of ours, so that it does not become part of the one before."""
+        return b"" if _AT_END.search(self._end) else b"\n"

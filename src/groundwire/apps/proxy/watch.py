@@ -13,7 +13,7 @@ from groundwire.apps.proxy.evidence import Evidence
 from groundwire.apps.proxy.headers import Mode
 from groundwire.apps.proxy.outcome import Outcome, State, settled
 from groundwire.apps.proxy.protocol import Json, Key, Spoken
-from groundwire.apps.proxy.sse import Parser, TooLarge
+from groundwire.apps.proxy.sse import Frame, Parser, TooLarge
 from groundwire.apps.proxy.turns import Turns
 from groundwire.errors import GroundwireError
 from groundwire.monitor.incremental import Incremental
@@ -104,6 +104,7 @@ class Watch:
     async def _outcome(self) -> Outcome:
         until = asyncio.get_running_loop().time() + self.patience
         self._digest()
+        self._take(self._parser.finish())
         if self._reading is not None and self._reading.done() and not self._evidence:
             return self._nothing()
         if not self._said and not self._checks:
@@ -191,6 +192,9 @@ class Watch:
         except TooLarge as error:
             self._deaf = f"error: {error}"
             return
+        self._take(frames)
+
+    def _take(self, frames: Sequence[Frame]) -> None:
         for frame in frames:
             for key, text in self._deltas(frame.data):
                 self.push(key, text)
