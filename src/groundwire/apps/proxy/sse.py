@@ -17,8 +17,7 @@ _TIGHT = b"data:[DONE]"
 _END = re.compile(rb"(?>\r\n|\r|\n)(?>\r\n|\r|\n)")
 _AT_END = re.compile(_END.pattern + rb"\Z")
 _LINE = re.compile(rb"\r\n|\r|\n")
-_DONE_AT_END = re.compile(_END.pattern + rb"\Z")
-_LINE = re.compile(rb"(?:\A|(?<=[\r\n]))data: ?\[DONE\]")
+_DONE_LINE = re.compile(rb"(?:\A|(?<=[\r\n]))data: ?\[DONE\]")
 _BOM = b"\xef\xbb\xbf"
 
 
