@@ -74,16 +74,17 @@ class Groundwire:
         reads, maps, parses = (
             kind == "llm" for kind in (claims.extractor, claims.mapping, detectors.extractor)
         )
-        self._reader = open_generator(self.config) if reads or maps or parses else None
+        reader = open_generator(self.config) if reads or maps or parses else None
+        self._models: list[Generator] = [reader] if reader else []  # a list, which variants share
         self._stores: dict[str, Knowledge] = {}
         self._court = Court(
             self.backend,
             self.profile,
             self.metrics,
             self.config.log.source_text,
-            extractor=self._reader if reads else None,
-            mapper=self._reader if maps else None,
-            reader=self._reader if parses else None,
+            extractor=reader if reads else None,
+            mapper=reader if maps else None,
+            reader=reader if parses else None,
             detectors=detectors,
         )
 
@@ -297,9 +298,9 @@ class Groundwire:
 
     def _executor(self) -> Generator | None:
         """The model that answers are written with, where the configuration names one that can be asked."""
-        if self._reader is None and is_chosen(self.config):
-            self._reader = open_generator(self.config)
-        return self._reader
+        if not self._models and is_chosen(self.config):
+            self._models.append(open_generator(self.config))
+        return self._models[0] if self._models else None
 
     def _admit(self, case: Case, *, alone: bool = False) -> None:
         """Refuse what cannot be judged. What is `alone`, or has a history or knowledge, needs no sources."""
@@ -318,8 +319,8 @@ class Groundwire:
         await self.backend.aclose()
         for store in self._stores.values():
             store.close()
-        if self._reader is not None:
-            await self._reader.aclose()
+        for model in self._models:
+            await model.aclose()
 
     async def __aenter__(self) -> Groundwire:
         return self
