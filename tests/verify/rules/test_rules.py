@@ -33,6 +33,11 @@ def borne_out(claim: str, context: str) -> bool:
 
 WRONG = {
     "prose, by pronoun": ("Harlan Mills employs 2,150 people.", PROSE, "2,150"),
+    "prose, value from nowhere": (
+        "Harlan Mills employs 341 people.",
+        "Harlan Mills is a mill. It employs 340 people.",
+        "341",
+    ),
     "prose, year": ("Corbett Glass was founded in 1921.", PROSE, "1921"),
     "prose, said of another": ("Harlan Mills was praised by Ana Duarte.", PROSE, "Harlan Mills"),
     "table, number": ("South Light has a height of 22 m.", TABLE, "22 m"),
@@ -51,6 +56,9 @@ def test_a_value_belongs_to_its_own_thing(claim: str, context: str, where: str) 
 
 
 RIGHT = {
+    "prose, of a part": ("Harlan Mills employs 25 people in Oslo.", "Harlan Mills employs 340 people."),
+    "prose, written otherwise": ("The base is 6 inches wide.", "The base is 6” wide, the top 3 inches wide."),
+    "prose, about as many": ("Harlan Mills employs about 339 people.", "Harlan Mills employs 340 people."),
     "prose, by pronoun": ("Harlan Mills employs 340 people.", PROSE),
     "prose, other order": ("In 1958, Corbett Glass was founded.", PROSE),
     "prose, two sentences": ("Corbett Glass, founded in 1958, employs 2,150 people.", PROSE),

@@ -23,6 +23,8 @@ _SOME = 0.5
 _RELATED = 0.3
 _MOST = 0.8
 _FULLY = 0.85
+_ALL = 0.999
+_ONE_THING = 14
 _LITTLE = 0.4
 _ALIKE = 0.25
 _OPENING = 12
@@ -60,7 +62,9 @@ def _bound(
     if any(wanted.names_it(s) or any(other.held_by(s) for other in others) for s in holders):
         return None
     best = _rival(claim, value, statements, holders, wanted)
-    if best is None or not (_crossed(best, value, holders, wanted) if holders else best[1].structured):
+    if best is None or not (
+        _crossed(best, value, holders, wanted) if holders else _stands_instead(best, claim, value, statements)
+    ):
         return None
     covered, statement, (start, end) = best
     weight = _SURE if statement.structured or covered > _FULLY else _LIKELY
@@ -122,6 +126,22 @@ def _crossed(best: Rival, value: Value, holders: Sequence[Statement], wanted: Ke
         and (wanted.relation_in(s) >= needed or (said and said == wanted.relation.keys() & s.norms))
     ]  # fmt: skip
     return bool(parallel) and covered >= max(wanted.cover(s) for s in parallel) + _BETTER
+
+
+def _stands_instead(best: Rival, claim: Analysis, value: Value, statements: Sequence[Statement]) -> bool:
+    """A value that stands nowhere: in a cell, or in a sentence that says all the rest with one such value."""
+    covered, rival, _ = best
+    if rival.structured:
+        return True
+    written = claim.text[value.start : value.end].split()[0].strip("$€£₪%")
+    return (
+        value.exact
+        and covered >= _ALL
+        and {word.norm for word in claim.content} <= rival.norms
+        and len(list(value.rivals_in(rival))) == 1
+        and len(rival.analysis.words) <= _ONE_THING
+        and not any(written in s.text for s in statements)
+    )
 
 
 def _likeness(a: Statement, b: Statement) -> float:
