@@ -68,7 +68,9 @@ def _bound(
         return None
     covered, statement, (start, end) = best
     weight = _SURE if statement.structured or covered > _FULLY else _LIKELY
-    return Ruling(True, weight, value.start, value.end, f"the sources say {statement.text[start:end]} here")
+    said = statement.text[start:end]
+    reason = f"the sources say {said} here" if holders or statement.structured else f"evidence says {said}"
+    return Ruling(True, weight, value.start, value.end, reason)
 
 
 def _rival(
