@@ -45,6 +45,17 @@ async def test_an_answer_and_another_on_the_same_connection(server: ScriptedUpst
     assert server.calls[0].headers == {"host": "h", "a": "b"}
 
 
+async def test_silence_on_a_used_connection_is_no_reason_to_ask_twice(
+    server: ScriptedUpstream, wire: Wire
+) -> None:
+    server.script(Scripted([b"one"]), Scripted([], silent=True, hang=True))
+    await fetched(wire)
+    assert wire.release()
+    with pytest.raises(WireTimeout) as caught:
+        await fetched(wire, "POST", read_timeout=0.05)
+    assert not caught.value.untouched
+
+
 async def test_early_hints_are_no_answer(server: ScriptedUpstream, wire: Wire) -> None:
     hints = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n"
     rest = b"HTTP/1.1 201 Made\r\ncontent-length: 2\r\n\r\nok"

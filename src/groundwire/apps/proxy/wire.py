@@ -18,7 +18,9 @@ _MOST_WAITING = 1_000_000
 
 
 class WireError(Exception):
-    """The upstream closed the connection, or does not speak HTTP. `untouched`: it had not said a word yet."""
+    """The upstream closed the connection, or does not speak HTTP. `untouched`: it closed one that had waited,
+    without a word, so that the request can go another way.
+    """
 
     def __init__(self, message: str, *, untouched: bool = False) -> None:
         super().__init__(message)
@@ -106,7 +108,7 @@ class Wire(asyncio.Protocol):
         try:
             return await self._head
         except WireError as error:
-            error.untouched = reused and not self._begun
+            error.untouched = reused and not self._begun and not isinstance(error, WireTimeout)
             raise
         finally:
             if not self._head.done() or self._head.cancelled():
