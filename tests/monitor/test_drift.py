@@ -70,6 +70,9 @@ STANDING = [
     ("The engine delivers 300 horsepower.", "The engine delivers about 300 horsepower."),
     ("The bridge opens in May 2027.", "The bridge opens in May."),
     ("The vaccine may be effective.", "The vaccine is effective."),
+    ("The company had 700 employees in 2015.", "The company had 500 employees in 2010."),
+    ("Anna became the manager in 2001.", "Anna was not the manager in 1990."),
+    ("All sales rose in May.", "Some sales rose in June."),
     ("The warranty covers water damage, except in salt water.", "The warranty covers water damage, except in salt water."),
     ("כל הלקוחות מקבלים החזר.", "טעיתי: רוב הלקוחות מקבלים החזר."),
 ]  # fmt: skip

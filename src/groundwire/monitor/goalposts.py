@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 
+from groundwire.claims.tense import verb_groups
 from groundwire.detect.relate import Utterance, Value, nested, similarity, utterances
 from groundwire.detect.segments import segment
 from groundwire.monitor.strength import Strength, strength, weakened, without_scales
 from groundwire.text import dates, numbers
 from groundwire.text.words import normalise
-from groundwire.types import Turn
+from groundwire.types import Tense, Turn
 from groundwire.types.realtime import Contradiction
 
 RELATED = 0.7
@@ -160,7 +161,14 @@ def _asked(user: _Said, said: _Said, prior: _Said) -> bool:
 
 
 def _how(said: _Said, prior: _Said) -> str:
-    return _later(said, prior) or _bar(said, prior) or weakened(prior.strength, said.strength)
+    later = _later(said, prior)
+    if later and (_is_past(said) or _is_past(prior)):
+        return ""  # what was so in 2010 and what was so in 2015 are two facts
+    return later or _bar(said, prior) or weakened(prior.strength, said.strength)
+
+
+def _is_past(said: _Said) -> bool:
+    return any(group.tense is Tense.PAST for group in verb_groups(said.clause.text))
 
 
 def _later(said: _Said, prior: _Said) -> str:
