@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -18,6 +19,7 @@ from groundwire.llm import Completion, Message, OnText
 from groundwire.llm.endpoint import Endpoint
 from groundwire.llm.fake import Call, ScriptedGenerator
 from groundwire.llm.openai import OpenAIGenerator
+from groundwire.monitor import desk, finish, reformulate
 from groundwire.monitor.guard import guard
 from groundwire.types import Risk, Source, Status, Turn
 from groundwire.types.realtime import Context, DoneEvent, InterruptedEvent, StreamEvent
@@ -70,6 +72,25 @@ async def run(
     assert isinstance(done, DoneEvent)
     assert not any(isinstance(event, DoneEvent) for event in before)
     return before, done
+
+
+async def test_what_takes_long_is_done_beside_the_loop(
+    plain: Groundwire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[threading.Thread] = []
+
+    def noticed(real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*given: Any) -> Any:
+            threads.append(threading.current_thread())
+            return real(*given)
+
+        return call
+
+    for module, name in ((desk, "messages_for"), (finish, "coherence_of"), (reformulate, "coherence_of")):
+        monkeypatch.setattr(module, name, noticed(getattr(module, name)))
+    await run(model(WRONG), plain)
+    assert len(threads) == 3
+    assert threading.current_thread() not in threads
 
 
 def kinds(events: Sequence[StreamEvent]) -> list[str]:

@@ -153,11 +153,7 @@ def _same_matter(a: Utterance, b: Utterance) -> bool:
 
 
 def _matters(utterance: Utterance) -> set[tuple[frozenset[str], str]]:
-    return {
-        (subject, claim.predicate)
-        for claim in utterance.claims
-        if (subject := frozenset(word.norm for word in words(claim.subject) if not word.is_stop))
-    }
+    return {(subject, claim.predicate) for claim in utterance.claims if (subject := _content(claim.subject))}
 
 
 def nested(a: Utterance, b: Utterance) -> bool:
@@ -181,12 +177,17 @@ def _other_subject(a: Utterance, b: Utterance) -> bool:
 
 def _subjects(utterance: Utterance) -> frozenset[str]:
     return frozenset(
-        word.norm
+        word
         for claim in utterance.claims
         if claim.subject.lower() not in _PRONOUN_SUBJECTS
-        for word in words(claim.subject)
-        if not word.is_stop
+        for word in _content(claim.subject)
     )
+
+
+@lru_cache(maxsize=8192)
+def _content(text: str) -> frozenset[str]:
+    """Its content words; remembered, since every clause is compared with every other."""
+    return frozenset(word.norm for word in words(text) if not word.is_stop)
 
 
 def conflict(a: Utterance, b: Utterance) -> tuple[Value, Value] | None:

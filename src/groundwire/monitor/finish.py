@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import AsyncGenerator, Sequence
@@ -123,7 +124,8 @@ async def _coherence(written: Written, report: HallucinationReport) -> Coherence
     except GroundwireError as error:
         _log.warning("coherence could not be checked: %s", type(error).__name__)
         return None
-    return coherence_of(written.text, desk.context.history, found)
+    # Aside: many clauses against many take longer than a loop that carries other streams may stand still.
+    return await asyncio.to_thread(coherence_of, written.text, desk.context.history, found)
 
 
 def _attributions(desk: Desk, report: HallucinationReport) -> tuple[Attribution, ...]:

@@ -60,7 +60,7 @@ async def guard(
             async for event in events:
                 yield event
         return
-    desk = open_desk(generator, request, context, engine, work)
+    desk = await asyncio.to_thread(open_desk, generator, request, context, engine, work)  # may read at length
     knowledge = await desk.knowledge()
     if lacks(knowledge, desk.context):
         yield DoneEvent(limits(desk.request, knowledge=knowledge), Risk.CRITICAL, knowledge, action="discard")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -32,9 +33,9 @@ class Rewriter:
     config: RealTimeConfig
     history: tuple[Turn, ...] = ()
 
-    def assess(self, text: str, report: HallucinationReport) -> Assessment:
+    async def assess(self, text: str, report: HallucinationReport) -> Assessment:
         """What is weak in a new text, by its report and by what was said before."""
-        coherence = coherence_of(text, self.history, report.detection)
+        coherence = await asyncio.to_thread(coherence_of, text, self.history, report.detection)
         return assess(report.claims, (), coherence, self.config.interrupt_threshold)
 
 
@@ -70,7 +71,7 @@ async def _by_model(said: str, found: Assessment, rewriter: Rewriter) -> Reformu
     report = await _checked(text, rewriter)
     if report is None or report.error:
         return None
-    second = rewriter.assess(text, report)
+    second = await rewriter.assess(text, report)
     if second.failing or stops(second.risk, rewriter.config):
         return None  # no better: the rule says less, and nothing wrong
     return Reformulation(worded(text, report, second, rewriter.config), report)
@@ -106,7 +107,7 @@ async def _by_rule(said: str, found: Assessment, rewriter: Rewriter) -> Reformul
     report = await _checked(text, rewriter)
     if report is None:
         return Reformulation(text, None)
-    second = rewriter.assess(text, report)
+    second = await rewriter.assess(text, report)
     own = Assessment(tuple(point for point in second.points if point.start < kept))
     return Reformulation(worded(text, report, own, rewriter.config, kept), report)
 
