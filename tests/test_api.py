@@ -59,6 +59,15 @@ def test_verify_claim_judges_one_claim() -> None:
     )
 
 
+def test_a_misspelt_option_is_refused() -> None:
+    options: Any = {"profle": "strict"}
+    with pytest.raises(TypeError, match="no option 'profle'"):
+        check("It is so.", "It is so.", **options)
+    options = {"history": ()}
+    with pytest.raises(TypeError, match="no option 'history'"):
+        verify_claims("It is so.", "It is so.", **options)
+
+
 def test_threshold_is_another_name_of_confidence() -> None:
     by_threshold = verify_claim("Paris is the capital of France.", SOURCE, threshold=0.6)
     assert by_threshold.confidence == 0.6

@@ -53,7 +53,7 @@ def check(
 
     With `fix` the report holds the repaired answer too (`report.repair.text`).
     """
-    engine = _engine(options)
+    engine = _engine(options, Further.__optional_keys__)
     beside: Beside = {key: options[key] for key in _BESIDE if key in options}  # type: ignore[assignment, literal-required]
     report = run(engine.check(answer, sources, question=question, response_id=response_id, **beside))
     return run(engine.fix(report, sources, **beside)) if fix else report
@@ -125,7 +125,9 @@ def semantic_entropy(
     return run(_engine(options).semantic_entropy(samples, question))
 
 
-def _engine(options: Options | Further) -> Groundwire:
+def _engine(options: Options | Further, known: frozenset[str] = Options.__optional_keys__) -> Groundwire:
+    for name in options.keys() - known:  # a misspelt option must not silently be none
+        raise TypeError(f"there is no option {name!r}; there are {', '.join(sorted(known))}")
     config = options.get("config") or Config.load()
     changes = {key: options[key] for key in ("profile", "target") if key in options}
     if changes:
