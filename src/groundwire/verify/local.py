@@ -42,7 +42,7 @@ _EXPLAIN = 0.25
 _ABOUT = 0.6
 _VERBATIM = 0.05
 _MOSTLY = 0.5
-_DRAWN, _FOREIGN = 0.5, 0.3  # of its words, by rarity
+_DRAWN, _FOREIGN = 0.4, 0.2  # of its words, by rarity
 _BRIEF = 5
 _SILENT = 0.8
 """Of 100 claims none of whose words prose holds, 75 to 100 are unsupported."""
