@@ -8,7 +8,7 @@ from groundwire.types import Estimate, Query, Span
 from groundwire.verify.fake import FakeVerifier
 from groundwire.verify.rules.finding import Ruling
 from groundwire.verify.rules.ruled import Ruled, rulings, settle
-from groundwire.verify.rules.statements import told
+from groundwire.verify.rules.statements import in_line, told
 
 PROSE = (
     "Harlan Mills was founded in 1921. It employs 340 people.\n\n"
@@ -228,3 +228,11 @@ def test_one_day_or_month_is_not_another(claim: str, context: str, where: str) -
 )
 def test_days_and_months_that_exclude_nothing(claim: str, context: str) -> None:
     assert denied(claim, context) == []
+
+
+def test_a_line_without_an_end_is_read_once() -> None:
+    """It took hours once, and held the whole server meanwhile."""
+    assert list(in_line("a" * 1_000_000)) == []
+    assert [found.items for found in in_line("a" * 100_000 + "; we sell tea, milk and rice")] == [
+        ("tea", "milk", "rice")
+    ]

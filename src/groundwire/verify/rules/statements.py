@@ -187,7 +187,9 @@ def _listed(items: list[str], lead: str) -> Iterator[Listing]:
 
 
 _PART = r"[^,;:.()\n]+"
-_SERIES = re.compile(rf"{_PART}(?:, {_PART})+,? (?:and|or) {_PART}|{_PART}(?:, {_PART}){{2,}}")
+_SERIES = re.compile(  # begins where a part does, and gives none of it back: a long line is read once
+    rf"(?<![^,;:.()\n]){_PART}+(?:(?:, {_PART})+,? (?:and|or) {_PART}|(?:, {_PART}){{2,}})"
+)
 _BETWEEN = re.compile(r",? (?:and|or) |, ")
 
 
