@@ -273,6 +273,27 @@ def test_several_streamed_choices_have_a_report_each(sdk: openai.OpenAI, upstrea
     assert [r["flagged"] for r in told["reports"]] == [False, True]
 
 
+@pytest.mark.parametrize("pause", [0.0, 0.02])
+def test_a_streamed_choice_that_is_broken_off_leaves_the_others(
+    sdk: openai.OpenAI, upstream: ScriptedUpstream, pause: float
+) -> None:
+    pairs = zip(words(BAD), words(FIXED), strict=True)
+    frames = [event(chunk({"content": w}, index=i)) for pair in pairs for i, w in enumerate(pair)]
+    ends = [event(chunk({}, "stop")), event(chunk({}, "stop", 1)), event("[DONE]")]
+    upstream.script(Scripted([*frames, *ends], pause=pause))
+    said = ["", ""]
+    ended: dict[int, str] = {}
+    for one in streamed(sdk, "block", n=2):
+        for choice in one.choices:
+            said[choice.index] += choice.delta.content or ""
+            ended |= {choice.index: choice.finish_reason} if choice.finish_reason else {}
+    assert said[0].startswith("Paris is the capital of France.")
+    assert "9.7" not in said[0]
+    assert said[1] == FIXED
+    assert ended == {0: "content_filter", 1: "stop"}
+    assert one.groundwire["blocked"]
+
+
 def test_grounding_sources_are_read_and_taken_out(sdk: openai.OpenAI, upstream: ScriptedUpstream) -> None:
     upstream.script(whole(completion(BAD)))
     raw = sdk.chat.completions.with_raw_response.create(

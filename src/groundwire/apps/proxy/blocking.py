@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from dataclasses import dataclass, field, replace
 
 from groundwire.apps.proxy.flow import Flow, Part, told, with_pauses
@@ -28,6 +28,8 @@ class _Holding:
     told: dict[Key, int] = field(default_factory=dict)
     behind: asyncio.Task[object] | None = None
     since: float = 0.0
+    ended: dict[Key, str] = field(default_factory=dict)
+    """Which texts were broken off, and why."""
 
     def add(self, part: Part) -> None:
         self.held.append(part)
@@ -37,15 +39,19 @@ class _Holding:
         """Whether all that it says has been judged."""
         checks = self.flow.watch.checks
         return all(
-            key in checks and self.told.get(key, 0) + len(text) <= checks[key].judged
+            key in self.ended or (key in checks and self.told.get(key, 0) + len(text) <= checks[key].judged)
             for key, text in part.said
         )
 
-    def let_go(self) -> Part:
+    def let_go(self) -> bytes:
+        """The first part, without what is about texts that were broken off."""
         part = self.held.popleft()
         for key, text in part.said:
             self.told[key] = self.told.get(key, 0) + len(text)
-        return part
+        if not self.ended or part.event is None:
+            return self.flow.on(part)
+        left = self.flow.spoken.without(part.event, self.ended)
+        return self.flow.on(replace(part, event=left, ours=left != part.event)) if left else b""
 
     def _expect(self) -> None:
         """Notice from when on a verdict is waited for."""
@@ -62,7 +68,13 @@ class _Holding:
 
     def stops(self) -> tuple[Key, ClaimVerification] | None:
         watch = self.flow.watch
-        return halting({key: check.verdicts() for key, check in watch.checks.items()}, watch.sure)
+        judged = {key: check.verdicts() for key, check in watch.checks.items() if key not in self.ended}
+        return halting(judged, watch.sure)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether every answer that was asked for has been broken off."""
+        return len(self.ended) >= self.flow.watch.choices
 
     def close(self) -> None:
         if self.behind is not None:
@@ -87,12 +99,15 @@ async def _block(flow: Flow, holding: _Holding) -> AsyncIterator[bytes]:
             free = not await flow.watch.ready() if part.said and free is None else free
             holding.add(part)
         if stop := holding.stops():
-            async for piece in _stopped(flow, holding, *stop):
+            for piece in _broken_off(flow, holding, *stop):
+                yield piece
+        if holding.is_over:
+            async for piece in _closed(flow, holding):
                 yield piece
             return
         free = free or holding.is_late
         while holding.held and _may_go(holding, free=bool(free)):
-            yield flow.on(holding.let_go())
+            yield holding.let_go()
             silent = asyncio.get_running_loop().time()
         if asyncio.get_running_loop().time() - silent > _ALIVE:
             silent += _ALIVE
@@ -110,33 +125,43 @@ def _may_go(holding: _Holding, *, free: bool) -> bool:
 async def _ended(flow: Flow, holding: _Holding) -> AsyncIterator[bytes]:
     """The upstream has said all: the last statements are judged, and go or stop."""
     outcome = await flow.watch.outcome()
-    stop = halting({key: report.claims for key, report in outcome.reports.items()}, flow.watch.sure)
-    if stop and stop[1].end > holding.told.get(stop[0], 0):
-        async for piece in _stopped(flow, holding, *stop, outcome=outcome):
+    for key, report in outcome.reports.items():
+        stop = halting({key: report.claims}, flow.watch.sure)
+        if stop and key not in holding.ended and stop[1].end > holding.told.get(key, 0):
+            for piece in _broken_off(flow, holding, *stop):
+                yield piece
+    if holding.is_over:
+        async for piece in _closed(flow, holding, outcome):
             yield piece
         return
     while holding.held and not holding.held[0].frame.done:
-        yield flow.on(holding.let_go())
+        yield holding.let_go()
     if flow.tell:
-        yield told(flow, outcome)
+        yield told(flow, _with_reason(outcome, holding))
     while holding.held:
-        yield flow.on(holding.let_go())
+        yield holding.let_go()
     async for piece in flow.remaining():
         yield piece
 
 
-async def _stopped(
-    flow: Flow, holding: _Holding, key: Key, claim: ClaimVerification, outcome: Outcome | None = None
-) -> AsyncIterator[bytes]:
+def _broken_off(flow: Flow, holding: _Holding, key: Key, claim: ClaimVerification) -> Iterator[bytes]:
     """What stands before the contradiction, why there is no more, the end in the protocol's own words."""
     text, like, already = flow.text(key), flow.like(key), holding.told.get(key, 0)
     kept, instead = broken_off(text, claim, flow.watch.sure)
     words = text[already : len(kept)] + instead
+    holding.ended[key] = stopped(claim)
     yield flow.made(flow.spoken.delta(like, key, words))
     for event in flow.spoken.stop(like, key, text[:already] + words, stopped(claim)):
         yield flow.made(event)
+
+
+async def _closed(flow: Flow, holding: _Holding, outcome: Outcome | None = None) -> AsyncIterator[bytes]:
+    """The end of a stream of which nothing more is wanted."""
     if flow.tell:
-        found = outcome or await flow.watch.outcome()
-        yield told(flow, replace(found, blocked=stopped(claim)))
+        yield told(flow, _with_reason(outcome or await flow.watch.outcome(), holding))
     if not isinstance(flow.last.get("sequence_number"), int):
         yield DONE + b"\n\n"
+
+
+def _with_reason(outcome: Outcome, holding: _Holding) -> Outcome:
+    return replace(outcome, blocked=next(iter(holding.ended.values()), ""))

@@ -11,7 +11,7 @@ from groundwire.apps.proxy.protocol import Json, Key
 
 __all__ = [
     "closed", "delta", "deltas", "evidence", "is_ending", "report", "rewritten", "stop", "texts",
-    "without_text",
+    "without", "without_text",
 ]  # fmt: skip
 FINISH = "content_filter"
 """The reason by which clients already know an answer that somebody cut short."""
@@ -66,6 +66,13 @@ def without_text(event: Json, keys: Iterable[Key]) -> Json | None:
             _forget_logprobs(choice)
     says = any(_delta(c) or c.get("finish_reason") for c in _choices(changed))
     return changed if says or changed.get("usage") or not _choices(changed) else None
+
+
+def without(event: Json, keys: Iterable[Key]) -> Json | None:
+    gone = set(keys)
+    left = [choice for choice in _choices(event) if _key(choice) not in gone]
+    keeps = left or event.get("usage") or not _choices(event)
+    return {**event, "choices": left} if keeps else None
 
 
 def closed(event: Json, texts: Mapping[Key, str]) -> Json:  # noqa: ARG001 (no event repeats a text)

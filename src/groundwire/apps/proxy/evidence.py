@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
@@ -29,6 +29,8 @@ class Evidence:
     sources: tuple[Source, ...] = ()
     history: tuple[Turn, ...] = ()
     question: str = ""
+    choices: int = 1
+    """How many answers were asked for."""
 
     def __bool__(self) -> bool:
         return bool(self.sources or self.history)
@@ -48,7 +50,9 @@ def from_chat(body: Json, given: Iterable[Document] = ()) -> Evidence:
     messages = [m for m in _list(body.get("messages")) if isinstance(m, Mapping)]
     extra = body.get("documents")
     beside = _lenient(extra) if extra is not None else []
-    return _gathered([*given, *beside], list(_chat_messages(messages)))
+    wanted = body.get("n")
+    found = _gathered([*given, *beside], list(_chat_messages(messages)))
+    return replace(found, choices=wanted) if isinstance(wanted, int) and wanted > 1 else found
 
 
 def from_responses(body: Json, given: Iterable[Document] = ()) -> Evidence:

@@ -36,6 +36,9 @@ class Spoken(Protocol):
     def without_text(self, event: Json, keys: Iterable[Key]) -> Json | None:
         """The event without what it adds to these texts; None where nothing else is in it."""
 
+    def without(self, event: Json, keys: Iterable[Key]) -> Json | None:
+        """The event without all that is about these texts; None where nothing else is in it."""
+
     def closed(self, event: Json, texts: Mapping[Key, str]) -> Json:
         """An ending event that repeats texts, with these instead."""
 

@@ -10,7 +10,7 @@ from groundwire.apps.proxy.protocol import Json, Key
 
 __all__ = [
     "closed", "delta", "deltas", "evidence", "is_ending", "report", "rewritten", "stop", "texts",
-    "without_text",
+    "without", "without_text",
 ]  # fmt: skip
 DELTA = "response.output_text.delta"
 REPORT = "groundwire.report"
@@ -52,6 +52,9 @@ def delta(like: Json, key: Key, text: str) -> Json:
 def without_text(event: Json, keys: Iterable[Key]) -> Json | None:
     says = event.get("type") == DELTA and _key(event) in set(keys)
     return None if says else event
+
+
+without = without_text  # a response has one answer: with it everything ends
 
 
 def closed(event: Json, texts: Mapping[Key, str]) -> Json:

@@ -76,6 +76,11 @@ class Watch:
     def checks(self) -> dict[Key, Incremental]:
         return self._checks
 
+    @property
+    def choices(self) -> int:
+        """How many answers were asked for, once the request is read."""
+        return self._evidence.choices
+
     def listen(self, chunk: bytes) -> None:
         """A piece of the stream as it passes. Costs next to nothing; it is read a little later."""
         self._chunks.append(chunk)
