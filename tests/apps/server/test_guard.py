@@ -69,6 +69,23 @@ def test_without_a_stream_the_end_alone_comes(guarded: Served) -> None:
     assert "40 employees [S0]" in done["text"]
 
 
+def test_a_model_that_takes_its_time_may(loopback: Loopback) -> None:
+    def slow(request: Request) -> Reply:
+        loopback.release.wait(0.5)
+        return upstream(request)
+
+    loopback.script(slow)
+    settings = {
+        "generator.provider": "openai",
+        "openai.base_url": f"{loopback.url}/v1",
+        "openai.api_key": "k",
+        "server.request_timeout": "200ms",
+    }
+    with served(settings) as running:
+        response = running.client.post("/v1/guard", json={**ASKED, "stream": False})
+    assert (response.status_code, response.json()["kind"]) == (200, "done")
+
+
 def test_what_nothing_speaks_of_is_declined_without_a_model(guarded: Served, loopback: Loopback) -> None:
     asked = {"request": "How many moons does Jupiter have?", "sources": SOURCES, "stream": False}
     done = guarded.client.post("/v1/guard", json=asked).json()

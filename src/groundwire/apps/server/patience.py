@@ -11,6 +11,8 @@ from groundwire.apps.server.problems import Problem, tell
 
 _OWN_PACE = frozenset({"proxy", "rag", "rag:write"})
 """Scopes whose routes wait for a language model and have time limits of their own."""
+_WRITING = frozenset({"/v1/guard"})
+"""Paths of another scope that wait for one as well."""
 _STILL = frozenset({"/healthz", "/readyz", "/metrics"})
 
 
@@ -54,7 +56,7 @@ class Timely:
         self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope_of(scope["path"], scope["method"]) in _OWN_PACE:
+        if scope["type"] != "http" or _has_own_pace(scope["path"], scope["method"]):
             await self.app(scope, receive, send)
             return
         begun = False
@@ -74,3 +76,7 @@ class Timely:
                 raise
             late = Problem("timeout", f"there was no answer within {self._seconds:g} s")
             await tell(late, scope, receive, send)
+
+
+def _has_own_pace(path: str, method: str) -> bool:
+    return path in _WRITING or scope_of(path, method) in _OWN_PACE
