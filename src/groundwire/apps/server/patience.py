@@ -14,6 +14,9 @@ _OWN_PACE = frozenset({"proxy", "rag", "rag:write"})
 _WRITING = frozenset({"/v1/guard"})
 """Paths of another scope that wait for one as well."""
 _STILL = frozenset({"/healthz", "/readyz", "/metrics"})
+_CLOSE = {"connection": "close"}
+_LEAVING = Problem("unavailable", "this server is about to stop", retry_after=1, headers=_CLOSE)
+_CUT_OFF = Problem("unavailable", "this server stopped before it was done", retry_after=1, headers=_CLOSE)
 
 
 class Life:
@@ -36,16 +39,29 @@ class Draining:
             await self.app(scope, receive, send)
             return
         if self._life.draining:
-            leaving = Problem(
-                "unavailable", "this server is about to stop", retry_after=1, headers={"connection": "close"}
-            )
-            await tell(leaving, scope, receive, send)
+            await tell(_LEAVING, scope, receive, send)
             return
         self._life.under_way += 1
         try:
-            await self.app(scope, receive, send)
+            await self._finished(scope, receive, send)
         finally:
             self._life.under_way -= 1
+
+    async def _finished(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """What outlasts the grace is told so, where nothing was answered yet."""
+        begun = False
+
+        async def sending(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self.app(scope, receive, sending)
+        except asyncio.CancelledError:
+            if begun or not self._life.draining:
+                raise
+            await tell(_CUT_OFF, scope, receive, send)
 
 
 class Timely:
