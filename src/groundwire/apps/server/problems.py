@@ -33,7 +33,8 @@ from groundwire.errors import (
 MEDIA_TYPE = "application/problem+json"
 _SHOWN_ERRORS = 20
 _STORE_AGAIN = 5.0
-_WORDS = {"extra_forbidden": "there is no such field"}
+_WORDS = {"extra_forbidden": "there is no such field", "model_attributes_type": "a JSON object is wanted"}
+_UNPARSED = "the body is nested too deeply, or a number in it is too long"
 _USUAL = {404: "there is nothing at this path", 405: "this path takes other methods"}
 
 
@@ -214,6 +215,7 @@ async def _on_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     kind = _BY_STATUS.get(error.status_code, "broken" if error.status_code >= 500 else "malformed")
     said = _USUAL.get(error.status_code) if error.detail == _phrase(error.status_code) else None
+    said = _UNPARSED if error.detail == "There was an error parsing the body" else said
     return told(request, Problem(kind, said or str(error.detail), headers=error.headers or {}))
 
 
@@ -223,7 +225,9 @@ def _phrase(status: int) -> str:
 
 def _said(one: Mapping[str, Any]) -> str:
     words: str = _WORDS.get(one["type"]) or one["msg"].removeprefix("Value error, ")
-    return f"'{one['loc'][-1]}' is missing" if one["type"] == "missing" else words
+    if one["type"] == "missing":
+        return "the body is empty" if one["loc"] == ("body",) else f"'{one['loc'][-1]}' is missing"
+    return words
 
 
 def _pointer(location: Sequence[int | str], body: object) -> str:
