@@ -236,3 +236,8 @@ def test_a_line_without_an_end_is_read_once() -> None:
     assert [found.items for found in in_line("a" * 100_000 + "; we sell tea, milk and rice")] == [
         ("tea", "milk", "rice")
     ]
+
+
+def test_what_is_no_sentence_is_not_read_by_rules() -> None:
+    assert rulings(Query("1 " * 500_000, PANTRY)) == []
+    assert rulings(Query("[S" * 500_000, PANTRY)) == []

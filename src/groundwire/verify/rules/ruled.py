@@ -14,13 +14,16 @@ from groundwire.verify.rules.finding import Ruling
 from groundwire.verify.rules.quoting import quotations
 from groundwire.verify.rules.statements import told
 
+_LONGEST = 4000
+"""Characters: what is longer is no sentence, and to read it by rules could take as long as somebody likes."""
+
 
 def rulings(query: Query) -> list[Ruling]:
     """All that the rules find out about a claim in its context.
 
     Where evidence was taken out, what is left proves nothing about the rest.
     """
-    if any(marker in query.context for marker in MARKERS):
+    if len(query.claim) > _LONGEST or any(marker in query.context for marker in MARKERS):
         return []
     known = told(query.context)
     counted = list(counts(query.claim, known.listings, known.statements))
