@@ -21,6 +21,7 @@ from groundwire.llm.fake import Call, ScriptedGenerator
 from groundwire.llm.openai import OpenAIGenerator
 from groundwire.monitor import desk, finish, reformulate
 from groundwire.monitor.guard import guard
+from groundwire.monitor.knowledge import verify_knowledge
 from groundwire.types import Risk, Source, Status, Turn
 from groundwire.types.realtime import Context, DoneEvent, InterruptedEvent, StreamEvent
 
@@ -211,6 +212,15 @@ async def test_what_is_not_known_is_said_before_the_model_is_asked(plain: Ground
     assert "I have no source for" in done.text
     assert done.knowledge is not None
     assert not done.knowledge.verified
+
+
+@pytest.mark.parametrize(
+    "asked", ["How many people fit into the restaurant of the tower?", "Is a visit to the tower expensive?"]
+)
+async def test_a_question_in_other_words_than_the_sources_is_asked(plain: Groundwire, asked: str) -> None:
+    assert not verify_knowledge(asked, ABOUT).verified
+    _, done = await run(model(SUPPORTED), plain, asked=asked)
+    assert done.generated == SUPPORTED
 
 
 @pytest.mark.parametrize(

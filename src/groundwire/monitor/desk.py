@@ -16,9 +16,10 @@ from groundwire.monitor.knowledge import verify_knowledge
 from groundwire.monitor.prompt import messages_for
 from groundwire.text.words import script
 from groundwire.types import ClaimKind, Detection, HallucinationReport
-from groundwire.types.realtime import Context, KnowledgeCheck
+from groundwire.types.realtime import Context, KnowledgeCheck, Requirement
 
 _SAMPLE = 2000
+_NAMED = ("entity", "side", "description")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +75,25 @@ def open_desk(
 
 
 def lacks(check: KnowledgeCheck | None, context: Context) -> bool:
-    """Whether something is missing that no answer can do without.
+    """Whether something is missing that no answer can do without: what the request names, or every word of
+    what it asks. A source may answer a question in other words; then the model is asked, and watched.
 
     What is only implied is not, nor what an instruction asks of the sources themselves ("Summarise this."),
     nor words in another script than theirs, of which nobody can say here whether they are there.
     """
+    lost = check.missing if check else ()
+    asked = _asked_for(lost, context)
+    named = any(one.kind in _NAMED for one in lost)
+    return any(named or one.kind != "question" or not one.coverage for one in asked)
+
+
+def _asked_for(missing: Sequence[Requirement], context: Context) -> list[Requirement]:
+    """What is missing of what was asked for in so many words, as far as that can be told."""
     scripts = {script(source.text[:_SAMPLE]) for source in context.sources if source.text.strip()}
-    explicit = [lost for lost in (check.missing if check else ()) if lost.explicit]
-    return any(
-        (lost.kind != "question" or kind_of(lost.text) is ClaimKind.QUESTION)
+    return [
+        lost
+        for lost in missing
+        if lost.explicit
+        and (lost.kind != "question" or kind_of(lost.text) is ClaimKind.QUESTION)
         and (not scripts or script(lost.text) in scripts)
-        for lost in explicit
-    )
+    ]

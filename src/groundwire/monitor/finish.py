@@ -92,9 +92,14 @@ def _honest(report: HallucinationReport, desk: Desk) -> HallucinationReport:
 
 
 def _assessed(written: Written, report: HallucinationReport, coherence: Coherence | None) -> Assessment:
-    """By the report; where a late report cannot say why the answer was stopped, by what stopped it."""
+    """By the report; where a late report cannot say why the answer was stopped, by what stopped it.
+
+    What had only begun when it was stopped ("Its …") is no claim, and weak for no reason of its own.
+    """
     threshold = written.desk.config.interrupt_threshold
-    found = assess(report.claims, written.warnings, coherence, threshold)
+    said = written.judge.judged if written.interrupted else len(written.text)
+    claims = [claim for claim in report.claims if claim.start < said]
+    found = assess(claims, written.warnings, coherence, threshold)
     if written.interrupted and not found.failing:
         return assess(written.judge.verdicts(), written.warnings, coherence, threshold)
     return found
