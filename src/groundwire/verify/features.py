@@ -19,6 +19,7 @@ from groundwire.verify.records import Findings, check, read_record
 from groundwire.verify.select import Selector, joined
 
 NEAR_WORDS = 64
+_COMPARED = 600  # words in order; nobody writes such a sentence, and comparing grows with the square
 """How many words of evidence a claim is read against closely."""
 
 NAMES = (
@@ -182,7 +183,8 @@ class _Row:
         best = covers[0] if covers else 0.0
         second = covers[1] if len(covers) > 1 else 0.0
         near = sum(weight for norm, weight in wanted.items() if norm in self.near_norms) / total
-        run, order = _copied([word.norm for word in self.all], [word.norm for word in self.near_words])
+        mine, theirs = ([w.norm for w in found[:_COMPARED]] for found in (self.all, self.near_words))
+        run, order = _copied(mine, theirs)
         return {
             "best_cover": best, "second_cover": second, "cover_gap": near - best,
             "longest_copy": run / max(1, len(self.all)), "order": order,
