@@ -82,6 +82,20 @@ def test_an_inference_holds_with_all_its_premises() -> None:
     assert "It is red." in held.verify_claim("So what.").note
 
 
+def test_long_and_tangled_inferences_are_followed_once() -> None:
+    held = SourceAttributionTracker([Source("S0", "It is so.")])
+    held.track_claim("It is so 0.", Attribution("", SourceType.FILE_CONTENT, "S0", quote="It is so"))
+    held.track_claim("As well 0.", Attribution("", SourceType.FILE_CONTENT, "S0", quote="It is so"))
+    for n in range(1, 2000):
+        premises = (f"It is so {n - 1}.", f"As well {n - 1}.")
+        held.track_claim(f"It is so {n}.", Attribution("", SourceType.INFERENCE, premises=premises))
+        held.track_claim(f"As well {n}.", Attribution("", SourceType.INFERENCE, premises=premises))
+    assert held.verify_claim("It is so 1999.").verified
+    held.track_claim("As well 0.", Attribution(""))
+    assert not held.verify_claim("It is so 1999.").verified
+    assert sum(found.verified for found in held.attributions()) == 1
+
+
 def test_inferences_in_a_circle_rest_on_nothing() -> None:
     held = tracker()
     held.track_claim("A.", Attribution("", SourceType.INFERENCE, premises=("B.",)))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 
 from groundwire.evidence.history import History, as_turns
@@ -53,19 +54,52 @@ class SourceAttributionTracker:
 
     def verify_claim(self, claim: str) -> Attribution:
         """The attribution with `verified`, or the reason why not."""
-        return self._verify(claim, ())
+        noted = self._map.get(_key(claim))
+        if noted is None:
+            return Attribution(claim, reason=UNATTRIBUTED, note="no source was named for this claim")
+        return self._verified(noted, self._holding([noted]))
 
     def attributions(self) -> tuple[Attribution, ...]:
         """Every claim that was tracked, verified or not, in the order in which they came."""
-        return tuple(self.verify_claim(noted.claim) for noted in self._map.values())
+        holding = self._holding(self._map.values())
+        return tuple(self._verified(noted, holding) for noted in self._map.values())
 
-    def _verify(self, claim: str, above: tuple[str, ...]) -> Attribution:
-        key = _key(claim)
-        noted = self._map.get(key)
-        if noted is None:
-            return Attribution(claim, reason=UNATTRIBUTED, note="no source was named for this claim")
-        wrong = "it rests on itself" if key in above else METHODS[noted.type](self, noted, (*above, key))
+    def _verified(self, noted: Attribution, holding: Set[str]) -> Attribution:
+        wrong = METHODS[noted.type](self, noted, holding)
         return replace(noted, verified=not wrong, reason=UNVERIFIABLE if wrong else "", note=wrong)
+
+    def _holding(self, claims: Iterable[Attribution]) -> Set[str]:
+        """Which claims hold among those that others rest on, however deep; what rests on itself does not."""
+        below = self._below(claims)
+        lacks = {key: {_key(p) for p in _premises(noted)} for key, noted in below.items()}
+        users: defaultdict[str, list[str]] = defaultdict(list)
+        for key, premises in lacks.items():
+            for premise in premises:
+                users[premise].append(key)
+        ready = deque(key for key in below if not lacks[key])
+        holding: set[str] = set()
+        while ready:
+            key = ready.popleft()
+            if not self._verified(below[key], holding).verified:
+                continue
+            holding.add(key)
+            for user in users[key]:
+                lacks[user].discard(key)
+                if not lacks[user]:
+                    ready.append(user)
+        return holding
+
+    def _below(self, claims: Iterable[Attribution]) -> dict[str, Attribution]:
+        """The claims that these rest on, those that they rest on, and so on."""
+        found: dict[str, Attribution] = {}
+        queue = deque(premise for noted in claims for premise in _premises(noted))
+        while queue:
+            key = _key(queue.popleft())
+            noted = self._map.get(key)
+            if noted is not None and key not in found:
+                found[key] = noted
+                queue.extend(_premises(noted))
+        return found
 
     def _of(self, verdict: ClaimVerification) -> Attribution:
         carried = verdict.status is Status.ENTAILED and bool(verdict.evidence)
@@ -85,19 +119,23 @@ class SourceAttributionTracker:
         )
 
 
-def _in_tool_result(tracker: SourceAttributionTracker, found: Attribution, _: tuple[str, ...]) -> str:
+def _premises(noted: Attribution) -> tuple[str, ...]:
+    return noted.premises if noted.type is SourceType.INFERENCE else ()
+
+
+def _in_tool_result(tracker: SourceAttributionTracker, found: Attribution, _: Set[str]) -> str:
     """A direct observation is what a tool returned: the result must be there and hold the claim."""
     text = tracker.observations.get(found.source)
     return f"no tool returned {found.source!r}" if text is None else _in_text(text, found)
 
 
-def _in_file(tracker: SourceAttributionTracker, found: Attribution, _: tuple[str, ...]) -> str:
+def _in_file(tracker: SourceAttributionTracker, found: Attribution, _: Set[str]) -> str:
     """File content is quoted: the quote must stand where it is said to, or somewhere in the file."""
     text = tracker.files.get(found.source)
     return f"there is no source {found.source!r}" if text is None else _in_text(text, found)
 
 
-def _in_turns(tracker: SourceAttributionTracker, found: Attribution, _: tuple[str, ...]) -> str:
+def _in_turns(tracker: SourceAttributionTracker, found: Attribution, _: Set[str]) -> str:
     """A statement of the user stands in one of the user's turns: the one named, or any."""
     turns = [tracker.said[found.source]] if found.source in tracker.said else list(tracker.said.values())
     if not turns:
@@ -105,19 +143,19 @@ def _in_turns(tracker: SourceAttributionTracker, found: Attribution, _: tuple[st
     return "" if any(not _in_text(text, found) for text in turns) else "the user did not say this"
 
 
-def _from_premises(tracker: SourceAttributionTracker, found: Attribution, above: tuple[str, ...]) -> str:
+def _from_premises(_: SourceAttributionTracker, found: Attribution, holding: Set[str]) -> str:
     """An inference holds where every claim it rests on is verified."""
     if not found.premises:
         return "an inference from nothing"
-    lost = [p for p in found.premises if not tracker._verify(p, above).verified]
+    lost = [p for p in found.premises if _key(p) not in holding]
     return f'a premise is not verified: "{lost[0]}"' if lost else ""
 
 
-def _from_nowhere(_: SourceAttributionTracker, __: Attribution, ___: tuple[str, ...]) -> str:
+def _from_nowhere(_: SourceAttributionTracker, __: Attribution, ___: Set[str]) -> str:
     return "nothing carries it"
 
 
-Method = Callable[[SourceAttributionTracker, Attribution, tuple[str, ...]], str]
+Method = Callable[[SourceAttributionTracker, Attribution, Set[str]], str]
 METHODS: dict[SourceType, Method] = {
     SourceType.DIRECT_OBSERVATION: _in_tool_result,
     SourceType.FILE_CONTENT: _in_file,
