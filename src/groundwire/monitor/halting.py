@@ -32,9 +32,10 @@ _ARTICLE = re.compile(r"^(?:the|an?|its|his|her|their)\s+", re.IGNORECASE)
 def halts(verdict: ClaimVerification, threshold: float) -> bool:
     """Whether the claim is contradicted by evidence so surely that going on makes no sense."""
     contradicted = verdict.status is Status.CONTRADICTED and verdict.is_flagged and verdict.certain
-    sure = contradicted and verdict.p1 is not None and 1.0 - verdict.p1 >= threshold
+    if not contradicted or verdict.p1 is None or 1.0 - verdict.p1 < threshold:
+        return False
     pieces = tuple(ref.text for ref in verdict.evidence[:_PIECES])
-    return sure and _compares(verdict, pieces) and speaks_of(verdict.claim_text, pieces)
+    return _compares(verdict, pieces) and speaks_of(verdict.claim_text, pieces)
 
 
 def _compares(verdict: ClaimVerification, pieces: Sequence[str]) -> bool:
