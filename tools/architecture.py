@@ -20,13 +20,15 @@ text ──► claims ──► evidence ──► verifier ──► budget ─
 `pipeline.py` is exactly this. Everything else is one of its stages, a store that a stage reads, or a door
 that calls it. Imports go downwards only (tests/test_layers.py proves it):
 
-apps → api, bench → rlm, audit, reasoning, memory, engine, pipeline, reading, voting, court, fixing → policy
-→ detect → verify, evidence, claims → llm, stores → report, metrics, config → text, bridge, extras → types,
-bits, errors
+apps → api, client, testing, bench → rlm, monitor, rag, output, audit, reasoning, memory, engine, pipeline,
+reading, voting, court, fixing → policy → detect → verify, evidence, claims → llm, stores → report, metrics,
+config → text, bridge, extras → types, bits, errors
 
 Beside the budget stand the eight detectors (`detect/`), which hold a response against a knowledge base, the
 conversation, time and logic; the memory gate (`memory/`), through which facts enter the store; the audit of
-reasoning (`audit/`); and the orchestrator that verifies itself (`rlm/`).
+reasoning (`audit/`); the orchestrator that verifies itself (`rlm/`); and real time (`monitor/`), which
+watches an answer while it is written. The service (`apps/server/`) holds one engine for all who ask over HTTP; the
+proxy (`apps/proxy/`) stands in front of somebody else's model.
 
 There is one protocol: `Verifier.estimate(queries) -> estimates`. Models, services, caches, limits and routers
 all are one; a failure is an estimate with `error` set. LLM verifiers stand on a second one,
@@ -37,7 +39,21 @@ page).
 """
 
 FLOW: tuple[tuple[str, str], ...] = (
-    ("The doors", "apps/cli apps/options apps/check apps/batch apps/rows apps/ray_engine apps/doctor api"),
+    (
+        "The doors",
+        "apps/cli apps/options apps/check apps/batch apps/rows apps/ray_engine apps/doctor api testing"
+        " pytest_plugin",
+    ),
+    (
+        "The service",
+        "apps/serve apps/server/app apps/server/service apps/server/surround apps/server/access"
+        " apps/server/bodies apps/server/admission apps/server/lanes",
+    ),
+    (
+        "The proxy",
+        "apps/proxy/proxying apps/proxy/upstream apps/proxy/wire apps/proxy/evidence apps/proxy/watch",
+    ),
+    ("The client", "client/asking client/calls client/exchange"),
     ("The way through", "engine pipeline court reading voting fixing"),
     (
         "Claims",
@@ -57,6 +73,12 @@ FLOW: tuple[tuple[str, str], ...] = (
         "Reasoning",
         "audit/trace audit/steps reasoning rlm/orchestrator rlm/checkpoint rlm/sandbox rlm/functions",
     ),
+    (
+        "Real time",
+        "monitor/guard monitor/knowledge monitor/generation monitor/patterns monitor/incremental"
+        " monitor/attribution monitor/confidence monitor/coherence monitor/protocol output",
+    ),
+    ("The chatbot", "rag/ingest rag/passages rag/index rag/chatbot rag/reply"),
     ("Language models", "llm/generator llm/openai llm/anthropic llm/gguf"),
     ("Verdicts", "policy/profile policy/judge policy/vague policy/rag policy/summary"),
     ("Reports", "report/json report/terminal report/html report/marks"),
@@ -72,7 +94,9 @@ HOMES = {
     "apps": "The doors", "claims": "Claims", "evidence": "Evidence", "verify": "Verifiers",
     "llm": "Language models", "policy": "Verdicts", "report": "Reports", "text": "Text", "stores": "Stores",
     "bench": "Measuring", "models": "Verifiers", "detect": "Detectors", "audit": "Reasoning",
-    "rlm": "Reasoning", "memory": "Memory", "types": "Underneath", "config": "Underneath",
+    "apps/server": "The service", "apps/proxy": "The proxy", "client": "The client", "monitor": "Real time",
+    "rag": "The chatbot", "rlm": "Reasoning", "memory": "Memory", "types": "Underneath",
+    "config": "Underneath",
 }  # fmt: skip
 
 
@@ -82,9 +106,15 @@ def architecture() -> str:
 
 def _section(title: str, named: list[str]) -> str:
     """The files in the order given; those of the same folder that are not named come after, by name."""
-    folders = {folder for folder, home in HOMES.items() if home == title}
-    rest = sorted(name for name in _files() if name.partition("/")[0] in folders and name not in named)
+    placed = {name for _, names in FLOW for name in names.split()}
+    rest = sorted(name for name in _files() if _home(name) == title and name not in placed)
     return f"\n## {title}\n\n" + "".join(f"- `{name}.py` {_first_line(name)}\n" for name in [*named, *rest])
+
+
+def _home(name: str) -> str | None:
+    """By the deepest folder that has a section of its own."""
+    folders = [folder for folder in HOMES if name.startswith(f"{folder}/")]
+    return HOMES[max(folders, key=len)] if folders else None
 
 
 def _files() -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 
 import pytest
 from pydantic import SecretStr
@@ -246,7 +247,9 @@ class TestAnotherGroundwire:
             external = ExternalVerifier(url)
             served = await external.estimate(self.QUERIES)
             await external.aclose()
-        assert served == direct
+        # what is unsure is the rest, and adding it up anew may differ in the last digit
+        assert [replace(e, p_unsure=0.0) for e in served] == [replace(e, p_unsure=0.0) for e in direct]
+        assert [e.p_unsure for e in served] == pytest.approx([e.p_unsure for e in direct])
         assert any(estimate.spans for estimate in served)
         assert {estimate.speaks for estimate in served} >= {True, False}
 
