@@ -27,8 +27,8 @@ config → text, bridge, extras → types, bits, errors
 Beside the budget stand the eight detectors (`detect/`), which hold a response against a knowledge base, the
 conversation, time and logic; the memory gate (`memory/`), through which facts enter the store; the audit of
 reasoning (`audit/`); the orchestrator that verifies itself (`rlm/`); and real time (`monitor/`), which
-watches an answer while it is written. The service (`apps/server/`) holds one engine for all who ask over HTTP; the
-proxy (`apps/proxy/`) stands in front of somebody else's model.
+watches an answer while it is written. The service (`apps/server/`) holds one engine for all who ask over
+HTTP; the proxy (`apps/proxy/`) stands in front of somebody else's model.
 
 There is one protocol: `Verifier.estimate(queries) -> estimates`. Models, services, caches, limits and routers
 all are one; a failure is an estimate with `error` set. LLM verifiers stand on a second one,
