@@ -7,7 +7,7 @@ STAMP   := $(VENV)/.core
 DEV     := $(VENV)/.dev
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-ray test-redis redis test-ecosystem test-n8n test-fuzz lint types unit postgres curl docs spec wheel bench clean
+.PHONY: help demo test test-docs test-ray test-redis redis test-ecosystem test-n8n test-fuzz lint types unit postgres curl docs spec wheel bench clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,8 +35,11 @@ lint: $(DEV)  ## ruff
 types: $(DEV)  ## mypy, strict
 	@$(BIN)/mypy
 
-unit: $(DEV) postgres curl  ## pytest
-	@$(BIN)/pytest
+unit: $(DEV) postgres  ## pytest, all but the documents
+	@$(BIN)/pytest --ignore=tests/test_docs.py
+
+test-docs: $(DEV) curl  ## every session, example and setting in the documents, run
+	@$(BIN)/pytest tests/test_docs.py
 
 postgres:  ## the programs of a PostgreSQL server, which the tests start by themselves
 	@command -v pg_ctl >/dev/null || ls /usr/lib/postgresql/*/bin/pg_ctl >/dev/null 2>&1 \
