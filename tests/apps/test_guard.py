@@ -59,6 +59,12 @@ def test_a_model_that_fails_is_told() -> None:
     assert (code, "the model went away" in out) == (3, True)
 
 
+def test_where_nothing_was_said_no_risk_is_told() -> None:
+    _, out = shown(ASKED, ScriptedGenerator([BackendDown("gone")]))
+    assert "gone" in out
+    assert "risk" not in out
+
+
 def test_a_conversation_is_held_against_it(tmp_path: Path) -> None:
     chat = tmp_path / "chat.json"
     chat.write_text(json.dumps([{"role": "assistant", "content": "Acme has 40 employees."}]))

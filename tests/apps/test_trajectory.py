@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from groundwire.apps.cli import app
 from groundwire.apps.trajectory import run_trajectory
+from groundwire.errors import InputError
 from groundwire.rlm.trajectory import Event, Kind
 
 CLAIM = {"id": "c1", "status": "CONTRADICTED", "flagged": True, "budget_gap": 3.5,
@@ -97,3 +98,10 @@ def test_hostile_events_are_shown_without_harm(tmp_path: Path) -> None:
     odd = [Event(kind, "\x1b[2J", 99, data={"text": 3, "report": [1], "share": 5, "query": {}, "code": None})
            for kind in Kind if kind is not Kind.TOKEN]  # fmt: skip
     assert "\x1b" not in shown(written(tmp_path, *odd), width=30)
+
+
+def test_an_empty_file_is_said_to_be_empty(tmp_path: Path) -> None:
+    path = tmp_path / "nothing.jsonl"
+    path.touch()
+    with pytest.raises(InputError, match="is empty"):
+        run_trajectory(path, Console(file=io.StringIO()))

@@ -16,10 +16,10 @@ from rich.console import Console
 from tests.serving import served
 
 from groundwire.bench import service
+from groundwire.bench.figures import Figure
 from groundwire.bench.service import Found, Terms, measure, run_service
 from groundwire.bench.service_load import Load as Generator
 from groundwire.bench.service_load import plan_from
-from groundwire.bench.speed import Figure
 from groundwire.errors import BackendError
 
 TERMS = Terms(seconds=0.5, turns=1, at_once=2, cases=2)

@@ -101,9 +101,10 @@ def _show(console: Console, event: StreamEvent) -> None:
 def _show_end(console: Console, done: DoneEvent) -> None:
     if done.generated:
         console.print("\n")
-    console.print(Text(clean(done.text)), soft_wrap=True)
-    console.print()
-    parts = [f"risk {done.risk.value}", done.action, f"{len(done.weak_points)} weak points"]
-    console.print(Text(" · ".join(parts), style=_STYLES[done.risk]), soft_wrap=True)
-    if done.error:
+    if done.text:
+        console.print(Text(clean(done.text)), soft_wrap=True)
+        console.print()
+        parts = [f"risk {done.risk.value}", done.action, f"{len(done.weak_points)} weak points"]
+        console.print(Text(" · ".join(parts), style=_STYLES[done.risk]), soft_wrap=True)
+    if done.error:  # and where nothing was said there is no risk to tell of either
         console.print(Text(f"groundwire: {clean(done.error)}", style="yellow"), soft_wrap=True)

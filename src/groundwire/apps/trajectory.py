@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from groundwire.apps.streams import delivered
+from groundwire.errors import InputError
 from groundwire.report.marks import clean
 from groundwire.rlm.analysis import Analysis, analyse, claims_of, last_verdict
 from groundwire.rlm.trajectory import Event, Json, Kind, Trajectory, read_trajectory
@@ -24,6 +25,8 @@ _HEAD = 13
 
 def run_trajectory(path: Path, console: Console, *, as_json: bool = False) -> int:
     found = read_trajectory(path)
+    if not found.events and not found.damaged:
+        raise InputError(f"{path} is empty", hint="name the file that a run wrote")
     with delivered():
         if as_json:
             sys.stdout.write(json.dumps(to_object(found), indent=2, ensure_ascii=False) + "\n")

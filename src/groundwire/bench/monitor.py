@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import resource
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -14,10 +13,9 @@ from statistics import median
 from time import perf_counter, process_time
 
 from rich.console import Console
-from rich.table import Table
 
+from groundwire.bench.figures import Figure, show
 from groundwire.bench.monitor_data import ahead_of_time, questions_answered, warnings_by_label
-from groundwire.bench.speed import Figure
 from groundwire.monitor.generation import GenerationMonitor
 from groundwire.monitor.knowledge import verify_knowledge
 from groundwire.monitor.patterns import PATTERNS
@@ -44,16 +42,7 @@ class Request:
 
 def run_monitor(console: Console, request: Request, *, as_json: bool) -> int:
     figures = list(measure(request))
-    if as_json:
-        print(json.dumps([asdict(figure) for figure in figures], indent=2))
-        return 0
-    table = Table(box=None, pad_edge=False)
-    for column, side in (("figure", "left"), ("measured", "right"), ("", "left"), ("bar", "left")):
-        table.add_column(column, justify=side)  # type: ignore[arg-type]
-    for figure in figures:
-        table.add_row(figure.name, f"{figure.value:,.4g}", figure.unit, figure.bar)
-    console.print(table)
-    return 0
+    return show(console, figures, as_json=as_json)
 
 
 def measure(request: Request) -> Iterator[Figure]:

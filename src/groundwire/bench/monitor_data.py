@@ -14,8 +14,8 @@ from random import Random
 from time import process_time
 from typing import Any
 
+from groundwire.bench.figures import Figure
 from groundwire.bench.quality_data import LabelledRow, load_sets
-from groundwire.bench.speed import Figure
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError

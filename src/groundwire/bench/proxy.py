@@ -15,7 +15,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -23,24 +23,14 @@ from typing import IO, cast
 from urllib.parse import urlsplit
 
 from rich.console import Console
-from rich.table import Table
 
+from groundwire.bench.figures import Figure, show
 from groundwire.bench.proxy_upstream import LISTENING, Pace, facts, frames
 from groundwire.errors import BackendDown
 
 _REPORT = re.compile(rb'data: \{[^\n]*"groundwire":[^\n]*\n\n')
 _END = b"0\r\n\r\n"
 _ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One measured number; `bar` is what it is held against, if anything."""
-
-    name: str
-    value: float
-    unit: str
-    bar: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +58,7 @@ REALISTIC = Pace()
 def run_proxy(console: Console, rounds: int, streams: int, *, as_json: bool, pace: Pace = REALISTIC) -> int:
     with _upstream(pace) as direct, _proxy(direct) as proxied:
         figures = asyncio.run(_measured(direct, proxied, pace, rounds, streams))
-    if as_json:
-        print(json.dumps([asdict(figure) for figure in figures], indent=2))
-        return 0
-    table = Table(box=None, pad_edge=False)
-    for column, side in (("figure", "left"), ("measured", "right"), ("", "left"), ("bar", "left")):
-        table.add_column(column, justify=side)  # type: ignore[arg-type]
-    for figure in figures:
-        table.add_row(figure.name, f"{figure.value:,.4g}", figure.unit, figure.bar)
-    console.print(table)
-    return 0
+    return show(console, figures, as_json=as_json)
 
 
 async def _measured(direct: str, proxied: str, pace: Pace, rounds: int, streams: int) -> list[Figure]:

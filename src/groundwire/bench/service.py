@@ -15,7 +15,7 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from statistics import median
@@ -23,10 +23,10 @@ from time import perf_counter
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
+from groundwire.bench.figures import Figure, show
 from groundwire.bench.service_load import digest
-from groundwire.bench.speed import Figure, fact, prose
+from groundwire.bench.speed import fact, prose
 from groundwire.config import Config
 from groundwire.config.service import ServerConfig
 from groundwire.engine import Groundwire
@@ -68,16 +68,7 @@ class Asked:
 
 def run_service(console: Console, terms: Terms, *, as_json: bool) -> int:
     figures = list(measure(terms))
-    if as_json:
-        print(json.dumps([asdict(figure) for figure in figures], indent=2))
-        return 0
-    table = Table(box=None, pad_edge=False)
-    for column, side in (("figure", "left"), ("measured", "right"), ("", "left"), ("bar", "left")):
-        table.add_column(column, justify=side)  # type: ignore[arg-type]
-    for figure in figures:
-        table.add_row(figure.name, f"{figure.value:,.4g}", figure.unit, figure.bar)
-    console.print(table)
-    return 0
+    return show(console, figures, as_json=as_json)
 
 
 def measure(terms: Terms) -> Iterator[Figure]:

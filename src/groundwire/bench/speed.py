@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import resource
 import subprocess
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -17,8 +15,8 @@ from time import perf_counter, process_time
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
+from groundwire.bench.figures import Figure, show
 from groundwire.bench.quality_data import load_sets
 from groundwire.config import Config
 from groundwire.court import Court
@@ -46,28 +44,9 @@ TURNS = 7
 RESPONSES = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One measured number; `bar` is what it is held against, if anything."""
-
-    name: str
-    value: float
-    unit: str
-    bar: str = ""
-
-
 def run_speed(console: Console, *, as_json: bool, llm: bool, data: Path | None = None) -> int:
     figures = list(measure(llm=llm, data=data))
-    if as_json:
-        print(json.dumps([asdict(figure) for figure in figures], indent=2))
-        return 0
-    table = Table(box=None, pad_edge=False)
-    for column, side in (("figure", "left"), ("measured", "right"), ("", "left"), ("bar", "left")):
-        table.add_column(column, justify=side)  # type: ignore[arg-type]
-    for figure in figures:
-        table.add_row(figure.name, f"{figure.value:,.3g}", figure.unit, figure.bar)
-    console.print(table)
-    return 0
+    return show(console, figures, as_json=as_json)
 
 
 def measure(*, llm: bool, data: Path | None = None) -> Iterator[Figure]:

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from groundwire.apps.proxy.headers import Mode
 from groundwire.apps.proxy.protocol import Json, Key
-from groundwire.monitor.protocol import assess
+from groundwire.monitor.protocol import GRAVE, assess
 from groundwire.report.json import report_object
 from groundwire.types import HallucinationReport, Risk, Status
 
@@ -98,7 +98,6 @@ class Outcome:
 
 
 _GRAVITY = tuple(Risk)
-_GRAVE = 0.75
 """The severity from which what a detector found is of high risk."""
 
 
@@ -106,7 +105,7 @@ def severity(report: HallucinationReport, sure: float) -> Risk | None:
     """As the response protocol weighs it; None where there is nothing to react to."""
     claims = [claim for claim in report.claims if claim.is_flagged]
     found = [assess(report.claims, threshold=sure).risk] if claims else []
-    found += [Risk.HIGH if flag.severity >= _GRAVE else Risk.MEDIUM for flag in report.flags]
+    found += [Risk.HIGH if flag.severity >= GRAVE else Risk.MEDIUM for flag in report.flags]
     return max(found, key=_GRAVITY.index, default=None)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Annotated
@@ -10,8 +9,9 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
+from groundwire.apps.server.events import failed, sse
 from groundwire.apps.server.knowing import known
-from groundwire.apps.server.problems import problem_of, problems
+from groundwire.apps.server.problems import problems
 from groundwire.apps.server.schemas_guard import GuardReply, GuardRequest
 from groundwire.apps.server.service import Service, service
 from groundwire.errors import GroundwireError
@@ -77,11 +77,6 @@ async def _streamed(
         with held.chatting.admission.admitted():
             async with aclosing(events):
                 async for event in events:
-                    yield _sse(event.kind, event_object(event))
+                    yield sse(event.kind, event_object(event))
     except GroundwireError as error:
-        path, request_id = request.scope["path"], getattr(request.state, "request_id", "")
-        yield _sse("error", json.loads(bytes(problem_of(error).response(path, request_id).body)))
-
-
-def _sse(name: str, data: object) -> bytes:
-    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode("utf-8", "replace")
+        yield failed(request, error)

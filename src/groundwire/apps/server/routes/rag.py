@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Annotated
@@ -12,8 +11,9 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
+from groundwire.apps.server.events import failed, sse
 from groundwire.apps.server.keeping import REPORT_HEADER, keep
-from groundwire.apps.server.problems import NotFound, problem_of, problems, reading_problems
+from groundwire.apps.server.problems import NotFound, problems, reading_problems
 from groundwire.apps.server.schemas_rag import (
     ChatReply,
     ChatRequest,
@@ -89,11 +89,10 @@ async def _events(bot: Chatbot, asked: Asked, held: Service, request: Request) -
     working = asyncio.create_task(_work(bot, asked, held, request, queue))
     try:
         while (event := await queue.get()) is not None:
-            yield _sse(*event)
+            yield sse(*event)
         await working
     except GroundwireError as error:
-        path, request_id = request.scope["path"], getattr(request.state, "request_id", "")
-        yield _sse("error", json.loads(bytes(problem_of(error).response(path, request_id).body)))
+        yield failed(request, error)
     finally:
         working.cancel()
         with suppress(asyncio.CancelledError, GroundwireError):
@@ -115,10 +114,6 @@ async def _work(
         queue.put_nowait(("check", reply))
     finally:
         queue.put_nowait(None)
-
-
-def _sse(name: str, data: object) -> bytes:
-    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode("utf-8", "replace")
 
 
 @router.post("/documents", status_code=201, response_model=Documents, responses=problems())
