@@ -20,7 +20,7 @@ from training.model import TOKENIZER
 from groundwire.verify.features import Rarity, Reader
 
 NEAR, WIDE = 64, 110
-LIMITS = {"train.faithjudge_silver": 3000, "dev.factscore": 900, "dev.wice.dev": 349}
+LIMITS = {"train.faithjudge_silver": 10120, "dev.factscore": 900, "dev.wice.dev": 349}
 DEFAULT_LIMIT = 1500
 FULL = ("dev.ragtruth", "train.quintd", "train.aggrefact_err")
 

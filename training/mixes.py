@@ -13,6 +13,16 @@ STAGE1 = words_in(
     g.aggrefact_err.cnndm=0.5
     """
 )
+BROAD = words_in(
+    """
+    nli.snli=2 nli.mnli=3 nli.scitail=0.8 nli.rte=0.7 nli.bizarro=0.4 nli.infotabs=1.8 nli.mctest=0.8
+    nli.healthver=0.7 nli.covidfact=0.8 nli.feverous=0.8 nli.feversymmetric=0.4 nli.climatefever=0.7
+    nli.factcheckgpt=0.6 nli.begin=0.3 made.prose=3 made.table=0.8 made.business=1.5
+    made.monotone=1.5 made.negation=1.2 made.dialogue=1.2 made.list=1
+    g.quintd.gsmarena=0.4 g.quintd.ice_hockey=0.4 g.quintd.wikidata=0.4 g.aggrefact_err.xsum=0.7
+    g.aggrefact_err.cnndm=0.5
+    """
+)
 REPLAY = words_in(
     """
     nli.snli=1 nli.mnli=1.6 nli.scitail=0.4 nli.rte=0.4 nli.infotabs=1.2 nli.mctest=0.4 nli.healthver=0.4
@@ -41,6 +51,8 @@ def mix(name: str) -> dict[str, float]:
     """`stage1`, `stage2A`, `stage3B` and so on, or the pools themselves as `a=1,b=2`."""
     if name == "stage1":
         parts = STAGE1
+    elif name == "broad":
+        parts = BROAD
     elif name in ("stage2A", "stage2B"):
         parts = [*REPLAY, *(part.replace("HALF", name[-1]) for part in GROUNDED)]
     elif name in ("stage3A", "stage3B"):

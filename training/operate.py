@@ -122,7 +122,8 @@ def main() -> None:
         with options.oof.open("w", encoding="utf-8") as out:
             for answer, value, flag in zip(answers, risk, shipped, strict=True):
                 line = {"id": answer["id"], "risk": round(float(value), 4), "flagged": bool(flag)}
-                out.write(json.dumps({**line, "spans": spans(answer, point)}) + "\n")
+                denied = any(claim["status"] == "CONTRADICTED" for claim in answer["claims"])
+                out.write(json.dumps({**line, "spans": spans(answer, point), "denied": denied}) + "\n")
 
 
 if __name__ == "__main__":

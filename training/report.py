@@ -13,17 +13,11 @@ import numpy as np
 from training.data import OVERLAPPING, fold, groups
 from training.hybrid import DEV, ROUNDS, TRAIN, Table, fit, ragtruth_line, risk, table
 from training.scores import auroc, calibration_error, f1
-from training.ship import LONG_ROUNDS, RAGTRUTH_IN_SHORT, balanced, held_out
+from training.ship import LONG_ROUNDS, RAGTRUTH_IN_SHORT, balanced, held_out, sizes
 
 from groundwire.verify.features import NAMES
 from groundwire.verify.local import Calibration
 from groundwire.verify.trees import Trees
-
-
-def sizes(t: Table) -> np.ndarray:
-    """Words of each claim's context, from the selected evidence and its share."""
-    near = np.array([max(1, len(text.split())) for text in t.made.near])
-    return near / np.maximum(t.x[:, NAMES.index("near_share")], 1e-3)
 
 
 def probabilities(t: Table, long: np.ndarray, short: np.ndarray, curve: Calibration) -> np.ndarray:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,8 +18,11 @@ from scipy.optimize import minimize
 from training.data import fold
 from training.export_network import write_manifest
 from training.export_trees import arrays_of
-from training.hybrid import ROUNDS, TRAIN, Table, fit, ragtruth_line, risk, table, worst_claims
+from training.hybrid import ROUNDS, TRAIN, Table, fit, ragtruth_line, risk, table
 from training.scores import calibration_error, crossed_f1, f1
+
+from groundwire.verify.features import NAMES
+from groundwire.verify.local import apart, is_structured, pair_share
 
 FILES = ("verifier.onnx", "tokenizer.json", "hybrid.npz", "calibration.json")
 TARGET = 0.95
@@ -29,6 +33,7 @@ RAGTRUTH_IN_SHORT = 1.5
 BARE_YES = 0.05
 CAUTION = 0.5  # logits: few of the claims that users check are wrong, half of the pairs here are
 SHORT_WORDS, LONG_WORDS = 120.0, 200.0
+FIRST_CUT = 0.3
 
 
 def held_out(tables: list[Table], network: str, rounds: int, folds: int = 5) -> list[np.ndarray]:
@@ -83,14 +88,38 @@ def platt(raw: np.ndarray, bad: np.ndarray, weight: np.ndarray) -> tuple[float, 
     return float(slope), float(offset)
 
 
-def platt_of_answers(rag: Table, raw: np.ndarray) -> tuple[float, float]:
-    """The curve that makes an answer's risk, which comes of its worst claims, come out right."""
-    worst = worst_claims(rag.row, raw, len(rag.made.rows), missing=-20.0)
+def sizes(t: Table) -> np.ndarray:
+    """Words of each claim's context, from the selected evidence and its share."""
+    near = np.array([max(1, len(text.split())) for text in t.made.near])
+    return near / np.maximum(t.x[:, NAMES.index("near_share")], 1e-3)
+
+
+def pair_shares(t: Table) -> np.ndarray:
+    """How far the package takes each claim for one half of a pair: short contexts, and claims that were
+    hardly drawn from their source."""
+    by_size = [pair_share(int(n), SHORT_WORDS, LONG_WORDS) for n in sizes(t)]
+    values = (dict(zip(NAMES, row, strict=False)) for row in t.x)
+    by_claim = [
+        0.0 if is_structured(v["structured"]) else apart(claim.text, v)
+        for claim, v in zip(t.made.claims, values, strict=True)
+    ]
+    return np.maximum(by_size, by_claim)
+
+
+def mixed(curve: Sequence[float], raw: np.ndarray, as_pair: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """P(unsupported) as the package has it: the source's curve and the pair's, in logits."""
+    return 1 / (1 + np.exp(-(share * as_pair + (1 - share) * (curve[0] * raw + curve[1]))))
+
+
+def platt_of_answers(
+    rag: Table, raw: np.ndarray, as_pair: np.ndarray, share: np.ndarray
+) -> tuple[float, float]:
+    """The source's curve that makes an answer's risk, which comes of its worst claims, come out right."""
     truth = np.array([row["label"] == 0 for row in rag.made.rows])
 
     def loss(curve: np.ndarray) -> float:
-        fine = np.prod(1 / (1 + np.exp(curve[0] * worst + curve[1])), axis=1).clip(1e-6, 1 - 1e-6)
-        return -float(np.where(truth, np.log(1 - fine), np.log(fine)).mean())
+        found = risk(rag.row, mixed(curve, raw, as_pair, share), len(truth)).clip(1e-6, 1 - 1e-6)
+        return -float(np.where(truth, np.log(found), np.log(1 - found)).mean())
 
     slope, offset = minimize(loss, np.array([1.0, 0.0]), method="Nelder-Mead").x
     return float(slope), float(offset)
@@ -115,23 +144,26 @@ def main() -> None:
     pairs = held_out(others, options.network, ROUNDS)
     raw = held_out([rag], options.network, LONG_ROUNDS)[0] + SHORT_SHARE * pairs[0]
     known = rag.weight > 0
-    long_slope, long_offset = platt_of_answers(rag, raw)
-    p_bad = 1 / (1 + np.exp(-(long_slope * raw + long_offset)))
-    truth = np.array([row["label"] == 0 for row in rag.made.rows])
-    error = calibration_error(truth, risk(rag.row, p_bad, len(truth)))
-    print(f"RAGTruth answers: calibration error {error:.3f}")
-    print(ragtruth_line("held out, calibrated", rag, risk(rag.row, p_bad, len(rag.made.rows))))
-    print(f"RAGTruth sentences: calibration error {calibration_error(rag.bad[known], p_bad[known]):.3f}")
-    cut = operating_point(rag, p_bad)
     keep = [t.weight > 0 for t in others]
-    short_slope, short_offset = platt(
+    short_slope, short_level = platt(
         *(
             np.concatenate([part[k] for part, k in zip(parts, keep, strict=True)])
             for parts in (pairs, [t.bad for t in others], [t.weight for t in others])
         )
     )
-    # pairs were balanced half and half; one operating point serves both when the prior moves with it
-    short_offset += float(np.log(cut / (1 - cut))) - CAUTION
+    share, cut = pair_shares(rag), FIRST_CUT
+    for _ in range(3):
+        # pairs were balanced half and half; one operating point serves both when the prior moves with it
+        short_offset = short_level + float(np.log(cut / (1 - cut))) - CAUTION
+        as_pair = short_slope * pairs[0] + short_offset
+        long_slope, long_offset = platt_of_answers(rag, raw, as_pair, share)
+        p_bad = mixed((long_slope, long_offset), raw, as_pair, share)
+        cut = operating_point(rag, p_bad)
+    truth = np.array([row["label"] == 0 for row in rag.made.rows])
+    error = calibration_error(truth, risk(rag.row, p_bad, len(truth)))
+    print(f"RAGTruth answers: calibration error {error:.3f}")
+    print(ragtruth_line("held out, calibrated", rag, risk(rag.row, p_bad, len(rag.made.rows))))
+    print(f"RAGTruth sentences: calibration error {calibration_error(rag.bad[known], p_bad[known]):.3f}")
     calibration = {
         "long_slope": long_slope,
         "long_offset": long_offset,

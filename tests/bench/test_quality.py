@@ -15,7 +15,7 @@ from groundwire.bench import quality
 from groundwire.bench.quality_data import LabelledRow, load_sets, sample
 from groundwire.bench.quality_figures import OURS, Judged, Prediction, measure, new_words
 from groundwire.bench.quality_plots import precision_recall_plot, reliability_plot
-from groundwire.bench.quality_table import means
+from groundwire.bench.quality_table import mean_contradiction, means
 from groundwire.errors import GroundwireError
 
 CONTEXT = "The tower is 330 metres tall. It opened in 1889 and stands in Paris."
@@ -159,6 +159,18 @@ def test_figures_by_hand() -> None:
     assert found.balanced_accuracy == 0.25
     assert found.span_f1 == pytest.approx(2 * 2 / (6 + 6))
     assert found.calibration_error == pytest.approx((0.1 + 0.8 + 0.4) / 3)
+
+
+def test_what_the_context_speaks_against_is_told_from_what_it_is_silent_about() -> None:
+    kinds = (True, True, False, False, None)
+    rows = [LabelledRow(str(n), "", "", "", True, None, "", "", denied) for n, denied in enumerate(kinds)]
+    said = (True, False, False, False, True)
+    judged = Judged("x", rows, {OURS: [Prediction(0.9, denied=denied) for denied in said]})
+    (found,) = measure(judged)
+    assert found.contradiction_f1 == pytest.approx((2 / 3 + 4 / 5) / 2)
+    assert mean_contradiction([found]) == pytest.approx(found.contradiction_f1)
+    silent = Judged("x", rows[2:], {OURS: [Prediction(0.9, denied=False)] * 3})
+    assert mean_contradiction(list(measure(silent))) is None
 
 
 def test_new_words_are_a_share_of_distinct_words() -> None:

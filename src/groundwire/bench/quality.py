@@ -16,13 +16,13 @@ from groundwire.bench.peers import REQUIREMENTS, PeerFailed, Peers
 from groundwire.bench.quality_data import DataSet, LabelledRow, load_sets
 from groundwire.bench.quality_figures import BASELINES, OURS, Answers, Judged, Origin, Prediction, measure
 from groundwire.bench.quality_plots import precision_recall_plot, reliability_plot
-from groundwire.bench.quality_table import as_json, means, tables
+from groundwire.bench.quality_table import as_json, mean_contradiction, means, tables
 from groundwire.bridge import run
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
 from groundwire.report.progress import progress_bar
-from groundwire.types import Source
+from groundwire.types import Source, Status
 from groundwire.version import __version__
 
 WINDOW = 8
@@ -101,7 +101,12 @@ async def _verdict(row: LabelledRow, engine: Groundwire, known: Prediction | Non
         return None
     if report.flagged is None or report.risk is None:
         return None
-    return Prediction(report.risk, report.flagged, tuple((span.start, span.end) for span in report.spans))
+    return Prediction(
+        report.risk,
+        report.flagged,
+        tuple((span.start, span.end) for span in report.spans),
+        any(claim.status is Status.CONTRADICTED for claim in report.claims),
+    )
 
 
 def _peers(peers: Peers, rows: Sequence[LabelledRow], absent: dict[str, str]) -> dict[str, Answers]:
@@ -133,13 +138,16 @@ def trained_on() -> frozenset[str]:
 
 
 def load_predictions(path: Path) -> dict[str, Prediction]:
-    """One `{"id", "risk", "flagged", "spans": [[start, end], …]}` a line."""
+    """One `{"id", "risk", "flagged", "spans": [[start, end], …], "denied"}` a line."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
         rows: list[dict[str, Any]] = [json.loads(line) for line in lines if line.strip()]
         return {
             row["id"]: Prediction(
-                float(row["risk"]), bool(row["flagged"]), tuple((s, e) for s, e in row.get("spans") or ())
+                float(row["risk"]),
+                bool(row["flagged"]),
+                tuple((s, e) for s, e in row.get("spans") or ()),
+                row.get("denied"),
             )
             for row in rows
         }
@@ -160,6 +168,9 @@ def _publish(
     if mean:
         listed = " · ".join(f"{name} {value:.3f}" for name, value in mean.items() if name != "flag all")
         console.print(f"mean AUROC over sets other than RAGTruth: {listed}", highlight=False)
+    told = mean_contradiction(figures)
+    if told is not None:
+        console.print(f"contradiction told from silence, mean macro F1: {told:.3f}", highlight=False)
     for name, reason in absent.items():
         console.print(f"{name}: {reason}", style="yellow", highlight=False, markup=False)
     if request.json_out:

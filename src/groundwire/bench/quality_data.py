@@ -17,7 +17,10 @@ from groundwire.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class LabelledRow:
-    """`bad`: not everything in the claim is supported. `spans`: where, or None if nobody marked it."""
+    """`bad`: not everything in the claim is supported. `spans`: where, or None if nobody marked it.
+
+    `denied`: does the context speak against the claim (else it is silent)? None where nobody said.
+    """
 
     id: str
     task: str
@@ -27,6 +30,10 @@ class LabelledRow:
     spans: tuple[Range, ...] | None
     group: str
     question: str = ""
+    denied: bool | None = None
+
+
+_DENIED = {"contradiction": True, "neutral": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,4 +93,5 @@ def _row(raw: dict[str, Any]) -> LabelledRow:
         spans=None if spans is None else tuple((span["start"], span["end"]) for span in spans),
         group=str(meta.get("group", raw["id"])),
         question=meta.get("question") or "",
+        denied=_DENIED.get(raw.get("nli") or "") if bad else None,
     )

@@ -20,11 +20,12 @@ Origin = Literal["model", "seen in training", "out of fold", "partly out of fold
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A score that rises with suspicion; `flagged` and `spans` only from systems that give them."""
+    """A score that rises with suspicion; the rest only from systems that give it."""
 
     risk: float
     flagged: bool | None = None
     spans: tuple[Range, ...] | None = None
+    denied: bool | None = None
 
 
 Answers = Sequence[Prediction | None]
@@ -57,6 +58,7 @@ class Figures:
     balanced_accuracy: float
     calibration_error: float
     span_f1: float
+    contradiction_f1: float
     failed: int
     origin: str
 
@@ -93,6 +95,7 @@ def _figures(
         balanced_accuracy=NAN if flagged is None else measures.balanced_accuracy(bad, flagged),
         calibration_error=measures.calibration_error(bad, risk) if ours else NAN,
         span_f1=_span_f1(told) if ours else NAN,
+        contradiction_f1=_contradiction_f1(told) if ours else NAN,
         failed=len(pairs) - len(told),
         origin=judged.origin if ours else "",
     )
@@ -104,6 +107,15 @@ def _span_f1(told: Sequence[tuple[LabelledRow, Prediction]]) -> float:
         return NAN
     known = [(said.spans or (), row.spans or ()) for row, said in told if row.spans or not row.bad]
     return measures.span_count(known).f1
+
+
+def _contradiction_f1(told: Sequence[tuple[LabelledRow, Prediction]]) -> float:
+    """Of what is unsupported: is what the context speaks against told from what it is silent about?"""
+    known = [(row.denied, said.denied) for row, said in told if None not in (row.denied, said.denied)]
+    truth, found = (np.array(side, bool) for side in zip(*known, strict=True)) if known else (None, None)
+    if truth is None or found is None or truth.all() or not truth.any():
+        return NAN
+    return (measures.f1(truth, found) + measures.f1(~truth, ~found)) / 2
 
 
 def new_words(row: LabelledRow) -> float:

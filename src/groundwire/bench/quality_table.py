@@ -26,11 +26,12 @@ def tables(figures: Sequence[Figures]) -> list[Table]:
 
 
 def _ours(by_slice: Slices) -> Table:
-    found = _table(OURS, ("rows", "bad", "AUROC", "F1", "bal.acc", "ECE", "span F1"))
+    found = _table(OURS, ("rows", "bad", "AUROC", "F1", "bal.acc", "ECE", "span F1", "against F1"))
     found.add_column("from", no_wrap=True)
     for (name, task), systems in by_slice.items():
         one = systems[OURS]
-        numbers = (one.auroc, one.f1, one.balanced_accuracy, one.calibration_error, one.span_f1)
+        kept = (one.auroc, one.f1, one.balanced_accuracy, one.calibration_error, one.span_f1)
+        numbers = (*kept, one.contradiction_f1)
         origin = f"{one.origin}, {one.failed} failed" if one.failed else one.origin
         found.add_row(_label(name, task), f"{one.rows:,}", f"{one.bad:.0%}", *map(_three, numbers), origin)
     return found
@@ -72,11 +73,23 @@ def means(figures: Sequence[Figures]) -> dict[str, float]:
     return {system: sum(values) / len(values) for system, values in found.items()}
 
 
+def mean_contradiction(figures: Sequence[Figures]) -> float | None:
+    """Averaged over the sets that know of the unsupported whether the context speaks against it."""
+    found = [one.contradiction_f1 for one in figures if one.task == ALL and one.system == OURS]
+    known = [value for value in found if not isnan(value)]
+    return sum(known) / len(known) if known else None
+
+
 def as_json(figures: Sequence[Figures], facts: Mapping[str, object]) -> str:
     """`facts` say how the figures came about; what cannot be said is null."""
     rows = [{key: _plain(value) for key, value in asdict(one).items()} for one in figures]
     mean = {system: round(value, 4) for system, value in means(figures).items()}
-    return json.dumps({**facts, "mean_auroc_of_other_sets": mean, "figures": rows}, indent=1) + "\n"
+    told = mean_contradiction(figures)
+    means_of = {
+        "mean_auroc_of_other_sets": mean,
+        "mean_contradiction_f1": None if told is None else round(told, 4),
+    }
+    return json.dumps({**facts, **means_of, "figures": rows}, indent=1) + "\n"
 
 
 def _plain(value: object) -> object:

@@ -76,7 +76,7 @@ class Calibration:
 
     def pair_share(self, words: int) -> float:
         """How much a context of so many words is judged as one half of a pair."""
-        return min(1.0, max(0.0, (self.long_words - words) / (self.long_words - self.short_words)))
+        return pair_share(words, self.short_words, self.long_words)
 
     def unsupported(
         self, long: float, short: float, words: int, *, known: float = 0.0, apart: float = 0.0
@@ -198,7 +198,7 @@ class LocalVerifier:
         denied = second is not None
         values = dict(zip((*NAMES, *COLUMNS), case.row, strict=True))
         known = (_DENIED if denied else 0.0) + by_rule(values)
-        far = 0.0 if case.reader.structured >= _MOSTLY else apart(case.claim, values)
+        far = 0.0 if is_structured(case.reader.structured) else apart(case.claim, values)
         long, short = case.scores
         p_bad = curve.unsupported(long, short, case.reader.size, known=known, apart=far)
         if far and not near_cover(values):
@@ -226,7 +226,7 @@ class LocalVerifier:
 
         It is made for sentences: it is not asked about a long source, nor among rows and leaves.
         """
-        if case.reader.structured >= _MOSTLY or not curve.pair_share(case.reader.size):
+        if is_structured(case.reader.structured) or not curve.pair_share(case.reader.size):
             return None
         found = self._lexical.judge(Query(case.claim, case.near))
         return found if found.p_no > max(found.p_yes, found.p_unsure) else None
@@ -277,6 +277,16 @@ def _placed(reading: Reading, new: Rewritten) -> Reading:
 def near_cover(values: dict[str, float]) -> float:
     """The share of the claim's words, by rarity, that the selected evidence holds."""
     return values["best_cover"] + values["cover_gap"]
+
+
+def pair_share(words: int, short: float, long: float) -> float:
+    """1 for a context of up to `short` words, 0 from `long` words on, between them a straight line."""
+    return min(1.0, max(0.0, (long - words) / (long - short)))
+
+
+def is_structured(share: float) -> bool:
+    """Does a source consist of rows and leaves rather than of sentences?"""
+    return share >= _MOSTLY
 
 
 def apart(claim: str, values: dict[str, float]) -> float:
