@@ -1,19 +1,21 @@
 """Stage 1 pools of made pairs: supported sentences and the same with something changed.
 
-python -m training.pools_made [SEED]       writes WORK/pools/made.{prose,table,business}.pkl
+python -m training.pools_made [--seed N] [NAME …]     writes WORK/pools/made.NAME.pkl; without names, all
 """
 
 from __future__ import annotations
 
+import argparse
 import random
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from tokenizers import Tokenizer
 from training.business import business_pairs
 from training.data import WORK, rows
 from training.edits import BREAKERS, KEEPERS, names_of
+from training.logical import monotone_pairs
 from training.model import TOKENIZER
+from training.negations import negation_pairs
 from training.pairs import CONTRADICTED, NEUTRAL, Pair, encode, save
 
 from groundwire.text.segment import sentences
@@ -150,33 +152,57 @@ def table_pairs(rng: random.Random) -> Iterator[Pair]:
                 yield Pair(gone, good, NEUTRAL, ((at, at + len(value)),))
 
 
-def main(seed: int) -> None:
-    rng = random.Random(seed)
+POOLS: dict[str, Callable[[random.Random], Iterator[Pair]]] = {
+    "prose": prose_pairs,
+    "table": table_pairs,
+    "business": business_pairs,
+    "monotone": monotone_pairs,
+    "negation": negation_pairs,
+}
+
+
+# Captions of one source stand in both our sentences and sets that are only measured on.
+MEASURED = ("dev.med", "dev.sick")
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.strip(" .").lower().split())
+
+
+def unmeasured(made: Iterator[Pair]) -> list[Pair]:
+    """Without pairs of which a sentence stands, word for word, in a set that must stay unseen; once each."""
+    kept = {(_plain(row[key])) for name in MEASURED for row in rows(name) for key in ("context", "claim")}
+    free = (p for p in made if _plain(p.evidence) not in kept and _plain(p.claim) not in kept)
+    return list(dict.fromkeys(free))
+
+
+def show(name: str, made: list[Pair], rng: random.Random) -> None:
+    shares = [round(sum(pair.target == kind for pair in made) / len(made), 2) for kind in range(4)]
+    print(name, len(made), "entailed, neutral, contradicted, not entailed:", shares, flush=True)
+    for pair in rng.sample(made, 6):
+        marked = [pair.claim[a:b] for a, b in pair.spans or ()]
+        print("   ", pair.target, marked, "|", pair.claim, "|", pair.evidence[:160])
+
+
+def main(seed: int, names: Sequence[str]) -> None:
     tokenizer = Tokenizer.from_file(str(TOKENIZER))
-    for name, pairs in (("prose", prose_pairs), ("table", table_pairs), ("business", business_pairs)):
-        made = list(pairs(rng))
+    for name in names or POOLS:
+        # A pool is the same whether it is made alone or with the others.
+        rng = random.Random(seed)
+        made = unmeasured(POOLS[name](rng))
         pool = encode(tokenizer, made, 144)
-        save(WORK / "pools" / f"made.{name}.pkl", pool)
-        good = sum(pair.target == 0 for pair in made) / len(made)
-        print(
-            name,
-            len(pool),
-            f"supported {good:.2f}",
-            "mean tokens",
-            round(sum(len(item.ids) for item in pool) / len(pool), 1),
-            flush=True,
-        )
-        for pair in rng.sample(made, 6):
-            print(
-                "   ",
-                pair.target,
-                [pair.claim[a:b] for a, b in pair.spans or ()],
-                "|",
-                pair.claim,
-                "|",
-                pair.evidence[:160],
-            )
+        path = WORK / "pools" / f"made.{name}.pkl"
+        part = path.with_suffix(".part")
+        save(part, pool)
+        # A training run may be reading the folder.
+        part.replace(path)
+        show(name, made, rng)
+        print("    mean tokens", round(sum(len(item.ids) for item in pool) / len(pool), 1), flush=True)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 11)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=11)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    options = parser.parse_args()
+    main(options.seed, options.names)
