@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 from training.data import Row
 
 from groundwire.text.segment import blocks, sentences
@@ -53,3 +54,15 @@ def claims_of(index: int, row: Row) -> list[Claim]:
             label = -1
         found.append(Claim(index, text[start:end], start, label, tuple(inside), "|".join(kinds)))
     return found
+
+
+def weakest(rows: list[Row], claims: list[Claim], suspicion: np.ndarray) -> np.ndarray:
+    """Labels where only whole answers have one: all sentences of a good answer are right (1), of a bad one
+    the most suspicious is wrong (0) and the others are unknown (-1)."""
+    row = np.array([claim.row for claim in claims])
+    good = np.array([one["label"] == 1 for one in rows])
+    label = np.where(good[row], 1, -1)
+    order = np.lexsort((-suspicion, row))
+    first = order[np.r_[True, np.diff(row[order]) > 0]]
+    label[first[~good[row[first]]]] = 0
+    return label

@@ -12,6 +12,7 @@ from typing import Any
 
 import lightgbm as lgb
 import numpy as np
+from training.claims import weakest
 from training.data import OVERLAPPING, WORK, fold, groups
 from training.matrix import Matrix, matrix
 from training.score_pairs import COLUMNS
@@ -89,6 +90,9 @@ PARAMETERS: dict[str, Any] = {
     "monotone_constraints_method": "intermediate",
 }
 ROUNDS = 300
+SILVER = "train.faithjudge_silver"
+SILVER_SHARES = {0: 0.1, 1: 0.5}
+"""Weight of all its wrong and of all its right sentences, where RAGTruth's weigh 1."""
 
 
 @dataclass(slots=True)
@@ -111,14 +115,18 @@ def table(name: str, network: str, total: float = 1.0) -> Table:
     x = made.features
     if network:
         x = np.hstack([x, np.load(WORK / "network" / network / f"{name}.npy")])
-    label = np.array([claim.label for claim in made.claims])
+    label = (
+        weakest(made.rows, made.claims, np.load(WORK / "silver_suspicion.npy"))
+        if name == SILVER
+        else np.array([claim.label for claim in made.claims])
+    )
     # what the network has not read is left out
     weight = ((label >= 0) & ~np.isnan(x).any(axis=1)).astype(float)
     if name != "dev.ragtruth":
         # elsewhere each label weighs the same, so that no set's share of errors is learnt
-        for value in (0, 1):
-            weight[label == value] /= max(1.0, weight[label == value].sum())
-    weight *= total / weight.sum()
+        for value, share in (SILVER_SHARES if name == SILVER else {0: 0.5, 1: 0.5}).items():
+            weight[label == value] *= share / max(1.0, weight[label == value].sum())
+    weight *= total if name == SILVER else total / weight.sum()
     return Table(made, x, (label == 0).astype(float), weight, np.array([claim.row for claim in made.claims]))
 
 

@@ -18,7 +18,7 @@ BROAD = words_in(
     nli.snli=2 nli.mnli=3 nli.scitail=0.8 nli.rte=0.7 nli.bizarro=0.4 nli.infotabs=1.8 nli.mctest=0.8
     nli.healthver=0.7 nli.covidfact=0.8 nli.feverous=0.8 nli.feversymmetric=0.4 nli.climatefever=0.7
     nli.factcheckgpt=0.6 nli.begin=0.3 made.prose=3 made.table=0.8 made.business=1.5
-    made.monotone=1.5 made.negation=1.2 made.dialogue=1.2 made.list=1
+    made.monotone=1.5 made.negation=1.2 made.dialogue=1.2 made.list=1 made.figures=1
     g.quintd.gsmarena=0.4 g.quintd.ice_hockey=0.4 g.quintd.wikidata=0.4 g.aggrefact_err.xsum=0.7
     g.aggrefact_err.cnndm=0.5
     """
@@ -46,13 +46,28 @@ RARELY = words_in(
     """
 )
 
+# After `broad`: what people marked, what a judge said of whole answers, edits; and some of all else.
+SOURCES = words_in(
+    """
+    rt.HALF.Data2txt=0.9 rt.HALF.QA=0.9 rt.HALF.Summary=0.9 silver.HALF.Data2txt=0.9 silver.HALF.QA=1
+    silver.HALF.Summary=1 edits.HALF.Data2txt=1.2 edits.HALF.QA=1.2 edits.HALF.Summary=1.2
+    """
+)
+
+
+def halved(parts: list[str]) -> list[str]:
+    """The same pools, drawn half as often."""
+    return [f"{key}={float(weight) / 2}" for key, _, weight in (part.partition("=") for part in parts)]
+
 
 def mix(name: str) -> dict[str, float]:
-    """`stage1`, `stage2A`, `stage3B` and so on, or the pools themselves as `a=1,b=2`."""
+    """`stage1`, `stage2A`, `broad`, `groundedB` and so on, or the pools themselves as `a=1,b=2`."""
     if name == "stage1":
         parts = STAGE1
     elif name == "broad":
         parts = BROAD
+    elif name in ("groundedA", "groundedB"):
+        parts = [*halved(BROAD), *(part.replace("HALF", name[-1]) for part in SOURCES)]
     elif name in ("stage2A", "stage2B"):
         parts = [*REPLAY, *(part.replace("HALF", name[-1]) for part in GROUNDED)]
     elif name in ("stage3A", "stage3B"):

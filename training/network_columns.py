@@ -14,14 +14,16 @@ import time
 from pathlib import Path
 
 import numpy as np
+from training.claims import weakest
 from training.data import WORK
-from training.hybrid import DEV, TRAIN
+from training.hybrid import DEV, SILVER, TRAIN
 from training.matrix import Matrix, matrix
 from training.pools_grounded import half
 
 from groundwire.verify.network import COLUMNS, Network
 
-HALVED = ("dev.ragtruth", "train.faithjudge_silver")
+HALVED = ("dev.ragtruth", SILVER)
+SILVER_RIGHT = 4000
 LIMITS = {"dev.ragtruth": 1 << 30, "dev.qags": 1 << 30, "train.quintd": 1200, "train.aggrefact_err": 800}
 DEFAULT_LIMIT = 450
 CHUNK = 256
@@ -29,6 +31,8 @@ CHUNK = 256
 
 def chosen(made: Matrix, limit: int) -> list[int]:
     """Claims of randomly chosen rows, whole rows only, about `limit` of them."""
+    if made.rows[0]["dataset"] == "faithjudge_silver":
+        return silver(made)
     order = list(range(len(made.rows)))
     random.Random(3).shuffle(order)
     by_row: dict[int, list[int]] = {}
@@ -40,6 +44,14 @@ def chosen(made: Matrix, limit: int) -> list[int]:
             break
         found.extend(by_row.get(row, []))
     return found
+
+
+def silver(made: Matrix) -> list[int]:
+    """Every sentence taken for wrong, and some of the right ones."""
+    label = weakest(made.rows, made.claims, np.load(WORK / "silver_suspicion.npy"))
+    right = np.flatnonzero(label == 1)
+    some = np.random.default_rng(3).choice(right, min(SILVER_RIGHT, len(right)), replace=False)
+    return sorted([*np.flatnonzero(label == 0).tolist(), *some.tolist()])
 
 
 def read(
@@ -58,7 +70,7 @@ def main(name: str, folders: list[Path], sets: list[str]) -> None:
     networks = [Network(folder) for folder in folders]
     out = WORK / "network" / name
     out.mkdir(parents=True, exist_ok=True)
-    for data_set in sets or [*TRAIN, *(f"dev.{dev}" for dev in DEV)]:
+    for data_set in sets or [*TRAIN, SILVER, *(f"dev.{dev}" for dev in DEV)]:
         if (out / f"{data_set}.npy").exists():
             continue
         began = time.monotonic()

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 from tokenizers import Tokenizer
-from training.claims import Claim
+from training.claims import Claim, weakest
 from training.data import WORK, Row, fold, rows
 from training.edits import names_of
 from training.matrix import NEAR, Matrix, matrix
@@ -50,17 +50,13 @@ def human_pairs(made: Matrix) -> Iterator[tuple[Row, Pair]]:
 
 def silver_pairs(made: Matrix, suspicion: np.ndarray) -> Iterator[tuple[Row, Pair]]:
     """Answers judged faithful lend all sentences; of an unfaithful one the most suspicious is wrong."""
-    by_row: dict[int, list[int]] = defaultdict(list)
-    for i, claim in enumerate(made.claims):
-        by_row[claim.row].append(i)
-    for index, members in by_row.items():
-        row = made.rows[index]
-        if row["label"] == 1:
-            for i in members:
-                yield row, Pair(made.near[i], made.claims[i].text, ENTAILED, (), SILVER_WEIGHT)
-        else:
-            worst = max(members, key=lambda i: suspicion[i])
-            yield row, Pair(made.near[worst], made.claims[worst].text, NOT_ENTAILED, None, SILVER_WEIGHT)
+    labels = weakest(made.rows, made.claims, suspicion)
+    for label, claim, near in zip(labels, made.claims, made.near, strict=True):
+        row = made.rows[claim.row]
+        if label == 1:
+            yield row, Pair(near, claim.text, ENTAILED, (), SILVER_WEIGHT)
+        elif label == 0:
+            yield row, Pair(near, claim.text, NOT_ENTAILED, None, SILVER_WEIGHT)
 
 
 def edited_pairs(names: tuple[str, ...], rng: random.Random) -> Iterator[tuple[Row, Pair]]:

@@ -9,14 +9,14 @@ import argparse
 
 import numpy as np
 from training.data import WORK, fold
-from training.hybrid import fit, table
+from training.hybrid import SILVER, fit, table
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--network", default="")
     network = parser.parse_args().network
-    rag, silver = table("dev.ragtruth", network), table("train.faithjudge_silver", network)
+    rag, silver = table("dev.ragtruth", network), table(SILVER, network)
     halves = np.array([fold(rag.made.rows[r], 2) for r in rag.row])
     other = np.array([fold(silver.made.rows[r], 2) for r in silver.row])
     p = np.zeros(len(silver.row))
