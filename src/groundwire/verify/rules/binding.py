@@ -70,7 +70,7 @@ def _bound(
     weight = _SURE if statement.structured or covered > _FULLY else _LIKELY
     said = statement.text[start:end]
     reason = f"the sources say {said} here" if holders or statement.structured else f"evidence says {said}"
-    return Ruling(True, weight, value.start, value.end, reason)
+    return Ruling("no", weight, value.start, value.end, reason)
 
 
 def _rival(
@@ -178,7 +178,7 @@ def replaced(claim_text: str, statements: Sequence[Statement]) -> Ruling | None:
         strange = [word for word in content if word.norm not in of_thing]
         if strange and not value & mine:
             last = strange[-1]
-            return Ruling(True, _LIKELY, last.start, last.end, f"the sources say {cell.value} here")
+            return Ruling("no", _LIKELY, last.start, last.end, f"the sources say {cell.value} here")
     return None
 
 
@@ -233,7 +233,7 @@ def _elsewhere(claim: Analysis, subject: Name, statements: Sequence[Statement], 
             shared = len(wanted.relation) + sum(value.held_by(statement) for value in exact)
             other = _opens_with(statement, claim) if shared >= _ENOUGH else ""
             if other and wanted.subject & statement.norms <= set(key(other)):
-                return Ruling(True, _LIKELY, subject.start, subject.end, f"the sources say this of {other}")
+                return Ruling("no", _LIKELY, subject.start, subject.end, f"the sources say this of {other}")
     return None
 
 

@@ -54,7 +54,7 @@ def _instead(wanted: Named, words: Sequence[Word], statements: Sequence[Statemen
             continue
         if not _OPEN.search(statement.text):
             said = " and ".join(n.word.text for n in theirs[:2])
-            yield Ruling(True, _SURE, wanted.word.start, wanted.word.end, f"the sources say {said} here")
+            yield Ruling("no", _SURE, wanted.word.start, wanted.word.end, f"the sources say {said} here")
             return
 
 

@@ -38,7 +38,7 @@ def counts(claim_text: str, listings: Sequence[Listing], statements: Sequence[St
     if not numbers and any(
         _repeats(mine, claim, listing) for mine in in_line(claim_text) for listing in listings
     ):
-        yield Ruling(False, _BORNE_OUT, 0, len(claim_text), "the sources list these")
+        yield Ruling("yes", _BORNE_OUT, 0, len(claim_text), "the sources list these")
 
 
 def _repeats(mine: Listing, claim: Analysis, listing: Listing) -> bool:
@@ -65,7 +65,7 @@ def _letters(claim: str, number: Number) -> Ruling | None:
 def _ruling(number: Number, counted: int) -> Ruling:
     right = counted == number.value
     said = f"{counted} can be counted" if not right else "the count is right"
-    return Ruling(not right, 0.9, number.start, number.end, said)
+    return Ruling("yes" if right else "no", 0.9, number.start, number.end, said)
 
 
 def _listed(

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+Side = Literal["yes", "no", "open"]
+"""`open`: the evidence was read to the end and decides it neither way."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """`weight` is how far it moves the estimate: towards no where it `denies` the claim, else towards yes."""
+    """`weight` is how far it moves the estimate: to yes, to no, or, where the matter is `open`, to unsure."""
 
-    denies: bool
+    side: Side
     weight: float
     start: int
     end: int
     reason: str
+
+    @property
+    def denies(self) -> bool:
+        return self.side == "no"

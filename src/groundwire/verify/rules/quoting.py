@@ -44,7 +44,7 @@ def quotations(claim_text: str, statements: Sequence[Statement]) -> Iterator[Rul
         weight = _weight(mine, theirs, direct=quoted is not None)
         if weight:
             said = source.text[theirs[0].start : theirs[-1].end]
-            yield Ruling(True, weight, mine[0].start, mine[-1].end, f"the sources have “{said}” there")
+            yield Ruling("no", weight, mine[0].start, mine[-1].end, f"the sources have “{said}” there")
 
 
 def _taken_over(words: list[Word], statements: Sequence[Statement]) -> tuple[list[Word], Statement] | None:

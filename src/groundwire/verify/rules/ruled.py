@@ -11,6 +11,7 @@ from groundwire.verify.rules.binding import bindings, misattributed, replaced
 from groundwire.verify.rules.calendar import calendar
 from groundwire.verify.rules.counting import counts
 from groundwire.verify.rules.finding import Ruling
+from groundwire.verify.rules.following import follows
 from groundwire.verify.rules.quoting import quotations
 from groundwire.verify.rules.statements import told
 
@@ -26,6 +27,9 @@ def rulings(query: Query) -> list[Ruling]:
     if len(query.claim) > _LONGEST or any(marker in query.context for marker in MARKERS):
         return []
     known = told(query.context)
+    followed = follows(query.claim, known.statements)
+    if followed is not None:
+        return [followed]  # read to the last word: those that look at single words have nothing to add
     counted = list(counts(query.claim, known.listings, known.statements))
     places = {(ruling.start, ruling.end) for ruling in counted}
     bound = [r for r in bindings(query.claim, known.statements) if (r.start, r.end) not in places]
@@ -35,33 +39,36 @@ def rulings(query: Query) -> list[Ruling]:
 
 
 def settle(estimate: Estimate, found: Sequence[Ruling]) -> Estimate:
-    """Move what the rules say to no, or, where nothing speaks against the claim, to yes."""
-    against = [ruling for ruling in found if ruling.denies]
-    if against:
-        return _denied(estimate, against)
-    weight = max((ruling.weight for ruling in found), default=0.0)
-    if not weight:
-        return estimate
-    keep = 1.0 - weight
+    """Move what the rules say to no; where nothing speaks against the claim, to unsure or else to yes."""
+    for side, move in (("no", _short), ("open", _short), ("yes", _borne_out)):
+        taken = [ruling for ruling in found if ruling.side == side]
+        if taken:
+            return move(estimate, taken)
+    return estimate
+
+
+def _borne_out(estimate: Estimate, found: Sequence[Ruling]) -> Estimate:
+    keep = 1.0 - max(ruling.weight for ruling in found)
     yes = 1.0 - keep * (1.0 - estimate.p_yes)
     return replace(
         estimate, p_yes=yes, p_no=keep * estimate.p_no, p_unsure=keep * estimate.p_unsure, low=yes, high=yes
     )
 
 
-def _denied(estimate: Estimate, against: Sequence[Ruling]) -> Estimate:
-    strongest = max(against, key=lambda ruling: ruling.weight)
+def _short(estimate: Estimate, found: Sequence[Ruling]) -> Estimate:
+    """Not borne out: denied, or left open."""
+    strongest = max(found, key=lambda ruling: ruling.weight)
     left = 1.0
-    for ruling in against:
+    for ruling in found:
         left *= 1.0 - ruling.weight
-    yes, unsure = left * estimate.p_yes, left * estimate.p_unsure
-    marks = [Span(ruling.start, ruling.end, ruling.weight) for ruling in against]
+    yes, no, unsure = left * estimate.p_yes, left * estimate.p_no, left * estimate.p_unsure
+    marks = [Span(ruling.start, ruling.end, ruling.weight) for ruling in found]
     kept = [span for span in estimate.spans if not any(_overlap(span, mark) for mark in marks)]
     return replace(
         estimate,
         p_yes=yes,
-        p_unsure=unsure,
-        p_no=1.0 - yes - unsure,
+        p_no=1.0 - yes - unsure if strongest.denies else no,
+        p_unsure=unsure if strongest.denies else 1.0 - yes - no,
         low=yes,
         high=yes,
         reason=strongest.reason,

@@ -1,0 +1,232 @@
+"""What follows: where the evidence states rules and facts, a plain claim is decided by drawing conclusions.
+
+Catches: a claim that the rules bear out, one that they rule out, one that they leave open, and one that they
+make both so and not so. Misses: all that the grammar of clauses does not know to the last word. Conclusions
+are drawn forwards; from the opposite of a consequence to that of its condition only where nothing in the
+evidence contradicts itself, since otherwise almost anything could be shown that way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from textwrap import shorten
+
+from groundwire.verify.lexical.pieces import content_norms
+from groundwire.verify.rules.clauses import ANYONE, EVERYONE, SMALL, Literal, noun
+from groundwire.verify.rules.conditions import Rule, literals, read
+from groundwire.verify.rules.finding import Ruling, Side
+from groundwire.verify.rules.statements import Statement
+
+_FORWARDS = 0.95
+_BACKWARDS = 0.8
+_OPEN = 0.9
+_MOST_STATEMENTS = 3000
+_MOST_PARTS = 30_000
+"""Parts of rules, each for every thing it may speak of. What is larger is not decided at all."""
+_MOST_NAMED = 3
+_LONGEST = 120
+_READ = 0.5
+_PREFIX = 3
+_REFERS = re.compile(r"(?:he|she|it|they|this|these|his|her|its|their|both)\b|…", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a literal was concluded from: the number of the rule, and what met its condition."""
+
+    rule: int
+    premises: tuple[Literal, ...]
+
+
+Known = Mapping[Literal, Step]
+
+
+def conclusions(rules: Sequence[Rule], *, backwards: bool = False) -> Known:
+    """All that follows, each with how; a literal and its opposite may both do. Empty if it is too much."""
+    things = sorted({part.subject for rule in rules for part in rule.parts} - {ANYONE})
+    if sum(len(rule.parts) * (len(things) if _general(rule) else 1) for rule in rules) > _MOST_PARTS:
+        return {}
+    steps = [
+        (Step(at, premises), conclusion)
+        for at, rule in enumerate(rules)
+        for ground in _of_things(rule, things)
+        for premises, conclusion in _ways(ground, backwards)
+    ]
+    waits: dict[Literal, list[int]] = defaultdict(list)
+    missing = [len(set(step.premises)) for step, _ in steps]
+    for at, (step, _) in enumerate(steps):
+        for premise in set(step.premises):
+            waits[premise].append(at)
+    known: dict[Literal, Step] = {}
+    ready = deque(at for at, count in enumerate(missing) if not count)
+    while ready:
+        step, conclusion = steps[ready.popleft()]
+        if conclusion in known:
+            continue
+        known[conclusion] = step
+        for at in waits[conclusion]:
+            missing[at] -= 1
+            if not missing[at]:
+                ready.append(at)
+    return known
+
+
+def _general(rule: Rule) -> bool:
+    return any(part.subject == ANYONE for part in rule.parts)
+
+
+def _of_things(rule: Rule, things: Sequence[str]) -> Iterator[Rule]:
+    """A rule for each thing it may speak of. *Everyone* is one of them: what holds of whoever, holds of all.
+
+    That everyone is so, is said of those that have a name, not of "the pump".
+    """
+    if not _general(rule):
+        yield rule
+        return
+    for thing in things:
+        if rule.body or not thing.startswith("the "):
+            body, head = (
+                tuple(replace(lit, subject=thing) if lit.subject == ANYONE else lit for lit in side)
+                for side in (rule.body, rule.head)
+            )
+            yield Rule(body, head)
+
+
+def _ways(rule: Rule, backwards: bool) -> Iterator[tuple[tuple[Literal, ...], Literal]]:
+    """Each literal that a rule lets one conclude, with all that must be known for it."""
+    not_head = tuple(lit.opposite() for lit in rule.head)
+    for at, conclusion in enumerate(rule.head):
+        yield rule.body + not_head[:at] + not_head[at + 1 :], conclusion
+    if backwards and all(lit.subject != EVERYONE for lit in rule.body):
+        for at, lit in enumerate(rule.body):
+            yield rule.body[:at] + rule.body[at + 1 :] + not_head, lit.opposite()
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """The rules with the sentences they stand in, and the statements that were not understood."""
+
+    rules: tuple[Rule, ...]
+    texts: tuple[str, ...]
+    unread: tuple[Statement, ...]
+    count: int
+
+    @classmethod
+    def by(cls, statements: Sequence[Statement]) -> _Told:
+        found = [(rule, s.text) for s in statements for rule in read(s.text)]
+        unread = tuple(s for s in statements if not read(s.text))
+        return cls(tuple(r for r, _ in found), tuple(t for _, t in found), unread, len(statements))
+
+
+def follows(claim: str, statements: Sequence[Statement]) -> Ruling | None:
+    """What the rules among the statements make of a claim; nothing if there are none that speak of it."""
+    wanted = literals(claim)
+    if not wanted or len(statements) > _MOST_STATEMENTS or not _governed(wanted, statements):
+        return None
+    told = _Told.by(statements)
+    known, sure = _known([*told.rules, *_kinds(told.rules, wanted)])
+    if not known or any(_retold(lit, told.unread) for lit in wanted):
+        return None
+    side, on, reason = _decided(wanted, known, told.texts)
+    if side == "open":
+        decided = on in known or _settled(wanted, known, told)
+        return Ruling(side, _OPEN, 0, len(claim), reason) if decided else None
+    forwards = all(lit in sure or lit.opposite() in sure for lit in wanted)
+    return Ruling(side, _FORWARDS if forwards else _BACKWARDS, 0, len(claim), reason)
+
+
+def _governed(wanted: Sequence[Literal], statements: Sequence[Statement]) -> bool:
+    """Whether some rule speaks of what is claimed. Most texts have none, and most sentences lack the word."""
+    predicates = {lit.predicate for lit in wanted}
+    words = {predicate.split()[-1][:_PREFIX] for predicate in predicates}
+    return any(
+        rule.body and any(part.predicate in predicates for part in rule.parts)
+        for statement in statements
+        if any(word in statement.text.lower() for word in words)
+        for rule in read(statement.text)
+    )
+
+
+def _kinds(rules: Sequence[Rule], wanted: Sequence[Literal]) -> list[Rule]:
+    """That the red pump is a pump."""
+    named = {part.subject for rule in rules for part in rule.parts} | {lit.subject for lit in wanted}
+    things = sorted(thing for thing in named if thing.startswith("the "))
+    return [Rule((), (Literal(thing, f"is {noun(thing.split()[1:])}"),)) for thing in things]
+
+
+def _known(rules: Sequence[Rule]) -> tuple[Known, Known]:
+    """All that is known, and what of it follows forwards."""
+    sure = conclusions(rules)
+    more = conclusions(rules, backwards=True) if _consistent(sure) else sure
+    return (more if _consistent(more) else sure), sure
+
+
+def _consistent(known: Known) -> bool:
+    return not any(lit.opposite() in known for lit in known)
+
+
+def _decided(wanted: Sequence[Literal], known: Known, texts: Sequence[str]) -> tuple[Side, Literal, str]:
+    """The side that is to be taken, the literal that decides it, and why."""
+    for lit in wanted:
+        if lit not in known and lit.opposite() in known:
+            return "no", lit, _because(lit.opposite(), known, texts, "rule")
+    for lit in wanted:
+        if lit in known and lit.opposite() in known:
+            so, not_so = _because(lit, known, texts, "make"), _because(lit.opposite(), known, texts, "rule")
+            return "open", lit, f"the evidence contradicts itself: {so}, {not_so}"
+    for lit in wanted:
+        if lit not in known:
+            return "open", lit, "the rules that the evidence states leave this open"
+    return "yes", wanted[0], _because(wanted[0], known, texts, "make")
+
+
+def _settled(wanted: Sequence[Literal], known: Known, told: _Told) -> bool:
+    """Whether nothing but what was read could decide it: then it is open, else only unknown."""
+    every = {part for rule in told.rules for part in rule.parts}
+    things, predicates = {part.subject for part in every}, {part.predicate for part in every}
+    governed = {part.predicate for rule in told.rules if rule.body for part in rule.parts}
+    if not all(lit.subject in things and lit.predicate in governed for lit in wanted if lit not in known):
+        return False
+    if len(told.unread) > (1 - _READ) * told.count or _overlap(things) or _overlap(map(_object, predicates)):
+        return False
+    matters = frozenset().union(*(content_norms(text) for text in things | predicates))
+    return not any(_REFERS.match(s.text) or matters & s.norms for s in told.unread)
+
+
+def _object(predicate: str) -> str:
+    """What a predicate is about, without the verb if there is more."""
+    return predicate.partition(" ")[2] or predicate
+
+
+def _overlap(names: Iterable[str]) -> bool:
+    """Whether two share a word: "the pump" may be "the red pump", "locked" follows from "locked by Ana"."""
+    words = [word for name in names for word in set(name.split()) - SMALL]
+    return len(words) > len(set(words))
+
+
+def _retold(lit: Literal, unread: Sequence[Statement]) -> bool:
+    """Whether something that was not understood says more of the matter: it may be an exception."""
+    matter = content_norms(_object(lit.predicate))
+    return any(matter & s.norms for s in unread)
+
+
+def _because(lit: Literal, known: Known, texts: Sequence[str], verb: str) -> str:
+    """The sentences behind a conclusion: the rule that led to it, the facts, and what lies between."""
+    used: dict[int, bool] = {}
+    queue, seen = deque([lit]), {lit}
+    while queue:
+        step = known[queue.popleft()]
+        if step.rule < len(texts):
+            used.setdefault(step.rule, bool(step.premises))
+        queue.extend(premise for premise in step.premises if premise not in seen)
+        seen.update(step.premises)
+    first, *rest = used
+    order = [first, *sorted(rest, key=used.__getitem__)]
+    quoted = dict.fromkeys(f"“{shorten(texts[at].rstrip('. '), _LONGEST, placeholder=' …')}”" for at in order)
+    named = [*quoted][:_MOST_NAMED]
+    named += [f"{len(quoted) - len(named)} more"] if len(quoted) > len(named) else []
+    listed = " and ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
+    return f"{listed} {verb}{'s' if len(named) == 1 else ''} it {'so' if verb == 'make' else 'out'}"
