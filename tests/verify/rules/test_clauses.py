@@ -11,7 +11,7 @@ from groundwire.verify.rules.clauses import ANYONE, EVERYONE, Literal, Said, sai
     ("text", "found"),
     [
         ("Ana is tall", [("ana", "is tall", True)]),
-        ("Ana isn’t tall", [("ana", "is tall", False)]),
+        ("Ana isn't tall", [("ana", "is tall", False)]),
         ("Ana is not not tall", [("ana", "is tall", True)]),
         ("Ana Maria Sol gets a discount", [("ana maria sol", "get discount", True)]),
         ("Ana does not get discounts", [("ana", "get discount", False)]),
@@ -20,6 +20,8 @@ from groundwire.verify.rules.clauses import ANYONE, EVERYONE, Literal, Said, sai
         ("Ana must not smoke", [("ana", "must not smoke", True)]),
         ("Ana can have a car", [("ana", "can have car", True)]),
         ("the pump and", None),
+        ("Ana is likely and not former", [("ana", "is likely", True), ("ana", "is former", False)]),
+        ("Ana is tall and not overseas", [("ana", "is tall", True), ("ana", "is oversea", False)]),
         ("James can swim", [("james", "can swim", True)]),
         ("the lamp in the hall is on", None),
         ("the price of gas is high", [("the price of gas", "is high", True)]),

@@ -32,6 +32,8 @@ KIND_IS_TALL = {Rule((Literal(ANYONE, "is kind"),), (Literal(ANYONE, "is tall"),
         "Those who are tall are kind.",
         "It can be concluded that someone is kind once knowing that he is tall.",
         "Someone being tall implies that he is kind.",
+        "Someone being tall implies being kind.",
+        "If there is at least one person who is tall , then he is kind.",
         "The fact that someone is tall means that he is kind.",
         "It follows from someone being tall that he is kind.",
         "No one who is tall is not kind.",
@@ -49,6 +51,8 @@ def test_many_ways_to_say_one_rule(sentence: str) -> None:
         "Someone being tall is equivalent to being kind.",
         "If someone is tall, then he is kind, and vice versa.",
         "If someone is tall, he is kind, and vice versa.",
+        "Someone who is tall is always kind and vice versa.",
+        "Someone being tall is equivalent to him being kind.",
     ],
 )
 def test_both_ways(sentence: str) -> None:
@@ -120,6 +124,9 @@ def test_all_of_a_condition_and_any_of_it() -> None:
         "If Ana is tall, she may be kind.",
         "If Ana is tall and Bo is old or kind, Cy is tall.",
         "Not everyone is tall.",
+        "If nobody is tall or old, Ana is kind.",
+        "If there is nobody who is tall or old, Ana is kind.",
+        "Ana is tall and vice versa.",
         "Most members get a discount.",
         "A man is walking.",
         "Two people are kind.",
@@ -131,6 +138,11 @@ def test_all_of_a_condition_and_any_of_it() -> None:
 )
 def test_what_it_does_not_understand_it_leaves(sentence: str) -> None:
     assert read(sentence) == ()
+
+
+def test_sentences_that_were_not_cut_apart() -> None:
+    assert read("Ana is tall. if someone is tall, he is kind.") == (*read("Ana is tall."), *TALL_IS_KIND)
+    assert read("Ana is tall. perhaps he is kind.") == ()
 
 
 def test_what_some_are_doing_is_no_rule() -> None:

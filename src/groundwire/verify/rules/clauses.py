@@ -42,21 +42,25 @@ PREPOSITIONS = _words(
     """of in on at for to with from by under over near past through between into onto across around behind
     beside above below during against among along within toward towards inside outside up down off out"""
 )
-_NO_LONGER = _words("former ex fake mock toy potential possible aspiring future would-be alleged")
 _IRREGULAR = {
     "has": "have", "goes": "go", "does": "do",
     "people": "person", "men": "man", "women": "woman", "children": "child",
 }  # fmt: skip
-_MORE = _words(
+_JOINTS = _words(
     """and or nor but if unless then because since while although though when whenever where until before
     after as than who whom whose which that what how why whether there this these those his her hers its their
     my your our i you we me him them us was were be been being am had did will would could should may might
-    shall ought all every each any some most many much several neither only even just almost nearly about
-    usually often sometimes rarely seldom hardly barely generally typically normally mostly mainly largely
-    partly maybe perhaps probably likely possibly once again still yet already now soon later today yesterday
-    tomorrow very quite rather too so more less except without instead otherwise longer"""
+    shall ought"""
 )
-UNREAD = _AUX | _PRONOUNS | _WHOEVER | _ALL | _NOBODY | _PADDING | _NOT | _NO_LONGER | _MORE
+_SHADES = _words(
+    """all every each any some most many much several neither only even just almost nearly about usually often
+    sometimes rarely seldom hardly barely generally typically normally mostly mainly largely partly maybe
+    perhaps probably likely possibly once again still yet already now soon later today yesterday tomorrow very
+    quite rather too so more less except without instead otherwise longer former ex fake mock toy potential
+    possible aspiring future would-be alleged"""
+)
+"""Words that turn what stands behind them; alone behind "is" they have nothing to turn."""
+UNREAD = _AUX | _PRONOUNS | _WHOEVER | _ALL | _NOBODY | _PADDING | _NOT | _JOINTS | _SHADES
 """Words that say more than a plain clause does, wherever they stand in one."""
 SMALL = UNREAD | PREPOSITIONS | _ARTICLES
 """Words that are no verb and name nothing."""
@@ -95,7 +99,7 @@ def said(text: str, meant: str = "") -> Said | None:
     Said(parts=(Literal(subject='ana', predicate='is tall', holds=True), \
 Literal(subject='ana', predicate='is old', holds=False)), all=True, given=())
     """
-    text = re.sub(r"\bbeing\b", "is", text.replace("’", "'"))
+    text = re.sub(r"\bbeing\b", "is", re.sub(r"\b(?:his|him|her|their) being\b", "he being", text))
     joints = {word for word in ("and", "or") if f" {word} " in text}
     parts = re.split(r",? (?:and|or) |, ", text)
     if len(joints) > 1 or len(parts) > _MOST_PARTS or ("," in text and not joints):
@@ -105,7 +109,8 @@ Literal(subject='ana', predicate='is old', holds=False)), all=True, given=())
     for part in parts:
         words = _without_there(part.split())
         clause = [] if not words else _next(words, meant, found[-1]) if found else _clause(words, meant)
-        if not clause or (len(clause) > 1 and "or" in joints):
+        nobody = bool(words) and words[0].lower() in _NOBODY | {"no"}  # "or" would be meant as "and" there
+        if not clause or (len(clause) > 1 and "or" in joints) or (nobody and joints):
             return None
         found += clause
         meant = meant or found[0].subject
@@ -128,9 +133,10 @@ def _next(words: Sequence[str], meant: str, before: Literal) -> list[Literal]:
     """What stands behind "and": a clause of its own, or more of what was spoken of."""
     if words[0] in _AUX or (len(words) > 1 and _is_verb(words[0])):
         return _of(before.subject, words)
-    if words[0] in _PRONOUNS or any(word in _AUX or _is_verb(word) for word in words[1:]):
+    subject = words[0][0].isupper() or words[0] in _ARTICLES
+    if words[0] in _PRONOUNS or any(word in _AUX or (subject and _is_verb(word)) for word in words[1:]):
         return _clause(words, meant)
-    inside = PREPOSITIONS.intersection(before.predicate.split()) and words[0] not in PREPOSITIONS
+    inside = PREPOSITIONS.intersection(before.predicate.split()[:-1]) and words[0] not in PREPOSITIONS
     if inside or words[0][0].isupper() or not before.predicate.startswith("is "):
         return []
     return _of(before.subject, ["is", *words])
@@ -213,7 +219,8 @@ def _predicate(subject: str, words: Sequence[str]) -> Literal | None:
     about = [lemma(word) for word in rest if word not in {"a", "an"}]
     is_verb = bool(about) if verb in _LINKS else bool(verb) and verb not in SMALL
     hedged = len(about) > 1 and about[0].endswith("ly")
-    if not is_verb or hedged or len(about) > _MOST_WORDS or UNREAD.intersection(rest):
+    unread = UNREAD - _SHADES if verb in _BE and len(rest) == 1 else UNREAD
+    if not is_verb or hedged or len(about) > _MOST_WORDS or unread.intersection(rest):
         return None
     name = "is" if verb in _BE else lemma(verb)
     return Literal(subject, " ".join([modal, name, *about]).strip(), holds)

@@ -23,7 +23,10 @@ from groundwire.verify.rules.clauses import (
     said,
 )
 
-_LONGEST = 300
+_LONGEST = 400
+_STOP = re.compile(r"(?<=[.!])\s+")  # what goes on in small letters may not have been cut apart
+_SOMEONE_IS = re.compile(r"\bat least one (?:person|people)\b")
+_VICE_VERSA = re.compile(r",? and vice versa$")
 _READABLE = re.compile(r"[^\W_][\w\s,'’-]*")
 
 
@@ -68,14 +71,13 @@ _KINDS = r"(?P<kind>(?:[\w-]+ ){0,2}?(?:[\w-]+(?<![sui])s|people|children|men|wo
 _SOMEONE, _IS_KIND, _HE = r"someone \g<a>", r"someone is \g<kind>", r"he \g<b>"
 _ONE_OF = r"a \g<kind> \g<a>"
 _FORMS = (
-    _form(r"(?P<a>.+?) if and only if (?P<b>.+)", both=True),
-    _form(rf"{_WHEN} (?P<a>.+?),? then (?P<b>.+), and vice versa", both=True),
-    _form(rf"{_WHEN} (?P<a>[^,]+), (?P<b>.+), and vice versa", both=True),
+    _form(r"(?P<a>.+?),? if and only if (?P<b>.+)", both=True),
     _form(rf"{_WHEN} (?P<a>.+?),? then (?P<b>.+)"),
     _form(rf"{_WHEN} (?P<a>[^,]+), (?P<b>.+)"),
     _form(r"unless (?P<a>[^,]+), (?P<b>.+)", deny="a"),
     _form(r"it can be concluded that (?P<b>.+) once knowing that (?P<a>.+)"),
     _form(r"it follows from (?P<a>.+) that (?P<b>.+)"),
+    _form(r"(?P<a>.+) (?:implies|imply|means|mean) being (?P<b>.+)", b=r"he is \g<b>"),
     _form(r"(?:the fact that )?(?P<a>.+) (?:implies|imply|means|mean) that (?P<b>.+)"),
     _form(r"(?P<a>.+) (?:is|are) equivalent to being (?P<b>.+)", b=r"he is \g<b>", both=True),
     _form(r"(?P<a>.+) (?:is|are) equivalent to (?P<b>.+)", both=True),
@@ -116,15 +118,22 @@ head=(Literal(subject='?', predicate='get discount', holds=True),)),)
     """
     if len(sentence) > _LONGEST:
         return ()
-    text = " ".join(sentence.split()).rstrip(".!").replace("at least one people", "someone").replace("’", "'")
+    every = [_read(" ".join(part.split())) for part in _STOP.split(sentence.strip())]
+    return tuple(rule for rules in every for rule in rules) if all(every) else ()
+
+
+def _read(sentence: str) -> tuple[Rule, ...]:
+    whole = _SOMEONE_IS.sub("someone", sentence.rstrip(".!").replace("’", "'").replace(" ,", ","))
+    text = _VICE_VERSA.sub("", whole)
     if not _READABLE.fullmatch(text):
         return ()
     for form in _FORMS:
         if match := _matched(form, text):
-            return tuple(_conditional(form, match))
-    found = said(text)
+            return tuple(_conditional(form, match, both=form.both or text != whole))
+    found = said(text) if text == whole else None
     if found is None:
-        return tuple(_conditional(_PLURAL, match)) if (match := _matched(_PLURAL, text)) else ()
+        match = _matched(_PLURAL, text)
+        return tuple(_conditional(_PLURAL, match, both=text != whole)) if match else ()
     return tuple(_rules(Said(()), found)) if ANYONE not in found.subjects else ()
 
 
@@ -141,7 +150,7 @@ def literals(sentence: str) -> tuple[Literal, ...]:
     return tuple(rule.head[0] for rule in rules) if plain else ()
 
 
-def _conditional(form: _Form, match: re.Match[str]) -> Iterator[Rule]:
+def _conditional(form: _Form, match: re.Match[str], *, both: bool) -> Iterator[Rule]:
     """Pronouns mean whoever the side that comes first in the sentence speaks of."""
     order = sorted((side for side in ("a", "b") if side in match.groupdict()), key=match.start)
     turned = order == ["b", "a"]
@@ -155,7 +164,7 @@ def _conditional(form: _Form, match: re.Match[str]) -> Iterator[Rule]:
         return  # the opposite of "everyone is" is not "no one is", nor that of "one is" that one is not
     a, b = a.opposite() if form.deny == "a" else a, b.opposite() if form.deny == "b" else b
     yield from _rules(a, b)
-    if form.both:
+    if both:
         yield from _rules(b, a)
 
 

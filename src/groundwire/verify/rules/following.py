@@ -44,9 +44,12 @@ class Step:
 Known = Mapping[Literal, Step]
 
 
-def conclusions(rules: Sequence[Rule], *, backwards: bool = False) -> Known:
-    """All that follows, each with how; a literal and its opposite may both do. Empty if it is too much."""
-    things = sorted({part.subject for rule in rules for part in rule.parts} - {ANYONE})
+def conclusions(rules: Sequence[Rule], *, about: Iterable[str] = (), backwards: bool = False) -> Known:
+    """All that follows, each with how; a literal and its opposite may both do. Empty if it is too much.
+
+    It is drawn for the things that the rules name, and for those it is asked `about`.
+    """
+    things = sorted({part.subject for rule in rules for part in rule.parts}.union(about) - {ANYONE})
     if sum(len(rule.parts) * (len(things) if _general(rule) else 1) for rule in rules) > _MOST_PARTS:
         return {}
     steps = [
@@ -127,7 +130,7 @@ def follows(claim: str, statements: Sequence[Statement]) -> Ruling | None:
     if not wanted or len(statements) > _MOST_STATEMENTS or not _governed(wanted, statements):
         return None
     told = _Told.by(statements)
-    known, sure = _known([*told.rules, *_kinds(told.rules, wanted)])
+    known, sure = _known([*told.rules, *_kinds(told.rules, wanted)], {lit.subject for lit in wanted})
     if not known or any(_retold(lit, told.unread) for lit in wanted):
         return None
     side, on, reason = _decided(wanted, known, told.texts)
@@ -157,10 +160,10 @@ def _kinds(rules: Sequence[Rule], wanted: Sequence[Literal]) -> list[Rule]:
     return [Rule((), (Literal(thing, f"is {noun(thing.split()[1:])}"),)) for thing in things]
 
 
-def _known(rules: Sequence[Rule]) -> tuple[Known, Known]:
+def _known(rules: Sequence[Rule], about: Iterable[str]) -> tuple[Known, Known]:
     """All that is known, and what of it follows forwards."""
-    sure = conclusions(rules)
-    more = conclusions(rules, backwards=True) if _consistent(sure) else sure
+    sure = conclusions(rules, about=about)
+    more = conclusions(rules, about=about, backwards=True) if _consistent(sure) else sure
     return (more if _consistent(more) else sure), sure
 
 
@@ -188,8 +191,10 @@ def _settled(wanted: Sequence[Literal], known: Known, told: _Told) -> bool:
     every = {part for rule in told.rules for part in rule.parts}
     things, predicates = {part.subject for part in every}, {part.predicate for part in every}
     governed = {part.predicate for rule in told.rules if rule.body for part in rule.parts}
-    if not all(lit.subject in things and lit.predicate in governed for lit in wanted if lit not in known):
+    strange = any(lit.subject not in things for lit in wanted)
+    if (strange and told.unread) or not all(lit.predicate in governed for lit in wanted if lit not in known):
         return False
+    things |= {lit.subject for lit in wanted}
     if len(told.unread) > (1 - _READ) * told.count or _overlap(things) or _overlap(map(_object, predicates)):
         return False
     matters = frozenset().union(*(content_norms(text) for text in things | predicates))
