@@ -10,6 +10,7 @@ import groundwire
 
 PACKAGE = Path(groundwire.__file__).parent
 LAYERS = (
+    ("__main__",),
     ("apps", "testing", "pytest_plugin"),
     ("api", "client", "bench"),
     (

@@ -41,7 +41,7 @@ page).
 FLOW: tuple[tuple[str, str], ...] = (
     (
         "The doors",
-        "apps/cli apps/options apps/check apps/batch apps/rows apps/ray_engine apps/doctor api testing"
+        "__main__ apps/cli apps/options apps/check apps/batch apps/rows apps/ray_engine apps/doctor api testing"
         " pytest_plugin",
     ),
     (

@@ -146,7 +146,7 @@ def test_errors_are_one_line_without_a_traceback_from_a_real_process(tmp_path: P
     command = [
         sys.executable,
         "-m",
-        "groundwire.apps.cli",
+        "groundwire",
         "check",
         "It is red.",
         "-s",

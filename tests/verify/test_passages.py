@@ -26,6 +26,11 @@ def test_flags_of_one_kind_are_one_passage() -> None:
     assert [p.text for p in passages(context)] == ["ambience: casual: yes; romantic, classy: no"]
 
 
+def test_who_speaks_stays_with_a_long_turn() -> None:
+    turn = "I checked the calendar twice and they can only deliver the new printers on Tuesday, not before."
+    assert [p.text for p in passages(f"Ana: {turn}\nTom: Fine.")] == [f"Ana: {turn}", "tom: Fine."]
+
+
 def test_removed_evidence_is_no_passage() -> None:
     assert passages("[S0] [EVIDENCE REMOVED]") == []
 

@@ -18,6 +18,8 @@ _FLAGS = ("yes", "no", "not stated")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|_")
 _TIMES = re.compile(r"^(\d{1,2}):(\d{1,2})\s?-\s?(\d{1,2}):(\d{1,2})$")
 _LONG_VALUE = 12
+# "Ana: …", "Dr. Reed (chair): …": who speaks belongs to what is said, however long
+_SPEAKER = re.compile(r"[A-Z][\w.'’-]*(?: [A-Z(#][\w.'’)#-]*){0,2}")
 _MAX_WORDS = 60
 
 
@@ -111,12 +113,13 @@ def _single(piece: Piece) -> Iterator[Passage]:
         if len(value.split()) <= _LONG_VALUE:
             yield Passage(f"{label}: {value}", label, ((label, value),))
             return
-        yield from _cut(value, label)
+        speaker = f"{piece.label}: " if _SPEAKER.fullmatch(piece.label) else ""
+        yield from _cut(value, label, speaker)
     else:
         yield from _cut(piece.text, readable(piece.label))
 
 
-def _cut(text: str, label: str) -> Iterator[Passage]:
+def _cut(text: str, label: str, lead: str = "") -> Iterator[Passage]:
     words = text.split()
     for start in range(0, len(words), _MAX_WORDS):
-        yield Passage(" ".join(words[start : start + _MAX_WORDS]), label)
+        yield Passage(lead + " ".join(words[start : start + _MAX_WORDS]), label)

@@ -65,7 +65,22 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("side", "claim", "evidence"), CASES)
+@pytest.mark.parametrize(
+    ("side", "claim", "evidence"),
+    [
+        *CASES,
+        (
+            "yes",
+            "The lamp is on.",
+            "If the alarm is neither armed nor broken, the lamp is on. The alarm is not armed. The alarm is not broken.",
+        ),
+        (
+            "no",
+            "The door is open.",
+            "Someone who is late is neither calm nor ready. If the alarm is armed, the door is neither open nor broken. The alarm is armed.",
+        ),
+    ],
+)
 def test_what_follows(side: str, claim: str, evidence: str) -> None:
     found = ruling(claim, evidence)
     assert found is not None

@@ -132,8 +132,8 @@ QUANTIFIERS: dict[str, int] = {
             "no none neither nobody אף שום",
             "few hardly rarely מעט מעטים",
             "some several certain sometimes כמה חלק מספר לפעמים",
-            "many often numerous רבים הרבה",
-            "most mostly usually majority רוב מרבית",
+            "many numerous רבים הרבה",
+            "most mostly usually often majority רוב מרבית",
             "all every each always entire everyone everybody only both כל כולם תמיד רק",
         )
     )

@@ -37,6 +37,7 @@ _MODAL = _words("can must")
 _AUX = _BE | _DO | _MODAL | _words("has have cannot can't mustn't")
 _LINKS = _BE | _DO | _words("be has have")
 _NOT = _words("not never no")
+_NEITHER = re.compile(r"\b(is|are)(?: always)? neither ([\w-]+) nor ([\w-]+)")
 _PADDING = _words("always also both either eithor")  # the last is a slip that is often made
 PREPOSITIONS = _words(
     """of in on at for to with from by under over near past through between into onto across around behind
@@ -100,6 +101,7 @@ def said(text: str, meant: str = "") -> Said | None:
 Literal(subject='ana', predicate='is old', holds=False)), all=True, given=())
     """
     text = re.sub(r"\bbeing\b", "is", re.sub(r"\b(?:his|him|her|their) being\b", "he being", text))
+    text = _NEITHER.sub(r"\1 not \2 and not \3", text)
     joints = {word for word in ("and", "or") if f" {word} " in text}
     parts = re.split(r",? (?:and|or) |, ", text)
     if len(joints) > 1 or len(parts) > _MOST_PARTS or ("," in text and not joints):

@@ -13,6 +13,7 @@ from groundwire.verify.rules.counting import counts
 from groundwire.verify.rules.finding import Ruling
 from groundwire.verify.rules.following import follows
 from groundwire.verify.rules.quoting import quotations
+from groundwire.verify.rules.speakers import misquoted
 from groundwire.verify.rules.statements import told
 
 _LONGEST = 4000
@@ -30,6 +31,9 @@ def rulings(query: Query) -> list[Ruling]:
     followed = follows(query.claim, known.statements)
     if followed is not None:
         return [followed]  # read to the last word: those that look at single words have nothing to add
+    others_said = list(misquoted(query.claim, query.context))
+    if others_said:
+        return others_said
     counted = list(counts(query.claim, known.listings, known.statements))
     places = {(ruling.start, ruling.end) for ruling in counted}
     bound = [r for r in bindings(query.claim, known.statements) if (r.start, r.end) not in places]
