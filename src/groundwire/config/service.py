@@ -59,6 +59,8 @@ class RagConfig(Section):
 
 
 RiskAction = Literal["mark", "rephrase", "reformulate", "discard", "none"]
+CLEAR = 0.8
+"""How sure a contradiction must be to count as a clear one, unless the configuration says otherwise."""
 
 
 class RealTimeConfig(Section):
@@ -72,7 +74,7 @@ class RealTimeConfig(Section):
     """
 
     hallucination_threshold: Share = 0.5
-    interrupt_threshold: Share = 0.8
+    interrupt_threshold: Share = CLEAR
     check_knowledge: bool = True
     low: RiskAction = "mark"
     medium: RiskAction = "rephrase"

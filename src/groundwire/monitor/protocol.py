@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from groundwire.config.service import RealTimeConfig, RiskAction
+from groundwire.config.service import CLEAR, RealTimeConfig, RiskAction
 from groundwire.monitor.halting import halts
 from groundwire.text.words import words
 from groundwire.types import ClaimVerification, EvidenceRef, GapType, Risk, Status
@@ -59,7 +59,7 @@ def assess(
     claims: Sequence[ClaimVerification],
     warnings: Sequence[StreamWarning] = (),
     coherence: Coherence | None = None,
-    threshold: float = 0.8,
+    threshold: float = CLEAR,
 ) -> Assessment:
     """All that was found out about an answer, as weak points and one risk."""
     points = [

@@ -6,6 +6,8 @@ import pytest
 
 from groundwire.apps.proxy.headers import Wish, own, to_client, to_upstream, wish
 from groundwire.apps.proxy.naming import checked, parse_upstreams
+from groundwire.apps.proxy.outcome import Outcome, State
+from groundwire.config.service import RealTimeConfig
 from groundwire.errors import InputError
 
 
@@ -99,3 +101,7 @@ def test_what_is_no_base_url_is_refused(url: str) -> None:
 def test_two_upstreams_need_two_names() -> None:
     with pytest.raises(InputError, match="default"):
         parse_upstreams(["http://a/v1", "http://b/v1"])
+
+
+def test_a_contradiction_is_clear_where_the_configuration_says_so() -> None:
+    assert Outcome("observe", State.CHECKED).sure == RealTimeConfig().interrupt_threshold

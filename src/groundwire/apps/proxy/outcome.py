@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from groundwire.apps.proxy.headers import Mode
 from groundwire.apps.proxy.protocol import Json, Key
+from groundwire.config.service import CLEAR
 from groundwire.monitor.protocol import GRAVE, assess
 from groundwire.report.json import report_object
 from groundwire.types import HallucinationReport, Risk, Status
@@ -34,7 +35,7 @@ class Outcome:
     reason: str = ""
     reports: Mapping[Key, HallucinationReport] = field(default_factory=dict)
     id: str = ""
-    sure: float = 0.85
+    sure: float = CLEAR
     blocked: str = ""
 
     @property
