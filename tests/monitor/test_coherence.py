@@ -64,8 +64,17 @@ def test_a_knowledge_base_holds_facts_too() -> None:
     assert [c.established_by for c in found.contradictions] == ["fact"]
 
 
-def test_an_answer_that_contradicts_itself() -> None:
-    found = validated("The shop is open on Sundays. The shop is not open on Sundays.", history=())
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The shop is open on Sundays. The shop is not open on Sundays.",
+        "The park opens in May. The park is large. The park opens in June.",
+        "The shop closes at 5 pm. The shop closes at 6 pm.",
+        "The dog is called Rex. The dog is called Max.",
+    ],
+)
+def test_an_answer_that_contradicts_itself(text: str) -> None:
+    found = validated(text, history=())
     assert [c.established_by for c in found.contradictions] == ["answer"]
     assert found.contradictions[0].severity < 0.8
 

@@ -104,6 +104,11 @@ SINGLE = word_set(
         "open at", "close at", "begin at", "located in", "be in",
     }
 )  # fmt: skip
+IN_MONTHS = frozenset({"open in", "close in", "start in", "begin in", "end in", "take place in", "held in"})
+"""What happens in one month: of years and places it may have several."""
+AT_HOURS = frozenset({"be at", "take place at", "depart at"})
+"""What happens at one time of the day, where a time is what stands behind it."""
+CALLED = frozenset({"called", "named", "name"})
 PLACES = frozenset({"located in", "be in", "headquartered in", "born in", "be born in", "die in"})
 
 OPPOSED_VERBS: dict[str, frozenset[str]] = {

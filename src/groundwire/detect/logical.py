@@ -15,10 +15,13 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from groundwire.detect.exclusive import (
+    AT_HOURS,
+    CALLED,
     CATEGORIES,
     CONTENTS,
     HOLDS,
     IMPOSSIBLE,
+    IN_MONTHS,
     PLACES,
     SIDES,
     SINGLE,
@@ -46,6 +49,10 @@ _IS_BOTH = re.compile(
 )
 _COORDINATED = re.compile(
     r"\s*,?\s*(?:and|yet)\s+(?:also\s+|simultaneously\s+|(?:is|are|was|were)\s+|an?\s+)*", re.I
+)
+_FURTHER = re.compile(r"\b(?:also|too|as well|both|twice|every|each)\b", re.IGNORECASE)
+_BY_NAME = re.compile(
+    r"\b(?:is|are)\s+(?:called|named)\b|\bname\b[\w\s'’]{0,40}?\s(?:is|are)\b", re.IGNORECASE
 )
 _IMPOSSIBLE = tuple(
     re.compile(rf"\b(?:{quality})\s+(?:{thing})\b", re.IGNORECASE) for quality, thing in IMPOSSIBLE
@@ -162,10 +169,37 @@ def _values(a: Statement, b: Statement) -> tuple[float, str] | None:
         return None
     if a.claim.quantifier or b.claim.quantifier or a.frame != b.frame:
         return None
-    single = a.predicate in SINGLE or (a.predicate == "be" and _is_measure(a) and _is_measure(b))
-    if not single or not _incompatible(a, b):
+    if _FURTHER.search(a.clause) or _FURTHER.search(b.clause):
+        return None
+    if not _is_single(a.predicate, a, b) or not _incompatible(a, b):
         return None
     return INCOMPATIBLE, f"{a.claim.subject} cannot be both {a.claim.object} and {b.claim.object}"
+
+
+def _is_single(predicate: str, *both: Statement) -> bool:
+    """Whether what they say of a thing has one value at a time."""
+    return (
+        predicate in SINGLE
+        or (predicate == "be" and all(map(_is_measure, both)))
+        or (predicate in IN_MONTHS and all(_month(s.claim.object) for s in both))
+        or (predicate in AT_HOURS and all(_is_hour(s.claim.object) for s in both))
+        or all(map(_tells_name, both))
+    )
+
+
+def _month(value: str) -> int:
+    """1 to 12 where a month is all that is said."""
+    return dates.MONTHS.get(value.lower(), 0) if value.istitle() else 0
+
+
+def _is_hour(value: str) -> bool:
+    return any(number.unit == "clock" for number in numbers.numbers(value))
+
+
+def _tells_name(statement: Statement) -> bool:
+    """ "is called Rex": what it is called now, not what it was or was made."""
+    of_name = statement.predicate == "be" and "name" in statement.subject
+    return (of_name or statement.predicate in CALLED) and bool(_BY_NAME.search(statement.clause))
 
 
 def _is_measure(statement: Statement) -> bool:
@@ -182,6 +216,9 @@ def _incompatible(a: Statement, b: Statement) -> bool:
     weekday, another = dates.weekdays(one), dates.weekdays(two)
     if weekday and another:
         return not {day for day, *_ in weekday} & {day for day, *_ in another}
+    month, other_month = _month(one), _month(two)
+    if month and other_month:
+        return month != other_month
     count, counts = numbers.numbers(one), numbers.numbers(two)
     if count and counts:
         return all(
@@ -192,9 +229,11 @@ def _incompatible(a: Statement, b: Statement) -> bool:
 
 
 def _rest(statement: Statement) -> frozenset[str]:
-    """What the value counts: its words without figures."""
-    written = {word.lower() for _, start, end, _ in number_words(statement.claim.object)
-               for word in statement.claim.object[start:end].split()}  # fmt: skip
+    """What the value counts: its words without figures and without what makes figures a time of the day."""
+    value = statement.claim.object
+    places = [(start, end) for _, start, end, _ in number_words(value)]
+    places += [(n.start, n.end) for n in numbers.numbers(value) if n.unit == "clock"]
+    written = {word.lower() for start, end in places for word in value[start:end].split()}
     return frozenset(
         word for word in statement.object if not any(map(str.isdigit, word)) and word not in written
     )

@@ -17,7 +17,7 @@ from groundwire.types import Segment, Triple
 
 # Words after which a statement holds only then, only there or only perhaps.
 SHIFTS = re.compile(
-    r"\b(?:if|unless|whether|otherwise|or|would|could|might|may|should|suppose|assuming|provided|depending|"
+    r"\b(?:if|unless|whether|otherwise|or|would|could|might|(?-i:may|MAY)|should|suppose|assuming|provided|depending|"
     r"now|no longer|then|later|previously|formerly|before|after|until|once|again|used to|any ?more|initially|"
     r"at first|originally|when|whenever|while|during|sometimes|often|usually|occasionally|alternately|"
     r"instead|partly|partially|half|technically|in a sense|seem\w*|appear\w*|claim\w*|said|says|according|"
