@@ -10,6 +10,7 @@ from groundwire.types import Estimate, Query, Span, Verifier
 from groundwire.verify.rules.binding import bindings, misattributed, replaced
 from groundwire.verify.rules.calendar import calendar
 from groundwire.verify.rules.counting import counts
+from groundwire.verify.rules.crossing import crossed
 from groundwire.verify.rules.finding import Ruling
 from groundwire.verify.rules.following import follows
 from groundwire.verify.rules.quoting import quotations
@@ -37,7 +38,8 @@ def rulings(query: Query) -> list[Ruling]:
     counted = list(counts(query.claim, known.listings, known.statements))
     places = {(ruling.start, ruling.end) for ruling in counted}
     bound = [r for r in bindings(query.claim, known.statements) if (r.start, r.end) not in places]
-    elsewhere = [rule(query.claim, known.statements) for rule in (replaced, misattributed) if not bound]
+    others = (replaced, misattributed, crossed) if not bound else ()
+    elsewhere = [rule(query.claim, known.statements) for rule in others]
     found = [*counted, *bound, *(r for r in elsewhere if r), *quotations(query.claim, known.statements)]
     return found or list(calendar(query.claim, known.statements))
 
