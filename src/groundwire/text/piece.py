@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from groundwire.text.segment import Block, BlockKind, blocks, sentences
 from groundwire.types import UnitKind
 
 _MAX_PIECE = 1200
+_PARAGRAPH = 4000  # characters; what is longer is not kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,19 @@ def labelled(label: str, text: str) -> str:
 
 
 def spans(text: str) -> Iterator[tuple[int, int]]:
-    """Sentences, and parts of one that does not end for very long."""
+    """Sentences, and parts of one that does not end for very long.
+
+    The contexts of one answer's claims differ in a few paragraphs only, so the others are cut once.
+    """
+    yield from _kept_spans(text) if len(text) <= _PARAGRAPH else _spans(text)
+
+
+@lru_cache(maxsize=1024)
+def _kept_spans(text: str) -> tuple[tuple[int, int], ...]:
+    return tuple(_spans(text))
+
+
+def _spans(text: str) -> Iterator[tuple[int, int]]:
     for span in sentences(text):
         yield from chunks(text, span.start, span.end)
 

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
+from functools import cached_property
+from heapq import nlargest
 from itertools import pairwise
 
 from groundwire.text.lexicon import word_set
 from groundwire.text.numbers import Number, compare
 from groundwire.text.words import Word
-from groundwire.verify.memo import numbers, words
-from groundwire.verify.passages import passages
-from groundwire.verify.records import Findings, check, read_record
+from groundwire.verify.memo import bag, numbers, words
+from groundwire.verify.passages import Passage, passages
+from groundwire.verify.records import Findings, Record, check, read_record
 from groundwire.verify.select import Selector, joined
 
 NEAR_WORDS = 64
@@ -69,6 +71,9 @@ true:false likely:unlikely able:unable day:night praise:criticize free:paid
 """
 _OPPOSITES = {a: b for a, _, b in (pair.partition(":") for pair in _PAIRS.split())}
 _OPPOSITE = {**_OPPOSITES, **{b: a for a, b in _OPPOSITES.items()}}
+# "approx." and "5 p.m." go on behind their stop; a longer word with a stop behind it is the end of it
+_FULL_STOP = re.compile(r"(?<![^\W\d_])(?!approx\b)[a-z]{3,}[.!?]$", re.IGNORECASE)
+_LAST_WORD = 24
 _UNKNOWN_RANK = 1.0
 _DEGREES = ("deg", "K")  # the only units that are compared with one another
 
@@ -107,23 +112,56 @@ class Figures:
 
 
 class Reader:
-    """One context, prepared once and then asked about many claims."""
+    """One context, prepared once and then asked about many claims.
+
+    What is left of a context without a claim's evidence is asked about that claim alone, and mostly by
+    `near_cover` alone: so everything else waits until it is wanted.
+    """
 
     def __init__(self, context: str, rarity: Rarity) -> None:
         self.passages = passages(context)
         self.selector = Selector(self.passages)
         self.rarity = rarity
-        self.record = read_record(self.passages)
-        text = joined(self.passages)
-        found = words(text)
-        self.text = text
-        self.size = max(1, len(text.split()))
-        self.norms = {word.norm for word in found}
-        self.lower = {word.text.lower() for word in found}
-        self.pairs = _pairs(found)
-        self.figures = Figures(numbers(text))
-        self.bags = [{word.norm for word in words(passage.text)} for passage in self.passages]
-        self.structured = sum(bool(passage.values) for passage in self.passages) / max(1, len(self.passages))
+        # no word goes beyond its passage: the words of the context are those of its passages
+        self.bags = [bag(passage.text) for passage in self.passages]
+
+    @cached_property
+    def text(self) -> str:
+        return joined(self.passages)
+
+    @cached_property
+    def size(self) -> int:
+        return max(1, len(self.text.split()))
+
+    @cached_property
+    def norms(self) -> frozenset[str]:
+        return frozenset().union(*(held.norms for held in self.bags))
+
+    @cached_property
+    def lower(self) -> frozenset[str]:
+        return frozenset().union(*(held.lower for held in self.bags))
+
+    @cached_property
+    def pairs(self) -> frozenset[tuple[str, str]]:
+        between = pairwise(held.content for held in self.bags if held.content)
+        return frozenset((a[-1], b[0]) for a, b in between).union(*(held.pairs for held in self.bags))
+
+    @cached_property
+    def figures(self) -> Figures:
+        return Figures([number for part in _parts(self.passages) for number in numbers(part)])
+
+    @cached_property
+    def record(self) -> Record:
+        return read_record(self.passages)
+
+    @cached_property
+    def structured(self) -> float:
+        return sum(bool(passage.values) for passage in self.passages) / max(1, len(self.passages))
+
+    def near_cover(self, claim: str, near: str) -> float:
+        """The share of the claim's words, by rarity, that `near` holds, as the features have it."""
+        best, _, held = _Row(claim, near, self).covers()
+        return best + (held - best)
 
     def features(self, claim: str, near: str | None = None) -> list[float]:
         """One row, in the order of `NAMES`; `near` is the evidence for the claim, if it is chosen already."""
@@ -170,19 +208,16 @@ class _Row:
             "spell_new": float(sum(word.text.lower() not in reader.lower for word in new)) / total,
         }
 
-    def _cover(self) -> dict[str, float]:
+    def covers(self) -> tuple[float, float, float]:
+        """The shares of the claim's words that the best passage holds, the second best, and the evidence."""
         wanted = {word.norm: self.reader.rarity(word.text) for word in self.content}
         total = sum(wanted.values()) or 1.0
-        covers = sorted(
-            (
-                sum(weight for norm, weight in wanted.items() if norm in bag) / total
-                for bag in self.reader.bags
-            ),
-            reverse=True,
-        )
-        best = covers[0] if covers else 0.0
-        second = covers[1] if len(covers) > 1 else 0.0
-        near = sum(weight for norm, weight in wanted.items() if norm in self.near_norms) / total
+        speaking = (held.norms for held in self.reader.bags if not held.norms.isdisjoint(wanted))
+        best, second, *_ = *nlargest(2, (_held(wanted, norms) / total for norms in speaking)), 0.0, 0.0
+        return best, second, _held(wanted, self.near_norms) / total
+
+    def _cover(self) -> dict[str, float]:
+        best, second, near = self.covers()
         mine, theirs = ([w.norm for w in found[:_COMPARED]] for found in (self.all, self.near_words))
         run, order = _copied(mine, theirs)
         return {
@@ -237,6 +272,22 @@ class _Row:
             "hours_ok": float(found.hours_ok), "hours_wrong": float(found.hours_wrong),
             "stars_ok": float(found.stars_ok), "stars_wrong": float(found.stars_wrong),
         }  # fmt: skip
+
+
+def _parts(pieces: Sequence[Passage]) -> Iterator[str]:
+    """The text of a context cut where no number, unit or "about" reaches across: most parts are known."""
+    part: list[Passage] = []
+    for piece in pieces:
+        part.append(piece)
+        if _FULL_STOP.search(piece.text[-_LAST_WORD:]):
+            yield joined(part)
+            part = []
+    if part:
+        yield joined(part)
+
+
+def _held(wanted: Mapping[str, float], norms: Set[str]) -> float:
+    return sum(weight for norm, weight in wanted.items() if norm in norms)
 
 
 def _pairs(found: Sequence[Word]) -> set[tuple[str, str]]:

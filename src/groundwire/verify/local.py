@@ -170,10 +170,10 @@ class LocalVerifier:
         """What is left when evidence is taken out mostly says nothing of the claim: no need to read that."""
         model = self.loaded()
         tasks = [_Task(query, self._reader(query.context, model)) for query in queries]
-        worth = [task for task in tasks if not task.says_nothing()]
+        worth = [task for task in tasks if not task.says_nothing]
         read = iter(self._read(worth, model))
         nothing = Estimate.point(model.calibration.bare_yes, 0.02, model.calibration.name, speaks=False)
-        return [nothing if task.says_nothing() else next(read) for task in tasks]
+        return [nothing if task.says_nothing else next(read) for task in tasks]
 
     def _read(self, tasks: Sequence[_Task], model: Model) -> list[Estimate]:
         same = [rewritten(task.query.claim, task.near) for task in tasks]
@@ -243,8 +243,9 @@ class _Task:
     def features(self) -> list[float]:
         return self.reader.features(self.query.claim, self.near)
 
+    @cached_property
     def says_nothing(self) -> bool:
-        return is_bare(self.query) and near_cover(dict(zip(NAMES, self.features, strict=True))) < _LEFT
+        return is_bare(self.query) and self.reader.near_cover(self.query.claim, self.near) < _LEFT
 
 
 class _Case(NamedTuple):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
+from functools import lru_cache
 from heapq import heapify, heappop, heappush
 
 from groundwire.text.lexicon import forms, word_set
@@ -13,6 +14,7 @@ from groundwire.verify.passages import Passage
 
 _WORD = re.compile(r"\w+")
 _CANDIDATES = 100
+_KEPT = 4096
 _STOP = word_set(
     """
     a an the of in on at to for and or but is are was were be been by with from as it its this that
@@ -34,6 +36,13 @@ def stem(word: str) -> str:
 def terms(text: str) -> list[str]:
     """Content stems of a text, in order."""
     return [stem(word) for word in _WORD.findall(text.lower()) if word not in _STOP]
+
+
+@lru_cache(maxsize=_KEPT)
+def _bag(text: str) -> tuple[frozenset[str], int]:
+    """Which stems a passage holds, and how many words they are; contexts share most of their passages."""
+    found = terms(text)
+    return frozenset(found), len(found)
 
 
 # What a record calls a thing is not what a sentence calls it.
@@ -77,9 +86,9 @@ class Selector:
 
     def __init__(self, passages: Sequence[Passage]) -> None:
         self.passages = list(passages)
-        bags = [Counter(terms(passage.text)) for passage in self.passages]
-        self._bags = [frozenset(bag) for bag in bags]
-        self._length = [1 + 0.02 * sum(bag.values()) for bag in bags]
+        read = [_bag(passage.text) for passage in self.passages]
+        self._bags = [bag for bag, _ in read]
+        self._length = [1 + 0.02 * count for _, count in read]
         self._postings: dict[str, list[int]] = {}
         for index, bag in enumerate(self._bags):
             for word in bag:

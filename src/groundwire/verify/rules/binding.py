@@ -79,10 +79,10 @@ def _rival(
     """The statement that says this of the claim's own thing, with another value."""
     best: Rival | None = None
     for statement in statements:
-        covered = wanted.cover(statement)
-        if not _speaks_of(statement, wanted) or (covered < _COVERS and not statement.structured):
+        if not _speaks_of(statement, wanted):
             continue
-        if best is not None and covered <= best[0]:
+        covered = wanted.cover(statement)
+        if (covered < _COVERS and not statement.structured) or (best is not None and covered <= best[0]):
             continue
         for rival in value.rivals_in(statement):
             alike = _same_column(statement, holders, wanted) or _same_slot(claim, value, statement, rival)
