@@ -53,6 +53,24 @@ def test_what_is_no_mark(text: str) -> None:
     assert labels(text) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("S0: The tower is tall.", ["S0"]),
+        ("S1 - The tower is tall.", ["S1"]),
+        ("Source S0: “The tower” is tall.\nS1 – So it is.", ["S0", "S1"]),
+        ("S7: The tower is tall.", []),  # there is no such source, and it need not be meant as one
+        ("S1 - 5 is what remains.", []),
+        ("S1-S3 are tall; the S0: label.", []),
+        ("S0: tower, 300 m", []),
+        ("S0 says so. S1: It is so.", []),
+    ],
+)
+def test_a_known_source_may_stand_before_its_line(text: str, expected: list[str]) -> None:
+    assert labels(text, "S0", "S1") == expected
+    assert labels(text) == []
+
+
 def test_a_known_id_is_a_mark_by_its_name() -> None:
     assert labels("so [report.md] and (report.md) and [2023]", "report.md", "2023") == [
         "report.md",

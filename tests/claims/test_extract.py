@@ -90,6 +90,17 @@ def test_each_sentence_has_its_own_citations(answer: str, expected: list[tuple[s
     assert [c.citations for c in extract(answer) if c.kind is ClaimKind.ASSERTION] == expected
 
 
+def test_a_source_before_a_line_is_cited_and_no_part_of_the_claim() -> None:
+    answer = "**S0:** The tower is tall. It is old.\nS1 - The river is long (S0)."
+    found = extract(answer, known_sources=["S0", "S1"])
+    assert [(c.text, c.citations) for c in found] == [
+        ("The tower is tall.", ("S0",)),
+        ("It is old.", ()),
+        ("The river is long.", ("S1", "S0")),
+    ]
+    assert answer[found[0].start : found[0].end] == "The tower is tall."
+
+
 def test_a_footnote_leads_to_the_source_it_names() -> None:
     claims = extract("It is so.[^1]\n\n[^1]: S7, page 3", known_sources=["S1", "S7"])
     assert [(c.citations, c.kind.value) for c in claims] == [(("S7",), "assertion"), ((), "meta")]

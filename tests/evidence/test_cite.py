@@ -44,6 +44,14 @@ def test_numbered_parts_of_one_source_can_be_cited() -> None:
     assert resolve("2", [Source("S0", "As in passage 2: no line begins with it."), Source("S1", "b")]) is None
 
 
+def test_parts_of_one_source_can_be_cited_by_their_labels() -> None:
+    pasted = Source("S0", "S0: By hand.\nS1 - Slowly.\n[S2] Well.\n**S3:** Often. As S4: says no line.")
+    cited = [resolve(label, [pasted]) for label in ("S0", "S1", "s2", "S3", "S4")]
+    assert cited == ["S0"] * 4 + [None]
+    assert resolve("S2", [pasted, Source("S2", "b")]) == "S2"
+    assert resolve("S1", [Source("a", "S1: x"), Source("b", "S1: y")]) is None
+
+
 @pytest.mark.spec("SPEC-16.07")
 def test_phantoms_are_named_as_written_and_once() -> None:
     claim = Claim("c1", "It is so.", 0, 9, citations=("S0", "S9", "S9", "x"))

@@ -1,7 +1,8 @@
 """Citation marks: what they look like, whom they name.
 
 `[S0]`, `[1]`, `[1, 3]`, `[1-3]`, `[S1][S2]`, `(S1)`, `(Source: S1)`, `[doc 2]`, `[^1]`, `【1†source】`,
-`Paris²`; with known sources also their very ids; where some of these are files, any file: `[report.md]`.
+`Paris²`; with known sources also their very ids, and before a line `S0:` or `S0 -` if there is a source S0;
+where some of these are files, any file: `[report.md]`.
 A year, `(2)`, `a[1]`, `m²` and an interval are none.
 
 Whom a mark names (`resolve`): a source of exactly that id; else the same id in another case; else for a bare
@@ -21,6 +22,8 @@ _BRACKETS = re.compile(
     r"|【(?P<lens>[^【】\n]{1,120})】"
     r"|\((?P<round>[^()\[\]\n]{1,120})\)"
     r"|(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}(?:[,˒⁻⋅·][⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}){0,20})"
+    r"|^(?:[Ss]ource )?(?P<leading>S\d{1,3})(?::(?=[ \t]+[^\sa-z])|[ \t]+[-–—](?=[ \t]+[^\W\d_a-z]))",
+    re.MULTILINE,
 )
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹˒⁻⋅·", "0123456789,-,,")
 _PREFIX = re.compile(
@@ -129,6 +132,8 @@ def _outside(
 
 
 def _read(match: re.Match[str], ids: Collection[str]) -> tuple[str, ...]:
+    if match["leading"]:  # without brackets it is a mark only where it names a source
+        return (match["leading"],) if match["leading"].casefold() in ids else ()
     before = match.string[max(0, match.start() - 40) : match.start()]
     if match["raised"]:
         return _labels(match["raised"].translate(_RAISED), ids) if _raised_cites(before) else ()

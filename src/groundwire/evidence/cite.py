@@ -11,6 +11,7 @@ from groundwire.types import Claim, Source
 
 _NUMBER = re.compile(r"\^?0*(\d{1,6})$")
 _COUNTED = re.compile(r"[sS]?\d+$")
+_LABELLED = re.compile(r"^\W{0,4}(S\d{1,3})(?:\]|\W{0,2}:|[ \t]+[-–—])(?=[\s*_])", re.M)
 _PART = re.compile(
     r"^\W{0,4}(?:passage|document|doc|source|excerpt|snippet|chunk|context|article|text|result)\s*#?\s*(\d{1,6})\b",
     re.M | re.I,
@@ -23,7 +24,7 @@ def resolve(citation: str, sources: Sequence[Source]) -> str | None:
     An id wins, then the same id in another case, then the file's name. A bare number is a position, counted
     from 1 as readers count, where the sources have names of their own; whoever calls sources S0, S1, … or
     0, 1, … has said what their numbers are. Where one source holds numbered parts (lines that begin with
-    "passage 2:"), their numbers mean that source.
+    "passage 2:", "S2:" or "[S2]"), their numbers mean that source.
 
     >>> both = [Source("guide", "…", "guide.pdf"), Source("law", "…", "acts/law.md")]
     >>> [resolve(name, both) for name in ("LAW", "law.md", "1", "3", "S7")]
@@ -37,7 +38,20 @@ def resolve(citation: str, sources: Sequence[Source]) -> str | None:
         if source.id.casefold() == wanted or wanted in _origins(source):
             return source.id
     number = _NUMBER.match(wanted)
-    return _numbered(int(number[1]), sources) if number else None
+    return _numbered(int(number[1]), sources) if number else _labelled(wanted.upper(), sources)
+
+
+def _labelled(label: str, sources: Sequence[Source]) -> str | None:
+    """The one source that presents a part of itself under this very label: "S2: …"."""
+    holders = (
+        [source.id for source in sources if label in _labels(source.text)] if _COUNTED.match(label) else []
+    )
+    return holders[0] if len(holders) == 1 else None
+
+
+@lru_cache(maxsize=64)
+def _labels(text: str) -> frozenset[str]:
+    return frozenset(found[1] for found in _LABELLED.finditer(text))
 
 
 def _numbered(number: int, sources: Sequence[Source]) -> str | None:

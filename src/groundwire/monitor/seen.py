@@ -26,7 +26,7 @@ _MAY_COUNT = re.compile(
     r"|quarter|hundred|thousand|million|billion|dozen)\b|[א-ת]",
     re.IGNORECASE,
 )
-_MAY_CITE = re.compile(r"[\[(【⁰¹²³⁴⁵⁶⁷⁸⁹]")
+_MAY_CITE = re.compile(r"[\[(【⁰¹²³⁴⁵⁶⁷⁸⁹]|^(?:[Ss]ource )?S\d", re.MULTILINE)
 PART = re.compile(r"[^\W\d_]{2,}")
 _ENUMERATOR = re.compile(r"\W*\d{1,3}[.)](?=\s)")
 _FENCE = re.compile(r"\s*(?:`{3,}|~{3,})")
