@@ -74,7 +74,7 @@ def test_contexts_that_differ_in_a_sentence_are_not_read_anew(monkeypatch: pytes
         read.append(text)
         return numbers(text)
 
-    monkeypatch.setattr(memo._numbers, "numbers", counted)
+    monkeypatch.setattr("groundwire.text.numbers.numbers", counted)
     for missing in range(30):
         Reader(context(missing), RARITY).features("The valve number 77 was sold.", "nothing")
     behind = 29  # a sentence behind a gap begins with the marker, so each but the first is read twice

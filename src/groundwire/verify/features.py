@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from heapq import nlargest
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from groundwire.text.lexicon import word_set
 from groundwire.text.numbers import Number, compare
@@ -21,6 +21,7 @@ from groundwire.verify.records import Findings, Record, check, read_record
 from groundwire.verify.select import Selector, joined
 
 NEAR_WORDS = 64
+_MOST_NUMBERS = 200  # each is compared with all of the context
 _COMPARED = 600  # words in order; nobody writes such a sentence, and comparing grows with the square
 """How many words of evidence a claim is read against closely."""
 
@@ -234,7 +235,8 @@ class _Row:
         }
 
     def _numbers(self) -> dict[str, float]:
-        claimed = [number for number in numbers(self.claim) if number.kind != "ordinal" or number.value > 3]
+        found = (number for number in numbers(self.claim) if number.kind != "ordinal" or number.value > 3)
+        claimed = list(islice(found, _MOST_NUMBERS))
         near = numbers(self.near)
         missing = [number for number in claimed if not self.reader.figures.know(number)]
         here = Figures(near)

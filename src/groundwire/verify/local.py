@@ -10,10 +10,12 @@ import json
 import math
 import re
 import threading
+from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -333,8 +335,11 @@ def unsupported(claim: str, reading: Reading, rules: Sequence[tuple[int, int]]) 
             joined[-1] = (first, max(last, end), max(best, score))
         else:
             joined.append((start, end, score))
+    words = [match.span() for match in _TOKEN.finditer(claim)] if joined else []
     return tuple(
-        Span(*_whole_words(claim, a, b), round(s, 4)) for a, b, s in joined if _says_something(claim[a:b])
+        Span(*_whole_words(claim, words, a, b), round(s, 4))
+        for a, b, s in joined
+        if _says_something(claim[a:b])
     )
 
 
@@ -342,11 +347,13 @@ def _says_something(text: str) -> bool:
     return any(c.isdigit() for c in text) or sum(c.isalpha() for c in text) >= 3
 
 
-def _whole_words(claim: str, start: int, end: int) -> tuple[int, int]:
+def _whole_words(claim: str, words: Sequence[tuple[int, int]], start: int, end: int) -> tuple[int, int]:
     """A range that ends inside a word or a number takes all of it, and no point or comma behind it."""
-    for match in _TOKEN.finditer(claim):
-        if match.start() < end and start < match.end():
-            start, end = min(start, match.start()), max(end, match.end())
+    touched = words[
+        bisect_right(words, start, key=itemgetter(1)) : bisect_left(words, end, key=itemgetter(0))
+    ]
+    if touched:
+        start, end = min(start, touched[0][0]), max(end, touched[-1][1])
     bare = claim[start:end].rstrip(".,;:!? ")
     return start, start + len(bare)
 

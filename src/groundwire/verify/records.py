@@ -39,6 +39,7 @@ _STRONG = re.compile(
 _DENIED_AFTER = re.compile(
     r"\s*(?:\w+\s)?(?:is|are)\s*(?:not|unavailable|n't)\b|\s*unavailable\b", re.IGNORECASE
 )
+_CLAUSE_LENGTH = 1000  # characters; no list in a sentence is longer
 _IN_LIST = re.compile(r"\b(?:or|nor)\b")
 _VERB = re.compile(r"\b(?:is|are|has|offers|provides|accepts|takes)\b")
 _CLOCK = r"(\d{1,2})(?::(\d{1,2}))?\s?([ap]\.?m\.?)?"
@@ -185,7 +186,7 @@ def _check_flags(claim: str, record: Record, found: Findings) -> None:
 
 def _negated(claim: str, start: int, end: int) -> bool:
     before = _CLAUSE.split(claim[max(0, start - 60) : start])[-1]
-    rest = _STRONG.split(claim[start:])[0]
+    rest = _STRONG.split(claim[start : start + _CLAUSE_LENGTH], maxsplit=1)[0]
     if _IN_LIST.search(before + rest):
         # "offers no X, Y or Z": the negation before the list holds for all of it
         before = _STRONG.split(claim[max(0, start - 100) : start])[-1]
@@ -223,10 +224,11 @@ def _check_hours(claim: str, record: Record, found: Findings) -> None:
     text = _NOON.sub(lambda m: "12:00 pm" if m.group(1).lower() == "noon" else "12:00 am", claim)
     matches = [m for m in _RANGE.finditer(text) if _is_clock(m)]
     edges = [0, *(m.end() for m in matches), len(text)]
+    leading = _days(text[: matches[0].start()]) if matches else set()
     for i, match in enumerate(matches):
         before, after = text[edges[i] : match.start()], text[match.end() : _next(matches, i, len(text))]
         # "9 to 5 on Monday and 9 to 3 on Friday": once the days follow their hours they keep doing so
-        trailing = i > 0 and not _days(text[: matches[0].start()]) and _days(after)
+        trailing = i > 0 and not leading and _days(after)
         days = trailing or _days(_SIDE.split(before)[-1]) or _days(before) or _days(after)
         wanted = _range_minutes(match)
         right = (
@@ -273,9 +275,9 @@ def _same(times: tuple[int, int] | None, wanted: tuple[int, int]) -> bool:
 
 
 def _check_stars(claim: str, record: Record, found: Findings) -> None:
+    allowed = (*record.stars, *record.given) if _REVIEWER.search(claim) else record.stars
     for match in _STARS.finditer(claim):
         value = float(match.group(1) or match.group(2))
-        allowed = (*record.stars, *record.given) if _REVIEWER.search(claim) else record.stars
         right = value in allowed or f"{value:g} star" in record.prose
         found.stars_ok += right
         found.stars_wrong += not right

@@ -84,14 +84,14 @@ def _folded(text: str) -> tuple[str, ...]:
 
 def _replacements(claim: str, evidence: str) -> Iterator[tuple[int, int, str]]:
     known = {(d.year, d.month, d.day): evidence[d.start : d.end] for d in dates(evidence) if d.day}
-    taken = []
+    taken = bytearray(len(claim))
     for date in dates(claim):
-        taken.append((date.start, date.end))
+        taken[date.start : date.end] = b"\1" * (date.end - date.start)
         if (date.year, date.month, date.day) in known:
             yield date.start, date.end, known[date.year, date.month, date.day]
     figures = {(n.value, n.unit, n.kind): evidence[n.start : n.end] for n in reversed(numbers(evidence))}
     for number in numbers(claim):
-        inside = any(a < number.end and number.start < b for a, b in taken)
+        inside = taken.find(1, number.start, number.end) >= 0
         same = figures.get((number.value, number.unit, number.kind))
         if same is not None and not inside:
             yield number.start, number.end, same

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import cache
+from itertools import islice
+from typing import Literal, TypeVar
 
 from groundwire.text import dates as date_reader
 from groundwire.text import numbers as number_reader
@@ -19,6 +21,8 @@ Verdict = Literal["held", "elsewhere", "missing", "conflict"]
 FactKind = Literal["number", "date", "name"]
 
 _WINDOW = 34
+_MOST_COMPARED = 100_000
+"""Comparisons of a claim's facts with those of the pieces: no sentence comes near it, a page of sums does."""
 _UNTIL = re.compile(r"\b(?:until|till|closes?|closing|to|ends?)\b|עד", re.IGNORECASE)
 _FROM = re.compile(r"\b(?:from|opens?|opening|starts?|since|at)\b|מ-?$", re.IGNORECASE)
 
@@ -47,8 +51,16 @@ class Finding:
     instead: str = ""
 
 
+Fact = TypeVar("Fact")
+
+
+def _bounded(found: Sequence[Fact], against: int) -> Sequence[Fact]:
+    return found[: max(1, _MOST_COMPARED // max(1, against))]
+
+
 def find_numbers(claim: Analysis, near: Sequence[Near], far: Sequence[Near]) -> Iterator[Finding]:
-    for number in claim.numbers:
+    theirs = sum(len(piece.analysis.numbers) + len(piece.analysis.dates) for piece in (*near, *far))
+    for number in _bounded(claim.numbers, theirs):
         yield _number(claim, number, near, far)
 
 
@@ -127,7 +139,7 @@ def _number_conflict(claim: Analysis, number: Number, near: Sequence[Near]) -> t
 
 def _same_day(claim: Analysis, piece: Analysis) -> bool:
     """Hours of several days in one claim cannot be told apart, so they are no rivals."""
-    if sum(number.unit == "clock" for number in claim.numbers) > 2:
+    if len(list(islice((number for number in claim.numbers if number.unit == "clock"), 3))) > 2:
         return False
     return not (claim.weekdays and piece.weekdays) or bool(claim.weekdays & piece.weekdays)
 
@@ -144,8 +156,7 @@ def _rivals(number: Number, other: Number, claim: Analysis, piece: Analysis) -> 
 
 def _around(text: Analysis, start: int, end: int) -> frozenset[str]:
     """The content words next to a place in a text: what a number there counts."""
-    near = (w.norm for w in text.content if start - _WINDOW <= w.end and w.start <= end + _WINDOW)
-    return frozenset(norm for norm in near if norm not in LIGHT)
+    return frozenset(w.norm for w in text.around(start, end, _WINDOW) if w.norm not in LIGHT)
 
 
 def _strength(overlap: float, shared: int, around: int) -> float:
@@ -161,7 +172,8 @@ def _labelled(piece: Near, around: frozenset[str]) -> float:
 
 
 def find_dates(claim: Analysis, near: Sequence[Near], far: Sequence[Near]) -> Iterator[Finding]:
-    for date in claim.dates:
+    theirs = sum(len(piece.analysis.words) for piece in (*near, *far))
+    for date in _bounded(claim.dates, theirs):
         yield _date(claim, date, near, far)
 
 
@@ -197,13 +209,18 @@ def _dated(date: PartialDate, piece: Analysis) -> bool:
 def find_names(claim: Analysis, near: Sequence[Near], known: frozenset[str]) -> Iterator[Finding]:
     """`known`: the claim's content words that some piece of the context holds."""
     missing_words = {word.norm for word in claim.content} - known
-    for name in claim.names:
+    theirs = sum(len(piece.analysis.names) for piece in near)
+    mine = _bounded(claim.names, theirs + len(claim.content))
+    rivals = cache(lambda at: _strangers(near[at].analysis, mine))
+    for name in mine:
         own = key(name.text)
         lacking = [part for part in own if part in missing_words]
         if not lacking:
             yield Finding("name", "held", name.start, name.end)
         elif name.sure and not any(_named(name, piece.analysis) for piece in near):
-            yield _missing_name(claim, name, near, len(lacking) / len(own))
+            yield _missing_name(claim, name, near, rivals) or Finding(
+                "name", "missing", name.start, name.end, len(lacking) / len(own)
+            )
         else:
             yield Finding("name", "held", name.start, name.end)
 
@@ -212,13 +229,20 @@ def _named(name: Name, piece: Analysis) -> bool:
     return any(same_name(name.text, other.text) for other in piece.names)
 
 
-def _missing_name(claim: Analysis, name: Name, near: Sequence[Near], share: float) -> Finding:
-    """A name the context does not know; in conflict where a piece says all the rest about another name."""
+def _strangers(piece: Analysis, mine: Sequence[Name]) -> list[Name]:
+    """The names of a piece that the claim does not have."""
+    return [n for n in piece.names if not any(same_name(n.text, own.text) for own in mine)]
+
+
+def _missing_name(
+    claim: Analysis, name: Name, near: Sequence[Near], rivals: Callable[[int], list[Name]]
+) -> Finding | None:
+    """A name the context does not know is in conflict where a piece says all the rest about another name."""
     own = set(key(name.text))
     others = [w.norm for w in claim.content if w.norm not in own]
-    for piece in near:
+    for at, piece in enumerate(near):
         held = sum(norm in piece.analysis.norms for norm in others)
-        rivals = [n for n in piece.analysis.names if not any(same_name(n.text, c.text) for c in claim.names)]
-        if rivals and len(others) >= 2 and held >= 0.75 * len(others):
-            return Finding("name", "conflict", name.start, name.end, held / len(others), rivals[-1].text)
-    return Finding("name", "missing", name.start, name.end, share)
+        if len(others) >= 2 and held >= 0.75 * len(others) and rivals(at):
+            instead = rivals(at)[-1].text
+            return Finding("name", "conflict", name.start, name.end, held / len(others), instead)
+    return None

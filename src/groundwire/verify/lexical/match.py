@@ -18,6 +18,8 @@ _GREEDY = 5
 _FAR = 120
 _ALIKE = 0.62
 _MIN_ALIKE = 4
+_MOST_COMPARED = 200_000
+"""Words of a claim with words of the pieces; a claim that needs more is no sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +107,10 @@ def _alike(missing: Iterable[str], near: Sequence[Piece]) -> dict[str, str]:
     """Missing words that look like a word of the nearest pieces: other inflections, other spellings."""
     candidates = sorted({norm for piece in near for norm in piece.content if len(norm) >= _MIN_ALIKE})
     found: dict[str, str] = {}
-    for norm in missing:
-        if len(norm) < _MIN_ALIKE:
-            continue
+    looked_for = [norm for norm in missing if len(norm) >= _MIN_ALIKE]
+    if len(looked_for) * len(candidates) > _MOST_COMPARED:
+        looked_for = sorted(looked_for)[: _MOST_COMPARED // len(candidates)]
+    for norm in looked_for:
         like = max(candidates, key=lambda other: similarity(norm, other), default="")
         if like and similarity(norm, like) >= _ALIKE and like[:2] == norm[:2]:
             found[norm] = like

@@ -6,6 +6,7 @@ Everything is cached by text, since the contexts of one answer's claims differ i
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -76,6 +77,12 @@ class Analysis:
     clauses: tuple[Clause, ...]
     norms: frozenset[str]
 
+    def around(self, start: int, end: int, window: int) -> tuple[Word, ...]:
+        """The content words that stand no further than `window` from a place, found without reading all."""
+        first = bisect_left(self.content, start - window, key=lambda word: word.end)
+        last = bisect_right(self.content, end + window, key=lambda word: word.start)
+        return self.content[first:last]
+
 
 @lru_cache(maxsize=8)
 def context_pieces(context: str) -> tuple[Piece, ...]:
@@ -135,8 +142,9 @@ def _is_content(word: Word) -> bool:
 def analyse(text: str) -> Analysis:
     tokens = tuple(_words(text))
     found_dates = tuple(date_reader.dates(text))
-    found_numbers = tuple(n for n in _numbers(text) if not _inside(n.start, n.end, found_dates))
-    taken: tuple[Number | PartialDate, ...] = (*found_dates, *found_numbers)
+    dated = covered(text, ((d.start, d.end) for d in found_dates))
+    found_numbers = tuple(n for n in _numbers(text) if not _inside(n.start, n.end, dated))
+    taken = covered(text, [(d.start, d.end) for d in found_dates] + [(n.start, n.end) for n in found_numbers])
     return Analysis(
         text=text,
         words=tokens,
@@ -150,8 +158,16 @@ def analyse(text: str) -> Analysis:
     )
 
 
-def _inside(start: int, end: int, ranges: Iterable[Number | PartialDate]) -> bool:
-    return any(r.start < end and start < r.end for r in ranges)
+def covered(text: str, ranges: Iterable[tuple[int, int]]) -> bytearray:
+    """A mark for each character of a text that lies in a range: to ask about a place then costs no search."""
+    marks = bytearray(len(text))
+    for start, end in ranges:
+        marks[start:end] = b"\1" * (end - start)
+    return marks
+
+
+def _inside(start: int, end: int, marks: bytearray) -> bool:
+    return marks.find(1, start, end) >= 0
 
 
 def _numbers(text: str) -> list[Number]:
@@ -195,7 +211,8 @@ def _clause(tokens: tuple[Word, ...], begin: int, end: int) -> Clause:
         if _is_content(tokens[i]) and tokens[i].norm not in LIGHT
     ]
     denials = [i for i in range(begin, end) if _is_denial(tokens, i)]
-    denied = {norm for at in denials for norm in [norm for i, norm in content if i > at][:2]}
+    behind = (bisect_right(content, at, key=lambda word: word[0]) for at in denials)
+    denied = {norm for first in behind for _, norm in content[first : first + 2]}
     if denials and denials[-1] == end - 1:
         denied.update(norm for _, norm in content)
     return Clause(frozenset(norm for _, norm in content), len(denials) % 2 == 1, frozenset(denied))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise, takewhile
 from typing import NamedTuple
@@ -22,13 +23,18 @@ def negation_differs(claim: Analysis, near: Sequence[Analysis]) -> bool | None:
 
     Compared clause by clause: a 'not' in another clause of a long sentence means nothing here.
     """
-    theirs = [clause for piece in near for clause in piece.clauses]
-    for clause in claim.clauses:
-        shares = [_shared(clause, other) for other in theirs]
-        best = max(shares, default=0.0)
+    theirs = list(dict.fromkeys(clause for piece in near for clause in piece.clauses))
+    holders: dict[str, list[int]] = {}
+    for at, other in enumerate(theirs):
+        for norm in other.content:
+            holders.setdefault(norm, []).append(at)
+    for clause in dict.fromkeys(claim.clauses):
+        alike = sorted({at for norm in clause.content for at in holders.get(norm, ())})
+        shares = {at: _shared(clause, theirs[at]) for at in alike}
+        best = max(shares.values(), default=0.0)
         if best < _SAME_CLAUSE or len(clause.content) < 2:
             continue
-        closest = [other for other, share in zip(theirs, shares, strict=True) if share >= 0.9 * best]
+        closest = [theirs[at] for at, share in shares.items() if share >= 0.9 * best]
         if all(_denied(clause, other) for other in closest):
             return closest[0].negated
     return None
@@ -66,15 +72,15 @@ def opposite(claim: Analysis, piece: Analysis, near: Sequence[Analysis]) -> tupl
 
 def _opposite_of_same(claim: Analysis, piece: Analysis) -> tuple[Word, str] | None:
     """'removed support' where the piece has 'added support' and removes something else."""
-    theirs: dict[str, list[Word]] = {}
+    theirs: dict[str, dict[str, Word]] = {}
     for word, following in pairwise(piece.content):
-        theirs.setdefault(following.norm, []).append(word)
+        theirs.setdefault(following.norm, {}).setdefault(word.norm, word)
     for word, following in pairwise(claim.content):
         mine = OPPOSITES.get(word.norm, frozenset())
-        leading = theirs.get(following.norm, [])
-        if not mine or any(other.norm == word.norm for other in leading):
+        leading = theirs.get(following.norm, {})
+        if not mine or word.norm in leading:
             continue
-        for other in leading:
+        for other in leading.values():
             if any((axis, 1 - side) in mine for axis, side in OPPOSITES.get(other.norm, ())):
                 return word, other.text
     return None
@@ -118,8 +124,8 @@ class _Party(NamedTuple):
 
 def roles_exchanged(claim: Analysis, piece: Analysis) -> bool:
     """'Alice hired Bob' against 'Bob hired Alice' or 'Alice was hired by Bob'."""
-    theirs = list(_roles(piece))
-    for doer, verb, thing in _roles(claim):
+    theirs = set(_roles(piece))
+    for doer, verb, thing in set(_roles(claim)):
         same = [(x, y) for x, v, y in theirs if v & verb]
         if any(x & doer and y & thing for x, y in same) or doer & thing:
             continue
@@ -166,10 +172,16 @@ def _parties(text: Analysis) -> list[_Party]:
     for i, word in enumerate(text.words):
         if word.start not in content or word.text.lower() in HELPERS:
             continue
-        name = next((n for n in text.names if n.start <= word.start < n.end), None)
+        name = _name_at(text.names, word.start)
         if name is not None and name == previous:
             found[-1] = _Party(found[-1].norms | {word.norm}, found[-1].first, i)
         else:
             found.append(_Party(frozenset({word.norm}), i, i))
         previous = name
     return found
+
+
+def _name_at(names: Sequence[Name], place: int) -> Name | None:
+    """Names stand in order and never overlap, so only the last that begins before a place can hold it."""
+    at = bisect_right(names, place, key=lambda name: name.start) - 1
+    return names[at] if at >= 0 and place < names[at].end else None

@@ -30,6 +30,7 @@ _ALIKE = 0.25
 _OPENING = 12
 _SHORT_VALUE = 3
 _ENOUGH = 2
+_MOST_VALUES = 150  # whole answers have up to a hundred; each is looked for in every statement
 _CLAUSES = re.compile(r",?\s+and\s+(?=\w+(?:\s+\w+){3})|;\s+")
 _YES_NO = frozenset({"yes", "no", "true", "false", "none", "not given", "n/a"})
 
@@ -41,6 +42,8 @@ def bindings(claim_text: str, statements: Sequence[Statement]) -> Iterator[Rulin
     claim = analyse(claim_text)
     weights = weigh(claim, statements)
     told = values(claim)
+    if len(told) > _MOST_VALUES:
+        return
     for value in told:
         ruling = _bound(claim, value, told, statements, weights)
         if ruling is not None:
@@ -162,8 +165,7 @@ def _same_slot(claim: Analysis, value: Value, statement: Statement, rival: Place
 
 def _beside(text: Analysis, start: int, end: int) -> frozenset[str]:
     """The content words around a place, without those in it."""
-    near = (w for w in text.content if start - _WINDOW <= w.end and w.start <= end + _WINDOW)
-    return frozenset(w.norm for w in near if not start <= w.start < end)
+    return frozenset(w.norm for w in text.around(start, end, _WINDOW) if not start <= w.start < end)
 
 
 def replaced(claim_text: str, statements: Sequence[Statement]) -> Ruling | None:

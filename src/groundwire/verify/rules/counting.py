@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 
 from groundwire.text.numbers import Number
 from groundwire.text.words import normalise
@@ -31,8 +32,16 @@ _IN_WORD = re.compile(
 def counts(claim_text: str, listings: Sequence[Listing], statements: Sequence[Statement]) -> Iterator[Ruling]:
     claim = analyse(claim_text)
     numbers = [n for n in claim.numbers if n.kind == "number" and not n.unit and n.value in range(1, _MOST)]
+    spelled = _letters(claim_text) if numbers else None
+    of = _OF.search(claim_text) if numbers else None
+    fitting = cache(lambda at: _is_of(claim, listings[at], statements))
     for number in numbers:
-        ruling = _letters(claim_text, number) or _listed(claim, number, listings, statements)
+        noun = frozenset({normalise(of[1])}) if of else _counted(claim, number)
+        ruling = (
+            _ruling(number, spelled)
+            if spelled is not None
+            else _listed(number, noun, listings, fitting, statements)
+        )
         if ruling is not None:
             yield ruling
     if not numbers and any(
@@ -52,14 +61,14 @@ def _repeats(mine: Listing, claim: Analysis, listing: Listing) -> bool:
     )
 
 
-def _letters(claim: str, number: Number) -> Ruling | None:
+def _letters(claim: str) -> int | None:
     """Letters of a word are counted by counting them."""
     letter, word = _LETTER.search(claim), _IN_WORD.search(claim)
     if not letter or not word:
         return None
     wanted = next(group for group in letter.groups() if group).lower()
     spelled = next(group for group in word.groups() if group).lower()
-    return _ruling(number, spelled.count(wanted))
+    return spelled.count(wanted)
 
 
 def _ruling(number: Number, counted: int) -> Ruling:
@@ -69,11 +78,14 @@ def _ruling(number: Number, counted: int) -> Ruling:
 
 
 def _listed(
-    claim: Analysis, number: Number, listings: Sequence[Listing], statements: Sequence[Statement]
+    number: Number,
+    noun: frozenset[str],
+    listings: Sequence[Listing],
+    fitting: Callable[[int], bool],
+    statements: Sequence[Statement],
 ) -> Ruling | None:
-    noun = _counted(claim, number)
-    for listing in listings:
-        if noun & listing.lead and _is_of(claim, listing, statements):
+    for at, listing in enumerate(listings):
+        if noun & listing.lead and fitting(at):
             ruling = _ruling(number, len(listing.items))
             return None if ruling.denies and _stated(number, noun, statements) else ruling
     return None
@@ -89,11 +101,8 @@ def _is_of(claim: Analysis, listing: Listing, statements: Sequence[Statement]) -
 
 
 def _counted(claim: Analysis, number: Number) -> frozenset[str]:
-    """What is counted: the words right behind the number, or behind 'the number of'."""
-    of = _OF.search(claim.text)
-    if of:
-        return frozenset({normalise(of[1])})
-    behind = [w for w in claim.content if number.end <= w.start <= number.end + _AFTER]
+    """What is counted: the words right behind the number, where no 'the number of' says it."""
+    behind = [w for w in claim.around(number.end, number.end, _AFTER) if number.end <= w.start]
     return frozenset(w.norm for w in behind[:2])
 
 

@@ -12,6 +12,7 @@ import re
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from textwrap import shorten
 
 from groundwire.verify.lexical.pieces import content_norms
@@ -130,7 +131,8 @@ def follows(claim: str, statements: Sequence[Statement]) -> Ruling | None:
     if not wanted or len(statements) > _MOST_STATEMENTS or not _governed(wanted, statements):
         return None
     told = _Told.by(statements)
-    known, sure = _known([*told.rules, *_kinds(told.rules, wanted)], {lit.subject for lit in wanted})
+    named = {part.subject for rule in told.rules for part in rule.parts}
+    known, sure = _known(told.rules, frozenset(lit.subject for lit in wanted) - named)
     if not known or any(_retold(lit, told.unread) for lit in wanted):
         return None
     side, on, reason = _decided(wanted, known, told.texts)
@@ -153,17 +155,22 @@ def _governed(wanted: Sequence[Literal], statements: Sequence[Statement]) -> boo
     )
 
 
-def _kinds(rules: Sequence[Rule], wanted: Sequence[Literal]) -> list[Rule]:
+def _kinds(rules: Sequence[Rule], strangers: Iterable[str]) -> list[Rule]:
     """That the red pump is a pump."""
-    named = {part.subject for rule in rules for part in rule.parts} | {lit.subject for lit in wanted}
+    named = {part.subject for rule in rules for part in rule.parts}.union(strangers)
     things = sorted(thing for thing in named if thing.startswith("the "))
     return [Rule((), (Literal(thing, f"is {noun(thing.split()[1:])}"),)) for thing in things]
 
 
-def _known(rules: Sequence[Rule], about: Iterable[str]) -> tuple[Known, Known]:
-    """All that is known, and what of it follows forwards."""
-    sure = conclusions(rules, about=about)
-    more = conclusions(rules, about=about, backwards=True) if _consistent(sure) else sure
+@lru_cache(maxsize=8)
+def _known(told: tuple[Rule, ...], strangers: frozenset[str]) -> tuple[Known, Known]:
+    """All that is known, and what of it follows forwards: the same for all claims about what is named.
+
+    `strangers` are those that only the claim names.
+    """
+    rules = [*told, *_kinds(told, strangers)]
+    sure = conclusions(rules, about=strangers)
+    more = conclusions(rules, about=strangers, backwards=True) if _consistent(sure) else sure
     return (more if _consistent(more) else sure), sure
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
@@ -17,6 +18,7 @@ _MIN_WORDS = 6
 _KEPT = 0.72
 _RUN = 2
 _NEAR = 3
+_MOST_PAIRS = 20_000
 _MIN_STEM = 4
 _LONGEST = 3
 _ALIKE = 0.6
@@ -53,6 +55,8 @@ def _taken_over(words: list[Word], statements: Sequence[Statement]) -> tuple[lis
     near = sorted(statements, key=lambda s: -len(mine & s.analysis.norms))[:_NEAR]
     best: tuple[float, list[Word], Statement] | None = None
     for statement in near:
+        if not _comparable(words, statement.analysis.words):
+            continue
         blocks = _matcher(words, statement.analysis.words).get_matching_blocks()
         first = next((block.a for block in blocks if block.size >= _RUN), len(words))
         rest = words[first:]  # what introduces a quotation is none of it
@@ -60,6 +64,12 @@ def _taken_over(words: list[Word], statements: Sequence[Statement]) -> tuple[lis
         if len(rest) >= _MIN_WORDS and (best is None or kept / len(rest) > best[0]):
             best = (kept / len(rest), rest, statement)
     return (best[1], best[2]) if best and _KEPT <= best[0] < 1 else None
+
+
+def _comparable(words: Sequence[Word], theirs: Sequence[Word]) -> bool:
+    """Whether few enough words stand in both: matching looks at each pair of places with the same word."""
+    mine, others = Counter(w.norm for w in words), Counter(w.norm for w in theirs)
+    return sum(count * others[norm] for norm, count in mine.items()) <= _MOST_PAIRS
 
 
 def _matcher(words: Sequence[Word], theirs: Sequence[Word]) -> SequenceMatcher[str]:

@@ -47,9 +47,10 @@ def misquoted(claim: str, context: str) -> Iterator[Ruling]:
     said = content_norms(told.group(2))
     spoken = turns(context)
     own = [turn for turn in spoken if same_name(turn.speaker, told.group(1))]
+    others = [turn for turn in spoken if not same_name(turn.speaker, told.group(1))]
     if len(said) < _MIN_WORDS or not own or _assents(spoken, told.group(1)):
         return
-    other = max((t for t in spoken if t not in own), key=lambda t: _share(said, t), default=None)
+    other = max(others, key=lambda turn: _share(said, turn), default=None)
     if other is None or _share(said, other) < _ALL_OF_IT:
         return
     if max(_share(said, turn) for turn in own) <= _LITTLE:
