@@ -38,6 +38,11 @@ TRAIN = {
     "train.factcheckgpt": 0.8,
     "train.begin": 0.4,
     "train.mctest": 0.4,
+    "made.monotone": 0.4,
+    "made.negation": 0.4,
+    "made.dialogue": 0.3,
+    "made.list": 0.3,
+    "made.figures": 0.3,
 }
 DEV = (
     "expertqa",

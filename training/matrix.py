@@ -8,6 +8,7 @@ from __future__ import annotations
 import pickle
 import random
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -36,8 +37,16 @@ class Matrix:
     wide: list[str]
 
 
+def found_rows(name: str) -> Iterable[Row]:
+    if name.startswith("made."):
+        from training.fresh import fresh_rows  # it takes sentences apart with a parser that few need
+
+        return fresh_rows(name)
+    return train_rows(name[6:]) if name.startswith("train.") else rows(name)
+
+
 def build(name: str) -> Matrix:
-    chosen = list(train_rows(name[6:]) if name.startswith("train.") else rows(name))
+    chosen = list(found_rows(name))
     limit = LIMITS.get(name, DEFAULT_LIMIT)
     if name not in FULL and len(chosen) > limit:
         chosen = random.Random(5).sample(chosen, limit)
