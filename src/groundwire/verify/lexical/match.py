@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 from itertools import pairwise
-from math import log
+from math import fsum, log  # sets have no order: fsum does not care for it
 
 from groundwire.text.words import similarity
 from groundwire.verify.lexical.facts import Near
@@ -48,7 +48,7 @@ def match(claim: Analysis, context: Sequence[Piece], weights: Mapping[str, float
     hits = [(piece, wanted & piece.content) for piece in context]
     hits = [(piece, shared) for piece, shared in hits if shared]
     weight = {norm: LIGHT_WEIGHT if norm in LIGHT else weights.get(norm, 1.0) for norm in wanted}
-    total = sum(weight.values()) or 1.0
+    total = fsum(weight.values()) or 1.0
     known = frozenset().union(*(shared for _, shared in hits))
     ranked = _ranked(hits, weight, len(context))
     chosen = _greedy(ranked, weight)
@@ -63,7 +63,7 @@ def match(claim: Analysis, context: Sequence[Piece], weights: Mapping[str, float
         any_piece=_share(known, weight, total),
         best=max((_share(shared, weight, total) for _, shared in ranked[:_NEAR]), default=0.0),
         few=_share(held, weight, total),
-        alike=_share(held, weight, total) + sum(0.8 * weight[norm] for norm in looks) / total,
+        alike=_share(held, weight, total) + fsum(0.8 * weight[norm] for norm in looks) / total,
         pairs=_pairs(claim, near),
         structured=sum(piece.structured for piece in near) / len(near) if near else 0.0,
         pieces=len(context),
@@ -71,7 +71,7 @@ def match(claim: Analysis, context: Sequence[Piece], weights: Mapping[str, float
 
 
 def _share(held: Iterable[str], weight: Mapping[str, float], total: float) -> float:
-    return sum(weight[norm] for norm in held) / total
+    return fsum(weight[norm] for norm in held) / total
 
 
 _Hit = tuple[Piece, frozenset[str]]
@@ -84,7 +84,7 @@ def _ranked(hits: Sequence[_Hit], weight: Mapping[str, float], pieces: int) -> l
         for norm in shared:
             seen[norm] = seen.get(norm, 0) + 1
     rarity = {norm: weight[norm] * log(1.5 + pieces / count) for norm, count in seen.items()}
-    scored = [(sum(rarity[norm] for norm in shared), -i) for i, (_, shared) in enumerate(hits)]
+    scored = [(fsum(rarity[norm] for norm in shared), -i) for i, (_, shared) in enumerate(hits)]
     return [hits[-i] for _, i in nlargest(_FAR, scored)]
 
 
@@ -94,7 +94,7 @@ def _greedy(ranked: Sequence[_Hit], weight: Mapping[str, float]) -> list[_Hit]:
     covered: frozenset[str] = frozenset()
     pool = list(ranked[:40])
     while pool and len(chosen) < _GREEDY:
-        gains = [sum(weight[norm] for norm in shared - covered) for _, shared in pool]
+        gains = [fsum(weight[norm] for norm in shared - covered) for _, shared in pool]
         best = max(range(len(pool)), key=lambda i: gains[i])
         if gains[best] <= 0:
             break

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import log
+from math import fsum, log
 
 from groundwire.text.names import Name, key
 from groundwire.verify.lexical.pieces import Analysis
@@ -65,6 +65,6 @@ class Key:
 
 
 def _share(weights: Mapping[str, float], statement: Statement) -> float:
-    total = sum(weights.values())
-    held = sum(weight for norm, weight in weights.items() if norm in statement.norms)
+    total = fsum(weights.values())
+    held = fsum(weight for norm, weight in weights.items() if norm in statement.norms)
     return held / total if total else 0.0
