@@ -13,6 +13,7 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire, Sources, as_sources, as_text
 from groundwire.errors import GroundwireError
 from groundwire.evidence.history import History, as_turns
+from groundwire.report.quote import speaking
 from groundwire.types import (
     Case,
     ClaimVerification,
@@ -203,8 +204,9 @@ def feedback(failed: Sequence[ClaimVerification], flags: Sequence[Flag] = ()) ->
     lines = ["Your last answer says what the conversation does not carry:"]
     for claim in failed:
         lines.append(f'- "{_line(claim.claim_text)}": {_line(claim.reason)}')
-        said = [ref for ref in claim.evidence[:1] if ref.text.strip()]
-        lines += [f'  {ref.source} says: "{_line(ref.text)}"' for ref in said]
+        ref = speaking(claim)
+        if ref is not None and ref.text.strip():
+            lines.append(f'  {ref.source} says: "{_line(ref.text)}"')
     other = [flag for flag in flags if not any(c.start < flag.end and flag.start < c.end for c in failed)]
     lines += [f'- "{_line(flag.content)}": {_line(flag.evidence or flag.suggestion)}' for flag in other]
     lines.append("Correct these statements, or leave them out; keep the rest.")

@@ -10,6 +10,7 @@ from groundwire.evidence.history import History, as_turns
 from groundwire.evidence.terms import weighted
 from groundwire.monitor.confidence import quality_of
 from groundwire.monitor.known import Known
+from groundwire.report.quote import speaking
 from groundwire.text.numbers import numbers
 from groundwire.types import ClaimVerification, HallucinationReport, Source, Status
 from groundwire.types.realtime import Attribution, SourceType
@@ -102,10 +103,9 @@ class SourceAttributionTracker:
         return found
 
     def _of(self, verdict: ClaimVerification) -> Attribution:
-        carried = verdict.status is Status.ENTAILED and bool(verdict.evidence)
-        if not carried:
+        best = speaking(verdict) if verdict.status is Status.ENTAILED else None
+        if best is None:
             return Attribution(verdict.claim_text, quality=quality_of(verdict))
-        best = verdict.evidence[0]
         observed = best.source in self.observations
         text = (self.observations if observed else self.files).get(best.source, "")
         return Attribution(

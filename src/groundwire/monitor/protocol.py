@@ -6,15 +6,14 @@ stop; only what evidence clearly contradicts, or a pattern of critical risk, is.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from groundwire.config.service import CLEAR, RealTimeConfig, RiskAction
 from groundwire.monitor.halting import halts
-from groundwire.text.words import words
-from groundwire.types import ClaimVerification, EvidenceRef, GapType, Risk, Status
+from groundwire.report.quote import speaking
+from groundwire.types import ClaimVerification, GapType, Risk, Status
 from groundwire.types.realtime import Coherence, StreamWarning, WeakPoint
 
 GRAVE = 0.75
@@ -37,7 +36,6 @@ LEVELS: Mapping[str, Risk] = MappingProxyType(
 )
 """What a weak point is worth. Two or more clear contradictions that are half of all claims are critical."""
 
-_SAYS = re.compile(r"(?:evidence says|the sources say) '?(.+?)'?(?: here|, not .*)?\Z")
 _ORDER = {risk: rank for rank, risk in enumerate(Risk)}
 
 
@@ -119,23 +117,11 @@ def _overall(points: Sequence[WeakPoint], claims: Sequence[ClaimVerification]) -
 def _of_claim(claim: ClaimVerification, threshold: float) -> Iterator[WeakPoint]:
     kind = _kind(claim, threshold)
     if kind:
-        best = _speaking(claim) if kind in ("contradicted", "doubtful") else None
+        best = speaking(claim) if kind in ("contradicted", "doubtful") else None
         yield WeakPoint(
             claim.claim_text, claim.start, claim.end, kind, LEVELS[kind], claim.reason,
             quote=best.text if best else "", source=best.source if best else "",
         )  # fmt: skip
-
-
-def _speaking(claim: ClaimVerification) -> EvidenceRef | None:
-    """The piece of evidence that says otherwise: it holds the value of the reason, or most of the words."""
-    said = _SAYS.match(claim.reason)
-    holding = [ref for ref in claim.evidence if said and said[1].casefold() in ref.text.casefold()]
-    own = _content(claim.claim_text)
-    return max(holding or claim.evidence, key=lambda ref: len(own & _content(ref.text)), default=None)
-
-
-def _content(text: str) -> frozenset[str]:
-    return frozenset(word.norm for word in words(text) if not word.is_stop)
 
 
 def _kind(claim: ClaimVerification, threshold: float) -> str:

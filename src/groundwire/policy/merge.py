@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import count
 
 from groundwire.policy.summary import merged
+from groundwire.report.quote import speaking
 from groundwire.types import (
     Case,
     ClaimVerification,
@@ -77,10 +78,10 @@ def _as_flag(claim: ClaimVerification, response: str) -> Flag:
     confidence = _PHANTOM_CONFIDENCE if claim.gap_type is GapType.PHANTOM_CITATION else 1 - (claim.p1 or 0.0)
     content = response[claim.start : claim.end]
     correction, fix = _correction(claim, response) if contradicted else ("", None)
-    source = claim.evidence[0].source if claim.evidence else ""
+    told = speaking(claim)
     return Flag(
         kind, claim.start, claim.end, content, confidence,
-        evidence=claim.reason, correction=correction, fix=fix, source=source,
+        evidence=claim.reason, correction=correction, fix=fix, source=told.source if told else "",
     )  # fmt: skip
 
 

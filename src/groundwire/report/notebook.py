@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from groundwire.report.marks import opinion, pieces, safe
+from groundwire.report.quote import speaking
 from groundwire.types import (
     ClaimVerification,
     Derived,
@@ -100,7 +101,8 @@ def _story(claim: ClaimVerification) -> str:
     lines = [_short(claim.claim_text)]
     lines += [
         f'<span style="{_SOFT}">{_short(ref.source)}: “{_short(ref.text)}”</span>'
-        for ref in claim.evidence[:1]
+        for ref in (speaking(claim),)
+        if ref is not None
     ]
     lines.append(f'<i style="{_SOFT}">{_short(claim.reason)}</i>')
     if claim.feedback:

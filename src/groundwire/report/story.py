@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from groundwire.report.quote import speaking
 from groundwire.report.terminal import number, short
 from groundwire.types import ClaimVerification, Flag, HallucinationReport
 
@@ -42,5 +43,6 @@ def _about(claim: ClaimVerification) -> Iterator[str]:
             f"{number(claim.required_bits, 1)} bits required, {number(claim.observed_bits, 1)} observed: "
             f"{number(claim.budget_gap, 1)} missing"
         )
-    for ref in claim.evidence[:1]:
+    ref = speaking(claim)
+    if ref is not None:
         yield f"    nearest evidence [{short(ref.source)}]: {short(ref.text)}"

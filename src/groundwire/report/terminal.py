@@ -11,6 +11,7 @@ from rich.text import Text
 
 from groundwire.report.flags import counts, show_flags
 from groundwire.report.marks import annotated, clean, opinion, pieces
+from groundwire.report.quote import speaking
 from groundwire.types import ClaimVerification, HallucinationReport, Status
 
 STYLE = {
@@ -95,8 +96,8 @@ def _block(claim: ClaimVerification) -> RenderableType:
 
 def _story(claim: ClaimVerification) -> list[RenderableType]:
     lines: list[RenderableType] = [Text(short(claim.claim_text))]
-    if claim.evidence:
-        ref = claim.evidence[0]
+    ref = speaking(claim)
+    if ref is not None:
         lines.append(Text(f"{short(ref.source)}: “{short(ref.text)}”", style="dim"))
     lines.append(Text(short(claim.reason), style="red" if claim.is_flagged else "dim"))
     if claim.feedback:
