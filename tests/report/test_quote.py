@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from groundwire import verify_claim
 from groundwire.report.quote import speaking
 
@@ -19,4 +21,4 @@ def test_the_piece_that_speaks_of_the_claim_is_shown() -> None:
 
 
 def test_without_evidence_there_is_nothing_to_show() -> None:
-    assert speaking(verify_claim("Elephants guard the gate.", "")) is None
+    assert speaking(replace(verify_claim("The tower is tall.", SOURCES), evidence=())) is None
