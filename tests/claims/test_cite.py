@@ -64,6 +64,8 @@ def test_what_is_no_mark(text: str) -> None:
         ("S1-S3 are tall; the S0: label.", []),
         ("S0: tower, 300 m", []),
         ("S0 says so. S1: It is so.", []),
+        ("S0 - Standard\nS1 - Premium", []),
+        ("S0: 5 mm", []),
     ],
 )
 def test_a_known_source_may_stand_before_its_line(text: str, expected: list[str]) -> None:

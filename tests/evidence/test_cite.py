@@ -49,7 +49,8 @@ def test_parts_of_one_source_can_be_cited_by_their_labels() -> None:
     cited = [resolve(label, [pasted]) for label in ("S0", "S1", "s2", "S3", "S4")]
     assert cited == ["S0"] * 4 + [None]
     assert resolve("S2", [pasted, Source("S2", "b")]) == "S2"
-    assert resolve("S1", [Source("a", "S1: x"), Source("b", "S1: y")]) is None
+    assert resolve("S1", [Source("a", "S1: It is so."), Source("b", "S1: It is not.")]) is None
+    assert resolve("S1", [Source("a", "S1 - Standard\nS2 - Premium\nS10: pump")]) is None
 
 
 @pytest.mark.spec("SPEC-16.07")

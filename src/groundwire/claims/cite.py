@@ -22,7 +22,8 @@ _BRACKETS = re.compile(
     r"|【(?P<lens>[^【】\n]{1,120})】"
     r"|\((?P<round>[^()\[\]\n]{1,120})\)"
     r"|(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}(?:[,˒⁻⋅·][⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}){0,20})"
-    r"|^(?:[Ss]ource )?(?P<leading>S\d{1,3})(?::(?=[ \t]+[^\sa-z])|[ \t]+[-–—](?=[ \t]+[^\W\d_a-z]))",
+    r"|^(?:[Ss]ource )?(?P<leading>S\d{1,3})(?::(?=[ \t]+[^\sa-z])|[ \t]+[-–—](?=[ \t]+[^\W\d_a-z]))"
+    r"(?=(?:[ \t]+\S+){3}|[ \t][^\n]{1,40}[.!?](?:\s|\Z))",  # "S1 - Standard" is what something is called
     re.MULTILINE,
 )
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹˒⁻⋅·", "0123456789,-,,")

@@ -108,6 +108,18 @@ IN_MONTHS = frozenset({"open in", "close in", "start in", "begin in", "end in", 
 """What happens in one month: of years and places it may have several."""
 AT_HOURS = frozenset({"be at", "take place at", "depart at"})
 """What happens at one time of the day, where a time is what stands behind it."""
+RECURRING = frozenset(
+    map(
+        normalise,
+        word_set(
+            """
+            course semester term class intake market fair session season sale exam training programme program
+            workshop lesson tour train bus ferry flight show screening service
+            """
+        ),
+    )
+)
+"""What comes again, in another month or at another hour."""
 CALLED = frozenset({"called", "named", "name"})
 PLACES = frozenset({"located in", "be in", "headquartered in", "born in", "be born in", "die in"})
 

@@ -10,6 +10,7 @@ Costs: comparisons of the claims that share a subject.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import combinations
@@ -23,6 +24,7 @@ from groundwire.detect.exclusive import (
     IMPOSSIBLE,
     IN_MONTHS,
     PLACES,
+    RECURRING,
     SIDES,
     SINGLE,
     SUBSTITUTE,
@@ -54,6 +56,9 @@ _FURTHER = re.compile(r"\b(?:also|too|as well|both|twice|every|each)\b", re.IGNO
 _BY_NAME = re.compile(
     r"\b(?:is|are)\s+(?:called|named)\b|\bname\b[\w\s'’]{0,40}?\s(?:is|are)\b", re.IGNORECASE
 )
+_HEADING = re.compile(r"^[ \t]*(?:#{1,6}[ \t].*|\*\*[^*\n]+\*\*:?|[^\n.!?:]{1,60}:)[ \t]*$", re.MULTILINE)
+_LABEL = re.compile(r"([^.:!?\n]{1,40}):[*_\s]*\Z")
+_OWNERS = re.compile(r"(?:my|your|his|her|its|our|their)\b", re.IGNORECASE)
 _IMPOSSIBLE = tuple(
     re.compile(rf"\b(?:{quality})\s+(?:{thing})\b", re.IGNORECASE) for quality, thing in IMPOSSIBLE
 )
@@ -125,13 +130,35 @@ def _pairs(view: View) -> Iterator[Flag]:
     about: defaultdict[frozenset[str], list[Statement]] = defaultdict(list)
     for statement in statements(view.segments):
         about[statement.subject].append(statement)
+    headings = [(found.start(), found[0].strip()) for found in _HEADING.finditer(view.response)]
     for group in about.values():
         for a, b in combinations(group[:50], 2):
+            if _set_apart(view.response, headings, a, b):
+                continue
             found = (
                 _negation(a, b) or _values(a, b) or _categories(a, b) or _contents(a, b) or _contents(b, a)
             )
             if found is not None:
                 yield _flag(view, a, b, *found)
+
+
+def _set_apart(response: str, headings: list[tuple[int, str]], a: Statement, b: Statement) -> bool:
+    """Whether each stands under a heading or label of its own ("Winter:"), or is of someone else's thing."""
+    one, two = (_label(response, s.claim.start) for s in (a, b))
+    above, over = (_heading(headings, s.claim.start) for s in (a, b))
+    his, hers = (_OWNERS.match(s.claim.subject) for s in (a, b))
+    whose = his and hers and his[0].lower() != hers[0].lower()
+    return one != two or bool(above and over and above != over) or bool(whose)
+
+
+def _label(response: str, at: int) -> str:
+    found = _LABEL.search(response[max(0, at - 60) : at].rpartition("\n")[2])
+    return found[1].strip("-*_• \t").lower() if found else ""
+
+
+def _heading(headings: list[tuple[int, str]], at: int) -> str:
+    before = bisect_left(headings, (at, ""))
+    return headings[before - 1][1] if before else ""
 
 
 def _flag(view: View, a: Statement, b: Statement, confidence: float, why: str) -> Flag:
@@ -178,11 +205,12 @@ def _values(a: Statement, b: Statement) -> tuple[float, str] | None:
 
 def _is_single(predicate: str, *both: Statement) -> bool:
     """Whether what they say of a thing has one value at a time."""
+    again = any(RECURRING & s.subject for s in both)
     return (
         predicate in SINGLE
         or (predicate == "be" and all(map(_is_measure, both)))
-        or (predicate in IN_MONTHS and all(_month(s.claim.object) for s in both))
-        or (predicate in AT_HOURS and all(_is_hour(s.claim.object) for s in both))
+        or (predicate in IN_MONTHS and not again and all(_month(s.claim.object) for s in both))
+        or (predicate in AT_HOURS and not again and all(_is_hour(s.claim.object) for s in both))
         or all(map(_tells_name, both))
     )
 

@@ -11,7 +11,12 @@ from groundwire.types import Claim, Source
 
 _NUMBER = re.compile(r"\^?0*(\d{1,6})$")
 _COUNTED = re.compile(r"[sS]?\d+$")
-_LABELLED = re.compile(r"^\W{0,4}(S\d{1,3})(?:\]|\W{0,2}:|[ \t]+[-–—])(?=[\s*_])", re.M)
+# Behind a label stands a sentence, now or on the next line: "S1 - Standard" is what something is called.
+_LABELLED = re.compile(
+    r"^\W{0,4}(S\d{1,3})(?:\](?=[\s*_])|(?:\W{0,2}:|[ \t]+[-–—])"
+    r"(?=[*_]{0,2}[ \t]*$|(?:[ \t*_]+[^\s*_]+){3}|[ \t*_][^\n]{1,40}[.!?](?:\s|\Z)))",
+    re.M,
+)
 _PART = re.compile(
     r"^\W{0,4}(?:passage|document|doc|source|excerpt|snippet|chunk|context|article|text|result)\s*#?\s*(\d{1,6})\b",
     re.M | re.I,

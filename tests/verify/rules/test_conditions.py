@@ -111,6 +111,8 @@ def test_all_of_a_condition_and_any_of_it() -> None:
     "sentence",
     [
         "If it rains, the road is wet.",
+        "A contract is not binding if a party is a minor.",
+        "If someone is tall, someone is kind.",
         "If Ana is tall, someone is kind.",
         "Someone is tall.",
         "Even if Ana is tall, Bo is kind.",

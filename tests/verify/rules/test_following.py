@@ -39,7 +39,6 @@ CASES = [
     ("yes", "Ana pays a fee.", "Anyone who has a car pays a fee. Ana has a car."),
     ("yes", "Ana must have a licence.", "Every driver must have a licence. Ana is a driver."),
     ("yes", "The pump is running.", "The pump is running unless the valve is shut. The valve is not shut."),
-    ("open", "The pump is running.", "Unless the valve is shut, the pump is running. The valve is shut."),
     ("yes", "Moby is an animal.", "Whales are mammals. A mammal is an animal. Moby is a whale."),
     ("yes", "The siren sounds.", "If a pump is broken, the siren sounds. The red pump is broken."),
     ("yes", "The red pump needs oil.", "All pumps need oil. The red pump is old."),
@@ -104,9 +103,27 @@ def test_what_follows(side: str, claim: str, evidence: str) -> None:
         ("Ana gets a discount.", "All members get a discount. Ana is a former member."),
         ("Ana gets a discount.", "All members get a discount. Ana is a member. But Ana lost her discount."),
         ("Ana gets tea.", "All members get tea. Ana is a member. Members who came late do not get tea."),
+        ("The pump is running.", "Unless the valve is shut, the pump is running. The valve is shut."),
+        ("Tom can vote.", "Members can vote unless they are suspended. Tom is a member. Tom is not suspended."),
+        ("The phone is covered.", "The phone is covered if it is new. Phones are not covered if they are stolen. "
+         "The phone is new. The phone is stolen."),
+        ("The discount ticket is refundable.", "Tickets are refundable. Discount tickets are not refundable."),
+        ("Ana gets a bonus.", "All employees get a bonus. Interns do not get a bonus. Ana is an intern. "
+         "Ana is an employee."),
+        ("Ana can drive.", "Adults can drive. Drunk people cannot drive. Ana is an adult."),
+        ("Ana is eligible.", "Ana is eligible if she is over 18. Ana is 30."),
+        ("The shop is open.", "If the light is on, the shop is open. The light is off."),
+        ("The gate is locked.", "If the gate is locked, the guard is inside. The guard is outside."),
+        ("Ana gets a gift.", "Only members get a gift. Ana is a non-member."),
+        ("The card is valid.", "The card is valid if the seal is intact. The card is void if the chip is dead. "
+         "The seal is intact. The chip is dead."),
+        ("The door is locked.", f"{ALARM} The alarm is armed. This does not apply to old houses."),
+        ("The door is locked.", f"{ALARM} The alarm is armed. Exceptions apply."),
+        ("The door is locked.", f"{ALARM} The alarm is armed. But not on Sundays."),
+        ("Ana gets a gift.", "All members get a gift. Ana is a member of the band."),
         ("Ana is smart.", "Most people are smart. If someone is smart, he is rich. Ana is tall."),
     ],
-)
+)  # fmt: skip
 def test_where_not_all_that_matters_was_understood_nothing_is_said(claim: str, evidence: str) -> None:
     assert ruling(claim, evidence) is None
 

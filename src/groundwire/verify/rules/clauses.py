@@ -58,7 +58,9 @@ _SHADES = _words(
     sometimes rarely seldom hardly barely generally typically normally mostly mainly largely partly maybe
     perhaps probably likely possibly once again still yet already now soon later today yesterday tomorrow very
     quite rather too so more less except without instead otherwise longer former ex fake mock toy potential
-    possible aspiring future would-be alleged"""
+    possible aspiring future would-be alleged assistant deputy vice trainee acting honorary retired expired
+    cancelled canceled suspended pending prospective inactive invalid unofficial replica artificial imitation
+    trial exception exceptions"""
 )
 """Words that turn what stands behind them; alone behind "is" they have nothing to turn."""
 UNREAD = _AUX | _PRONOUNS | _WHOEVER | _ALL | _NOBODY | _PADDING | _NOT | _JOINTS | _SHADES
@@ -200,8 +202,8 @@ def _of(subject: str, words: Sequence[str]) -> list[Literal]:
 
 
 def _kind(words: Sequence[str]) -> str:
-    """The bare noun of "is a …", where there is more to it than that."""
-    more = len(words) >= _SHORT and words[0] in _BE and words[1] in {"a", "an"}
+    """The bare noun of "is a …", where there is more to it; but a member of another club is none here."""
+    more = len(words) >= _SHORT and words[0] in _BE and words[1] in {"a", "an"} and "of" not in words
     return noun(words[2:]) if more else ""
 
 

@@ -104,6 +104,7 @@ _PLURAL = _form(rf"{_KINDS} (?P<b>[a-z]+(?<!ed)(?<!ing)(?<!s)(?: .+)?)", _IS_KIN
 _A_KIND = re.compile(
     rf"(?:there is )?(?:an?|any) ((?:[\w-]+ ){{0,2}}?[\w-]+) (?:who\b|that\b|{_DOES}|{_GETS})", re.IGNORECASE
 )
+_ANEW = re.compile(r"(?:there (?:is|are) )?(?:some|any)(?:one|body|thing)\b", re.IGNORECASE)
 _NUMBERS = frozenset({"two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "other"})
 _NO_KIND = UNREAD - {"not"} | PEOPLE | PREPOSITIONS | {"the", "a", "an"} | _NUMBERS
 
@@ -157,7 +158,7 @@ def _conditional(form: _Form, match: re.Match[str], *, both: bool) -> Iterator[R
     texts = [match.expand(form.a), match.expand(form.b)]
     first = said(texts[turned])
     second = said(_he(texts[turned], texts[not turned]), _meant(first)) if first else None
-    if first is None or second is None:
+    if first is None or second is None or _another(first, second, texts[not turned]):
         return
     a, b = (second, first) if turned else (first, second)
     if form.deny and (EVERYONE in a.subjects | b.subjects or (_meant(a) == ANYONE != _meant(b))):
@@ -166,6 +167,12 @@ def _conditional(form: _Form, match: re.Match[str], *, both: bool) -> Iterator[R
     yield from _rules(a, b)
     if both:
         yield from _rules(b, a)
+
+
+def _another(first: Said, second: Said, text: str) -> bool:
+    """Whether both sides bring in one of their own: "a contract … if a party …" is not said of one thing."""
+    anew = not set(second.given) <= set(first.given) or _ANEW.match(text)
+    return ANYONE in first.subjects and bool(anew)
 
 
 def _he(first: str, second: str) -> str:

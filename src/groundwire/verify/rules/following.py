@@ -16,9 +16,10 @@ from functools import lru_cache
 from textwrap import shorten
 
 from groundwire.verify.lexical.pieces import content_norms
-from groundwire.verify.rules.clauses import ANYONE, EVERYONE, SMALL, Literal, noun
+from groundwire.verify.rules.clauses import ANYONE, EVERYONE, SMALL, Literal, lemma, noun
 from groundwire.verify.rules.conditions import Rule, literals, read
 from groundwire.verify.rules.finding import Ruling, Side
+from groundwire.verify.rules.opposing import opposed
 from groundwire.verify.rules.statements import Statement
 
 _FORWARDS = 0.95
@@ -32,6 +33,18 @@ _LONGEST = 120
 _READ = 0.5
 _PREFIX = 3
 _REFERS = re.compile(r"(?:he|she|it|they|this|these|his|her|its|their|both)\b|…", re.IGNORECASE)
+_LIMITS = re.compile(
+    r"(?:this|these|that|those|however|but|except|exceptions?|otherwise|though|although|not|only|unless)\b"
+    r"|.*\b(?:exceptions?|appl(?:y|ies))\b",
+    re.IGNORECASE,
+)
+_UNLESS = re.compile(r"\bunless\b", re.IGNORECASE)
+# Without these, what is said is said of a kind: "Adults can …" may well have exceptions.
+_OF_EACH = re.compile(
+    r"\b(?:if|when|whenever|unless|as long as|provided|(?:some|any|every)(?:one|body|thing)|no one|nobody"
+    r"|person|people|whoever|those|things?|impl(?:y|ies)|means?|follows|equivalent|knowing)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +137,10 @@ class _Told:
         unread = tuple(s for s in statements if not read(s.text))
         return cls(tuple(r for r, _ in found), tuple(t for _, t in found), unread, len(statements))
 
+    @property
+    def read(self) -> Iterator[tuple[Rule, str]]:
+        return zip(self.rules, self.texts, strict=True)
+
 
 def follows(claim: str, statements: Sequence[Statement]) -> Ruling | None:
     """What the rules among the statements make of a claim; nothing if there are none that speak of it."""
@@ -133,9 +150,11 @@ def follows(claim: str, statements: Sequence[Statement]) -> Ruling | None:
     told = _Told.by(statements)
     named = {part.subject for rule in told.rules for part in rule.parts}
     known, sure = _known(told.rules, frozenset(lit.subject for lit in wanted) - named)
-    if not known or any(_retold(lit, told.unread) for lit in wanted):
+    if not known or any(_retold(lit, told.unread) for lit in wanted) or _mixed(told.rules):
         return None
     side, on, reason = _decided(wanted, known, told.texts)
+    if any(_excepted(lit, known, told) or _turned(lit, known) for lit in wanted):
+        return None
     if side == "open":
         decided = on in known or _settled(wanted, known, told)
         return Ruling(side, _OPEN, 0, len(claim), reason) if decided else None
@@ -159,7 +178,49 @@ def _kinds(rules: Sequence[Rule], strangers: Iterable[str]) -> list[Rule]:
     """That the red pump is a pump."""
     named = {part.subject for rule in rules for part in rule.parts}.union(strangers)
     things = sorted(thing for thing in named if thing.startswith("the "))
-    return [Rule((), (Literal(thing, f"is {noun(thing.split()[1:])}"),)) for thing in things]
+    every = {(thing, f"is {kind}") for thing in things for kind in _kinds_of(thing.split()[1:])}
+    return [Rule((), (Literal(*one),)) for one in sorted(every)]
+
+
+def _kinds_of(words: Sequence[str]) -> set[str]:
+    """ "pump" and "red pump"."""
+    return {noun(words), " ".join([*words[:-1], lemma(words[-1])])}
+
+
+def _mixed(rules: Sequence[Rule]) -> bool:
+    """Whether "Members can vote" was read of one with that name, and "member" is a word for others."""
+    parts = {part for rule in rules for part in rule.parts}
+    names = {part.subject for part in parts if not part.subject.startswith("the ")} - {ANYONE, EVERYONE, ""}
+    kinds = {lemma(name.split()[-1]) for name in names} - {name.split()[-1] for name in names}
+    if not kinds:
+        return False
+    words = {word for part in parts for word in (*part.predicate.split(), *part.subject.split())}
+    return not kinds.isdisjoint(words)
+
+
+def _excepted(lit: Literal, known: Known, told: _Told) -> bool:
+    """Whether a kind is said to be so that may have exceptions, and a rule says the opposite of others."""
+    by = [known[side].rule for side in (lit, lit.opposite()) if side in known]
+    kinds = [at for at in by if at < len(told.texts) and _is_of_kind(told.rules[at], told.texts[at])]
+    found = lit if lit in known else lit.opposite()
+    against = (
+        rule for rule in told.rules for head in rule.head
+        if (head.predicate, head.holds) == (found.predicate, not found.holds)
+        and head.subject in (ANYONE, found.subject)
+    )  # fmt: skip
+    return bool(kinds) and any(against)
+
+
+def _is_of_kind(rule: Rule, text: str) -> bool:
+    return bool(rule.body) and not _OF_EACH.search(text)
+
+
+def _turned(lit: Literal, known: Known) -> bool:
+    """Whether it is so, and its opposite by another word too."""
+    return lit in known and any(
+        other.subject == lit.subject and other.holds == lit.holds and opposed(other.predicate, lit.predicate)
+        for other in known
+    )
 
 
 @lru_cache(maxsize=8)
@@ -201,11 +262,30 @@ def _settled(wanted: Sequence[Literal], known: Known, told: _Told) -> bool:
     strange = any(lit.subject not in things for lit in wanted)
     if (strange and told.unread) or not all(lit.predicate in governed for lit in wanted if lit not in known):
         return False
+    counted = any(word[0].isdigit() for predicate in predicates for word in predicate.split())
+    if counted or _meets_opposite(every, known):
+        return False
+    if any(_UNLESS.search(text) and lit in rule.head for lit in wanted for rule, text in told.read):
+        return False  # by logic "unless" leaves it open; whoever says it mostly means "if not"
     things |= {lit.subject for lit in wanted}
     if len(told.unread) > (1 - _READ) * told.count or _overlap(things) or _overlap(map(_object, predicates)):
         return False
     matters = frozenset().union(*(content_norms(text) for text in things | predicates))
     return not any(_REFERS.match(s.text) or matters & s.norms for s in told.unread)
+
+
+def _meets_opposite(every: Iterable[Literal], known: Known) -> bool:
+    """Whether a thing is known to be the opposite of something said of it: outside, not inside."""
+    said: dict[str, set[str]] = defaultdict(set)
+    for part in every:
+        said[part.subject].add(part.predicate)
+    if len(known) * max(map(len, said.values()), default=0) > _MOST_PARTS:
+        return True
+    return any(
+        opposed(lit.predicate, other)
+        for lit in known
+        for other in (said[lit.subject] | said[ANYONE] if "non" in lit.predicate else said[lit.subject])
+    )
 
 
 def _object(predicate: str) -> str:
@@ -222,7 +302,7 @@ def _overlap(names: Iterable[str]) -> bool:
 def _retold(lit: Literal, unread: Sequence[Statement]) -> bool:
     """Whether something that was not understood says more of the matter: it may be an exception."""
     matter = content_norms(_object(lit.predicate))
-    return any(matter & s.norms for s in unread)
+    return any(matter & s.norms or _LIMITS.match(s.text) for s in unread)
 
 
 def _because(lit: Literal, known: Known, texts: Sequence[str], verb: str) -> str:

@@ -14,7 +14,7 @@ from groundwire.verify.rules.crossing import crossed
 from groundwire.verify.rules.finding import Ruling
 from groundwire.verify.rules.following import follows
 from groundwire.verify.rules.quoting import quotations
-from groundwire.verify.rules.speakers import misquoted
+from groundwire.verify.rules.speakers import misquoted, reports
 from groundwire.verify.rules.statements import told
 
 _LONGEST = 4000
@@ -38,7 +38,9 @@ def rulings(query: Query) -> list[Ruling]:
     counted = list(counts(query.claim, known.listings, known.statements))
     places = {(ruling.start, ruling.end) for ruling in counted}
     bound = [r for r in bindings(query.claim, known.statements) if (r.start, r.end) not in places]
-    others = (replaced, misattributed, crossed) if not bound else ()
+    others = (misattributed, crossed) if not bound else ()
+    if not bound and not reports(query.claim, query.context):  # "Ana Reed: Hello." has the look of a cell
+        others = (replaced, *others)
     elsewhere = [rule(query.claim, known.statements) for rule in others]
     found = [*counted, *bound, *(r for r in elsewhere if r), *quotations(query.claim, known.statements)]
     return found or list(calendar(query.claim, known.statements))

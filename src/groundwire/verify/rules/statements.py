@@ -158,6 +158,7 @@ def _labelled(text: str, about: frozenset[str], label: str | None = None) -> Sta
 def _listings(source: str, cut: list[Piece]) -> Iterator[Listing]:
     lead = ""
     items: list[str] = []
+    named = content_norms(" ".join(_names_of(cut)))
     for piece in cut:
         if piece.kind is UnitKind.SENTENCE and not piece.heading and _is_item(source, piece):
             items.append(piece.text)
@@ -169,7 +170,7 @@ def _listings(source: str, cut: list[Piece]) -> Iterator[Listing]:
             if not piece.heading:
                 yield from in_line(piece.text)
         elif piece.kind is UnitKind.LEAF:
-            yield from in_line(piece.text, content_norms(" ".join(_names_of(cut))))
+            yield from in_line(piece.text, named)
     yield from _listed(items, lead)
 
 
