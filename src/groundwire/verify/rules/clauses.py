@@ -166,6 +166,7 @@ def _named(words: Sequence[str]) -> list[Literal]:
     first, at = words[0].lower(), _verb_at(words)
     told = words[1:at] if first in _ARTICLES else words[:at]
     unsure = "'" in " ".join(told) or (PREPOSITIONS.intersection(told) and words[at] not in _AUX)
+    unsure = unsure or PREPOSITIONS.intersection(told[:1])  # "the above"
     if not at or not told or unsure or (UNREAD | _ARTICLES).intersection(word.lower() for word in told):
         return []
     if first in _INDEFINITE:

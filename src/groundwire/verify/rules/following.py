@@ -34,10 +34,12 @@ _READ = 0.5
 _PREFIX = 3
 _REFERS = re.compile(r"(?:he|she|it|they|this|these|his|her|its|their|both)\b|…", re.IGNORECASE)
 _LIMITS = re.compile(
-    r"(?:this|these|that|those|however|but|except|exceptions?|otherwise|though|although|not|only|unless)\b"
-    r"|.*\b(?:exceptions?|appl(?:y|ies))\b",
+    r"(?:this|these|that|those|however|but|except|exceptions?|otherwise|though|although|not|only|unless"
+    r"|notwithstanding|subject to)\b"
+    r"|.*\b(?:exceptions?|exclu(?:des?|ded|sions?)|appl(?:y|ies)|above|foregoing)\b",
     re.IGNORECASE,
 )
+_NO_SUCH = re.compile(r"is (?:non|adult$|child$|minor$)")
 _UNLESS = re.compile(r"\bunless\b", re.IGNORECASE)
 # Without these, what is said is said of a kind: "Adults can …" may well have exceptions.
 _OF_EACH = re.compile(
@@ -284,7 +286,9 @@ def _meets_opposite(every: Iterable[Literal], known: Known) -> bool:
     return any(
         opposed(lit.predicate, other)
         for lit in known
-        for other in (said[lit.subject] | said[ANYONE] if "non" in lit.predicate else said[lit.subject])
+        for other in (
+            said[lit.subject] | said[ANYONE] if _NO_SUCH.match(lit.predicate) else said[lit.subject]
+        )
     )
 
 
