@@ -13,7 +13,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
-from training.data import WORK, fold
+from training.data import WORK
 from training.export_network import write_manifest
 from training.export_trees import arrays_of
 from training.matrix import matrix
@@ -41,10 +41,9 @@ def main() -> None:
     parser.add_argument("--onnx-b", type=Path, required=True)
     parser.add_argument("--models", type=Path, default=Path(__file__).parents[1] / "src/groundwire/models")
     options = parser.parse_args()
-    rag, others = tables(options.network)
-    which = np.array([fold(rag.made.rows[r]) for r in rag.row])
+    data = tables(options.network)
     for number in range(5):
-        boosters = forests(rag, others, which != number, options.network)
+        boosters = forests(data, options.network, number)
         arrays = {f"{p}{n}": a for p, b in boosters.items() for n, a in arrays_of(b).items()}
         # half A's answers are read by the network that saw half B, and the other way round
         for side, onnx in (("A", options.onnx_b), ("B", options.onnx_a)):

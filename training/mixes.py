@@ -54,6 +54,9 @@ SOURCES = words_in(
     """
 )
 
+# Averaging runs that went different ways loses what only one of them knows.
+MENDING = words_in("made.monotone=1.5 made.negation=1.2")
+
 
 def halved(parts: list[str]) -> list[str]:
     """The same pools, drawn half as often."""
@@ -66,8 +69,9 @@ def mix(name: str) -> dict[str, float]:
         parts = STAGE1
     elif name == "broad":
         parts = BROAD
-    elif name in ("groundedA", "groundedB"):
+    elif name in ("groundedA", "groundedB", "mendedA", "mendedB"):
         parts = [*halved(BROAD), *(part.replace("HALF", name[-1]) for part in SOURCES)]
+        parts += MENDING if name.startswith("mended") else []
     elif name in ("stage2A", "stage2B"):
         parts = [*REPLAY, *(part.replace("HALF", name[-1]) for part in GROUNDED)]
     elif name in ("stage3A", "stage3B"):

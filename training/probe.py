@@ -1,8 +1,8 @@
 """What checkpoints are worth by themselves, without trees and without exporting: minutes instead of an hour.
 
 python -m training.probe [--claims 300] CHECKPOINT [CHECKPOINT of the other half]
-Of every other `dev.*` set the area under the curve of 1 - P(entailed), and how well contradiction is told from
-neutral; of RAGTruth, when both halves' checkpoints are given, the area over sentences each half never saw.
+Of every other `dev.*` set the area under the curve of 1 - P(entailed), and how well contradiction is told
+from neutral; of RAGTruth (`--halves`, both halves' checkpoints) the area over sentences each half never saw.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 from training.data import OVERLAPPING, fold, groups
-from training.hybrid import DEV, ROUNDS, TRAIN, Table, fit, ragtruth_line, risk, table
+from training.hybrid import DEV, ROUNDS, Table, fit, ragtruth_line, risk, table
 from training.scores import auroc, calibration_error, f1
-from training.ship import LONG_ROUNDS, RAGTRUTH_IN_SHORT, balanced, held_out, sizes
+from training.ship import LONG_ROUNDS, held_out, sizes, tables
 
 from groundwire.verify.features import NAMES
 from groundwire.verify.local import Calibration
@@ -27,12 +27,11 @@ def probabilities(t: Table, long: np.ndarray, short: np.ndarray, curve: Calibrat
 
 
 def held_out_ragtruth(network: str, curve: Calibration) -> tuple[Table, np.ndarray]:
-    rag = table("dev.ragtruth", network)
-    others = [table(name, network, total) for name, total in TRAIN.items() if name != "dev.ragtruth"]
-    long = held_out([rag], network, LONG_ROUNDS)[0]
+    sources, mixed = tables(network)
+    rag = sources[0]
+    long = held_out(sources, network, LONG_ROUNDS)[0]
     folds = np.array([fold(rag.made.rows[r]) for r in rag.row])
     short = np.zeros(len(rag.bad))
-    mixed = [balanced(rag, RAGTRUTH_IN_SHORT), *others]
     for number in range(5):
         keep = [t.weight > 0 for t in mixed]
         keep[0] &= folds != number

@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import lightgbm as lgb
 import numpy as np
@@ -18,18 +19,18 @@ from scipy.optimize import minimize
 from training.data import fold
 from training.export_network import write_manifest
 from training.export_trees import arrays_of
-from training.hybrid import ROUNDS, TRAIN, Table, fit, ragtruth_line, risk, table
+from training.hybrid import ROUNDS, SILVER, TRAIN, Table, fit, ragtruth_line, risk, table
 from training.scores import calibration_error, crossed_f1, f1
 
 from groundwire.verify.features import NAMES
-from groundwire.verify.local import apart, is_structured, pair_share
+from groundwire.verify.local import apart, blend, is_structured, pair_share
 
 FILES = ("verifier.onnx", "tokenizer.json", "hybrid.npz", "calibration.json")
 TARGET = 0.95
 CUTS = np.round(np.arange(0.1, 0.7, 0.01), 3)
 LONG_ROUNDS = 200
 SHORT_SHARE = 0.35
-RAGTRUTH_IN_SHORT = 1.5
+RAGTRUTH_IN_SHORT = 3.0
 BARE_YES = 0.05
 CAUTION = 0.5  # logits: few of the claims that users check are wrong, half of the pairs here are
 SHORT_WORDS, LONG_WORDS = 120.0, 200.0
@@ -48,21 +49,35 @@ def held_out(tables: list[Table], network: str, rounds: int, folds: int = 5) -> 
     return raw
 
 
-def tables(network: str) -> tuple[Table, list[Table]]:
-    """RAGTruth, and all that the pairs' trees learn from: a little of RAGTruth too, balanced, which teaches
-    them what a broken rule of a record means."""
+class Tables(NamedTuple):
+    """What the trees for long sources learn from, and those for pairs; RAGTruth is the first of each.
+
+    Pairs' trees see a little of RAGTruth too, balanced, which teaches them what a broken rule of a record
+    means.
+    """
+
+    sources: list[Table]
+    pairs: list[Table]
+
+
+def tables(network: str) -> Tables:
     rag = table("dev.ragtruth", network)
     others = [table(name, network, total) for name, total in TRAIN.items() if name != "dev.ragtruth"]
-    return rag, [balanced(rag, RAGTRUTH_IN_SHORT), *others]
+    return Tables([rag, table(SILVER, network)], [balanced(rag, RAGTRUTH_IN_SHORT), *others])
 
 
-def forests(rag: Table, others: list[Table], keep: np.ndarray, network: str) -> dict[str, lgb.Booster]:
-    """The trees for long sources and for pairs, fitted on the kept claims of RAGTruth (and all others)."""
-    use = [t.weight > 0 for t in others]
-    use[0] &= keep
+def forests(data: Tables, network: str, without: int | None = None) -> dict[str, lgb.Booster]:
+    """The trees for long sources and for pairs; `without` one fold of RAGTruth's sources."""
+
+    def kept(t: Table) -> np.ndarray:
+        known = t.weight > 0
+        if without is None or t.made.rows[0]["dataset"] not in ("ragtruth", "faithjudge_silver"):
+            return known
+        return known & (np.array([fold(t.made.rows[r]) for r in t.row]) != without)
+
     return {
-        "long_": fit([rag], [(rag.weight > 0) & keep], network, LONG_ROUNDS),
-        "short_": fit(others, use, network),
+        "long_": fit(data.sources, [kept(t) for t in data.sources], network, LONG_ROUNDS),
+        "short_": fit(data.pairs, [kept(t) for t in data.pairs], network),
     }
 
 
@@ -94,31 +109,33 @@ def sizes(t: Table) -> np.ndarray:
     return near / np.maximum(t.x[:, NAMES.index("near_share")], 1e-3)
 
 
-def pair_shares(t: Table) -> np.ndarray:
-    """How far the package takes each claim for one half of a pair: short contexts, and claims that were
-    hardly drawn from their source."""
-    by_size = [pair_share(int(n), SHORT_WORDS, LONG_WORDS) for n in sizes(t)]
+def pair_shares(t: Table) -> tuple[np.ndarray, np.ndarray]:
+    """How far the package takes each claim for one half of a pair: for a short context, and, beyond that,
+    for a claim that was hardly drawn from its source."""
+    share = np.array([pair_share(int(n), SHORT_WORDS, LONG_WORDS) for n in sizes(t)])
     values = (dict(zip(NAMES, row, strict=False)) for row in t.x)
-    by_claim = [
+    far = [
         0.0 if is_structured(v["structured"]) else apart(claim.text, v)
         for claim, v in zip(t.made.claims, values, strict=True)
     ]
-    return np.maximum(by_size, by_claim)
+    return share, np.maximum(0.0, np.array(far) - share)
 
 
-def mixed(curve: Sequence[float], raw: np.ndarray, as_pair: np.ndarray, share: np.ndarray) -> np.ndarray:
+def mixed(
+    curve: Sequence[float], raw: np.ndarray, as_pair: np.ndarray, shares: tuple[np.ndarray, np.ndarray]
+) -> np.ndarray:
     """P(unsupported) as the package has it: the source's curve and the pair's, in logits."""
-    return 1 / (1 + np.exp(-(share * as_pair + (1 - share) * (curve[0] * raw + curve[1]))))
+    return np.asarray(1 / (1 + np.exp(-blend(curve[0] * raw + curve[1], as_pair, *shares))))
 
 
 def platt_of_answers(
-    rag: Table, raw: np.ndarray, as_pair: np.ndarray, share: np.ndarray
+    rag: Table, raw: np.ndarray, as_pair: np.ndarray, shares: tuple[np.ndarray, np.ndarray]
 ) -> tuple[float, float]:
     """The source's curve that makes an answer's risk, which comes of its worst claims, come out right."""
     truth = np.array([row["label"] == 0 for row in rag.made.rows])
 
     def loss(curve: np.ndarray) -> float:
-        found = risk(rag.row, mixed(curve, raw, as_pair, share), len(truth)).clip(1e-6, 1 - 1e-6)
+        found = risk(rag.row, mixed(curve, raw, as_pair, shares), len(truth)).clip(1e-6, 1 - 1e-6)
         return -float(np.where(truth, np.log(found), np.log(1 - found)).mean())
 
     slope, offset = minimize(loss, np.array([1.0, 0.0]), method="Nelder-Mead").x
@@ -139,10 +156,11 @@ def main() -> None:
     parser.add_argument("--name", default="groundwire-local-1")
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "src/groundwire/models")
     options = parser.parse_args()
-    rag, others = tables(options.network)
-    boosters = forests(rag, others, np.ones(len(rag.bad), bool), options.network)
+    data = tables(options.network)
+    rag, others = data.sources[0], data.pairs
+    boosters = forests(data, options.network)
     pairs = held_out(others, options.network, ROUNDS)
-    raw = held_out([rag], options.network, LONG_ROUNDS)[0] + SHORT_SHARE * pairs[0]
+    raw = held_out(data.sources, options.network, LONG_ROUNDS)[0] + SHORT_SHARE * pairs[0]
     known = rag.weight > 0
     keep = [t.weight > 0 for t in others]
     short_slope, short_level = platt(
@@ -151,13 +169,13 @@ def main() -> None:
             for parts in (pairs, [t.bad for t in others], [t.weight for t in others])
         )
     )
-    share, cut = pair_shares(rag), FIRST_CUT
+    shares, cut = pair_shares(rag), FIRST_CUT
     for _ in range(3):
         # pairs were balanced half and half; one operating point serves both when the prior moves with it
         short_offset = short_level + float(np.log(cut / (1 - cut))) - CAUTION
         as_pair = short_slope * pairs[0] + short_offset
-        long_slope, long_offset = platt_of_answers(rag, raw, as_pair, share)
-        p_bad = mixed((long_slope, long_offset), raw, as_pair, share)
+        long_slope, long_offset = platt_of_answers(rag, raw, as_pair, shares)
+        p_bad = mixed((long_slope, long_offset), raw, as_pair, shares)
         cut = operating_point(rag, p_bad)
     truth = np.array([row["label"] == 0 for row in rag.made.rows])
     error = calibration_error(truth, risk(rag.row, p_bad, len(truth)))

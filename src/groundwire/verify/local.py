@@ -46,6 +46,8 @@ _VERBATIM = 0.05
 _MOSTLY = 0.5
 _DRAWN, _FOREIGN = 0.4, 0.2  # of its words, by rarity
 _BRIEF = 5
+_AT_HOME = 1.0
+"""In logits: what an answer says over a long source is mostly drawn from it, also what does not look so."""
 _SILENT = 0.8
 """Of 100 claims none of whose words prose holds, 75 to 100 are unsupported."""
 _LEFT = 0.5  # of a claim's words; what holds fewer speaks of something else, and is no reason to believe it
@@ -90,8 +92,10 @@ class Calibration:
         """
         as_source = self.long_slope * (long + self.short_share * short) + self.long_offset
         as_pair = self.short_slope * short + self.short_offset + known
-        share = max(self.pair_share(words), apart)
-        return 1.0 / (1.0 + math.exp(-(share * as_pair + (1.0 - share) * as_source)))
+        share = self.pair_share(words)
+        strange = max(0.0, apart - share)
+        found = blend(as_source, as_pair, share, strange)
+        return 1.0 / (1.0 + math.exp(-found))
 
     def without(self, p_yes: float) -> float:
         """P(yes) where evidence was taken out: only what is left and clearly carries the claim counts."""
@@ -280,6 +284,11 @@ def _placed(reading: Reading, new: Rewritten) -> Reading:
 def near_cover(values: dict[str, float]) -> float:
     """The share of the claim's words, by rarity, that the selected evidence holds."""
     return values["best_cover"] + values["cover_gap"]
+
+
+def blend(as_source: float, as_pair: float, share: float, strange: float) -> float:
+    """One logit of two: `share` of it judged as a pair, and so is what is `strange` in a long source."""
+    return share * as_pair + strange * (as_pair - _AT_HOME) + (1.0 - share - strange) * as_source
 
 
 def pair_share(words: int, short: float, long: float) -> float:
