@@ -87,6 +87,9 @@ REFUSALS = [
     "No information is provided about the owner.",
     "There is no mention of parking in the text.",
     "Its colour is not specified in the given data.",
+    "Therefore, an accurate answer cannot be provided based solely on these passages.",
+    "Therefore, it is unable to answer based on the given passages.",
+    "None mentioned in the given passages.",
     "המסמכים אינם מזכירים את המחיר.",
     "אין לי מידע על כך.",
     "לא ניתן לענות על השאלה מתוך המקורות.",
@@ -94,6 +97,7 @@ REFUSALS = [
 ]
 META = [
     "I am sorry.",
+    "Sure, I can help you with that!",
     "Sorry for the confusion!",
     "Answer:",
     "Summary (120 words)",

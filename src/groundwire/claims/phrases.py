@@ -81,7 +81,7 @@ REFUSAL = _table(r"""
     (?:i|we)(?:'m| am|'re| are) (?:unable|not able) to\b
     (?:unable|not able|not possible|impossible) to (?:answer|determine|say|find|provide|tell|know
       +|give)\b
-    it(?: is|'s| was) (?:not possible|impossible|difficult|hard) to (?:\w+ly )?(?:answer|determine
+    it(?: is|'s| was) (?:not possible|impossible|unable|not able|difficult|hard) to (?:\w+ly )?(?:answer|determine
       +|say|know|tell|provide)\b
     it(?: is|'s| was) (?:unclear|not clear|not (?:\w+ly )?<said>|unknown) (?:\w+ ){0,6}?(?:from|in|based on)
       + (?:the|these|this) (?:\w+ ){0,3}<document>
@@ -94,6 +94,10 @@ REFUSAL = _table(r"""
     there (?:is|was) no (?:\w+ )?evidence (?:\w+ ){0,4}in (?:the|these|any) (?:\w+ ){0,2}<document>
     (?:no|not enough|insufficient) (?:\w+ ){0,3}<info>\b(?:.{0,80}\b(?:provided|given|available|mentioned
       +|found|specified|stated|<document>)\b| ?[.!]?\Z)
+    (?:an? |the )?(?:\w+ ){0,3}(?:answer|conclusion|recommendation) (?:can ?not|can't|could not|couldn't) be
+      + (?:\w+ly )?(?:provided|given|determined|found|drawn|reached)\b
+    none (?:is |are |was |were )?(?:mentioned|given|stated|specified|provided|listed) (?:in|by) (?:the|these|this)
+      + (?:\w+ ){0,3}<document>
     (?:as an ai|as a (?:large )?language model)\b.{0,80}\b(?:not|\w+n't|cannot|unable)\b
     (?:אני )?(?:מצטער|מצטערת)\b
     (?:לצערי,? )?(?:אני לא|אינני|איני|אנחנו לא|איננו) (?:יודע|יודעת|יודעים)\b
@@ -132,7 +136,7 @@ META = _table(r"""
       +|information|assistance|details|clarification|anything|concerns)\b
     (?:is there anything|happy to help)
     i(?:'d| would|'m| am|'ll| will) (?:be )?(?:happy|glad|love|pleased) to\b
-    i(?:'ll| will|'m going to| am going to| can) (?:help|try|summari[sz]e|provide|explain|answer|start
+    (?:<sure>[ ,!.:-]+)?i(?:'ll| will|'m going to| am going to| can) (?:help|try|summari[sz]e|provide|explain|answer|start
       +|break|list)\b
     (?:let's|let me)\b
     (?:as an ai|as a (?:large )?language model)\b(?!.*\d)
