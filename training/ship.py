@@ -23,7 +23,7 @@ from training.hybrid import ROUNDS, SILVER, TRAIN, Table, fit, ragtruth_line, ri
 from training.scores import calibration_error, crossed_f1, f1
 
 from groundwire.verify.features import NAMES
-from groundwire.verify.local import apart, blend, is_structured, pair_share
+from groundwire.verify.local import apart, at_home, is_structured, pair_share
 
 FILES = ("verifier.onnx", "tokenizer.json", "hybrid.npz", "calibration.json")
 TARGET = 0.95
@@ -110,22 +110,25 @@ def sizes(t: Table) -> np.ndarray:
 
 
 def pair_shares(t: Table) -> tuple[np.ndarray, np.ndarray]:
-    """How far the package takes each claim for one half of a pair: for a short context, and, beyond that,
-    for a claim that was hardly drawn from its source."""
-    share = np.array([pair_share(int(n), SHORT_WORDS, LONG_WORDS) for n in sizes(t)])
+    """How far the package takes each claim for one half of a pair (a short context, a claim that was hardly
+    drawn from its source), and what it takes off the pair's logit there."""
+    by_size = [pair_share(int(n), SHORT_WORDS, LONG_WORDS) for n in sizes(t)]
     values = (dict(zip(NAMES, row, strict=False)) for row in t.x)
     far = [
         0.0 if is_structured(v["structured"]) else apart(claim.text, v)
         for claim, v in zip(t.made.claims, values, strict=True)
     ]
-    return share, np.maximum(0.0, np.array(far) - share)
+    prior = [at_home(c.text, s, f) for c, s, f in zip(t.made.claims, by_size, far, strict=True)]
+    return np.maximum(by_size, far), np.array(prior)
 
 
 def mixed(
     curve: Sequence[float], raw: np.ndarray, as_pair: np.ndarray, shares: tuple[np.ndarray, np.ndarray]
 ) -> np.ndarray:
     """P(unsupported) as the package has it: the source's curve and the pair's, in logits."""
-    return np.asarray(1 / (1 + np.exp(-blend(curve[0] * raw + curve[1], as_pair, *shares))))
+    share, prior = shares
+    found = share * (as_pair - prior) + (1 - share) * (curve[0] * raw + curve[1])
+    return np.asarray(1 / (1 + np.exp(-found)))
 
 
 def platt_of_answers(

@@ -41,13 +41,12 @@ _DENIED = 2.5
 _CLEAR = 0.85
 _RULE = 1.5
 _EXPLAIN = 0.25
-_ABOUT = 0.6
+_ABOUT = 0.4
 _VERBATIM = 0.05
 _MOSTLY = 0.5
 _DRAWN, _FOREIGN = 0.4, 0.2  # of its words, by rarity
 _BRIEF = 5
 _AT_HOME = 1.0
-"""In logits: what an answer says over a long source is mostly drawn from it, also what does not look so."""
 _SILENT = 0.65
 """Of 100 claims none of whose words prose holds, 75 to 100 are unsupported; of an answer's, some 40."""
 _LEFT = 0.5  # of a claim's words; what holds fewer speaks of something else, and is no reason to believe it
@@ -92,10 +91,8 @@ class Calibration:
         """
         as_source = self.long_slope * (long + self.short_share * short) + self.long_offset
         as_pair = self.short_slope * short + self.short_offset + known
-        share = self.pair_share(words)
-        strange = max(0.0, apart - share)
-        found = blend(as_source, as_pair, share, strange)
-        return 1.0 / (1.0 + math.exp(-found))
+        share = max(self.pair_share(words), apart)
+        return 1.0 / (1.0 + math.exp(-(share * as_pair + (1.0 - share) * as_source)))
 
     def without(self, p_yes: float) -> float:
         """P(yes) where evidence was taken out: only what is left and clearly carries the claim counts."""
@@ -205,6 +202,7 @@ class LocalVerifier:
         values = dict(zip((*NAMES, *COLUMNS), case.row, strict=True))
         known = (_DENIED if denied else 0.0) + by_rule(values)
         far = 0.0 if is_structured(case.reader.structured) else apart(case.claim, values)
+        known -= at_home(case.claim, curve.pair_share(case.reader.size), far)
         long, short = case.scores
         p_bad = curve.unsupported(long, short, case.reader.size, known=known, apart=far)
         if far and not near_cover(values):
@@ -286,11 +284,6 @@ def near_cover(values: dict[str, float]) -> float:
     return values["best_cover"] + values["cover_gap"]
 
 
-def blend(as_source: float, as_pair: float, share: float, strange: float) -> float:
-    """One logit of two: `share` of it judged as a pair, and so is what is `strange` in a long source."""
-    return share * as_pair + strange * (as_pair - _AT_HOME) + (1.0 - share - strange) * as_source
-
-
 def pair_share(words: int, short: float, long: float) -> float:
     """1 for a context of up to `short` words, 0 from `long` words on, between them a straight line."""
     return min(1.0, max(0.0, (long - words) / (long - short)))
@@ -309,6 +302,12 @@ def apart(claim: str, values: dict[str, float]) -> float:
     if len(claim.split()) <= _BRIEF:
         return 1.0
     return min(1.0, max(0.0, (_DRAWN - near_cover(values)) / (_DRAWN - _FOREIGN)))
+
+
+def at_home(claim: str, share: float, far: float) -> float:
+    """What speaks for a strange claim over a long source, in logits: most of what an answer says is drawn
+    from its source, also what does not look so. Of brief claims nobody knows that."""
+    return 0.0 if len(claim.split()) <= _BRIEF or far <= share else _AT_HOME * (far - share) / far
 
 
 def by_rule(values: dict[str, float]) -> float:
