@@ -41,8 +41,8 @@ page).
 FLOW: tuple[tuple[str, str], ...] = (
     (
         "The doors",
-        "__main__ apps/cli apps/options apps/check apps/batch apps/rows apps/ray_engine apps/doctor api testing"
-        " pytest_plugin",
+        "__main__ apps/cli apps/options apps/check apps/batch apps/rows apps/ray_engine apps/doctor api"
+        " testing pytest_plugin",
     ),
     (
         "The service",

@@ -81,7 +81,8 @@ REFUSAL = _table(r"""
     (?:i|we)(?:'m| am|'re| are) (?:unable|not able) to\b
     (?:unable|not able|not possible|impossible) to (?:answer|determine|say|find|provide|tell|know
       +|give)\b
-    it(?: is|'s| was) (?:not possible|impossible|unable|not able|difficult|hard) to (?:\w+ly )?(?:answer|determine
+    it(?: is|'s| was) (?:not possible|impossible|unable|not able|difficult|hard)
+      + to (?:\w+ly )?(?:answer|determine
       +|say|know|tell|provide)\b
     it(?: is|'s| was) (?:unclear|not clear|not (?:\w+ly )?<said>|unknown) (?:\w+ ){0,6}?(?:from|in|based on)
       + (?:the|these|this) (?:\w+ ){0,3}<document>
@@ -96,7 +97,8 @@ REFUSAL = _table(r"""
       +|found|specified|stated|<document>)\b| ?[.!]?\Z)
     (?:an? |the )?(?:\w+ ){0,3}(?:answer|conclusion|recommendation) (?:can ?not|can't|could not|couldn't) be
       + (?:\w+ly )?(?:provided|given|determined|found|drawn|reached)\b
-    none (?:is |are |was |were )?(?:mentioned|given|stated|specified|provided|listed) (?:in|by) (?:the|these|this)
+    none (?:is |are |was |were )?(?:mentioned|given|stated|specified|provided|listed)
+      + (?:in|by) (?:the|these|this)
       + (?:\w+ ){0,3}<document>
     (?:as an ai|as a (?:large )?language model)\b.{0,80}\b(?:not|\w+n't|cannot|unable)\b
     (?:אני )?(?:מצטער|מצטערת)\b
@@ -136,8 +138,8 @@ META = _table(r"""
       +|information|assistance|details|clarification|anything|concerns)\b
     (?:is there anything|happy to help)
     i(?:'d| would|'m| am|'ll| will) (?:be )?(?:happy|glad|love|pleased) to\b
-    (?:<sure>[ ,!.:-]+)?i(?:'ll| will|'m going to| am going to| can) (?:help|try|summari[sz]e|provide|explain|answer|start
-      +|break|list)\b
+    (?:<sure>[ ,!.:-]+)?i(?:'ll| will|'m going to| am going to| can) (?:help|try|summari[sz]e|provide
+      +|explain|answer|start|break|list)\b
     (?:let's|let me)\b
     (?:as an ai|as a (?:large )?language model)\b(?!.*\d)
     (?:sources?|references?|citations?|bibliography|works cited|footnotes?|see also|further reading
