@@ -105,3 +105,13 @@ def test_any_text_is_read_with_exact_offsets(text: str) -> None:
     found = numbers(text)
     assert all(0 <= n.start < n.end <= len(text) for n in found)
     assert all(a.end <= b.start for a, b in pairwise(found))
+
+
+def test_a_limit_is_borne_out_by_a_value_or_by_a_limit_that_comes_close() -> None:
+    def said(claim: str, evidence: str) -> str:
+        return compare(numbers(claim)[0], numbers(evidence)[0])
+
+    assert said("It is paid up to €5,000.", "It is paid up to €2,000.") == "conflict"
+    assert said("It takes under 30 minutes.", "It takes under 20 minutes.") == "same"
+    assert said("Fewer than 100 people came.", "Fewer than 95 people came.") == "same"
+    assert said("Fewer than 100 people came.", "60 people came.") == "same"

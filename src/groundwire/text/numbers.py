@@ -279,11 +279,12 @@ def _agrees(claim: Number, evidence: Number) -> bool:
     if claim.kind in ("ordinal", "time"):
         return False
     slack = 0.5 * max(claim.step, evidence.step) * 1.001
+    # of two limits the one must come close to the other: "up to 5,000" is not what "up to 2,000" says
     match claim.bound:
         case "over":
-            return evidence.bound != "under" and a * 0.999 <= b <= 2.5 * a
+            return evidence.bound != "under" and a * 0.999 <= b <= (1.7 if evidence.bound else 2.5) * a
         case "under":
-            return evidence.bound != "over" and 0.4 * a <= b <= a * 1.001
+            return evidence.bound != "over" and (0.6 if evidence.bound else 0.4) * a <= b <= a * 1.001
         case "almost":
             return 0.9 * a <= b <= a * 1.001
         case "about":
