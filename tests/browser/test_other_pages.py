@@ -28,6 +28,8 @@ def test_an_empty_dashboard_says_what_to_do(opened: Opener, tmp_path: Path) -> N
         page = opened("/dashboard", base=empty.url)
         page.click("text=Check an answer")
         page.wait_for_selector("#compose:visible")
+        page.wait_for_load_state("networkidle")
+        page.context.close()  # before its server goes: what it still asks for would be refused
 
 
 def test_the_dashboard_counts_and_leads_to_reports(opened: Opener, small: Served) -> None:
