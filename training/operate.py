@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import logit
 from training.data import Row, fold, rows
 from training.export_network import write_manifest
-from training.scores import auroc, calibration_error, f1
+from training.scores import auroc, calibration_error, chance_error, f1
 from training.ship import CUTS, FILES, TARGET, gap_bits, plateau
 
 Answer = dict[str, Any]
@@ -106,6 +106,8 @@ def main() -> None:
     shipped = risk > point.risk
     error = calibration_error(bad, risk)
     print(f"{len(answers)} answers, risk over {point.risk}, {point.bits} bits, calibration error {error:.3f}")
+    mean, most = chance_error(risk)
+    print(f"by chance alone it would be {mean:.3f}, in 95 of 100 draws under {most:.3f}")
     for kind in ("", "Data2txt", "QA", "Summary"):
         k = task == kind if kind else np.ones(len(bad), bool)
         marked = span_f1(

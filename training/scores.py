@@ -43,6 +43,13 @@ def crossed_f1(truth: Array, score: Array, folds: Array) -> tuple[float, Array]:
     return f1(truth, flags), flags
 
 
+def chance_error(risk: np.ndarray, draws: int = 400) -> tuple[float, float]:
+    """The calibration error that a risk without fault would show on as many answers: mean, and 95 of 100."""
+    rng = np.random.default_rng(1)
+    found = [calibration_error(rng.random(len(risk)) < risk, risk) for _ in range(draws)]
+    return float(np.mean(found)), float(np.quantile(found, 0.95))
+
+
 def calibration_error(truth: Array, probability: Array, bins: int = 10) -> float:
     """Expected calibration error over equal-width bins."""
     which = np.clip((probability * bins).astype(int), 0, bins - 1)
