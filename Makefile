@@ -64,7 +64,7 @@ test-redis: $(DEV) redis  ## cache and limits shared through a real Redis
 test-ray:  ## the Ray engine, in an environment of its own
 	@test -x .venv-ray/bin/python || $(PY) -m venv .venv-ray
 	@.venv-ray/bin/python -m pip install --quiet --disable-pip-version-check -e ".[ray]" pytest pytest-asyncio hypothesis
-	@.venv-ray/bin/python -m pytest tests/apps/test_ray_engine.py
+	@.venv-ray/bin/python -m pytest tests/integrations/test_ray_engine.py
 
 test-ecosystem:  ## the adapters against the real LangChain and LlamaIndex, in an environment of its own
 	@test -x .venv-ecosystem/bin/python || $(PY) -m venv .venv-ecosystem
@@ -72,7 +72,7 @@ test-ecosystem:  ## the adapters against the real LangChain and LlamaIndex, in a
 	@.venv-ecosystem/bin/python -m pytest tests/ecosystem
 
 test-fuzz: $(DEV)  ## the HTTP service against what its OpenAPI document allows and forbids, for longer
-	@FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-60} $(BIN)/pytest -o faulthandler_timeout=0 tests/apps/server/test_openapi.py
+	@FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-60} $(BIN)/pytest -o faulthandler_timeout=0 tests/server/test_openapi.py
 
 test-n8n: $(DEV)  ## the n8n workflows in a real n8n (Node 20 or later), which is large: kept in .n8n
 	@mkdir -p $(N8N) && cmp -s tests/workflows/package.json $(N8N)/wanted.json \

@@ -24,8 +24,8 @@ import pytest
 from groundwire.config import Config
 
 if TYPE_CHECKING:
-    from groundwire.apps.server.running import Server
-    from groundwire.apps.server.service import Service
+    from groundwire.server.running import Server
+    from groundwire.server.service import Service
 
 _PATIENCE = 30.0
 
@@ -53,9 +53,9 @@ def served(
 ) -> Iterator[Served]:
     """The same, with the service behind it and a client for it."""
     # Only here: tests that have an environment of their own come without the server's packages.
-    from groundwire.apps.server.app import create_app
-    from groundwire.apps.server.running import make_server
-    from groundwire.apps.server.service import Service
+    from groundwire.server.app import create_app
+    from groundwire.server.running import make_server
+    from groundwire.server.service import Service
 
     config = overrides if isinstance(overrides, Config) else Config.load(overrides=overrides)
     service = made or Service(config)

@@ -27,8 +27,8 @@ config → text, bridge, extras → types, bits, errors
 Beside the budget stand the eight detectors (`detect/`), which hold a response against a knowledge base, the
 conversation, time and logic; the memory gate (`memory/`), through which facts enter the store; the audit of
 reasoning (`audit/`); the orchestrator that verifies itself (`rlm/`); and real time (`monitor/`), which
-watches an answer while it is written. The service (`apps/server/`) holds one engine for all who ask over
-HTTP; the proxy (`apps/proxy/`) stands in front of somebody else's model.
+watches an answer while it is written. The service (`server/`) holds one engine for all who ask over
+HTTP; the proxy (`proxy/`) stands in front of somebody else's model.
 
 There is one protocol: `Verifier.estimate(queries) -> estimates`. Models, services, caches, limits and routers
 all are one; a failure is an estimate with `error` set. LLM verifiers stand on a second one,
@@ -41,17 +41,17 @@ page).
 FLOW: tuple[tuple[str, str], ...] = (
     (
         "The doors",
-        "__main__ apps/cli apps/options apps/check apps/batch apps/rows apps/ray_engine apps/doctor api"
+        "__main__ apps/cli apps/options apps/check apps/batch apps/rows integrations/ray_engine apps/doctor api"
         " testing pytest_plugin",
     ),
     (
         "The service",
-        "apps/serve apps/server/app apps/server/service apps/server/surround apps/server/access"
-        " apps/server/bodies apps/server/admission apps/server/lanes",
+        "apps/serve server/app server/service server/surround server/access"
+        " server/bodies server/admission server/lanes",
     ),
     (
         "The proxy",
-        "apps/proxy/proxying apps/proxy/upstream apps/proxy/wire apps/proxy/evidence apps/proxy/watch",
+        "proxy/proxying proxy/upstream proxy/wire proxy/evidence proxy/watch",
     ),
     ("The client", "client/asking client/calls client/exchange"),
     ("The way through", "engine pipeline court reading voting fixing"),
@@ -94,7 +94,7 @@ HOMES = {
     "apps": "The doors", "claims": "Claims", "evidence": "Evidence", "verify": "Verifiers",
     "llm": "Language models", "policy": "Verdicts", "report": "Reports", "text": "Text", "stores": "Stores",
     "bench": "Measuring", "models": "Verifiers", "detect": "Detectors", "audit": "Reasoning",
-    "apps/server": "The service", "apps/proxy": "The proxy", "client": "The client", "monitor": "Real time",
+    "server": "The service", "proxy": "The proxy", "client": "The client", "monitor": "Real time",
     "rag": "The chatbot", "rlm": "Reasoning", "memory": "Memory", "types": "Underneath",
     "config": "Underneath",
 }  # fmt: skip

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from mcp import Client as McpClient
 from rich.console import Console
 from tests.serving import served, serving
 from typer.testing import CliRunner
@@ -18,16 +17,17 @@ from typer.testing import CliRunner
 from groundwire import check
 from groundwire.apps import cli
 from groundwire.apps.batch import Job, run_batch
-from groundwire.apps.mcp.server import create_server
-from groundwire.apps.mcp.stdio import Alone
 from groundwire.apps.repl import Request, Session
 from groundwire.bridge import run
 from groundwire.client import Client
 from groundwire.config import Config, ProfileName
 from groundwire.engine import Groundwire
+from groundwire.mcp.server import create_server
+from groundwire.mcp.stdio import Alone
 from groundwire.report.json import report_object
 from groundwire.stores.knowledge import Knowledge
 from groundwire.types import Attribute, Entity, HallucinationReport, Value
+from mcp import Client as McpClient
 
 Report = dict[str, Any]
 NAME = "response"

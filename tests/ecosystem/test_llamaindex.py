@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("llama_index.core")
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-from groundwire.apps.integrations.llamaindex import GroundednessEvaluator  # noqa: E402
+from groundwire.integrations.llamaindex import GroundednessEvaluator  # noqa: E402
 
 SOURCE = "The tower is 330 metres tall. It stands in Paris."
 GOOD, WRONG = "The tower is 330 metres tall.", "The tower is 999 metres tall."

@@ -15,8 +15,8 @@ import typer.main
 import yaml
 
 from groundwire.apps.cli import app
-from groundwire.apps.server.access import PUBLIC, scope_of
 from groundwire.config import Config
+from groundwire.server.access import PUBLIC, scope_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -44,7 +44,7 @@ def test_every_clients_configuration_starts_the_command() -> None:
 
 
 def test_the_tools_on_the_page_are_those_there_are() -> None:
-    from groundwire.apps.mcp.tools import TOOLS
+    from groundwire.mcp.tools import TOOLS
 
     text = (ROOT / "docs" / "mcp.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| `(\w+)` \|", text, re.M) == [tool.name for tool in TOOLS]

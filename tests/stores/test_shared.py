@@ -15,9 +15,9 @@ from tests.loopback import Loopback, Reply, do_without
 from tests.redis_server import RedisServer, running
 from tests.serving import served
 
-from groundwire.apps.server.limits import SharedBuckets, limiter_for
 from groundwire.config import Config
 from groundwire.errors import ConfigError, MissingExtra
+from groundwire.server.limits import SharedBuckets, limiter_for
 from groundwire.stores.cache import CacheStore
 from groundwire.stores.database import open_database
 from groundwire.stores.keys import Keys

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from groundwire.apps.server.app import create_app
 from groundwire.config import Config
+from groundwire.server.app import create_app
 
 FOLDER = Path(__file__).parents[2] / "workflows"
 NAMES = ("rag-chatbot", "hallucination-detection-tests")

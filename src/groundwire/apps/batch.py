@@ -27,12 +27,12 @@ from rich.console import Console
 
 from groundwire.apps.gate import Gate, Ledger
 from groundwire.apps.opinions import Said
-from groundwire.apps.ray_engine import judge_on_ray
 from groundwire.apps.rows import STREAM, Row, is_stream, judge_row, read_rows, row_identity
 from groundwire.bridge import run
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, GroundwireError, InputError
+from groundwire.integrations.ray_engine import judge_on_ray
 from groundwire.report.progress import progress_bar
 
 ENGINES = ("local", "ray")

@@ -24,6 +24,6 @@ def mcp(
     config: ConfigFile = None,
 ) -> None:
     """Serve the tools check, verify_claim, audit_trace, … to an MCP client."""
-    from groundwire.apps.mcp import run_mcp
+    from groundwire.mcp import run_mcp
 
     raise typer.Exit(run_mcp(http, settings(config, backend, target, profile, store)))

@@ -25,7 +25,7 @@ def metta(
     config: ConfigFile = None,
 ) -> None:
     """Run a MeTTa program that detects, explains and mends hallucinations."""
-    from groundwire.apps.metta import Request, run_metta
+    from groundwire.integrations.metta import Request, run_metta
 
     request = Request(program, kb, history, allow_python, steps, as_json)
     raise typer.Exit(run_metta(request, settings(config, backend)))

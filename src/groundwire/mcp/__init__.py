@@ -1,0 +1,19 @@
+"""The MCP door: the tools, and the transports they are reached by."""
+
+from __future__ import annotations
+
+from groundwire.config import Config
+from groundwire.extras import load
+
+_FEATURE = "groundwire mcp"
+
+
+def run_mcp(http: str | None, config: Config) -> int:
+    """On standard input and output, or over HTTP at an address."""
+    if http is None:
+        code: int = load("groundwire.mcp.stdio:run_stdio", feature=_FEATURE, extra="mcp")(config)
+        return code
+    served: int = load("groundwire.mcp.http:run_http", feature=f"{_FEATURE} --http", extra="mcp,server")(
+        http, config
+    )
+    return served

@@ -1,0 +1,132 @@
+"""The MCP server: the tools behind the official SDK, whichever transport carries them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from time import monotonic
+from typing import Any, TypeVar
+
+import mcp_types as wire
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+from pydantic import BaseModel
+
+from groundwire.errors import GroundwireError
+from groundwire.mcp.tools import TOOLS, Call, Held, Result, Tool, as_text, parsed
+from groundwire.report.json import report_object
+from groundwire.types import HallucinationReport
+from groundwire.version import __version__
+
+T = TypeVar("T")
+Context = ServerRequestContext[dict[str, Any]]
+
+INSTRUCTIONS = (
+    "groundwire measures how many bits of evidence stand behind each claim. Before you present an answer "
+    "that rests on documents, call `check` with the answer and its sources, and mend or drop what is "
+    "flagged. Write citations as [S0], [S1], …, and give the sources under these ids."
+)
+_BEAT = 2.0
+_DEEPEST = 8
+
+
+def create_server(held: Held) -> Server[dict[str, Any]]:
+    """All tools over one engine; whoever holds it opens and closes it."""
+    known = {tool.name: tool for tool in TOOLS}
+    listed = wire.ListToolsResult(tools=[_described(tool) for tool in TOOLS])
+
+    async def list_tools(_: Context, __: wire.PaginatedRequestParams | None) -> wire.ListToolsResult:
+        return listed
+
+    async def call_tool(context: Context, params: wire.CallToolRequestParams) -> wire.CallToolResult:
+        if params.name not in known:
+            raise MCPError(code=wire.INVALID_PARAMS, message=f"there is no tool {params.name[:100]!r}")
+        return await _called(held, known[params.name], params.arguments or {}, context)
+
+    return Server(
+        "groundwire",
+        version=__version__,
+        title="groundwire",
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+
+
+async def _called(
+    held: Held, tool: Tool, arguments: Mapping[str, Any], context: Context
+) -> wire.CallToolResult:
+    """Whatever is wrong with a call, or goes wrong in it as foreseen, is one line for the model to read."""
+    try:
+        asked = parsed(tool, arguments)
+        work = _found(held, tool, asked, context.request, _size(arguments))
+        found = await _heard(work, context.session.report_progress)
+        text = wire.TextContent(type="text", text=as_text(found))
+    except GroundwireError as error:
+        told = wire.TextContent(type="text", text=f"{tool.name}: {error}")
+        return wire.CallToolResult(content=[told], is_error=True)
+    return wire.CallToolResult(content=[text], structured_content=found)
+
+
+async def _found(held: Held, tool: Tool, asked: BaseModel, request: Any, size: int) -> Result:
+    kb = await held.known(request) if getattr(asked, "kb", False) else None
+    call = Call(await asyncio.to_thread(held.engine_for, tool.operation), asked, kb)
+    found = await held.work(lambda: tool.run(call), size=size)
+    if isinstance(found, HallucinationReport):
+        return report_object(await held.with_opinions(found))
+    return found
+
+
+def _size(value: object) -> int:
+    """How many characters of text a call brings."""
+    if isinstance(value, Mapping):
+        return sum(_size(item) for item in value.values())
+    return len(value) if isinstance(value, str) else sum(map(_size, value)) if isinstance(value, list) else 0
+
+
+async def _heard(work: Awaitable[T], tell: Callable[[float, None, str], Awaitable[None]]) -> T:
+    """Work that takes long says so now and then: clients give up on silence."""
+    task, began = asyncio.ensure_future(work), monotonic()
+    try:
+        while not (await asyncio.wait({task}, timeout=_BEAT))[0]:
+            await tell(round(monotonic() - began, 1), None, "checking")
+        return task.result()
+    finally:
+        task.cancel()
+
+
+def _described(tool: Tool) -> wire.Tool:
+    hints = wire.ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+    return wire.Tool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.summary,
+        input_schema=plain(tool.arguments.model_json_schema()),
+        output_schema=plain(tool.returns.model_json_schema(mode="serialization")),
+        annotations=hints,
+    )
+
+
+def plain(schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema without references, which some clients do not follow, and without made-up titles."""
+    definitions = schema.get("$defs", {})
+
+    def resolved(node: Any, depth: int = 0) -> Any:
+        if isinstance(node, list):
+            return [resolved(item, depth) for item in node]
+        if not isinstance(node, dict):
+            return node
+        if "$ref" in node and depth < _DEEPEST:
+            meant = definitions[node["$ref"].rpartition("/")[2]]
+            return resolved({**meant, **{k: v for k, v in node.items() if k != "$ref"}}, depth + 1)
+        return {
+            key: {name: resolved(value, depth) for name, value in inner.items()}
+            if key == "properties"
+            else resolved(inner, depth)
+            for key, inner in node.items()
+            if key not in ("$defs", "title")
+        }
+
+    found: dict[str, Any] = resolved(schema)
+    return found

@@ -1,0 +1,101 @@
+"""`/v1/facts`: facts go in through the memory gate, and what is there can be read."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+
+from groundwire.apps.facts import rejected_object
+from groundwire.memory.decide import Decision
+from groundwire.memory.sentence import given_roles
+from groundwire.server.access import Caller
+from groundwire.server.answers import FactOut, FactsOut, KeptFactOut, RejectedOut, answered
+from groundwire.server.problems import Forbidden, NotFound, problems, reading_problems
+from groundwire.server.schemas import FactRequest
+from groundwire.server.service import Service, service
+from groundwire.stores.keys import ADMIN
+from groundwire.stores.parse_jsonl import fact_object
+from groundwire.stores.reading import listing
+from groundwire.stores.rejected import RejectedFacts
+from groundwire.types import Fact, FactStatus
+
+router = APIRouter(prefix="/v1/facts", tags=["facts"])
+
+Held = Annotated[Service, Depends(service)]
+Limit = Annotated[int, Query(ge=1, le=1000, description="At most so many.")]
+
+
+@router.post(
+    "",
+    summary="Remember a fact that its evidence carries",
+    status_code=201,
+    response_model=KeptFactOut,
+    responses={
+        202: {"model": KeptFactOut, "description": "Stored, and verified later"},
+        **problems(501, 502),
+    },
+)
+async def add(asked: FactRequest, request: Request, held: Held) -> Response:
+    """201: it is in the store. 202: it is in the store as `pending` and will be verified; either way a server
+    that dies after this answer has not lost it. A fact that its evidence does not carry is refused (422,
+    `not-grounded`) with the bits it lacks.
+    """
+    caller: Caller = request.state.caller
+    if not asked.verify and not caller.may(ADMIN):
+        raise Forbidden("to store a fact unverified takes the scope admin")
+    kept, decision = await held.work(lambda: _admitted(asked, held), asked.size)
+    known = f"known already, but {decision.reason}" if kept.status is not decision.status else ""
+    found = {**fact_object(kept), "reason": known or decision.reason}
+    return answered(found, 202 if kept.status is FactStatus.PENDING else 201)
+
+
+async def _admitted(asked: FactRequest, held: Service) -> tuple[Fact, Decision]:
+    gate = await asyncio.to_thread(lambda: held.gate)
+    return await gate.admit(_fact(asked), asked.given, confidence=asked.confidence, verify=asked.verify)
+
+
+def _fact(asked: FactRequest) -> Fact | str:
+    if not asked.predicate.strip():
+        return asked.fact
+    made = given_roles(list(asked.roles.items()), asked.predicate.strip(), asked.fact.strip())
+    return replace(made, many=asked.many)
+
+
+@router.get("", summary="Facts, the newest first", response_model=FactsOut, responses=reading_problems())
+async def facts(
+    held: Held,
+    status: FactStatus | None = None,
+    limit: Limit = 100,
+    after: Annotated[str, Query(max_length=300, description="The id of the last one before.")] = "",
+) -> Response:
+    """A page of them; ask for the next with `after`."""
+
+    def read() -> list[Fact]:
+        with held.database.read() as connection:
+            return listing(connection, status=status, limit=limit, after=after)
+
+    found = await asyncio.to_thread(read)
+    return answered({"facts": [fact_object(fact) for fact in found]})
+
+
+@router.get(
+    "/rejected",
+    summary="Facts that were refused, the newest first",
+    response_model=RejectedOut,
+    responses=reading_problems(),
+)
+async def rejected(held: Held, limit: Limit = 100) -> Response:
+    """With what they were measured by: to be looked at, never to be believed."""
+    found = await asyncio.to_thread(lambda: RejectedFacts(held.database).latest(limit))
+    return answered({"rejected": [rejected_object(one) for one in found]})
+
+
+@router.get("/{fact_id}", summary="One fact", response_model=FactOut, responses=reading_problems(404))
+async def fact(fact_id: str, held: Held) -> Response:
+    found = await asyncio.to_thread(lambda: held.knowledge.fact(fact_id))
+    if found is None:
+        raise NotFound(f"there is no fact {fact_id[:100]!r}")
+    return answered(fact_object(found))

@@ -1,0 +1,280 @@
+"""The tools as an MCP client sees them: the SDK's own client, in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import jsonschema  # type: ignore[import-untyped]
+import mcp_types as wire
+import pytest
+from mcp.shared.exceptions import MCPError
+from typer.testing import CliRunner
+
+from groundwire import audit_reasoning, audit_trace, bridge, check, verify_claim, verify_claims
+from groundwire.apps import cli
+from groundwire.config import Config
+from groundwire.engine import Groundwire
+from groundwire.mcp import server as mcp_server
+from groundwire.mcp.server import create_server
+from groundwire.mcp.stdio import Alone
+from groundwire.mcp.tools import TOOLS
+from groundwire.report.audit import audit_object
+from groundwire.report.json import claim_object, report_object
+from groundwire.verify.fake import FakeVerifier
+from mcp import Client
+
+T = TypeVar("T")
+SOURCE = "The population of France is 67 million. Paris is the capital of France."
+ANSWER = "Paris is the capital of France [S0]. It has 999 million people [S7]."
+STEPS: list[Mapping[str, object] | str] = [
+    {"claim": "Paris is the capital of France", "cites": ["S0"]},
+    "So Paris is a town of 999 million",
+]
+
+
+@asynccontextmanager
+async def connected(backend: str = "local", **changes: Any) -> AsyncIterator[Client]:
+    config = Config.load(None, {"hallucination.backend.type": backend, **changes})
+    async with Groundwire(config) as engine, Client(create_server(Alone(engine))) as client:
+        yield client
+
+
+async def called(name: str, arguments: dict[str, Any], backend: str = "local") -> wire.CallToolResult:
+    async with connected(backend) as client:
+        return await client.call_tool(name, arguments)
+
+
+def text_of(result: wire.CallToolResult) -> str:
+    (content,) = result.content
+    assert isinstance(content, wire.TextContent)
+    return content.text
+
+
+async def test_every_tool_describes_itself_in_a_plain_schema() -> None:
+    async with connected("fake") as client:
+        tools = (await client.list_tools()).tools
+    assert [tool.name for tool in tools] == [
+        "check", "verify_claim", "verify_claims", "audit_reasoning", "audit_trace",
+        "detect_hallucination", "audit_trace_budget",
+    ]  # fmt: skip
+    for tool in tools:
+        assert tool.output_schema
+        for schema in (tool.input_schema, tool.output_schema):
+            jsonschema.Draft202012Validator.check_schema(schema)
+            assert "$ref" not in json.dumps(schema)
+        assert tool.description
+        assert tool.annotations
+        assert tool.annotations.read_only_hint
+        assert len(json.dumps(tool.input_schema)) < 6000, "a model has to read it"
+        for name, argument in tool.input_schema["properties"].items():
+            assert "description" in argument or "enum" in argument, f"{tool.name}.{name}"
+
+
+async def test_the_tools_give_what_the_functions_give() -> None:
+    sources = {"S0": SOURCE}
+    asked: dict[str, tuple[dict[str, Any], object]] = {
+        "check": (
+            {"answer": ANSWER, "sources": sources, "question": "Where?", "target": 0.9},
+            report_object(check(ANSWER, sources, question="Where?", target=0.9, response_id="response")),
+        ),
+        "verify_claim": (
+            {"claim": "Paris is the capital.", "evidence": SOURCE, "confidence": 0.8},
+            claim_object(verify_claim("Paris is the capital.", SOURCE, 0.8)),
+        ),
+        "verify_claims": (
+            {"text": ANSWER, "context": [SOURCE]},
+            {"flagged": True, "claims": [claim_object(c) for c in verify_claims(ANSWER, [SOURCE])]},
+        ),
+        "audit_reasoning": (
+            {"steps": STEPS, "sources": sources},
+            {"flagged": True, "claims": [claim_object(c) for c in audit_reasoning(STEPS, sources)]},
+        ),
+        "audit_trace": (
+            {"steps": STEPS, "context": sources, "question": "What is Paris?", "answer": "A capital."},
+            audit_object(audit_trace(STEPS, "What is Paris?", sources, "A capital.")),
+        ),
+    }
+    async with connected() as client:
+        for name, (arguments, expected) in asked.items():
+            result = await client.call_tool(name, arguments)
+            assert not result.is_error, text_of(result)
+            assert result.structured_content == json.loads(json.dumps(expected)), name
+            assert json.loads(text_of(result)) == result.structured_content
+
+
+async def test_another_profile_and_a_repaired_answer_can_be_asked_for() -> None:
+    wanted = {"answer": ANSWER, "sources": {"S0": SOURCE}, "profile": "rag", "fix": True}
+    found = (await called("check", wanted)).structured_content
+    assert found is not None
+    assert found["profile"] == "rag"
+    assert found["repair"]["text"] != ANSWER
+
+
+async def test_what_people_said_of_a_claim_is_shown() -> None:
+    """As every other door shows it."""
+    answer, source = "The tower is 999 metres tall.", "The tower is 330 metres tall."
+    CliRunner().invoke(cli.app, ["check", answer, "-s", source, "--backend", "fake"])
+    assert CliRunner().invoke(cli.app, ["feedback", "c1", "wrong"]).exit_code == 0
+    found = (await called("check", {"answer": answer, "sources": source}, "fake")).structured_content
+    assert found is not None
+    assert found["claims"][0]["feedback"]["right"] is False
+
+
+async def test_sources_come_in_every_shape() -> None:
+    async with connected("fake") as client:
+        for sources, name in (
+            (SOURCE, "S0"),
+            ({"a": SOURCE}, "a"),
+            (["Cats.", SOURCE], "S1"),
+            ([{"id": "x", "text": SOURCE}], "x"),
+        ):
+            answer = {"answer": "Paris is the capital of France.", "sources": sources}
+            found = (await client.call_tool("check", answer)).structured_content
+            assert found is not None
+            assert found["claims"][0]["evidence"][0]["source"] == name
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "complaint"),
+    [
+        ("check", {}, "'answer': field required"),
+        ("check", {"answer": "", "sources": "x"}, "'answer': string should have at least 1 character"),
+        ("check", {"answer": " ", "sources": "x"}, "the answer is empty"),
+        ("check", {"answer": "x" * 1_000_001, "sources": "x"}, "at most 1000000 characters"),
+        ("check", {"answer": "It is red."}, "there are no sources"),
+        ("check", {"answer": "It is red.", "sources": 7}, "should be a text, texts by id, or a list"),
+        (
+            "check",
+            {"answer": "It is red.", "sources": {"a": 7}},
+            "'sources.a': input should be a valid string",
+        ),
+        ("check", {"answer": "It is red.", "sources": [{"id": "a"}]}, "'sources.0.text': field required"),
+        ("check", {"answer": "It is red.", "sources": ["x"] * 2001}, "at most 2000 items"),
+        ("check", {"answer": "It is red.", "sorces": "x"}, "'sorces': extra inputs are not permitted"),
+        ("check", {"answer": "It is red.", "sources": "x", "target": 95}, "less than or equal to 1"),
+        ("check", {"answer": "It is red.", "sources": "x", "kb": True}, "store.db"),
+        ("verify_claim", {"claim": "It is red.", "evidence": ""}, "there are no sources"),
+        ("audit_reasoning", {"steps": [], "sources": "x"}, "'steps': list should have at least 1 item"),
+        ("audit_reasoning", {"steps": [7], "sources": "x"}, "should be a text or {claim, cites}"),
+        ("audit_trace_budget", {"steps": [{"claim": "x"}], "spans": []}, "there are no spans"),
+    ],
+)
+async def test_what_is_wrong_is_one_line(name: str, arguments: dict[str, Any], complaint: str) -> None:
+    result = await called(name, arguments, "fake")
+    assert result.is_error
+    assert result.structured_content is None
+    assert complaint in text_of(result)
+    assert text_of(result).startswith(f"{name}: ")
+    assert "\n" not in text_of(result)
+
+
+async def test_too_much_to_read_is_refused() -> None:
+    async with connected("fake", **{"limits.max_source_bytes": 100}) as client:
+        result = await client.call_tool("check", {"answer": "It is red.", "sources": "x" * 101})
+        assert "the sources have 101 characters: the limit is 100" in text_of(result)
+        spans = [{"sid": "S0", "text": "x" * 101}]
+        result = await client.call_tool("detect_hallucination", {"answer": "It is red.", "spans": spans})
+        assert "the limit is 100" in text_of(result)
+
+
+async def test_of_a_long_report_the_text_holds_what_is_flagged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("groundwire.mcp.tools.READABLE", 1000)
+    async with connected("fake") as client:
+        result = await client.call_tool("check", {"answer": f"It is red. {ANSWER}", "sources": "It is red."})
+        assert result.structured_content is not None
+        assert len(result.structured_content["claims"]) == 3
+        shown = json.loads(text_of(result))
+        assert [claim["text"] for claim in shown["claims"]] == [
+            "Paris is the capital of France.",
+            "It has 999 million people.",
+        ]
+        assert "structured content" in shown["note"]
+        monkeypatch.setattr("groundwire.mcp.tools.LARGEST", 1000)
+        result = await client.call_tool("check", {"answer": ANSWER, "sources": "It is red."})
+        assert result.is_error
+        assert "bytes: check the answer in parts" in text_of(result)
+
+
+async def test_a_tool_that_does_not_exist_is_a_protocol_error() -> None:
+    async with connected("fake") as client:
+        with pytest.raises(MCPError, match="there is no tool 'chek'"):
+            await client.call_tool("chek", {})
+
+
+async def test_what_could_not_be_checked_is_not_fine(monkeypatch: pytest.MonkeyPatch) -> None:
+    from groundwire.errors import BackendTimeout
+
+    failing = FakeVerifier(failing=[BackendTimeout("too slow")] * 9)
+    monkeypatch.setattr("groundwire.verify.fake.FakeVerifier", lambda: failing)
+    found = (await called("verify_claims", {"text": "It is red.", "context": "x"}, "fake")).structured_content
+    assert found is not None
+    assert found["flagged"] is None
+    assert found["claims"][0]["status"] == "UNCHECKED"
+
+
+class Endless(Alone):
+    """Work that never ends by itself, and says when somebody ended it."""
+
+    begun, ended = threading.Event(), threading.Event()
+
+    async def work(self, job: Callable[[], Coroutine[Any, Any, T]], size: int = 0) -> T:
+        job().close()
+        return await bridge.away(self._wait())
+
+    async def _wait(self) -> Any:
+        self.begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.ended.set()
+
+
+async def test_a_cancelled_call_stops_the_work() -> None:
+    held = Endless(Groundwire(Config(), backend="fake"))
+    async with Client(create_server(held)) as client:
+        call = asyncio.ensure_future(client.call_tool("check", {"answer": "It is red.", "sources": "x"}))
+        assert await asyncio.to_thread(held.begun.wait, 10)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        assert await asyncio.to_thread(held.ended.wait, 10)
+        await client.list_tools()
+
+
+def test_each_tool_asks_the_backend_of_its_operation() -> None:
+    chosen = {"type": "configurable", "default": "fake", "operations": {"trace": "local"}}
+    held = Alone(Groundwire(Config.load(None, {"hallucination.backend": chosen})))
+    asked = {tool.name: held.engine_for(tool.operation).backend.name for tool in TOOLS}
+    assert {name for name, backend in asked.items() if backend == "local"} == {
+        "audit_reasoning", "audit_trace", "audit_trace_budget",
+    }  # fmt: skip
+    assert held.engine_for("trace") is held.engine_for("trace")
+    bridge.run(held.aclose())
+
+
+async def test_long_work_says_that_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcp_server, "_BEAT", 0.01)
+    go_on = asyncio.Event()
+    held = FakeVerifier(hold=go_on)
+    monkeypatch.setattr("groundwire.verify.fake.FakeVerifier", lambda: held)
+    heard: list[float] = []
+
+    async def listen(progress: float, total: float | None, message: str | None) -> None:
+        heard.append(progress)
+        if len(heard) == 3:
+            await bridge.away(_set(go_on))
+
+    async with connected("fake") as client:
+        asked = {"answer": "It is red.", "sources": "x"}
+        result = await client.call_tool("check", asked, progress_callback=listen)
+        assert not result.is_error
+        assert heard == sorted(heard)
+
+
+async def _set(event: asyncio.Event) -> None:
+    event.set()

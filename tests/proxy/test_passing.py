@@ -1,0 +1,255 @@
+"""Whatever is not ours to judge passes untouched, to the right upstream, with the right credentials."""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import closing
+from http.client import HTTPConnection
+from pathlib import Path
+
+import httpx
+import openai
+import pytest
+from tests.proxy.asking import BAD, GOOD, MESSAGES
+from tests.proxy.scripted import Scripted, ScriptedUpstream, chat_stream, completion, whole
+from tests.serving import Served, serving
+
+from groundwire.config import Config
+from groundwire.stores.database import open_database
+from groundwire.stores.keys import Keys
+
+JSON = ("content-type", "application/json")
+
+
+def models(*names: str) -> Scripted:
+    return whole(
+        {
+            "object": "list",
+            "data": [{"id": n, "object": "model", "created": 1, "owned_by": "x"} for n in names],
+        }
+    )
+
+
+def test_embeddings_and_files_pass(sdk: openai.OpenAI, upstream: ScriptedUpstream) -> None:
+    vector = {"object": "list", "data": [{"object": "embedding", "index": 0, "embedding": [0.5]}], "model": "e",
+              "usage": {"prompt_tokens": 1, "total_tokens": 1}}  # fmt: skip
+    upstream.script(whole(vector))
+    assert sdk.embeddings.create(model="e", input="x", encoding_format="float").data[0].embedding == [0.5]
+    file = {
+        "id": "f1",
+        "object": "file",
+        "bytes": 3,
+        "created_at": 1,
+        "filename": "a",
+        "purpose": "batch",
+        "status": "processed",
+    }
+    upstream.script(whole(file))
+    assert sdk.files.create(file=("a.bin", b"\x00\xff\x00"), purpose="batch").id == "f1"
+    assert b"\x00\xff\x00" in upstream.calls[-1].raw
+    upstream.script(Scripted([b"\x00\x01"] * 3, headers=[("content-type", "audio/mpeg")]))
+    assert sdk.files.content("f1").content == b"\x00\x01" * 3
+    assert [c.target for c in upstream.calls] == ["/v1/embeddings", "/v1/files", "/v1/files/f1/content"]
+    assert not any(name.startswith("x-groundwire") for c in upstream.calls for name in c.headers)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"])
+def test_every_method_passes(proxy: Served, upstream: ScriptedUpstream, method: str) -> None:
+    upstream.script(Scripted([] if method == "HEAD" else [b"{}"], headers=[JSON], chunked=method != "HEAD"))
+    got = proxy.client.request(method, "/v1/batches/b%2F1?limit=2&limit=3")
+    assert got.status_code == 200
+    assert (upstream.calls[0].method, upstream.calls[0].target) == (
+        method,
+        "/v1/batches/b%2F1?limit=2&limit=3",
+    )
+
+
+def test_a_connection_is_used_again(proxy: Served, upstream: ScriptedUpstream) -> None:
+    upstream.script(whole({}))
+    before = upstream.connections
+    for _ in range(5):
+        proxy.client.get("/v1/batches")
+    assert upstream.connections <= before + 1
+
+
+def test_a_connection_that_was_closed_meanwhile_is_replaced(
+    proxy: Served, upstream: ScriptedUpstream
+) -> None:
+    upstream.script(whole({}))
+    proxy.client.get("/v1/batches")
+    upstream.drop()
+    assert proxy.client.post("/v1/batches", json={}).status_code == 200
+
+
+def test_redirects_are_the_clients_business(proxy: Served, upstream: ScriptedUpstream) -> None:
+    upstream.script(
+        Scripted(
+            [],
+            status=307,
+            headers=[("location", "http://elsewhere/"), ("content-length", "0")],
+            chunked=False,
+        )
+    )
+    got = proxy.client.get("/v1/batches", follow_redirects=False)
+    assert (got.status_code, got.headers["location"]) == (307, "http://elsewhere/")
+
+
+def test_our_own_routes_stay_ours(proxy: Served, upstream: ScriptedUpstream, cloud: ScriptedUpstream) -> None:
+    assert proxy.client.get("/healthz").status_code == 200
+    checked = proxy.client.post("/v1/check", json={"answer": GOOD, "sources": {"S0": GOOD}})
+    assert checked.status_code == 200, checked.text
+    for method, path in (
+        ("GET", "/v1/check"),
+        ("POST", "/v1/check/more"),
+        ("PUT", "/v1/facts"),
+        ("GET", "/v1/rag/x"),
+    ):
+        assert proxy.client.request(method, path).status_code in (404, 405)
+    assert upstream.calls + cloud.calls == []
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/../admin", "/v1/%2e%2e/admin", "/v1/files/..%2f..%2fadmin", "/v1/./x", "/v1/a/%2E%2E%5Cb"]
+)
+def test_no_path_leads_out_of_the_api(proxy: Served, upstream: ScriptedUpstream, path: str) -> None:
+    with closing(HTTPConnection(proxy.url.removeprefix("http://"))) as connection:
+        connection.request("GET", path)
+        assert connection.getresponse().status in (400, 404)
+    assert upstream.calls == []
+
+
+def test_an_upstream_is_never_named_by_a_request(
+    proxy: Served, upstream: ScriptedUpstream, cloud: ScriptedUpstream
+) -> None:
+    upstream.script(whole(completion(GOOD)))
+    for headers in ({"host": "localhost"}, {"x-forwarded-host": "evil"}, {"forwarded": "host=evil"}):
+        proxy.client.post(
+            "/v1/chat/completions", json={"model": "http://evil/m", "messages": []}, headers=headers
+        )
+    assert len(upstream.calls) == 3
+    assert all(
+        c.headers["host"] == upstream.url.removeprefix("http://").removesuffix("/v1") for c in upstream.calls
+    )
+    assert cloud.calls == []
+
+
+def test_a_models_name_picks_the_upstream(
+    sdk: openai.OpenAI, upstream: ScriptedUpstream, cloud: ScriptedUpstream
+) -> None:
+    upstream.script(whole(completion(GOOD)))
+    cloud.script(whole(completion(GOOD)))
+    sdk.chat.completions.create(model="cloud/big/m", messages=MESSAGES)
+    sdk.chat.completions.create(model="local/m", messages=MESSAGES)
+    sdk.chat.completions.create(model="meta/m", messages=MESSAGES)
+    sdk.chat.completions.create(
+        model="m", messages=MESSAGES, extra_headers={"x-groundwire-upstream": "cloud"}
+    )
+    assert [c.body["model"] for c in cloud.calls] == ["big/m", "m"]
+    assert [c.body["model"] for c in upstream.calls] == ["m", "meta/m"]
+    assert cloud.calls[0].body["messages"] == MESSAGES
+
+
+def test_a_body_that_only_mentions_an_upstream_keeps_its_bytes(
+    proxy: Served, cloud: ScriptedUpstream, upstream: ScriptedUpstream
+) -> None:
+    upstream.script(whole(completion(GOOD)))
+    body = b'{"model": "m",  "messages": [{"role": "user", "content": "what is \\"cloud/x\\"?"}], "x": "cloud/", "y": "grounding_sources"}'
+    assert b'"cloud/' in body
+    proxy.client.post("/v1/chat/completions", content=body, headers={"content-type": "application/json"})
+    assert upstream.calls[0].raw == body
+    assert cloud.calls == []
+
+
+def test_what_became_of_answers_is_counted(proxy: Served, upstream: ScriptedUpstream) -> None:
+    upstream.script(whole(completion(GOOD)))
+    proxy.client.post("/v1/chat/completions", json={"model": "m", "messages": []})
+    line = 'groundwire_proxy_answers_total{mode="observe",status="NOTHING_TO_CHECK"}'
+    assert line in proxy.client.get("/metrics").text
+
+
+def test_an_answer_whose_report_nobody_waits_for_is_verified_too(
+    proxy: Served, upstream: ScriptedUpstream
+) -> None:
+    upstream.script(Scripted(chat_stream(BAD)))
+    body = {"model": "m", "messages": MESSAGES, "stream": True}
+    headers = {"x-groundwire-event": "off", "x-groundwire-store": "true"}
+    counted = 'groundwire_proxy_answers_total{mode="observe",status="CHECKED"}'
+
+    def count() -> float:
+        lines = proxy.client.get("/metrics").text.splitlines()
+        return next((float(line.split()[-1]) for line in lines if line.startswith(counted)), 0.0)
+
+    before = count()
+    proxy.client.post("/v1/chat/completions", json=body, headers=headers)
+    deadline = time.monotonic() + 30
+    while count() == before and time.monotonic() < deadline:
+        pass
+    assert count() == before + 1
+
+
+def test_models_of_all_upstreams_are_one_list(
+    sdk: openai.OpenAI, upstream: ScriptedUpstream, cloud: ScriptedUpstream
+) -> None:
+    upstream.script(models("a"))
+    cloud.script(models("b", "c"))
+    assert [m.id for m in sdk.models.list()] == ["a", "cloud/b", "cloud/c"]
+    cloud.script(Scripted([b"no"], status=500))
+    assert [m.id for m in sdk.models.list()] == ["a"]
+    upstream.script(Scripted([b"[]"]))
+    with pytest.raises(openai.InternalServerError):
+        sdk.models.list()
+    cloud.script(whole({"id": "b", "object": "model", "created": 1, "owned_by": "x"}))
+    assert sdk.models.retrieve("cloud/b").id == "b"
+    assert cloud.calls[-1].target == "/v1/models/b"
+
+
+def test_the_models_of_one_upstream_pass_untouched(upstream: ScriptedUpstream) -> None:
+    upstream.script(models("a", "b"))
+    with serving({"proxy.upstreams": {"default": upstream.url}}) as url:
+        assert httpx.get(f"{url}/v1/models").content == b"".join(models("a", "b").pieces)
+
+
+def test_without_upstreams_there_is_no_proxy() -> None:
+    with serving({}) as url:
+        assert httpx.post(f"{url}/v1/chat/completions", json={}).status_code == 404
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> str:
+    database = open_database(str(tmp_path / "store.db"), create=True)
+    _, secret = Keys(database).add("caller", ["proxy"])
+    database.close()
+    return secret
+
+
+@pytest.mark.parametrize("house", [False, True])
+def test_keys_of_this_server_stay_here(upstream: ScriptedUpstream, key: str, house: bool) -> None:
+    upstream.script(whole(completion(GOOD)))
+    settings = {"proxy.upstreams": {"default": upstream.url}, "server.keys": "always"}
+    settings |= {"proxy.keys": {"default": "sk-house"}} if house else {}
+    expected = "Bearer sk-house" if house else None
+    with serving(settings) as url:
+        ask = f"{url}/v1/chat/completions"
+        body = {"model": "m", "messages": MESSAGES}
+        assert httpx.post(ask, json=body).status_code == 401
+        assert httpx.post(ask, json=body, headers={"authorization": "Bearer sk-mine"}).status_code == 401
+        assert (
+            httpx.post(ask, json=body, headers={"authorization": f"Bearer {key}"}, timeout=30).status_code
+            == 200
+        )
+        both = {"x-groundwire-key": key, "authorization": "Bearer sk-mine"}
+        assert httpx.post(ask, json=body, headers=both, timeout=30).status_code == 200
+        check = {"answer": GOOD, "sources": {"S0": GOOD}}
+        assert httpx.post(f"{url}/v1/check", json=check, headers={"x-groundwire-key": key}).status_code == 403
+    assert [c.headers.get("authorization") for c in upstream.calls] == [
+        expected,
+        expected or "Bearer sk-mine",
+    ]
+    assert not any(key in value for c in upstream.calls for value in c.headers.values())
+
+
+def test_keys_of_upstreams_are_never_shown() -> None:
+    config = Config.load(overrides={"proxy.upstreams": {"a": "http://h/v1"}, "proxy.keys": {"a": "sk-house"}})
+    assert "sk-house" not in repr(config)
+    assert "sk-house" not in json.dumps(config.model_dump(mode="json"))

@@ -1,0 +1,249 @@
+"""A server that is full says so at once, says when to come back, and never answers wrongly for it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry, generate_latest
+from tests.serving import Served, served
+
+from groundwire.errors import Overloaded
+from groundwire.server.admission import ORDINARY, Admission, watch
+from groundwire.types import Estimate, Query
+from groundwire.verify import backends
+from groundwire.verify.backends import Raw
+from groundwire.verify.fake import FakeVerifier
+
+CAPACITY = 4
+
+
+class TestPlaces:
+    def test_there_is_room_for_so_many_and_no_more(self) -> None:
+        admission = Admission(2)
+        with admission.admitted(), admission.admitted():
+            assert admission.load == 1.0
+            with pytest.raises(Overloaded), admission.admitted():
+                raise AssertionError("let in")
+        with admission.admitted():
+            assert admission.load == 0.5
+        assert (admission.inside, admission.refused) == (0.0, 1)
+
+    def test_a_place_is_given_back_whatever_happens_in_it(self) -> None:
+        admission = Admission(1)
+        with pytest.raises(ZeroDivisionError), admission.admitted():
+            raise ZeroDivisionError
+        assert admission.inside == 0.0
+
+    def test_long_requests_count_for_more(self) -> None:
+        admission = Admission(8)
+        with admission.admitted(3 * ORDINARY):
+            assert admission.inside == 3.0
+
+    def test_however_long_one_is_two_fit_in(self) -> None:
+        admission = Admission(8)
+        with admission.admitted(10**9), admission.admitted(10**9):
+            assert admission.load == 1.0
+
+    def test_the_smallest_capacity_takes_the_largest_request(self) -> None:
+        with Admission(1).admitted(10**9):
+            pass
+
+    def test_when_to_come_back_follows_from_the_pace(self) -> None:
+        now = 1.0
+        admission = Admission(4, clock=lambda: now)
+        with admission.admitted():
+            now += 3.0
+        assert admission.wait == 0.0
+        with admission.admitted(), admission.admitted(), admission.admitted(), admission.admitted():
+            assert admission.wait == pytest.approx(12.0)
+            with pytest.raises(Overloaded) as told, admission.admitted(2 * ORDINARY):
+                pass
+        assert told.value.retry_after == pytest.approx(6.0)
+
+    def test_many_at_once_show_the_pace_of_all(self) -> None:
+        """Four at a time, each four seconds: one a second."""
+        now = 1.0
+        admission = Admission(4, clock=lambda: now)
+        with admission.admitted(), admission.admitted(), admission.admitted(), admission.admitted():
+            now += 4.0
+        with admission.admitted():
+            assert admission.wait == pytest.approx(1.0, rel=0.5)
+
+    def test_who_leaves_teaches_nothing_about_the_pace(self) -> None:
+        now = 1.0
+        admission = Admission(4, clock=lambda: now)
+        with suppress(asyncio.CancelledError), admission.admitted():
+            now += 100.0
+            raise asyncio.CancelledError
+        with admission.admitted():
+            assert admission.wait == 0.0
+
+    def test_nobody_is_told_to_come_back_at_once_or_never(self) -> None:
+        now = 1.0
+        admission = Admission(1, clock=lambda: now)
+        with admission.admitted(), pytest.raises(Overloaded) as soon, admission.admitted():
+            pass
+        with admission.admitted():
+            now += 1e6
+        with admission.admitted(), pytest.raises(Overloaded) as late, admission.admitted():
+            pass
+        assert (soon.value.retry_after, late.value.retry_after) == (1.0, 60.0)
+
+    def test_nobody_is_let_in_who_would_wait_too_long(self) -> None:
+        now = 1.0
+        admission = Admission(64, patience=30.0, clock=lambda: now)
+        with admission.admitted():
+            now += 2.0  # one takes two seconds
+        with ExitStack() as inside:
+            for _ in range(15):
+                inside.enter_context(admission.admitted())
+            with pytest.raises(Overloaded) as told, admission.admitted():
+                pass
+            assert told.value.retry_after == pytest.approx(2.0)
+
+    def test_a_few_are_let_in_however_slow_one_was(self) -> None:
+        now = 1.0
+        admission = Admission(64, patience=30.0, clock=lambda: now)
+        with admission.admitted():
+            now += 1000.0
+        with ExitStack() as inside:
+            for _ in range(8):
+                inside.enter_context(admission.admitted())
+            now += 16.0  # side by side they took two seconds each
+        with admission.admitted():
+            assert 2.0 < admission.wait < 200.0
+
+    @given(st.lists(st.integers(1, 40), min_size=1, max_size=30))
+    def test_those_who_end_together_do_not_look_slow(self, order: list[int]) -> None:
+        """Sixteen at a time, one a second in truth: whatever the order they end in, that is what is seen."""
+        now = 1.0
+        admission = Admission(64, clock=lambda: now)
+        for _ in range(3):
+            stacks = [ExitStack() for _ in range(16)]
+            for stack in stacks:
+                stack.enter_context(admission.admitted())
+            now += 16.0
+            for place in order:
+                stacks.append(stacks.pop(place % len(stacks)))
+            for stack in stacks:
+                stack.close()
+        with admission.admitted():
+            assert admission.wait == pytest.approx(1.0)
+
+    def test_busy_begins_before_full(self) -> None:
+        admission = Admission(4)
+        with admission.admitted(), admission.admitted():
+            assert not admission.is_busy
+            with admission.admitted():
+                assert admission.is_busy
+
+    def test_its_figures_are_there_to_be_watched(self) -> None:
+        registry = CollectorRegistry()
+        admission = Admission(2)
+        watch(admission, registry)
+        with admission.admitted():
+            shown = generate_latest(registry).decode()
+        assert "groundwire_server_load 0.5" in shown
+        assert "groundwire_server_refused_requests 0.0" in shown
+
+
+class Held:
+    """A fake model that answers nothing until it is released."""
+
+    def __init__(self) -> None:
+        self.release = threading.Event()
+        self.began = threading.Semaphore(0)
+        self.asked: list[str] = []
+        self._fake = FakeVerifier()
+
+    async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
+        self.asked += [query.claim for query in queries]
+        self.began.release()
+        await asyncio.to_thread(self.release.wait)
+        return await self._fake.estimate(queries)
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
+    slow = Held()
+    monkeypatch.setitem(backends.OPENERS, "fake", lambda _: Raw(slow, "fake", "fake", 10**6, 0.0))
+    yield slow
+    slow.release.set()
+
+
+@pytest.fixture
+def server(held: Held) -> Iterator[Served]:
+    with served({"hallucination.backend.type": "fake", "server.capacity": CAPACITY}) as running:
+        held.release.set()  # the server asks the model once itself, to see that it is there
+        while running.client.get("/readyz").status_code != 200:
+            pass
+        held.release.clear()
+        held.asked.clear()
+        while held.began.acquire(blocking=False):
+            pass
+        yield running
+
+
+async def until(reached: Callable[[], bool]) -> None:
+    """What happens in the server's threads cannot be awaited here."""
+    async with asyncio.timeout(30):
+        while not reached():  # noqa: ASYNC110
+            await asyncio.sleep(0.005)
+
+
+def asked(number: int) -> dict[str, object]:
+    right = number % 2 == 0
+    answer = f"The box number {number} is {'green' if right else 'blue'}."
+    return {"id": f"r{number}", "response": answer, "context": f"The box number {number} is green."}
+
+
+async def test_at_four_times_its_capacity_it_refuses_the_rest_and_answers_the_others_rightly(
+    held: Held, server: Served
+) -> None:
+    async with httpx.AsyncClient(base_url=server.url, timeout=30, trust_env=False) as client:
+        tasks = [asyncio.create_task(client.post("/v1/check", json=asked(n))) for n in range(4 * CAPACITY)]
+        await until(lambda: sum(task.done() for task in tasks) >= 3 * CAPACITY)
+        held.release.set()
+        answers = await asyncio.gather(*tasks)
+    assert Counter(answer.status_code for answer in answers) == {200: CAPACITY, 429: 3 * CAPACITY}
+    for number, answer in enumerate(answers):
+        if answer.status_code == 200:
+            assert answer.json()["flagged"] is (number % 2 == 1)
+        else:
+            assert int(answer.headers["retry-after"]) >= 1
+            assert answer.headers["content-type"] == "application/problem+json"
+            assert answer.json()["type"].endswith("too-many")
+    assert (await asyncio.to_thread(server.client.post, "/v1/check", json=asked(0))).status_code == 200
+
+
+async def test_while_it_is_full_it_still_tells_how_it_is(held: Held, server: Served) -> None:
+    async with httpx.AsyncClient(base_url=server.url, timeout=30, trust_env=False) as client:
+        tasks = [asyncio.create_task(client.post("/v1/check", json=asked(n))) for n in range(CAPACITY)]
+        await until(lambda: server.service.admission.load == 1.0)
+        assert (await client.get("/healthz")).status_code == 200
+        assert "groundwire_server_load 1.0" in (await client.get("/metrics")).text
+        held.release.set()
+        await asyncio.gather(*tasks)
+
+
+async def test_work_of_a_client_that_left_is_dropped_before_it_is_begun(held: Held, server: Served) -> None:
+    async with httpx.AsyncClient(base_url=server.url, timeout=30, trust_env=False) as client:
+        first = []
+        for number in range(2):  # two batches are under way: what comes after them must wait
+            first.append(asyncio.create_task(client.post("/v1/check", json=asked(number))))
+            assert await asyncio.to_thread(held.began.acquire, timeout=20)
+        leaving = asyncio.create_task(client.post("/v1/check", json=asked(7)))
+        await until(lambda: server.service.admission.inside == 3)
+        leaving.cancel()
+        await until(lambda: server.service.admission.inside == 2)
+        held.release.set()
+        assert [answer.status_code for answer in await asyncio.gather(*first)] == [200, 200]
+    assert not any("number 7" in claim for claim in held.asked)
