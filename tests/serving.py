@@ -77,7 +77,7 @@ def served(
 @contextmanager
 def process(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """`groundwire serve` as a user starts it, and its URL; killed at the end if it still lives."""
-    command = [sys.executable, "-m", "groundwire.apps.cli", "serve", "--port", "0", *options]
+    command = [sys.executable, "-m", "groundwire.cli.main", "serve", "--port", "0", *options]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as started:
         try:
             assert started.stderr is not None

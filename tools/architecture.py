@@ -41,12 +41,12 @@ page).
 FLOW: tuple[tuple[str, str], ...] = (
     (
         "The doors",
-        "__main__ apps/cli apps/options apps/check apps/batch apps/rows integrations/ray_engine apps/doctor api"
+        "__main__ cli/main cli/options cli/check cli/batch cli/rows integrations/ray_engine cli/doctor api"
         " testing pytest_plugin",
     ),
     (
         "The service",
-        "apps/serve server/app server/service server/surround server/access"
+        "cli/serve server/app server/service server/surround server/access"
         " server/bodies server/admission server/lanes",
     ),
     (
@@ -91,7 +91,7 @@ FLOW: tuple[tuple[str, str], ...] = (
     ("Underneath", "bits errors metrics bridge extras version"),
 )
 HOMES = {
-    "apps": "The doors", "claims": "Claims", "evidence": "Evidence", "verify": "Verifiers",
+    "cli": "The doors", "claims": "Claims", "evidence": "Evidence", "verify": "Verifiers",
     "llm": "Language models", "policy": "Verdicts", "report": "Reports", "text": "Text", "stores": "Stores",
     "bench": "Measuring", "models": "Verifiers", "detect": "Detectors", "audit": "Reasoning",
     "server": "The service", "proxy": "The proxy", "client": "The client", "monitor": "Real time",

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from typer.main import get_command
 
-from groundwire.apps.cli import app
+from groundwire.cli.main import app
 from groundwire.config import Config
 from tools.architecture import architecture
 from tools.transcripts import refreshed

@@ -1,6 +1,6 @@
 """`python -m groundwire`: the command line where only the interpreter is at hand."""
 
-from groundwire.apps.cli import main
+from groundwire.cli.main import main
 
 if __name__ == "__main__":
     main()

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from groundwire.apps.cli import app
 from groundwire.bench.monitor import Request, measure
 from groundwire.bench.monitor_data import questions_answered, warnings_by_label
+from groundwire.cli.main import app
 from groundwire.errors import InputError
 
 

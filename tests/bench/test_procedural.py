@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from groundwire.apps.cli import app
 from groundwire.bench.procedural import Row, Seen, judge, rate, tabulate, verdicts
 from groundwire.bench.procedural_items import DISTANCES, KINDS, Item, generate
 from groundwire.bench.procedural_shapes import domains
+from groundwire.cli.main import app
 from groundwire.config import Config
 
 ITEMS = generate()

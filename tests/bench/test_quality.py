@@ -10,12 +10,12 @@ from xml.etree import ElementTree as ET
 import pytest
 from typer.testing import CliRunner
 
-from groundwire.apps import cli
 from groundwire.bench import quality
 from groundwire.bench.quality_data import LabelledRow, load_sets, sample
 from groundwire.bench.quality_figures import OURS, Judged, Prediction, measure, new_words
 from groundwire.bench.quality_plots import precision_recall_plot, reliability_plot
 from groundwire.bench.quality_table import mean_contradiction, means
+from groundwire.cli import main
 from groundwire.errors import GroundwireError
 
 CONTEXT = "The tower is 330 metres tall. It opened in 1889 and stands in Paris."
@@ -54,7 +54,7 @@ def write(path: Path, rows: list[dict[str, object]]) -> None:
 
 
 def bench(*arguments: object) -> tuple[int, str]:
-    found = CliRunner().invoke(cli.app, ["bench", "quality", "--no-peers", *map(str, arguments)])
+    found = CliRunner().invoke(main.app, ["bench", "quality", "--no-peers", *map(str, arguments)])
     if isinstance(found.exception, GroundwireError):
         return found.exception.exit_code, str(found.exception)
     if found.exception and not isinstance(found.exception, SystemExit):

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from groundwire.apps.cli import app
 from groundwire.bench.procedural import rate
 from groundwire.bench.streams import Seen, tabulate, verdicts
 from groundwire.bench.streams_items import KINDS, Stream, streams
+from groundwire.cli.main import app
 
 MADE = streams(90)
 ONE = Stream("x", "contradicted", "d", "source", "q?", ("One is.", "Two is not.", "Three is.", "Four is."), 1)

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from groundwire.apps import cli
 from groundwire.bridge import run
+from groundwire.cli import main
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
@@ -179,13 +179,13 @@ def test_a_broken_program_is_one_line() -> None:
 def test_a_file_is_run_from_the_terminal(company: Path, tmp_path: Path) -> None:
     program = tmp_path / "ask.metta"
     program.write_text('!(entity-exists "John Smith" &kb)\n!(+ 1 1)\n')
-    found = CliRunner().invoke(cli.app, ["metta", str(program), "--kb", str(company), "--json"])
+    found = CliRunner().invoke(main.app, ["metta", str(program), "--kb", str(company), "--json"])
     assert found.exit_code == 0
     assert json.loads(found.stdout) == [["True"], ["2"]]
 
 
 def test_a_program_that_is_not_there_is_said_to_be_missing() -> None:
-    found = CliRunner().invoke(cli.app, ["metta", "nosuch.metta"])
+    found = CliRunner().invoke(main.app, ["metta", "nosuch.metta"])
     assert isinstance(found.exception, InputError)
     assert "nosuch.metta does not exist" in str(found.exception)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from groundwire.apps.batch import Job, run_batch
-from groundwire.apps.gate import Gate
+from groundwire.cli.batch import Job, run_batch
+from groundwire.cli.gate import Gate
 from groundwire.config import Config
 from groundwire.errors import MissingExtra
 

@@ -160,7 +160,7 @@ async def stopped_while_connected(url: str, process: subprocess.Popen[str]) -> N
 
 
 def command(address: str) -> list[str]:
-    return [sys.executable, "-m", "groundwire.apps.cli", "mcp", "--http", address, "--backend", "fake"]
+    return [sys.executable, "-m", "groundwire.cli.main", "mcp", "--http", address, "--backend", "fake"]
 
 
 @pytest.mark.parametrize("wrong", ["", "host", "a:b", "1.2.3.4:99999", "a b:80", "::1:80", "http://x:80"])

@@ -14,11 +14,11 @@ import pytest
 from mcp.client.stdio import StdioServerParameters
 from typer.testing import CliRunner
 
-from groundwire.apps.cli import app
+from groundwire.cli.main import app
 from groundwire.errors import MissingExtra
 from mcp import Client
 
-COMMAND = [sys.executable, "-m", "groundwire.apps.cli", "mcp", "--backend", "fake"]
+COMMAND = [sys.executable, "-m", "groundwire.cli.main", "mcp", "--backend", "fake"]
 HELLO = {
     "jsonrpc": "2.0",
     "id": 1,

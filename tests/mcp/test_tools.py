@@ -16,7 +16,7 @@ from mcp.shared.exceptions import MCPError
 from typer.testing import CliRunner
 
 from groundwire import audit_reasoning, audit_trace, bridge, check, verify_claim, verify_claims
-from groundwire.apps import cli
+from groundwire.cli import main
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.mcp import server as mcp_server
@@ -118,8 +118,8 @@ async def test_another_profile_and_a_repaired_answer_can_be_asked_for() -> None:
 async def test_what_people_said_of_a_claim_is_shown() -> None:
     """As every other door shows it."""
     answer, source = "The tower is 999 metres tall.", "The tower is 330 metres tall."
-    CliRunner().invoke(cli.app, ["check", answer, "-s", source, "--backend", "fake"])
-    assert CliRunner().invoke(cli.app, ["feedback", "c1", "wrong"]).exit_code == 0
+    CliRunner().invoke(main.app, ["check", answer, "-s", source, "--backend", "fake"])
+    assert CliRunner().invoke(main.app, ["feedback", "c1", "wrong"]).exit_code == 0
     found = (await called("check", {"answer": answer, "sources": source}, "fake")).structured_content
     assert found is not None
     assert found["claims"][0]["feedback"]["right"] is False

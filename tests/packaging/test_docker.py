@@ -14,7 +14,7 @@ import pytest
 import typer.main
 import yaml
 
-from groundwire.apps.cli import app
+from groundwire.cli.main import app
 from groundwire.config import Config
 from groundwire.server.access import PUBLIC, scope_of
 

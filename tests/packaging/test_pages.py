@@ -11,7 +11,7 @@ from typing import Any
 import typer.main
 import yaml
 
-from groundwire.apps.cli import app
+from groundwire.cli.main import app
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 from tests.rlm.conftest import Engines
 
-from groundwire.apps.trajectory import _SHOWN
+from groundwire.cli.trajectory import _SHOWN
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.llm.fake import ScriptedGenerator

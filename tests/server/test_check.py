@@ -10,7 +10,7 @@ import pytest
 from tests.serving import Served
 from typer.testing import CliRunner
 
-from groundwire.apps.cli import app
+from groundwire.cli.main import app
 
 ANSWER = "Acme was founded in 1987 [S0]. It has 400 employees. Shall we go on?"
 SOURCE = "Acme was founded in 1987 in Berlin. It has 40 employees."

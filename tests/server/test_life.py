@@ -14,8 +14,8 @@ import pytest
 from tests.serving import process, served
 from typer.testing import CliRunner
 
-from groundwire.apps.cli import app
-from groundwire.apps.serve import run_serve
+from groundwire.cli.main import app
+from groundwire.cli.serve import run_serve
 from groundwire.config import Config
 from groundwire.errors import InputError
 from groundwire.types import Estimate, Query

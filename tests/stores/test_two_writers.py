@@ -67,7 +67,7 @@ def test_two_processes_may_begin_a_store_at_once(bare_url: str) -> None:
 
 
 def importing(file: Path, url: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "groundwire.apps.cli", "kb", "import", str(file), "--store", url]
+    command = [sys.executable, "-m", "groundwire.cli.main", "kb", "import", str(file), "--store", url]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL)
 
 

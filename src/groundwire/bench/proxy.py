@@ -176,7 +176,7 @@ def _proxy(upstream: str) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
         store = str(Path(folder) / "store.db")
         argv = ["groundwire", "serve", "--port", "0", "--upstream", upstream, "--store", store]
-        code = f"import sys; sys.argv = {argv}; from groundwire.apps.cli import main; main()"
+        code = f"import sys; sys.argv = {argv}; from groundwire.cli.main import main; main()"
         process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
         try:
             assert process.stderr is not None

@@ -255,7 +255,7 @@ def serving() -> Iterator[Server]:
         log = Path(folder) / "log"  # no pipe: one that nobody reads would stop the server when it is full
         with log.open("wb") as errors:
             process = subprocess.Popen(
-                [sys.executable, "-m", "groundwire.apps.cli", "serve"],
+                [sys.executable, "-m", "groundwire.cli.main", "serve"],
                 env={**kept, **ours},
                 cwd=folder,
                 stderr=errors,

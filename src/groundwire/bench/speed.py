@@ -66,7 +66,7 @@ def _starts() -> Iterator[Figure]:
     empty = _wall("pass")
     yield Figure("import groundwire", max(0.0, _wall("import groundwire") - empty), "s", "≤ 0.15")
     argv = ["groundwire", "check", "It is 3 m tall.", "-s", "It is 3 m tall.", "--json"]
-    cold = f"import sys; sys.argv = {argv}; from groundwire.apps.cli import main; main()"
+    cold = f"import sys; sys.argv = {argv}; from groundwire.cli.main import main; main()"
     yield Figure("cold check", _wall(cold), "s", "≤ 2")
 
 

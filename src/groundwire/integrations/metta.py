@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-from groundwire.apps.streams import delivered, stdin_bytes
 from groundwire.bridge import run
+from groundwire.cli.streams import delivered, stdin_bytes
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from groundwire.apps.rows import Row, judge_row
 from groundwire.bridge import run
+from groundwire.cli.rows import Row, judge_row
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.extras import load

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import mcp  # noqa: F401 (whoever lacks the SDK hears it before anything listens)
-from groundwire.apps.serve import run_serve
+from groundwire.cli.serve import run_serve
 from groundwire.config import Config
 from groundwire.errors import InputError
 

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 import anyio
 from mcp.server.stdio import stdio_server
 
-from groundwire.apps.opinions import Said
 from groundwire.bridge import away, run
+from groundwire.cli.opinions import Said
 from groundwire.config import Config, Operation
 from groundwire.engine import Groundwire
 from groundwire.mcp.server import create_server

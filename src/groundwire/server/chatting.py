@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from groundwire.apps.models import open_writer
+from groundwire.cli.models import open_writer
 from groundwire.config import Config
 from groundwire.errors import InputError, MissingExtra
 from groundwire.llm import Generator

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
-from groundwire.apps.facts import rejected_object
+from groundwire.cli.facts import rejected_object
 from groundwire.memory.decide import Decision
 from groundwire.memory.sentence import given_roles
 from groundwire.server.access import Caller

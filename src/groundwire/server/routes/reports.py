@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal, TypeVar
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from groundwire.apps.feedback import mark
-from groundwire.apps.reported import named_in
+from groundwire.cli.feedback import mark
+from groundwire.cli.reported import named_in
 from groundwire.report.json import feedback_object
 from groundwire.server.answers import FeedbackOut, answered
 from groundwire.server.html import AS_PAGE, html_answer, page_of, wants_html

@@ -1,0 +1,123 @@
+"""The rows of a batch: `{"id", "response", "sources" | "context", "question"?, "history"?}`, one a line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from groundwire.cli.streams import stdin_bytes
+from groundwire.engine import Groundwire
+from groundwire.errors import GroundwireError, InputError
+from groundwire.evidence.history import as_turns
+from groundwire.report.json import failed_object, report_object
+from groundwire.types import Source, Turn
+
+MAX_ROW_BYTES = 64_000_000
+STREAM = Path("-")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    number: int
+    raw: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    response: str
+    sources: tuple[Source, ...]
+    question: str
+    history: tuple[Turn, ...] = ()
+
+
+def is_stream(path: Path) -> bool:
+    """Standard input or output, a pipe, a device: what can be gone through once only."""
+    return path == STREAM or (path.exists() and not path.is_file() and not path.is_dir())
+
+
+def read_rows(path: Path) -> Iterator[Row]:
+    """The rows of a file, numbered from 1; blank lines are no rows."""
+    with nullcontext(stdin_bytes()) if path == STREAM else path.open("rb") as file:
+        lines = (line for line in file if line.strip())
+        yield from (Row(number, line) for number, line in enumerate(lines, start=1))
+
+
+def row_identity(row: Row) -> str:
+    """The row's own id, or its number where it has none or cannot be read."""
+    try:
+        identity = json.loads(row.raw).get("id")
+    except (ValueError, AttributeError, RecursionError):
+        identity = None
+    return str(identity) if _is_identity(identity) else f"row-{row.number}"
+
+
+def parse_row(raw: bytes) -> Parsed:
+    if len(raw) > MAX_ROW_BYTES:
+        raise InputError(f"the row has {len(raw):,} bytes", hint=f"the limit is {MAX_ROW_BYTES:,}")
+    try:
+        row = json.loads(raw)
+    except UnicodeDecodeError as error:
+        raise InputError(f"the row is not UTF-8 (byte {error.start})") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"the row is not JSON: {error}") from None
+    if not isinstance(row, dict):
+        raise InputError("the row is not a JSON object")
+    question, history = _text(row, "question", optional=True), as_turns(row.get("history") or ())
+    return Parsed(_text(row, "response"), _sources(row), question, history)
+
+
+def _text(row: Mapping[str, Any], key: str, *, optional: bool = False) -> str:
+    value = row.get(key)
+    if value is None and optional:
+        return ""
+    if not isinstance(value, str):
+        raise InputError(f"'{key}' must be text" if key in row else f"the row has no '{key}'")
+    return value
+
+
+def _sources(row: Mapping[str, Any]) -> tuple[Source, ...]:
+    given = row.get("sources")
+    if given is None:
+        if row.get("context") is None:
+            raise InputError("the row has neither 'sources' nor 'context'")
+        return (Source("context", _text(row, "context")),)
+    if isinstance(given, list):
+        return tuple(_listed(item, number) for number, item in enumerate(given))
+    if not isinstance(given, dict) or not all(isinstance(text, str) for text in given.values()):
+        raise InputError("'sources' must map ids to texts")
+    return tuple(Source(identity, text) for identity, text in given.items())
+
+
+def _listed(item: object, number: int) -> Source:
+    """A text, or as retrievers give them, an object with a text and perhaps an id."""
+    found = item if isinstance(item, dict) else {"text": item}
+    identity, text = found.get("id", f"S{number}"), found.get("text")
+    if not isinstance(text, str) or not _is_identity(identity):
+        raise InputError("'sources' must map ids to texts, or list texts or objects with 'id' and 'text'")
+    return Source(str(identity), text)
+
+
+def _is_identity(value: object) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)
+
+
+async def judge_row(engine: Groundwire, row: Row) -> str:
+    """The contract's line for one row. Whatever is wrong with it is said in it."""
+    identity = row_identity(row)
+    try:
+        parsed = parse_row(row.raw)
+        report = await engine.check(
+            parsed.response,
+            parsed.sources,
+            question=parsed.question,
+            response_id=identity,
+            history=parsed.history,
+        )
+        verdict = report_object(report)
+    except GroundwireError as error:
+        verdict = failed_object(identity, str(error), engine.backend.name, engine.profile.name)
+    return json.dumps(verdict, ensure_ascii=False)

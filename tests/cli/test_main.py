@@ -1,0 +1,248 @@
+"""The terminal, as its user meets it: real processes for what only a process shows, calls for the rest."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from groundwire.cli import main
+from groundwire.errors import GroundwireError
+from groundwire.version import __version__
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = "The population of France is 67 million. Paris is the capital of France."
+
+
+def groundwire(*arguments: str, stdin: str = "") -> tuple[int, str, str]:
+    """Run a command in this process; errors become exit codes as `main` makes them."""
+    found = CliRunner().invoke(main.app, list(arguments), input=stdin)
+    if isinstance(found.exception, GroundwireError):
+        return found.exception.exit_code, found.stdout, str(found.exception)
+    if found.exception and not isinstance(found.exception, SystemExit):
+        raise found.exception
+    return found.exit_code, found.stdout, found.stderr
+
+
+def check(answer: str, source: str = SOURCE, *more: str) -> tuple[int, str, str]:
+    return groundwire("check", answer, "-s", source, *more)
+
+
+def test_exit_codes_tell_fine_from_flagged() -> None:
+    assert check("Paris is the capital of France.")[0] == 0
+    assert check("The population of France is 999 million.")[0] == 1
+
+
+def test_json_is_the_contract_s_object() -> None:
+    code, out, _ = check("The population of France is 999 million.", SOURCE, "--json")
+    found = json.loads(out)
+    assert code == 1
+    assert found["claims"][0]["status"] == "CONTRADICTED"
+    assert found["backend"] == "local"
+    answer = "The population of France is 999 million."
+    assert all(answer[s["start"] : s["end"]] for s in found["spans"])
+
+
+def test_the_page_is_written_whole(tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    check("The population of France is 999 million.", SOURCE, "--html", str(page))
+    assert "999 million" in page.read_text(encoding="utf-8")
+    code, _, error = check("x is y.", SOURCE, "--html", str(tmp_path / "no" / "page.html"))
+    assert code == 2
+    assert "cannot write" in error
+
+
+def test_files_folders_stdin_and_plain_text(tmp_path: Path) -> None:
+    (tmp_path / "sources").mkdir()
+    (tmp_path / "sources" / "a.txt").write_text(SOURCE)
+    (tmp_path / "answer.md").write_text("Paris is the capital of France.")
+    assert groundwire("check", str(tmp_path / "answer.md"), "-s", str(tmp_path / "sources"))[0] == 0
+    assert groundwire("check", "-", "-s", SOURCE, stdin="Paris is the capital of France.")[0] == 0
+    assert groundwire("check", "Paris is the capital of France.", "-s", "-", stdin=SOURCE)[0] == 0
+    assert groundwire("check", "-", "-s", "-", stdin=SOURCE)[0] == 2
+
+
+@pytest.fixture
+def bad(tmp_path: Path) -> dict[str, str]:
+    files = {
+        "empty": b"", "binary": b"\x7fELF\x00\x01\x02", "latin": "caf\xe9 au lait".encode("latin-1"),
+        "json": b'{"a": ', "pdf": b"%PDF-1.4 broken", "docx": b"PK\x03\x04 broken",
+    }  # fmt: skip
+    suffix = {"json": ".json", "pdf": ".pdf", "docx": ".docx"}
+    paths = {}
+    for name, content in files.items():
+        path = tmp_path / f"{name}{suffix.get(name, '.txt')}"
+        path.write_bytes(content)
+        paths[name] = str(path)
+    huge = tmp_path / "huge.txt"
+    with huge.open("wb") as file:
+        file.truncate(50_000_000)
+    (tmp_path / "folder").mkdir()
+    return {
+        **paths,
+        "huge": str(huge),
+        "folder": str(tmp_path / "folder"),
+        "missing": str(tmp_path / "none.txt"),
+    }
+
+
+@pytest.mark.parametrize(
+    "name", ["empty", "binary", "latin", "json", "pdf", "docx", "huge", "folder", "missing"]
+)
+def test_a_bad_source_is_exit_code_two_and_one_line_that_says_what_to_do(
+    bad: dict[str, str], name: str
+) -> None:
+    code, out, error = check("Paris is the capital of France.", bad[name])
+    assert code == 2
+    assert out == ""
+    assert "\n" not in error.strip()
+    assert ":" in error
+
+
+@pytest.mark.parametrize("name", ["empty", "binary", "latin", "huge", "folder", "missing"])
+def test_a_bad_answer_too(bad: dict[str, str], name: str) -> None:
+    code, _, error = check(bad[name])
+    assert code == 2
+    assert "\n" not in error.strip()
+
+
+@pytest.mark.parametrize("arguments", [["--target", "1.5"], ["--profile", "lax"], ["--backend", "gpt"]])
+def test_a_bad_option_names_itself(arguments: list[str]) -> None:
+    code, _, error = check("Paris is the capital of France.", SOURCE, *arguments)
+    assert code == 2
+    assert arguments[1] in error
+
+
+def test_a_backend_that_is_gone_is_exit_code_three(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GROUNDWIRE_EXTERNAL__URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("GROUNDWIRE_LIMITS__RETRIES", "0")
+    code, out, _ = check("Paris is the capital of France.", SOURCE, "--backend", "external", "--json")
+    found = json.loads(out)
+    assert code == 3
+    assert found["flagged"] is None
+    assert found["claims"][0]["status"] == "UNCHECKED"
+    assert found["error"]
+
+
+def test_rag_profile_prints_the_chatbot_s_object() -> None:
+    _, out, _ = check("Paris is the capital of France [S0].", SOURCE, "--profile", "rag", "--json")
+    found = json.loads(out)["hallucination_check"]
+    assert found["overall_grounded"] is True
+
+
+def test_doctor_says_what_is_there() -> None:
+    code, out, _ = groundwire("doctor")
+    assert code == 0
+    assert "backend local" in out
+    assert "[openai]" in out
+
+
+def test_errors_are_one_line_without_a_traceback_from_a_real_process(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "groundwire",
+        "check",
+        "It is red.",
+        "-s",
+        str(tmp_path / "no.txt"),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("groundwire: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_terminal_without_unicode_gets_escapes() -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "groundwire.cli.main",
+        "check",
+        "Café Ω is 9 m tall.",
+        "-s",
+        "Café Ω is 3 m tall.",
+    ]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, capture_output=True, check=False, env=environment)
+    assert done.returncode == 1, done.stderr
+    assert b"Caf\\xe9" in done.stdout
+
+
+def shell(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A real shell, in which `$GW` is the command and `$S` a source."""
+    names = {"GW": f"{sys.executable} -m groundwire.cli.main", "S": SOURCE}
+    command = ["bash", "-c", script]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=folder, env={**os.environ, **names}
+    )
+
+
+@pytest.mark.parametrize("script", ['$GW check "$S" -s "$S" --json > /dev/full', "$GW doctor > /dev/full"])
+def test_a_full_disk_is_one_line_and_never_a_verdict(tmp_path: Path, script: str) -> None:
+    done = shell(script, tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("groundwire: cannot write")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_exit_code_is_the_verdict_s_though_nobody_reads_the_report(tmp_path: Path) -> None:
+    script = 'for out in "" --json; do $GW check "$S" -s "$S" $out | true; echo ${PIPESTATUS[0]}; done'
+    done = shell(script, tmp_path)
+    assert done.stdout.split() == ["0", "0"]
+    assert done.stderr == ""
+    assert shell('$GW check "$S" -s "$S" --json >&-', tmp_path).returncode == 0
+
+
+def test_a_closed_stdin_is_an_empty_one(tmp_path: Path) -> None:
+    done = shell('$GW check - -s "$S" <&-', tmp_path)
+    assert (done.returncode, done.stderr) == (2, "groundwire: stdin is empty: give some text\n")
+
+
+def test_what_a_shell_pipes_in_under_a_name_is_read(tmp_path: Path) -> None:
+    done = shell('$GW check <(echo "$S") -s <(echo "$S")', tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_files_left_out_of_a_folder_are_named(tmp_path: Path) -> None:
+    (tmp_path / "b.txt").write_bytes(b"\x00\x01")
+    code, _, error = check("Paris is the capital of France.", str(tmp_path))
+    assert code == 2
+    assert "b.txt is a binary file" in error
+    assert len(error.splitlines()) == 1
+    (tmp_path / "a.txt").write_text(SOURCE)
+    code, _, error = check("Paris is the capital of France.", str(tmp_path))
+    assert code == 0
+    assert error.splitlines() == [f"groundwire: left out: {tmp_path}/b.txt is a binary file"]
+
+
+def test_a_source_is_cited_by_its_file_s_name(tmp_path: Path) -> None:
+    (tmp_path / "facts.txt").write_text(SOURCE)
+    (tmp_path / "other.txt").write_text("Rome is in Italy.")
+    answer = "Paris is the capital of France [facts.txt]. Rome is in Italy (facts.txt). It is old [no.pdf]."
+    _, out, _ = check(answer, str(tmp_path), "--json")
+    found = json.loads(out)["claims"]
+    assert [claim["citations"] for claim in found] == [["facts.txt"], ["facts.txt"], ["no.pdf"]]
+    assert [claim["flagged"] for claim in found] == [False, True, True]
+    assert found[2]["gap_type"] == "phantom_citation"
+
+
+def test_a_name_alone_answers_a_question(tmp_path: Path) -> None:
+    assert check("Lyon", SOURCE, "-q", "What is the capital of France?")[0] == 1
+    assert check("Paris", SOURCE, "-q", "What is the capital of France?")[0] == 0
+
+
+def test_the_version_is_asked_for_as_everywhere() -> None:
+    assert groundwire("--version")[:2] == (0, f"groundwire {__version__}\n")
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    code = "import sys, groundwire; print(','.join(m for m in ('numpy', 'pydantic', 'rich', 'lxml') if m in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
