@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.claims.mentions import mentions
 from groundwire.detect.detector import detect
 from groundwire.detect.entities import nonexistence_confidence
 from groundwire.detect.fabricated import fabrication_confidence
+from groundwire.openie.mentions import mentions
 from groundwire.stores.knowledge import Knowledge
 from groundwire.types import (
     Attribute,

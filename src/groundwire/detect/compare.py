@@ -14,10 +14,10 @@ from datetime import date, datetime
 from enum import StrEnum
 from functools import lru_cache
 
-from groundwire.claims.times import times
-from groundwire.claims.triples import bare
 from groundwire.detect.view import Known
 from groundwire.detect.world import COUNTRIES, is_place
+from groundwire.openie.times import times
+from groundwire.openie.triples import bare
 from groundwire.text.dates import WEEKDAYS, PartialDate, dates, weekdays
 from groundwire.text.dates import compare as compare_dates
 from groundwire.text.fold import fold

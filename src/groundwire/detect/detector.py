@@ -19,7 +19,6 @@ from groundwire.detect.contradictions import detect_kb_contradictions
 from groundwire.detect.dialogue import dialogue
 from groundwire.detect.entities import detect_nonexistent_entities
 from groundwire.detect.evidence import known_text
-from groundwire.detect.extracting import with_model
 from groundwire.detect.fabricated import detect_fabricated_facts
 from groundwire.detect.history import detect_history_contradictions
 from groundwire.detect.known import gather
@@ -31,6 +30,7 @@ from groundwire.detect.unsupported import detect_unsupported_claims
 from groundwire.detect.view import Dialogue, Known, View
 from groundwire.errors import GroundwireError
 from groundwire.llm.generator import Generator
+from groundwire.openie.extracting import with_model
 from groundwire.types import Case, Detection, Flag, MentionKind, Segment, Verifier
 
 Detector = Callable[[View], Coroutine[None, None, list[Flag]]]

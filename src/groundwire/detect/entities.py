@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from groundwire.claims.mentions import is_person
-from groundwire.claims.predicates import groups
-from groundwire.claims.triples import bare
 from groundwire.detect.compare import core
 from groundwire.detect.support import is_mentioned
 from groundwire.detect.view import Known, View
 from groundwire.detect.world import PERSON_TYPES, is_world
+from groundwire.openie.mentions import is_person
+from groundwire.openie.predicates import groups
+from groundwire.openie.triples import bare
 from groundwire.text.lexicon import word_set
 from groundwire.types import Flag, HallucinationType, MatchKind, Mention, MentionKind, Segment
 

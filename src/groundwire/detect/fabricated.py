@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groundwire.claims.predicates import groups, is_known, normal, same
-from groundwire.claims.triples import bare
 from groundwire.detect.compare import core
 from groundwire.detect.disagree import told
 from groundwire.detect.entities import is_covered_name
@@ -20,6 +18,8 @@ from groundwire.detect.holdings import Reading, entity_of, holdings, readings
 from groundwire.detect.support import is_mentioned
 from groundwire.detect.view import View
 from groundwire.detect.world import COMPANY_NOUNS, is_world
+from groundwire.openie.predicates import groups, is_known, normal, same
+from groundwire.openie.triples import bare
 from groundwire.text.dates import dates
 from groundwire.text.lexicon import word_set
 from groundwire.text.numbers import numbers

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from groundwire.claims.predicates import groups, inverse, normal, same
-from groundwire.claims.triples import bare
-from groundwire.claims.triples_words import Form, form_of
 from groundwire.detect.compare import Verdict, compare
 from groundwire.detect.view import Known, View
 from groundwire.detect.world import COMPANY_NOUNS, PERSON_TYPES, PLACE_TYPES, is_place
+from groundwire.openie.predicates import groups, inverse, normal, same
+from groundwire.openie.triples import bare
+from groundwire.openie.triples_words import Form, form_of
 from groundwire.text.dates import dates, weekdays
 from groundwire.text.lexicon import word_set
 from groundwire.text.names import same_name

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from groundwire.claims.triples import bare
 from groundwire.detect.view import Known
+from groundwire.openie.triples import bare
 from groundwire.text.lexicon import word_set
 from groundwire.types import (
     Coverage,

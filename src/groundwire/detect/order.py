@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from groundwire.claims.tense import VerbGroup, verb_groups
 from groundwire.detect.flagging import temporal_flag
+from groundwire.openie.tense import VerbGroup, verb_groups
 from groundwire.text.lexicon import word_set
 from groundwire.text.numbers import numbers
 from groundwire.types import Flag, Segment, TimeExpression, TimeRelation

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from groundwire.claims.tense import CLAUSE_EDGE
-from groundwire.claims.triples import triples
 from groundwire.detect.exclusive import CATEGORIES
+from groundwire.openie.tense import CLAUSE_EDGE
+from groundwire.openie.triples import triples
 from groundwire.text import dates, numbers
 from groundwire.text.lexicon import NEGATIONS, word_set
 from groundwire.text.names import names, same_name

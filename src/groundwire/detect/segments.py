@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from groundwire.claims.kind import kind_of
-from groundwire.claims.mentions import is_person, may_be_person, mentions
 from groundwire.claims.plain import Plain, plain
-from groundwire.claims.predicates import normal
-from groundwire.claims.times import times
-from groundwire.claims.triples import triples
 from groundwire.detect.world import is_place
+from groundwire.openie.mentions import is_person, may_be_person, mentions
+from groundwire.openie.predicates import normal
+from groundwire.openie.times import times
+from groundwire.openie.triples import triples
 from groundwire.text.dates import dates, weekdays
 from groundwire.text.lexicon import word_set
 from groundwire.text.numbers import numbers

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from groundwire.claims.tense import clause_around
+from groundwire.openie.tense import clause_around
 from groundwire.text.lexicon import NEGATIONS, word_set
 from groundwire.text.words import words
 from groundwire.types import Segment, Triple

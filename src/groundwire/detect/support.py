@@ -7,9 +7,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from groundwire.claims.triples import bare
 from groundwire.detect.compare import core
 from groundwire.detect.view import View
+from groundwire.openie.triples import bare
 from groundwire.text.fold import fold
 from groundwire.text.names import same_name
 

@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from datetime import datetime
 from itertools import pairwise
 
-from groundwire.claims.tense import clause_around
 from groundwire.detect.durations import misfits
 from groundwire.detect.flagging import temporal_flag
 from groundwire.detect.order import disorders
 from groundwire.detect.view import View
+from groundwire.openie.tense import clause_around
 from groundwire.text.dates import WEEKDAYS, dates
 from groundwire.types import Flag, Segment, Tense, TimeExpression
 

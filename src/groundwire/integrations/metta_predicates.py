@@ -8,8 +8,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from groundwire.bridge import run
-from groundwire.claims.mentions import mentions
-from groundwire.claims.times import times
 from groundwire.detect.detector import DETECTORS
 from groundwire.detect.dialogue import dialogue
 from groundwire.detect.known import gather
@@ -20,6 +18,8 @@ from groundwire.detect.view import View
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
 from groundwire.integrations import metta_atoms as atoms
+from groundwire.openie.mentions import mentions
+from groundwire.openie.times import times
 from groundwire.policy.mitigate import guidance, mitigate
 from groundwire.stores.knowledge import Knowledge
 from groundwire.types import Action, ActionKind, Detection, Flag, KnowledgeBase, Segment, Turn

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from groundwire.claims.predicates import groups
-from groundwire.claims.triples import triples
+from groundwire.openie.predicates import groups
+from groundwire.openie.triples import triples
 from groundwire.stores.values import value_of
 from groundwire.text.lexicon import word_set
 from groundwire.types import Fact, Role, Triple, Value, ValueKind

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 
-from groundwire.claims.tense import verb_groups
 from groundwire.detect.relate import Utterance, Value, nested, similarity, utterances
 from groundwire.detect.segments import segment
 from groundwire.monitor.strength import Strength, strength, weakened, without_scales
+from groundwire.openie.tense import verb_groups
 from groundwire.text import dates, numbers
 from groundwire.text.words import normalise
 from groundwire.types import Tense, Turn

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from groundwire.claims.mentions import UNITS, mentions
 from groundwire.detect.world import is_world
 from groundwire.evidence.terms import names, terms
 from groundwire.monitor.asking import (
@@ -28,6 +27,7 @@ from groundwire.monitor.asking import (
     WH_WORD,
     WHY,
 )
+from groundwire.openie.mentions import UNITS, mentions
 from groundwire.text.segment import sentences
 from groundwire.types import Mention, MentionKind
 

@@ -83,7 +83,7 @@ def _action(
 
 def _says_more(sentence: str, start: int, end: int) -> bool:
     """Whether another clause stands beside the flagged one: "It opened in 1990, and Mr Nobody runs it." """
-    from groundwire.claims.tense import clause_around  # only repairs pay for its grammar
+    from groundwire.openie.tense import clause_around  # only repairs pay for its grammar
 
     left, right = clause_around(sentence, max(0, start), min(end, len(sentence)))
     return any(len(part.split()) >= _CLAUSE for part in (sentence[:left], sentence[right:]))

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import sha256
 
-from groundwire.claims.predicates import normal
 from groundwire.errors import GroundwireError
 from groundwire.llm.generator import Generator, Message
+from groundwire.openie.predicates import normal
 from groundwire.types import Segment, Triple
 
 MAX_SENTENCES = 40

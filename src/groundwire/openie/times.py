@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
-from groundwire.claims.tense import VerbGroup, governing, verb_groups
+from groundwire.openie.tense import VerbGroup, governing, verb_groups
 from groundwire.text.dates import MONTHS, WEEKDAYS, PartialDate, dates
 from groundwire.text.lexicon import word_set
 from groundwire.types import Tense, TimeExpression, TimeRelation

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from groundwire.claims import triples_words as en
-from groundwire.claims.triples_reading import Reading, Verb
-from groundwire.claims.triples_words import Form, Tag, form_of
+from groundwire.openie import triples_words as en
+from groundwire.openie.triples_reading import Reading, Verb
+from groundwire.openie.triples_words import Form, Tag, form_of
 from groundwire.types import Tense
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.claims.mentions import is_person, mentions
-from groundwire.claims.predicates import groups, inverse, normal, same
-from groundwire.claims.triples import triples
+from groundwire.openie.mentions import is_person, mentions
+from groundwire.openie.predicates import groups, inverse, normal, same
+from groundwire.openie.triples import triples
 from groundwire.types import Tense
 
 EXAMPLES = {
