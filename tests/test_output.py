@@ -14,9 +14,9 @@ from groundwire.llm.fake import Call, ScriptedGenerator
 from groundwire.output import VERIFIER, OutputVerifier, conversation, is_wanted
 from groundwire.rlm import Kind, Orchestrator
 from groundwire.types import Estimate, OutputStatus, Query, Source, Status, Turn
-from groundwire.verify import backends
-from groundwire.verify.backends import Raw
-from groundwire.verify.fake import FakeVerifier
+from groundwire.verifiers import backends
+from groundwire.verifiers.backends import Raw
+from groundwire.verifiers.fake import FakeVerifier
 
 ON = {"hallucination": {"enabled": True, "output_verification": {"enabled": True}}}
 SAID = [

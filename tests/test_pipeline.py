@@ -15,10 +15,10 @@ from groundwire.metrics import Metrics
 from groundwire.pipeline import check
 from groundwire.policy.profile import REDACTED, Profile
 from groundwire.types import Case, Claim, GapType, HallucinationReport, Query, Source, Status
-from groundwire.verify.backends import Backend
-from groundwire.verify.batch import Batched
-from groundwire.verify.fake import FakeVerifier
-from groundwire.verify.guard import Guarded
+from groundwire.verifiers.backends import Backend
+from groundwire.verifiers.batch import Batched
+from groundwire.verifiers.fake import FakeVerifier
+from groundwire.verifiers.guard import Guarded
 
 SOURCES = (
     Source("S0", "The tower is 330 metres tall. It stands in Paris."),

@@ -65,7 +65,7 @@ FLOW: tuple[tuple[str, str], ...] = (
     ),
     (
         "Verifiers",
-        "verify/backends verify/route verify/guard verify/batch verify/wrap verify/cache verify/failure",
+        "verifiers/backends verifiers/route verifiers/guard verifiers/batch verifiers/wrap verifiers/cache verifiers/failure",
     ),
     ("Detectors", "detect/detector detect/view detect/segments detect/dialogue detect/known detect/compare"),
     ("Memory", "memory/gate memory/decide memory/keep memory/worker"),
@@ -91,7 +91,7 @@ FLOW: tuple[tuple[str, str], ...] = (
     ("Underneath", "bits errors metrics bridge extras version"),
 )
 HOMES = {
-    "cli": "The doors", "claims": "Claims", "evidence": "Evidence", "verify": "Verifiers",
+    "cli": "The doors", "claims": "Claims", "evidence": "Evidence", "verifiers": "Verifiers",
     "llm": "Language models", "policy": "Verdicts", "report": "Reports", "text": "Text", "stores": "Stores",
     "bench": "Measuring", "models": "Verifiers", "detect": "Detectors", "audit": "Reasoning",
     "server": "The service", "proxy": "The proxy", "client": "The client", "monitor": "Real time",

@@ -25,11 +25,11 @@ from groundwire.metrics import Metrics
 from groundwire.pipeline import check
 from groundwire.policy.profile import profile_for
 from groundwire.types import Case, HallucinationReport, Source
-from groundwire.verify.backends import CONTEXT_TOKENS, Backend, Raw, protect
-from groundwire.verify.local import LocalVerifier
-from groundwire.verify.network import Network, Reading
-from groundwire.verify.rules.ruled import Ruled
-from groundwire.verify.wrap import Offloaded
+from groundwire.verifiers.backends import CONTEXT_TOKENS, Backend, Raw, protect
+from groundwire.verifiers.local import LocalVerifier
+from groundwire.verifiers.network import Network, Reading
+from groundwire.verifiers.rules.ruled import Ruled
+from groundwire.verifiers.wrap import Offloaded
 
 HALVES = "AB"
 Pair = tuple[str, str]

@@ -26,8 +26,8 @@ from training.tables import (
     STREETS,
 )
 
-from groundwire.verify.passages import passages
-from groundwire.verify.select import Selector
+from groundwire.verifiers.passages import passages
+from groundwire.verifiers.select import Selector
 
 Record = dict[str, Any]
 Fact = tuple[str, int]

@@ -1,4 +1,4 @@
-"""A fitted LightGBM booster as plain arrays for `groundwire.verify.trees`."""
+"""A fitted LightGBM booster as plain arrays for `groundwire.verifiers.trees`."""
 
 from __future__ import annotations
 

@@ -22,9 +22,9 @@ from training.forms_talk import talk_documents
 from training.model import TOKENIZER
 from training.pairs import CONTRADICTED, ENTAILED, NEUTRAL, NOT_ENTAILED, Coded, Pair, encode, save
 
-from groundwire.verify.features import NEAR_WORDS
-from groundwire.verify.passages import passages
-from groundwire.verify.select import Selector
+from groundwire.verifiers.features import NEAR_WORDS
+from groundwire.verifiers.passages import passages
+from groundwire.verifiers.select import Selector
 
 COUNT = 15_000
 TOKENS = 160

@@ -13,9 +13,9 @@ from training.forms_said import Said, Table
 from training.forms_themes import THEMES
 from training.pairs import CONTRADICTED, ENTAILED, NEUTRAL, Pair
 
-from groundwire.verify.features import NEAR_WORDS
-from groundwire.verify.passages import passages
-from groundwire.verify.select import Selector
+from groundwire.verifiers.features import NEAR_WORDS
+from groundwire.verifiers.passages import passages
+from groundwire.verifiers.select import Selector
 
 PER_TABLE = 5
 _PLAIN = re.compile(r"\W+")

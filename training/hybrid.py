@@ -19,7 +19,7 @@ from training.score_pairs import COLUMNS
 from training.scores import auroc, crossed_f1
 
 from groundwire.policy.risk import WORST
-from groundwire.verify.features import NAMES
+from groundwire.verifiers.features import NAMES
 
 TRAIN = {
     "dev.ragtruth": 6.0,

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from training.lexical_rows import ROOT, Row, changed, load
 
 from groundwire.bits import budget
-from groundwire.verify.lexical.features import FEATURES, read
-from groundwire.verify.lexical.pieces import content_norms, context_pieces
+from groundwire.verifiers.lexical.features import FEATURES, read
+from groundwire.verifiers.lexical.pieces import content_norms, context_pieces
 
 OUT = ROOT / "src" / "groundwire" / "verify" / "lexical" / "calibration.json"
 CLASSES = ("entailment", "contradiction", "neutral")

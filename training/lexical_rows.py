@@ -14,8 +14,8 @@ from pathlib import Path
 
 from groundwire.text.names import names
 from groundwire.text.segment import sentences
-from groundwire.verify.lexical.pieces import analyse, context_pieces
-from groundwire.verify.lexical.tables import OPPOSITES
+from groundwire.verifiers.lexical.pieces import analyse, context_pieces
+from groundwire.verifiers.lexical.tables import OPPOSITES
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("GROUNDWIRE_DATA", ROOT.parent / "shared" / "data"))

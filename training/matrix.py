@@ -18,7 +18,7 @@ from training.claims import Claim, claims_of
 from training.data import WORK, Row, rows, train_rows
 from training.model import TOKENIZER
 
-from groundwire.verify.features import Rarity, Reader
+from groundwire.verifiers.features import Rarity, Reader
 
 NEAR, WIDE = 64, 110
 LIMITS = {"train.faithjudge_silver": 10120, "dev.factscore": 900, "dev.wice.dev": 349}

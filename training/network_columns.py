@@ -20,7 +20,7 @@ from training.hybrid import DEV, SILVER, TRAIN
 from training.matrix import Matrix, matrix
 from training.pools_grounded import half
 
-from groundwire.verify.network import COLUMNS, Network
+from groundwire.verifiers.network import COLUMNS, Network
 
 HALVED = ("dev.ragtruth", SILVER)
 SILVER_RIGHT = 4000

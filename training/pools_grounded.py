@@ -21,8 +21,8 @@ from training.model import TOKENIZER
 from training.pairs import CONTRADICTED, ENTAILED, NEUTRAL, NOT_ENTAILED, Pair, encode, save
 from training.pools_made import broken, kept
 
-from groundwire.verify.passages import passages
-from groundwire.verify.select import Selector
+from groundwire.verifiers.passages import passages
+from groundwire.verifiers.select import Selector
 
 LIMIT = 160
 SILVER_WEIGHT = 0.6

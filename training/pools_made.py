@@ -19,7 +19,7 @@ from training.negations import negation_pairs
 from training.pairs import CONTRADICTED, NEUTRAL, Pair, encode, save
 
 from groundwire.text.segment import sentences
-from groundwire.verify.passages import passages
+from groundwire.verifiers.passages import passages
 
 PROSE = (
     "aggrefact_err",

@@ -12,8 +12,8 @@ from training.data import WORK, Row, train_rows
 from training.model import TOKENIZER
 from training.pairs import NLI, NOT_ENTAILED, Pair, encode, save
 
-from groundwire.verify.passages import passages
-from groundwire.verify.select import Selector, joined
+from groundwire.verifiers.passages import passages
+from groundwire.verifiers.select import Selector, joined
 
 SETS = {
     "snli": 128, "mnli": 128, "scitail": 128, "rte": 128, "bizarro": 128, "infotabs": 128, "mctest": 128,

@@ -19,10 +19,10 @@ from training.hybrid import risk, table
 from training.report import sizes
 from training.scores import auroc, f1
 
-from groundwire.verify.features import NAMES
-from groundwire.verify.local import Calibration
-from groundwire.verify.network import FOLDER, Network
-from groundwire.verify.trees import Trees
+from groundwire.verifiers.features import NAMES
+from groundwire.verifiers.local import Calibration
+from groundwire.verifiers.network import FOLDER, Network
+from groundwire.verifiers.trees import Trees
 
 
 def main() -> None:

@@ -15,9 +15,9 @@ from training.hybrid import DEV, ROUNDS, Table, fit, ragtruth_line, risk, table
 from training.scores import auroc, calibration_error, f1
 from training.ship import LONG_ROUNDS, held_out, sizes, tables
 
-from groundwire.verify.features import NAMES
-from groundwire.verify.local import Calibration
-from groundwire.verify.trees import Trees
+from groundwire.verifiers.features import NAMES
+from groundwire.verifiers.local import Calibration
+from groundwire.verifiers.trees import Trees
 
 
 def probabilities(t: Table, long: np.ndarray, short: np.ndarray, curve: Calibration) -> np.ndarray:

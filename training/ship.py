@@ -22,8 +22,8 @@ from training.export_trees import arrays_of
 from training.hybrid import ROUNDS, SILVER, TRAIN, Table, fit, ragtruth_line, risk, table
 from training.scores import calibration_error, crossed_f1, f1
 
-from groundwire.verify.features import NAMES
-from groundwire.verify.local import apart, at_home, is_structured, pair_share
+from groundwire.verifiers.features import NAMES
+from groundwire.verifiers.local import apart, at_home, is_structured, pair_share
 
 FILES = ("verifier.onnx", "tokenizer.json", "hybrid.npz", "calibration.json")
 TARGET = 0.95

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from groundwire.audit.steps import Steps
     from groundwire.llm import Generator, Message
     from groundwire.types.realtime import Context, StreamEvent
-    from groundwire.verify.entropy import SemanticEntropy
+    from groundwire.verifiers.entropy import SemanticEntropy
 
 _PATIENCE = 5.0
 _BESIDE = ("history", "kb", "now")

@@ -11,7 +11,7 @@ from groundwire.llm.generator import Generator
 from groundwire.metrics import Metrics, log_verdict
 from groundwire.policy.profile import Profile
 from groundwire.types import Case, ClaimVerification, Detection, Source
-from groundwire.verify.backends import Backend
+from groundwire.verifiers.backends import Backend
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,13 +33,13 @@ from groundwire.types import (
     TraceAudit,
 )
 from groundwire.types.realtime import Context, StreamEvent
-from groundwire.verify.backends import open_backend
+from groundwire.verifiers.backends import open_backend
 
 if TYPE_CHECKING:
     from groundwire.audit.steps import Steps
     from groundwire.stores.knowledge import Knowledge
-    from groundwire.verify.dependence import Dependence
-    from groundwire.verify.entropy import SemanticEntropy
+    from groundwire.verifiers.dependence import Dependence
+    from groundwire.verifiers.entropy import SemanticEntropy
 
 Sources = str | Mapping[str, str] | Sequence[str | Source]
 
@@ -252,7 +252,7 @@ class Groundwire:
         self, generator: Generator, question: str, answer: str, evidence: Sources, *, samples: int = 5
     ) -> Dependence:
         """The dependence with its interval and its bits, for models without logprobs."""
-        from groundwire.verify.dependence import Inquiry, dependence
+        from groundwire.verifiers.dependence import Inquiry, dependence
 
         text = "\n\n".join(source.text for source in as_sources(evidence))
         asked = Inquiry(question, text, as_text(answer, "the answer"))
@@ -292,7 +292,7 @@ class Groundwire:
 
     async def semantic_entropy(self, samples: Sequence[str], question: str = "") -> SemanticEntropy:
         """How many bits of meaning a model's answers to one question scatter over."""
-        from groundwire.verify.entropy import semantic_entropy
+        from groundwire.verifiers.entropy import semantic_entropy
 
         return await semantic_entropy(samples, self.backend.verifier, question)
 

@@ -12,7 +12,7 @@ from groundwire.claims.steps import steps_as_claims
 from groundwire.court import Court
 from groundwire.policy.profile import Profile
 from groundwire.types import Case, Claim, ClaimKind, Source
-from groundwire.verify.mapping import map_evidence
+from groundwire.verifiers.mapping import map_evidence
 
 Choose = Callable[[Sequence[Claim]], Sequence[Claim]]
 """Which of a response's claims are worth verifying."""

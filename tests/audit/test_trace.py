@@ -9,7 +9,7 @@ from groundwire.errors import BackendDown, InputError
 from groundwire.llm import is_chosen, open_generator
 from groundwire.llm.fake import ScriptedGenerator
 from groundwire.types import Derived, Estimate, GapType, Query, TraceAudit
-from groundwire.verify.fake import FakeVerifier
+from groundwire.verifiers.fake import FakeVerifier
 
 ASKED = "How many r's are in strawberry?"
 COUNTED = [

@@ -27,7 +27,7 @@ from groundwire.types import (
     Turn,
     Value,
 )
-from groundwire.verify.fake import FakeVerifier
+from groundwire.verifiers.fake import FakeVerifier
 
 NOW = datetime(2026, 6, 15)
 KB = MemoryKnowledge(

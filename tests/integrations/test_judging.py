@@ -11,7 +11,7 @@ import pytest
 from groundwire.errors import BackendTimeout, InputError, MissingExtra
 from groundwire.integrations.judging import Judge, as_sources
 from groundwire.types import Source
-from groundwire.verify.fake import FakeVerifier
+from groundwire.verifiers.fake import FakeVerifier
 
 
 @dataclass
@@ -36,7 +36,7 @@ def test_sources_are_what_retrievers_return() -> None:
 
 def test_what_could_not_be_checked_is_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
     failing = FakeVerifier(failing=[BackendTimeout("too slow")] * 9)
-    monkeypatch.setattr("groundwire.verify.fake.FakeVerifier", lambda: failing)
+    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda: failing)
     found = Judge(backend="fake").judge("It is red.", "It is red.")
     assert (found.score, found.grounded, found.value) == (None, None, "unchecked")
     assert "could not check everything" in found.reasoning

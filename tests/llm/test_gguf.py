@@ -14,10 +14,10 @@ from groundwire.llm.generator import Message
 from groundwire.llm.gguf import MODEL, GgufGenerator, GgufServer
 from groundwire.llm.openai import OpenAIGenerator
 from groundwire.types import Query
-from groundwire.verify.consistency import ConsistencyVerifier
-from groundwire.verify.logprob import LogprobVerifier
-from groundwire.verify.prompts import yes_no
-from groundwire.verify.sampling import LogprobOrSampling, SamplingVerifier
+from groundwire.verifiers.consistency import ConsistencyVerifier
+from groundwire.verifiers.logprob import LogprobVerifier
+from groundwire.verifiers.prompts import yes_no
+from groundwire.verifiers.sampling import LogprobOrSampling, SamplingVerifier
 
 pytestmark = pytest.mark.llm
 CONTEXT = "The Eiffel Tower stands in Paris. It was completed in 1889 and is 330 metres tall."

@@ -14,7 +14,7 @@ from groundwire.errors import BackendTimeout, InputError
 from groundwire.mcp.arguments import AuditTraceBudget, DetectHallucination
 from groundwire.mcp.budget import Budgeted, audit_trace_budget, detect_hallucination
 from groundwire.mcp.marks import remarked
-from groundwire.verify.fake import FakeVerifier
+from groundwire.verifiers.fake import FakeVerifier
 
 SPANS = [
     {"sid": "S0", "text": "The tower is 330 metres tall."},
@@ -153,14 +153,14 @@ async def test_parameters_that_are_not_ours_are_taken_and_named() -> None:
 
 async def test_the_placeholder_stands_for_what_was_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
     fake = FakeVerifier()
-    monkeypatch.setattr("groundwire.verify.fake.FakeVerifier", lambda: fake)
+    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda: fake)
     await detected("The tower is 330 metres tall [S0].", placeholder="<gone>")
     assert any("<gone>" in query.context for call in fake.calls for query in call)
 
 
 async def test_what_could_not_be_checked_is_flagged_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
     fake = FakeVerifier(failing=[BackendTimeout("too slow")] * 9)
-    monkeypatch.setattr("groundwire.verify.fake.FakeVerifier", lambda: fake)
+    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda: fake)
     found = await detected("The tower is 330 metres tall [S0].")
     assert found.flagged
     assert found.details[0].status == "UNCHECKED"
@@ -172,7 +172,7 @@ async def test_a_time_limit_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     import asyncio
 
     fake = FakeVerifier(hold=asyncio.Event())
-    monkeypatch.setattr("groundwire.verify.fake.FakeVerifier", lambda: fake)
+    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda: fake)
     with pytest.raises(BackendTimeout, match=r"timeout_s=0\.05"):
         await detected("The tower is 330 metres tall.", timeout_s=0.05)
 

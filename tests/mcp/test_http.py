@@ -23,7 +23,7 @@ from groundwire.mcp.http import parsed
 from groundwire.report.json import report_object
 from groundwire.stores.database import open_database
 from groundwire.stores.keys import Keys
-from groundwire.verify.fake import FakeVerifier
+from groundwire.verifiers.fake import FakeVerifier
 from mcp import Client
 
 FAKE = {"hallucination.backend.type": "fake"}
@@ -50,7 +50,7 @@ async def test_a_client_asks_over_http(mode: str) -> None:
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_a_call_that_is_given_up_frees_its_place(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fake = FakeVerifier(hold=asyncio.Event())
-    monkeypatch.setattr("groundwire.verify.fake.FakeVerifier", lambda: fake)
+    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda: fake)
     with served(FAKE) as running:
         async with Client(f"{running.url}/mcp", mode=mode) as client:
             call = asyncio.ensure_future(client.call_tool("check", ASKED))

@@ -25,7 +25,7 @@ from groundwire.mcp.stdio import Alone
 from groundwire.mcp.tools import TOOLS
 from groundwire.report.audit import audit_object
 from groundwire.report.json import claim_object, report_object
-from groundwire.verify.fake import FakeVerifier
+from groundwire.verifiers.fake import FakeVerifier
 from mcp import Client
 
 T = TypeVar("T")
@@ -210,7 +210,7 @@ async def test_what_could_not_be_checked_is_not_fine(monkeypatch: pytest.MonkeyP
     from groundwire.errors import BackendTimeout
 
     failing = FakeVerifier(failing=[BackendTimeout("too slow")] * 9)
-    monkeypatch.setattr("groundwire.verify.fake.FakeVerifier", lambda: failing)
+    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda: failing)
     found = (await called("verify_claims", {"text": "It is red.", "context": "x"}, "fake")).structured_content
     assert found is not None
     assert found["flagged"] is None
@@ -261,7 +261,7 @@ async def test_long_work_says_that_it_goes_on(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(mcp_server, "_BEAT", 0.01)
     go_on = asyncio.Event()
     held = FakeVerifier(hold=go_on)
-    monkeypatch.setattr("groundwire.verify.fake.FakeVerifier", lambda: held)
+    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda: held)
     heard: list[float] = []
 
     async def listen(progress: float, total: float | None, message: str | None) -> None:

@@ -11,7 +11,7 @@ from groundwire.engine import Groundwire
 from groundwire.metrics import Metrics
 from groundwire.stores.database import Database, open_database
 from groundwire.types import Verifier
-from groundwire.verify import backends
+from groundwire.verifiers import backends
 
 Engine = Callable[..., Groundwire]
 

@@ -19,7 +19,7 @@ from groundwire.stores.database import Database
 from groundwire.stores.reading import listing
 from groundwire.stores.rejected import Rejected, RejectedFacts
 from groundwire.types import Estimate, Fact, FactStatus, Provenance, Query, Role, Value
-from groundwire.verify.fake import FakeVerifier
+from groundwire.verifiers.fake import FakeVerifier
 
 Engine = Callable[..., Groundwire]
 EVIDENCE = "Ada works in London."

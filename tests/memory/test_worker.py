@@ -22,7 +22,7 @@ from groundwire.stores.queue import DEAD, Terms
 from groundwire.stores.reading import get, listing
 from groundwire.stores.rejected import RejectedFacts
 from groundwire.types import Estimate, Fact, FactStatus, Query
-from groundwire.verify.fake import FakeVerifier
+from groundwire.verifiers.fake import FakeVerifier
 
 Engine = Callable[..., Groundwire]
 EVIDENCE = "Ada works in London. Bob works in Paris."
@@ -203,8 +203,8 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.memory import Worker
 from groundwire.stores.database import open_database
-from groundwire.verify import backends
-from groundwire.verify.fake import FakeVerifier, verbatim
+from groundwire.verifiers import backends
+from groundwire.verifiers.fake import FakeVerifier, verbatim
 
 def told(query):
     print("asked", flush=True)

@@ -10,7 +10,7 @@ from tests.knowledge import MemoryKnowledge
 from groundwire.monitor.coherence import severity, validate_coherence
 from groundwire.types import Attribute, ContradictionType, Entity, Source, Turn, Value, ValueKind
 from groundwire.types.realtime import Coherence
-from groundwire.verify.fake import FakeVerifier
+from groundwire.verifiers.fake import FakeVerifier
 
 TALK = (
     Turn(1, "user", "My order number is 4417. When is the meeting?"),

@@ -20,8 +20,8 @@ from groundwire.errors import BackendDown, Overloaded
 from groundwire.monitor.claims import Growing
 from groundwire.monitor.incremental import Incremental, Lane
 from groundwire.types import Query, Source, Status
-from groundwire.verify.fake import FakeVerifier
-from groundwire.verify.guard import Guarded
+from groundwire.verifiers.fake import FakeVerifier
+from groundwire.verifiers.guard import Guarded
 
 T = TypeVar("T")
 SOURCE = Source(

@@ -15,7 +15,7 @@ from groundwire.llm import Completion
 from groundwire.llm.fake import ScriptedGenerator
 from groundwire.rlm import Event, Kind, Orchestrator, Outcome
 from groundwire.types import Turn
-from groundwire.verify.fake import FakeVerifier
+from groundwire.verifiers.fake import FakeVerifier
 
 FACTS = (
     "The tower is tall and stands in Paris by the river. It opened in 1889 for the fair. It is painted brown."
@@ -136,7 +136,7 @@ async def test_a_sample_asks_about_a_part_only(engines: Engines) -> None:
 async def test_the_same_claim_is_asked_about_once(engines: Engines) -> None:
     """A model that verifies is asked once; the second answer finds its verdicts in the cache."""
     from groundwire.stores.cache import CacheStore
-    from groundwire.verify.cache import Cached
+    from groundwire.verifiers.cache import Cached
 
     engine, counted = engines(**FULL), FakeVerifier()
     store = CacheStore(engine.config.store.cache_path)
@@ -154,7 +154,7 @@ async def test_the_same_claim_is_asked_about_once(engines: Engines) -> None:
 
 @pytest.mark.spec("SPEC-16.26")
 async def test_claims_are_verified_side_by_side(engines: Engines) -> None:
-    from groundwire.verify.batch import Batched
+    from groundwire.verifiers.batch import Batched
 
     for parallel, peak in ((True, 6), (False, 1)):
         engine, counted = engines(**FULL), FakeVerifier()
@@ -165,7 +165,7 @@ async def test_claims_are_verified_side_by_side(engines: Engines) -> None:
 
 
 async def test_a_verifier_that_is_down_costs_no_answer(engines: Engines) -> None:
-    from groundwire.verify.guard import Guarded
+    from groundwire.verifiers.guard import Guarded
 
     engine = engines(**RETRY)
     broken = FakeVerifier(failing=[BackendDown("gone")] * 9)

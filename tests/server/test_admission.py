@@ -18,9 +18,9 @@ from tests.serving import Served, served
 from groundwire.errors import Overloaded
 from groundwire.server.admission import ORDINARY, Admission, watch
 from groundwire.types import Estimate, Query
-from groundwire.verify import backends
-from groundwire.verify.backends import Raw
-from groundwire.verify.fake import FakeVerifier
+from groundwire.verifiers import backends
+from groundwire.verifiers.backends import Raw
+from groundwire.verifiers.fake import FakeVerifier
 
 CAPACITY = 4
 

@@ -40,7 +40,7 @@ class Gated:
 @pytest.fixture
 def gated(monkeypatch: pytest.MonkeyPatch) -> Gated:
     verifier = Gated()
-    monkeypatch.setattr("groundwire.verify.fake.FakeVerifier", lambda: verifier)
+    monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda: verifier)
     monkeypatch.setattr("groundwire.server.readiness.warmed", _nothing)
     return verifier
 

@@ -23,7 +23,7 @@ from groundwire.stores.database import open_database
 from groundwire.stores.keys import Keys
 from groundwire.stores.shared import Layered, Shared
 from groundwire.types import Query
-from groundwire.verify.backends import open_backend
+from groundwire.verifiers.backends import open_backend
 
 GONE = "redis://127.0.0.1:9/0"
 ASKED = [Query("It is red.", "It is."), Query("It is blue.", "It is.")]

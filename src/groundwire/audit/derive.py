@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from groundwire.audit.reckoning import Derived, reckoned
-from groundwire.verify.meaning import counted as counted_in
+from groundwire.verifiers.meaning import counted as counted_in
 
 _LETTER = re.compile(
     r"\bletters? ['\"“‘]?(?P<a>[a-z])\b|['\"“‘](?P<b>[a-z])['\"”’]|\b(?P<c>[a-z])['’]s\b"

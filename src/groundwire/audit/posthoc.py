@@ -20,7 +20,7 @@ from groundwire.llm.generator import Generator
 from groundwire.policy.risk import claim_risk
 from groundwire.text.words import words
 from groundwire.types import Case, Claim, ClaimKind, ClaimVerification, Derived, PostHoc, Source, Status, Step
-from groundwire.verify.meaning import (
+from groundwire.verifiers.meaning import (
     SAME,
     Core,
     agreement,
@@ -30,8 +30,8 @@ from groundwire.verify.meaning import (
     first_look,
     same_value,
 )
-from groundwire.verify.prompts import from_steps
-from groundwire.verify.similarity import is_silent
+from groundwire.verifiers.prompts import from_steps
+from groundwire.verifiers.similarity import is_silent
 
 _MAX_TOKENS = 128
 _CONCLUDES = 3

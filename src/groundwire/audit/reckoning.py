@@ -9,7 +9,7 @@ from math import isclose
 
 from groundwire.text.numbers import numbers
 from groundwire.text.words import words
-from groundwire.verify.similarity import negated
+from groundwire.verifiers.similarity import negated
 
 _NUMBER = r"[$€£]?\d{1,15}(?:,\d{3})*(?:\.\d{1,9})?%?"
 _DIGITS = re.compile(r"\d{1,15}(?:,\d{3})*(?:\.\d{1,9})?")

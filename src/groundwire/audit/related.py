@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from groundwire.text.lexicon import NEGATIONS
 from groundwire.text.numbers import Number, numbers
 from groundwire.text.words import Word, words
-from groundwire.verify.similarity import negated
+from groundwire.verifiers.similarity import negated
 
 MOST_PREMISES = 8
 MOST_RIVALS = 200

@@ -29,11 +29,11 @@ from groundwire.pipeline import check
 from groundwire.policy.profile import profile_for
 from groundwire.stores.cache import CacheStore
 from groundwire.types import Case, Query, Source
-from groundwire.verify.backends import CONTEXT_TOKENS, LLM_THRESHOLD_BITS, Backend, Raw, protect
-from groundwire.verify.cache import Cached
-from groundwire.verify.local import LocalVerifier
-from groundwire.verify.network import Network
-from groundwire.verify.sampling import LogprobOrSampling
+from groundwire.verifiers.backends import CONTEXT_TOKENS, LLM_THRESHOLD_BITS, Backend, Raw, protect
+from groundwire.verifiers.cache import Cached
+from groundwire.verifiers.local import LocalVerifier
+from groundwire.verifiers.network import Network
+from groundwire.verifiers.sampling import LogprobOrSampling
 
 ROUNDS = 50
 WORDS = 200

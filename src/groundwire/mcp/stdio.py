@@ -18,7 +18,7 @@ from groundwire.config import Config, Operation
 from groundwire.engine import Groundwire
 from groundwire.mcp.server import create_server
 from groundwire.types import HallucinationReport
-from groundwire.verify.route import choose
+from groundwire.verifiers.route import choose
 
 T = TypeVar("T")
 FINE = 0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from groundwire.config import MemoryGateConfig
 from groundwire.errors import BackendError, BackendTimeout, RateLimited
 from groundwire.types import ClaimVerification, Estimate, FactStatus, Record, Status
-from groundwire.verify.failure import as_error
+from groundwire.verifiers.failure import as_error
 
 DOUBT = 0.5
 """What a fact's confidence is multiplied by when nobody could check it."""

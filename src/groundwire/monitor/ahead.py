@@ -15,7 +15,7 @@ from groundwire.policy.judge import unchecked
 from groundwire.policy.summary import summarise
 from groundwire.reading import names_of, sift
 from groundwire.types import Case, Claim, ClaimVerification, HallucinationReport, Source
-from groundwire.verify.remember import Remembering
+from groundwire.verifiers.remember import Remembering
 
 BATCH = 8
 """So many claims are judged in one go, so that a verifier that lags behind still tells something."""

@@ -13,7 +13,7 @@ from groundwire.errors import GroundwireError, InputError
 from groundwire.monitor.ahead import Ahead
 from groundwire.monitor.claims import RECENT, may_complete
 from groundwire.types import ClaimVerification, HallucinationReport, Source
-from groundwire.verify.failure import failure
+from groundwire.verifiers.failure import failure
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)

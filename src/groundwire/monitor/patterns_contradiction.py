@@ -12,7 +12,7 @@ from groundwire.monitor.pattern import Hit
 from groundwire.monitor.seen import Said, Seen
 from groundwire.text.lexicon import NEGATIONS
 from groundwire.text.words import Word
-from groundwire.verify.lexical.tables import OPPOSITES
+from groundwire.verifiers.lexical.tables import OPPOSITES
 
 _CLAUSE = re.compile(r";\s+|,?\s+(?:but|while|whereas|however)\s+|,\s+(?:and|so)\s+|\s+[–—]\s+")
 _HEADING = re.compile(r"#{1,6}\s|\*\*[^*]+\*\*:?\Z|[^.!?]{1,60}:\Z")

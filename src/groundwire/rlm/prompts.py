@@ -9,7 +9,7 @@ from groundwire.evidence.select import Index
 from groundwire.llm.generator import Message
 from groundwire.rlm.functions import Function
 from groundwire.types import ClaimVerification, Source, Turn
-from groundwire.verify.prompts import defuse
+from groundwire.verifiers.prompts import defuse
 
 SYSTEM = (
     "You answer questions about files. Say only what the files say; where they do not say it, say that they "

@@ -22,7 +22,7 @@ from groundwire.server.patience import Life
 from groundwire.server.readiness import Readiness
 from groundwire.server.said import Said
 from groundwire.types import HallucinationReport
-from groundwire.verify.route import choose
+from groundwire.verifiers.route import choose
 from groundwire.version import __version__
 
 if TYPE_CHECKING:

@@ -1,0 +1,269 @@
+"""From a name in the configuration to a verifier that is ready to be asked and safe to ask."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from groundwire.config import BackendName, Config, Operation
+from groundwire.errors import ConfigError
+from groundwire.extras import load
+from groundwire.metrics import Metrics
+from groundwire.types import Verifier
+from groundwire.verifiers.batch import Batched
+from groundwire.verifiers.guard import Guarded
+from groundwire.verifiers.pool import Pooled
+from groundwire.verifiers.route import choose
+from groundwire.verifiers.wrap import Breaker, Offloaded, RateLimit, Retry, Timeout
+from groundwire.version import __version__
+
+if TYPE_CHECKING:
+    from groundwire.stores.cache import Cache
+
+LOCAL = "groundwire.verifiers.local:LocalVerifier"
+"""The embedded verifier, which `local` means."""
+
+LLM_THRESHOLD_BITS = 2.0
+FAKE_THRESHOLD_BITS = 0.0
+MIN_SUPPORT = 0.5
+CONTEXT_TOKENS = 6000
+UNLIMITED_TOKENS = 1_000_000
+GGUF_TOKENS = 2000
+"""What the local language model reads in a few seconds; its server has room for twice as many."""
+_GATE_SHARE = 0.9  # of the gate's time; the rest is for what happens around the verifier
+
+Close = Callable[[], Coroutine[None, None, None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """A verifier and what its callers must know about it.
+
+    `context_tokens` is how much context it reads at once; `threshold_bits` and `min_support` are the gap and
+    the p1 at which its verdicts are best (profile `default`), `risk_threshold` the same for a whole response
+    where that was calibrated; `model` says what is behind it; `free` that asking once more costs nothing but
+    a little time here.
+    """
+
+    name: BackendName
+    verifier: Verifier
+    context_tokens: int
+    threshold_bits: float
+    model: str
+    min_support: float = MIN_SUPPORT
+    risk_threshold: float | None = None
+    free: bool = False
+    closing: tuple[Close, ...] = field(default=(), repr=False, compare=False)
+
+    async def aclose(self) -> None:
+        async with AsyncExitStack() as stack:  # one that fails to close does not keep the others open
+            for close in self.closing:
+                stack.push_async_callback(close)
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """A verifier as it comes, before anything protects it.
+
+    `at_once` is how many queries it takes in one call; None means the configured batch size. `requests` is
+    how many requests leave the machine for one call: 0 means it computes here, so that neither retries nor
+    a rate limit nor a cache would help it.
+    """
+
+    verifier: Verifier
+    model: str
+    identity: str
+    context_tokens: int
+    threshold_bits: float
+    requests: int = 0
+    at_once: int | None = None
+    close: Close | None = None
+    min_support: float = MIN_SUPPORT
+    risk_threshold: float | None = None
+
+
+def open_backend(
+    config: Config,
+    operation: Operation = "output",
+    name: BackendName | None = None,
+    *,
+    metrics: Metrics | None = None,
+) -> Backend:
+    """The backend that the configuration names for an operation, or the one named here."""
+    chosen = choose(config.hallucination.backend, operation, name)
+    raw = OPENERS[chosen](config)
+    verifier, closing = protect(raw, chosen, config, operation, metrics)
+    return Backend(
+        chosen,
+        verifier,
+        raw.context_tokens,
+        raw.threshold_bits,
+        raw.model,
+        raw.min_support,
+        raw.risk_threshold,
+        free=not raw.requests,
+        closing=closing,
+    )
+
+
+def protect(
+    raw: Raw, name: BackendName, config: Config, operation: Operation, metrics: Metrics | None
+) -> tuple[Verifier, tuple[Close, ...]]:
+    """Everything that stands between the caller and the bare verifier, and how to close it."""
+    settings, limits = config.hallucination, config.limits
+    deadline = settings.memory_gate.timeout * _GATE_SHARE if operation == "memory_gate" else None
+    side_by_side = limits.concurrency if config.verification.parallel_verification else 1
+    size = raw.at_once or settings.batch_size
+    verifier: Verifier
+    if raw.requests:
+        inner = persistent(raw, config, deadline)
+        verifier = Batched(inner, size, concurrency=side_by_side, by_context=True, deadline=deadline)
+    else:
+        verifier = Pooled(Timeout(raw.verifier, settings.timeout), size, deadline=deadline)
+    closing: tuple[Close, ...] = (raw.close,) if raw.close else ()
+    if raw.requests and settings.cache_ttl > 0 and (config.store.cache_path or config.redis.url):
+        # Only here: who computes locally needs no database driver.
+        from groundwire.verifiers.cache import Cached
+
+        store = open_cache(config)
+        # What is kept is what this release made of the replies, so another release asks again.
+        identity = f"{__version__}|{raw.identity}"
+        verifier = Cached(verifier, store, identity, settings.cache_ttl, metrics=metrics)
+        closing += (store.aclose,)
+    return Guarded(verifier, name, metrics=metrics, details=config.log.source_text), closing
+
+
+def open_cache(config: Config) -> Cache:
+    """What was answered before, on this machine; with `redis.url` on the others, too."""
+    from groundwire.stores.cache import CacheStore
+
+    near = CacheStore(config.store.cache_path)
+    if config.redis.url is None:
+        return near
+    from groundwire.stores.shared import Layered, Shared
+
+    return Layered(near, Shared(config.redis.url.get_secret_value()))
+
+
+def persistent(raw: Raw, config: Config, deadline: float | None = None) -> Verifier:
+    """For what answers over a network: one attempt is bounded, attempts are spaced, and few.
+
+    Where there is a deadline, whoever is asked to come back later hears it at once: he has a queue, and a
+    wait that the deadline ends would look like a backend that does not answer.
+    """
+    limits, timeout = config.limits, config.hallucination.timeout
+    attempt: Verifier = Timeout(raw.verifier, timeout)
+    if limits.requests_per_second is not None:
+        longest = math.inf if deadline is None else deadline / 2
+        attempt = RateLimit(attempt, limits.requests_per_second, cost=raw.requests, longest=longest)
+    guarded = Breaker(attempt, limits.breaker_failures, limits.breaker_cooldown)
+    return Retry(guarded, limits.retries, longest=timeout) if deadline is None else guarded
+
+
+class Embedded(Verifier, Protocol):
+    """The verifier inside the package, which knows the operating points it was calibrated for."""
+
+    def threshold_bits(self, profile: str = "default") -> float: ...
+
+    def risk_threshold(self) -> float: ...
+
+
+class Conversing(Verifier, Protocol):
+    """A verifier that asks a language model."""
+
+    identity: str
+
+    async def aclose(self) -> None: ...
+
+
+def _local(_: Config) -> Raw:
+    # Only here: whoever asks another backend needs no rules.
+    from groundwire.verifiers.rules.ruled import Ruled
+
+    verifier: Embedded = load(LOCAL, feature="the backend 'local'", extra="local")()
+    model = LOCAL.rpartition(":")[2]
+    ruled = Ruled(verifier)
+    return Raw(
+        Offloaded(ruled),
+        model,
+        model,
+        CONTEXT_TOKENS,
+        verifier.threshold_bits(),
+        risk_threshold=verifier.risk_threshold(),
+    )
+
+
+def _openai(config: Config) -> Raw:
+    return _llm("openai", config, "openai", config.openai.model)
+
+
+def _haiku(config: Config) -> Raw:
+    return _llm("haiku", config, "anthropic", config.anthropic.model)
+
+
+def _self(config: Config) -> Raw:
+    """The generator's own model, whoever provides it."""
+    provider = config.generator.provider
+    usual = {
+        "openai": config.openai.model,
+        "anthropic": config.anthropic.model,
+        "llm": "SmolLM2-135M-Instruct",
+    }
+    return _llm("self", config, provider, config.generator.model or usual[provider])
+
+
+def _llm(name: str, config: Config, provider: str, model: str) -> Raw:
+    """One query a call, so that a timeout, a retry or a failure is about one claim and no more."""
+    opener = load(f"groundwire.verifiers.llm:open_{name}", feature=f"the backend '{name}'", extra=provider)
+    verifier: Conversing = opener(config)
+    claude = provider == "anthropic"
+    room = config.anthropic.context_tokens if claude else config.openai.context_tokens
+    return Raw(
+        verifier,
+        model,
+        verifier.identity,
+        min(room, GGUF_TOKENS) if provider == "llm" else room,
+        LLM_THRESHOLD_BITS,
+        requests=2 * config.anthropic.samples if claude else 1,
+        at_once=1,
+        close=verifier.aclose,
+    )
+
+
+def _external(config: Config) -> Raw:
+    at = config.external
+    if not at.url:
+        raise ConfigError("the backend 'external' has no address", hint="set external.url")
+    # Imported here: the HTTP client takes a tenth of a second that other backends do not pay.
+    from groundwire.verifiers.external import ExternalVerifier
+
+    verifier = ExternalVerifier(at.url, api_key=at.api_key, timeout=config.hallucination.timeout)
+    return Raw(
+        verifier,
+        verifier.host,
+        f"external|{at.url}",
+        CONTEXT_TOKENS,
+        LLM_THRESHOLD_BITS,
+        requests=1,
+        close=verifier.aclose,
+    )
+
+
+def _fake(_: Config) -> Raw:
+    from groundwire.verifiers.fake import FakeVerifier
+
+    return Raw(FakeVerifier(), "fake", "fake", UNLIMITED_TOKENS, FAKE_THRESHOLD_BITS)
+
+
+OPENERS: dict[BackendName, Callable[[Config], Raw]] = {
+    "local": _local,
+    "self": _self,
+    "haiku": _haiku,
+    "openai": _openai,
+    "external": _external,
+    "fake": _fake,
+}
+"""Every backend by name; `configurable` is not one but a choice among them."""

@@ -1,0 +1,124 @@
+"""Asked once, answered many times: identical queries cost one call, now and after a restart."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
+from hashlib import sha256
+
+from groundwire.errors import GroundwireError
+from groundwire.llm.perloop import PerLoop
+from groundwire.metrics import Metrics
+from groundwire.stores.cache import Cache
+from groundwire.types import Estimate, Query, Span, Verifier
+from groundwire.verifiers.failure import all_failed, matched
+
+Flight = dict[str, asyncio.Future[Estimate]]
+
+
+class Cached:
+    """Answers from the store what it can, and asks `inner` for the rest in one call, each query once.
+
+    A query that another caller is just asking is waited for instead of being asked twice.
+    `identity` names everything that shapes an answer besides the query: verifier, model, prompt version,
+    settings. Failures are never stored.
+    """
+
+    def __init__(
+        self,
+        inner: Verifier,
+        store: Cache,
+        identity: str,
+        ttl: float,
+        *,
+        metrics: Metrics | None = None,
+    ) -> None:
+        self._inner = inner
+        self._store = store
+        self._identity = identity
+        self._ttl = ttl
+        self._metrics = metrics
+        self._flight: PerLoop[Flight] = PerLoop(dict)
+
+    async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
+        keys = query_keys(self._identity, queries)
+        wanted = dict(zip(keys, queries, strict=True))
+        flight = self._flight.get()
+        others = {key: flight[key] for key in wanted if key in flight}
+        known = await self._lead({key: wanted[key] for key in wanted if key not in others}, flight)
+        if others:
+            await asyncio.wait(others.values())
+        known |= {key: answer.result() for key, answer in others.items() if not answer.cancelled()}
+        known |= await self._look_up({key: wanted[key] for key in wanted if key not in known})
+        self._count(hits=len(queries) - len(wanted) + len(others), misses=0)
+        return [known[key] for key in keys]
+
+    async def _lead(self, own: dict[str, Query], flight: Flight) -> dict[str, Estimate]:
+        """Look up what nobody else is asking, for all who ask meanwhile; those left alone ask themselves."""
+        answers: Flight = {key: asyncio.get_running_loop().create_future() for key in own}
+        flight.update(answers)
+        try:
+            known = await self._look_up(own)
+            for key, estimate in known.items():
+                answers[key].set_result(estimate)
+            return known
+        finally:
+            for key, answer in answers.items():
+                del flight[key]
+                answer.cancel()
+
+    async def _look_up(self, wanted: dict[str, Query]) -> dict[str, Estimate]:
+        if not wanted:
+            return {}
+        known = await self._recall(wanted)
+        asked = {key: query for key, query in wanted.items() if key not in known}
+        self._count(hits=len(known), misses=len(asked))
+        return known | await self._ask(asked) if asked else known
+
+    def _count(self, hits: int, misses: int) -> None:
+        if self._metrics is not None:
+            self._metrics.lookups(hits, misses)
+
+    async def _recall(self, keys: Iterable[str]) -> dict[str, Estimate]:
+        rows = await asyncio.to_thread(self._store.get, keys, self._ttl)
+        read = {key: load(value) for key, value in rows.items()}
+        return {key: estimate for key, estimate in read.items() if estimate is not None}
+
+    async def _ask(self, asked: dict[str, Query]) -> dict[str, Estimate]:
+        try:
+            fresh = matched(await self._inner.estimate(list(asked.values())), len(asked))
+        except GroundwireError as error:
+            fresh = all_failed(len(asked), error)  # what the store knew is still good
+        answers = dict(zip(asked, fresh, strict=True))
+        good = {key: dump(estimate) for key, estimate in answers.items() if estimate.error is None}
+        await asyncio.to_thread(self._store.put, good, self._ttl)
+        return answers
+
+
+def query_keys(identity: str, queries: Sequence[Query]) -> list[str]:
+    """One digest per query. A context shared by many claims, however long, is read once."""
+    contexts = {query.context: _digest(query.context) for query in queries}
+    return [
+        _digest("".join(map(_digest, (identity, query.claim, query.question))) + contexts[query.context])
+        for query in queries
+    ]
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+def dump(estimate: Estimate) -> str:
+    return json.dumps(asdict(estimate))
+
+
+def load(stored: str) -> Estimate | None:
+    """The estimate as it was, marked as cached; None where the entry cannot be read."""
+    try:
+        fields = json.loads(stored)
+        spans = tuple(Span(**span) for span in fields.pop("spans"))
+        return replace(Estimate(**fields), spans=spans, cached=True)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None

@@ -1,0 +1,131 @@
+"""How well does the context support the claim? A model's own score, for models without logprobs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+from statistics import fmean, stdev
+
+from groundwire.bits import Z95
+from groundwire.llm.generator import Generator
+from groundwire.types import Estimate, Query
+from groundwire.verifiers.fanout import Fanout
+from groundwire.verifiers.prompts import PROMPT_VERSION, score
+
+FLOOR = 0.01
+"""A score in words is never surer than this: 1.0 is a model's "yes, fully", not a proof."""
+STEP = 0.1
+"""Models score in tenths; one score alone is known no better than that."""
+_MAX_TOKENS = 96
+_TEMPERATURE = 1.0
+
+_NUMBER = (
+    r"(?P<value>\d{1,3}(?:[.,]\d+)?|[.,]\d+)(?!\w|[.,]\d)"
+    r"\s*(?:(?P<percent>%|percent\b)|(?:/|out of)\s*(?P<of>\d{1,3}(?:\.0+)?)\b)?"
+)
+_LEADING = re.compile(
+    rf"^[\W_]*?(?:(?:support|score|rating|rate|confidence|answer|claim)\b[^\d\n.,-]{{0,40}})?(?<![-−\d.,]){_NUMBER}",
+    re.IGNORECASE,
+)
+_LABELLED = re.compile(rf"(?:support|score|rating)\b[^\d\n.,-]{{0,40}}{_NUMBER}", re.IGNORECASE)
+_ANY = re.compile(rf"(?<![-−\w.,]){_NUMBER}", re.IGNORECASE)
+_CONTRADICTED = re.compile(r"(?<!NOT )\bCONTRADICTED\b")
+_ABSENT = re.compile(r"\bNOT[ _]MENTIONED\b")
+_LABEL = re.compile(r"^\W*(?:SUPPORTED|PARTIAL|NOT[ _]MENTIONED|CONTRADICTED)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Support from 0 to 1, and what the model said about it."""
+
+    support: float
+    contradicted: bool
+    absent: bool
+    reason: str
+
+
+def parse_score(text: str) -> Score | None:
+    """The number a reply gives, however it is dressed; None where it gives none, or one out of range.
+
+    >>> [parse_score(t).support for t in ("0.85 because it says so", "Score: 85%", "8/10", "**1**", ".5")]
+    [0.85, 0.85, 0.8, 1.0, 0.5]
+    >>> [parse_score(t) for t in ("", "yes", "42", "-0.5", "Founded in 1998.")]
+    [None, None, None, None, None]
+    """
+    match = _LEADING.match(text) or _LABELLED.search(text) or _only_number(text)
+    support = _value(match) if match else None
+    if match is None or support is None:
+        return None
+    reason = _LABEL.sub("", text[match.end() :]).strip(" \t\r\n*_-–—:.,()")
+    return Score(
+        support, bool(_CONTRADICTED.search(text)), bool(_ABSENT.search(text)), " ".join(reason.split())
+    )
+
+
+def _only_number(text: str) -> re.Match[str] | None:
+    """Somewhere inside a sentence a number is meant as the score only if it cannot be anything else."""
+    found = [
+        match for match in _ANY.finditer(text) if match["percent"] or match["of"] or "." in match["value"]
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _value(match: re.Match[str]) -> float | None:
+    value = float(match["value"].replace(",", "."))
+    whole = 100.0 if match["percent"] else float(match["of"] or 1)
+    return value / whole if whole > 0 and value <= whole else None
+
+
+async def scores(generator: Generator, query: Query, samples: int) -> list[Score]:
+    """The scores a model gives; replies without one are left out."""
+    temperature = _TEMPERATURE if samples > 1 else 0.0
+    replies = await generator.complete(
+        score(query), max_tokens=_MAX_TOKENS, temperature=temperature, n=samples
+    )
+    return [found for reply in replies if (found := parse_score(reply.text))]
+
+
+def bounded(p: float) -> float:
+    return min(max(p, FLOOR), 1.0 - FLOOR)
+
+
+def spread(values: Sequence[float]) -> float:
+    """Half the width of a 95 % interval of their mean; of a single score, what a score is good for."""
+    return Z95 * stdev(values) / sqrt(len(values)) if len(values) > 1 else STEP
+
+
+def combine(found: Sequence[Score], method: str) -> Estimate:
+    """One estimate from one or more scores; what support leaves over is "no" as far as replies say so."""
+    values = [one.support for one in found]
+    p_yes, half = bounded(fmean(values)), spread(values)
+    p_no = (1.0 - p_yes) * fmean(one.contradicted for one in found)
+    low, high = bounded(p_yes - half), bounded(p_yes + half)
+    speaks = not all(one.absent for one in found)
+    return Estimate(p_yes, p_no, 1.0 - p_yes - p_no, low, high, method, reason=found[0].reason, speaks=speaks)
+
+
+class DirectVerifier:
+    """One request a query (or `samples` of them)."""
+
+    def __init__(
+        self, generator: Generator, *, label: str = "direct", samples: int = 1, concurrency: int = 8
+    ) -> None:
+        self.generator = generator
+        self._samples = samples
+        self._method = f"{label}/direct({samples})"
+        self.identity = f"{self._method}|{generator.name}|prompt={PROMPT_VERSION}"
+        self._fanout = Fanout(self._judge, concurrency)
+
+    async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
+        return await self._fanout(queries)
+
+    async def _judge(self, query: Query) -> Estimate:
+        found = await scores(self.generator, query, self._samples)
+        if not found:
+            return Estimate.failed("error: the model gave no score from 0.0 to 1.0", self._method)
+        return combine(found, self._method)
+
+    async def aclose(self) -> None:
+        await self.generator.aclose()

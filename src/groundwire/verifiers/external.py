@@ -1,0 +1,202 @@
+"""Another groundwire server, or any service with the same two calls.
+
+    POST {url}/v1/estimate        {"claim", "context", "question"?}  → an estimate
+    POST {url}/v1/estimate/batch  {"claims", "context", "question"?} → {"estimates": [an estimate, …]}
+                                                                    or {"probabilities": [p, …]}
+
+An estimate is {"probability": p} with, where the service knows them, "p_no", "low", "high", "method",
+"reason", "spans" (unsupported characters of the claim), "speaks" (whether the context is about it at all),
+and "error" where it could not check. The least a service can answer is a probability.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Annotated
+
+import httpx
+from pydantic import BaseModel, Field, SecretStr, ValidationError
+
+from groundwire.errors import (
+    BackendDown,
+    BackendError,
+    BackendTimeout,
+    ConfigError,
+    GroundwireError,
+    QueryRefused,
+    RateLimited,
+)
+from groundwire.llm.endpoint import Endpoint, retry_after
+from groundwire.llm.perloop import PerLoop
+from groundwire.types import Estimate, Query, Span
+from groundwire.verifiers.batch import plan
+from groundwire.verifiers.failure import all_failed, failure, matched
+
+MAX_BODY = 16_000_000
+_EVERYTHING = 1_000_000
+
+Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False, strict=True)]
+
+
+class Place(BaseModel):
+    """Characters of a claim on the wire."""
+
+    start: Annotated[int, Field(ge=0)]
+    end: Annotated[int, Field(ge=0)]
+    score: Share = 1.0
+
+
+class Answer(BaseModel):
+    """One estimate on the wire."""
+
+    probability: Share | None = None
+    p_no: Share | None = None
+    low: Share | None = None
+    high: Share | None = None
+    method: str = "external"
+    reason: str = ""
+    spans: list[Place] = Field(default_factory=list)
+    speaks: bool | None = None
+    error: str | None = None
+
+
+class Answers(BaseModel):
+    """A batch on the wire: full estimates, or bare probabilities."""
+
+    estimates: list[Answer] | None = None
+    probabilities: list[Share] | None = None
+
+
+class ExternalVerifier:
+    """One request per context: the single call for one claim, the batch call for several."""
+
+    def __init__(
+        self, url: str, *, api_key: SecretStr | None = None, timeout: float = 30.0, max_body: int = MAX_BODY
+    ) -> None:
+        if not _is_address(url):
+            raise ConfigError("external.url is no web address", hint="write it as http://host:port")
+        self._at = Endpoint("external", url.rstrip("/"), "", api_key, timeout)
+        self.host = self._at.host
+        self._max_body = max_body
+        self._client = PerLoop(self._connect, httpx.AsyncClient.aclose)
+
+    def _connect(self) -> httpx.AsyncClient:
+        key = self._at.api_key.get_secret_value() if self._at.api_key else ""
+        return httpx.AsyncClient(
+            base_url=self._at.base_url,
+            timeout=self._at.timeout,
+            headers={"authorization": f"Bearer {key}"} if key else {},
+            trust_env=not self._at.is_loopback,
+        )
+
+    async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
+        """A context whose request fails costs its own claims; where all fail, the error is raised."""
+        answers: dict[int, Estimate] = {}
+        errors: list[GroundwireError] = []
+        batches = plan(queries, _EVERYTHING, by_context=True)
+        for batch in batches:
+            try:
+                got = await self._ask([queries[i] for i in batch])
+            except BackendError as error:
+                errors.append(error)
+                got = all_failed(len(batch), error)
+            answers.update(zip(batch, got, strict=True))
+        if errors and len(errors) == len(batches):
+            raise errors[0]
+        return [answers[i] for i in range(len(queries))]
+
+    async def _ask(self, queries: Sequence[Query]) -> list[Estimate]:
+        shared = {"context": queries[0].context}
+        if queries[0].question:
+            shared["question"] = queries[0].question
+        try:
+            if len(queries) == 1:
+                body = await self._post("/v1/estimate", {"claim": queries[0].claim, **shared})
+                return [_estimate(Answer.model_validate_json(body), queries[0].claim)]
+            body = await self._post(
+                "/v1/estimate/batch", {"claims": [query.claim for query in queries], **shared}
+            )
+            found = matched(_answers(Answers.model_validate_json(body)), len(queries))
+            return [_estimate(answer, query.claim) for answer, query in zip(found, queries, strict=True)]
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            where = ".".join(map(str, first["loc"])) or "its answer"
+            raise BackendDown(f"{self.host} answered nonsense: {where}: {first['msg']}") from error
+
+    async def _post(self, path: str, payload: dict[str, object]) -> bytes:
+        # ASCII escapes carry any string, even one with a lone surrogate that UTF-8 cannot.
+        content, headers = json.dumps(payload), {"content-type": "application/json"}
+        try:
+            async with self._client.get().stream("POST", path, content=content, headers=headers) as response:
+                return await self._read(response)
+        except httpx.TimeoutException as error:
+            raise BackendTimeout(f"{self.host} did not answer within {self._at.timeout:g} s") from error
+        except httpx.HTTPError as error:
+            why = str(error) or type(error).__name__
+            raise BackendDown(
+                f"cannot reach {self.host}, or it broke off", hint=self._at.public(why), retryable=True
+            ) from error
+
+    async def _read(self, response: httpx.Response) -> bytes:
+        if response.status_code != httpx.codes.OK:
+            raise self._refusal(response)
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise BackendDown(f"{self.host} answered {kind or 'no content type'}, not JSON")
+        body = bytearray()
+        async for chunk in response.aiter_bytes():
+            body += chunk
+            if len(body) > self._max_body:
+                raise BackendDown(f"{self.host} answered more than {self._max_body} bytes")
+        return bytes(body)
+
+    def _refusal(self, response: httpx.Response) -> BackendError:
+        status, host = response.status_code, self.host
+        wait = retry_after(response.headers)
+        if status == 429 or (status == 503 and wait is not None):
+            return RateLimited(f"{host} asks to come back later", retry_after=wait)
+        if status in (401, 403):
+            return BackendError(f"{host} refused the API key ({status})", hint="set external.api_key")
+        if status == 404:
+            return BackendDown(f"{host} has no {response.url.path} (404)", hint="check external.url")
+        if status in (408, 504):
+            return BackendTimeout(f"{host} did not answer in time ({status})")
+        if status >= 500:
+            return BackendDown(f"{host} failed ({status})", retryable=True)
+        return QueryRefused(f"{host} refused the request ({status})")
+
+    async def aclose(self) -> None:
+        await self._client.aclose()
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = httpx.URL(url)
+    except httpx.InvalidURL:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.host) and "%" not in parts.host
+
+
+def _answers(given: Answers) -> list[Answer]:
+    if given.estimates is not None:
+        return given.estimates
+    return [Answer(probability=p) for p in given.probabilities or []]
+
+
+def _estimate(answer: Answer, claim: str) -> Estimate:
+    """A bare probability does not say how much of the rest is a no: then all of it is unsure."""
+    if answer.error is not None:
+        return Estimate.failed(failure(BackendError(answer.error)), answer.method)
+    if answer.probability is None:
+        raise BackendDown("the service answered without a probability")
+    p_yes = answer.probability
+    p_no = min(answer.p_no or 0.0, 1.0 - p_yes)
+    low = p_yes if answer.low is None else min(answer.low, p_yes)
+    high = p_yes if answer.high is None else max(answer.high, p_yes)
+    unsure = max(0.0, 1.0 - p_yes - p_no)
+    inside = [place for place in answer.spans if place.start < place.end <= len(claim)]
+    spans = tuple(Span(place.start, place.end, place.score) for place in inside)
+    return Estimate(
+        p_yes, p_no, unsure, low, high, answer.method, answer.reason, spans=spans, speaks=answer.speaks
+    )

@@ -1,0 +1,53 @@
+"""Which sources speak of which claim, by a language model's reading."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from groundwire.errors import BackendError
+from groundwire.llm.generator import Generator
+from groundwire.types import Source
+from groundwire.verifiers.prompts import assign, source_label
+
+_LINE = re.compile(r"^[\s*#-]*(?:claim\s+)?(\d{1,6})\s*[:.)\]]+(.*)$", re.IGNORECASE)
+_TOKENS_A_CLAIM = 24
+
+
+async def map_evidence(
+    generator: Generator, claims: Sequence[str], sources: Sequence[Source], *, max_chars: int = 24_000
+) -> list[list[str]]:
+    """For each claim the ids of the sources to check it against, in the sources' order.
+
+    Only ids that exist come back. A claim the model says nothing usable about, and every claim when the
+    model fails, gets none: the rules decide then. Long sources are shown by their beginnings, so that all
+    together stay within `max_chars`.
+    """
+    if not claims or not sources:
+        return [[] for _ in claims]
+    room = max(200, max_chars // len(sources))
+    shown = [replace(source, text=source.text[:room]) for source in sources]
+    try:
+        [reply] = await generator.complete(
+            assign(claims, shown), max_tokens=32 + _TOKENS_A_CLAIM * len(claims)
+        )
+    except BackendError:
+        return [[] for _ in claims]
+    return parse_mapping(reply.text, len(claims), [source.id for source in sources])
+
+
+def parse_mapping(text: str, claims: int, ids: Sequence[str]) -> list[list[str]]:
+    """The reply's lines as lists of known ids; whatever else it holds is left out.
+
+    >>> parse_mapping("1: S0, [S2]\\n2: -\\n3: S9", 3, ["S0", "S1", "S2"])
+    [['S0', 'S2'], [], []]
+    """
+    known = {source_label(source_id).casefold(): source_id for source_id in ids}
+    found: dict[int, set[str]] = {}
+    for line in text.splitlines():
+        match = _LINE.match(line)
+        if match:
+            labels = (part.strip(" \t[]()\"'`*.").casefold() for part in re.split(r"[,;]", match[2]))
+            found.setdefault(int(match[1]), set()).update(known[label] for label in labels if label in known)
+    return [[i for i in ids if i in found.get(number, ())] for number in range(1, claims + 1)]

@@ -1,0 +1,255 @@
+"""Do two answers mean the same? Words first, and where they do not settle it a verifier, asked both ways.
+
+An answer is read in the frame of its question: what is left of it without the question's own words is its
+core. "3", "Three." and "There are 3 of them" have one core, "Paris" and "Lyon" have not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isclose, sqrt
+
+from groundwire.errors import GroundwireError
+from groundwire.text import dates
+from groundwire.text.names import names, same_name
+from groundwire.text.numbers import Number, numbers
+from groundwire.text.words import words
+from groundwire.types import Estimate, Query, Verifier
+from groundwire.verifiers.similarity import is_silent, negated, same_date, same_number, swapped
+
+SAME = 0.5
+"""From here on two answers count as one."""
+WITH_MORE = 0.9
+"""One answer is the other and says a little more."""
+_SHORT = 3
+_BRIEF = 8
+_LONG = 2000
+_FRAME = re.compile(
+    r"^\W*(?:(?:so|thus|hence|therefore|in (?:total|all)|overall|finally)\b[\s,:]*)*"
+    r"(?:(?:the |my )?(?:final |correct |right )?(?:answer|result|conclusion)"
+    r"(?:\s+is(?:\s+that)?)?\s*[:=]?\s+)?",
+    re.IGNORECASE,
+)
+_YES_NO = re.compile(r"^\W*(yes|yeah|correct|true|no|nope|false|incorrect)\b", re.IGNORECASE)
+_HOW_MANY = re.compile(r"\bhow (?:many|much|often|long|tall|old|far|big|high)\b|\bnumber of\b", re.IGNORECASE)
+_LETTERS = re.compile(r"\b[A-Za-z]['’]s\b")
+_ASKS_WHETHER = re.compile(
+    r"\b(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should|may|might|must)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """What an answer says beyond its question."""
+
+    text: str
+    words: frozenset[str]
+    values: tuple[Number, ...]
+    days: tuple[dates.PartialDate, ...]
+    named: tuple[str, ...]
+    polarity: bool
+
+    @property
+    def is_value(self) -> bool:
+        """Numbers alone: nothing else is left to compare."""
+        return bool(self.values) and not self.words
+
+    @property
+    def is_name(self) -> bool:
+        return bool(self.named) and not self.values and len(self.words) <= _SHORT
+
+
+async def agreement(
+    verifier: Verifier, pairs: Sequence[tuple[str, str]], question: str = ""
+) -> list[float | None]:
+    """How far the answers of each pair mean the same, 0 to 1; None where nobody could say.
+
+    One call of the verifier for all pairs that words do not settle.
+    """
+    looks = [first_look(a, b, question) for a, b in pairs]
+    unsettled = list(dict.fromkeys(pair for pair, look in zip(pairs, looks, strict=True) if look is None))
+    queries = [query for a, b in unsettled for query in both_ways(a, b, question)]
+    estimates = await _asked(verifier, queries)
+    found = {pair: mutual(estimates[2 * i], estimates[2 * i + 1]) for i, pair in enumerate(unsettled)}
+    return [found[pair] if look is None else look for pair, look in zip(pairs, looks, strict=True)]
+
+
+def both_ways(a: str, b: str, question: str = "") -> tuple[Query, Query]:
+    one, two = framed(a, question), framed(b, question)
+    return Query(one, two, question), Query(two, one, question)
+
+
+def mutual(forward: Estimate, backward: Estimate) -> float | None:
+    """The geometric mean of both directions; where either is denied, the lower one."""
+    if forward.error or backward.error:
+        return None
+    low = min(forward.p_yes, backward.p_yes)
+    denied = any(e.p_no > max(e.p_yes, e.p_unsure) for e in (forward, backward))
+    return low if denied else sqrt(forward.p_yes * backward.p_yes)
+
+
+async def _asked(verifier: Verifier, queries: Sequence[Query]) -> list[Estimate]:
+    if not queries:
+        return []
+    try:
+        return await verifier.estimate(queries)
+    except GroundwireError as error:
+        return [Estimate.failed(str(error))] * len(queries)
+
+
+def framed(text: str, question: str) -> str:
+    """A short answer says something only behind its question."""
+    brief = len(words(text)) <= _BRIEF
+    return f"{question.strip()} {text.strip()}" if question.strip() and brief else text.strip()
+
+
+def first_look(a: str, b: str, question: str = "") -> float | None:
+    """What words alone settle; None where they do not.
+
+    >>> first_look("3", "There are three.", "How many are there?"), first_look("3", "2 of them")
+    (1.0, 0.0)
+    >>> first_look("Paris", "Lyon"), first_look("Paris", "It is Paris, on the Seine.")
+    (0.0, 0.9)
+    >>> first_look("Demand was weak.", "Nobody wanted to buy.") is None
+    True
+    """
+    if [w.norm for w in words(a)] == [w.norm for w in words(b)]:
+        return 1.0
+    if not words(a) or not words(b):
+        return 0.0
+    if is_silent(a) or is_silent(b):
+        return float(is_silent(a) and is_silent(b))
+    if max(len(a), len(b)) > _LONG:
+        return None
+    one, two = core(a, question), core(b, question)
+    if _is_whether(a, b, question) and one.polarity != two.polarity:
+        return 0.0
+    return _by_value(one, two, question) if one.values and two.values else _by_words(one, two, a, b, question)
+
+
+def core(text: str, question: str = "") -> Core:
+    said = _FRAME.sub("", _result(text), count=1)
+    asked = {w.norm for w in words(question)}
+    found = dates.dates(said)
+    values = [n for n in counted(said) if not any(d.start <= n.start < d.end for d in found)]
+    given = counted(question)
+    # What the question gave says nothing beside a number of the answer's own.
+    own = [n for n in values if not any(_same_words(n, other) for other in given)] or values
+    left = [
+        w
+        for w in words(said)
+        if not (w.is_stop or w.norm in asked or _YES_NO.match(w.text))
+        and not any(n.start <= w.start < n.end for n in own)
+    ]
+    names_of_it = [n.text for n in names(said) if not {w.norm for w in words(n.text)} <= asked]
+    return Core(
+        said,
+        frozenset(w.norm for w in left),
+        tuple(own),
+        tuple(found),
+        tuple(names_of_it),
+        polarity(text),
+    )
+
+
+def counted(text: str) -> list[Number]:
+    """The numbers of a text; in "3 l's" a letter is counted, no litres."""
+    return numbers(_LETTERS.sub(lambda found: "~" * len(found[0]), text))
+
+
+def same_value(a: Number, b: Number) -> bool:
+    """One number, where one of two short answers may leave its unit unsaid."""
+    if same_number(a, b):
+        return True
+    if a.unit and b.unit:
+        return False
+    # Values are in base units, and steps are as wide as the last digit written: 150 of "150 minutes".
+    return a.value == b.value or isclose(a.value / a.step, b.value / b.step, rel_tol=1e-9)
+
+
+def _same_words(a: Number, b: Number) -> bool:
+    """One number in one unit: 21 days are no repetition of three weeks."""
+    return same_value(a, b) and (a.unit != b.unit or a.step == b.step)
+
+
+def _result(text: str) -> str:
+    """Of a calculation what it comes to."""
+    tail = text.rpartition("=")[2]
+    return tail if numbers(tail) else text
+
+
+def polarity(text: str) -> bool:
+    """Yes or no, as an answer to whether something is so."""
+    lead = _YES_NO.match(text)
+    if lead:
+        return lead[1].lower() in ("yes", "yeah", "correct", "true")
+    return not negated(words(text))
+
+
+def asks_whether(question: str) -> bool:
+    """Whether a question is to be answered with yes or no."""
+    return bool(_ASKS_WHETHER.match(question.strip()))
+
+
+def _is_whether(a: str, b: str, question: str) -> bool:
+    return bool(_YES_NO.match(a) or _YES_NO.match(b)) or asks_whether(question)
+
+
+def _by_value(one: Core, two: Core, question: str) -> float | None:
+    """Numbers decide where an answer is little more than a number."""
+    brief = max(len(one.words), len(two.words)) <= _SHORT
+    if one.polarity != two.polarity or not (one.is_value or two.is_value or brief):
+        return None
+    left, right = _asked_for(one, question), _asked_for(two, question)
+    if swapped(left, right, same_value):
+        return 0.0
+    settles = one.is_value or two.is_value or one.words == two.words or _HOW_MANY.search(question)
+    alone = len(left) == 1 or len(right) == 1
+    return 1.0 if settles and alone and _meet(left, right) else None
+
+
+def _meet(left: Sequence[Number], right: Sequence[Number]) -> bool:
+    return any(same_value(a, b) for a in left for b in right)
+
+
+def _asked_for(part: Core, question: str) -> list[Number]:
+    """Of several numbers the one that counts what was asked about ("3 r's, at 3, 8 and 9")."""
+    distinct: list[Number] = []
+    for number in part.values:
+        if not any(same_value(number, other) for other in distinct):
+            distinct.append(number)
+    if len(distinct) < 2:
+        return distinct
+    asked = {w.norm for w in words(question) if not w.is_stop}
+    behind = [n for n in distinct if any(w.norm in asked for w in words(part.text[n.end : n.end + 24])[:2])]
+    return behind if len(behind) == 1 else distinct
+
+
+def _by_words(one: Core, two: Core, a: str, b: str, question: str) -> float | None:
+    if negated(words(a)) != negated(words(b)) and not _is_whether(a, b, question):
+        return None
+    if one.days and two.days and swapped(one.days, two.days, same_date):
+        return 0.0 if max(len(one.words), len(two.words)) <= 2 * _SHORT else None
+    if one.words == two.words and not (one.values or two.values):
+        return 1.0 if len(one.words) < _SHORT else None  # more of them may say who did what to whom
+    if _is_whether(a, b, question) and not (one.words and two.words):
+        return 1.0
+    less, more = sorted((one, two), key=lambda part: len(part.words))
+    if less.words and less.words < more.words and len(less.words) <= _SHORT and not less.values:
+        return WITH_MORE
+    if one.is_name and two.is_name and not _one_name(one, two):
+        return 0.0
+    return None
+
+
+def _one_name(one: Core, two: Core) -> bool:
+    left, right = ((*part.named, part.text.strip(" .")) for part in (one, two))
+    return any(same_name(a, b) or _initials(a, b) or _initials(b, a) for a in left for b in right)
+
+
+def _initials(short: str, full: str) -> bool:
+    letters = "".join(word[0] for word in full.split() if word[:1].isupper())
+    return len(letters) > 1 and short.replace(".", "").upper() == letters.upper()

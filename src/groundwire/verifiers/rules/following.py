@@ -1,0 +1,328 @@
+"""What follows: where the evidence states rules and facts, a plain claim is decided by drawing conclusions.
+
+Catches: a claim that the rules bear out, one that they rule out, one that they leave open, and one that they
+make both so and not so. Misses: all that the grammar of clauses does not know to the last word. Conclusions
+are drawn forwards; from the opposite of a consequence to that of its condition only where nothing in the
+evidence contradicts itself, since otherwise almost anything could be shown that way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from textwrap import shorten
+
+from groundwire.verifiers.lexical.pieces import content_norms
+from groundwire.verifiers.rules.clauses import ANYONE, EVERYONE, SMALL, Literal, lemma, noun
+from groundwire.verifiers.rules.conditions import Rule, literals, read
+from groundwire.verifiers.rules.finding import Ruling, Side
+from groundwire.verifiers.rules.opposing import opposed
+from groundwire.verifiers.rules.statements import Statement
+
+_FORWARDS = 0.95
+_BACKWARDS = 0.8
+_OPEN = 0.9
+_MOST_STATEMENTS = 3000
+_MOST_PARTS = 30_000
+"""Parts of rules, each for every thing it may speak of. What is larger is not decided at all."""
+_MOST_NAMED = 3
+_LONGEST = 120
+_READ = 0.5
+_PREFIX = 3
+_REFERS = re.compile(r"(?:he|she|it|they|this|these|his|her|its|their|both)\b|…", re.IGNORECASE)
+_LIMITS = re.compile(
+    r"(?:this|these|that|those|however|but|except|exceptions?|otherwise|though|although|not|only|unless"
+    r"|notwithstanding|subject to)\b"
+    r"|.*\b(?:exceptions?|exclu(?:des?|ded|sions?)|appl(?:y|ies)|above|foregoing)\b",
+    re.IGNORECASE,
+)
+_NO_SUCH = re.compile(r"is (?:non|adult$|child$|minor$)")
+_UNLESS = re.compile(r"\bunless\b", re.IGNORECASE)
+# Without these, what is said is said of a kind: "Adults can …" may well have exceptions.
+_OF_EACH = re.compile(
+    r"\b(?:if|when|whenever|unless|as long as|provided|(?:some|any|every)(?:one|body|thing)|no one|nobody"
+    r"|person|people|whoever|those|things?|impl(?:y|ies)|means?|follows|equivalent|knowing)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a literal was concluded from: the number of the rule, and what met its condition."""
+
+    rule: int
+    premises: tuple[Literal, ...]
+
+
+Known = Mapping[Literal, Step]
+
+
+def conclusions(rules: Sequence[Rule], *, about: Iterable[str] = (), backwards: bool = False) -> Known:
+    """All that follows, each with how; a literal and its opposite may both do. Empty if it is too much.
+
+    It is drawn for the things that the rules name, and for those it is asked `about`.
+    """
+    things = sorted({part.subject for rule in rules for part in rule.parts}.union(about) - {ANYONE})
+    if sum(len(rule.parts) * (len(things) if _general(rule) else 1) for rule in rules) > _MOST_PARTS:
+        return {}
+    steps = [
+        (Step(at, premises), conclusion)
+        for at, rule in enumerate(rules)
+        for ground in _of_things(rule, things)
+        for premises, conclusion in _ways(ground, backwards)
+    ]
+    waits: dict[Literal, list[int]] = defaultdict(list)
+    missing = [len(set(step.premises)) for step, _ in steps]
+    for at, (step, _) in enumerate(steps):
+        for premise in set(step.premises):
+            waits[premise].append(at)
+    known: dict[Literal, Step] = {}
+    ready = deque(at for at, count in enumerate(missing) if not count)
+    while ready:
+        step, conclusion = steps[ready.popleft()]
+        if conclusion in known:
+            continue
+        known[conclusion] = step
+        for at in waits[conclusion]:
+            missing[at] -= 1
+            if not missing[at]:
+                ready.append(at)
+    return known
+
+
+def _general(rule: Rule) -> bool:
+    return any(part.subject == ANYONE for part in rule.parts)
+
+
+def _of_things(rule: Rule, things: Sequence[str]) -> Iterator[Rule]:
+    """A rule for each thing it may speak of. *Everyone* is one of them: what holds of whoever, holds of all.
+
+    That everyone is so, is said of those that have a name, not of "the pump".
+    """
+    if not _general(rule):
+        yield rule
+        return
+    for thing in things:
+        if rule.body or not thing.startswith("the "):
+            body, head = (
+                tuple(replace(lit, subject=thing) if lit.subject == ANYONE else lit for lit in side)
+                for side in (rule.body, rule.head)
+            )
+            yield Rule(body, head)
+
+
+def _ways(rule: Rule, backwards: bool) -> Iterator[tuple[tuple[Literal, ...], Literal]]:
+    """Each literal that a rule lets one conclude, with all that must be known for it."""
+    not_head = tuple(lit.opposite() for lit in rule.head)
+    for at, conclusion in enumerate(rule.head):
+        yield rule.body + not_head[:at] + not_head[at + 1 :], conclusion
+    if backwards and all(lit.subject != EVERYONE for lit in rule.body):
+        for at, lit in enumerate(rule.body):
+            yield rule.body[:at] + rule.body[at + 1 :] + not_head, lit.opposite()
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """The rules with the sentences they stand in, and the statements that were not understood."""
+
+    rules: tuple[Rule, ...]
+    texts: tuple[str, ...]
+    unread: tuple[Statement, ...]
+    count: int
+
+    @classmethod
+    def by(cls, statements: Sequence[Statement]) -> _Told:
+        found = [(rule, s.text) for s in statements for rule in read(s.text)]
+        unread = tuple(s for s in statements if not read(s.text))
+        return cls(tuple(r for r, _ in found), tuple(t for _, t in found), unread, len(statements))
+
+    @property
+    def read(self) -> Iterator[tuple[Rule, str]]:
+        return zip(self.rules, self.texts, strict=True)
+
+
+def follows(claim: str, statements: Sequence[Statement]) -> Ruling | None:
+    """What the rules among the statements make of a claim; nothing if there are none that speak of it."""
+    wanted = literals(claim)
+    if not wanted or len(statements) > _MOST_STATEMENTS or not _governed(wanted, statements):
+        return None
+    told = _Told.by(statements)
+    named = {part.subject for rule in told.rules for part in rule.parts}
+    known, sure = _known(told.rules, frozenset(lit.subject for lit in wanted) - named)
+    if not known or any(_retold(lit, told.unread) for lit in wanted) or _mixed(told.rules):
+        return None
+    side, on, reason = _decided(wanted, known, told.texts)
+    if any(_excepted(lit, known, told) or _turned(lit, known) for lit in wanted):
+        return None
+    if side == "open":
+        decided = on in known or _settled(wanted, known, told)
+        return Ruling(side, _OPEN, 0, len(claim), reason) if decided else None
+    forwards = all(lit in sure or lit.opposite() in sure for lit in wanted)
+    return Ruling(side, _FORWARDS if forwards else _BACKWARDS, 0, len(claim), reason)
+
+
+def _governed(wanted: Sequence[Literal], statements: Sequence[Statement]) -> bool:
+    """Whether some rule speaks of what is claimed. Most texts have none, and most sentences lack the word."""
+    predicates = {lit.predicate for lit in wanted}
+    words = {predicate.split()[-1][:_PREFIX] for predicate in predicates}
+    return any(
+        rule.body and any(part.predicate in predicates for part in rule.parts)
+        for statement in statements
+        if any(word in statement.text.lower() for word in words)
+        for rule in read(statement.text)
+    )
+
+
+def _kinds(rules: Sequence[Rule], strangers: Iterable[str]) -> list[Rule]:
+    """That the red pump is a pump."""
+    named = {part.subject for rule in rules for part in rule.parts}.union(strangers)
+    things = sorted(thing for thing in named if thing.startswith("the "))
+    every = {(thing, f"is {kind}") for thing in things for kind in _kinds_of(thing.split()[1:])}
+    return [Rule((), (Literal(*one),)) for one in sorted(every)]
+
+
+def _kinds_of(words: Sequence[str]) -> set[str]:
+    """ "pump" and "red pump"."""
+    return {noun(words), " ".join([*words[:-1], lemma(words[-1])])}
+
+
+def _mixed(rules: Sequence[Rule]) -> bool:
+    """Whether "Members can vote" was read of one with that name, and "member" is a word for others."""
+    parts = {part for rule in rules for part in rule.parts}
+    names = {part.subject for part in parts if not part.subject.startswith("the ")} - {ANYONE, EVERYONE, ""}
+    kinds = {lemma(name.split()[-1]) for name in names} - {name.split()[-1] for name in names}
+    if not kinds:
+        return False
+    words = {word for part in parts for word in (*part.predicate.split(), *part.subject.split())}
+    return not kinds.isdisjoint(words)
+
+
+def _excepted(lit: Literal, known: Known, told: _Told) -> bool:
+    """Whether a kind is said to be so that may have exceptions, and a rule says the opposite of others."""
+    by = [known[side].rule for side in (lit, lit.opposite()) if side in known]
+    kinds = [at for at in by if at < len(told.texts) and _is_of_kind(told.rules[at], told.texts[at])]
+    found = lit if lit in known else lit.opposite()
+    against = (
+        rule for rule in told.rules for head in rule.head
+        if (head.predicate, head.holds) == (found.predicate, not found.holds)
+        and head.subject in (ANYONE, found.subject)
+    )  # fmt: skip
+    return bool(kinds) and any(against)
+
+
+def _is_of_kind(rule: Rule, text: str) -> bool:
+    return bool(rule.body) and not _OF_EACH.search(text)
+
+
+def _turned(lit: Literal, known: Known) -> bool:
+    """Whether it is so, and its opposite by another word too."""
+    return lit in known and any(
+        other.subject == lit.subject and other.holds == lit.holds and opposed(other.predicate, lit.predicate)
+        for other in known
+    )
+
+
+@lru_cache(maxsize=8)
+def _known(told: tuple[Rule, ...], strangers: frozenset[str]) -> tuple[Known, Known]:
+    """All that is known, and what of it follows forwards: the same for all claims about what is named.
+
+    `strangers` are those that only the claim names.
+    """
+    rules = [*told, *_kinds(told, strangers)]
+    sure = conclusions(rules, about=strangers)
+    more = conclusions(rules, about=strangers, backwards=True) if _consistent(sure) else sure
+    return (more if _consistent(more) else sure), sure
+
+
+def _consistent(known: Known) -> bool:
+    return not any(lit.opposite() in known for lit in known)
+
+
+def _decided(wanted: Sequence[Literal], known: Known, texts: Sequence[str]) -> tuple[Side, Literal, str]:
+    """The side that is to be taken, the literal that decides it, and why."""
+    for lit in wanted:
+        if lit not in known and lit.opposite() in known:
+            return "no", lit, _because(lit.opposite(), known, texts, "rule")
+    for lit in wanted:
+        if lit in known and lit.opposite() in known:
+            so, not_so = _because(lit, known, texts, "make"), _because(lit.opposite(), known, texts, "rule")
+            return "open", lit, f"the evidence contradicts itself: {so}, {not_so}"
+    for lit in wanted:
+        if lit not in known:
+            return "open", lit, "the rules that the evidence states leave this open"
+    return "yes", wanted[0], _because(wanted[0], known, texts, "make")
+
+
+def _settled(wanted: Sequence[Literal], known: Known, told: _Told) -> bool:
+    """Whether nothing but what was read could decide it: then it is open, else only unknown."""
+    every = {part for rule in told.rules for part in rule.parts}
+    things, predicates = {part.subject for part in every}, {part.predicate for part in every}
+    governed = {part.predicate for rule in told.rules if rule.body for part in rule.parts}
+    strange = any(lit.subject not in things for lit in wanted)
+    if (strange and told.unread) or not all(lit.predicate in governed for lit in wanted if lit not in known):
+        return False
+    counted = any(word[0].isdigit() for predicate in predicates for word in predicate.split())
+    if counted or _meets_opposite(every, known):
+        return False
+    if any(_UNLESS.search(text) and lit in rule.head for lit in wanted for rule, text in told.read):
+        return False  # by logic "unless" leaves it open; whoever says it mostly means "if not"
+    things |= {lit.subject for lit in wanted}
+    if len(told.unread) > (1 - _READ) * told.count or _overlap(things) or _overlap(map(_object, predicates)):
+        return False
+    matters = frozenset().union(*(content_norms(text) for text in things | predicates))
+    return not any(_REFERS.match(s.text) or matters & s.norms for s in told.unread)
+
+
+def _meets_opposite(every: Iterable[Literal], known: Known) -> bool:
+    """Whether a thing is known to be the opposite of something said of it: outside, not inside."""
+    said: dict[str, set[str]] = defaultdict(set)
+    for part in every:
+        said[part.subject].add(part.predicate)
+    if len(known) * max(map(len, said.values()), default=0) > _MOST_PARTS:
+        return True
+    return any(
+        opposed(lit.predicate, other)
+        for lit in known
+        for other in (
+            said[lit.subject] | said[ANYONE] if _NO_SUCH.match(lit.predicate) else said[lit.subject]
+        )
+    )
+
+
+def _object(predicate: str) -> str:
+    """What a predicate is about, without the verb if there is more."""
+    return predicate.partition(" ")[2] or predicate
+
+
+def _overlap(names: Iterable[str]) -> bool:
+    """Whether two share a word: "the pump" may be "the red pump", "locked" follows from "locked by Ana"."""
+    words = [word for name in names for word in set(name.split()) - SMALL]
+    return len(words) > len(set(words))
+
+
+def _retold(lit: Literal, unread: Sequence[Statement]) -> bool:
+    """Whether something that was not understood says more of the matter: it may be an exception."""
+    matter = content_norms(_object(lit.predicate))
+    return any(matter & s.norms or _LIMITS.match(s.text) for s in unread)
+
+
+def _because(lit: Literal, known: Known, texts: Sequence[str], verb: str) -> str:
+    """The sentences behind a conclusion: the rule that led to it, the facts, and what lies between."""
+    used: dict[int, bool] = {}
+    queue, seen = deque([lit]), {lit}
+    while queue:
+        step = known[queue.popleft()]
+        if step.rule < len(texts):
+            used.setdefault(step.rule, bool(step.premises))
+        queue.extend(premise for premise in step.premises if premise not in seen)
+        seen.update(step.premises)
+    first, *rest = used
+    order = [first, *sorted(rest, key=used.__getitem__)]
+    quoted = dict.fromkeys(f"“{shorten(texts[at].rstrip('. '), _LONGEST, placeholder=' …')}”" for at in order)
+    named = [*quoted][:_MOST_NAMED]
+    named += [f"{len(quoted) - len(named)} more"] if len(quoted) > len(named) else []
+    listed = " and ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
+    return f"{listed} {verb}{'s' if len(named) == 1 else ''} it {'so' if verb == 'make' else 'out'}"

@@ -1,0 +1,119 @@
+"""P(YES) by asking often: for servers that return no logprobs."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from groundwire.bits import wilson
+from groundwire.llm.generator import Generator
+from groundwire.types import Estimate, Query
+from groundwire.verifiers.fanout import Fanout
+from groundwire.verifiers.logprob import TOP, Answer, NoLogprobs, ask, off_topic
+from groundwire.verifiers.prompts import PROMPT_VERSION, yes_no
+
+_TEMPERATURE = 1.0  # the model's own distribution, neither sharpened nor flattened
+_MAX_TOKENS = 8
+_LEAD = re.compile(
+    r"^[\W_]*(?:(?:the\s+|my\s+|final\s+)*answer(?:\s+is)?[\W_]*)?(yes|no|unsure)(?![\w'’])", re.IGNORECASE
+)
+_CAPITALS = re.compile(r"\b(YES|NO|UNSURE)\b")
+
+
+def parse_answer(text: str) -> Answer | None:
+    """The answer a text begins with, or the only one it gives in capitals.
+
+    >>> parse_answer("**Yes**, it says so"), parse_answer("Answer: UNSURE."), parse_answer("Nobody knows")
+    (<Answer.YES: 'yes'>, <Answer.UNSURE: 'unsure'>, None)
+    """
+    lead = _LEAD.match(text)
+    if lead:
+        return Answer(lead[1].lower())
+    found = set(_CAPITALS.findall(text))
+    return Answer(found.pop().lower()) if len(found) == 1 else None
+
+
+def tally(answers: Sequence[Answer | None], method: str) -> Estimate | None:
+    """Shares of the answers with a Wilson interval; None where there was none.
+
+    A sample that is no answer could have been any: it widens the interval, on either side.
+    """
+    counts = Counter(answer for answer in answers if answer is not None)
+    given, asked = counts.total(), len(answers)
+    if not given:
+        return None
+    yes, no, unsure = (counts[answer] for answer in (Answer.YES, Answer.NO, Answer.UNSURE))
+    low, _ = wilson(yes, asked)
+    _, high = wilson(yes + asked - given, asked)
+    return Estimate(yes / given, no / given, unsure / given, low, high, method)
+
+
+async def sample(generator: Generator, query: Query, samples: int, method: str) -> Estimate:
+    """One judgement by `samples` answers."""
+    completions = await generator.complete(
+        yes_no(query), max_tokens=_MAX_TOKENS, temperature=_TEMPERATURE, n=samples
+    )
+    found = tally([parse_answer(completion.text) for completion in completions], method)
+    return found or off_topic(completions[0], method)
+
+
+class SamplingVerifier:
+    """For servers without logprobs: `samples` answers a query."""
+
+    def __init__(
+        self, generator: Generator, *, label: str = "openai", samples: int = 10, concurrency: int = 8
+    ) -> None:
+        self.generator = generator
+        self._samples = samples
+        self._method = f"{label}/sampling({samples})"
+        self.identity = f"{self._method}|{generator.name}|prompt={PROMPT_VERSION}"
+        self._fanout = Fanout(self._judge, concurrency)
+
+    async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
+        return await self._fanout(queries)
+
+    async def _judge(self, query: Query) -> Estimate:
+        return await sample(self.generator, query, self._samples, self._method)
+
+    async def aclose(self) -> None:
+        await self.generator.aclose()
+
+
+class LogprobOrSampling:
+    """Logprobs where the server returns them, samples where it does not; `method` says which it was.
+
+    The first answer without logprobs settles it for this model: it is not asked for them again.
+    """
+
+    def __init__(
+        self,
+        generator: Generator,
+        *,
+        label: str = "openai",
+        top_logprobs: int = TOP,
+        samples: int = 10,
+        concurrency: int = 8,
+    ) -> None:
+        self.generator = generator
+        settings = f"top={top_logprobs}|n={samples}|prompt={PROMPT_VERSION}"
+        self.identity = f"{label}/logprob-or-sampling|{generator.name}|{settings}"
+        self._label = label
+        self._top = top_logprobs
+        self._samples = samples
+        self._has_logprobs = True
+        self._fanout = Fanout(self._judge, concurrency)
+
+    async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
+        return await self._fanout(queries)
+
+    async def _judge(self, query: Query) -> Estimate:
+        if self._has_logprobs:
+            try:
+                return await ask(self.generator, query, self._top, f"{self._label}/logprob")
+            except NoLogprobs:
+                self._has_logprobs = False
+        return await sample(self.generator, query, self._samples, f"{self._label}/sampling({self._samples})")
+
+    async def aclose(self) -> None:
+        await self.generator.aclose()

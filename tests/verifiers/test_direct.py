@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groundwire.errors import BackendDown
+from groundwire.llm.fake import ScriptedGenerator
+from groundwire.types import Query
+from groundwire.verifiers.direct import FLOOR, STEP, DirectVerifier, parse_score
+
+QUERY = Query("It is so.", "The context.")
+
+
+@pytest.mark.parametrize(
+    ("text", "support"),
+    [
+        ("0.85 because", 0.85),
+        ("Score: 85%", 0.85),
+        ("**Score:** 0.9", 0.9),
+        ("8/10", 0.8),
+        ("4 out of 5", 0.8),
+        ("Rating: 0.9/1.0", 0.9),
+        ("1", 1.0),
+        ("0", 0.0),
+        (".5", 0.5),
+        ("0,85", 0.85),
+        ("100 %", 1.0),
+        ("Support rating: 0.7. The claim goes on.", 0.7),
+        ("I'd rate this 0.9 because 3 of 5 match", 0.9),
+        ("The evidence from 2020 bears it out: 0.95", 0.95),
+        ("0.0 CONTRADICTED: it says 67 million", 0.0),
+    ],
+)
+def test_scores_in_the_wild(text: str, support: float) -> None:
+    found = parse_score(text)
+    assert found is not None
+    assert found.support == pytest.approx(support)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "yes", "10", "42", "-0.3", "1.5", "150%", "11/10", "5/0", "NaN", "Founded in 1998.", "v1.2.3"],
+)
+def test_what_is_no_score(text: str) -> None:
+    assert parse_score(text) is None
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_a_score_in_range_or_none(text: str) -> None:
+    found = parse_score(text)
+    assert found is None or 0.0 <= found.support <= 1.0
+
+
+def test_the_reason_stands_without_number_and_label() -> None:
+    found = parse_score("0.1 CONTRADICTED - the context says 67 million.")
+    assert found is not None
+    assert (found.contradicted, found.reason) == (True, "the context says 67 million")
+
+
+async def test_one_score_is_known_to_a_tenth_and_never_certain() -> None:
+    [estimate] = await DirectVerifier(ScriptedGenerator(["1.0 SUPPORTED it says so"])).estimate([QUERY])
+    assert estimate.p_yes == 1.0 - FLOOR
+    assert estimate.low == pytest.approx(1.0 - FLOOR - STEP)
+    assert (estimate.reason, estimate.speaks) == ("it says so", True)
+
+
+async def test_a_contradiction_is_a_no_and_silence_is_not() -> None:
+    replies = ["0.0 CONTRADICTED it says 5", "0.0 NOT MENTIONED nothing about it"]
+    no, silent = await DirectVerifier(ScriptedGenerator(replies)).estimate([QUERY, QUERY])
+    assert no.p_no > 0.9
+    assert silent.p_no == 0.0
+    assert (no.speaks, silent.speaks) == (True, False)
+
+
+async def test_more_scores_give_an_interval_of_their_mean() -> None:
+    generator = ScriptedGenerator(["0.4", "0.6", "what?", "0.5"])
+    [estimate] = await DirectVerifier(generator, samples=4).estimate([QUERY])
+    assert estimate.p_yes == pytest.approx(0.5)
+    assert 0.35 < estimate.low < 0.5 < estimate.high < 0.65
+    assert generator.calls[0].temperature > 0
+
+
+@pytest.mark.spec("SPEC-08.43")
+async def test_nonsense_is_a_failure_of_its_claim_alone() -> None:
+    estimates = await DirectVerifier(ScriptedGenerator(["?", BackendDown("gone"), "0.5"])).estimate(
+        [QUERY] * 3
+    )
+    assert [e.error is None for e in estimates] == [False, False, True]

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+from math import exp, log
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groundwire.errors import BackendDown, BackendError, RateLimited
+from groundwire.llm.fake import Call, Reply, ScriptedGenerator, tokens
+from groundwire.llm.generator import Completion, TokenLogprob
+from groundwire.types import Estimate, Query, Verifier
+from groundwire.verifiers.logprob import LogprobVerifier, masses, meaning
+
+
+def completion(**probabilities: float) -> Completion:
+    return Completion("YES", tokens(**probabilities))
+
+
+def estimated(candidates: list[tuple[str, float]]) -> Estimate:
+    found = masses([TokenLogprob(token, log(p)) for token, p in candidates])
+    assert found is not None
+    return found.estimate("m")
+
+
+@pytest.mark.parametrize(
+    "token", ["YES", "Yes", " yes", "▁Yes", "Ġyes", "**Yes", '"YES"', "YES.", "Ye", "Y", "\nYes"]
+)
+def test_variants_of_yes(token: str) -> None:
+    assert meaning(token) == "yes"
+
+
+@pytest.mark.parametrize(
+    "token", ["Not", "NOT", "None", "Nobody", "You", "y", "n", "u", "", " ", "**", "I", "Ja", "Sure"]
+)
+def test_what_is_no_answer(token: str) -> None:
+    assert meaning(token) is None
+
+
+@pytest.mark.spec("SPEC-08.13")
+def test_all_variants_are_summed_and_normalised_over_the_three() -> None:
+    estimate = estimated(
+        [("YES", 0.4), (" Yes", 0.2), ("No", 0.1), ("UNSURE", 0.05), ("The", 0.2), ("uns", 0.05)]
+    )
+    assert estimate.p_yes == pytest.approx(0.75)
+    assert estimate.p_no == pytest.approx(0.125)
+    assert estimate.p_unsure == pytest.approx(0.125)
+    assert estimate.low == pytest.approx(estimate.high)
+
+
+@pytest.mark.spec("SPEC-08.13")
+def test_yes_outside_the_top_k_is_an_interval() -> None:
+    estimate = estimated([("NO", 0.9), ("UNSURE", 0.06), ("The", 0.02)])
+    assert estimate.low == 0.0
+    assert estimate.high == pytest.approx(0.02 / 0.98)
+    assert 0.0 < estimate.p_yes < estimate.high
+
+
+def test_what_is_left_over_bounds_the_unseen_too() -> None:
+    estimate = estimated([("NO", 0.6), ("UNSURE", 0.3999)])
+    assert estimate.high == pytest.approx(0.0001, rel=1e-3)
+
+
+def test_no_outside_the_top_k_is_an_interval_as_well() -> None:
+    estimate = estimated([("YES", 0.7), ("UNSURE", 0.1), ("The", 0.1)])
+    assert estimate.low == pytest.approx(0.7 / 0.9)
+    assert estimate.high == pytest.approx(0.7 / 0.8)
+    assert 0.0 < estimate.p_no < 0.1
+
+
+def test_one_candidate_alone_says_what_it_can() -> None:
+    estimate = estimated([("Yes", 0.9)])
+    assert estimate.low == pytest.approx(0.9 / 1.1)
+    assert estimate.high == 1.0
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["YES", " no", "Unsure", "The", "Y", "**", "N"]), st.floats(-40.0, 0.0)),
+        max_size=12,
+    )
+)
+def test_any_candidates_give_a_sound_estimate_or_none(candidates: list[tuple[str, float]]) -> None:
+    found = masses([TokenLogprob(token, logprob) for token, logprob in candidates])
+    if found is None:
+        return
+    e = found.estimate("m")
+    assert e.p_yes + e.p_no + e.p_unsure == pytest.approx(1.0)
+    assert 0.0 <= e.low <= e.p_yes <= e.high <= 1.0
+
+
+@pytest.mark.spec("SPEC-08.12", "SPEC-08.13")
+async def test_one_estimate_a_query_in_order() -> None:
+    def judge(call: Call) -> Reply:
+        return completion(YES=0.9, NO=0.1) if "<claim>good" in call.prompt else completion(NO=0.8, YES=0.2)
+
+    generator = ScriptedGenerator(judge)
+    verifier = LogprobVerifier(generator, top_logprobs=7)
+    assert isinstance(verifier, Verifier)
+    estimates = await verifier.estimate([Query("good", "c"), Query("bad", "c"), Query("good", "d")])
+    assert [round(e.p_yes, 2) for e in estimates] == [0.9, 0.2, 0.9]
+    assert {e.method for e in estimates} == {"openai/logprob"}
+    assert {(call.top_logprobs, call.temperature, call.n) for call in generator.calls} == {(7, 0.0, 1)}
+    assert "scripted" in verifier.identity
+    await verifier.aclose()
+    assert generator.closed
+
+
+async def test_an_answer_that_is_none_is_a_failure_and_not_a_no() -> None:
+    generator = ScriptedGenerator(
+        [Completion("Well, that depends", tokens(Well=0.9, Hmm=0.1)), completion(YES=1.0)]
+    )
+    bad, good = await LogprobVerifier(generator).estimate([Query("a", "c"), Query("b", "c")])
+    assert bad.error is not None
+    assert "Well, that depends" in bad.error
+    assert (bad.low, bad.high) == (0.0, 1.0)
+    assert good.error is None
+
+
+@pytest.mark.spec("SPEC-08.43")
+async def test_one_failure_costs_one_claim() -> None:
+    def judge(call: Call) -> Reply:
+        return RateLimited("later") if "<claim>b<" in call.prompt else completion(YES=0.9, NO=0.1)
+
+    estimates = await LogprobVerifier(ScriptedGenerator(judge)).estimate([Query(c, "c") for c in "abc"])
+    assert [e.error is None for e in estimates] == [True, False, True]
+    assert estimates[1].error == "rate_limited: later"
+
+
+async def test_when_all_fail_the_backend_has_failed() -> None:
+    generator = ScriptedGenerator(lambda _: RateLimited("later", retry_after=3))
+    with pytest.raises(RateLimited) as caught:
+        await LogprobVerifier(generator).estimate([Query("a", "c"), Query("b", "c")])
+    assert caught.value.retry_after == 3
+
+
+async def test_a_dead_backend_is_not_asked_for_every_claim() -> None:
+    generator = ScriptedGenerator(lambda _: BackendDown("gone"))
+    with pytest.raises(BackendDown):
+        await LogprobVerifier(generator, concurrency=2).estimate([Query(str(i), "c") for i in range(100)])
+    assert len(generator.calls) < 12
+
+
+async def test_a_server_without_logprobs_says_so() -> None:
+    with pytest.raises(BackendError, match="no logprobs"):
+        await LogprobVerifier(ScriptedGenerator(["YES"])).estimate([Query("a", "c")])
+
+
+async def test_nothing_asked_nothing_answered() -> None:
+    assert await LogprobVerifier(ScriptedGenerator([])).estimate([]) == []
+
+
+def test_scripted_tokens_are_logarithms() -> None:
+    assert [round(exp(t.logprob), 6) for t in tokens(A=0.25, B=0.75)] == [0.75, 0.25]
