@@ -61,7 +61,7 @@ FLOW: tuple[tuple[str, str], ...] = (
     ),
     (
         "Evidence",
-        "evidence/load evidence/formats evidence/page evidence/records evidence/units evidence/select",
+        "retrieval/load retrieval/formats retrieval/page retrieval/records retrieval/units retrieval/select",
     ),
     (
         "Verifiers",
@@ -91,7 +91,7 @@ FLOW: tuple[tuple[str, str], ...] = (
     ("Underneath", "bits errors metrics bridge extras version"),
 )
 HOMES = {
-    "cli": "The doors", "claims": "Claims", "evidence": "Evidence", "verifiers": "Verifiers",
+    "cli": "The doors", "claims": "Claims", "retrieval": "Evidence", "verifiers": "Verifiers",
     "llm": "Language models", "policy": "Verdicts", "report": "Reports", "text": "Text", "stores": "Stores",
     "bench": "Measuring", "models": "Verifiers", "detect": "Detectors", "audit": "Reasoning",
     "server": "The service", "proxy": "The proxy", "client": "The client", "monitor": "Real time",

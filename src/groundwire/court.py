@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from groundwire.config import DetectorsConfig
-from groundwire.evidence.gather import Evidence
 from groundwire.llm.generator import Generator
 from groundwire.metrics import Metrics, log_verdict
 from groundwire.policy.profile import Profile
+from groundwire.retrieval.gather import Evidence
 from groundwire.types import Case, ClaimVerification, Detection, Source
 from groundwire.verifiers.backends import Backend
 

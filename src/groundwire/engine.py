@@ -15,13 +15,13 @@ from groundwire.claims.extract import extract
 from groundwire.config import BackendName, Config, Operation, ProfileName
 from groundwire.court import Court
 from groundwire.errors import BackendError, InputError
-from groundwire.evidence.history import History, as_turns
-from groundwire.evidence.load import from_mapping
 from groundwire.llm import Generator, Message, is_chosen, open_generator
 from groundwire.metrics import Metrics, default_metrics
 from groundwire.policy.profile import Profile, profile_for
 from groundwire.reading import Choose
 from groundwire.report import notebook  # noqa: F401 (loading it gives results their look in notebooks)
+from groundwire.retrieval.history import History, as_turns
+from groundwire.retrieval.load import from_mapping
 from groundwire.types import (
     Case,
     Claim,

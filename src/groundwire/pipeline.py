@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from time import perf_counter
 
 from groundwire.court import Court
-from groundwire.evidence.cite import phantoms
 from groundwire.policy.judge import judge, phantom, unchecked
 from groundwire.policy.merge import knowing, with_detection
 from groundwire.policy.risk import settle
 from groundwire.policy.summary import summarise
 from groundwire.policy.vague import is_vague
 from groundwire.reading import Choose, assign, narrowed, read, sift
+from groundwire.retrieval.cite import phantoms
 from groundwire.types import Case, Claim, ClaimVerification, HallucinationReport
 from groundwire.voting import vote
 

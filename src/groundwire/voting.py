@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from groundwire.court import Court
-from groundwire.evidence.gather import Gathered
 from groundwire.policy.judge import Ballot, needs_recount
+from groundwire.retrieval.gather import Gathered
 from groundwire.types import Claim, Estimate, Query
 
 

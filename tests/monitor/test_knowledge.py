@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.knowledge import MemoryKnowledge
 
-from groundwire.evidence.history import as_turns
 from groundwire.monitor.knowledge import verify_knowledge
 from groundwire.monitor.requests import kind_of, needs, questions
+from groundwire.retrieval.history import as_turns
 from groundwire.types import Attribute, Entity, Fact, Role, Source, Value
 from groundwire.types.realtime import Alternative, Context
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from groundwire.audit.plain import read_text
 from groundwire.claims.extract import extract
 from groundwire.errors import InputError
-from groundwire.evidence.cite import resolve
+from groundwire.retrieval.cite import resolve
 from groundwire.types import Source, Step
 
 Steps = str | Sequence[Step | Mapping[str, object] | str]

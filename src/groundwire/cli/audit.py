@@ -16,10 +16,10 @@ from groundwire.cli.streams import delivered, stdin_bytes, write_whole
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
-from groundwire.evidence.load import from_mapping, load_answer, load_sources
 from groundwire.report.audit import audit_json, show_audit
 from groundwire.report.audit_html import audit_page
 from groundwire.report.graph import to_dot, to_mermaid
+from groundwire.retrieval.load import from_mapping, load_answer, load_sources
 from groundwire.types import Source, TraceAudit, TraceGraph
 
 _PICTURES = {".dot": to_dot, ".gv": to_dot, ".mmd": to_mermaid, ".mermaid": to_mermaid}

@@ -17,8 +17,8 @@ from groundwire.cli.talk import Talk, attempted
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
-from groundwire.evidence.load import load_sources
 from groundwire.llm import Generator
+from groundwire.retrieval.load import load_sources
 from groundwire.rlm.trajectory import Recorder
 
 PROMPT = "> "

@@ -17,13 +17,13 @@ from groundwire.cli.streams import delivered, stdin_bytes
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import FactNotGrounded, InputError
-from groundwire.evidence.load import load_answer, load_sources
 from groundwire.memory import MemoryGate, Outcome, Settled, Worker
 from groundwire.memory.decide import Decision
 from groundwire.memory.keep import KIND
 from groundwire.memory.sentence import given_roles, sentence_of
 from groundwire.memory.verifying import patient, warmed
 from groundwire.report.marks import clean
+from groundwire.retrieval.load import load_answer, load_sources
 from groundwire.stores.database import Database, open_database
 from groundwire.stores.parse_jsonl import fact_object
 from groundwire.stores.queue import Queue

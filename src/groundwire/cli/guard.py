@@ -15,11 +15,11 @@ from groundwire.cli.streams import delivered, stdin_bytes
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
-from groundwire.evidence.history import parse_history
-from groundwire.evidence.load import load_answer, load_sources
 from groundwire.llm import Generator
 from groundwire.report.marks import clean
 from groundwire.report.realtime import event_object
+from groundwire.retrieval.history import parse_history
+from groundwire.retrieval.load import load_answer, load_sources
 from groundwire.types import Risk
 from groundwire.types.realtime import (
     DoneEvent,

@@ -25,10 +25,10 @@ from groundwire.cli.streams import delivered, stdin_bytes
 from groundwire.config import Config
 from groundwire.engine import Groundwire, as_sources
 from groundwire.errors import GroundwireError, InputError
-from groundwire.evidence.load import load_sources
 from groundwire.llm import Generator
 from groundwire.report.marks import clean
 from groundwire.report.results import show_result
+from groundwire.retrieval.load import load_sources
 from groundwire.rlm.functions import Evidence, Function, functions_for, namespace
 from groundwire.rlm.orchestrator import Orchestrator
 from groundwire.rlm.sandbox import Sandbox

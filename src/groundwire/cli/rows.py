@@ -12,8 +12,8 @@ from typing import Any
 from groundwire.cli.streams import stdin_bytes
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
-from groundwire.evidence.history import as_turns
 from groundwire.report.json import failed_object, report_object
+from groundwire.retrieval.history import as_turns
 from groundwire.types import Source, Turn
 
 MAX_ROW_BYTES = 64_000_000

@@ -15,11 +15,11 @@ from groundwire.cli.streams import delivered, stdin_bytes
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
-from groundwire.evidence.history import parse_history
-from groundwire.evidence.load import load_answer
 from groundwire.extras import load
 from groundwire.integrations import metta_atoms as atoms
 from groundwire.integrations.metta_predicates import History, Predicates, predicates
+from groundwire.retrieval.history import parse_history
+from groundwire.retrieval.load import load_answer
 from groundwire.stores.knowledge import Knowledge
 from groundwire.types import KnowledgeBase, Turn
 

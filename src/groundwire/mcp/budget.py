@@ -17,9 +17,9 @@ from pydantic import BaseModel
 from groundwire.claims.extract import extract
 from groundwire.engine import Groundwire, as_sources
 from groundwire.errors import BackendTimeout, InputError
-from groundwire.evidence.cite import cited_ids, phantoms
 from groundwire.mcp.arguments import AuditTraceBudget, Budget, DetectHallucination
 from groundwire.mcp.marks import remarked
+from groundwire.retrieval.cite import cited_ids, phantoms
 from groundwire.types import Claim, ClaimKind, ClaimVerification, Source, Status, Step
 
 Units = Literal["bits", "nats"]

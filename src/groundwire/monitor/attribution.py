@@ -6,11 +6,11 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 
-from groundwire.evidence.history import History, as_turns
-from groundwire.evidence.terms import weighted
 from groundwire.monitor.confidence import quality_of
 from groundwire.monitor.known import Known
 from groundwire.report.quote import speaking
+from groundwire.retrieval.history import History, as_turns
+from groundwire.retrieval.terms import weighted
 from groundwire.text.numbers import numbers
 from groundwire.types import ClaimVerification, HallucinationReport, Source, Status
 from groundwire.types.realtime import Attribution, SourceType

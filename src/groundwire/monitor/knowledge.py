@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from math import sqrt
 
-from groundwire.evidence.select import Index
-from groundwire.evidence.terms import names, terms, weighted
 from groundwire.monitor.alternatives import alternatives
 from groundwire.monitor.requests import Need, needs
+from groundwire.retrieval.select import Index
+from groundwire.retrieval.terms import names, terms, weighted
 from groundwire.text.segment import sentences
 from groundwire.text.words import similarity
 from groundwire.types import Entity, KnowledgeBase, Source

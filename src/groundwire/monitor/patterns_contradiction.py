@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from groundwire.claims.verbs import has_verb
-from groundwire.evidence.terms import PRONOUN
 from groundwire.monitor.pattern import Hit
 from groundwire.monitor.seen import Said, Seen
+from groundwire.retrieval.terms import PRONOUN
 from groundwire.text.lexicon import NEGATIONS
 from groundwire.text.words import Word
 from groundwire.verifiers.lexical.tables import OPPOSITES

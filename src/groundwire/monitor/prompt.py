@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from groundwire.evidence.render import neutral, whole
-from groundwire.evidence.select import Index
 from groundwire.llm import Message
+from groundwire.retrieval.render import neutral, whole
+from groundwire.retrieval.select import Index
 from groundwire.types import Source, Turn
 
 SYSTEM = (

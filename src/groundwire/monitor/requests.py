@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from groundwire.detect.world import is_world
-from groundwire.evidence.terms import names, terms
 from groundwire.monitor.asking import (
     ASKS,
     CHAT,
@@ -28,6 +27,7 @@ from groundwire.monitor.asking import (
     WHY,
 )
 from groundwire.openie.mentions import UNITS, mentions
+from groundwire.retrieval.terms import names, terms
 from groundwire.text.segment import sentences
 from groundwire.types import Mention, MentionKind
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from groundwire.config.service import RagConfig
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendError, InputError
-from groundwire.evidence.history import History, as_turns
 from groundwire.llm import Generator, completed
 from groundwire.rag.index import Hit, PassageIndex
 from groundwire.rag.prompt import messages, query, sources_of
 from groundwire.rag.reply import Reply, checked, nothing_found, said
+from groundwire.retrieval.history import History, as_turns
 from groundwire.types import HallucinationReport
 
 MAX_QUESTION = 20_000

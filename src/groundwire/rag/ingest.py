@@ -8,9 +8,9 @@ from pathlib import Path
 
 from groundwire.config import Config
 from groundwire.errors import InputError
-from groundwire.evidence.load import files_below, read_file, sources_in
 from groundwire.rag.index import PassageIndex
 from groundwire.rag.passages import Cutting, Document, cut, digest
+from groundwire.retrieval.load import files_below, read_file, sources_in
 from groundwire.types import Source
 
 Seen = Callable[[int, int], None]

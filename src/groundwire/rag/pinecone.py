@@ -35,11 +35,11 @@ from groundwire.errors import (
     MissingExtra,
     RateLimited,
 )
-from groundwire.evidence.terms import terms
 from groundwire.rag.embed import WIDTH, Embedder, default_embedder, is_understood
 from groundwire.rag.index import Hit
 from groundwire.rag.passages import Document, Passage
 from groundwire.rag.ranking import MIN_COVERAGE, MIN_SIMILARITY, coverage
+from groundwire.retrieval.terms import terms
 
 _BATCH = 100  # vectors a request: Pinecone takes 2 MB at once
 _IDS = 1000  # ids a request to delete

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from groundwire.evidence.render import neutral, whole
-from groundwire.evidence.terms import PRONOUN, terms
 from groundwire.llm import Message
 from groundwire.rag.index import Hit
+from groundwire.retrieval.render import neutral, whole
+from groundwire.retrieval.terms import PRONOUN, terms
 from groundwire.types import Source, Turn
 
 SYSTEM = """You answer questions from passages of documents. Each begins with its mark, such as [S0] or [S1].

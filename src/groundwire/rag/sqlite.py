@@ -9,13 +9,13 @@ from itertools import islice
 from pathlib import Path
 
 from groundwire.config.service import RagConfig
-from groundwire.evidence.terms import terms
 from groundwire.rag.embed import WIDTH, Embedder, default_embedder, is_understood
 from groundwire.rag.index import Hit
 from groundwire.rag.passages import Document, Passage
 from groundwire.rag.ranking import CANDIDATES, MIN_COVERAGE, MIN_SIMILARITY, coverage, fused, rarity
 from groundwire.rag.sqlite_file import IndexFile
 from groundwire.rag.vectors import Matrix, packed
+from groundwire.retrieval.terms import terms
 from groundwire.text.words import words
 
 _MAX_TERMS = 64

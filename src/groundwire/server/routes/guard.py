@@ -10,9 +10,9 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from groundwire.errors import GroundwireError
-from groundwire.evidence.history import as_turns
 from groundwire.monitor.guard import guard
 from groundwire.report.realtime import event_object
+from groundwire.retrieval.history import as_turns
 from groundwire.server.events import failed, sse
 from groundwire.server.knowing import known
 from groundwire.server.problems import problems

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, File, UploadFile
 from pydantic import BaseModel, Field
 
 from groundwire.errors import InputError
-from groundwire.evidence.load import read_bytes
+from groundwire.retrieval.load import read_bytes
 from groundwire.server.problems import problems
 from groundwire.server.service import Service, service
 

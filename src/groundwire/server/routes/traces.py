@@ -8,8 +8,8 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from groundwire.audit.formats import Draft, read_trace
 from groundwire.errors import InputError
-from groundwire.evidence.load import from_mapping
 from groundwire.report.audit import audit_json
+from groundwire.retrieval.load import from_mapping
 from groundwire.server.answers import AuditOut, written
 from groundwire.server.keeping import REPORT_HEADER, keep
 from groundwire.server.problems import problems

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from groundwire.errors import InputError
-from groundwire.evidence.formats import CONVERTERS, decode, sniff
-from groundwire.evidence.records import Named, named_in
+from groundwire.retrieval.formats import CONVERTERS, decode, sniff
+from groundwire.retrieval.records import Named, named_in
 from groundwire.types import Source
 
 CONTEXT_ID = "context"

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from groundwire.errors import InputError
-from groundwire.evidence import from_context, from_mapping, load_answer, load_sources, units
+from groundwire.retrieval import from_context, from_mapping, load_answer, load_sources, units
 from groundwire.types import Source
 
 LIMIT = 1_000_000

@@ -18,11 +18,11 @@ from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from groundwire.evidence.cite import cited_ids
-from groundwire.evidence.render import excerpt, header, neutral, scrub, tokens, whole
-from groundwire.evidence.select import Index
-from groundwire.evidence.terms import PRONOUN, names
-from groundwire.evidence.units import ref_of
+from groundwire.retrieval.cite import cited_ids
+from groundwire.retrieval.render import excerpt, header, neutral, scrub, tokens, whole
+from groundwire.retrieval.select import Index
+from groundwire.retrieval.terms import PRONOUN, names
+from groundwire.retrieval.units import ref_of
 from groundwire.text.structure import MARKERS, Piece
 from groundwire.types import Claim, EvidenceRef, Source
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.evidence import Evidence, Index, gather, tokens
+from groundwire.retrieval import Evidence, Index, gather, tokens
 from groundwire.text.structure import MARKERS
 from groundwire.types import Claim, Source
 

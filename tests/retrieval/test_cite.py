@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groundwire.evidence import cited_ids, phantoms, resolve
+from groundwire.retrieval import cited_ids, phantoms, resolve
 from groundwire.types import Claim, Source
 
 COUNTED = [Source("S0", "a", "guide.pdf"), Source("S1", "b", "notes/law.md")]

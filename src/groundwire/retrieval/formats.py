@@ -74,7 +74,7 @@ def html_text(data: bytes, name: str) -> str:
     """The readable text of a page; headings, lists and tables keep their shape."""
     from lxml import etree, html
 
-    from groundwire.evidence.page import page_text
+    from groundwire.retrieval.page import page_text
 
     parser = html.HTMLParser(
         encoding="utf-8", no_network=True, huge_tree=False, remove_comments=True, remove_pis=True

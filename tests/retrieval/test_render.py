@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.evidence.render import header, neutral, scrub, tokens, whole
+from groundwire.retrieval.render import header, neutral, scrub, tokens, whole
 from groundwire.text.structure import MARKERS, pieces
 
 MARKER = MARKERS[0]

@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from groundwire.evidence.render import tokens
-from groundwire.evidence.terms import PRONOUN, terms, weighted
-from groundwire.evidence.units import unit_of
+from groundwire.retrieval.render import tokens
+from groundwire.retrieval.terms import PRONOUN, terms, weighted
+from groundwire.retrieval.units import unit_of
 from groundwire.text.structure import Piece, pieces
 from groundwire.types import Source, Unit
 

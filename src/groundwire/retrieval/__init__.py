@@ -1,0 +1,26 @@
+"""Sources, their units, and what stands for or against a claim."""
+
+from groundwire.retrieval.cite import cited_ids, phantoms, resolve
+from groundwire.retrieval.gather import Evidence, Gathered, gather
+from groundwire.retrieval.load import from_context, from_mapping, load_answer, load_sources
+from groundwire.retrieval.render import neutral, scrub, tokens
+from groundwire.retrieval.select import Index
+from groundwire.retrieval.units import units
+
+__all__ = [
+    "Evidence",
+    "Gathered",
+    "Index",
+    "cited_ids",
+    "from_context",
+    "from_mapping",
+    "gather",
+    "load_answer",
+    "load_sources",
+    "neutral",
+    "phantoms",
+    "resolve",
+    "scrub",
+    "tokens",
+    "units",
+]
