@@ -13,8 +13,8 @@ from groundwire.engine import Groundwire
 from groundwire.errors import BackendError, BackendTimeout, ConfigError, InputError, RateLimited
 from groundwire.metrics import Metrics
 from groundwire.pipeline import check
-from groundwire.policy.profile import REDACTED, Profile
 from groundwire.types import Case, Claim, GapType, HallucinationReport, Query, Source, Status
+from groundwire.verdicts.profile import REDACTED, Profile
 from groundwire.verifiers.backends import Backend
 from groundwire.verifiers.batch import Batched
 from groundwire.verifiers.fake import FakeVerifier

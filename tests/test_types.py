@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from groundwire.policy.judge import Ballot, judge, phantom, unchecked
-from groundwire.policy.profile import Profile
-from groundwire.policy.summary import summarise
 from groundwire.types import Case, Claim, ClaimVerification, Estimate, HallucinationReport, HallucinationType
+from groundwire.verdicts.judge import Ballot, judge, phantom, unchecked
+from groundwire.verdicts.profile import Profile
+from groundwire.verdicts.summary import summarise
 
 PROFILE = Profile("default", 2.0, 0.95)
 CLAIM = Claim("c1", "It is red.", 0, 10, ("S0",))

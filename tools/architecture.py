@@ -80,7 +80,7 @@ FLOW: tuple[tuple[str, str], ...] = (
     ),
     ("The chatbot", "rag/ingest rag/passages rag/index rag/chatbot rag/reply"),
     ("Language models", "llm/generator llm/openai llm/anthropic llm/gguf"),
-    ("Verdicts", "policy/profile policy/judge policy/vague policy/rag policy/summary"),
+    ("Verdicts", "verdicts/profile verdicts/judge verdicts/vague verdicts/rag verdicts/summary"),
     ("Reports", "report/json report/terminal report/html report/marks"),
     (
         "Text",
@@ -92,7 +92,7 @@ FLOW: tuple[tuple[str, str], ...] = (
 )
 HOMES = {
     "cli": "The doors", "claims": "Claims", "retrieval": "Evidence", "verifiers": "Verifiers",
-    "llm": "Language models", "policy": "Verdicts", "report": "Reports", "text": "Text", "stores": "Stores",
+    "llm": "Language models", "verdicts": "Verdicts", "report": "Reports", "text": "Text", "stores": "Stores",
     "bench": "Measuring", "models": "Verifiers", "detect": "Detectors", "audit": "Reasoning",
     "server": "The service", "proxy": "The proxy", "client": "The client", "monitor": "Real time",
     "rag": "The chatbot", "rlm": "Reasoning", "memory": "Memory", "types": "Underneath",

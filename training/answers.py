@@ -23,8 +23,8 @@ from groundwire.config import Config
 from groundwire.court import Court
 from groundwire.metrics import Metrics
 from groundwire.pipeline import check
-from groundwire.policy.profile import profile_for
 from groundwire.types import Case, HallucinationReport, Source
+from groundwire.verdicts.profile import profile_for
 from groundwire.verifiers.backends import CONTEXT_TOKENS, Backend, Raw, protect
 from groundwire.verifiers.local import LocalVerifier
 from groundwire.verifiers.network import Network, Reading

@@ -18,7 +18,7 @@ from training.matrix import Matrix, matrix
 from training.score_pairs import COLUMNS
 from training.scores import auroc, crossed_f1
 
-from groundwire.policy.risk import WORST
+from groundwire.verdicts.risk import WORST
 from groundwire.verifiers.features import NAMES
 
 TRAIN = {

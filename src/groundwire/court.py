@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from groundwire.config import DetectorsConfig
 from groundwire.llm.generator import Generator
 from groundwire.metrics import Metrics, log_verdict
-from groundwire.policy.profile import Profile
 from groundwire.retrieval.gather import Evidence
 from groundwire.types import Case, ClaimVerification, Detection, Source
+from groundwire.verdicts.profile import Profile
 from groundwire.verifiers.backends import Backend
 
 

@@ -17,7 +17,6 @@ from groundwire.court import Court
 from groundwire.errors import BackendError, InputError
 from groundwire.llm import Generator, Message, is_chosen, open_generator
 from groundwire.metrics import Metrics, default_metrics
-from groundwire.policy.profile import Profile, profile_for
 from groundwire.reading import Choose
 from groundwire.report import notebook  # noqa: F401 (loading it gives results their look in notebooks)
 from groundwire.retrieval.history import History, as_turns
@@ -33,6 +32,7 @@ from groundwire.types import (
     TraceAudit,
 )
 from groundwire.types.realtime import Context, StreamEvent
+from groundwire.verdicts.profile import Profile, profile_for
 from groundwire.verifiers.backends import open_backend
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from dataclasses import replace
 from groundwire import pipeline
 from groundwire.config import MitigationConfig
 from groundwire.court import Court
-from groundwire.policy.merge import budget_flags
-from groundwire.policy.mitigate import annotate, dispute, mitigate
-from groundwire.policy.repair import apply
 from groundwire.types import Action, ActionKind, Case, Edit, Flag, HallucinationReport, Repair
+from groundwire.verdicts.merge import budget_flags
+from groundwire.verdicts.mitigate import annotate, dispute, mitigate
+from groundwire.verdicts.repair import apply
 
 
 async def fix(

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from time import perf_counter
 
 from groundwire.court import Court
-from groundwire.policy.judge import judge, phantom, unchecked
-from groundwire.policy.merge import knowing, with_detection
-from groundwire.policy.risk import settle
-from groundwire.policy.summary import summarise
-from groundwire.policy.vague import is_vague
 from groundwire.reading import Choose, assign, narrowed, read, sift
 from groundwire.retrieval.cite import phantoms
 from groundwire.types import Case, Claim, ClaimVerification, HallucinationReport
+from groundwire.verdicts.judge import judge, phantom, unchecked
+from groundwire.verdicts.merge import knowing, with_detection
+from groundwire.verdicts.risk import settle
+from groundwire.verdicts.summary import summarise
+from groundwire.verdicts.vague import is_vague
 from groundwire.voting import vote
 
 TOO_MANY = "error: more claims than limits.max_claims allows"

@@ -10,8 +10,8 @@ from groundwire.claims.extract import extract
 from groundwire.claims.llm import extract_with
 from groundwire.claims.steps import steps_as_claims
 from groundwire.court import Court
-from groundwire.policy.profile import Profile
 from groundwire.types import Case, Claim, ClaimKind, Source
+from groundwire.verdicts.profile import Profile
 from groundwire.verifiers.mapping import map_evidence
 
 Choose = Callable[[Sequence[Claim]], Sequence[Claim]]

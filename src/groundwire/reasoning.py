@@ -18,7 +18,6 @@ from groundwire.bridge import run
 from groundwire.config import BackendName, Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
-from groundwire.policy.judge import phantom, unmeasured
 from groundwire.report.graph import graph_object, read_graph
 from groundwire.report.json import claim_object
 from groundwire.stores.database import Database, open_database
@@ -38,6 +37,7 @@ from groundwire.types import (
     TraceNode,
     Verification,
 )
+from groundwire.verdicts.judge import phantom, unmeasured
 
 _HANGS_BY = {NodeKind.OPTION: EdgeLabel.CONSIDERS, NodeKind.OUTCOME: EdgeLabel.LEADS_TO}
 _NOTHING_SEEN = "it cites nothing, and nothing was observed"

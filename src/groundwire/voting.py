@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from groundwire.court import Court
-from groundwire.policy.judge import Ballot, needs_recount
 from groundwire.retrieval.gather import Gathered
 from groundwire.types import Claim, Estimate, Query
+from groundwire.verdicts.judge import Ballot, needs_recount
 
 
 async def vote(

@@ -11,10 +11,10 @@ from typer.testing import CliRunner, Result
 from groundwire import check
 from groundwire.cli import main
 from groundwire.errors import GroundwireError, StoreError
-from groundwire.policy.repair import restore
 from groundwire.stores.knowledge import Knowledge
 from groundwire.stores.values import value_of
 from groundwire.types import Attribute, Edit, Entity, Value
+from groundwire.verdicts.repair import restore
 
 ANSWER = "John Smith works in the Marketing department. The museum opened in 1901."
 SOURCE = "The museum opened in 1901 and has 12 rooms."
@@ -105,7 +105,7 @@ def test_a_report_is_printed_though_its_session_cannot_be_kept(
     def fails(*_: object) -> None:
         raise StoreError("the store is locked")
 
-    monkeypatch.setattr("groundwire.policy.paths.record", fails)
+    monkeypatch.setattr("groundwire.verdicts.paths.record", fails)
     found = invoke("check", ANSWER, "--kb", company, "--session", "s", "--json")
     assert isinstance(found.exception, StoreError)
     assert json.loads(found.stdout)["flags"]

@@ -10,10 +10,10 @@ from typer.testing import CliRunner
 
 from groundwire.cli import main
 from groundwire.errors import GroundwireError
-from groundwire.policy.paths import record
 from groundwire.stores.database import open_database
 from groundwire.stores.paths import PathStore
 from groundwire.types import Detection, Flag, HallucinationType
+from groundwire.verdicts.paths import record
 
 FLAG = Flag(HallucinationType.TEMPORAL_ERROR, 0, 9, "in \x1b[31m2099", 0.9)
 

@@ -10,9 +10,9 @@ import pytest
 from groundwire.config.service import RealTimeConfig
 from groundwire.monitor.halting import halts, speaks_of
 from groundwire.monitor.protocol import LEVELS, assess, guidance, stops, wordings
-from groundwire.policy.judge import unchecked
 from groundwire.types import Claim, ClaimVerification, EvidenceRef, GapType, Risk, Status
 from groundwire.types.realtime import Coherence, Contradiction, StreamWarning
+from groundwire.verdicts.judge import unchecked
 
 
 def verdict(status: Status = Status.ENTAILED, at: int = 0, **more: Any) -> ClaimVerification:

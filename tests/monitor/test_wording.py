@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 from groundwire.claims.extract import extract
 from groundwire.config.service import RiskAction
 from groundwire.monitor.wording import cut_at, limits, reworded, stopped
-from groundwire.policy.judge import unchecked
-from groundwire.policy.repair import restore
 from groundwire.types import (
     Claim,
     ClaimKind,
@@ -22,6 +20,8 @@ from groundwire.types import (
     Status,
 )
 from groundwire.types.realtime import Alternative, KnowledgeCheck, Requirement, WeakPoint
+from groundwire.verdicts.judge import unchecked
+from groundwire.verdicts.repair import restore
 
 REPHRASE: dict[Risk, RiskAction] = {Risk.LOW: "none", Risk.MEDIUM: "rephrase", Risk.HIGH: "rephrase"}
 MARK: dict[Risk, RiskAction] = {Risk.LOW: "mark", Risk.MEDIUM: "mark", Risk.HIGH: "mark"}

@@ -6,10 +6,10 @@ import json
 import pytest
 from rich.console import Console
 
-from groundwire.policy.judge import unmeasured
 from groundwire.report.audit import audit_json, show_audit
 from groundwire.report.audit_html import audit_page
 from groundwire.types import Claim, Derived, GapType, PostHoc, Status, Step, StepVerdict, TraceAudit
+from groundwire.verdicts.judge import unmeasured
 
 NASTY = "\x1b[31mred\x1b[0m <script>alert('x')</script> \u202eevil & \"quotes\""
 

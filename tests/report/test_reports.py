@@ -11,14 +11,14 @@ import pytest
 from lxml import html as lxml_html
 from rich.console import Console
 
-from groundwire.policy.judge import Ballot, judge, unchecked
-from groundwire.policy.profile import Profile
-from groundwire.policy.summary import summarise
 from groundwire.report.html import to_html
 from groundwire.report.json import failed_object, report_object, to_json
 from groundwire.report.marks import annotated, pieces
 from groundwire.report.terminal import show
 from groundwire.types import Case, Claim, ClaimKind, Estimate, EvidenceRef, HallucinationReport, Source, Span
+from groundwire.verdicts.judge import Ballot, judge, unchecked
+from groundwire.verdicts.profile import Profile
+from groundwire.verdicts.summary import summarise
 
 HOSTILE = 'Tall <script>alert(1)</script>\x1b[31m "x" \u202e&amp;'
 CLAIM_KEYS = {

@@ -19,8 +19,6 @@ from groundwire.audit.related import Said, premises, said
 from groundwire.audit.steps import CALL, Links, unmarked
 from groundwire.claims.extract import extract
 from groundwire.court import Court
-from groundwire.policy.judge import phantom, unmeasured
-from groundwire.policy.summary import in_response
 from groundwire.text.names import names
 from groundwire.text.words import words
 from groundwire.types import (
@@ -33,6 +31,8 @@ from groundwire.types import (
     Status,
     Step,
 )
+from groundwire.verdicts.judge import phantom, unmeasured
+from groundwire.verdicts.summary import in_response
 
 RULE = "rule"
 _WHOLE_CONTEXT = 4000

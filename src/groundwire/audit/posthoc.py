@@ -17,9 +17,9 @@ from groundwire.claims.extract import extract
 from groundwire.court import Court
 from groundwire.errors import BackendError
 from groundwire.llm.generator import Generator
-from groundwire.policy.risk import claim_risk
 from groundwire.text.words import words
 from groundwire.types import Case, Claim, ClaimKind, ClaimVerification, Derived, PostHoc, Source, Status, Step
+from groundwire.verdicts.risk import claim_risk
 from groundwire.verifiers.meaning import (
     SAME,
     Core,

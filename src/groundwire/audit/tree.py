@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from groundwire.errors import InputError
-from groundwire.policy.summary import ACTIONS
 from groundwire.types import (
     ClaimRecord,
     EdgeLabel,
@@ -19,6 +18,7 @@ from groundwire.types import (
     TraceGraph,
     TraceNode,
 )
+from groundwire.verdicts.summary import ACTIONS
 
 STRUCTURE = frozenset((EdgeLabel.CONTAINS, EdgeLabel.CONSIDERS, EdgeLabel.CHOOSES, EdgeLabel.LEADS_TO))
 _SEEN = (NodeKind.OBSERVATION, NodeKind.OUTCOME)

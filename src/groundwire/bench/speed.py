@@ -26,9 +26,9 @@ from groundwire.llm import open_generator
 from groundwire.llm.generator import Completion, Generator, Message
 from groundwire.metrics import Metrics
 from groundwire.pipeline import check
-from groundwire.policy.profile import profile_for
 from groundwire.stores.cache import CacheStore
 from groundwire.types import Case, Query, Source
+from groundwire.verdicts.profile import profile_for
 from groundwire.verifiers.backends import CONTEXT_TOKENS, LLM_THRESHOLD_BITS, Backend, Raw, protect
 from groundwire.verifiers.cache import Cached
 from groundwire.verifiers.local import LocalVerifier

@@ -20,8 +20,8 @@ from groundwire.cli.streams import write_whole
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, GroundwireError, InputError
-from groundwire.policy.conformal import TooFewRows, rank, threshold
 from groundwire.report.progress import progress_bar
+from groundwire.verdicts.conformal import TooFewRows, rank, threshold
 
 WINDOW = 8
 SCALE = 10_000

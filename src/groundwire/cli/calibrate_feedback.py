@@ -14,8 +14,8 @@ from groundwire.cli.calibrate import OperatingPoint, Promise, deliver, existing,
 from groundwire.cli.feedback import opened
 from groundwire.config import Config
 from groundwire.errors import InputError
-from groundwire.policy.conformal import TooFewRows, rank, threshold
 from groundwire.stores.feedback import Reviewed
+from groundwire.verdicts.conformal import TooFewRows, rank, threshold
 
 _HALF_A_DIGIT = 0.00005
 """Reports round a risk to four digits: it may have been this much higher."""

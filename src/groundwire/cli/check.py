@@ -15,7 +15,6 @@ from groundwire.cli.streams import delivered, stdin_bytes, write_whole
 from groundwire.config import Config
 from groundwire.engine import Beside, Groundwire
 from groundwire.errors import InputError
-from groundwire.policy.repair import diff
 from groundwire.report.flags import show_repair
 from groundwire.report.html import to_html
 from groundwire.report.json import to_json
@@ -23,6 +22,7 @@ from groundwire.report.terminal import show
 from groundwire.retrieval.history import parse_history
 from groundwire.retrieval.load import load_answer, load_sources
 from groundwire.types import Detection, HallucinationReport, Source, Turn
+from groundwire.verdicts.repair import diff
 
 FINE, FLAGGED, BAD_INPUT, COULD_NOT_CHECK = 0, 1, 2, 3
 
@@ -94,9 +94,9 @@ def _history(request: Request, limit: int) -> tuple[Turn, ...]:
 
 def _keep(report: HallucinationReport, request: Request, config: Config, turn: int) -> None:
     """What the detectors found in this turn of the session, by path."""
-    from groundwire.policy.paths import record
     from groundwire.stores.database import open_database
     from groundwire.stores.paths import PathStore
+    from groundwire.verdicts.paths import record
 
     database = open_database(request.kb or config.store.url)
     try:

@@ -17,13 +17,13 @@ from groundwire.cli.streams import delivered
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
-from groundwire.policy.rag import CheckedClaim
 from groundwire.rag.chatbot import Asked, Chatbot, check
 from groundwire.rag.index import PassageIndex, open_index
 from groundwire.rag.ingest import Ingest, Ingested
 from groundwire.rag.reply import Reply
 from groundwire.report.marks import clean
 from groundwire.report.progress import progress_bar
+from groundwire.verdicts.rag import CheckedClaim
 
 FINE, FLAGGED, FAILED = 0, 1, 3
 _WORDS_ALONE = "passages are found by their words alone: pip install 'groundwire[rag]' adds their meaning"

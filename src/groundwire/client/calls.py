@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack
 from groundwire.config import ProfileName
 from groundwire.config.sections import VerificationConfig
 from groundwire.engine import Sources, as_sources
-from groundwire.policy.summary import with_gaps
 from groundwire.report.parse import Json, audit_from, claim_from, detection_from, output_from, report_from
 from groundwire.retrieval.history import History, as_turns
 from groundwire.retrieval.units import units
@@ -25,6 +24,7 @@ from groundwire.types import (
     Step,
     TraceAudit,
 )
+from groundwire.verdicts.summary import with_gaps
 
 if TYPE_CHECKING:
     from groundwire.audit.steps import Steps

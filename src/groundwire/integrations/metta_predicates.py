@@ -20,9 +20,9 @@ from groundwire.errors import InputError
 from groundwire.integrations import metta_atoms as atoms
 from groundwire.openie.mentions import mentions
 from groundwire.openie.times import times
-from groundwire.policy.mitigate import guidance, mitigate
 from groundwire.stores.knowledge import Knowledge
 from groundwire.types import Action, ActionKind, Detection, Flag, KnowledgeBase, Segment, Turn
+from groundwire.verdicts.mitigate import guidance, mitigate
 
 if TYPE_CHECKING:
     from hyperon import Atom

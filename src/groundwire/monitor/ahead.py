@@ -11,10 +11,10 @@ from groundwire.claims.steps import steps_as_claims
 from groundwire.court import Court
 from groundwire.engine import Groundwire
 from groundwire.monitor.claims import Growing
-from groundwire.policy.judge import unchecked
-from groundwire.policy.summary import summarise
 from groundwire.reading import names_of, sift
 from groundwire.types import Case, Claim, ClaimVerification, HallucinationReport, Source
+from groundwire.verdicts.judge import unchecked
+from groundwire.verdicts.summary import summarise
 from groundwire.verifiers.remember import Remembering
 
 BATCH = 8

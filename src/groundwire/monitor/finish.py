@@ -18,7 +18,6 @@ from groundwire.monitor.incremental import Incremental
 from groundwire.monitor.protocol import Assessment, action_for, assess
 from groundwire.monitor.reformulate import Rewriter, reformulate, worded
 from groundwire.monitor.wording import limits
-from groundwire.policy.judge import unchecked
 from groundwire.types import ClaimKind, HallucinationReport
 from groundwire.types.realtime import (
     Attribution,
@@ -29,6 +28,7 @@ from groundwire.types.realtime import (
     StreamWarning,
     WeakPoint,
 )
+from groundwire.verdicts.judge import unchecked
 
 NO_SOURCES = "error: there are no sources"
 _log = logging.getLogger(__name__)

@@ -11,11 +11,11 @@ from groundwire.monitor.halting import halts
 from groundwire.monitor.protocol import assess
 from groundwire.monitor.wording import cut_at
 from groundwire.monitor.wording import stopped as reworded
-from groundwire.policy.repair import apply
 from groundwire.proxy.outcome import Outcome
 from groundwire.proxy.protocol import Key
 from groundwire.proxy.watch import Watch
 from groundwire.types import Action, ActionKind, ClaimVerification, Flag, HallucinationReport
+from groundwire.verdicts.repair import apply
 
 _LINE = 200
 _NOTES = "\n\n---\nNot carried by the sources:\n"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict, cast
 
-from groundwire.policy.profile import MIN_CHARS
-from groundwire.policy.rag import HallucinationCheck, language
 from groundwire.rag.index import Hit
 from groundwire.types import ClaimKind, HallucinationReport
+from groundwire.verdicts.profile import MIN_CHARS
+from groundwire.verdicts.rag import HallucinationCheck, language
 
 
 class FoundSource(TypedDict):

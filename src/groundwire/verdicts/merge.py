@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 
-from groundwire.policy.summary import merged
 from groundwire.report.quote import speaking
 from groundwire.types import (
     Case,
@@ -21,6 +20,7 @@ from groundwire.types import (
     Span,
     Status,
 )
+from groundwire.verdicts.summary import merged
 
 # What only says "I do not know it": a source that carries the claim has answered that.
 _ABSENCE = (

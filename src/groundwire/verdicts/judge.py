@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from groundwire.bits import Budget, adjusted_confidence, budget
-from groundwire.policy.profile import Profile
-from groundwire.policy.rag import grounding
 from groundwire.types import Claim, ClaimVerification, Estimate, EvidenceRef, GapType, Status
+from groundwire.verdicts.profile import Profile
+from groundwire.verdicts.rag import grounding
 
 PARTIAL_SHARE = 0.1
 """Evidence that pays at least this share of what is required supports the claim in part."""

@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 import pytest
 
 from groundwire.errors import InputError
-from groundwire.policy.paths import EXAMPLES, pattern_id, record, shape
 from groundwire.stores.database import open_database
 from groundwire.stores.paths import PathStore, path_of
 from groundwire.types import Action, ActionKind, Detection, Flag, HallucinationType, Segment
+from groundwire.verdicts.paths import EXAMPLES, pattern_id, record, shape
 
 WRONG = HallucinationType.WRONG_ATTRIBUTE
 FLAG = Flag(

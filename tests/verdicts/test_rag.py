@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from groundwire.policy.judge import Ballot, judge, unchecked
-from groundwire.policy.profile import REDACTED, Profile
-from groundwire.policy.rag import grounding, hallucination_check, language, warning
 from groundwire.types import Claim, ClaimVerification, Estimate
+from groundwire.verdicts.judge import Ballot, judge, unchecked
+from groundwire.verdicts.profile import REDACTED, Profile
+from groundwire.verdicts.rag import grounding, hallucination_check, language, warning
 
 RAG = Profile("rag", 2.0, 0.95, marker=REDACTED, min_chars=15, max_claims=10)
 

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire.config import Config
-from groundwire.policy.judge import Ballot, judge, phantom, unchecked
-from groundwire.policy.profile import Profile, profile_for
-from groundwire.policy.risk import claim_risk, response_risk, settle
-from groundwire.policy.summary import summarise
 from groundwire.types import Case, Claim, ClaimVerification, Estimate, Source, Status
+from groundwire.verdicts.judge import Ballot, judge, phantom, unchecked
+from groundwire.verdicts.profile import Profile, profile_for
+from groundwire.verdicts.risk import claim_risk, response_risk, settle
+from groundwire.verdicts.summary import summarise
 
 PROFILE = Profile("default", 2.0, 0.95)
 SHARE = st.floats(0, 1)

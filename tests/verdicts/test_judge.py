@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire.bits import kl_bits
-from groundwire.policy.judge import Ballot, judge, needs_recount, phantom
-from groundwire.policy.profile import Profile
 from groundwire.types import Claim, Estimate, EvidenceRef, GapType, Span, Status
+from groundwire.verdicts.judge import Ballot, judge, needs_recount, phantom
+from groundwire.verdicts.profile import Profile
 
 DEFAULT = Profile("default", threshold_bits=2.0, target=0.95)
 STRICT = Profile("strict", threshold_bits=0.0, target=0.95)

@@ -6,10 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.policy.judge import Ballot, judge, phantom, unchecked
-from groundwire.policy.profile import Profile
-from groundwire.policy.risk import response_risk
-from groundwire.policy.summary import summarise
 from groundwire.types import (
     Case,
     Claim,
@@ -20,6 +16,10 @@ from groundwire.types import (
     Source,
     Span,
 )
+from groundwire.verdicts.judge import Ballot, judge, phantom, unchecked
+from groundwire.verdicts.profile import Profile
+from groundwire.verdicts.risk import response_risk
+from groundwire.verdicts.summary import summarise
 
 PROFILE = Profile("default", 2.0, 0.95)
 RESPONSE = "The tower is **red**. It is 9 m tall."

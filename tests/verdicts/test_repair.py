@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.policy.repair import apply, diff, restore
 from groundwire.types import Action, ActionKind
+from groundwire.verdicts.repair import apply, diff, restore
 
 TEXT = "Ann is an engineer. Bo is a lawyer. They met in 1990."
 

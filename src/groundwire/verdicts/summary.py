@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from groundwire.policy.profile import Profile
-from groundwire.policy.rag import hallucination_check, warning
-from groundwire.policy.risk import claim_risk, response_risk
 from groundwire.text.align import place_spans
 from groundwire.types import (
     Case,
@@ -19,6 +16,9 @@ from groundwire.types import (
     Span,
     Status,
 )
+from groundwire.verdicts.profile import Profile
+from groundwire.verdicts.rag import hallucination_check, warning
+from groundwire.verdicts.risk import claim_risk, response_risk
 
 ACTIONS = {
     GapType.UNSUPPORTED: "remove it, or find a source that says it",
