@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from groundwire.detect.dialogue import dialogue
-from groundwire.detect.segments import segment
-from groundwire.detect.view import View
+from groundwire.detectors.dialogue import dialogue
+from groundwire.detectors.segments import segment
+from groundwire.detectors.view import View
 from groundwire.types import Source, Turn, Verifier
 
 NOW = datetime(2026, 6, 15)

@@ -24,7 +24,7 @@ apps → api, client, testing, bench → rlm, monitor, rag, output, audit, reaso
 reading, voting, court, fixing → policy → detect → verify, evidence, claims → llm, stores → report, metrics,
 config → text, bridge, extras → types, bits, errors
 
-Beside the budget stand the eight detectors (`detect/`), which hold a response against a knowledge base, the
+Beside the budget stand the eight detectors (`detectors/`), which hold a response against a knowledge base, the
 conversation, time and logic; the memory gate (`memory/`), through which facts enter the store; the audit of
 reasoning (`audit/`); the orchestrator that verifies itself (`rlm/`); and real time (`monitor/`), which
 watches an answer while it is written. The service (`server/`) holds one engine for all who ask over
@@ -67,7 +67,10 @@ FLOW: tuple[tuple[str, str], ...] = (
         "Verifiers",
         "verifiers/backends verifiers/route verifiers/guard verifiers/batch verifiers/wrap verifiers/cache verifiers/failure",
     ),
-    ("Detectors", "detect/detector detect/view detect/segments detect/dialogue detect/known detect/compare"),
+    (
+        "Detectors",
+        "detectors/detector detectors/view detectors/segments detectors/dialogue detectors/known detectors/compare",
+    ),
     ("Memory", "memory/gate memory/decide memory/keep memory/worker"),
     (
         "Reasoning",
@@ -93,7 +96,7 @@ FLOW: tuple[tuple[str, str], ...] = (
 HOMES = {
     "cli": "The doors", "claims": "Claims", "retrieval": "Evidence", "verifiers": "Verifiers",
     "llm": "Language models", "verdicts": "Verdicts", "report": "Reports", "text": "Text", "stores": "Stores",
-    "bench": "Measuring", "models": "Verifiers", "detect": "Detectors", "audit": "Reasoning",
+    "bench": "Measuring", "models": "Verifiers", "detectors": "Detectors", "audit": "Reasoning",
     "server": "The service", "proxy": "The proxy", "client": "The client", "monitor": "Real time",
     "rag": "The chatbot", "rlm": "Reasoning", "memory": "Memory", "types": "Underneath",
     "config": "Underneath",

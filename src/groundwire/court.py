@@ -41,7 +41,7 @@ class Court:
 
     async def detect(self, case: Case) -> Detection:
         """What knowledge, dialogue, time and logic say about the response."""
-        from groundwire.detect.detector import detect  # a plain check never pays for it
+        from groundwire.detectors.detector import detect  # a plain check never pays for it
 
         return await detect(case, self.detectors, self.backend.verifier, self.reader)
 

@@ -8,13 +8,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from groundwire.bridge import run
-from groundwire.detect.detector import DETECTORS
-from groundwire.detect.dialogue import dialogue
-from groundwire.detect.known import gather
-from groundwire.detect.score import score
-from groundwire.detect.segments import segment
-from groundwire.detect.signals import linguistic_signals
-from groundwire.detect.view import View
+from groundwire.detectors.detector import DETECTORS
+from groundwire.detectors.dialogue import dialogue
+from groundwire.detectors.known import gather
+from groundwire.detectors.score import score
+from groundwire.detectors.segments import segment
+from groundwire.detectors.signals import linguistic_signals
+from groundwire.detectors.view import View
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
 from groundwire.integrations import metta_atoms as atoms

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from groundwire.config.sections import DetectorsConfig
-from groundwire.detect.detector import detect
+from groundwire.detectors.detector import detect
 from groundwire.monitor.drift import drifts
 from groundwire.monitor.goalposts import goalposts
 from groundwire.text.segment import sentences

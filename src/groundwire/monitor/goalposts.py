@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 
-from groundwire.detect.relate import Utterance, Value, nested, similarity, utterances
-from groundwire.detect.segments import segment
+from groundwire.detectors.relate import Utterance, Value, nested, similarity, utterances
+from groundwire.detectors.segments import segment
 from groundwire.monitor.strength import Strength, strength, weakened, without_scales
 from groundwire.openie.tense import verb_groups
 from groundwire.text import dates, numbers

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from groundwire.detect.world import is_world
+from groundwire.detectors.world import is_world
 from groundwire.monitor.asking import (
     ASKS,
     CHAT,

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Generic, TypeVar
 
 from groundwire.claims.cite import Mark, marks, resolve
-from groundwire.detect.world import is_world
+from groundwire.detectors.world import is_world
 from groundwire.monitor.known import URL, Known
 from groundwire.monitor.splitter import Sentence
 from groundwire.text.dates import MONTHS, WEEKDAYS, PartialDate, dates

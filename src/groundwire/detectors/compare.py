@@ -1,0 +1,351 @@
+"""Whether a value that is known and the words of a response mean the same, and what would have to stand
+there.
+
+Numbers with units, dates of different precision, weekdays, clock times, names with their aliases, and text.
+What cannot be compared is open, which is neither: only values of one kind can differ.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from enum import StrEnum
+from functools import lru_cache
+
+from groundwire.detectors.view import Known
+from groundwire.detectors.world import COUNTRIES, is_place
+from groundwire.openie.times import times
+from groundwire.openie.triples import bare
+from groundwire.text.dates import WEEKDAYS, PartialDate, dates, weekdays
+from groundwire.text.dates import compare as compare_dates
+from groundwire.text.fold import fold
+from groundwire.text.lexicon import forms, word_set
+from groundwire.text.names import same_name
+from groundwire.text.numbers import Number, numbers
+from groundwire.text.numbers import compare as compare_numbers
+from groundwire.text.units import CURRENCY_SIGNS, UNITS
+from groundwire.text.words import words
+from groundwire.types import Value, ValueKind
+
+
+class Verdict(StrEnum):
+    SAME = "same"
+    DIFFERENT = "different"
+    OPEN = "open"
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """`said[start:end]` should be `text`."""
+
+    start: int
+    end: int
+    text: str
+
+
+_HEADS = word_set(
+    "team department dept division group office unit branch committee board project plan office"
+)
+_ACRONYMS = forms(
+    """
+    human resources: hr; information technology: it; chief executive officer: ceo; public relations: pr;
+    chief technology officer: cto; chief financial officer: cfo; chief operating officer: coo;
+    vice president: vp; research and development: r&d; quality assurance: qa; united states: usa us;
+    united kingdom: uk; united arab emirates: uae; development: dev; operations: ops; new york city: nyc;
+    los angeles: la; san francisco: sf
+    """
+)
+_SYNONYMS = (
+    "finished completed done complete closed",
+    "running active operational live online",
+    "cancelled canceled aborted scrapped",
+    "delayed late postponed",
+    "open available",
+    "stopped inactive offline",
+    "developer engineer programmer",
+    "physician doctor",
+    "attorney lawyer",
+)
+_ADDRESS = re.compile(r"\S+@\S+|https?://\S+|www\.\S+|\+?\d[\d\s()./-]{5,}\d")
+_DIGITS = re.compile(r"\d[\d.,]*(?<=\d)")
+_DAY_NAMES = {number: name.capitalize() for name, number in WEEKDAYS.items() if name.endswith("day")}
+_MONTH_NAMES = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+
+
+def compare(value: Value, said: str, known: Known, now: datetime) -> Verdict:
+    """Whether the words say what the value is."""
+    if fold(value.text) == fold(bare(said)):
+        return Verdict.SAME
+    for judge in (_addresses, _days, _clocks, _amounts):
+        verdict = judge(value, said, now)
+        if verdict is not None:
+            return verdict
+    if value.kind in (ValueKind.NUMBER, ValueKind.DATE):
+        return Verdict.OPEN
+    return _names(value, said, known)
+
+
+def _addresses(value: Value, said: str, _: datetime) -> Verdict | None:
+    """E-mail, web and telephone: character by character, spaces and signs aside."""
+    ours, theirs = _ADDRESS.search(value.text), _ADDRESS.search(said)
+    if not ours or not theirs or dates(said) or ("@" in ours[0]) != ("@" in theirs[0]):
+        return None
+    return Verdict.SAME if _plain(ours[0]) == _plain(theirs[0]) else Verdict.DIFFERENT
+
+
+def _plain(address: str) -> str:
+    return re.sub(r"[\s()./-]", "", address.casefold())
+
+
+def _days(value: Value, said: str, now: datetime) -> Verdict | None:
+    """Dates on what both state; a weekday against the weekday of a date; "tomorrow" against the day it is."""
+    ours = _known_date(value)
+    our_weekday = _weekday_of(value, ours)
+    theirs = dates(said)
+    if ours and theirs:
+        relations = [compare_dates(theirs[0], ours)]
+        return _of(relations)
+    spoken = weekdays(said)
+    if spoken and our_weekday and not theirs:
+        return Verdict.SAME if spoken[0][0] == our_weekday else Verdict.DIFFERENT
+    if theirs and theirs[0].day and our_weekday:
+        day = _as_day(theirs[0], now)
+        return None if day is None else Verdict.SAME if day.isoweekday() == our_weekday else Verdict.DIFFERENT
+    return _relative(ours, our_weekday, said, now)
+
+
+def _relative(ours: PartialDate | None, our_weekday: int, said: str, now: datetime) -> Verdict | None:
+    if ours is None and not our_weekday:
+        return None
+    found = next((t for t in times(said, 0, now) if t.first and t.last), None)
+    if found is None or found.first is None or found.last is None:
+        return None
+    if ours is not None and ours.year:
+        low = date(ours.year, ours.month or 1, ours.day or 1)
+        high = date(ours.year, ours.month or 12, ours.day or 28)
+        overlaps = found.first.date() <= high and low <= found.last.date()
+        return Verdict.SAME if overlaps else Verdict.DIFFERENT
+    one_day = found.first.date() == found.last.date()
+    if our_weekday and one_day:
+        return Verdict.SAME if found.first.isoweekday() == our_weekday else Verdict.DIFFERENT
+    return None
+
+
+def _known_date(value: Value) -> PartialDate | None:
+    """As precise as it is written; "1847" as a date is a year, not its first of January."""
+    if value.kind is ValueKind.NUMBER and (value.number is None or value.unit or not _is_year(value.number)):
+        return None
+    written = dates(value.text)
+    if written:
+        return written[0]
+    if re.fullmatch(r"\d{4}", value.text.strip()) and _is_year(float(value.text)):
+        return PartialDate(int(value.text), 0, 0, 0, 4)
+    if value.day:
+        return PartialDate(value.day.year, value.day.month, value.day.day, 0, 0)
+    return None
+
+
+def _is_year(number: float) -> bool:
+    return number == int(number) and 1000 <= number <= 2100
+
+
+def _weekday_of(value: Value, ours: PartialDate | None) -> int:
+    spoken = weekdays(value.text)
+    if spoken:
+        return spoken[0][0]
+    if ours and ours.year and ours.month and ours.day:
+        return date(ours.year, ours.month, ours.day).isoweekday()
+    return 0
+
+
+def _as_day(partial: PartialDate, now: datetime) -> date | None:
+    try:
+        return date(partial.year or now.year, partial.month, partial.day)
+    except ValueError:
+        return None
+
+
+def _of(relations: Sequence[str]) -> Verdict:
+    if any(relation in ("same", "compatible") for relation in relations):
+        return Verdict.SAME
+    return Verdict.DIFFERENT if "conflict" in relations else Verdict.OPEN
+
+
+def _clocks(value: Value, said: str, _: datetime) -> Verdict | None:
+    ours = [n for n in numbers(value.text) if n.unit == "clock"]
+    theirs = [n for n in numbers(said) if n.unit == "clock"]
+    if not ours or not theirs:
+        return None
+    # "at 3:00" may be the afternoon's
+    half = re.search(r"[ap]\.?m|1[3-9]:|2\d:", said, re.IGNORECASE) is None
+    same = abs(ours[0].value - theirs[0].value) in ((0, 720) if half else (0,))
+    return Verdict.SAME if same else Verdict.DIFFERENT
+
+
+def _amounts(value: Value, said: str, _: datetime) -> Verdict | None:
+    """Numbers of the same unit; where one side leaves the unit out, by the figure."""
+    ours, theirs = _known_number(value), numbers(said)
+    if ours is None or not theirs:
+        return None
+    relations: list[str] = []
+    for number in theirs:
+        bare_unit = not number.unit or not ours.unit
+        relations.append(compare_numbers(number._replace(unit=ours.unit) if bare_unit else number, ours))
+    return _of(relations)
+
+
+def _known_number(value: Value) -> Number | None:
+    if value.kind is ValueKind.NUMBER and value.number is not None:
+        unit = UNITS.get(value.unit) or UNITS.get(value.unit.lower())
+        scaled = value.number * unit.scale + unit.offset if unit else value.number
+        written = numbers(value.text)
+        step = written[0].step if written else 1.0
+        return Number(scaled, unit.base if unit else "", 0, 0, step=step)
+    if value.kind is ValueKind.TEXT and re.match(r"\W*\d", value.text):
+        found = numbers(value.text)
+        return found[0] if len(found) == 1 else None
+    return None
+
+
+def _names(value: Value, said: str, known: Known) -> Verdict:
+    """Names and text: by entity, alias, parts of names, short forms, synonyms."""
+    spoken = core(said)
+    if not spoken:
+        return Verdict.OPEN
+    match = known.match(bare(said)) or known.match(spoken)
+    entity = known.entities.get(value.entity)
+    if match and value.entity and match.entity.id == value.entity:
+        return Verdict.SAME
+    ours = [value.text, *((entity.name, *entity.aliases) if entity else ())]
+    if any(_alike(core(name), spoken) for name in ours):
+        return Verdict.SAME
+    if match and any(_alike(core(name), core(match.entity.name)) for name in ours):
+        return Verdict.SAME
+    return Verdict.OPEN if _incomparable(value.text, spoken) else Verdict.DIFFERENT
+
+
+def core(name: str) -> str:
+    """Without article and without "team" or "department"."""
+    plain = bare(name).strip(" .,;:'\"*_`~")
+    parts = plain.split()
+    while len(parts) > 1 and parts[-1].lower() in _HEADS:
+        parts = parts[:-1]
+    return " ".join(parts).strip("*_`~")
+
+
+def _alike(ours: str, spoken: str) -> bool:
+    left, right = _expanded(ours), _expanded(spoken)
+    if left == right or (len(left) > 2 and same_name(ours, spoken)):
+        return True
+    a, b = _content(left), _content(right)
+    if a and b and (a <= b or b <= a):
+        return True
+    return any(a & group and b & group for group in map(_content, _SYNONYMS)) and len(a | b) <= 3
+
+
+def _expanded(name: str) -> str:
+    folded = fold(name)
+    return _ACRONYMS.get(folded.replace(".", ""), folded)
+
+
+@lru_cache(maxsize=4096)
+def _content(name: str) -> frozenset[str]:
+    return frozenset(word.norm for word in words(name) if not word.is_stop)
+
+
+def _incomparable(ours: str, spoken: str) -> bool:
+    """A country is no other place than its city, and a sentence no other value than a word."""
+    if (ours.casefold() in COUNTRIES) != (spoken.casefold() in COUNTRIES) and is_place(spoken):
+        return True
+    return len(spoken.split()) > 6 or len(ours.split()) > 8
+
+
+def fix(value: Value, said: str, known: Known) -> Fix | None:
+    """Which words to replace, and by what, so that the sentence reads on; None where there is no such way."""
+    for repair in (_fix_day, _fix_clock, _fix_amount):
+        found = repair(value, said)
+        if found is not None:
+            return found
+    entity = known.entities.get(value.entity)
+    text = value.text or (entity.name if entity else "")
+    if not text or not said:
+        return None
+    start = len(said) - len(_without_article(said))
+    kept = core(said) if core(text) == bare(text) else bare(said)
+    at = said.find(kept, start)
+    if at < 0 or not kept:
+        return None
+    new = bare(text) if start else text
+    if said.lower().startswith(("a ", "an ")):  # the article goes with what follows it
+        return Fix(0, at + len(kept), f"{'an' if new[:1].lower() in 'aeiou' else 'a'} {new}")
+    return Fix(at, at + len(kept), new)
+
+
+def _without_article(said: str) -> str:
+    plain = bare(said)
+    return plain if said.endswith(plain) else said
+
+
+def _fix_day(value: Value, said: str) -> Fix | None:
+    ours = _known_date(value)
+    written = dates(said)
+    if ours and written:
+        spoken = written[0]
+        return Fix(
+            spoken.start, spoken.end, _dated(ours, spoken, said[spoken.start : spoken.end], value.text)
+        )
+    named = weekdays(said)
+    weekday = _weekday_of(value, ours)
+    if named and weekday:
+        return Fix(named[0][1], named[0][2], _DAY_NAMES[weekday])
+    if weekday or ours:
+        return Fix(0, len(said), value.text)
+    return None
+
+
+def _dated(ours: PartialDate, spoken: PartialDate, written: str, text: str) -> str:
+    """The known date as precisely as it was said and, where the form is a common one, in that form."""
+    if not spoken.month or not ours.month:
+        return str(ours.year) if ours.year else text
+    month = _MONTH_NAMES[ours.month - 1]
+    if re.fullmatch(r"\d{4}-\d\d-\d\d", written) and ours.day:
+        return f"{ours.year:04}-{ours.month:02}-{ours.day:02}"
+    year = f" {ours.year}" if spoken.year and ours.year else ""
+    if not spoken.day or not ours.day:
+        return f"{month}{year}"
+    if written[:1].isalpha():
+        return f"{month} {ours.day}" + (f",{year}" if year else "")
+    return (
+        f"{ours.day} {month}{year}" if written[:1].isdigit() and re.search(r"[A-Za-z]{3}", written) else text
+    )
+
+
+def _fix_clock(value: Value, said: str) -> Fix | None:
+    spoken = next((n for n in numbers(said) if n.unit == "clock"), None)
+    ours = next((n for n in numbers(value.text) if n.unit == "clock"), None)
+    if spoken is None or ours is None:
+        return None
+    return Fix(spoken.start, spoken.end, value.text[ours.start : ours.end])
+
+
+def _fix_amount(value: Value, said: str) -> Fix | None:
+    """The figure with its unit, written as it was: "$49" becomes "$59", "5 kg" becomes "6 kg"."""
+    ours, spoken = _known_number(value), numbers(said)
+    if ours is None or not spoken:
+        return None
+    first = spoken[0]
+    sign = said[first.start : first.start + 1]
+    if sign in CURRENCY_SIGNS and UNITS[sign].base == ours.unit:
+        return Fix(first.start, first.end, f"{sign}{ours.value:,.2f}".removesuffix(".00"))
+    digits = _DIGITS.match(said, first.start, first.end)
+    if digits and value.unit and value.number is not None:
+        unit = said[digits.end() : first.end].strip()
+        if unit in UNITS and UNITS[unit] == UNITS.get(value.unit):  # the word for the unit stays as it was
+            return Fix(first.start, digits.end(), f"{value.number:,.10g}")
+    lacks_unit = bool(first.unit and value.unit) and value.unit not in value.text
+    return Fix(first.start, first.end, f"{value.text} {value.unit}" if lacks_unit else value.text)

@@ -1,0 +1,102 @@
+"""Flags for claims that disagree with what is known, with the correction that would make them agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from groundwire.detectors.compare import Verdict, fix
+from groundwire.detectors.holdings import Judged, judge, readings, reliability
+from groundwire.detectors.view import View
+from groundwire.types import Flag, HallucinationType, Segment, Triple, Value
+
+_TIES = ("from", "in", "at", "on")
+
+
+def told(segment: Segment) -> Iterator[Triple]:
+    """The claims a sentence makes: all of an assertion; of an instruction what it says by the way
+    ("contact Sarah from the Analytics team")."""
+    for claim in segment.claims:
+        by_the_way = claim.predicate in _TIES and not segment.text.rstrip().endswith("?")
+        if (segment.assertive or by_the_way) and claim.quantifier not in ("no", "few", "some"):
+            yield claim
+
+
+def disagreements(view: View, *, of_facts: bool, kind: HallucinationType, base: float) -> list[Flag]:
+    """One flag for every claim that some attribute, or some fact, speaks against."""
+    return [
+        _without_fix(flag) if _is_shared(segment, claim, judged) else flag
+        for segment in view.segments
+        for claim in told(segment)
+        for judged in _against(view, claim)
+        if not _is_further(view, segment, claim)
+        if (judged.holding is not None and judged.holding.fact is not None) == of_facts
+        for flag in (_flag(view, claim, judged, kind, base),)
+    ]
+
+
+def _is_further(view: View, segment: Segment, claim: Triple) -> bool:
+    """ "Founded by Bill Gates and Paul Allen": beside a value that is known, another is a further one."""
+    beside = [
+        other
+        for other in segment.claims
+        if (other.subject_span, other.predicate) == (claim.subject_span, claim.predicate)
+        and other.object_span != claim.object_span
+    ]
+    found = (judge(view, other, reading) for other in beside for reading in readings(view, other))
+    return any(judged is not None and judged.verdict is Verdict.SAME for judged in found)
+
+
+def _is_shared(segment: Segment, claim: Triple, judged: Judged) -> bool:
+    """Whether the words that are wrong of one are said of another too: "Ann and Bo work in Sales"."""
+    span = judged.reading.span
+    return any(
+        other.object_span == span
+        and other.subject_span != claim.subject_span
+        and other.predicate == claim.predicate
+        for other in segment.claims
+    )
+
+
+def _without_fix(flag: Flag) -> Flag:
+    return replace(flag, correction="", fix=None)
+
+
+def _against(view: View, claim: Triple) -> list[Judged]:
+    found = [judge(view, claim, reading) for reading in readings(view, claim)]
+    if any(judged and judged.verdict is Verdict.SAME for judged in found):
+        return []
+    return [judged for judged in found if judged and judged.verdict is Verdict.DIFFERENT][:1]
+
+
+def _flag(view: View, claim: Triple, judged: Judged, kind: HallucinationType, base: float) -> Flag:
+    holding, reading = judged.holding, judged.reading
+    assert holding is not None
+    assert view.known is not None
+    value = _shown(holding.value)
+    repair = None if claim.denied else fix(holding.value, _said(view, reading.span), view.known)
+    place = (reading.span[0] + repair.start, reading.span[0] + repair.end) if repair else None
+    source = holding.fact.provenance.source if holding.fact else ""
+    known = f"{reading.entity.name}: {holding.name} = {value}"
+    return Flag(
+        type=kind,
+        start=claim.start,
+        end=claim.end,
+        content=view.response[claim.start : claim.end],
+        confidence=round(base * reading.sure * reliability(holding), 4),
+        suggestion=f"Known value for '{holding.name}' of '{reading.entity.name}': '{value}'",
+        evidence=f"Known: {known}",
+        correction=repair.text if repair else "",
+        fix=place,
+        source=f"Knowledge Base ({source})" if source else "Knowledge Base",
+        related=(("kb_lookup", known),),
+    )
+
+
+def _shown(value: Value) -> str:
+    unit = value.unit if value.unit not in value.text else ""
+    return f"{value.text} {unit}".strip()
+
+
+def _said(view: View, span: tuple[int, int]) -> str:
+    return view.response[span[0] : span[1]]

@@ -1,0 +1,176 @@
+"""Nonexistent entities: people, teams, projects and the like that neither store, sources nor dialogue know.
+
+Catches names within what the store covers: people where it knows people, "the X team" where it knows teams,
+names tied to something it knows. Misses names it could not be expected to know (Paris, Kubernetes), names in
+scripts without capitals, and single words that open a sentence. Cost: no lookups of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from groundwire.detectors.compare import core
+from groundwire.detectors.support import is_mentioned
+from groundwire.detectors.view import Known, View
+from groundwire.detectors.world import PERSON_TYPES, is_world
+from groundwire.openie.mentions import is_person
+from groundwire.openie.predicates import groups
+from groundwire.openie.triples import bare
+from groundwire.text.lexicon import word_set
+from groundwire.types import Flag, HallucinationType, MatchKind, Mention, MentionKind, Segment
+
+BASE = 0.7
+_BY_KIND = {MentionKind.PROPER_NAME: 0.15, MentionKind.DEFINITE: 0.05}
+_SIMILAR, _SIMILAR_FROM = 0.2, 0.8
+_GENERIC, _GENERIC_NAMES = 0.3, ("the team", "the manager", "someone", "a person")
+_TURN_TO = re.compile(
+    r"\b(?:contact|ask|email|e-mail|call|message|consult|ping|phone|notify|see|meet|reach(?: out)?(?: to)?"
+    r"|(?:speak|talk|write|turn|go|report|send (?:it|them|this|that|your \w+))(?: to| with))"
+    r"(?: (?:our|my|your|the)(?: \w+)?)?\s\Z",
+    re.IGNORECASE,
+)
+_IN_TEAM = re.compile(
+    r",? (?:who (?:works|is) |is )?(?:from|in|of|at|on|with) (?:the |our )?[\w& -]{2,40}?\b"
+    r"(?:team|department|dept|division|group|office|unit)\b",
+    re.IGNORECASE,
+)
+_UNITS = word_set("team department dept division group office unit branch committee project squad programme")
+_ORGANISED = word_set("department team division group unit manager employer title project office committee")
+_CLOSED = word_set(
+    """
+    founder ceo cto cfo chair manager department team employer owner author director designer title
+    president host member
+    """
+)
+"""Relations whose both ends a store that knows them should know."""
+
+
+async def detect_nonexistent_entities(view: View) -> list[Flag]:
+    if view.known is None:
+        return []
+    return [flag for segment in view.segments for flag in _in_segment(view, view.known, segment)]
+
+
+def _in_segment(view: View, known: Known, segment: Segment) -> Iterator[Flag]:
+    if segment.text.rstrip().endswith("?"):
+        return
+    seen: set[str] = set()
+    for mention in segment.mentions:
+        key = bare(mention.text).casefold()
+        if mention.kind is MentionKind.PRONOUN or key in seen or _exists(view, known, mention):
+            continue
+        seen.add(key)
+        if _should_be_known(view, known, segment, mention):
+            yield _flag(view, known, mention)
+
+
+def _exists(view: View, known: Known, mention: Mention) -> bool:
+    """Found in the store (a slip of spelling is still found), as a value there, or in what was given."""
+    plain = bare(mention.text)
+    match = known.match(plain) or known.match(core(plain))
+    if match and (match.kind is not MatchKind.FUZZY or match.score >= _SIMILAR_FROM):
+        return True
+    if known.is_known(plain) or known.is_known(core(plain)) or is_world(plain) or is_world(core(plain)):
+        return True
+    return is_mentioned(view, mention.text)
+
+
+def _should_be_known(view: View, known: Known, segment: Segment, mention: Mention) -> bool:
+    if mention.kind is MentionKind.DEFINITE:
+        return _is_named_unit(mention.text) and _covers_units(known)
+    if is_covered_name(view, mention.text):
+        return True
+    return is_person(mention.text) and _covers_people(known) and _is_tied(known, segment, mention)
+
+
+def _is_named_unit(text: str) -> bool:
+    """ "the Analytics team", but not "the whole team" or "the Brazil national team"."""
+    *name, head = bare(text).split()
+    named = bool(name) and all(part[:1].isupper() for part in name) and not any(map(is_world, name))
+    return named and head.lower() in _UNITS
+
+
+def _covers_units(known: Known) -> bool:
+    named = {kind.lower() for kind in known.coverage.types} | {
+        m.entity.type.lower() for m in known.matches.values()
+    }
+    return bool(named & _UNITS) or any(groups(p) & _ORGANISED for p in _predicates(known))
+
+
+def _covers_people(known: Known) -> bool:
+    named = {kind.lower() for kind in known.coverage.types} | {
+        m.entity.type.lower() for m in known.matches.values()
+    }
+    return bool(named & PERSON_TYPES) or any(groups(p) & _CLOSED for p in _predicates(known))
+
+
+def _predicates(known: Known) -> Iterator[str]:
+    yield from known.coverage.predicates
+    for entity in known.entities.values():
+        yield from (attribute.name for attribute in entity.attributes)
+
+
+def _is_tied(known: Known, segment: Segment, mention: Mention) -> bool:
+    """Whether the sentence places a person where the store looks: as someone to turn to, in a team, or
+    beside something known."""
+    at = mention.start - segment.start
+    before, after = segment.text[:at], segment.text[at + len(mention.text) :]
+    if _TURN_TO.search(before) or _IN_TEAM.match(after):
+        return True
+    others = (bare(other.text) for other in segment.mentions if other.text != mention.text)
+    return any(known.match(other) is not None and not is_world(other) for other in others)
+
+
+def is_covered_name(view: View, name: str) -> bool:
+    """Whether some claim ties the name, by a relation the store keeps, to something the store knows."""
+    known = view.known
+    if known is None or is_world(name) or not any(c.isupper() for c in name):
+        return False
+    plain = bare(name).casefold()
+    for segment in view.segments:
+        for claim in segment.claims:
+            ends = (bare(claim.subject).casefold(), bare(claim.object).casefold())
+            if (
+                plain in ends
+                and groups(claim.predicate) & _CLOSED
+                and claim.predicate not in ("be", "be in", "in")
+            ):
+                other = ends[1] if ends[0] == plain else ends[0]
+                if known.match(other) or known.match(core(other)):
+                    return True
+    return False
+
+
+def nonexistence_confidence(mention: Mention, similar: bool) -> float:
+    """How likely a name that is nowhere found stands for nobody."""
+    confidence = BASE + _BY_KIND.get(mention.kind, 0.0)
+    if similar:
+        confidence -= _SIMILAR  # perhaps a slip of spelling
+    if any(generic in mention.text.lower() for generic in _GENERIC_NAMES):
+        confidence -= _GENERIC
+    return round(min(1.0, max(0.0, confidence)), 4)
+
+
+def _flag(view: View, known: Known, mention: Mention) -> Flag:
+    near = known.match(bare(mention.text))
+    evidence = "Not found in dialogue history or knowledge base"
+    return Flag(
+        type=HallucinationType.NONEXISTENT_ENTITY,
+        start=mention.start,
+        end=mention.end,
+        content=view.response[mention.start : mention.end],
+        confidence=nonexistence_confidence(mention, near is not None or _similar_spoken(view, mention.text)),
+        suggestion=f"Could not find entity: '{mention.text}'",
+        evidence=f"{evidence}; similar: {near.entity.name}" if near else evidence,
+        related=(("kb_lookup", "not found"),),
+    )
+
+
+def _similar_spoken(view: View, name: str) -> bool:
+    from rapidfuzz.fuzz import ratio
+
+    wanted = bare(name).casefold()
+    return any(
+        ratio(wanted, bare(spoken).casefold()) >= 100 * _SIMILAR_FROM for spoken in view.dialogue.names
+    )

@@ -1,0 +1,364 @@
+"""What is known about the subject of a claim under the claim's predicate, and whether the claim agrees
+with it.
+
+A claim can be read from both ends: "Ann founded Acme" is about Ann, and about Acme's founder. What an entity
+holds comes from its attributes and from the facts it has a role in; both are compared in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from groundwire.detectors.compare import Verdict, compare
+from groundwire.detectors.view import Known, View
+from groundwire.detectors.world import COMPANY_NOUNS, PERSON_TYPES, PLACE_TYPES, is_place
+from groundwire.openie.predicates import groups, inverse, normal, same
+from groundwire.openie.triples import bare
+from groundwire.openie.triples_words import Form, form_of
+from groundwire.text.dates import dates, weekdays
+from groundwire.text.lexicon import word_set
+from groundwire.text.names import same_name
+from groundwire.text.numbers import numbers
+from groundwire.types import Entity, Fact, FactStatus, Match, MatchKind, Tense, Triple, Value
+
+_EVENTS = word_set(
+    """
+    founded founder birthplace launch acquired author inventor director designer developer start end date
+    deadline education host joined
+    """
+) | {"birth date", "death date"}
+"""Groups that speak of what happened once: the past tense is theirs. Of a state it may say what no
+longer is.
+"""
+_PLACES = word_set("location country residence birthplace capital continent nationality river")
+_DATED = word_set("founded date deadline start end launch acquired joined") | {
+    "birth date",
+    "death date",
+    "open hours",
+}
+_UNIT_WORDS = word_set("team department dept division group unit branch")
+_PARTS = _UNIT_WORDS | {"office", "staff"}
+_STATUS = word_set(
+    """
+    active inactive running stopped finished completed done complete open closed cancelled canceled
+    delayed postponed pending approved rejected online offline available unavailable live paused suspended
+    archived discontinued
+    """
+)
+_JOBS = word_set(
+    """
+    manager director engineer developer analyst designer consultant accountant lawyer nurse doctor teacher
+    professor scientist researcher architect president secretary assistant intern lead head officer ceo
+    cto cfo coo chair administrator coordinator specialist technician editor writer journalist chef pilot
+    driver salesperson recruiter chairman founder producer programmer supervisor representative executive
+    planner strategist economist attorney
+    """
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A claim seen from one entity: what is said of it under which predicate, and where that stands."""
+
+    entity: Entity
+    predicate: str
+    said: str
+    span: tuple[int, int]
+    sure: float
+    """How surely the name means this entity, 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """One known value. `fact` is None for an attribute."""
+
+    name: str
+    value: Value
+    many: bool
+    current: bool
+    fact: Fact | None = None
+
+
+def readings(view: View, claim: Triple) -> list[Reading]:
+    """From the subject, and from the object where the predicate has an inverse."""
+    if view.known is None:
+        return []
+    found: list[Reading] = []
+    subject = entity_of(view, claim.subject)
+    if subject and _can_be_called(subject[0], view.response[slice(*claim.subject_span)]):
+        predicate = _joining(view, claim, subject[0]) or claim.predicate
+        found.append(Reading(subject[0], predicate, claim.object, claim.object_span, subject[1]))
+    turned = inverse(claim.predicate)
+    holder = entity_of(view, claim.object) if turned else None
+    if holder:
+        found.append(Reading(holder[0], turned, claim.subject, claim.subject_span, holder[1]))
+    return found
+
+
+def _joining(view: View, claim: Triple, who: Entity) -> str:
+    """ "Ann joined Acme in 2019" says when she joined where Acme is whom she works for; another company,
+    a team or a board she may have joined at another time."""
+    last = claim.predicate.rpartition(" ")[2]
+    if not claim.predicate.startswith("join ") or last not in ("in", "on") or not dates(claim.object):
+        return ""
+    for other in (c for piece in view.segments for c in piece.claims):
+        beside = other.subject_span == claim.subject_span and other.object_span[1] <= claim.object_span[0]
+        if beside and other.predicate == "join" and _is_employer(view, other.object, who):
+            return f"join {last}"
+    return ""
+
+
+def _is_employer(view: View, name: str, who: Entity) -> bool:
+    """Whom the store says someone works for; else the only company it knows."""
+    found = entity_of(view, name)
+    company = found[0] if found else None
+    held = [a.value.text for a in who.attributes if normal(a.name) in ("employer", "company")]
+    if company and held:
+        return any(same_name(text, company.name) for text in held)
+    types = view.known.coverage.types if view.known else {}
+    companies = sum(count for kind, count in types.items() if kind.lower() in COMPANY_NOUNS)
+    return company is not None and company.type.lower() in COMPANY_NOUNS and companies == 1
+
+
+def _can_be_called(entity: Entity, written: str) -> bool:
+    """Only people are "she", and no people are "it"; of an entity without a type nobody knows."""
+    kind, low = entity.type.lower(), written.lower()
+    if not kind or low not in ("he", "she", "it"):
+        return True
+    return (kind in PERSON_TYPES) == (low != "it")
+
+
+def entity_of(view: View, name: str) -> tuple[Entity, float] | None:
+    """Whom a name or a description means: in the store, or the one of its type that is spoken of."""
+    known = view.known
+    if known is None:
+        return None
+    plain = bare(name)
+    match = known.match(plain) or _without_head(known, plain) or known.match(_first_dropped(plain))
+    if match and _is_itself(match, plain):
+        return match.entity, 1.0 if match.kind is not MatchKind.FUZZY else match.score
+    described = plain.lower()
+    if plain != name.strip() or name.lower() in ("we", "our", "us"):
+        return _described(view, known, "company" if described in ("we", "our", "us") else described)
+    return None
+
+
+def _is_itself(match: Match, name: str) -> bool:
+    """A team or an office of something is not the thing; stores leave such words out of names."""
+    head = name.rsplit(maxsplit=1)[-1].lower()
+    named = " ".join((match.entity.name, *match.entity.aliases)).lower().split()
+    return head not in _PARTS or head in named or match.entity.type.lower() in _PARTS
+
+
+def _without_head(known: Known, name: str) -> Match | None:
+    """ "the Tern project" is Tern where that is a project; "the Acme office" is not Acme."""
+    start, _, head = name.rpartition(" ")
+    match = known.match(start) if start else None
+    kind = match.entity.type.lower() if match else ""
+    alike = kind == head or (kind in _UNIT_WORDS and head in _UNIT_WORDS)
+    return match if alike else None
+
+
+def _first_dropped(name: str) -> str:
+    """ "new Vega Microscope" is a Vega Microscope."""
+    first, _, rest = name.partition(" ")
+    return rest if rest[:1].isupper() and first.islower() else name
+
+
+def _described(view: View, known: Known, noun: str) -> tuple[Entity, float] | None:
+    """ "the company": the one spoken of last that is of this type, or the only company there is."""
+    types = COMPANY_NOUNS | {"organisation", "employer"} if noun in COMPANY_NOUNS else {noun}
+    for spoken in _spoken(view):
+        match = known.match(bare(spoken))
+        if match and match.entity.type.lower() in types and match.kind is not MatchKind.FUZZY:
+            return match.entity, 1.0
+    # Whose store it is may go without saying; which event or project is meant may not.
+    for kind, identity in known.coverage.only.items() if noun in COMPANY_NOUNS else ():
+        if kind.lower() in types and identity in known.entities:
+            return known.entities[identity], 1.0
+    return None
+
+
+def _spoken(view: View) -> Iterator[str]:
+    """Names of the response, then of the dialogue, the latest first."""
+    for piece in view.segments:
+        yield from (mention.text for mention in piece.mentions)
+        yield from (claim.subject for claim in piece.claims)
+    yield from reversed(view.dialogue.names)
+
+
+def holdings(view: View, reading: Reading) -> list[Holding]:
+    """All that is held under a predicate that can mean the same."""
+    today = view.now.date()
+    found = [
+        Holding(a.name, a.value, a.many, a.holds_on(today))
+        for a in reading.entity.attributes
+        if means(a.name, reading.predicate)
+    ]
+    facts = view.known.facts.get(reading.entity.id, ()) if view.known else ()
+    for fact in facts:
+        found += _of_fact(fact, reading, today)
+    return found
+
+
+def means(name: str, predicate: str) -> bool:
+    """Whether an attribute or fact of that name speaks of the predicate, from the same end: who manages
+    someone has another manager himself."""
+    if not inverse(predicate) or normal(predicate) == "employ":  # whom, or how many
+        return same(name, predicate)
+    form = normal(name)
+    return (form_of(form, Form.THIRD) or form) == normal(predicate)
+
+
+def _of_fact(fact: Fact, reading: Reading, today: date) -> Iterator[Holding]:
+    """The value a fact holds for this predicate: its object, or the role the predicate names."""
+    current = (fact.valid_from or today) <= today <= (fact.valid_to or today)
+    ours = [role for role in fact.roles if _is(role.value, reading.entity)]
+    others = [role for role in fact.roles if not _is(role.value, reading.entity)]
+    is_subject = any(role.name == "subject" for role in ours) or (bool(ours) and ours[0] is fact.roles[0])
+    meant = means(fact.predicate, reading.predicate)
+    backwards = bool(inverse(fact.predicate)) and same(inverse(fact.predicate), reading.predicate)
+    for role in others:
+        plain = role.name in ("object", "value") or len(others) == 1
+        named = role.name not in ("subject", "object") and same(role.name, reading.predicate)
+        if (meant and is_subject and plain) or (backwards and not is_subject and role.name == "subject"):
+            yield Holding(fact.predicate, role.value, fact.many, current, fact)
+        elif named or (
+            _same_verb(fact.predicate, reading.predicate) and _kinds_meet(role.value, reading.said)
+        ):
+            yield Holding(role.name, role.value, fact.many, current, fact)
+
+
+def _same_verb(fact: str, said: str) -> bool:
+    """ "acquire beta in" and "acquire": the same event, another of its roles."""
+    left, right = normal(fact).split(), normal(said).split()
+    return bool(left and right) and left[0] == right[0] and len(right) > 1
+
+
+def _is(value: Value, entity: Entity) -> bool:
+    names = (entity.name, *entity.aliases)
+    return (
+        value.entity == entity.id if value.entity else value.text.casefold() in {n.casefold() for n in names}
+    )
+
+
+def _kinds_meet(value: Value, said: str) -> bool:
+    return bool(dates(value.text) and dates(said)) or bool(
+        numbers(value.text) and numbers(said) and not dates(said)
+    )
+
+
+def fits(view: View, holding: Holding, reading: Reading) -> bool:
+    """Whether what is said can be a value of this attribute at all: a place is no department."""
+    kinds = groups(holding.name)
+    said = reading.said
+    if normal(reading.predicate) == "be":
+        return _fits_being(kinds, holding, said)
+    if not _is_specific(kinds, holding, reading):
+        return False
+    timed = bool(dates(said) or weekdays(said))
+    if timed and not (kinds & _DATED) and not dates(holding.value.text) and not weekdays(holding.value.text):
+        return False
+    if "joined" in kinds and not dates(said):
+        return False  # who joined on Tuesday joined a call
+    if not timed and (kinds & groups(reading.predicate)) <= _DATED and not _has_time(said):
+        return normal(holding.name) == normal(reading.predicate)
+    match = view.known.match(bare(said)) if view.known else None
+    place = is_place(bare(said)) or (match is not None and match.entity.type.lower() in PLACE_TYPES)
+    if place and reading.predicate in ("be in", "be at") and reading.entity.type.lower() in PERSON_TYPES:
+        return False  # where someone is today is not where they belong
+    if place and normal(holding.name) != normal(reading.predicate):
+        return bool(kinds & _PLACES)
+    if set(said.lower().split()) & _UNIT_WORDS:
+        return not kinds <= _PLACES
+    return True
+
+
+def _is_specific(kinds: frozenset[str], holding: Holding, reading: Reading) -> bool:
+    """Common words are a value only where the predicate names the attribute, or a job or a team is named."""
+    said = reading.said
+    if any(c.isupper() or c.isdigit() or c == "@" for c in bare(said)) or numbers(said):
+        return True
+    words = set(said.lower().split())
+    if words & _UNIT_WORDS or ("title" in kinds and words & _JOBS):
+        return True
+    return normal(holding.name) == normal(reading.predicate)
+
+
+def _has_time(said: str) -> bool:
+    return bool(numbers(said)) or any(word in said.lower() for word in ("today", "tomorrow", "next", "last"))
+
+
+def _fits_being(kinds: frozenset[str], holding: Holding, said: str) -> bool:
+    """ "is" says many things: only jobs, dates and states can be told apart."""
+    words = set(said.lower().replace(",", " ").split())
+    if "title" in kinds and words & _JOBS:
+        if "of" in words:  # a role in something, beside the job
+            return False
+        return set(holding.value.text.lower().split()) & _JOBS != set()
+    if "status" in kinds:
+        return bool(words & _STATUS) and len(words) <= 2
+    return bool(
+        kinds & _DATED and (dates(said) or weekdays(said)) and not said.lower().startswith(("a ", "an "))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A claim against what is held: `holding` is the one that speaks for or against it."""
+
+    verdict: Verdict
+    reading: Reading
+    holding: Holding | None = None
+
+
+def judge(view: View, claim: Triple, reading: Reading) -> Judged | None:
+    """The claim's standing with what is held; None where nothing is held under its predicate."""
+    held = holdings(view, reading)
+    if not held or view.known is None:
+        return None
+    fitting = [h for h in held if fits(view, h, reading)]
+    past = claim.tense is Tense.PAST
+    told = [h for h in fitting if h.current or past]
+    verdicts = [(compare(h.value, reading.said, view.known, view.now), h) for h in told]
+    alike = next((h for verdict, h in verdicts if verdict is Verdict.SAME), None)
+    if alike:
+        return Judged(Verdict.DIFFERENT if claim.denied and alike.current else Verdict.SAME, reading, alike)
+    against = [h for verdict, h in verdicts if verdict is Verdict.DIFFERENT and h.current]
+    decided = [h for h in against if _is_single(h, fitting) and not (past and _is_state(h))]
+    if decided and not claim.denied and not any(v is Verdict.OPEN for v, _ in verdicts):
+        return Judged(Verdict.DIFFERENT, reading, _nearest(decided, reading))
+    return Judged(Verdict.OPEN, reading)
+
+
+def _is_state(holding: Holding) -> bool:
+    """What may have been otherwise before; the day of something may not."""
+    return not groups(holding.name) & _EVENTS and not dates(holding.value.text)
+
+
+def _is_single(holding: Holding, held: Sequence[Holding]) -> bool:
+    """One value at a time: not marked as many, and not held with several at once."""
+    at_once = {h.value.text.casefold() for h in held if h.name == holding.name and h.current}
+    return not holding.many and len(at_once) == 1
+
+
+def _nearest(held: Sequence[Holding], reading: Reading) -> Holding:
+    """The one whose name says most clearly what the predicate says."""
+    wanted = groups(reading.predicate)
+    return max(
+        held,
+        key=lambda h: (
+            normal(h.name) == normal(reading.predicate),
+            len(groups(h.name) & wanted),
+            -len(groups(h.name)),
+        ),
+    )
+
+
+def reliability(holding: Holding) -> float:
+    """How far a fact can be relied on: its confidence, and less where nobody could verify it."""
+    if holding.fact is None:
+        return 1.0
+    return holding.fact.confidence * (0.8 if holding.fact.status is FactStatus.UNVERIFIED else 1.0)

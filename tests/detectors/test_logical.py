@@ -1,0 +1,181 @@
+"""Logical inconsistencies: each kind, and beside it what only looks like one."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from tests.detecting import view_of
+
+from groundwire.detectors.logical import detect_logical_inconsistencies
+from groundwire.types import Flag, HallucinationType
+
+
+def flags(text: str) -> list[Flag]:
+    return asyncio.run(detect_logical_inconsistencies(view_of(text)))
+
+
+WRONG = [
+    ("The system is both running and not running.", 0.95),
+    ("The server is up and not up.", 0.95),
+    ("The API supports streaming. The API does not support streaming.", 0.95),
+    ("The system is running. It took a while to build. The system is not running.", 0.95),
+    ("The price is $50. The price is $60.", 0.85),
+    ("Acme was founded in 1990. Acme was founded in 1995.", 0.85),
+    ("The capital of Freedonia is Sylvania City. The capital of Freedonia is Marx Town.", 0.85),
+    ("The bridge is 300 metres long. The bridge is 450 metres long.", 0.85),
+    ("The meeting is on Friday. The meeting is on Monday.", 0.85),
+    ("The park opens in May. The park opens in June.", 0.85),
+    ("The festival takes place in May. The festival takes place in August.", 0.85),
+    ("The meeting is in May. The meeting is in June.", 0.85),
+    ("The deadline is May 5. The deadline is June 5.", 0.85),
+    ("The shop closes at 5 pm. The shop closes at 6 pm.", 0.85),
+    ("The shop closes at 17:00. The shop closes at 6 pm.", 0.85),
+    ("The meeting is at 5 pm. The meeting is at 6 pm.", 0.85),
+    ("The dog is called Rex. It barks a lot. The dog is called Max.", 0.85),
+    ("The dog's name is Rex. The dog's name is Max.", 0.85),
+    ("The name of the ship is Alma. The name of the ship is Brise.", 0.85),
+    ("John is alive. John is dead.", 0.80),
+    ("John is both alive and dead.", 0.80),
+    ("The dish is vegetarian and contains chicken.", 0.80),
+    ("The soup is vegan. The soup contains cheese.", 0.80),
+    ("All items were shipped, except for the 3 that weren't.", 0.85),
+    ("Everyone attended, apart from those who did not.", 0.85),
+    ("All items were shipped. None of the items were shipped.", 0.85),
+    ("All items were shipped. Three items were not shipped.", 0.85),
+    ("All tests passed. Two tests failed.", 0.85),
+    ("All employees attended. Some employees did not attend.", 0.85),
+    ("No users were affected. Some users were affected.", 0.85),
+    ("None of the pumps worked, and one pump worked all night.", 0.85),
+    ("The gate is never locked and it is locked on Mondays.", 0.95),
+    ("She is married and a bachelor.", 0.80),
+    ("The total is 30: 12 from Rome and 20 from Oslo.", 0.85),
+    ("In the poll, 3 of 2 people agreed.", 0.85),
+    ("Five out of the three tests passed.", 0.85),
+    ("About 120% of users renewed.", 0.85),
+    ("There are 10 items: 4 red and 5 blue.", 0.85),
+    ("We sold 12 in total: 5 + 6.", 0.85),
+    ("The box holds 20 pens, consisting of 12 blue pens and 9 red pens.", 0.85),
+    ("He bought 5 apples and 6 pears, for a total of 12.", 0.85),
+    ("The sum is simple: 5 + 6 = 12.", 0.85),
+    ("Two plus two equals five.", 0.85),
+    ("Revenue increased from $50 million to $40 million.", 0.85),
+    ("Unemployment fell from 4.1% to 5.2%.", 0.85),
+    ("Headcount doubled from 10 to 35.", 0.85),
+    ("The temperature rose from 30 to 20 degrees.", 0.85),
+    ("The gap fell from 2 to 3 km.", 0.85),
+    ("Of the 12 participants, 15 passed the exam.", 0.85),
+    ("Out of our 8 new trainees, nine left.", 0.85),
+    ("We sold 40 apples and 30 pears, 80 pieces of fruit in total.", 0.85),
+    ("The panel has 4 women and 5 men, ten altogether.", 0.85),
+    ("She drew a square circle.", 0.90),
+    ("He is a married bachelor.", 0.90),
+    ("The sign is a triangle with four sides.", 0.90),
+]
+RIGHT = [
+    "The system is running, and the backup is not running.",
+    "All items except three were shipped.",
+    "All items were shipped, except three.",
+    "All items were shipped except the fragile ones, which were held back.",
+    "The store was open on Monday. The store was closed on Tuesday.",
+    "On Monday it was open, on Tuesday it was closed.",
+    "The museum is open. The museum is closed on Mondays.",
+    "If the pump is on, the light is on. If the pump is off, the light is off.",
+    "Is the system running or not running?",
+    'He said "the system is both running and not running".',
+    "The system was running. Now the system is not running.",
+    "The system is running. The system is no longer running at night.",
+    "Some users like it. Some users do not like it.",
+    "The price is $50 for adults. The price is $30 for children.",
+    "The team won in 1990. The team won in 1995.",
+    "The API supports streaming. The API does not support batching.",
+    "The firm has offices in Paris. The firm has offices in Rome.",
+    "The park opens in May. The park closes in June.",
+    "The park may open in May. The park opens in June.",
+    "In Norway, the season opens in May. In Spain, the season opens in March.",
+    "The shop opens in Paris. The shop opens in Rome.",
+    "The festival takes place in May. The festival also takes place in June.",
+    "The festival takes place in Rome. The festival takes place in May.",
+    "The Olympics were held in 1996. The Olympics were held in 2000.",
+    "The shop closes at 5 pm. The shop closes at 17:00.",
+    "On Sundays, the shop closes at 5 pm. On Mondays, the shop closes at 6 pm.",
+    "The kiosk is at 5 Main Street. The kiosk is at 6 Main Street.",
+    "The dog is called Rex. The cat is called Max.",
+    "Her dog is called Rex. His dog is called Max.",
+    "The course starts in September. The course starts in January.",
+    "The market is held in May. The market is held in October.",
+    "In summer: the park closes at 9 pm. In winter: the park closes at 5 pm.",
+    "Option A: The price is $50. Option B: The price is $60.",
+    "- Monday: The shop opens at 9 am.\n- Sunday: The shop opens at 10 am.",
+    "# Summer\n\nThe park closes at 9 pm.\n\n# Winter\n\nThe park closes at 5 pm.",
+    "**Summer**\nThe park closes at 9 pm.\n\n**Winter**\nThe park closes at 5 pm.",
+    "The dog is called Rex. The dog is also called Max.",
+    "The river is called Donau in German. The river is called Duna in Hungarian.",
+    "The company was named Best Employer. The company was named Top Startup.",
+    "The city was called Bombay. The city is called Mumbai.",
+    "Acme was founded in 1990. Borealis was founded in 1995.",
+    "The soup is vegan. The soup contains vegan cheese.",
+    "The soup is vegan. The stew contains cheese.",
+    "All tests passed. Two reviewers failed.",
+    "All tests passed. Two tests passed quickly.",
+    "None of the pumps worked, and one valve worked all night.",
+    "The gate is never locked, the shed is painted and it is locked on Mondays.",
+    "The gate is never locked. The shed is locked on Mondays.",
+    "She is alive. She is dead tired.",
+    "He is married. He is single-minded.",
+    "The total is 32: 12 from Rome and 20 from Oslo.",
+    "Some tests passed. Some tests failed.",
+    "Two of the three tests passed.",
+    "She read chapter 5 of 3 John.",
+    "It scored 5 out of 5.",
+    "Production reached 120% of the target.",
+    "There are 10 items: 4 red and 6 blue.",
+    "We sold 12 pens, including 4 red and 5 blue.",
+    "We sold 11 in total: 5 + 6.",
+    "In binary, 1 + 1 = 10.",
+    "Simple: 5 + 6 = 11.",
+    "It is about 22 / 7 = 3.14.",
+    "Revenue increased from $40 million to $50 million.",
+    "Revenue increased from $900 million to $1.2 billion.",
+    "The team climbed from 10th to 5th place.",
+    "Sales rose from 2010 to 2005 units.",
+    "Headcount doubled from 10 to 21.",
+    "The temperature fell from 30 to 20 degrees.",
+    "The number of users fell from 3 to 2 million.",
+    "The number of users rose from 3 to 2 million.",
+    "The gap fell from 3 to 2 km.",
+    "The gap fell from three to 2 km.",
+    "Of the 12 participants, 9 passed and 3 failed.",
+    "Of the 12 participants, 15 percent passed.",
+    "Of the 12 flats, 15 minutes from the sea, half are let.",
+    "Of the 12 routes, 15 is the longest.",
+    "We sold 40 apples and 30 pears, 70 pieces of fruit in total.",
+    "The panel has 4 women and 5 men, nine altogether.",
+    "There is no square circle.",
+    "The number of users is 10. The number of servers is 12.",
+    "The firm employs 10 people in Rome and 5 in Paris.",
+    "The population is about 5 million. The population is 5.2 million.",
+    "A user is active. A user is inactive.",
+    "Both running and not running jobs are listed.",
+    "The dish is vegetarian. The menu also contains chicken dishes.",
+    "4 of 12 October sessions were full.",
+    "The colour is red. The colour is bright.",
+]
+
+
+@pytest.mark.parametrize(("text", "confidence"), WRONG)
+def test_what_cannot_hold_together_is_flagged(text: str, confidence: float) -> None:
+    found = flags(text)
+    assert [flag.confidence for flag in found[:1]] == [confidence]
+    assert {flag.type for flag in found} == {HallucinationType.LOGICAL_INCONSISTENCY}
+    assert all(text[flag.start : flag.end] == flag.content for flag in found)
+
+
+@pytest.mark.parametrize("text", RIGHT)
+def test_what_may_hold_together_is_not(text: str) -> None:
+    assert flags(text) == []
+
+
+def test_large_figures_are_written_out() -> None:
+    (flag,) = flags("Revenue fell from $2 million to $3 million.")
+    assert flag.evidence == "3,000,000 is more than 2,000,000"
