@@ -9,7 +9,7 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown
 from groundwire.llm.fake import Call, ScriptedGenerator
-from groundwire.monitor.guard import guard
+from groundwire.streaming.guard import guard
 from groundwire.types import Source
 from groundwire.types.realtime import Context, DoneEvent, StreamEvent
 

@@ -26,7 +26,7 @@ config → text, bridge, extras → types, bits, errors
 
 Beside the budget stand the eight detectors (`detectors/`), which hold a response against a knowledge base, the
 conversation, time and logic; the memory gate (`memory/`), through which facts enter the store; the audit of
-reasoning (`audit/`); the orchestrator that verifies itself (`rlm/`); and real time (`monitor/`), which
+reasoning (`audit/`); the orchestrator that verifies itself (`rlm/`); and real time (`streaming/`), which
 watches an answer while it is written. The service (`server/`) holds one engine for all who ask over
 HTTP; the proxy (`proxy/`) stands in front of somebody else's model.
 
@@ -78,8 +78,8 @@ FLOW: tuple[tuple[str, str], ...] = (
     ),
     (
         "Real time",
-        "monitor/guard monitor/knowledge monitor/generation monitor/patterns monitor/incremental"
-        " monitor/attribution monitor/confidence monitor/coherence monitor/protocol output",
+        "streaming/guard streaming/knowledge streaming/generation streaming/patterns streaming/incremental"
+        " streaming/attribution streaming/confidence streaming/coherence streaming/protocol streaming/output",
     ),
     ("The chatbot", "rag/ingest rag/passages rag/index rag/chatbot rag/reply"),
     ("Language models", "llm/generator llm/openai llm/anthropic llm/gguf"),
@@ -97,7 +97,7 @@ HOMES = {
     "cli": "The doors", "claims": "Claims", "retrieval": "Evidence", "verifiers": "Verifiers",
     "llm": "Language models", "verdicts": "Verdicts", "report": "Reports", "text": "Text", "stores": "Stores",
     "bench": "Measuring", "models": "Verifiers", "detectors": "Detectors", "audit": "Reasoning",
-    "server": "The service", "proxy": "The proxy", "client": "The client", "monitor": "Real time",
+    "server": "The service", "proxy": "The proxy", "client": "The client", "streaming": "Real time",
     "rag": "The chatbot", "rlm": "Reasoning", "memory": "Memory", "types": "Underneath",
     "config": "Underneath",
 }  # fmt: skip

@@ -113,7 +113,7 @@ def guard(
     **options: Unpack[Options],
 ) -> AsyncGenerator[StreamEvent]:
     """An answer written under watch, as an async iterator of events; the last is the end of it."""
-    from groundwire.monitor.guard import guard as guarded
+    from groundwire.streaming.guard import guard as guarded
 
     return guarded(generator, request, context, engine=_engine(options))
 

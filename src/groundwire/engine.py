@@ -143,7 +143,7 @@ class Groundwire:
         """An answer written under watch: tokens, warnings and verdicts as they come, a stop where evidence
         says otherwise, and at the end what the user should read.
         """
-        from groundwire.monitor.guard import guard
+        from groundwire.streaming.guard import guard
 
         history, kb = as_turns(beside.get("history") or ()), self._knowledge(beside.get("kb"))
         context = Context(as_sources(sources), history, kb, beside.get("now"))

@@ -16,9 +16,9 @@ from rich.console import Console
 
 from groundwire.bench.figures import Figure, show
 from groundwire.bench.monitor_data import ahead_of_time, questions_answered, warnings_by_label
-from groundwire.monitor.generation import GenerationMonitor
-from groundwire.monitor.knowledge import verify_knowledge
-from groundwire.monitor.patterns import PATTERNS
+from groundwire.streaming.generation import GenerationMonitor
+from groundwire.streaming.knowledge import verify_knowledge
+from groundwire.streaming.patterns import PATTERNS
 from groundwire.types import Source
 from groundwire.types.realtime import Context
 

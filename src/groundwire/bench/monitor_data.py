@@ -19,11 +19,11 @@ from groundwire.bench.quality_data import LabelledRow, load_sets
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
-from groundwire.monitor.generation import GenerationMonitor
-from groundwire.monitor.incremental import Incremental
-from groundwire.monitor.knowledge import verify_knowledge
-from groundwire.monitor.patterns import PATTERNS
 from groundwire.retrieval.select import Index
+from groundwire.streaming.generation import GenerationMonitor
+from groundwire.streaming.incremental import Incremental
+from groundwire.streaming.knowledge import verify_knowledge
+from groundwire.streaming.patterns import PATTERNS
 from groundwire.types import Source
 from groundwire.types.realtime import Context
 

@@ -20,8 +20,8 @@ from groundwire.bench.streams_items import KINDS, Stream, streams
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.llm.fake import ScriptedGenerator
-from groundwire.monitor.guard import guard
 from groundwire.report.progress import progress_bar
+from groundwire.streaming.guard import guard
 from groundwire.types import Source
 from groundwire.types.realtime import Context, InterruptedEvent
 

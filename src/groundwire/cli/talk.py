@@ -17,11 +17,11 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError
 from groundwire.llm import Generator
-from groundwire.output import VERIFIER
 from groundwire.report.marks import clean
 from groundwire.rlm.cost import Cost
 from groundwire.rlm.orchestrator import Orchestrator, Outcome
 from groundwire.rlm.trajectory import Event, Watch
+from groundwire.streaming.output import VERIFIER
 from groundwire.types import HallucinationReport, OutputCheck, Source, Turn
 
 FINE, FLAGGED, FAILED = 0, 1, 3

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from groundwire.config.service import CLEAR
-from groundwire.monitor.protocol import GRAVE, assess
 from groundwire.proxy.headers import Mode
 from groundwire.proxy.protocol import Json, Key
 from groundwire.report.json import report_object
+from groundwire.streaming.protocol import GRAVE, assess
 from groundwire.types import HallucinationReport, Risk, Status
 
 

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 
 from groundwire.errors import GroundwireError
 from groundwire.fixing import all_flags
-from groundwire.monitor.halting import halts
-from groundwire.monitor.protocol import assess
-from groundwire.monitor.wording import cut_at
-from groundwire.monitor.wording import stopped as reworded
 from groundwire.proxy.outcome import Outcome
 from groundwire.proxy.protocol import Key
 from groundwire.proxy.watch import Watch
+from groundwire.streaming.halting import halts
+from groundwire.streaming.protocol import assess
+from groundwire.streaming.wording import cut_at
+from groundwire.streaming.wording import stopped as reworded
 from groundwire.types import Action, ActionKind, ClaimVerification, Flag, HallucinationReport
 from groundwire.verdicts.repair import apply
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from groundwire.monitor.incremental import Work
+from groundwire.streaming.incremental import Work
 
 T = TypeVar("T")
 _NEWEST = 0.2  # the weight of the newest job in the estimate of the pace

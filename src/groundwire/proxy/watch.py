@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from groundwire.errors import GroundwireError
-from groundwire.monitor.incremental import Incremental
 from groundwire.proxy.documents import Document
 from groundwire.proxy.evidence import Evidence
 from groundwire.proxy.headers import Mode
@@ -17,6 +16,7 @@ from groundwire.proxy.outcome import Outcome, State, settled
 from groundwire.proxy.protocol import Json, Key, Spoken
 from groundwire.proxy.sse import Frame, Parser, TooLarge
 from groundwire.proxy.turns import Turns
+from groundwire.streaming.incremental import Incremental
 from groundwire.types import HallucinationReport
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendError, GroundwireError, InputError
 from groundwire.llm.generator import Generator, Message
-from groundwire.output import OutputVerifier
 from groundwire.report.audit import audit_object
 from groundwire.report.json import report_object
 from groundwire.report.output import output_object
@@ -21,6 +20,7 @@ from groundwire.rlm.cost import LOCAL, Cost, Meter, cost_object
 from groundwire.rlm.functions import Evidence, Function, functions_for
 from groundwire.rlm.loop import Draft, Loop
 from groundwire.rlm.trajectory import Event, Kind, Log, Watch
+from groundwire.streaming.output import OutputVerifier
 from groundwire.types import HallucinationReport, OutputCheck, TraceAudit, Turn
 
 _LOCAL_ROOM = 1500

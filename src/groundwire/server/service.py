@@ -27,12 +27,12 @@ from groundwire.version import __version__
 
 if TYPE_CHECKING:
     from groundwire.memory import MemoryGate
-    from groundwire.output import OutputVerifier
     from groundwire.proxy.proxying import Proxying
     from groundwire.server.chatting import Chatting
     from groundwire.server.keeping import Keeper
     from groundwire.stores.database import Database
     from groundwire.stores.knowledge import Knowledge
+    from groundwire.streaming.output import OutputVerifier
 
 T = TypeVar("T")
 _FREE = ("local", "fake")
@@ -140,7 +140,7 @@ class Service:
     @cached_property
     def outputs(self) -> OutputVerifier:
         """Verifies what agents are about to say; left out while there is much else to do."""
-        from groundwire.output import OutputVerifier
+        from groundwire.streaming.output import OutputVerifier
 
         return OutputVerifier(self.engine, self.config, is_busy=lambda: self.admission.is_busy)
 

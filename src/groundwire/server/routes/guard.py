@@ -10,7 +10,6 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from groundwire.errors import GroundwireError
-from groundwire.monitor.guard import guard
 from groundwire.report.realtime import event_object
 from groundwire.retrieval.history import as_turns
 from groundwire.server.events import failed, sse
@@ -18,6 +17,7 @@ from groundwire.server.knowing import known
 from groundwire.server.problems import problems
 from groundwire.server.schemas_guard import GuardReply, GuardRequest
 from groundwire.server.service import Service, service
+from groundwire.streaming.guard import guard
 from groundwire.types.realtime import Context, StreamEvent
 
 router = APIRouter(prefix="/v1", tags=["check"])

@@ -8,7 +8,6 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from groundwire.errors import Overloaded
-from groundwire.output import skipped
 from groundwire.report.output import output_object
 from groundwire.server.answers import ReportOut, answered
 from groundwire.server.keeping import REPORT_HEADER, keep
@@ -16,6 +15,7 @@ from groundwire.server.knowing import known
 from groundwire.server.problems import NotFound, problems, reading_problems
 from groundwire.server.schemas import Answered, Text, example
 from groundwire.server.service import Service, service
+from groundwire.streaming.output import skipped
 from groundwire.types import OutputCheck, OutputStatus
 
 router = APIRouter(prefix="/v1/outputs", tags=["check"])

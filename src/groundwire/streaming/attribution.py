@@ -1,0 +1,193 @@
+"""Which source each claim rests on, and whether that holds when looked up."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import replace
+
+from groundwire.report.quote import speaking
+from groundwire.retrieval.history import History, as_turns
+from groundwire.retrieval.terms import weighted
+from groundwire.streaming.confidence import quality_of
+from groundwire.streaming.known import Known
+from groundwire.text.numbers import numbers
+from groundwire.types import ClaimVerification, HallucinationReport, Source, Status
+from groundwire.types.realtime import Attribution, SourceType
+
+UNATTRIBUTED = "unattributed_claim"
+UNVERIFIABLE = "unverifiable_source"
+_ENOUGH = 0.6
+"""The share of a claim's words that must stand in a text that is said to hold it."""
+
+
+class SourceAttributionTracker:
+    """`track_claim` says where a claim comes from, `verify_claim` looks whether that is so.
+
+    `sources` are documents, `observations` what tools returned (by the call's id), `history` the
+    conversation. `track` reads the sources of claims off their verdicts.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[Source] = (),
+        *,
+        observations: Mapping[str, str] | None = None,
+        history: History = (),
+    ) -> None:
+        self.files = {source.id: source.text for source in sources}
+        self.observations = dict(observations or {})
+        self.said = {str(turn.id): turn.text for turn in as_turns(history) if turn.role == "user"}
+        self._map: dict[str, Attribution] = {}
+
+    def track_claim(self, claim: str, source: Attribution) -> None:
+        """Note where a claim comes from; what was noted before is replaced."""
+        self._map[_key(claim)] = replace(source, claim=claim)
+
+    def track(self, verdicts: Iterable[ClaimVerification] | HallucinationReport) -> None:
+        """Note the evidence each claim was judged by; what the evidence does not carry comes from nowhere."""
+        if isinstance(verdicts, HallucinationReport):
+            if verdicts.detection and verdicts.detection.known:
+                self.files.setdefault("kb", verdicts.detection.known)
+            verdicts = verdicts.claims
+        for verdict in verdicts:
+            self.track_claim(verdict.claim_text, self._of(verdict))
+
+    def verify_claim(self, claim: str) -> Attribution:
+        """The attribution with `verified`, or the reason why not."""
+        noted = self._map.get(_key(claim))
+        if noted is None:
+            return Attribution(claim, reason=UNATTRIBUTED, note="no source was named for this claim")
+        return self._verified(noted, self._holding([noted]))
+
+    def attributions(self) -> tuple[Attribution, ...]:
+        """Every claim that was tracked, verified or not, in the order in which they came."""
+        holding = self._holding(self._map.values())
+        return tuple(self._verified(noted, holding) for noted in self._map.values())
+
+    def _verified(self, noted: Attribution, holding: Set[str]) -> Attribution:
+        wrong = METHODS[noted.type](self, noted, holding)
+        return replace(noted, verified=not wrong, reason=UNVERIFIABLE if wrong else "", note=wrong)
+
+    def _holding(self, claims: Iterable[Attribution]) -> Set[str]:
+        """Which claims hold among those that others rest on, however deep; what rests on itself does not."""
+        below = self._below(claims)
+        lacks = {key: {_key(p) for p in _premises(noted)} for key, noted in below.items()}
+        users: defaultdict[str, list[str]] = defaultdict(list)
+        for key, premises in lacks.items():
+            for premise in premises:
+                users[premise].append(key)
+        ready = deque(key for key in below if not lacks[key])
+        holding: set[str] = set()
+        while ready:
+            key = ready.popleft()
+            if not self._verified(below[key], holding).verified:
+                continue
+            holding.add(key)
+            for user in users[key]:
+                lacks[user].discard(key)
+                if not lacks[user]:
+                    ready.append(user)
+        return holding
+
+    def _below(self, claims: Iterable[Attribution]) -> dict[str, Attribution]:
+        """The claims that these rest on, those that they rest on, and so on."""
+        found: dict[str, Attribution] = {}
+        queue = deque(premise for noted in claims for premise in _premises(noted))
+        while queue:
+            key = _key(queue.popleft())
+            noted = self._map.get(key)
+            if noted is not None and key not in found:
+                found[key] = noted
+                queue.extend(_premises(noted))
+        return found
+
+    def _of(self, verdict: ClaimVerification) -> Attribution:
+        best = speaking(verdict) if verdict.status is Status.ENTAILED else None
+        if best is None:
+            return Attribution(verdict.claim_text, quality=quality_of(verdict))
+        observed = best.source in self.observations
+        text = (self.observations if observed else self.files).get(best.source, "")
+        return Attribution(
+            verdict.claim_text,
+            SourceType.DIRECT_OBSERVATION if observed else SourceType.FILE_CONTENT,
+            best.source,
+            best.start,
+            best.end,
+            quality=quality_of(verdict),
+            quote=text[best.start : best.end],
+        )
+
+
+def _premises(noted: Attribution) -> tuple[str, ...]:
+    return noted.premises if noted.type is SourceType.INFERENCE else ()
+
+
+def _in_tool_result(tracker: SourceAttributionTracker, found: Attribution, _: Set[str]) -> str:
+    """A direct observation is what a tool returned: the result must be there and hold the claim."""
+    text = tracker.observations.get(found.source)
+    return f"no tool returned {found.source!r}" if text is None else _in_text(text, found)
+
+
+def _in_file(tracker: SourceAttributionTracker, found: Attribution, _: Set[str]) -> str:
+    """File content is quoted: the quote must stand where it is said to, or somewhere in the file."""
+    text = tracker.files.get(found.source)
+    return f"there is no source {found.source!r}" if text is None else _in_text(text, found)
+
+
+def _in_turns(tracker: SourceAttributionTracker, found: Attribution, _: Set[str]) -> str:
+    """A statement of the user stands in one of the user's turns: the one named, or any."""
+    turns = [tracker.said[found.source]] if found.source in tracker.said else list(tracker.said.values())
+    if not turns:
+        return "the user said nothing"
+    return "" if any(not _in_text(text, found) for text in turns) else "the user did not say this"
+
+
+def _from_premises(_: SourceAttributionTracker, found: Attribution, holding: Set[str]) -> str:
+    """An inference holds where every claim it rests on is verified."""
+    if not found.premises:
+        return "an inference from nothing"
+    lost = [p for p in found.premises if _key(p) not in holding]
+    return f'a premise is not verified: "{lost[0]}"' if lost else ""
+
+
+def _from_nowhere(_: SourceAttributionTracker, __: Attribution, ___: Set[str]) -> str:
+    return "nothing carries it"
+
+
+Method = Callable[[SourceAttributionTracker, Attribution, Set[str]], str]
+METHODS: dict[SourceType, Method] = {
+    SourceType.DIRECT_OBSERVATION: _in_tool_result,
+    SourceType.FILE_CONTENT: _in_file,
+    SourceType.USER_STATEMENT: _in_turns,
+    SourceType.INFERENCE: _from_premises,
+    SourceType.NONE: _from_nowhere,
+}
+"""How each type of source is verified: each gives "" where it holds, else what is wrong in words."""
+
+
+def _in_text(text: str, found: Attribution) -> str:
+    """The quote at its place (anywhere, where none is named); without one the claim's words and numbers."""
+    if found.end > found.start:
+        if found.end > len(text):
+            return f"the source ends at {len(text)}, before {found.end}"
+        text = text[found.start : found.end]
+    if found.quote:
+        return "" if _flat(found.quote) in _flat(text) else "the quote does not stand there"
+    return "" if _speaks(text, found.claim) else "the source does not say this"
+
+
+def _speaks(text: str, claim: str) -> bool:
+    wanted, there = weighted(claim), weighted(text)
+    held = sum(weight for term, weight in wanted.items() if term in there)
+    known = Known([Source("text", text)])
+    counted = all(known.has_number(n, claim[n.start : n.end]) for n in numbers(claim))
+    return counted and bool(wanted) and held >= _ENOUGH * sum(wanted.values())
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _key(claim: str) -> str:
+    return _flat(claim).rstrip(".!")

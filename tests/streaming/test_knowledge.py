@@ -1,0 +1,190 @@
+"""What a request needs to know, where that is, and what to do where it is not."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.knowledge import MemoryKnowledge
+
+from groundwire.retrieval.history import as_turns
+from groundwire.streaming.knowledge import verify_knowledge
+from groundwire.streaming.requests import kind_of, needs, questions
+from groundwire.types import Attribute, Entity, Fact, Role, Source, Value
+from groundwire.types.realtime import Alternative, Context
+
+SOURCES = (
+    Source("atlas", "Atlas Mining was founded in 1998 by Mara Lind. Atlas Mining failed in 2015 after a flood."),
+    Source("pay", "The Analytics team has 14 members. The budget of the Borealis project is 3 million euros."),
+    Source("he", "חברת אקמה הוקמה בשנת 1987 על ידי דנה לוי. החברה עברה לחיפה."),
+)  # fmt: skip
+HERE = Context(SOURCES)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "Hi there!", "hello, how are you today?", "Thanks so much!", "שלום, מה שלומך?", "", "???",
+        "Write a poem about the sea", "Can you come up with a slogan for my bakery?", "כתוב לי שיר על הים",
+        "Write a Python function that reverses a list",
+        "Summarize the following text:\nThe quick brown fox jumps over the lazy dog again.",
+        "Translate 'good morning' to French", "Can you explain this code?\n```py\nx = 1\n```", "What is 17 * 23?",
+    ],
+)  # fmt: skip
+def test_small_talk_inventions_and_errands_on_given_text_need_nothing(request_: str) -> None:
+    found = verify_knowledge(request_, Context())
+    assert found.verified
+    assert found.requirements == ()
+
+
+@pytest.mark.parametrize(
+    ("request_", "place"),
+    [
+        ("When was Atlas Mining founded?", "atlas"),
+        ("Who founded Atlas Mining?", "atlas"),
+        ("Why did Atlas Mining fail?", "atlas"),
+        ("How many members does the Analytics team have?", "pay"),
+        ("מתי הוקמה חברת אקמה?", "he"),
+        ("מי ייסד את חברת אקמה ומתי?", "he"),
+    ],
+)
+def test_what_the_sources_hold_is_found_there(request_: str, place: str) -> None:
+    found = verify_knowledge(request_, HERE)
+    assert found.verified
+    assert found.missing == ()
+    assert found.requirements[0].found_in == "sources"
+    assert found.requirements[0].place.startswith(place)
+
+
+@pytest.mark.parametrize(
+    ("request_", "lost"),
+    [
+        ("When was Zenith Shipping founded?", "Zenith Shipping"),
+        ("How much does the Pixel 5 cost?", "Pixel"),
+        ("Why did the Borealis project win an award?", "win an award"),
+        ("מתי הוקמה חברת נובל?", "נובל"),
+    ],
+)
+def test_what_they_do_not_hold_is_missing(request_: str, lost: str) -> None:
+    found = verify_knowledge(request_, HERE)
+    assert not found.verified
+    assert any(lost in requirement.text for requirement in found.missing)
+    assert found.alternatives[-1][0] is Alternative.DECLINE
+
+
+def test_a_question_for_a_number_is_not_met_by_talk_about_the_matter() -> None:
+    talk = Context((Source("s", "The harbour of Riva employs fishermen. They like the harbour."),))
+    assert not verify_knowledge("How many fishermen does the harbour of Riva employ?", talk).verified
+
+
+def test_a_premise_must_be_said_somewhere() -> None:
+    found = verify_knowledge("Why did Atlas Mining move to Norway?", HERE)
+    premises = [r for r in found.missing if r.kind == "premise"]
+    assert [(p.explicit, p.text) for p in premises] == [(False, "Atlas Mining move to Norway")]
+    assert any(kind is Alternative.ASK and "Norway" in said for kind, said in found.alternatives)
+
+
+def test_a_comparison_needs_both_sides() -> None:
+    found = verify_knowledge("Compare Atlas Mining and Zenith Shipping", HERE)
+    assert [(r.text, bool(r.found_in)) for r in found.requirements if r.kind == "side"] == [
+        ("Atlas Mining", True),
+        ("Zenith Shipping", False),
+    ]
+    assert Alternative.NARROW in dict(found.alternatives)
+    assert Alternative.RETRIEVE in dict(found.alternatives)
+
+
+def test_several_questions_are_looked_up_one_by_one() -> None:
+    found = verify_knowledge("Who founded Atlas Mining and what is the wifi password?", HERE)
+    asked = {r.text: r.found_in for r in found.requirements if r.explicit}
+    assert asked == {"Who founded Atlas Mining": "sources", "what is the wifi password?": ""}
+
+
+def test_a_pronoun_needs_somebody_it_can_mean() -> None:
+    alone = verify_knowledge("When was it built?", Context(SOURCES))
+    assert [(r.kind, r.text) for r in alone.missing if r.kind == "referent"] == [("referent", "it")]
+    assert alone.alternatives[0] == (Alternative.ASK, 'Ask what "it" refers to.')
+    said = as_turns([{"role": "user", "content": "I like the Eiffel Tower."}])
+    known = verify_knowledge("When was it built?", Context((Source("s", "The Eiffel Tower was built in 1889."),
+                                                            Source("t", "Bread.")), said))  # fmt: skip
+    assert known.verified
+
+
+def test_what_was_said_before_is_working_memory() -> None:
+    said = as_turns(
+        [{"role": "user", "content": "My budget is 400 euros."}, {"role": "assistant", "content": "Ok."}]
+    )
+    found = verify_knowledge("What is my budget?", Context(history=said))
+    assert [(r.found_in, r.place) for r in found.requirements] == [("memory", "turn 1")]
+
+
+def test_a_question_asked_before_tells_nothing() -> None:
+    said = as_turns([{"role": "user", "content": "When was Zenith Shipping founded?"}])
+    assert not verify_knowledge("When was Zenith Shipping founded?", Context(history=said)).verified
+
+
+def test_what_is_known_is_found_in_the_knowledge_base() -> None:
+    zenith = Entity("e1", "Zenith Shipping", attributes=(Attribute("founding year", Value("1901")),))
+    moved = Fact("f1", "moved_to", (Role("subject", Value("Zenith Shipping", entity="e1")),
+                                    Role("object", Value("Rotterdam"))))  # fmt: skip
+    context = Context(kb=MemoryKnowledge([zenith], [moved]))
+    place = {
+        request: verify_knowledge(request, context).requirements[0].place
+        for request in ("Tell me about Zenith Shipping.", "Where did Zenith Shipping move?")
+    }
+    assert list(place.values()) == ["Zenith Shipping", "Zenith Shipping: moved_to"]
+    assert not verify_knowledge("Who insures Zenith Shipping?", context).verified
+
+
+def test_with_nothing_at_hand_every_question_lacks_its_answer() -> None:
+    found = verify_knowledge("When was Atlas Mining founded?", Context())
+    assert not found.verified
+    assert {kind for kind, _ in found.alternatives} == {Alternative.RETRIEVE, Alternative.DECLINE}
+
+
+def test_hebrew_requests_are_answered_in_hebrew() -> None:
+    found = verify_knowledge("מתי הוקמה חברת נובל?", HERE)
+    assert all(any("א" <= letter <= "ת" for letter in said) for _, said in found.alternatives)
+
+
+@given(st.text(max_size=300))
+@settings(max_examples=60, deadline=None)
+def test_any_text_is_a_request(request_: str) -> None:
+    found = verify_knowledge(request_, HERE)
+    assert found.verified == (not found.missing)
+    assert bool(found.alternatives) == (not found.verified)
+    assert len(needs(request_)) <= 12
+    assert kind_of(request_)
+
+
+def test_a_megabyte_of_request_is_read_at_its_ends() -> None:
+    assert (
+        questions("word " * 200_000 + "? When was Atlas Mining founded?")[-1]
+        == "When was Atlas Mining founded?"
+    )
+
+
+def test_of_a_long_conversation_the_latest_is_remembered() -> None:
+    said = as_turns([{"role": "user", "content": f"My door {n} is green."} for n in range(3000)])
+    found = verify_knowledge("What is my door 2999 painted?", Context(history=said))
+    assert found.requirements[0].place == "turn 3000"
+    assert verify_knowledge("word " * 200_000 + "? Who is Zork Blatt?", Context(history=said)).missing
+
+
+@pytest.mark.parametrize(
+    "request_",
+    ["Summarise this.", "Explain the text in simple words.", "Translate it to French.", "List three facts.",
+     "Give me the key points.", "Can you summarize the attached document?", "What does the article say?", "סכם את המסמך"],
+)  # fmt: skip
+def test_an_errand_on_what_is_at_hand_needs_only_that(request_: str) -> None:
+    assert verify_knowledge(request_, HERE).verified
+    alone = verify_knowledge(request_, Context())
+    assert [r.kind for r in alone.missing] == ["material"]
+    assert alone.alternatives[0][0] is Alternative.ASK
+
+
+@pytest.mark.parametrize(
+    "request_", ["List three facts about Zenith Shipping.", "List three facts about volcanoes."]
+)
+def test_an_errand_about_something_is_a_question(request_: str) -> None:
+    assert not verify_knowledge(request_, HERE).verified
