@@ -18,8 +18,8 @@ from groundwire.engine import Beside, Groundwire, Sources
 from groundwire.types import ClaimVerification, HallucinationReport, TraceAudit
 
 if TYPE_CHECKING:
-    from groundwire.audit.steps import Steps
     from groundwire.llm import Generator, Message
+    from groundwire.traces.steps import Steps
     from groundwire.types.realtime import Context, StreamEvent
     from groundwire.verifiers.entropy import SemanticEntropy
 

@@ -36,8 +36,8 @@ from groundwire.verdicts.profile import Profile, profile_for
 from groundwire.verifiers.backends import open_backend
 
 if TYPE_CHECKING:
-    from groundwire.audit.steps import Steps
     from groundwire.stores.knowledge import Knowledge
+    from groundwire.traces.steps import Steps
     from groundwire.verifiers.dependence import Dependence
     from groundwire.verifiers.entropy import SemanticEntropy
 
@@ -271,7 +271,7 @@ class Groundwire:
 
         `generator` derives it; without one the configured one (`generator.*`), else the verifier judges.
         """
-        from groundwire.audit.trace import Request, audit
+        from groundwire.traces.trace import Request, audit
 
         if len(answer or "") > self.config.limits.max_answer_chars:
             raise InputError("the answer is too long", hint="the limit is limits.max_answer_chars")
@@ -286,7 +286,7 @@ class Groundwire:
 
     async def audit_reasoning(self, steps: Steps, sources: Sources) -> list[ClaimVerification]:
         """A verdict on each step of {claim, cites}, by its sources and what earlier steps established."""
-        from groundwire.audit.trace import Request, audit_claims
+        from groundwire.traces.trace import Request, audit_claims
 
         return await audit_claims(Request(steps, as_sources(sources)), self._court)
 

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from rich.console import Console
 
-from groundwire.audit.formats import Draft, read_trace
-from groundwire.audit.record import audit_graph
 from groundwire.bridge import run
 from groundwire.cli.check import COULD_NOT_CHECK, FINE, FLAGGED
 from groundwire.cli.streams import delivered, stdin_bytes, write_whole
@@ -20,6 +18,8 @@ from groundwire.report.audit import audit_json, show_audit
 from groundwire.report.audit_html import audit_page
 from groundwire.report.graph import to_dot, to_mermaid
 from groundwire.retrieval.load import from_mapping, load_answer, load_sources
+from groundwire.traces.formats import Draft, read_trace
+from groundwire.traces.record import audit_graph
 from groundwire.types import Source, TraceAudit, TraceGraph
 
 _PICTURES = {".dot": to_dot, ".gv": to_dot, ".mmd": to_mermaid, ".mermaid": to_mermaid}

@@ -27,8 +27,8 @@ from groundwire.types import (
 from groundwire.verdicts.summary import with_gaps
 
 if TYPE_CHECKING:
-    from groundwire.audit.steps import Steps
     from groundwire.rag.reply import Reply
+    from groundwire.traces.steps import Steps
 
 T = TypeVar("T")
 
@@ -266,7 +266,7 @@ def _beside(beside: Beside | Wishes) -> dict[str, object]:
 
 
 def _steps(steps: Sequence[Step | Mapping[str, object] | str]) -> list[object]:
-    from groundwire.audit.steps import as_steps
+    from groundwire.traces.steps import as_steps
 
     return [_without({"id": s.id, "claim": s.text, "cites": list(s.cites), "confidence": s.confidence})
             for s in as_steps(steps)]  # fmt: skip

@@ -6,7 +6,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from groundwire.audit.formats import Draft, read_trace
 from groundwire.errors import InputError
 from groundwire.report.audit import audit_json
 from groundwire.retrieval.load import from_mapping
@@ -15,6 +14,7 @@ from groundwire.server.keeping import REPORT_HEADER, keep
 from groundwire.server.problems import problems
 from groundwire.server.schemas import AuditRequest
 from groundwire.server.service import Service, service
+from groundwire.traces.formats import Draft, read_trace
 from groundwire.types import Source
 
 router = APIRouter(prefix="/v1/traces", tags=["check"])

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from groundwire.audit.messages import from_messages, is_message
-from groundwire.audit.plain import read_text
-from groundwire.audit.steps import Steps
 from groundwire.errors import InputError
 from groundwire.report.graph import FORMAT, read_graph
+from groundwire.traces.messages import from_messages, is_message
+from groundwire.traces.plain import read_text
+from groundwire.traces.steps import Steps
 from groundwire.types import EdgeLabel, NodeKind, TraceGraph
 
 _LISTS = ("steps", "trace", "reasoning", "messages", "items", "output")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.audit.plain import read_text
-from groundwire.audit.steps import as_steps, link
 from groundwire.errors import InputError
+from groundwire.traces.plain import read_text
+from groundwire.traces.steps import as_steps, link
 from groundwire.types import Source, Step
 
 GUIDE = Source("S0", "The tower is tall.")

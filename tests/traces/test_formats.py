@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.audit.formats import Draft, read_trace
-from groundwire.audit.steps import as_steps
 from groundwire.errors import InputError
+from groundwire.traces.formats import Draft, read_trace
+from groundwire.traces.steps import as_steps
 
 CALL = "Let me call search with"
 

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from groundwire import pipeline
-from groundwire.audit.derive import derive
 from groundwire.claims.extract import extract
 from groundwire.court import Court
 from groundwire.errors import BackendError
 from groundwire.llm.generator import Generator
 from groundwire.text.words import words
+from groundwire.traces.derive import derive
 from groundwire.types import Case, Claim, ClaimKind, ClaimVerification, Derived, PostHoc, Source, Status, Step
 from groundwire.verdicts.risk import claim_risk
 from groundwire.verifiers.meaning import (

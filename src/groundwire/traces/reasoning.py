@@ -13,7 +13,6 @@ from types import TracebackType
 from typing import Any, cast
 from uuid import uuid4
 
-from groundwire.audit.tree import Tree, report_on, resolve
 from groundwire.bridge import run
 from groundwire.config import BackendName, Config
 from groundwire.engine import Groundwire
@@ -22,6 +21,7 @@ from groundwire.report.graph import graph_object, read_graph
 from groundwire.report.json import claim_object
 from groundwire.stores.database import Database, open_database
 from groundwire.stores.traces import TraceStore
+from groundwire.traces.tree import Tree, report_on, resolve
 from groundwire.types import (
     Claim,
     ClaimVerification,

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from groundwire.audit.judging import Judged, Trace, judge_steps
-from groundwire.audit.plain import read_text
-from groundwire.audit.posthoc import Riddle, examine
-from groundwire.audit.related import premises, rivals, said
-from groundwire.audit.steps import Steps, as_steps, link, unmarked
 from groundwire.claims.extract import extract
 from groundwire.court import Court
 from groundwire.errors import InputError
 from groundwire.llm.generator import Generator
+from groundwire.traces.judging import Judged, Trace, judge_steps
+from groundwire.traces.plain import read_text
+from groundwire.traces.posthoc import Riddle, examine
+from groundwire.traces.related import premises, rivals, said
+from groundwire.traces.steps import Steps, as_steps, link, unmarked
 from groundwire.types import (
     ClaimKind,
     ClaimVerification,

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from groundwire.audit.steps import link
 from groundwire.report.json import claim_object
+from groundwire.traces.steps import link
 from groundwire.types import (
     Derived,
     EdgeLabel,

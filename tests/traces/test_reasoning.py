@@ -11,10 +11,10 @@ from sqlalchemy import inspect, text
 
 from groundwire import Config, Groundwire, Status
 from groundwire.errors import InputError
-from groundwire.reasoning import More, ReasoningTraces
 from groundwire.report.graph import read_graph, to_dot, to_mermaid
 from groundwire.stores.database import open_database
 from groundwire.stores.migrate import head, revision, upgrade
+from groundwire.traces.reasoning import More, ReasoningTraces
 from groundwire.types import EdgeLabel, GapType, NodeKind
 
 TOWER = "The Eiffel Tower is 330 metres tall and stands in Paris."

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from groundwire.audit.plain import read_text
-from groundwire.audit.steps import CALL, RETURNED
+from groundwire.traces.plain import read_text
+from groundwire.traces.steps import CALL, RETURNED
 
 _ROLES = {
     "user": "user", "human": "user", "HumanMessage": "user",

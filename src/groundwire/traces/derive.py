@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from groundwire.audit.reckoning import Derived, reckoned
+from groundwire.traces.reckoning import Derived, reckoned
 from groundwire.verifiers.meaning import counted as counted_in
 
 _LETTER = re.compile(

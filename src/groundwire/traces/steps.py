@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from groundwire.audit.plain import read_text
 from groundwire.claims.extract import extract
 from groundwire.errors import InputError
 from groundwire.retrieval.cite import resolve
+from groundwire.traces.plain import read_text
 from groundwire.types import Source, Step
 
 Steps = str | Sequence[Step | Mapping[str, object] | str]

@@ -13,14 +13,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from groundwire import pipeline
-from groundwire.audit.derive import derive
-from groundwire.audit.reckoning import CONCLUDING, written
-from groundwire.audit.related import Said, premises, said
-from groundwire.audit.steps import CALL, Links, unmarked
 from groundwire.claims.extract import extract
 from groundwire.court import Court
 from groundwire.text.names import names
 from groundwire.text.words import words
+from groundwire.traces.derive import derive
+from groundwire.traces.reckoning import CONCLUDING, written
+from groundwire.traces.related import Said, premises, said
+from groundwire.traces.steps import CALL, Links, unmarked
 from groundwire.types import (
     Case,
     Claim,
