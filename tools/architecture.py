@@ -26,7 +26,7 @@ config → text, bridge, extras → types, bits, errors
 
 Beside the budget stand the eight detectors (`detectors/`), which hold a response against a knowledge base, the
 conversation, time and logic; the memory gate (`memory/`), through which facts enter the store; the audit of
-reasoning (`traces/`); the orchestrator that verifies itself (`rlm/`); and real time (`streaming/`), which
+reasoning (`traces/`); the orchestrator that verifies itself (`agent/`); and real time (`streaming/`), which
 watches an answer while it is written. The service (`server/`) holds one engine for all who ask over
 HTTP; the proxy (`proxy/`) stands in front of somebody else's model.
 
@@ -74,7 +74,7 @@ FLOW: tuple[tuple[str, str], ...] = (
     ("Memory", "memory/gate memory/decide memory/keep memory/worker"),
     (
         "Reasoning",
-        "traces/trace traces/steps traces/reasoning rlm/orchestrator rlm/checkpoint rlm/sandbox rlm/functions",
+        "traces/trace traces/steps traces/reasoning agent/orchestrator agent/checkpoint agent/sandbox agent/functions",
     ),
     (
         "Real time",
@@ -98,7 +98,7 @@ HOMES = {
     "llm": "Language models", "verdicts": "Verdicts", "report": "Reports", "text": "Text", "stores": "Stores",
     "bench": "Measuring", "models": "Verifiers", "detectors": "Detectors", "traces": "Reasoning",
     "server": "The service", "proxy": "The proxy", "client": "The client", "streaming": "Real time",
-    "rag": "The chatbot", "rlm": "Reasoning", "memory": "Memory", "types": "Underneath",
+    "rag": "The chatbot", "agent": "Reasoning", "memory": "Memory", "types": "Underneath",
     "config": "Underneath",
 }  # fmt: skip
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from groundwire.agent.cost import Usage
 from groundwire.bench.orchestrator import (
     LARGE,
     LATENCY_BAR,
@@ -23,7 +24,6 @@ from groundwire.bench.orchestrator import (
     run_orchestrator,
 )
 from groundwire.config import Config
-from groundwire.rlm.cost import Usage
 
 FAKE = Config.load(None, {"hallucination.backend.type": "fake"})
 

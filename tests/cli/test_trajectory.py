@@ -10,10 +10,10 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from groundwire.agent.trajectory import Event, Kind
 from groundwire.cli.main import app
 from groundwire.cli.trajectory import run_trajectory
 from groundwire.errors import InputError
-from groundwire.rlm.trajectory import Event, Kind
 
 CLAIM = {"id": "c1", "status": "CONTRADICTED", "flagged": True, "budget_gap": 3.5,
          "text": "It is \x1b[31mred.", "reason": "it is blue"}  # fmt: skip

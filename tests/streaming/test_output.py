@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 import pytest
 
+from groundwire.agent import Kind, Orchestrator
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, InputError
 from groundwire.llm.fake import Call, ScriptedGenerator
-from groundwire.rlm import Kind, Orchestrator
 from groundwire.streaming.output import VERIFIER, OutputVerifier, conversation, is_wanted
 from groundwire.types import Estimate, OutputStatus, Query, Source, Status, Turn
 from groundwire.verifiers import backends

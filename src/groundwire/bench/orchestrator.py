@@ -13,6 +13,8 @@ from statistics import median
 from rich.console import Console
 from rich.table import Table
 
+from groundwire.agent import Orchestrator, Outcome
+from groundwire.agent.cost import Cost, Usage
 from groundwire.bench.procedural_items import generate
 from groundwire.config import Config, Price
 from groundwire.engine import Groundwire
@@ -20,8 +22,6 @@ from groundwire.errors import MissingExtra
 from groundwire.llm import Completion, open_generator
 from groundwire.llm.fake import Call, ScriptedGenerator
 from groundwire.llm.generator import Generator
-from groundwire.rlm import Orchestrator, Outcome
-from groundwire.rlm.cost import Cost, Usage
 
 LATENCY_BAR = 0.5
 SHARE_BAR = 0.10

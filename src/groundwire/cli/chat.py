@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from groundwire.agent.trajectory import Recorder
 from groundwire.cli.chat_commands import COMMANDS, obey
 from groundwire.cli.lines import Read, is_interactive, piped, typed
 from groundwire.cli.models import STRONGER, is_local, open_writer
@@ -19,7 +20,6 @@ from groundwire.engine import Groundwire
 from groundwire.errors import InputError
 from groundwire.llm import Generator
 from groundwire.retrieval.load import load_sources
-from groundwire.rlm.trajectory import Recorder
 
 PROMPT = "> "
 

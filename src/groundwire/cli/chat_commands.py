@@ -9,6 +9,7 @@ from functools import partial
 from io import BytesIO
 from pathlib import Path
 
+from groundwire.agent.trajectory import Trajectory
 from groundwire.bridge import run
 from groundwire.cli.streams import write_whole
 from groundwire.cli.talk import Talk, attempted
@@ -18,7 +19,6 @@ from groundwire.report.json import report_object
 from groundwire.report.marks import clean, opinion
 from groundwire.report.terminal import show
 from groundwire.retrieval.load import load_sources
-from groundwire.rlm.trajectory import Trajectory
 
 
 @dataclass(frozen=True, slots=True)

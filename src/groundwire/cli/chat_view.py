@@ -11,11 +11,11 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from groundwire.agent.checkpoint import is_uncertain
+from groundwire.agent.orchestrator import Outcome
+from groundwire.agent.trajectory import Event, Kind
 from groundwire.config import VerificationConfig
 from groundwire.report.marks import annotated, clean, pieces
-from groundwire.rlm.checkpoint import is_uncertain
-from groundwire.rlm.orchestrator import Outcome
-from groundwire.rlm.trajectory import Event, Kind
 from groundwire.types import ClaimKind, HallucinationReport, Span
 
 _MARGIN = 3

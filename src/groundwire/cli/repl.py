@@ -18,6 +18,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from groundwire.agent.functions import Evidence, Function, functions_for, namespace
+from groundwire.agent.orchestrator import Orchestrator
+from groundwire.agent.sandbox import Sandbox
 from groundwire.bridge import run
 from groundwire.cli.lines import Read, is_interactive, typed
 from groundwire.cli.models import open_writer
@@ -29,9 +32,6 @@ from groundwire.llm import Generator
 from groundwire.report.marks import clean
 from groundwire.report.results import show_result
 from groundwire.retrieval.load import load_sources
-from groundwire.rlm.functions import Evidence, Function, functions_for, namespace
-from groundwire.rlm.orchestrator import Orchestrator
-from groundwire.rlm.sandbox import Sandbox
 
 FINE, FAILED = 0, 2
 Feed = Callable[[str], bool]

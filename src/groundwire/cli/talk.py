@@ -10,6 +10,9 @@ from pathlib import PurePath
 from rich.console import Console
 from rich.text import Text
 
+from groundwire.agent.cost import Cost
+from groundwire.agent.orchestrator import Orchestrator, Outcome
+from groundwire.agent.trajectory import Event, Watch
 from groundwire.bridge import run
 from groundwire.cli.chat_view import View
 from groundwire.cli.remembered import remember
@@ -18,9 +21,6 @@ from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError
 from groundwire.llm import Generator
 from groundwire.report.marks import clean
-from groundwire.rlm.cost import Cost
-from groundwire.rlm.orchestrator import Orchestrator, Outcome
-from groundwire.rlm.trajectory import Event, Watch
 from groundwire.streaming.output import VERIFIER
 from groundwire.types import HallucinationReport, OutputCheck, Source, Turn
 

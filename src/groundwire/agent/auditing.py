@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from groundwire.agent.reply import before_answer, read_reply, without_code
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.llm.generator import Message
-from groundwire.rlm.reply import before_answer, read_reply, without_code
 from groundwire.traces.plain import read_text
 from groundwire.traces.steps import CALL, MAX_STEP, RETURNED
 from groundwire.types import TraceAudit

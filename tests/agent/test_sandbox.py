@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from groundwire.agent.functions import Function, functions_for
+from groundwire.agent.sandbox import Sandbox
 from groundwire.config import SandboxConfig
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, InputError
-from groundwire.rlm.functions import Function, functions_for
-from groundwire.rlm.sandbox import Sandbox
 
 LIMITS = SandboxConfig(seconds=1.0, memory_bytes=32_000_000, recursion=100, calls=5)
 FILES = {"france.txt": "France has 67 million people.\nParis is its capital."}
@@ -276,7 +276,7 @@ async def test_the_kernel_bounds_the_worker_too(sandbox: Sandbox) -> None:
 
 def test_a_program_that_used_the_sandbox_ends_well() -> None:
     program = (
-        "import asyncio\nfrom groundwire.rlm.sandbox import Sandbox\n"
+        "import asyncio\nfrom groundwire.agent.sandbox import Sandbox\n"
         "async def main():\n    async with Sandbox({}) as s:\n        print((await s.run('6 * 7')).value)\n"
         "asyncio.run(main())"
     )

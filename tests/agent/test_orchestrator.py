@@ -7,13 +7,13 @@ import json
 from collections.abc import Mapping
 
 import pytest
-from tests.rlm.conftest import Engines
+from tests.agent.conftest import Engines
 
+from groundwire.agent import Event, Kind, Orchestrator, Outcome
 from groundwire.claims.extract import extract
 from groundwire.errors import BackendDown, BackendError
 from groundwire.llm import Completion
 from groundwire.llm.fake import ScriptedGenerator
-from groundwire.rlm import Event, Kind, Orchestrator, Outcome
 from groundwire.types import Turn
 from groundwire.verifiers.fake import FakeVerifier
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groundwire.rlm.context import read, search
+from groundwire.agent.context import read, search
 
 FILES = {"a": "one\nTwo\nthree", "b": "two"}
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from groundwire.agent.analysis import analyse
+from groundwire.agent.trajectory import Event, Json, Kind, Log, Recorder, Trajectory, read_trajectory
 from groundwire.errors import InputError, StoreError
-from groundwire.rlm.analysis import analyse
-from groundwire.rlm.trajectory import Event, Json, Kind, Log, Recorder, Trajectory, read_trajectory
 
 CLAIM: dict[str, Json] = {
     "id": "c1",

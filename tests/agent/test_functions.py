@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import pytest
 
 from groundwire import api
+from groundwire.agent.functions import Evidence, functions_for, namespace
 from groundwire.bridge import run
 from groundwire.config import Config
 from groundwire.engine import Groundwire
-from groundwire.rlm.functions import Evidence, functions_for, namespace
 from groundwire.types import ClaimVerification, HallucinationReport, TraceAudit
 
 TEXT = "Paris is its capital."

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from groundwire.agent.cost import Cost, Meter, Usage, cost_object
 from groundwire.config import Price
 from groundwire.llm import Completion, Message
 from groundwire.llm.fake import ScriptedGenerator
-from groundwire.rlm.cost import Cost, Meter, Usage, cost_object
 
 SAID = Completion("x", prompt_tokens=1000, completion_tokens=500, model="big-1")
 counts = st.builds(

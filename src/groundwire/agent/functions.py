@@ -10,9 +10,9 @@ from typing import Protocol
 
 from pydantic import ConfigDict, ValidationError, validate_call
 
+from groundwire.agent import context
 from groundwire.bridge import run
 from groundwire.engine import Groundwire
-from groundwire.rlm import context
 from groundwire.types import ClaimVerification, HallucinationReport, TraceAudit
 
 Evidence = str | list[str] | dict[str, str]

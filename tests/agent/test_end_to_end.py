@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from groundwire.agent import Event, Kind, Orchestrator, Recorder, read_trajectory
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.llm.endpoint import Endpoint
 from groundwire.llm.openai import OpenAIGenerator
-from groundwire.rlm import Event, Kind, Orchestrator, Recorder, read_trajectory
 
 FILES = {
     "france.txt": "France has a population of 67 million people. Its capital is Paris. The Eiffel Tower was "

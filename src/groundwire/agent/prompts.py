@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from groundwire.agent.functions import Function
 from groundwire.llm.generator import Message
 from groundwire.retrieval.render import tokens
 from groundwire.retrieval.select import Index
-from groundwire.rlm.functions import Function
 from groundwire.types import ClaimVerification, Source, Turn
 from groundwire.verifiers.prompts import defuse
 

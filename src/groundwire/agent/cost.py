@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
+from groundwire.agent.trajectory import Json
 from groundwire.config import Price
 from groundwire.llm.generator import Completion
 from groundwire.llm.usage import heard_by
-from groundwire.rlm.trajectory import Json
 
 Part = Literal["base", "verification"]
 Share = Literal["seconds", "tokens", "dollars"]

@@ -6,6 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 
+from groundwire.agent import prompts
+from groundwire.agent.auditing import audited, is_wanted
+from groundwire.agent.checkpoint import Checked, annotate, check, guidance, question_for, reason_to_skip
+from groundwire.agent.cost import LOCAL, Cost, Meter, cost_object
+from groundwire.agent.functions import Evidence, Function, functions_for
+from groundwire.agent.loop import Draft, Loop
+from groundwire.agent.trajectory import Event, Kind, Log, Watch
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendError, GroundwireError, InputError
@@ -13,13 +20,6 @@ from groundwire.llm.generator import Generator, Message
 from groundwire.report.audit import audit_object
 from groundwire.report.json import report_object
 from groundwire.report.output import output_object
-from groundwire.rlm import prompts
-from groundwire.rlm.auditing import audited, is_wanted
-from groundwire.rlm.checkpoint import Checked, annotate, check, guidance, question_for, reason_to_skip
-from groundwire.rlm.cost import LOCAL, Cost, Meter, cost_object
-from groundwire.rlm.functions import Evidence, Function, functions_for
-from groundwire.rlm.loop import Draft, Loop
-from groundwire.rlm.trajectory import Event, Kind, Log, Watch
 from groundwire.streaming.output import OutputVerifier
 from groundwire.types import HallucinationReport, OutputCheck, TraceAudit, Turn
 

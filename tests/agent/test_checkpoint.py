@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.rlm.conftest import Engines
+from tests.agent.conftest import Engines
 
+from groundwire.agent.checkpoint import annotate, check, choose, guidance, is_critical, reason_to_skip
 from groundwire.claims.extract import extract
 from groundwire.config import Config, VerificationConfig
-from groundwire.rlm.checkpoint import annotate, check, choose, guidance, is_critical, reason_to_skip
 from groundwire.types import Claim
 
 LONG = "The tower is tall. " * 10

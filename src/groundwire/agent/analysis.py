@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
-from groundwire.rlm.trajectory import Event, Json, Kind, Trajectory
+from groundwire.agent.trajectory import Event, Json, Kind, Trajectory
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,15 @@ import io
 
 import pytest
 from rich.console import Console
-from tests.rlm.conftest import Engines
+from tests.agent.conftest import Engines
 
+from groundwire.agent import Kind, Orchestrator
+from groundwire.agent.auditing import way
 from groundwire.cli.trajectory import _SHOWN
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.llm.fake import ScriptedGenerator
 from groundwire.llm.generator import Message
-from groundwire.rlm import Kind, Orchestrator
-from groundwire.rlm.auditing import way
 from groundwire.types import Derived
 
 ON = {"hallucination": {"enabled": True, "trace_auditing": {"enabled": True}}}

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from groundwire.agent import prompts
+from groundwire.agent.cost import Meter
+from groundwire.agent.functions import Call, Function
+from groundwire.agent.reply import Reply, read_reply, without_code
+from groundwire.agent.sandbox import Output, Sandbox
+from groundwire.agent.trajectory import Kind, Log
 from groundwire.config import OrchestratorConfig, SandboxConfig
 from groundwire.llm.generator import Generator, Message, completed
-from groundwire.rlm import prompts
-from groundwire.rlm.cost import Meter
-from groundwire.rlm.functions import Call, Function
-from groundwire.rlm.reply import Reply, read_reply, without_code
-from groundwire.rlm.sandbox import Output, Sandbox
-from groundwire.rlm.trajectory import Kind, Log
 
 TURNS = "it was stopped after {turns} turns, before it had finished"
 CALLS = "it was stopped after {calls} calls of the model, before it had finished"
