@@ -84,7 +84,7 @@ FLOW: tuple[tuple[str, str], ...] = (
     ("The chatbot", "rag/ingest rag/passages rag/index rag/chatbot rag/reply"),
     ("Language models", "llm/generator llm/openai llm/anthropic llm/gguf"),
     ("Verdicts", "verdicts/profile verdicts/judge verdicts/vague verdicts/rag verdicts/summary"),
-    ("Reports", "report/json report/terminal report/html report/marks"),
+    ("Reports", "reports/json reports/terminal reports/html reports/marks"),
     (
         "Text",
         "text/segment text/markdown text/structure text/piece text/leaves text/literal text/tables",
@@ -95,7 +95,7 @@ FLOW: tuple[tuple[str, str], ...] = (
 )
 HOMES = {
     "cli": "The doors", "claims": "Claims", "retrieval": "Evidence", "verifiers": "Verifiers",
-    "llm": "Language models", "verdicts": "Verdicts", "report": "Reports", "text": "Text", "stores": "Stores",
+    "llm": "Language models", "verdicts": "Verdicts", "reports": "Reports", "text": "Text", "stores": "Stores",
     "bench": "Measuring", "models": "Verifiers", "detectors": "Detectors", "traces": "Reasoning",
     "server": "The service", "proxy": "The proxy", "client": "The client", "streaming": "Real time",
     "rag": "The chatbot", "agent": "Reasoning", "memory": "Memory", "types": "Underneath",

@@ -28,7 +28,7 @@ def assert_grounded(
     __tracebackhide__ = True  # the failure is the caller's line, not ours
     from groundwire.api import check
     from groundwire.errors import BackendError
-    from groundwire.report.story import story, ungrounded
+    from groundwire.reports.story import story, ungrounded
 
     report = check(answer, sources, question=question, **options)
     claims, flags = ungrounded(report)

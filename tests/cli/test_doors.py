@@ -24,7 +24,7 @@ from groundwire.config import Config, ProfileName
 from groundwire.engine import Groundwire
 from groundwire.mcp.server import create_server
 from groundwire.mcp.stdio import Alone
-from groundwire.report.json import report_object
+from groundwire.reports.json import report_object
 from groundwire.stores.knowledge import Knowledge
 from groundwire.types import Attribute, Entity, HallucinationReport, Value
 from mcp import Client as McpClient

@@ -19,8 +19,8 @@ from groundwire.cli.gate import Gate, Ledger
 from groundwire.cli.main import app
 from groundwire.config import Config
 from groundwire.errors import InputError
-from groundwire.report.junit import junit_case, junit_document
-from groundwire.report.markdown import Figures, batch_markdown, plain
+from groundwire.reports.junit import junit_case, junit_document
+from groundwire.reports.markdown import Figures, batch_markdown, plain
 
 TEXT = "The tower is 330 metres tall."
 GOOD = {"id": "good", "response": TEXT, "context": TEXT}

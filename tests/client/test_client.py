@@ -29,7 +29,7 @@ from groundwire.errors import (
     InputError,
     Overloaded,
 )
-from groundwire.report.json import report_object
+from groundwire.reports.json import report_object
 from groundwire.types import (
     ClaimVerification,
     FactStatus,

@@ -20,7 +20,7 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
 from groundwire.mcp.http import parsed
-from groundwire.report.json import report_object
+from groundwire.reports.json import report_object
 from groundwire.stores.database import open_database
 from groundwire.stores.keys import Keys
 from groundwire.verifiers.fake import FakeVerifier

@@ -23,8 +23,8 @@ from groundwire.mcp import server as mcp_server
 from groundwire.mcp.server import create_server
 from groundwire.mcp.stdio import Alone
 from groundwire.mcp.tools import TOOLS
-from groundwire.report.audit import audit_object
-from groundwire.report.json import claim_object, report_object
+from groundwire.reports.audit import audit_object
+from groundwire.reports.json import claim_object, report_object
 from groundwire.verifiers.fake import FakeVerifier
 from mcp import Client
 

@@ -11,7 +11,7 @@ from sqlalchemy import inspect, text
 
 from groundwire import Config, Groundwire, Status
 from groundwire.errors import InputError
-from groundwire.report.graph import read_graph, to_dot, to_mermaid
+from groundwire.reports.graph import read_graph, to_dot, to_mermaid
 from groundwire.stores.database import open_database
 from groundwire.stores.migrate import head, revision, upgrade
 from groundwire.traces.reasoning import More, ReasoningTraces

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from groundwire.errors import InputError
-from groundwire.report.progress import progress_bar
+from groundwire.reports.progress import progress_bar
 from groundwire.stores.knowledge import Knowledge
 from groundwire.types import Attribute, Entity, Fact, Pattern, Role, Value, ValueKind
 

@@ -21,7 +21,7 @@ from groundwire.bridge import run
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
-from groundwire.report.progress import progress_bar
+from groundwire.reports.progress import progress_bar
 from groundwire.types import Source, Status
 from groundwire.version import __version__
 

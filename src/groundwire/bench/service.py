@@ -32,7 +32,7 @@ from groundwire.config.service import ServerConfig
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendError
 from groundwire.metrics import Metrics
-from groundwire.report.json import to_json
+from groundwire.reports.json import to_json
 
 CLAIMS, WORDS = 5, 200
 OVERLOAD = 4

@@ -20,7 +20,7 @@ from groundwire.bench.streams_items import KINDS, Stream, streams
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.llm.fake import ScriptedGenerator
-from groundwire.report.progress import progress_bar
+from groundwire.reports.progress import progress_bar
 from groundwire.streaming.guard import guard
 from groundwire.types import Source
 from groundwire.types.realtime import Context, InterruptedEvent

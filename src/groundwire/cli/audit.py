@@ -14,9 +14,9 @@ from groundwire.cli.streams import delivered, stdin_bytes, write_whole
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
-from groundwire.report.audit import audit_json, show_audit
-from groundwire.report.audit_html import audit_page
-from groundwire.report.graph import to_dot, to_mermaid
+from groundwire.reports.audit import audit_json, show_audit
+from groundwire.reports.audit_html import audit_page
+from groundwire.reports.graph import to_dot, to_mermaid
 from groundwire.retrieval.load import from_mapping, load_answer, load_sources
 from groundwire.traces.formats import Draft, read_trace
 from groundwire.traces.record import audit_graph

@@ -15,9 +15,9 @@ from groundwire.cli.streams import write_whole
 from groundwire.cli.talk import Talk, attempted
 from groundwire.cli.trajectory import show as show_trajectory
 from groundwire.errors import GroundwireError, InputError
-from groundwire.report.json import report_object
-from groundwire.report.marks import clean, opinion
-from groundwire.report.terminal import show
+from groundwire.reports.json import report_object
+from groundwire.reports.marks import clean, opinion
+from groundwire.reports.terminal import show
 from groundwire.retrieval.load import load_sources
 
 

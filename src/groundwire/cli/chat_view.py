@@ -15,7 +15,7 @@ from groundwire.agent.checkpoint import is_uncertain
 from groundwire.agent.orchestrator import Outcome
 from groundwire.agent.trajectory import Event, Kind
 from groundwire.config import VerificationConfig
-from groundwire.report.marks import annotated, clean, pieces
+from groundwire.reports.marks import annotated, clean, pieces
 from groundwire.types import ClaimKind, HallucinationReport, Span
 
 _MARGIN = 3

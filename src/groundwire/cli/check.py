@@ -15,10 +15,10 @@ from groundwire.cli.streams import delivered, stdin_bytes, write_whole
 from groundwire.config import Config
 from groundwire.engine import Beside, Groundwire
 from groundwire.errors import InputError
-from groundwire.report.flags import show_repair
-from groundwire.report.html import to_html
-from groundwire.report.json import to_json
-from groundwire.report.terminal import show
+from groundwire.reports.flags import show_repair
+from groundwire.reports.html import to_html
+from groundwire.reports.json import to_json
+from groundwire.reports.terminal import show
 from groundwire.retrieval.history import parse_history
 from groundwire.retrieval.load import load_answer, load_sources
 from groundwire.types import Detection, HallucinationReport, Source, Turn

@@ -22,7 +22,7 @@ from groundwire.memory.decide import Decision
 from groundwire.memory.keep import KIND
 from groundwire.memory.sentence import given_roles, sentence_of
 from groundwire.memory.verifying import patient, warmed
-from groundwire.report.marks import clean
+from groundwire.reports.marks import clean
 from groundwire.retrieval.load import load_answer, load_sources
 from groundwire.stores.database import Database, open_database
 from groundwire.stores.parse_jsonl import fact_object

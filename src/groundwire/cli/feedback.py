@@ -16,8 +16,8 @@ from groundwire.cli.reported import find
 from groundwire.cli.streams import delivered, write_whole
 from groundwire.config import Config
 from groundwire.errors import InputError
-from groundwire.report.json import feedback_object
-from groundwire.report.marks import clean, opinion
+from groundwire.reports.json import feedback_object
+from groundwire.reports.marks import clean, opinion
 from groundwire.stores.database import open_database
 from groundwire.stores.feedback import Entry, Judged, Opinions, Verdict
 from groundwire.types import Feedback, Status

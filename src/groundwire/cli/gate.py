@@ -15,8 +15,8 @@ from typing import IO, Any, Self
 
 from groundwire.cli.streams import write_whole
 from groundwire.errors import InputError
-from groundwire.report.junit import junit_case, junit_document
-from groundwire.report.markdown import SHOWN, Figures, batch_markdown, percent
+from groundwire.reports.junit import junit_case, junit_document
+from groundwire.reports.markdown import SHOWN, Figures, batch_markdown, percent
 
 FINE, FLAGGED, COULD_NOT_CHECK = 0, 1, 3
 _OUTCOMES = {FINE: "passed", FLAGGED: "failed", COULD_NOT_CHECK: "undecided"}

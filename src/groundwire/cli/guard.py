@@ -16,8 +16,8 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
 from groundwire.llm import Generator
-from groundwire.report.marks import clean
-from groundwire.report.realtime import event_object
+from groundwire.reports.marks import clean
+from groundwire.reports.realtime import event_object
 from groundwire.retrieval.history import parse_history
 from groundwire.retrieval.load import load_answer, load_sources
 from groundwire.types import Risk

@@ -17,8 +17,8 @@ from rich.text import Text
 
 from groundwire.cli.streams import delivered, stdin_bytes, write_whole
 from groundwire.errors import InputError
-from groundwire.report.marks import clean
-from groundwire.report.progress import progress_bar
+from groundwire.reports.marks import clean
+from groundwire.reports.progress import progress_bar
 from groundwire.stores.exports import entities_to_csv, facts_to_csv, to_jsonl, to_triples
 from groundwire.stores.imports import READERS, Imported, Refused, import_rows
 from groundwire.stores.knowledge import Knowledge

@@ -15,7 +15,7 @@ from rich.text import Text
 from groundwire.cli.streams import delivered
 from groundwire.config import Config
 from groundwire.errors import InputError
-from groundwire.report.marks import clean
+from groundwire.reports.marks import clean
 from groundwire.stores.database import open_database
 from groundwire.stores.keys import SCOPES, ApiKey, Keys
 

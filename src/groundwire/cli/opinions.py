@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from groundwire.config import Config
 from groundwire.errors import GroundwireError
-from groundwire.report.json import feedback_object
+from groundwire.reports.json import feedback_object
 from groundwire.types import HallucinationReport
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from groundwire.cli.streams import delivered
-from groundwire.report.marks import clean
+from groundwire.reports.marks import clean
 from groundwire.stores.database import open_database
 from groundwire.stores.paths import PathStore
 

@@ -21,8 +21,8 @@ from groundwire.rag.chatbot import Asked, Chatbot, check
 from groundwire.rag.index import PassageIndex, open_index
 from groundwire.rag.ingest import Ingest, Ingested
 from groundwire.rag.reply import Reply
-from groundwire.report.marks import clean
-from groundwire.report.progress import progress_bar
+from groundwire.reports.marks import clean
+from groundwire.reports.progress import progress_bar
 from groundwire.verdicts.rag import CheckedClaim
 
 FINE, FLAGGED, FAILED = 0, 1, 3

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Sequence
 
 from groundwire.config import Config
-from groundwire.report.json import to_json
+from groundwire.reports.json import to_json
 from groundwire.stores.cache import CacheStore
 from groundwire.types import HallucinationReport
 

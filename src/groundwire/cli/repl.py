@@ -29,8 +29,8 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire, as_sources
 from groundwire.errors import GroundwireError, InputError
 from groundwire.llm import Generator
-from groundwire.report.marks import clean
-from groundwire.report.results import show_result
+from groundwire.reports.marks import clean
+from groundwire.reports.results import show_result
 from groundwire.retrieval.load import load_sources
 
 FINE, FAILED = 0, 2

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from groundwire.cli.remembered import recall, report_key
 from groundwire.config import Config
 from groundwire.errors import InputError
-from groundwire.report.json import to_json
+from groundwire.reports.json import to_json
 from groundwire.stores.feedback import Judged, Verdict
 from groundwire.types import HallucinationReport, Status
 

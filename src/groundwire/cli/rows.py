@@ -12,7 +12,7 @@ from typing import Any
 from groundwire.cli.streams import stdin_bytes
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
-from groundwire.report.json import failed_object, report_object
+from groundwire.reports.json import failed_object, report_object
 from groundwire.retrieval.history import as_turns
 from groundwire.types import Source, Turn
 

@@ -20,7 +20,7 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError
 from groundwire.llm import Generator
-from groundwire.report.marks import clean
+from groundwire.reports.marks import clean
 from groundwire.streaming.output import VERIFIER
 from groundwire.types import HallucinationReport, OutputCheck, Source, Turn
 

@@ -15,7 +15,7 @@ from groundwire.agent.analysis import Analysis, analyse, claims_of, last_verdict
 from groundwire.agent.trajectory import Event, Json, Kind, Trajectory, read_trajectory
 from groundwire.cli.streams import delivered
 from groundwire.errors import InputError
-from groundwire.report.marks import clean
+from groundwire.reports.marks import clean
 
 FINE, FLAGGED, COULD_NOT_CHECK = 0, 1, 3
 _TEXT_CHARS = 2000

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack
 from groundwire.config import ProfileName
 from groundwire.config.sections import VerificationConfig
 from groundwire.engine import Sources, as_sources
-from groundwire.report.parse import Json, audit_from, claim_from, detection_from, output_from, report_from
+from groundwire.reports.parse import Json, audit_from, claim_from, detection_from, output_from, report_from
 from groundwire.retrieval.history import History, as_turns
 from groundwire.retrieval.units import units
 from groundwire.types import (

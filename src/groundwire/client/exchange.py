@@ -17,7 +17,7 @@ from groundwire.errors import (
     InputError,
     Overloaded,
 )
-from groundwire.report.parse import Json
+from groundwire.reports.parse import Json
 
 T = TypeVar("T")
 _AGAIN = (429, 503)

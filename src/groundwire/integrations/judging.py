@@ -11,8 +11,8 @@ from groundwire.bridge import away, run
 from groundwire.config import Config
 from groundwire.engine import Groundwire, Sources
 from groundwire.errors import InputError
-from groundwire.report.json import report_object
-from groundwire.report.story import story
+from groundwire.reports.json import report_object
+from groundwire.reports.story import story
 from groundwire.types import Source
 
 GROUNDED, UNGROUNDED, UNCHECKED = "grounded", "ungrounded", "unchecked"

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from groundwire.errors import GroundwireError
 from groundwire.mcp.tools import TOOLS, Call, Held, Result, Tool, as_text, parsed
-from groundwire.report.json import report_object
+from groundwire.reports.json import report_object
 from groundwire.types import HallucinationReport
 from groundwire.version import __version__
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from groundwire.config.service import CLEAR
 from groundwire.proxy.headers import Mode
 from groundwire.proxy.protocol import Json, Key
-from groundwire.report.json import report_object
+from groundwire.reports.json import report_object
 from groundwire.streaming.protocol import GRAVE, assess
 from groundwire.types import HallucinationReport, Risk, Status
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from fastapi import Request, Response
 
-from groundwire.report.audit_html import audit_page
-from groundwire.report.html import to_html
-from groundwire.report.parse import audit_from, report_from
+from groundwire.reports.audit_html import audit_page
+from groundwire.reports.html import to_html
+from groundwire.reports.parse import audit_from, report_from
 
 AS_PAGE: dict[str, Any] = {"content": {"text/html": {"schema": {"type": "string"}}}}
 """For the OpenAPI document of a route that answers in either form."""

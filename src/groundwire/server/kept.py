@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from groundwire.report.audit import audit_object, is_bad
-from groundwire.report.json import report_object
+from groundwire.reports.audit import audit_object, is_bad
+from groundwire.reports.json import report_object
 from groundwire.stores.reports import Count, Stored, Summary
 from groundwire.types import ClaimVerification, HallucinationReport, Source, Status, TraceAudit
 

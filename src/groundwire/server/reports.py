@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, Field
 
 from groundwire.config import Config
-from groundwire.report.json import feedback_object
+from groundwire.reports.json import feedback_object
 from groundwire.stores.feedback import Opinions
 from groundwire.stores.reports import HOUR, Count, Figures, Moment, Summary
 

@@ -6,7 +6,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 
-from groundwire.report.quote import speaking
+from groundwire.reports.quote import speaking
 from groundwire.retrieval.history import History, as_turns
 from groundwire.retrieval.terms import weighted
 from groundwire.streaming.confidence import quality_of

@@ -12,7 +12,7 @@ from uuid import uuid4
 from groundwire.config import Config
 from groundwire.engine import Groundwire, Sources, as_sources, as_text
 from groundwire.errors import GroundwireError
-from groundwire.report.quote import speaking
+from groundwire.reports.quote import speaking
 from groundwire.retrieval.history import History, as_turns
 from groundwire.types import (
     Case,

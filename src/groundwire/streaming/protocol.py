@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from groundwire.config.service import CLEAR, RealTimeConfig, RiskAction
-from groundwire.report.quote import speaking
+from groundwire.reports.quote import speaking
 from groundwire.streaming.halting import halts
 from groundwire.types import ClaimVerification, GapType, Risk, Status
 from groundwire.types.realtime import Coherence, StreamWarning, WeakPoint

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from groundwire.errors import InputError
-from groundwire.report.graph import FORMAT, read_graph
+from groundwire.reports.graph import FORMAT, read_graph
 from groundwire.traces.messages import from_messages, is_message
 from groundwire.traces.plain import read_text
 from groundwire.traces.steps import Steps

@@ -17,8 +17,8 @@ from groundwire.bridge import run
 from groundwire.config import BackendName, Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
-from groundwire.report.graph import graph_object, read_graph
-from groundwire.report.json import claim_object
+from groundwire.reports.graph import graph_object, read_graph
+from groundwire.reports.json import claim_object
 from groundwire.stores.database import Database, open_database
 from groundwire.stores.traces import TraceStore
 from groundwire.traces.tree import Tree, report_on, resolve

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from groundwire.report.json import claim_object
+from groundwire.reports.json import claim_object
 from groundwire.traces.steps import link
 from groundwire.types import (
     Derived,

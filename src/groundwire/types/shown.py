@@ -1,6 +1,6 @@
 """How results show themselves in a notebook: an open function that the reports' layer fills in.
 
-`report/notebook.py` registers what each kind of result looks like, and the engine loads it, so that every
+`reports/notebook.py` registers what each kind of result looks like, and the engine loads it, so that every
 result somebody can hold has a look; the nouns themselves know nothing of HTML.
 """
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 
-from groundwire.report.quote import speaking
+from groundwire.reports.quote import speaking
 from groundwire.types import (
     Case,
     ClaimVerification,

@@ -8,8 +8,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request, Response
 
 from groundwire.engine import Beside
-from groundwire.report.html import to_html
-from groundwire.report.json import to_json
+from groundwire.reports.html import to_html
+from groundwire.reports.json import to_json
 from groundwire.server.answers import ReportOut, written
 from groundwire.server.html import html_answer, wants_html
 from groundwire.server.keeping import REPORT_HEADER, keep

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Response
 
 from groundwire.engine import Groundwire
-from groundwire.report.json import claim_object
+from groundwire.reports.json import claim_object
 from groundwire.server.answers import VerificationsOut, answered
 from groundwire.server.problems import problems
 from groundwire.server.schemas import VerifyRequest

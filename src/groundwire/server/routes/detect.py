@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request, Response
 
 from groundwire.engine import Beside
-from groundwire.report.flags import flag_object
+from groundwire.reports.flags import flag_object
 from groundwire.server.answers import DetectionOut, answered
 from groundwire.server.knowing import known
 from groundwire.server.problems import problems

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from groundwire.errors import Overloaded
-from groundwire.report.output import output_object
+from groundwire.reports.output import output_object
 from groundwire.server.answers import ReportOut, answered
 from groundwire.server.keeping import REPORT_HEADER, keep
 from groundwire.server.knowing import known

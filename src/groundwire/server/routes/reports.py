@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from groundwire.cli.feedback import mark
 from groundwire.cli.reported import named_in
-from groundwire.report.json import feedback_object
+from groundwire.reports.json import feedback_object
 from groundwire.server.answers import FeedbackOut, answered
 from groundwire.server.html import AS_PAGE, html_answer, page_of, wants_html
 from groundwire.server.keeping import owner_of

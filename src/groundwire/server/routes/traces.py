@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request, Response
 
 from groundwire.errors import InputError
-from groundwire.report.audit import audit_json
+from groundwire.reports.audit import audit_json
 from groundwire.retrieval.load import from_mapping
 from groundwire.server.answers import AuditOut, written
 from groundwire.server.keeping import REPORT_HEADER, keep

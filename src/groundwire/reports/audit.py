@@ -10,8 +10,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from groundwire.report.json import DIGITS, claim_object
-from groundwire.report.terminal import STYLE, TABLE_WIDTH, number, short
+from groundwire.reports.json import DIGITS, claim_object
+from groundwire.reports.terminal import STYLE, TABLE_WIDTH, number, short
 from groundwire.types import Derived, PostHoc, StepVerdict, TraceAudit
 
 _OUTCOME_STYLE = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groundwire.report.json import report_object
+from groundwire.reports.json import report_object
 from groundwire.types import OutputCheck
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from groundwire.report.marks import opinion, pieces, safe
-from groundwire.report.quote import speaking
+from groundwire.reports.marks import opinion, pieces, safe
+from groundwire.reports.quote import speaking
 from groundwire.types import (
     ClaimVerification,
     Derived,

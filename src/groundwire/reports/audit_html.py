@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from groundwire.report.audit import answer_line, verdict_line
-from groundwire.report.html import bits
-from groundwire.report.marks import safe
-from groundwire.report.page import page
+from groundwire.reports.audit import answer_line, verdict_line
+from groundwire.reports.html import bits
+from groundwire.reports.marks import safe
+from groundwire.reports.page import page
 from groundwire.types import Derived, PostHoc, StepVerdict, TraceAudit
 
 _MOOD = {Derived.YES: "ENTAILED", Derived.NO: "CONTRADICTED", Derived.UNCHECKED: "UNCHECKED"}

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from groundwire.errors import InputError
-from groundwire.report.marks import clean
+from groundwire.reports.marks import clean
 from groundwire.types import EdgeLabel, NodeKind, Status, TraceEdge, TraceGraph, TraceNode
 
 FORMAT = "groundwire.trace/1"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from groundwire.report.flags import detection_object
+from groundwire.reports.flags import detection_object
 from groundwire.types import Claim, ClaimVerification, Feedback, HallucinationReport, Span
 
 DIGITS = 4

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from groundwire.report.json import claim_object, report_object
+from groundwire.reports.json import claim_object, report_object
 from groundwire.types.realtime import (
     Coherence,
     DoneEvent,

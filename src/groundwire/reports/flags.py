@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from groundwire.report.marks import clean, safe
+from groundwire.reports.marks import clean, safe
 from groundwire.types import Action, ActionKind, Edit, Flag, HallucinationReport, Repair
 
 _WIDTH = 160

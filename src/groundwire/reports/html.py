@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from groundwire.report.flags import counts, flags_html, repair_html
-from groundwire.report.marks import opinion, pieces, safe
-from groundwire.report.page import page
+from groundwire.reports.flags import counts, flags_html, repair_html
+from groundwire.reports.marks import opinion, pieces, safe
+from groundwire.reports.page import page
 from groundwire.types import ClaimVerification, HallucinationReport
 
 _SKIPPED = "<h2>Not checked, since they claim nothing</h2>"

@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.pretty import Pretty
 from rich.text import Text
 
-from groundwire.report.audit import show_audit
-from groundwire.report.marks import clean
-from groundwire.report.terminal import show, show_claims
+from groundwire.reports.audit import show_audit
+from groundwire.reports.marks import clean
+from groundwire.reports.terminal import show, show_claims
 from groundwire.types import ClaimVerification, Detection, HallucinationReport, TraceAudit
 
 _LONG = 20_000

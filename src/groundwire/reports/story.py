@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groundwire.report.quote import speaking
-from groundwire.report.terminal import number, short
+from groundwire.reports.quote import speaking
+from groundwire.reports.terminal import number, short
 from groundwire.types import ClaimVerification, Flag, HallucinationReport
 
 

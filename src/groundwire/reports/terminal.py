@@ -9,9 +9,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from groundwire.report.flags import counts, show_flags
-from groundwire.report.marks import annotated, clean, opinion, pieces
-from groundwire.report.quote import speaking
+from groundwire.reports.flags import counts, show_flags
+from groundwire.reports.marks import annotated, clean, opinion, pieces
+from groundwire.reports.quote import speaking
 from groundwire.types import ClaimVerification, HallucinationReport, Status
 
 STYLE = {

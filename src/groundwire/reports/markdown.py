@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from groundwire.report.junit import clean_xml
-from groundwire.report.marks import clean
+from groundwire.reports.junit import clean_xml
+from groundwire.reports.marks import clean
 
 SHOWN = 20
 WIDTH = 160

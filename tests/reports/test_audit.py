@@ -6,8 +6,8 @@ import json
 import pytest
 from rich.console import Console
 
-from groundwire.report.audit import audit_json, show_audit
-from groundwire.report.audit_html import audit_page
+from groundwire.reports.audit import audit_json, show_audit
+from groundwire.reports.audit_html import audit_page
 from groundwire.types import Claim, Derived, GapType, PostHoc, Status, Step, StepVerdict, TraceAudit
 from groundwire.verdicts.judge import unmeasured
 

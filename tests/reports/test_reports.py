@@ -11,10 +11,10 @@ import pytest
 from lxml import html as lxml_html
 from rich.console import Console
 
-from groundwire.report.html import to_html
-from groundwire.report.json import failed_object, report_object, to_json
-from groundwire.report.marks import annotated, pieces
-from groundwire.report.terminal import show
+from groundwire.reports.html import to_html
+from groundwire.reports.json import failed_object, report_object, to_json
+from groundwire.reports.marks import annotated, pieces
+from groundwire.reports.terminal import show
 from groundwire.types import Case, Claim, ClaimKind, Estimate, EvidenceRef, HallucinationReport, Source, Span
 from groundwire.verdicts.judge import Ballot, judge, unchecked
 from groundwire.verdicts.profile import Profile

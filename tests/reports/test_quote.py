@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from groundwire import verify_claim
-from groundwire.report.quote import speaking
+from groundwire.reports.quote import speaking
 
 SOURCES = {
     "S0": "Entry is free for children. The café closes at five.",

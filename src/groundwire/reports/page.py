@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from groundwire.report.marks import safe
+from groundwire.reports.marks import safe
 
 
 def page(title: str, *parts: str) -> str:
     """The parts under a heading, in the one style; `parts` are markup already."""
-    style = files("groundwire.report").joinpath("page.css").read_text(encoding="utf-8")
+    style = files("groundwire.reports").joinpath("page.css").read_text(encoding="utf-8")
     body = "\n".join(filter(None, parts))
     return f"""<!doctype html>
 <html lang="en">

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from groundwire.report.json import report_object
+from groundwire.reports.json import report_object
 from groundwire.types import (
     Action,
     ActionKind,
