@@ -16,10 +16,10 @@ from groundwire import (
     Config,
     Groundwire,
     Status,
+    _loop,
     api,
     audit_reasoning,
     audit_trace,
-    bridge,
     check,
     detect_hallucinations,
     evidence_dependence,
@@ -165,7 +165,7 @@ def test_threads_whose_first_calls_meet_share_one_loop_and_one_engine(
         async def aclose(self) -> None: ...
 
     monkeypatch.setattr(api, "Groundwire", Slow)
-    bridge._loop.cache_clear()
+    _loop._loop.cache_clear()
     own = Config(target=0.875)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda _: check("x", "x", config=own), range(8)))

@@ -91,7 +91,7 @@ FLOW: tuple[tuple[str, str], ...] = (
     ),
     ("Stores", "stores/database stores/migrate stores/knowledge stores/entities stores/facts stores/cache"),
     ("Measuring", "bench/speed"),
-    ("Underneath", "bits errors metrics bridge extras version"),
+    ("Underneath", "budget errors metrics _loop _optional version"),
 )
 HOMES = {
     "cli": "The doors", "claims": "Claims", "retrieval": "Evidence", "verifiers": "Verifiers",

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from training.lexical_rows import ROOT, Row, changed, load
 
-from groundwire.bits import budget
+from groundwire.budget import budget
 from groundwire.verifiers.lexical.features import FEATURES, read
 from groundwire.verifiers.lexical.pieces import content_norms, context_pieces
 

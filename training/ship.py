@@ -147,7 +147,7 @@ def platt_of_answers(
 
 def gap_bits(p1: float, p0: float, target: float = TARGET) -> float:
     """The package's budget, for the conversion of an operating point in P(yes) into bits."""
-    from groundwire.bits import budget
+    from groundwire.budget import budget
 
     return budget(p1, p0, target, (p1, p1), (p0, p0)).gap_bits
 

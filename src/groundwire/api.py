@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, TypedDict, Unpack
 from weakref import ref
 
-from groundwire.bridge import run
+from groundwire._loop import run
 from groundwire.config import BackendName, Config, ProfileName
 from groundwire.engine import Beside, Groundwire, Sources
 from groundwire.types import ClaimVerification, HallucinationReport, TraceAudit

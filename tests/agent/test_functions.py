@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from groundwire import api
+from groundwire._loop import run
 from groundwire.agent.functions import Evidence, functions_for, namespace
-from groundwire.bridge import run
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.types import ClaimVerification, HallucinationReport, TraceAudit

@@ -15,7 +15,7 @@ from tests.serving import served, serving
 from typer.testing import CliRunner
 
 from groundwire import check
-from groundwire.bridge import run
+from groundwire._loop import run
 from groundwire.cli import main
 from groundwire.cli.batch import Job, run_batch
 from groundwire.cli.repl import Request, Session

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from groundwire.bridge import run
+from groundwire._loop import run
 from groundwire.cli import main
 from groundwire.config import Config
 from groundwire.engine import Groundwire

@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from tests.loopback import do_without
 
+from groundwire._optional import load
 from groundwire.config import AnthropicConfig, Config, GeneratorConfig, OpenAIConfig
 from groundwire.errors import BackendDown, MissingExtra
-from groundwire.extras import load
 from groundwire.llm import Provider, open_generator
 from groundwire.llm.fake import Call, ScriptedGenerator, tokens
 from groundwire.llm.generator import Generator, Message

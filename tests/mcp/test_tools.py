@@ -15,7 +15,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from typer.testing import CliRunner
 
-from groundwire import audit_reasoning, audit_trace, bridge, check, verify_claim, verify_claims
+from groundwire import _loop, audit_reasoning, audit_trace, check, verify_claim, verify_claims
 from groundwire.cli import main
 from groundwire.config import Config
 from groundwire.engine import Groundwire
@@ -224,7 +224,7 @@ class Endless(Alone):
 
     async def work(self, job: Callable[[], Coroutine[Any, Any, T]], size: int = 0) -> T:
         job().close()
-        return await bridge.away(self._wait())
+        return await _loop.away(self._wait())
 
     async def _wait(self) -> Any:
         self.begun.set()
@@ -254,7 +254,7 @@ def test_each_tool_asks_the_backend_of_its_operation() -> None:
         "audit_reasoning", "audit_trace", "audit_trace_budget",
     }  # fmt: skip
     assert held.engine_for("trace") is held.engine_for("trace")
-    bridge.run(held.aclose())
+    _loop.run(held.aclose())
 
 
 async def test_long_work_says_that_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,7 +267,7 @@ async def test_long_work_says_that_it_goes_on(monkeypatch: pytest.MonkeyPatch) -
     async def listen(progress: float, total: float | None, message: str | None) -> None:
         heard.append(progress)
         if len(heard) == 3:
-            await bridge.away(_set(go_on))
+            await _loop.away(_set(go_on))
 
     async with connected("fake") as client:
         asked = {"answer": "It is red.", "sources": "x"}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from groundwire.bits import budget
+from groundwire.budget import budget
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, BackendError, FactNotGrounded, InputError, RateLimited, StoreError
 from groundwire.memory import MemoryGate

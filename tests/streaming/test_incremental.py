@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire import bridge
+from groundwire import _loop
 from groundwire.claims.extract import extract
 from groundwire.config import Config
 from groundwire.engine import Groundwire
@@ -78,7 +78,7 @@ def test_whatever_the_text_and_however_it_comes(
         await stream(inc, text, size, every)
         assert await inc.finish() == await engine.check(text, [SOURCE, OTHER], question=question)
 
-    bridge.run(both())
+    _loop.run(both())
 
 
 async def test_the_embedded_verifier_says_the_same_ahead_of_time() -> None:
@@ -280,7 +280,7 @@ def test_pushing_outside_of_a_loop_leaves_all_to_the_end() -> None:
     inc = Incremental(engine_with(FakeVerifier()), [SOURCE])
     inc.push("The mine is deep. Mara Lind runs it.")
     assert inc.verdicts() == ()
-    assert bridge.run(inc.finish()).verified_claims == 2
+    assert _loop.run(inc.finish()).verified_claims == 2
 
 
 @pytest.fixture

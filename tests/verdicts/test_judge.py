@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.bits import kl_bits
+from groundwire.budget import kl_bits
 from groundwire.types import Claim, Estimate, EvidenceRef, GapType, Span, Status
 from groundwire.verdicts.judge import Ballot, judge, needs_recount, phantom
 from groundwire.verdicts.profile import Profile

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groundwire.bridge import run
+from groundwire._loop import run
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.types import Detection, Flag, HallucinationReport, HallucinationType

@@ -14,8 +14,8 @@ from random import Random
 import pytest
 from tests.loopback import Loopback, Reply, Request
 
+from groundwire._optional import load
 from groundwire.config import Config, LimitsConfig, StoreConfig
-from groundwire.extras import load
 from groundwire.llm.fake import Call, ScriptedGenerator, tokens
 from groundwire.llm.generator import Completion
 from groundwire.metrics import Metrics

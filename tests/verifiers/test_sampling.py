@@ -7,7 +7,7 @@ from pydantic import SecretStr
 from tests.loopback import Loopback, Request, chat
 from tests.loopback import Reply as HttpReply
 
-from groundwire.bits import wilson
+from groundwire.budget import wilson
 from groundwire.llm.endpoint import Endpoint
 from groundwire.llm.fake import Call, Reply, ScriptedGenerator, tokens
 from groundwire.llm.generator import Completion

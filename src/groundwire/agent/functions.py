@@ -10,8 +10,8 @@ from typing import Protocol
 
 from pydantic import ConfigDict, ValidationError, validate_call
 
+from groundwire._loop import run
 from groundwire.agent import context
-from groundwire.bridge import run
 from groundwire.engine import Groundwire
 from groundwire.types import ClaimVerification, HallucinationReport, TraceAudit
 

@@ -19,12 +19,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from groundwire._optional import load
 from groundwire.agent import context
 from groundwire.agent.functions import Function
 from groundwire.agent.records import crossing, record_of
 from groundwire.config import SandboxConfig
 from groundwire.errors import GroundwireError, InputError
-from groundwire.extras import load
 
 T = TypeVar("T")
 

@@ -12,12 +12,12 @@ from typing import Any
 
 from rich.console import Console
 
+from groundwire._loop import run
 from groundwire.bench.peers import REQUIREMENTS, PeerFailed, Peers
 from groundwire.bench.quality_data import DataSet, LabelledRow, load_sets
 from groundwire.bench.quality_figures import BASELINES, OURS, Answers, Judged, Origin, Prediction, measure
 from groundwire.bench.quality_plots import precision_recall_plot, reliability_plot
 from groundwire.bench.quality_table import as_json, mean_contradiction, means, tables
-from groundwire.bridge import run
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from groundwire.bridge import run
+from groundwire._loop import run
 from groundwire.cli.check import COULD_NOT_CHECK, FINE, FLAGGED
 from groundwire.cli.streams import delivered, stdin_bytes, write_whole
 from groundwire.config import Config

@@ -25,7 +25,7 @@ from typing import Any, BinaryIO
 
 from rich.console import Console
 
-from groundwire.bridge import run
+from groundwire._loop import run
 from groundwire.cli.gate import Gate, Ledger
 from groundwire.cli.opinions import Said
 from groundwire.cli.rows import STREAM, Row, is_stream, judge_row, read_rows, row_identity

@@ -13,8 +13,8 @@ from pathlib import Path
 import yaml
 from rich.console import Console
 
-from groundwire.bits import wilson
-from groundwire.bridge import run
+from groundwire._loop import run
+from groundwire.budget import wilson
 from groundwire.cli.rows import Parsed, Row, parse_row, read_rows
 from groundwire.cli.streams import write_whole
 from groundwire.config import Config

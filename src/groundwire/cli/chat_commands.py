@@ -9,8 +9,8 @@ from functools import partial
 from io import BytesIO
 from pathlib import Path
 
+from groundwire._loop import run
 from groundwire.agent.trajectory import Trajectory
-from groundwire.bridge import run
 from groundwire.cli.streams import write_whole
 from groundwire.cli.talk import Talk, attempted
 from groundwire.cli.trajectory import show as show_trajectory

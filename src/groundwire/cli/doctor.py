@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from groundwire.bridge import run
+from groundwire._loop import run
 from groundwire.cli.streams import delivered
 from groundwire.config import Config, OpenAIConfig
 from groundwire.engine import Groundwire

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from rich.console import Console
 from rich.text import Text
 
-from groundwire.bridge import run
+from groundwire._loop import run
 from groundwire.cli.streams import delivered, stdin_bytes
 from groundwire.config import Config
 from groundwire.engine import Groundwire

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.text import Text
 
-from groundwire.bridge import run
+from groundwire._loop import run
 from groundwire.cli.models import open_writer
 from groundwire.cli.streams import delivered, stdin_bytes
 from groundwire.config import Config

@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from groundwire.bridge import run
+from groundwire._loop import run
 from groundwire.cli.models import open_writer
 from groundwire.cli.streams import delivered
 from groundwire.config import Config

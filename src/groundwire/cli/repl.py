@@ -18,10 +18,10 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from groundwire._loop import run
 from groundwire.agent.functions import Evidence, Function, functions_for, namespace
 from groundwire.agent.orchestrator import Orchestrator
 from groundwire.agent.sandbox import Sandbox
-from groundwire.bridge import run
 from groundwire.cli.lines import Read, is_interactive, typed
 from groundwire.cli.models import open_writer
 from groundwire.cli.streams import delivered, stdin_bytes

@@ -9,9 +9,9 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing
 
+from groundwire._optional import load
 from groundwire.config import Config
 from groundwire.errors import InputError
-from groundwire.extras import load
 
 FINE = 0
 _BACKLOG = 2048

@@ -10,10 +10,10 @@ from pathlib import PurePath
 from rich.console import Console
 from rich.text import Text
 
+from groundwire._loop import run
 from groundwire.agent.cost import Cost
 from groundwire.agent.orchestrator import Orchestrator, Outcome
 from groundwire.agent.trajectory import Event, Watch
-from groundwire.bridge import run
 from groundwire.cli.chat_view import View
 from groundwire.cli.remembered import remember
 from groundwire.config import Config

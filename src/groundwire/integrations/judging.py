@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
 
+from groundwire._loop import away, run
 from groundwire.api import Options
-from groundwire.bridge import away, run
 from groundwire.config import Config
 from groundwire.engine import Groundwire, Sources
 from groundwire.errors import InputError

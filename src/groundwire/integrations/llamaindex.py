@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Unpack
 
+from groundwire._optional import load
 from groundwire.api import Options
-from groundwire.extras import load
 from groundwire.integrations.judging import Judge, Judged
 
 _FEATURE = "groundwire for LlamaIndex"

@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-from groundwire.bridge import run
+from groundwire._loop import run
+from groundwire._optional import load
 from groundwire.cli.streams import delivered, stdin_bytes
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
-from groundwire.extras import load
 from groundwire.integrations import metta_atoms as atoms
 from groundwire.integrations.metta_predicates import History, Predicates, predicates
 from groundwire.retrieval.history import parse_history

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from groundwire.bridge import run
+from groundwire._loop import run
 from groundwire.detectors.detector import DETECTORS
 from groundwire.detectors.dialogue import dialogue
 from groundwire.detectors.known import gather

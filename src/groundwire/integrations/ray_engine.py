@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from groundwire.bridge import run
+from groundwire._loop import run
+from groundwire._optional import load
 from groundwire.cli.rows import Row, judge_row
 from groundwire.config import Config
 from groundwire.engine import Groundwire
-from groundwire.extras import load
 
 WINDOW = 4096
 """Rows handed to Ray at once: enough to keep a cluster busy, few enough to hold in memory."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from groundwire._optional import load
 from groundwire.config import AnthropicConfig, Config, OpenAIConfig
-from groundwire.extras import load
 from groundwire.llm.generator import (
     Completion,
     Generator,

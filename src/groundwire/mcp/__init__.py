@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from groundwire._optional import load
 from groundwire.config import Config
-from groundwire.extras import load
 
 _FEATURE = "groundwire mcp"
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from groundwire._optional import load
 from groundwire.errors import InputError
-from groundwire.extras import load
 
 if TYPE_CHECKING:
     from re import Match

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import anyio
 from mcp.server.stdio import stdio_server
 
-from groundwire.bridge import away, run
+from groundwire._loop import away, run
 from groundwire.cli.opinions import Said
 from groundwire.config import Config, Operation
 from groundwire.engine import Groundwire

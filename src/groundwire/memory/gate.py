@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from types import TracebackType
 
-from groundwire import bridge
+from groundwire import _loop
 from groundwire.config import Config
 from groundwire.engine import Groundwire, Sources, as_sources, as_text
 from groundwire.errors import BackendError, FactNotGrounded, InputError
@@ -83,11 +83,11 @@ class MemoryGate:
         verify: bool | None = None,
     ) -> Fact:
         """`remember` for synchronous callers."""
-        return bridge.run(self.remember(fact, evidence, confidence=confidence, verify=verify))
+        return _loop.run(self.remember(fact, evidence, confidence=confidence, verify=verify))
 
     def ready(self) -> None:
         """Have the embedded model loaded, which takes a second or two, before the first fact comes."""
-        bridge.run(warmed(self._engine))
+        _loop.run(warmed(self._engine))
 
     def _is_on(self) -> bool:
         settings = self.config.hallucination

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from groundwire.extras import load
+from groundwire._optional import load
 
 _MOST_WAITING = 1_000_000
 """Bytes that may wait for a slow client before the upstream is told to wait as well."""

@@ -10,8 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from groundwire._optional import load
 from groundwire.errors import MissingExtra
-from groundwire.extras import load
 
 if TYPE_CHECKING:
     import numpy as np

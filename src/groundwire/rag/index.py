@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from groundwire._optional import load
 from groundwire.config import Config
-from groundwire.extras import load
 from groundwire.rag.passages import Document, Passage
 
 _OPENERS = {

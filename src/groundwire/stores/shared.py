@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from groundwire._optional import load
 from groundwire.errors import ConfigError
-from groundwire.extras import load
 from groundwire.stores.cache import CacheStore
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, cast
 from uuid import uuid4
 
-from groundwire.bridge import run
+from groundwire._loop import run
 from groundwire.config import BackendName, Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError

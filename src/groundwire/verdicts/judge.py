@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from groundwire.bits import Budget, adjusted_confidence, budget
+from groundwire.budget import Budget, adjusted_confidence, budget
 from groundwire.types import Claim, ClaimVerification, Estimate, EvidenceRef, GapType, Status
 from groundwire.verdicts.profile import Profile
 from groundwire.verdicts.rag import grounding

@@ -8,9 +8,9 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from groundwire._optional import load
 from groundwire.config import BackendName, Config, Operation
 from groundwire.errors import ConfigError
-from groundwire.extras import load
 from groundwire.metrics import Metrics
 from groundwire.types import Verifier
 from groundwire.verifiers.batch import Batched

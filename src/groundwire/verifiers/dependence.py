@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 
-from groundwire.bits import observed_bits, wilson
+from groundwire.budget import observed_bits, wilson
 from groundwire.errors import BackendError, InputError
 from groundwire.llm.generator import Generator
 from groundwire.types import Verifier

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import sqrt
 from statistics import fmean, stdev
 
-from groundwire.bits import Z95
+from groundwire.budget import Z95
 from groundwire.llm.generator import Generator
 from groundwire.types import Estimate, Query
 from groundwire.verifiers.fanout import Fanout

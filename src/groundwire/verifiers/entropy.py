@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log, log2, sqrt
 
-from groundwire.bits import Z95, wilson
+from groundwire.budget import Z95, wilson
 from groundwire.errors import BackendError, InputError
 from groundwire.types import Verifier
 from groundwire.verifiers.meaning import SAME, agreement

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from groundwire._optional import load
 from groundwire.errors import BackendDown
-from groundwire.extras import load
 
 Floats = NDArray[np.float32]
 

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from groundwire.bits import wilson
+from groundwire.budget import wilson
 from groundwire.llm.generator import Generator
 from groundwire.types import Estimate, Query
 from groundwire.verifiers.fanout import Fanout

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from groundwire.bits import budget
+from groundwire.budget import budget
 from groundwire.types import Query
 from groundwire.verifiers.lexical import LexicalVerifier
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.bits import budget
+from groundwire.budget import budget
 from groundwire.types import Query, Verifier
 from groundwire.verifiers.lexical import LexicalVerifier
 

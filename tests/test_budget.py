@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.bits import (
+from groundwire.budget import (
     Budget,
     adjusted_confidence,
     budget,
