@@ -15,10 +15,10 @@ from functools import cached_property
 from math import sqrt
 
 from groundwire.retrieval.select import Index
-from groundwire.retrieval.terms import names, terms, weighted
 from groundwire.streaming.alternatives import alternatives
 from groundwire.streaming.requests import Need, needs
 from groundwire.text.segment import sentences
+from groundwire.text.terms import names, terms, weighted
 from groundwire.text.words import similarity
 from groundwire.types import Entity, KnowledgeBase, Source
 from groundwire.types.realtime import Context, KnowledgeCheck, Requirement

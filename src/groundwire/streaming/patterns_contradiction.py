@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from groundwire.claims.verbs import has_verb
-from groundwire.retrieval.terms import PRONOUN
 from groundwire.streaming.pattern import Hit
 from groundwire.streaming.seen import Said, Seen
 from groundwire.text.lexicon import NEGATIONS
+from groundwire.text.terms import PRONOUN
 from groundwire.text.words import Word
 from groundwire.verifiers.lexical.tables import OPPOSITES
 

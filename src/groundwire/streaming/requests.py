@@ -8,7 +8,6 @@ from enum import StrEnum
 
 from groundwire.detectors.world import is_world
 from groundwire.openie.mentions import UNITS, mentions
-from groundwire.retrieval.terms import names, terms
 from groundwire.streaming.asking import (
     ASKS,
     CHAT,
@@ -29,6 +28,7 @@ from groundwire.streaming.asking import (
     WHY,
 )
 from groundwire.text.segment import sentences
+from groundwire.text.terms import names, terms
 from groundwire.types import Mention, MentionKind
 
 _LITTLE = 3
