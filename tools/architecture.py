@@ -20,15 +20,15 @@ text ──► claims ──► evidence ──► verifier ──► budget ─
 `pipeline.py` is exactly this. Everything else is one of its stages, a store that a stage reads, or a door
 that calls it. Imports go downwards only (tests/test_layers.py proves it):
 
-apps → api, client, testing, bench → rlm, monitor, rag, output, audit, reasoning, memory, engine, pipeline,
-reading, voting, court, fixing → policy → detect → verify, evidence, claims → llm, stores → report, metrics,
-config → text, bridge, extras → types, bits, errors
+cli, server, proxy, mcp, integrations, bench, testing → api, client → agent, rag, streaming, traces,
+memory → engine → pipeline, reading, voting, court, fixing → verdicts → detectors, verifiers, retrieval,
+claims, openie → llm, stores, reports → text, config, metrics → _loop, _optional → types, budget, errors
 
-Beside the budget stand the eight detectors (`detectors/`), which hold a response against a knowledge base, the
-conversation, time and logic; the memory gate (`memory/`), through which facts enter the store; the audit of
-reasoning (`traces/`); the orchestrator that verifies itself (`agent/`); and real time (`streaming/`), which
-watches an answer while it is written. The service (`server/`) holds one engine for all who ask over
-HTTP; the proxy (`proxy/`) stands in front of somebody else's model.
+Beside the budget stand the eight detectors (`detectors/`), which hold a response against a knowledge
+base, the conversation, time and logic; the memory gate (`memory/`), through which facts enter the store;
+the audit of reasoning (`traces/`); the orchestrator that verifies itself (`agent/`); and real time
+(`streaming/`), which watches an answer while it is written. The service (`server/`) holds one engine for
+all who ask over HTTP; the proxy (`proxy/`) stands in front of somebody else's model.
 
 There is one protocol: `Verifier.estimate(queries) -> estimates`. Models, services, caches, limits and routers
 all are one; a failure is an estimate with `error` set. LLM verifiers stand on a second one,
@@ -41,18 +41,15 @@ page).
 FLOW: tuple[tuple[str, str], ...] = (
     (
         "The doors",
-        "__main__ cli/main cli/options cli/check cli/batch cli/rows integrations/ray_engine cli/doctor api"
-        " testing pytest_plugin",
+        "__main__ cli/main cli/options cli/check cli/batch cli/rows cli/doctor api testing pytest_plugin",
     ),
     (
         "The service",
         "cli/serve server/app server/service server/surround server/access"
         " server/bodies server/admission server/lanes",
     ),
-    (
-        "The proxy",
-        "proxy/proxying proxy/upstream proxy/wire proxy/evidence proxy/watch",
-    ),
+    ("The proxy", "proxy/proxying proxy/upstream proxy/wire proxy/evidence proxy/watch"),
+    ("MCP and other frameworks", "mcp/server mcp/tools mcp/arguments integrations/judging"),
     ("The client", "client/asking client/calls client/exchange"),
     ("The way through", "engine pipeline court reading voting fixing"),
     (
@@ -65,16 +62,20 @@ FLOW: tuple[tuple[str, str], ...] = (
     ),
     (
         "Verifiers",
-        "verifiers/backends verifiers/route verifiers/guard verifiers/batch verifiers/wrap verifiers/cache verifiers/failure",
+        "verifiers/backends verifiers/route verifiers/guard verifiers/batch verifiers/wrap verifiers/cache"
+        " verifiers/failure",
     ),
     (
         "Detectors",
-        "detectors/detector detectors/view detectors/segments detectors/dialogue detectors/known detectors/compare",
+        "detectors/detector detectors/view detectors/segments detectors/dialogue detectors/known"
+        " detectors/compare",
     ),
+    ("Triples", "openie/triples openie/triples_grammar openie/predicates openie/tense openie/times"),
     ("Memory", "memory/gate memory/decide memory/keep memory/worker"),
     (
         "Reasoning",
-        "traces/trace traces/steps traces/reasoning agent/orchestrator agent/checkpoint agent/sandbox agent/functions",
+        "traces/trace traces/steps traces/reasoning agent/orchestrator agent/checkpoint agent/sandbox"
+        " agent/functions",
     ),
     (
         "Real time",
@@ -95,8 +96,10 @@ FLOW: tuple[tuple[str, str], ...] = (
 )
 HOMES = {
     "cli": "The doors", "claims": "Claims", "retrieval": "Evidence", "verifiers": "Verifiers",
-    "llm": "Language models", "verdicts": "Verdicts", "reports": "Reports", "text": "Text", "stores": "Stores",
-    "bench": "Measuring", "models": "Verifiers", "detectors": "Detectors", "traces": "Reasoning",
+    "llm": "Language models", "verdicts": "Verdicts", "reports": "Reports", "text": "Text",
+    "stores": "Stores", "openie": "Triples", "bench": "Measuring", "mcp": "MCP and other frameworks",
+    "integrations": "MCP and other frameworks", "models": "Verifiers", "detectors": "Detectors",
+    "traces": "Reasoning",
     "server": "The service", "proxy": "The proxy", "client": "The client", "streaming": "Real time",
     "rag": "The chatbot", "agent": "Reasoning", "memory": "Memory", "types": "Underneath",
     "config": "Underneath",

@@ -1,1 +1,1 @@
-"""The doors: everything a user touches."""
+"""The command line: one module a command, its options, and what it prints."""
