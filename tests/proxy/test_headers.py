@@ -8,7 +8,7 @@ from groundwire.config.service import RealTimeConfig
 from groundwire.errors import InputError
 from groundwire.proxy.headers import Wish, own, to_client, to_upstream, wish
 from groundwire.proxy.naming import checked, parse_upstreams
-from groundwire.proxy.outcome import Outcome, State
+from groundwire.proxy.verifier import Outcome, State
 
 
 def names(pairs: list[tuple[bytes, bytes]]) -> set[bytes]:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from tests.proxy.scripted import Scripted, ScriptedUpstream, scripted
 
-from groundwire.proxy.turns import Turns
+from groundwire.proxy.verifier import Turns
 from groundwire.proxy.wire import Pool, Request, Wire, WireError, WireTimeout
 
 

@@ -8,10 +8,10 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from dataclasses import dataclass, field, replace
 
 from groundwire.proxy.flow import Flow, Part, told, with_pauses
-from groundwire.proxy.outcome import Outcome
 from groundwire.proxy.protocol import Key
 from groundwire.proxy.repairing import broken_off, halting, stopped
 from groundwire.proxy.sse import DONE, comment
+from groundwire.proxy.verifier import Outcome
 from groundwire.types import ClaimVerification
 
 TICK = 0.03

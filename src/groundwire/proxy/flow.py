@@ -7,11 +7,10 @@ import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
-from groundwire.proxy.outcome import Outcome
 from groundwire.proxy.protocol import Json, Key, Spoken
 from groundwire.proxy.sse import Frame, Parser, TooLarge, write
 from groundwire.proxy.upstream import Broken
-from groundwire.proxy.watch import Watch
+from groundwire.proxy.verifier import Outcome, Watch
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from dataclasses import replace
 from groundwire.proxy.blocking import block
 from groundwire.proxy.flow import Flow, Part, told, with_pauses
 from groundwire.proxy.headers import Mode
-from groundwire.proxy.outcome import Outcome
 from groundwire.proxy.protocol import Key
 from groundwire.proxy.repairing import notes_on, repaired
 from groundwire.proxy.sse import Frame, Tail, comment
 from groundwire.proxy.upstream import Broken
+from groundwire.proxy.verifier import Outcome
 
 PAUSE = 10.0
 """Seconds of silence after which a held stream says that it is alive."""

@@ -22,9 +22,8 @@ from groundwire.proxy.headers import Wish, wish
 from groundwire.proxy.listing import all_models
 from groundwire.proxy.protocol import Spoken
 from groundwire.proxy.telling import JSON, failed, object_in, relayed, streamed, told_whole, whole
-from groundwire.proxy.turns import Turns
 from groundwire.proxy.upstream import Answer, Broken, Call, Target, Unreachable, Upstreams, error_body
-from groundwire.proxy.watch import Asked, Keep, Watch
+from groundwire.proxy.verifier import Asked, Keep, Turns, Watch
 from groundwire.server.keeping import keep
 from groundwire.types import HallucinationReport
 

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 
 from groundwire.errors import GroundwireError
 from groundwire.fixing import all_flags
-from groundwire.proxy.outcome import Outcome
 from groundwire.proxy.protocol import Key
-from groundwire.proxy.watch import Watch
+from groundwire.proxy.verifier import Outcome, Watch
 from groundwire.streaming.halting import halts
 from groundwire.streaming.protocol import assess
 from groundwire.streaming.wording import cut_at

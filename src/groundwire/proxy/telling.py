@@ -11,10 +11,9 @@ from starlette.types import Send
 from groundwire.proxy.flow import Flow
 from groundwire.proxy.headers import Mode, own, to_client
 from groundwire.proxy.modes import MODES
-from groundwire.proxy.outcome import State
 from groundwire.proxy.protocol import Json, Spoken
 from groundwire.proxy.upstream import Answer
-from groundwire.proxy.watch import Watch
+from groundwire.proxy.verifier import State, Watch
 from groundwire.proxy.whole import judged
 
 Headers = Sequence[tuple[bytes, bytes]]

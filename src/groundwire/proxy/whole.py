@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from groundwire.proxy.outcome import Outcome
 from groundwire.proxy.protocol import Json, Key, Spoken
 from groundwire.proxy.repairing import broken_off, halting, remarks, repaired, stopped
-from groundwire.proxy.watch import Watch
+from groundwire.proxy.verifier import Outcome, Watch
 
 
 async def judged(body: Json, watch: Watch, spoken: Spoken) -> tuple[Outcome, Json | None]:

@@ -4,23 +4,201 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from groundwire.config.service import CLEAR
 from groundwire.errors import GroundwireError
 from groundwire.proxy.documents import Document
 from groundwire.proxy.evidence import Evidence
 from groundwire.proxy.headers import Mode
-from groundwire.proxy.outcome import Outcome, State, settled
 from groundwire.proxy.protocol import Json, Key, Spoken
 from groundwire.proxy.sse import Frame, Parser, TooLarge
-from groundwire.proxy.turns import Turns
-from groundwire.streaming.incremental import Incremental
-from groundwire.types import HallucinationReport
+from groundwire.reports.json import report_object
+from groundwire.streaming.incremental import Incremental, Work
+from groundwire.streaming.protocol import GRAVE, assess
+from groundwire.types import HallucinationReport, Risk, Status
 
 if TYPE_CHECKING:
     from groundwire.server.service import Service
+
+# Many streams share one engine: a few of their jobs run, some wait, the rest hear that it is too much.
+
+T = TypeVar("T")
+_NEWEST = 0.2  # the weight of the newest job in the estimate of the pace
+_FIRST = 0.1  # seconds a job is taken to last before any has
+
+
+class Turns:
+    """At most `at_once` jobs run, and as many streams work ahead. Belongs to one event loop, the streams'."""
+
+    def __init__(self, work: Work, at_once: int, patience: float) -> None:
+        self._work = work
+        self._gate = asyncio.Semaphore(at_once)
+        self._at_once = at_once
+        self._patience = patience
+        self._pace = _FIRST
+        self._inside = 0
+        self._ahead = 0
+        self._promised = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a new job would wait longer than anybody waits for it."""
+        return max(self._inside, self._promised) * self._pace / self._at_once > self._patience
+
+    @property
+    def may_go_ahead(self) -> bool:
+        """Whether there is room for work that can as well be done later."""
+        return self._ahead < self._at_once and self._inside < self._at_once
+
+    def go_ahead(self, doing: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Counted from this moment: many streams may ask before any of them runs."""
+        self._ahead += 1
+        task = asyncio.create_task(doing)
+        task.add_done_callback(self._came_back)
+        return task
+
+    @contextmanager
+    def promised(self) -> Iterator[None]:
+        """Somebody waits in here for jobs that are still to come: those count already."""
+        self._promised += 1
+        try:
+            yield
+        finally:
+            self._promised -= 1
+
+    def _came_back(self, task: asyncio.Task[None]) -> None:  # noqa: ARG002 (whatever became of it)
+        self._ahead -= 1
+
+    async def __call__(self, job: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        self._inside += 1
+        try:
+            async with self._gate:
+                began = asyncio.get_running_loop().time()
+                try:
+                    return await self._work(job)
+                finally:
+                    self._learn(asyncio.get_running_loop().time() - began)
+        finally:
+            self._inside -= 1
+
+    def _learn(self, seconds: float) -> None:
+        """A job that was given up counts too: it would have taken at least as long."""
+        self._pace += _NEWEST * (seconds - self._pace)
+
+
+# What was found out about an answer, as headers and as the object that a stream ends with.
+
+
+class State(StrEnum):
+    """UNCHECKED: it should have been and could not, or not in time. NOTHING: there is nothing to go by."""
+
+    CHECKED = "CHECKED"
+    UNCHECKED = "UNCHECKED"
+    NOTHING = "NOTHING_TO_CHECK"
+    SKIPPED = "SKIPPED"
+    PENDING = "PENDING"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One answer's reports, by text; `id` is where the first of them is kept. `sure` is how sure a
+    contradiction must be to count as a clear one.
+    """
+
+    mode: Mode
+    state: State
+    reason: str = ""
+    reports: Mapping[Key, HallucinationReport] = field(default_factory=dict)
+    id: str = ""
+    sure: float = CLEAR
+    blocked: str = ""
+
+    @property
+    def told(self) -> Json:
+        """The report event's object."""
+        return {
+            "id": self.id or None,
+            "mode": self.mode,
+            "status": self.state.value,
+            "reason": self.reason or None,
+            "blocked": self.blocked or None,
+            "flagged": self._flagged,
+            "claims": sum(r.total_claims for r in self._all),
+            "flagged_claims": self._marked,
+            "max_severity": self.severity.value if self.severity else None,
+            "risk": self._risk,
+            "reports": [report_object(r) for r in self._all],
+        }
+
+    @property
+    def figures(self) -> dict[str, object]:
+        """The headers' values, by what stands behind `x-groundwire-`."""
+        found: dict[str, object] = {"mode": self.mode, "status": self.state.value}
+        if self.reason:
+            found["reason"] = self.reason
+        if self.id:
+            found["report-id"] = self.id
+        if self._all:
+            found |= {
+                "claims": sum(r.total_claims for r in self._all),
+                "flagged": self._marked,
+                "max-severity": self.severity.value if self.severity else "none",
+            }
+        if self._risk is not None:
+            found["risk"] = self._risk
+        return found
+
+    @property
+    def severity(self) -> Risk | None:
+        """The gravest of all, None where nothing is flagged."""
+        found = [s for r in self._all if (s := severity(r, self.sure))]
+        return max(found, key=_GRAVITY.index, default=None)
+
+    @property
+    def _all(self) -> Sequence[HallucinationReport]:
+        return tuple(self.reports.values())
+
+    @property
+    def _marked(self) -> int:
+        return sum(r.flagged_claims + len(r.flags) for r in self._all)
+
+    @property
+    def _flagged(self) -> bool | None:
+        said = [r.flagged for r in self._all]
+        return True if True in said else None if None in said or not said else False
+
+    @property
+    def _risk(self) -> float | None:
+        risks = [r.risk for r in self._all if r.risk is not None]
+        return round(max(risks), 4) if risks else None
+
+
+_GRAVITY = tuple(Risk)
+"""The severity from which what a detector found is of high risk."""
+
+
+def severity(report: HallucinationReport, sure: float) -> Risk | None:
+    """As the response protocol weighs it; None where there is nothing to react to."""
+    claims = [claim for claim in report.claims if claim.is_flagged]
+    found = [assess(report.claims, threshold=sure).risk] if claims else []
+    found += [Risk.HIGH if flag.severity >= GRAVE else Risk.MEDIUM for flag in report.flags]
+    return max(found, key=_GRAVITY.index, default=None)
+
+
+def settled(mode: Mode, reports: Mapping[Key, HallucinationReport], sure: float) -> Outcome:
+    """Checked where every claim is; unchecked, and why, where one is not."""
+    found = Outcome(mode, State.CHECKED, reports=reports, sure=sure)
+    errors = [r.error for r in reports.values() if r.error]
+    late = [c.reason for r in reports.values() for c in r.claims if c.status is Status.UNCHECKED]
+    if errors or late:
+        return replace(found, state=State.UNCHECKED, reason=(*errors, *late)[0])
+    return found
+
 
 OFTEN = 0.1
 """Seconds: so often what passed is read. Reading it at once would cost the stream more and win nothing."""
