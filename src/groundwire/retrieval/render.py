@@ -13,8 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 
-from groundwire.text.piece import labelled
-from groundwire.text.structure import MARKERS, Piece
+from groundwire.text.structure import MARKERS, Piece, labelled
 from groundwire.types import Source
 
 GAP = "…"

@@ -1,22 +1,231 @@
-"""Cut any text into the pieces a claim can be compared with, each with exact offsets and in readable form.
-
-JSON and Python literals give their leaves (`hours Monday: 17:30-23:0`), tables their rows with the column
-names, `key: value` lines their values, Markdown and prose their sentences. A rendered context
-(`[S0] …` blocks) reads like its sources: the ids are no part of any piece.
-"""
+"""A piece of a text and how prose falls into pieces."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from groundwire.text import literal, tables
-from groundwire.text.leaves import leaves
-from groundwire.text.piece import Piece, labelled, prose, spans
+from groundwire.text.literal import Node, decode
+from groundwire.text.segment import Block, BlockKind, blocks, sentences
 from groundwire.types import UnitKind
 
-__all__ = ["HEADER", "MARKERS", "Piece", "pieces", "readable"]
+__all__ = [
+    "HEADER",
+    "MARKERS",
+    "Path",
+    "Piece",
+    "chunks",
+    "labelled",
+    "leaves",
+    "pieces",
+    "prose",
+    "readable",
+    "spans",
+]
+
+_MAX_PIECE = 1200
+_PARAGRAPH = 4000  # characters; what is longer is not kept
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """`text[start:end]` in readable form. `label` is the path or key that `text` begins with.
+
+    `bare` is a value of structured data without quotes of its own: what replaces it must bring them.
+    `under` is the heading above a line of data, which says what the line is about.
+    """
+
+    start: int
+    end: int
+    text: str
+    kind: UnitKind = UnitKind.SENTENCE
+    label: str = ""
+    bare: bool = False
+    heading: bool = False
+    under: str = ""
+
+
+def labelled(label: str, text: str) -> str:
+    return f"{label}: {text}" if label else text
+
+
+def spans(text: str) -> Iterator[tuple[int, int]]:
+    """Sentences, and parts of one that does not end for very long.
+
+    The contexts of one answer's claims differ in a few paragraphs only, so the others are cut once.
+    """
+    yield from _kept_spans(text) if len(text) <= _PARAGRAPH else _spans(text)
+
+
+@lru_cache(maxsize=1024)
+def _kept_spans(text: str) -> tuple[tuple[int, int], ...]:
+    return tuple(_spans(text))
+
+
+def _spans(text: str) -> Iterator[tuple[int, int]]:
+    for span in sentences(text):
+        yield from chunks(text, span.start, span.end)
+
+
+def chunks(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """A range in parts of a readable length, without the white space around them."""
+    while start < end:
+        cut = end
+        if end - start > _MAX_PIECE:
+            space = text.rfind(" ", start + _MAX_PIECE // 2, start + _MAX_PIECE)
+            cut = space if space > 0 else start + _MAX_PIECE
+        raw = text[start:cut]
+        if raw.strip():
+            yield start + len(raw) - len(raw.lstrip()), start + len(raw.rstrip())
+        start = cut
+
+
+def prose(text: str, start: int, end: int) -> Iterator[Piece]:
+    """The sentences of Markdown or plain text; code line by line."""
+    for block in blocks(text[start:end]):
+        heading = block.kind is BlockKind.HEADING
+        for first, last in _parts(text, block, start):
+            yield Piece(first, last, " ".join(text[first:last].split()), heading=heading)
+
+
+def _parts(text: str, block: Block, offset: int) -> Iterator[tuple[int, int]]:
+    first, last = block.start + offset, block.end + offset
+    if block.kind is BlockKind.HEADING:
+        yield from chunks(text, first, last)
+    elif block.kind is BlockKind.CODE:
+        for line in block.lines:
+            if not text.startswith(("```", "~~~"), line.start + offset):
+                yield from chunks(text, line.start + offset, line.end + offset)
+    elif _is_whole(text, block, offset):
+        yield from _shifted(text, first, last)
+    else:
+        for line in block.lines:
+            yield from _shifted(text, line.start + offset, line.end + offset)
+
+
+def _shifted(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    for first, last in spans(text[start:end]):
+        yield start + first, start + last
+
+
+def _is_whole(text: str, block: Block, offset: int) -> bool:
+    """Whether nothing but white space (no quote mark, no pipe) stands between the block's lines."""
+    pairs = zip(block.lines, block.lines[1:], strict=False)
+    return all(not text[a.end + offset : b.start + offset].strip() for a, b in pairs)
+
+
+# The leaves of JSON or of a Python literal, each said with its path: `attributes WiFi: free`.
+
+_LONG_VALUE = 160
+_LIST_CHARS = 300
+_MAX_PART = 60
+_NAMES = ("name", "title", "category", "label")
+_PAIR_NAMES = frozenset(("name", "key", "label", "property", "attribute", "field"))
+_PAIR_VALUES = frozenset(("value", "values", "val"))
+_WORDS = {"true": "yes", "false": "no", "null": "not given", "none": "not given"}
+
+Path = tuple[str, ...]
+
+
+def leaves(text: str, node: Node, path: Path = ()) -> Iterator[Piece]:
+    """Every scalar below `node`, in order. Short lists of scalars are one piece, long strings several."""
+    if node.kind in ("string", "bare"):
+        yield from _leaf(text, node, path)
+    elif node.kind == "object":
+        yield from _object(text, node, path)
+    elif any(item.items or item.kind in ("object", "array") for _, item in node.items):
+        for number, (_, item) in enumerate(node.items, 1):
+            yield from leaves(text, item, (*path, *_element(text, item, number, len(node.items))))
+    else:
+        for group in _groups([item for _, item in node.items]):
+            yield from _list(text, group, path)
+
+
+def _object(text: str, node: Node, path: Path) -> Iterator[Piece]:
+    pair = _pair(text, node)
+    if pair:
+        yield from leaves(text, pair[1], (*path, pair[0]))
+        return
+    for key, item in node.items:
+        yield from leaves(text, item, (*path, key))
+
+
+def _pair(text: str, node: Node) -> tuple[str, Node] | None:
+    """`{"name": "Weight", "value": "210 g"}` says `Weight: 210 g`."""
+    if len(node.items) != 2:
+        return None
+    (first, name), (second, value) = node.items
+    if first.lower() not in _PAIR_NAMES or second.lower() not in _PAIR_VALUES or name.kind != "string":
+        return None
+    said = decode(text, name.start, name.end)[0].strip()
+    return (said or first, value) if len(said) <= _MAX_PART else None
+
+
+def _element(text: str, item: Node, number: int, count: int) -> Path:
+    """What to call an element of a list: by the name it has itself, else by its number."""
+    if _pair(text, item):
+        return ()
+    for key, value in item.items:
+        if key.lower() in _NAMES and value.kind == "string" and 0 < value.end - value.start <= _MAX_PART:
+            return (decode(text, value.start, value.end)[0],)
+    return (str(number),) if count > 1 else ()
+
+
+def _leaf(text: str, node: Node, path: Path) -> Iterator[Piece]:
+    label = _label(path)
+    value, where = decode(text, node.start, node.end)
+    if node.kind == "bare":
+        said = labelled(label, _WORDS.get(value.lower(), value))
+        yield Piece(node.start, node.end, said, UnitKind.LEAF, label, bare=True)
+    elif len(value) <= _LONG_VALUE:
+        lead, tail = len(value) - len(value.lstrip()), len(value.rstrip())
+        if lead < tail:
+            said = labelled(label, " ".join(value.split()))
+            yield Piece(where[lead], where[tail], said, UnitKind.LEAF, label)
+    else:
+        for start, end in spans(value):
+            said = labelled(label, " ".join(value[start:end].split()))
+            yield Piece(where[start], where[end], said, UnitKind.LEAF, label)
+
+
+def _groups(items: Sequence[Node]) -> Iterator[list[Node]]:
+    """Neighbouring scalars up to a readable length; a long string stands alone."""
+    group: list[Node] = []
+    for item in items:
+        if group and item.end - group[0].start > _LIST_CHARS:
+            yield group
+            group = []
+        group.append(item)
+    if group:
+        yield group
+
+
+def _list(text: str, group: list[Node], path: Path) -> Iterator[Piece]:
+    if len(group) == 1:
+        yield from _leaf(text, group[0], path)
+        return
+    label = _label(path)
+    values = [decode(text, item.start, item.end)[0].strip() for item in group]
+    said = ", ".join(
+        _WORDS.get(value.lower(), value) if item.kind == "bare" else value
+        for item, value in zip(group, values, strict=True)
+    )
+    start, end = group[0].outer[0], group[-1].outer[1]
+    yield Piece(start, end, labelled(label, said), UnitKind.LEAF, label, bare=True)
+
+
+def _label(path: Path) -> str:
+    return " ".join(" ".join(part.replace("_", " ").split())[:_MAX_PART] for part in path if part.strip())
+
+
+# Cut any text into the pieces a claim can be compared with, each with exact offsets and in readable form.
+#
+# JSON and Python literals give their leaves (`hours Monday: 17:30-23:0`), tables their rows with the column
+# names, `key: value` lines their values, Markdown and prose their sentences. A rendered context
+# (`[S0] …` blocks) reads like its sources: the ids are no part of any piece.
 
 MARKERS = ("[EVIDENCE REMOVED]", "[REDACTED]")
 """What stands where evidence was taken out; a piece that is nothing else says nothing and is left out."""
@@ -33,7 +242,7 @@ _LINE = re.compile(r"[^\s:.][^:.]{0,40}:\s\S.{0,60}$")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _KEY_SHARE = 0.6
 _MAX_KEY_WORDS = 7
-_LONG_VALUE = 160
+_LONG_VALUE_STRUCTURE = 160
 _LONG_ROW = 1200
 _FAILED_SCAN = 64  # what a vain attempt to read data costs beside the characters it read
 _VAIN_SCANS = 20_000
@@ -233,6 +442,6 @@ def _keyed(text: str, run: Sequence[Line], matches: Sequence[re.Match[str] | Non
 def _value(text: str, start: int, end: int, label: str) -> Iterator[Piece]:
     end = start + len(text[start:end].rstrip())
     value = text[start:end]
-    for first, last in spans(value) if len(value) > _LONG_VALUE else [(0, len(value))]:
+    for first, last in spans(value) if len(value) > _LONG_VALUE_STRUCTURE else [(0, len(value))]:
         said = labelled(label, " ".join(value[first:last].split()))
         yield Piece(start + first, start + last, said, UnitKind.LEAF, label)
