@@ -48,7 +48,7 @@ FLOW: tuple[tuple[str, str], ...] = (
         "cli/serve server/app server/service server/surround server/access"
         " server/bodies server/admission server/lanes",
     ),
-    ("The proxy", "proxy/proxying proxy/upstream proxy/wire proxy/evidence proxy/verifier"),
+    ("The proxy", "proxy/proxy proxy/upstream proxy/wire proxy/evidence proxy/verifier"),
     ("MCP and other frameworks", "mcp/server mcp/tools mcp/arguments integrations/judging"),
     ("The client", "client/asking client/calls client/exchange"),
     ("The way through", "engine pipeline court reading voting fixing"),

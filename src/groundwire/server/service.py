@@ -27,7 +27,7 @@ from groundwire.version import __version__
 
 if TYPE_CHECKING:
     from groundwire.memory import MemoryGate
-    from groundwire.proxy.proxying import Proxying
+    from groundwire.proxy.proxy import Proxying
     from groundwire.server.chatting import Chatting
     from groundwire.server.keeping import Keeper
     from groundwire.stores.database import Database
@@ -147,7 +147,7 @@ class Service:
     @cached_property
     def proxying(self) -> Proxying:
         """The proxy's upstreams and the lane of its streams. The loop that speaks HTTP uses it."""
-        from groundwire.proxy.proxying import Proxying
+        from groundwire.proxy.proxy import Proxying
 
         return Proxying(self)
 
