@@ -8,11 +8,10 @@ from dataclasses import replace
 import pytest
 
 from groundwire.config import Config
-from groundwire.court import Court
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendError, BackendTimeout, ConfigError, InputError, RateLimited
 from groundwire.metrics import Metrics
-from groundwire.pipeline import check
+from groundwire.pipeline import Court, check
 from groundwire.types import Case, Claim, GapType, HallucinationReport, Query, Source, Status
 from groundwire.verdicts.profile import REDACTED, Profile
 from groundwire.verifiers.backends import Backend

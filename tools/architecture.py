@@ -51,7 +51,7 @@ FLOW: tuple[tuple[str, str], ...] = (
     ("The proxy", "proxy/proxy proxy/upstream proxy/wire proxy/evidence proxy/verifier"),
     ("MCP and other frameworks", "mcp/server mcp/tools mcp/arguments integrations/judging"),
     ("The client", "client/asking client/calls client/exchange"),
-    ("The way through", "engine pipeline court reading voting fixing"),
+    ("The way through", "engine pipeline"),
     (
         "Claims",
         "claims/extract claims/plain claims/cite claims/kind claims/phrases claims/verbs claims/atoms",

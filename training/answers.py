@@ -20,9 +20,8 @@ from training.data import DATA, WORK, Row, fold
 
 from groundwire.bench.quality_data import LabelledRow, load_sets
 from groundwire.config import Config
-from groundwire.court import Court
 from groundwire.metrics import Metrics
-from groundwire.pipeline import check
+from groundwire.pipeline import Court, check
 from groundwire.types import Case, HallucinationReport, Source
 from groundwire.verdicts.profile import profile_for
 from groundwire.verifiers.backends import CONTEXT_TOKENS, Backend, Raw, protect

@@ -10,14 +10,13 @@ from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from groundwire import fixing, pipeline
+from groundwire import pipeline
 from groundwire.claims.extract import extract
 from groundwire.config import BackendName, Config, Operation, ProfileName
-from groundwire.court import Court
 from groundwire.errors import BackendError, InputError
 from groundwire.llm import Generator, Message, is_chosen, open_generator
 from groundwire.metrics import Metrics, default_metrics
-from groundwire.reading import Choose
+from groundwire.pipeline import Choose, Court
 from groundwire.reports import notebook  # noqa: F401 (loading it gives results their look in notebooks)
 from groundwire.retrieval.history import History, as_turns
 from groundwire.retrieval.load import from_mapping
@@ -159,7 +158,7 @@ class Groundwire:
     ) -> HallucinationReport:
         """The report with its answer repaired: a correction stays only if it holds when checked again."""
         case = self._case(report.response, sources, **beside)
-        return await fixing.fix(report, case, self._court, self.config.mitigation, attempt)
+        return await pipeline.fix(report, case, self._court, self.config.mitigation, attempt)
 
     @property
     def court(self) -> Court:

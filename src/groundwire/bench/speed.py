@@ -19,13 +19,12 @@ from rich.console import Console
 from groundwire.bench.figures import Figure, show
 from groundwire.bench.quality_data import load_sets
 from groundwire.config import Config
-from groundwire.court import Court
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendError, MissingExtra
 from groundwire.llm import open_generator
 from groundwire.llm.generator import Completion, Generator, Message
 from groundwire.metrics import Metrics
-from groundwire.pipeline import check
+from groundwire.pipeline import Court, check
 from groundwire.stores.cache import CacheStore
 from groundwire.types import Case, Query, Source
 from groundwire.verdicts.profile import profile_for

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 
 from groundwire.errors import GroundwireError
-from groundwire.fixing import all_flags
+from groundwire.pipeline import all_flags
 from groundwire.proxy.protocol import Key
 from groundwire.proxy.verifier import Outcome, Watch
 from groundwire.streaming.halting import halts

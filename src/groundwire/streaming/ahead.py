@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from groundwire import pipeline
 from groundwire.claims.extract import extract
 from groundwire.claims.steps import steps_as_claims
-from groundwire.court import Court
 from groundwire.engine import Groundwire
-from groundwire.reading import names_of, sift
+from groundwire.pipeline import Court, names_of, sift
 from groundwire.streaming.claims import Growing
 from groundwire.types import Case, Claim, ClaimVerification, HallucinationReport, Source
 from groundwire.verdicts.judge import unchecked

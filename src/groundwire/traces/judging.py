@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from groundwire import pipeline
 from groundwire.claims.extract import extract
-from groundwire.court import Court
+from groundwire.pipeline import Court
 from groundwire.text.names import names
 from groundwire.text.words import words
 from groundwire.traces.derive import derive

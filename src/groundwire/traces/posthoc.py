@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 
 from groundwire import pipeline
 from groundwire.claims.extract import extract
-from groundwire.court import Court
 from groundwire.errors import BackendError
 from groundwire.llm.generator import Generator
+from groundwire.pipeline import Court
 from groundwire.text.words import words
 from groundwire.traces.derive import derive
 from groundwire.types import Case, Claim, ClaimKind, ClaimVerification, Derived, PostHoc, Source, Status, Step

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from groundwire.claims.extract import extract
-from groundwire.court import Court
 from groundwire.errors import InputError
 from groundwire.llm.generator import Generator
+from groundwire.pipeline import Court
 from groundwire.traces.judging import Judged, Trace, judge_steps
 from groundwire.traces.plain import read_text
 from groundwire.traces.posthoc import Riddle, examine
