@@ -23,9 +23,8 @@ from groundwire.text.dates import compare as compare_dates
 from groundwire.text.fold import fold
 from groundwire.text.lexicon import forms, word_set
 from groundwire.text.names import same_name
-from groundwire.text.numbers import Number, numbers
+from groundwire.text.numbers import CURRENCY_SIGNS, UNITS, Number, numbers
 from groundwire.text.numbers import compare as compare_numbers
-from groundwire.text.units import CURRENCY_SIGNS, UNITS
 from groundwire.text.words import words
 from groundwire.types import Value, ValueKind
 

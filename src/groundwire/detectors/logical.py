@@ -35,7 +35,7 @@ from groundwire.detectors.statements import QUOTED, SHIFTS, Statement, head, sta
 from groundwire.detectors.sums import sum_errors
 from groundwire.detectors.view import View
 from groundwire.text import dates, names, numbers
-from groundwire.text.numberwords import find as number_words
+from groundwire.text.numbers import number_words
 from groundwire.text.words import normalise
 from groundwire.types import Flag, HallucinationType, Segment
 

@@ -19,8 +19,7 @@ from groundwire.errors import InputError
 from groundwire.text.dates import PartialDate, dates
 from groundwire.text.fold import fold, label
 from groundwire.text.lexicon import word_set
-from groundwire.text.numbers import numbers
-from groundwire.text.units import UNITS
+from groundwire.text.numbers import UNITS, numbers
 from groundwire.types import Value, ValueKind
 
 MAX_KEY = 200

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from groundwire.text.dates import MONTHS, PartialDate
 from groundwire.text.numbers import Number
-from groundwire.text.numberwords import find as in_words
+from groundwire.text.numbers import number_words as in_words
 from groundwire.types import Source
 
 _WORD = re.compile(r"[^\W_]+")

@@ -1,11 +1,4 @@
-"""Numbers with their units, in digits or words, and whether two of them agree.
-
->>> [(n.value, n.unit) for n in numbers("67 million people, 3.5 km, $1.2bn, twenty-two percent")]
-[(67000000.0, ''), (3500.0, 'm'), (1200000000.0, 'USD'), (22.0, '%')]
->>> claim, evidence = numbers("about 67 million")[0], numbers("67,391,582")[0]
->>> compare(claim, evidence)
-'same'
-"""
+"""Numbers written in words, English and Hebrew: 'twenty-two', 'two hundred thousand', 'עשרים ושניים'."""
 
 from __future__ import annotations
 
@@ -13,8 +6,243 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from groundwire.text import numberwords
-from groundwire.text.units import CURRENCIES, CURRENCY_SIGNS, SCALES, TIGHT_SCALES, UNITS, UnitOf
+from groundwire.text.lexicon import forms, word_set
+
+
+def _valued(table: str) -> dict[str, float]:
+    """`value: word word; …`; a word may use _ for a space."""
+    return {word.replace("_", " "): float(value) for word, value in forms(table).items()}
+
+
+_SMALL = _valued(
+    """
+    0: zero; 1: one; 2: two; 3: three; 4: four; 5: five; 6: six; 7: seven; 8: eight; 9: nine; 10: ten;
+    11: eleven; 12: twelve; 13: thirteen; 14: fourteen; 15: fifteen; 16: sixteen; 17: seventeen;
+    18: eighteen; 19: nineteen; 20: twenty; 30: thirty; 40: forty fourty; 50: fifty; 60: sixty;
+    70: seventy; 80: eighty; 90: ninety
+    """
+)
+_BIG = _valued("100: hundred; 1e3: thousand; 1e6: million; 1e9: billion; 1e12: trillion; 12: dozen")
+_PART = _valued(
+    """
+    .5: half; .66667: two-thirds two_thirds; .75: three-quarters three_quarters;
+    .33333: one_third one-third a_third;
+    .25: a_quarter one_quarter one-quarter; .2: a_fifth one_fifth one-fifth; .1: a_tenth one-tenth
+    """
+)
+_ORDINAL = _valued(
+    """
+    1: first; 2: second; 3: third; 4: fourth; 5: fifth; 6: sixth; 7: seventh; 8: eighth; 9: ninth; 10: tenth;
+    11: eleventh; 12: twelfth; 13: thirteenth; 14: fourteenth; 15: fifteenth; 16: sixteenth; 17: seventeenth;
+    18: eighteenth; 19: nineteenth; 20: twentieth
+    """
+)
+_HE_SMALL = _valued(
+    """
+    2: שניים שתיים שני שתי שנים; 3: שלוש שלושה שלושת שלש; 4: ארבע ארבעה ארבעת; 5: חמש חמישה חמשת חמשה;
+    6: שש שישה ששת ששה; 7: שבע שבעה שבעת; 8: שמונה שמונת; 9: תשע תשעה תשעת; 10: עשר עשרה עשרת;
+    11: אחת-עשרה; 12: שתים-עשרה; 20: עשרים; 30: שלושים; 40: ארבעים; 50: חמישים; 60: שישים ששים; 70: שבעים;
+    80: שמונים; 90: תשעים; 100: מאה; 200: מאתיים; 1000: אלף; 2000: אלפיים
+    """
+)
+_HE_BIG = _valued("100: מאות; 1e3: אלף אלפים; 1e6: מיליון מליון; 1e9: מיליארד")
+_HE_PART = _valued(".5: חצי מחצית; .25: רבע; .33333: שליש; .66667: שני_שלישים")
+_HE_ORDINAL = _valued(
+    """
+    1: ראשון ראשונה; 2: שנייה שניה; 3: שלישי שלישית; 4: רביעי רביעית; 5: חמישי חמישית; 6: שישי שישית;
+    7: שביעי שביעית; 8: שמיני שמינית; 9: תשיעי תשיעית; 10: עשירי עשירית
+    """
+)
+
+_TENS = {word: value for word, value in _SMALL.items() if value >= 20}
+_VALUES = _SMALL | _HE_SMALL
+_WORD_SCALES = _BIG | _HE_BIG
+_PARTS = _PART | _HE_PART
+_ORDINAL_VALUES = _ORDINAL | _HE_ORDINAL
+
+
+def _any(words: dict[str, float]) -> str:
+    return "|".join(sorted((re.escape(w) for w in words), key=len, reverse=True))
+
+
+_ATOM = rf"(?:{_any(_VALUES | _WORD_SCALES)})"
+_NUMBER_WORDS = re.compile(
+    rf"(?<![\w-])(?:(?P<part>[והבלמשכ]?(?:{_any(_PARTS)})(?!(?<=\ba \w{{5}}) (?!of\b)))"
+    rf"|(?P<ordinal>(?:(?:{_any(_TENS)})-)?ה?(?:{_any(_ORDINAL_VALUES)}))"
+    rf"|(?P<words>(?:(?:a|an)\s)?[והבלמשכ]?{_ATOM}(?:(?:-|\s(?:and\s)?)ו?{_ATOM})*))(?![\w-]|['’]\w)",
+    re.IGNORECASE,
+)
+_SPLIT = re.compile(r"[\s-]+")
+# Alone these are pronouns, articles or adverbs far more often than numbers.
+_NOT_ALONE = word_set(
+    """
+    one zero hundred thousand million billion trillion dozen second first אלף מיליון מליון מיליארד מאות אלפים
+    שנים שני עשרה ראשון שנייה שניה שבע שישי
+    """
+)
+_ORDINAL_CUE = re.compile(
+    r"(?:\bthe|\bits|\bhis|\bher|\btheir|\bin|\bcame|\bfinished|\branked|\bplaced)\s$", re.IGNORECASE
+)
+
+
+def number_words(text: str) -> Iterator[tuple[float, int, int, bool]]:
+    """(value, start, end, is ordinal) of each number in words."""
+    for match in _NUMBER_WORDS.finditer(text):
+        start, end, alone = match.start(), match.end(), match[0].lower() in _NOT_ALONE
+        if match["part"]:
+            yield _part(match["part"].lower()), start, end, False
+        elif match["ordinal"]:
+            if not alone or _ORDINAL_CUE.search(text[max(0, start - 12) : start]):
+                yield _ordinal(match["ordinal"].lower()), start, end, True
+        elif not alone and (value := _value(match["words"].lower())) is not None:
+            yield value, start, end, False
+
+
+def _part(word: str) -> float:
+    return _PARTS.get(word) or _PARTS[word[1:]]
+
+
+def _ordinal(text: str) -> float:
+    tens, _, last = text.rpartition("-")
+    last = last if last in _ORDINAL_VALUES else last.removeprefix("ה")
+    return _VALUES.get(tens, 0.0) + _ORDINAL_VALUES[last]
+
+
+def _value(text: str) -> float | None:
+    """Sum of groups: 'two hundred five thousand' = (2 × 100 + 5) × 1000. None: not one number."""
+    total = group = 0.0
+    for raw in _SPLIT.split(text):
+        word = raw if raw in _VALUES or raw in _WORD_SCALES else raw[1:]
+        if raw in ("a", "an", "and"):
+            continue
+        if word in _WORD_SCALES and (group or word not in _VALUES):
+            scale = _WORD_SCALES[word]
+            group = max(group, 1.0) * scale
+            if scale >= 1e3:
+                total, group = total + group, 0.0
+        elif word in _VALUES:
+            value = _VALUES[word]
+            if group and value >= (
+                group % 100 or 100
+            ):  # 'nineteen eighty', 'five six': two numbers, not a sum
+                return None
+            group += value
+    return total + group
+
+
+def _word_step(value: float) -> float:
+    """The place to which a number in words is exact: three million to a million, twenty-two to one."""
+    result = 1.0
+    while value and result < 1e12 and value % (result * 10) == 0 and result * 10 <= value:
+        result *= 10
+    return result if result >= 1e3 else 0.01 if 0 < value < 1 else 1.0
+
+
+# Units of measure: what each is in its base unit.
+#
+# `offset` is for temperatures: base = value × scale + offset.
+
+
+class UnitOf(NamedTuple):
+    base: str
+    scale: float
+    offset: float = 0.0
+
+
+def _table(rows: str) -> dict[str, UnitOf]:
+    """`base: name=scale name=scale …` a line; a name may use _ for a space."""
+    found: dict[str, UnitOf] = {}
+    for row in rows.strip().splitlines():
+        base, _, names = row.partition(":")
+        for entry in names.split():
+            name, _, scale = entry.rpartition("=")
+            found[name.replace("_", " ")] = UnitOf(base.strip(), float(scale))
+    return found
+
+
+UNITS: dict[str, UnitOf] = _table(
+    """
+    m: m=1 meter=1 meters=1 metre=1 metres=1 km=1e3 kms=1e3 kilometer=1e3 kilometers=1e3
+    m: kilometre=1e3 kilometres=1e3
+    m: cm=.01 centimeter=.01 centimeters=.01 centimetre=.01 centimetres=.01 mm=.001 millimeters=.001
+    m: millimetres=.001
+    m: mile=1609.344 miles=1609.344 mi=1609.344 ft=.3048 foot=.3048 feet=.3048 inch=.0254
+    m: inches=.0254 yard=.9144 yards=.9144
+    m: מטר=1 מטרים=1 מ'=1 ק"מ=1e3 קילומטר=1e3 קילומטרים=1e3 ס"מ=.01 מ"מ=.001
+    g: g=1 gram=1 grams=1 kg=1e3 kgs=1e3 kilo=1e3 kilos=1e3 kilogram=1e3 kilograms=1e3 mg=.001
+    g: milligrams=.001 milligram=.001 mcg=1e-6
+    g: ton=1e6 tons=1e6 tonne=1e6 tonnes=1e6 lb=453.592 lbs=453.592 pound_weight=453.592 oz=28.3495
+    g: ounce=28.3495 ounces=28.3495
+    g: גרם=1 ק"ג=1e3 קילוגרם=1e3 קילו=1e3 טון=1e6 מ"ג=.001
+    s: second=1 seconds=1 sec=1 secs=1 ms=.001 millisecond=.001 milliseconds=.001 minute=60
+    s: minutes=60 min=60 mins=60
+    s: hour=3600 hours=3600 hr=3600 hrs=3600 day=86400 days=86400 week=604800 weeks=604800
+    s: שנייה=1 שניות=1 דקה=60 דקות=60 שעה=3600 שעות=3600 יום=86400 ימים=86400 שבוע=604800 שבועות=604800
+    month: month=1 months=1 year=12 years=12 yr=12 yrs=12 decade=120 decades=120 century=1200
+    month: centuries=1200
+    month: חודש=1 חודשים=1 שנה=12 שנים=12 עשור=120
+    m2: sqm=1 m²=1 square_meters=1 square_metres=1 square_meter=1 km²=1e6 square_kilometers=1e6
+    m2: square_kilometres=1e6
+    m2: hectare=1e4 hectares=1e4 ha=1e4 acre=4046.86 acres=4046.86 square_miles=2589988
+    m2: square_feet=.092903 sq_ft=.092903
+    m2: מ"ר=1 דונם=1000 דונמים=1000 קמ"ר=1e6
+    l: l=1 liter=1 liters=1 litre=1 litres=1 ml=.001 milliliters=.001 millilitres=.001 gallon=3.78541
+    l: gallons=3.78541
+    l: ליטר=1 ליטרים=1 מ"ל=.001
+    B: byte=1 bytes=1 KB=1e3 kB=1e3 MB=1e6 GB=1e9 TB=1e12 kilobytes=1e3 megabytes=1e6 gigabytes=1e9
+    B: terabytes=1e12 gigabyte=1e9
+    W: W=1 watt=1 watts=1 kW=1e3 kilowatts=1e3 MW=1e6 megawatts=1e6 GW=1e9 gigawatts=1e9
+    Wh: Wh=1 kWh=1e3 MWh=1e6 GWh=1e9
+    Hz: Hz=1 kHz=1e3 MHz=1e6 GHz=1e9
+    m/s: m/s=1 km/h=.277778 kph=.277778 mph=.44704 קמ"ש=.277778
+    V: volt=1 volts=1 V=1
+    mAh: mAh=1 Ah=1e3
+    px: megapixels=1e6 megapixel=1e6 MP=1e6 pixels=1
+    K: °C=1 celsius=1 degrees_celsius=1 degrees_Celsius=1 Celsius=1
+    deg: °=1 degrees=1 degree=1 מעלות=1
+    %: %=1 percent=1 per_cent=1 pct=1 אחוז=1 אחוזים=1 אחוזי=1 ٪=1 percentage_points=1
+    USD: $=1 US$=1 dollar=1 dollars=1 USD=1 usd=1 bucks=1 דולר=1 דולרים=1 cents=.01 cent=.01 ¢=.01
+    EUR: €=1 euro=1 euros=1 EUR=1 יורו=1 אירו=1
+    GBP: £=1 GBP=1 pounds=1 pound=1 quid=1
+    ILS: ₪=1 ש"ח=1 ש״ח=1 שקל=1 שקלים=1 NIS=1 ILS=1 shekel=1 shekels=1 אגורות=.01
+    JPY: ¥=1 yen=1 JPY=1
+    INR: ₹=1 rupee=1 rupees=1 INR=1
+    RUB: ₽=1 rubles=1 roubles=1
+    CNY: yuan=1 RMB=1 CNY=1
+    CHF: CHF=1 francs=1
+    BTC: bitcoin=1 bitcoins=1 BTC=1
+    """
+) | {
+    "°F": UnitOf("K", 5 / 9, -32 * 5 / 9),
+    "fahrenheit": UnitOf("K", 5 / 9, -32 * 5 / 9),
+    "degrees Fahrenheit": UnitOf("K", 5 / 9, -32 * 5 / 9),
+    "degrees fahrenheit": UnitOf("K", 5 / 9, -32 * 5 / 9),
+}  # fmt: skip
+
+CURRENCIES = frozenset({"USD", "EUR", "GBP", "ILS", "JPY", "INR", "RUB", "CNY", "CHF", "BTC"})
+CURRENCY_SIGNS = "$€£₪¥₹₽"
+
+SCALES: dict[str, float] = {
+    name: float(scale)
+    for name, scale in forms(
+        """
+    100: hundred מאות; 1000: thousand thousands k K אלף אלפים אלפי ألف; 1e+06: million millions mn
+    mln mil M m מיליון מליון מיליוני مليون; 1e+09: billion billions bn B b מיליארד מיליארדי مليار;
+    1e+12: trillion trillions tn T طريليون; 12: dozen; 10000: 万; 1e+08: 亿 億
+        """
+    ).items()
+}
+
+# One-letter scales need a currency sign or no space before them: "5 m" is not five million.
+TIGHT_SCALES = frozenset({"k", "K", "M", "m", "B", "b", "T", "mil"})
+
+# Numbers with their units, in digits or words, and whether two of them agree.
+#
+# >>> [(n.value, n.unit) for n in numbers("67 million people, 3.5 km, $1.2bn, twenty-two percent")]
+# [(67000000.0, ''), (3500.0, 'm'), (1200000000.0, 'USD'), (22.0, '%')]
+# >>> claim, evidence = numbers("about 67 million")[0], numbers("67,391,582")[0]
+# >>> compare(claim, evidence)
+# 'same'
 
 Kind = Literal["number", "percent", "currency", "ordinal", "fraction", "time"]
 Bound = Literal["", "about", "almost", "over", "under"]
@@ -189,10 +417,10 @@ def _kind(unit: str) -> Kind:
 
 
 def _in_words(text: str) -> Iterator[Number]:
-    for value, start, end, ordinal in numberwords.find(text):
+    for value, start, end, ordinal in number_words(text):
         m = _AFTER_WORDS.match(text, end)
         unit = UNITS[m[1]] if m else UnitOf("", 1.0)
-        step = numberwords.step(value)
+        step = _word_step(value)
         yield Number(
             value=value * unit.scale + unit.offset, unit=unit.base, start=start, end=m.end() if m else end,
             kind="ordinal" if ordinal else "fraction" if 0 < value < 1 else _kind(unit.base),

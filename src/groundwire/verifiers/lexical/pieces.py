@@ -18,10 +18,9 @@ from groundwire.text import numbers as number_reader
 from groundwire.text.dates import PartialDate, weekdays
 from groundwire.text.lexicon import NEGATIONS, word_set
 from groundwire.text.names import Name, names
-from groundwire.text.numbers import Number
+from groundwire.text.numbers import SCALES, Number
 from groundwire.text.structure import MARKERS, pieces
 from groundwire.text.structure import Piece as RawPiece
-from groundwire.text.units import SCALES
 from groundwire.text.words import Word, is_stop, words
 from groundwire.types import UnitKind
 from groundwire.verifiers.lexical.tables import LIGHT, NEUTRAL_AFTER_NOT, SAME
