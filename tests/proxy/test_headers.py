@@ -7,7 +7,7 @@ import pytest
 from groundwire.config.service import RealTimeConfig
 from groundwire.errors import InputError
 from groundwire.proxy.headers import Wish, own, to_client, to_upstream, wish
-from groundwire.proxy.naming import checked, parse_upstreams
+from groundwire.proxy.upstream import checked, parse_upstreams
 from groundwire.proxy.verifier import Outcome, State
 
 

@@ -8,17 +8,59 @@ import logging
 import re
 import ssl
 import zlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from urllib.parse import urlsplit
 
-from groundwire.config.service import ProxyConfig
+from groundwire.config.service import UPSTREAM_NAME, ProxyConfig, base_url
 from groundwire.errors import InputError
 from groundwire.proxy.headers import Pairs, to_upstream
-from groundwire.proxy.naming import checked, pick
 from groundwire.proxy.wire import Head, Pool, Request, Wire, WireError, WireTimeout
+
+# Upstreams by name: as they are written on the command line, and as a model's name picks one.
+
+ONLY = "default"
+"""The name of an upstream that was given none."""
+_NAMED = re.compile(rf"(?P<name>{UPSTREAM_NAME})=(?P<url>https?://.*)", re.S)
+
+
+def parse_upstreams(given: Sequence[str]) -> dict[str, str]:
+    """`URL` or `name=URL`, each name once.
+
+    >>> parse_upstreams(["http://127.0.0.1:8080/v1", "cloud=https://api.openai.com/v1/"])
+    {'default': 'http://127.0.0.1:8080/v1', 'cloud': 'https://api.openai.com/v1'}
+    """
+    found: dict[str, str] = {}
+    for text in given:
+        named = _NAMED.fullmatch(text)
+        name, url = (named["name"], named["url"]) if named else (ONLY, text)
+        if name in found:
+            raise InputError(f"two upstreams are called {name!r}", hint="write name=URL")
+        found[name] = checked(name, url)
+    return found
+
+
+def checked(name: str, url: str) -> str:
+    """The base URL without its last slash; what is no such URL is refused at the start, not per request."""
+    try:
+        return base_url(url)
+    except ValueError as error:
+        raise InputError(f"the upstream {name!r}: {error}", hint="its key goes into proxy.keys") from None
+
+
+def pick(model: str, names: Mapping[str, object]) -> tuple[str, str]:
+    """Which upstream serves a model, and what the model is called there.
+
+    >>> pick("cloud/gpt-5", {"local": 1, "cloud": 2}), pick("meta/llama", {"local": 1, "cloud": 2})
+    (('cloud', 'gpt-5'), ('local', 'meta/llama'))
+    """
+    name, slash, rest = model.partition("/")
+    if slash and rest and name in names:
+        return name, rest
+    return next(iter(names)), model
+
 
 _STEPS = re.compile(r"(?:^|/|\\|%2f|%5c)(?:\.|%2e){1,2}(?:/|\\|%2f|%5c|$)", re.IGNORECASE)
 _PORTS = {"http": 80, "https": 443}

@@ -29,7 +29,7 @@ def serve(
 ) -> None:
     """Serve HTTP: checks, facts, the chatbot, the page, and a proxy that verifies what passes."""
     from groundwire.cli.serve import run_serve
-    from groundwire.proxy.naming import parse_upstreams
+    from groundwire.proxy.upstream import parse_upstreams
 
     further: dict[str, object] = {"server.host": host, "server.port": port, "server.keys": keys}
     further |= {"proxy.upstreams": parse_upstreams(upstream) or None, "proxy.mode": mode}
