@@ -11,7 +11,7 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendError, BackendTimeout, ConfigError, InputError, RateLimited
 from groundwire.metrics import Metrics
-from groundwire.pipeline import Court, check
+from groundwire.pipeline import CheckContext, check
 from groundwire.types import Case, Claim, GapType, HallucinationReport, Query, Source, Status
 from groundwire.verdicts.profile import REDACTED, Profile
 from groundwire.verifiers.backends import Backend
@@ -26,9 +26,9 @@ SOURCES = (
 DEFAULT = Profile("default", 2.0, 0.95)
 
 
-def court(fake: FakeVerifier, profile: Profile = DEFAULT, metrics: Metrics | None = None) -> Court:
+def court(fake: FakeVerifier, profile: Profile = DEFAULT, metrics: Metrics | None = None) -> CheckContext:
     verifier = Guarded(Batched(fake, 1), "fake")
-    return Court(Backend("fake", verifier, 100_000, 2.0, "fake"), profile, metrics or Metrics())
+    return CheckContext(Backend("fake", verifier, 100_000, 2.0, "fake"), profile, metrics or Metrics())
 
 
 async def judged(

@@ -21,7 +21,7 @@ from training.data import DATA, WORK, Row, fold
 from groundwire.bench.quality_data import LabelledRow, load_sets
 from groundwire.config import Config
 from groundwire.metrics import Metrics
-from groundwire.pipeline import Court, check
+from groundwire.pipeline import CheckContext, check
 from groundwire.types import Case, HallucinationReport, Source
 from groundwire.verdicts.profile import profile_for
 from groundwire.verifiers.backends import CONTEXT_TOKENS, Backend, Raw, protect
@@ -62,7 +62,7 @@ class Remembered:
         return Reading(tuple(map(float, columns)), self._inner.offsets(pair[1])[: len(logits)], logits)
 
 
-def court(folder: Path, known: Known) -> Court:
+def court(folder: Path, known: Known) -> CheckContext:
     """The package as it ships, with other files behind `local`.
 
     No gap is allowed, so that every doubtful claim keeps its spans: where to flag is chosen afterwards.
@@ -73,7 +73,7 @@ def court(folder: Path, known: Known) -> Court:
     raw = Raw(Offloaded(Ruled(verifier)), "local", "local", CONTEXT_TOKENS, verifier.threshold_bits())
     guarded, _ = protect(raw, "local", config, "output", None)
     backend = Backend("local", guarded, raw.context_tokens, raw.threshold_bits, raw.model, free=True)
-    return Court(backend, profile_for(config, 0.0), Metrics())
+    return CheckContext(backend, profile_for(config, 0.0), Metrics())
 
 
 def line(row: LabelledRow, report: HallucinationReport) -> dict[str, object]:

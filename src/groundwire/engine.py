@@ -16,7 +16,7 @@ from groundwire.config import BackendName, Config, Operation, ProfileName
 from groundwire.errors import BackendError, InputError
 from groundwire.llm import Generator, Message, is_chosen, open_generator
 from groundwire.metrics import Metrics, default_metrics
-from groundwire.pipeline import Choose, Court
+from groundwire.pipeline import CheckContext, Choose
 from groundwire.reports import notebook  # noqa: F401 (loading it gives results their look in notebooks)
 from groundwire.retrieval.history import History, as_turns
 from groundwire.retrieval.load import from_mapping
@@ -76,7 +76,7 @@ class Groundwire:
         reader = open_generator(self.config) if reads or maps or parses else None
         self._models: list[Generator] = [reader] if reader else []  # a list, which variants share
         self._stores: dict[str, Knowledge] = {}
-        self._court = Court(
+        self._court = CheckContext(
             self.backend,
             self.profile,
             self.metrics,
@@ -161,7 +161,7 @@ class Groundwire:
         return await pipeline.fix(report, case, self._court, self.config.mitigation, attempt)
 
     @property
-    def court(self) -> Court:
+    def court(self) -> CheckContext:
         """Who judges here; a stream asks the same court, sentence by sentence."""
         return self._court
 

@@ -44,7 +44,7 @@ from groundwire.verifiers.mapping import map_evidence
 
 
 @dataclass(frozen=True, slots=True)
-class Court:
+class CheckContext:
     """Who judges: a backend to ask, a profile to judge by, and someone to take notes.
 
     `extractor` and `mapper` are models that take the answer apart and map claims to sources, `reader` one
@@ -93,7 +93,7 @@ Choose = Callable[[Sequence[Claim]], Sequence[Claim]]
 """Which of a response's claims are worth verifying."""
 
 
-async def read(case: Case, court: Court) -> list[Claim]:
+async def read(case: Case, court: CheckContext) -> list[Claim]:
     """The answer taken apart, by rules or by a model whose reading holds against the text."""
     known = names_of(case.sources)
     if court.extractor is None:
@@ -141,7 +141,7 @@ def narrowed(sifted: Sifted, choose: Choose | None) -> Sifted:
     return Sifted(chosen, sorted([*sifted.skipped, *left], key=lambda claim: claim.start), [])
 
 
-async def assign(claims: Sequence[Claim], case: Case, court: Court) -> Sequence[Claim]:
+async def assign(claims: Sequence[Claim], case: Case, court: CheckContext) -> Sequence[Claim]:
     """Where a model maps claims to sources, what cites nothing is looked for in the sources it names."""
     if court.mapper is None:
         return claims
@@ -153,7 +153,7 @@ async def assign(claims: Sequence[Claim], case: Case, court: Court) -> Sequence[
 
 
 async def vote(
-    claims: Sequence[Claim], gathered: dict[str, Gathered], nothing: str, question: str, court: Court
+    claims: Sequence[Claim], gathered: dict[str, Gathered], nothing: str, question: str, court: CheckContext
 ) -> dict[str, Ballot]:
     """Ask with and without the evidence; where a cited claim stands either way, ask about its citation."""
     views = [(c, (gathered[c.id].with_text, gathered[c.id].without_text)) for c in claims]
@@ -170,7 +170,7 @@ async def vote(
 
 
 async def ask(
-    views: Sequence[tuple[Claim, tuple[str, str]]], question: str, court: Court
+    views: Sequence[tuple[Claim, tuple[str, str]]], question: str, court: CheckContext
 ) -> dict[str, tuple[Estimate, Estimate]]:
     """Two contexts a claim, one call for all of them."""
     queries = [Query(claim.text, context, question) for claim, pair in views for context in pair]
@@ -185,7 +185,7 @@ async def ask(
 TOO_MANY = "error: more claims than limits.max_claims allows"
 
 
-async def check(case: Case, court: Court, choose: Choose | None = None) -> HallucinationReport:
+async def check(case: Case, court: CheckContext, choose: Choose | None = None) -> HallucinationReport:
     """Judge a whole response, or those of its claims that `choose` picks."""
     detection = await court.detect(case) if case.kb or case.history else None
     case = knowing(case, detection)
@@ -196,7 +196,7 @@ async def check(case: Case, court: Court, choose: Choose | None = None) -> Hallu
     return with_detection(report, detection) if detection else report
 
 
-async def verify(claims: Sequence[Claim], case: Case, court: Court) -> list[ClaimVerification]:
+async def verify(claims: Sequence[Claim], case: Case, court: CheckContext) -> list[ClaimVerification]:
     """The verdict on each claim, in order, as the response as a whole settles them."""
     began = perf_counter()
     verdicts = settle(await weigh(claims, case, court), court.profile.risk_threshold)
@@ -205,7 +205,7 @@ async def verify(claims: Sequence[Claim], case: Case, court: Court) -> list[Clai
 
 
 async def weigh(
-    claims: Sequence[Claim], case: Case, court: Court, before: str = ""
+    claims: Sequence[Claim], case: Case, court: CheckContext, before: str = ""
 ) -> list[ClaimVerification]:
     """Each claim judged by itself, `before` being the one before the first. Phantom citations never reach
     the model.
@@ -234,7 +234,7 @@ async def weigh(
 
 
 async def fix(
-    report: HallucinationReport, case: Case, court: Court, settings: MitigationConfig, attempt: int
+    report: HallucinationReport, case: Case, court: CheckContext, settings: MitigationConfig, attempt: int
 ) -> HallucinationReport:
     """Decide, apply, check again. A correction that does not hold becomes a remark."""
     actions = mitigate(all_flags(report), report.response, settings, attempt)
@@ -255,7 +255,7 @@ def _overlap(one: Flag, other: Flag) -> bool:
     return one.start < other.end and other.start < one.end
 
 
-async def _broken(repair: Repair, case: Case, court: Court) -> dict[Action, Action]:
+async def _broken(repair: Repair, case: Case, court: CheckContext) -> dict[Action, Action]:
     """What to do instead of the corrections that are flagged again."""
     again = await check(replace(case, response=repair.text), court)
     bad = [(c.start, c.end) for c in again.claims if c.is_flagged] + [(f.start, f.end) for f in again.flags]

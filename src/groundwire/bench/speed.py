@@ -24,7 +24,7 @@ from groundwire.errors import BackendError, MissingExtra
 from groundwire.llm import open_generator
 from groundwire.llm.generator import Completion, Generator, Message
 from groundwire.metrics import Metrics
-from groundwire.pipeline import Court, check
+from groundwire.pipeline import CheckContext, check
 from groundwire.stores.cache import CacheStore
 from groundwire.types import Case, Query, Source
 from groundwire.verdicts.profile import profile_for
@@ -238,7 +238,7 @@ async def _llm() -> list[Figure]:
     )
     guarded, _ = protect(raw, "self", config, "output", None)
     backend = Backend("self", guarded, raw.context_tokens, raw.threshold_bits, raw.model)
-    court = Court(backend, profile_for(config, raw.threshold_bits), Metrics())
+    court = CheckContext(backend, profile_for(config, raw.threshold_bits), Metrics())
     case = Case(" ".join(fact(n) for n in range(LLM_CLAIMS)), (Source("S0", prose(WORDS)),))
     try:
         await verifier.estimate([Query("The sky is blue.", "The sky is blue.")])

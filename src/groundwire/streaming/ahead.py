@@ -9,7 +9,7 @@ from groundwire import pipeline
 from groundwire.claims.extract import extract
 from groundwire.claims.steps import steps_as_claims
 from groundwire.engine import Groundwire
-from groundwire.pipeline import Court, names_of, sift
+from groundwire.pipeline import CheckContext, names_of, sift
 from groundwire.streaming.claims import Growing
 from groundwire.types import Case, Claim, ClaimVerification, HallucinationReport, Source
 from groundwire.verdicts.judge import unchecked
@@ -35,7 +35,7 @@ class Ahead:
     def __init__(self, engine: Groundwire, sources: tuple[Source, ...], question: str) -> None:
         backend = engine.court.backend
         self.memo = Remembering(backend.verifier)
-        self.court: Court = replace(engine.court, backend=replace(backend, verifier=self.memo))
+        self.court: CheckContext = replace(engine.court, backend=replace(backend, verifier=self.memo))
         self._sources = sources
         self._question = question
         self._growing = Growing(self.read)

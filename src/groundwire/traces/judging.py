@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from groundwire import pipeline
 from groundwire.claims.extract import extract
-from groundwire.pipeline import Court
+from groundwire.pipeline import CheckContext
 from groundwire.text.names import names
 from groundwire.text.words import words
 from groundwire.traces.derive import derive
@@ -79,7 +79,7 @@ class Judged:
         return self.verdict.status is Status.ENTAILED and not self.verdict.is_flagged
 
 
-async def judge_steps(trace: Trace, court: Court) -> list[Judged]:
+async def judge_steps(trace: Trace, court: CheckContext) -> list[Judged]:
     about = [said(unmarked(step)) for step in trace.steps]
     found = {n: judged for n in range(len(trace.steps)) if (judged := _before_asking(trace, n, court))}
     rest = [n for n in range(len(trace.steps)) if n not in found]
@@ -89,7 +89,7 @@ async def judge_steps(trace: Trace, court: Court) -> list[Judged]:
     return [found[n] for n in range(len(trace.steps))]
 
 
-def _before_asking(trace: Trace, n: int, court: Court) -> Judged | None:
+def _before_asking(trace: Trace, n: int, court: CheckContext) -> Judged | None:
     """What needs no model: citations that cannot hold, sentences that claim nothing, calculations."""
     step, links = trace.steps[n], trace.links[n]
     claim = _claim(step, court)
@@ -122,12 +122,12 @@ def _ring(step: Step, links: Links) -> str:
     return f"cites {' and '.join(filter(None, (itself, later)))}"
 
 
-def _claim(step: Step, court: Court, citations: tuple[str, ...] = ()) -> Claim:
+def _claim(step: Step, court: CheckContext, citations: tuple[str, ...] = ()) -> Claim:
     target = court.profile.target if step.confidence is None else step.confidence
     return Claim(step.id, step.text, 0, len(step.text), citations, target)
 
 
-def _parts(step: Step, court: Court) -> list[Claim]:
+def _parts(step: Step, court: CheckContext) -> list[Claim]:
     """The step's assertions; what they cite is settled for the step as a whole."""
     if step.text.startswith(CALL):
         return []
@@ -141,7 +141,7 @@ def _parts(step: Step, court: Court) -> list[Claim]:
     return [replace(claim, confidence=step.confidence) for claim in found]
 
 
-async def _by_context(trace: Trace, places: Sequence[int], court: Court) -> list[ClaimVerification]:
+async def _by_context(trace: Trace, places: Sequence[int], court: CheckContext) -> list[ClaimVerification]:
     """All these steps against the context alone, in one call."""
     if not trace.sources:
         return [_unfounded(trace.steps[n], court) for n in places]
@@ -149,12 +149,15 @@ async def _by_context(trace: Trace, places: Sequence[int], court: Court) -> list
     return await _verify(wanted, trace.sources, trace.question, court)
 
 
-def _unfounded(step: Step, court: Court) -> ClaimVerification:
+def _unfounded(step: Step, court: CheckContext) -> ClaimVerification:
     return unmeasured(_claim(step, court), Status.NOT_IN_CONTEXT, None, NOTHING_GIVEN, "none")
 
 
 async def _verify(
-    wanted: Sequence[tuple[Step, tuple[str, ...]]], sources: Sequence[Source], question: str, court: Court
+    wanted: Sequence[tuple[Step, tuple[str, ...]]],
+    sources: Sequence[Source],
+    question: str,
+    court: CheckContext,
 ) -> list[ClaimVerification]:
     """A verdict a step: that of its worst assertion."""
     claims = [
@@ -187,7 +190,9 @@ def _worst(step: Step, verdicts: Sequence[ClaimVerification]) -> ClaimVerificati
     )
 
 
-async def _by_premises(trace: Trace, about: Sequence[Said], found: dict[int, Judged], court: Court) -> None:
+async def _by_premises(
+    trace: Trace, about: Sequence[Said], found: dict[int, Judged], court: CheckContext
+) -> None:
     """In waves: each step once, as soon as nothing it may rest on is still open."""
     near, places = premises(about), {step.id: n for n, step in enumerate(trace.steps)}
     may = {
@@ -220,7 +225,7 @@ def _is_open(judged: Judged, *, cites: bool) -> bool:
 
 
 async def _with_premises(
-    trace: Trace, n: int, may: Sequence[int], found: dict[int, Judged], court: Court
+    trace: Trace, n: int, may: Sequence[int], found: dict[int, Judged], court: CheckContext
 ) -> Judged:
     step, links, before = trace.steps[n], trace.links[n], found[n]
     held = [trace.steps[k] for k in may if found[k].entailed]
@@ -240,7 +245,7 @@ async def _with_premises(
 
 
 def _concluded(
-    verdict: ClaimVerification, trace: Trace, held: Sequence[Step], court: Court
+    verdict: ClaimVerification, trace: Trace, held: Sequence[Step], court: CheckContext
 ) -> ClaimVerification:
     """A conclusion from steps that stand, with no name or number of its own, is not flagged for want of words
     that say it: whoever only reads cannot draw it. What is contradicted stays so.

@@ -15,7 +15,7 @@ from groundwire import pipeline
 from groundwire.claims.extract import extract
 from groundwire.errors import BackendError
 from groundwire.llm.generator import Generator
-from groundwire.pipeline import Court
+from groundwire.pipeline import CheckContext
 from groundwire.text.words import words
 from groundwire.traces.derive import derive
 from groundwire.types import Case, Claim, ClaimKind, ClaimVerification, Derived, PostHoc, Source, Status, Step
@@ -51,7 +51,7 @@ class Riddle:
     answer: str
 
 
-async def examine(riddle: Riddle, court: Court, generator: Generator | None = None) -> PostHoc:
+async def examine(riddle: Riddle, court: CheckContext, generator: Generator | None = None) -> PostHoc:
     if not riddle.answer.strip():
         return PostHoc(Derived.ABSENT, reason="the trace states no answer")
     if generator is None:
@@ -63,7 +63,7 @@ async def examine(riddle: Riddle, court: Court, generator: Generator | None = No
         return replace(found, reason=f"{found.reason} ({generator.name} could not be asked: {error.message})")
 
 
-async def _by_model(riddle: Riddle, court: Court, generator: Generator) -> PostHoc:
+async def _by_model(riddle: Riddle, court: CheckContext, generator: Generator) -> PostHoc:
     prompt = from_steps(riddle.question, [step.text for step in riddle.steps])
     reply = await generator.complete(prompt, max_tokens=_MAX_TOKENS)
     own = " ".join(reply[0].text.split())
@@ -80,7 +80,7 @@ async def _by_model(riddle: Riddle, court: Court, generator: Generator) -> PostH
     )
 
 
-async def _by_verifier(riddle: Riddle, court: Court) -> PostHoc:
+async def _by_verifier(riddle: Riddle, court: CheckContext) -> PostHoc:
     base = PostHoc(
         Derived.UNCHECKED, riddle.answer, executor=f"the verifier '{court.backend.name}' (no language model)"
     )
@@ -183,14 +183,14 @@ def _concludes(step: Step, riddle: Riddle) -> bool:
     return states and bool(about.values or about.days or named or asks_whether(riddle.question))
 
 
-async def _verified(riddle: Riddle, claims: Sequence[Claim], court: Court) -> list[ClaimVerification]:
+async def _verified(riddle: Riddle, claims: Sequence[Claim], court: CheckContext) -> list[ClaimVerification]:
     """The answer's claims, each with the steps as its only sources."""
     sources = tuple(Source(step.id, step.text) for step in riddle.steps)
     case = Case(riddle.answer, sources, riddle.question)
     return await pipeline.verify(claims, case, court)
 
 
-def _claims(riddle: Riddle, court: Court) -> Sequence[Claim]:
+def _claims(riddle: Riddle, court: CheckContext) -> Sequence[Claim]:
     """What the answer asserts; a bare word or number asserts what the question makes of it."""
     found = [c for c in extract(riddle.answer, target=court.profile.target) if c.kind is ClaimKind.ASSERTION]
     bare = len(riddle.answer.split()) <= _BRIEF and riddle.question

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from groundwire.claims.extract import extract
 from groundwire.errors import InputError
 from groundwire.llm.generator import Generator
-from groundwire.pipeline import Court
+from groundwire.pipeline import CheckContext
 from groundwire.traces.judging import Judged, Trace, judge_steps
 from groundwire.traces.plain import read_text
 from groundwire.traces.posthoc import Riddle, examine
@@ -44,7 +44,7 @@ class Request:
     post_hoc: bool = True
 
 
-async def audit(request: Request, court: Court, generator: Generator | None = None) -> TraceAudit:
+async def audit(request: Request, court: CheckContext, generator: Generator | None = None) -> TraceAudit:
     """`generator`, where there is one, is the independent executor."""
     trace = prepared(request, court.profile.max_claims)
     judged = await judge_steps(trace, court)
@@ -60,7 +60,7 @@ async def audit(request: Request, court: Court, generator: Generator | None = No
     )
 
 
-async def audit_claims(request: Request, court: Court) -> list[ClaimVerification]:
+async def audit_claims(request: Request, court: CheckContext) -> list[ClaimVerification]:
     """A verdict a step, no answer looked for."""
     trace = prepared(request, court.profile.max_claims)
     judged = await judge_steps(trace, court)
@@ -95,7 +95,9 @@ def _error(verdicts: Sequence[StepVerdict], post_hoc: PostHoc) -> str | None:
     return None
 
 
-async def _against_each_other(trace: Trace, judged: Sequence[Judged], court: Court) -> list[StepVerdict]:
+async def _against_each_other(
+    trace: Trace, judged: Sequence[Judged], court: CheckContext
+) -> list[StepVerdict]:
     clashes = await _contradictions(trace, court)
     found = []
     for n, (step, one) in enumerate(zip(trace.steps, judged, strict=True)):
@@ -116,7 +118,7 @@ def _clashing(verdict: ClaimVerification, against: Sequence[str]) -> ClaimVerifi
     return replace(verdict, is_flagged=True, gap_type=verdict.gap_type or GapType.CONTRADICTED, reason=reason)
 
 
-async def _contradictions(trace: Trace, court: Court) -> list[tuple[int, int]]:
+async def _contradictions(trace: Trace, court: CheckContext) -> list[tuple[int, int]]:
     """Pairs of related steps that a verifier says exclude each other, asked both ways, in one call."""
     texts = [unmarked(step) for step in trace.steps]
     about = [said(text) for text in texts]
