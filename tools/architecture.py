@@ -45,8 +45,8 @@ FLOW: tuple[tuple[str, str], ...] = (
     ),
     (
         "The service",
-        "cli/serve server/app server/service server/surround server/access"
-        " server/bodies server/admission server/lanes",
+        "cli/serve server/app server/service server/surround server/access server/middleware/body"
+        " server/admission server/lanes",
     ),
     ("The proxy", "proxy/proxy proxy/upstream proxy/wire proxy/evidence proxy/verifier"),
     ("MCP and other frameworks", "mcp/server mcp/tools mcp/arguments integrations/judging"),

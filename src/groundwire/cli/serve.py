@@ -25,9 +25,9 @@ def run_serve(config: Config, routers: Sequence[str] | None = None) -> int:
         load(module, feature="the HTTP service", extra="server")
     from groundwire.server.access import wants_keys
     from groundwire.server.app import ROUTERS, create_app
+    from groundwire.server.middleware.telemetry import WithRequestId
     from groundwire.server.running import make_server
     from groundwire.server.service import Service
-    from groundwire.server.telemetry import WithRequestId
 
     for handler in logging.getLogger("groundwire").handlers:
         handler.addFilter(WithRequestId())

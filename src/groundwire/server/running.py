@@ -12,7 +12,7 @@ from typing import Any
 import uvicorn
 
 from groundwire.config.service import ServerConfig
-from groundwire.server.patience import Life
+from groundwire.server.middleware.timeout import Life
 from groundwire.server.protocol import TimelyProtocol
 
 _LAST_SECONDS = 2

@@ -18,7 +18,7 @@ from groundwire.engine import Groundwire
 from groundwire.metrics import Metrics
 from groundwire.server.admission import Admission, watch
 from groundwire.server.lanes import LONG, Lane
-from groundwire.server.patience import Life
+from groundwire.server.middleware.timeout import Life
 from groundwire.server.readiness import Readiness
 from groundwire.server.said import Said
 from groundwire.types import HallucinationReport

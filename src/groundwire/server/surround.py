@@ -6,13 +6,13 @@ from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
 from groundwire.server.access import Guard, wants_keys
-from groundwire.server.bodies import Bodies
 from groundwire.server.keyring import Keyring
-from groundwire.server.leaving import Leaving
 from groundwire.server.limits import limiter_for
-from groundwire.server.patience import Draining, Timely
+from groundwire.server.middleware.body import Bodies
+from groundwire.server.middleware.disconnect import Leaving
+from groundwire.server.middleware.telemetry import HttpFigures, Telemetry
+from groundwire.server.middleware.timeout import Draining, Timely
 from groundwire.server.service import Service
-from groundwire.server.telemetry import HttpFigures, Telemetry
 from groundwire.stores.keys import ApiKey, Keys
 
 _MAY_SEND = (

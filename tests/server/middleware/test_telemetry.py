@@ -15,7 +15,7 @@ from tests.serving import Served, served
 
 from groundwire.engine import Groundwire
 from groundwire.metrics import VERDICTS
-from groundwire.server.telemetry import ACCESS, CSP, WithRequestId
+from groundwire.server.middleware.telemetry import ACCESS, CSP, WithRequestId
 
 FINE = {"response": "It has 40 employees.", "context": "It has 40 employees."}
 

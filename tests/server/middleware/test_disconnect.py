@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from groundwire.server.leaving import Asgi, Leaving, Message, Receive, Send
+from groundwire.server.middleware.disconnect import Asgi, Leaving, Message, Receive, Send
 
 BODY: Message = {"type": "http.request", "body": b"{}", "more_body": False}
 GONE: Message = {"type": "http.disconnect"}
