@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from groundwire.text.fold import core_words
+from groundwire.text.names import core_words
 from groundwire.types import Entity, Fact, Match, MatchKind, Pattern
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.text.fold import core, core_words, fold, label
+from groundwire.text.names import core, core_words, fold, label
 
 
 @pytest.mark.parametrize(

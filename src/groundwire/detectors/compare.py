@@ -20,9 +20,8 @@ from groundwire.openie.times import times
 from groundwire.openie.triples import bare
 from groundwire.text.dates import WEEKDAYS, PartialDate, dates, weekdays
 from groundwire.text.dates import compare as compare_dates
-from groundwire.text.fold import fold
 from groundwire.text.lexicon import forms, word_set
-from groundwire.text.names import same_name
+from groundwire.text.names import fold, same_name
 from groundwire.text.numbers import CURRENCY_SIGNS, UNITS, Number, numbers
 from groundwire.text.numbers import compare as compare_numbers
 from groundwire.text.words import words

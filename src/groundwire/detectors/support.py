@@ -10,8 +10,7 @@ from functools import lru_cache
 from groundwire.detectors.compare import core
 from groundwire.detectors.view import View
 from groundwire.openie.triples import bare
-from groundwire.text.fold import fold
-from groundwire.text.names import same_name
+from groundwire.text.names import fold, same_name
 
 
 def is_mentioned(view: View, name: str) -> bool:

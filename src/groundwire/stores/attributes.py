@@ -14,7 +14,7 @@ from groundwire.stores.predicates import Predicates
 from groundwire.stores.tables.knowledge import attributes, entities
 from groundwire.stores.values import Window, columns, from_row, same_value
 from groundwire.stores.writing import among, insert_rows, last_number
-from groundwire.text.fold import label
+from groundwire.text.names import label
 from groundwire.types import Attribute
 
 _TARGET = entities.alias()

@@ -7,7 +7,7 @@ from hashlib import blake2b
 
 from groundwire.stores.predicates import key_of
 from groundwire.stores.values import identity
-from groundwire.text.fold import fold
+from groundwire.text.names import fold
 from groundwire.types import Fact, Role
 
 SUBJECT = "subject"

@@ -22,7 +22,7 @@ from groundwire.stores.names import key_of
 from groundwire.stores.tables.knowledge import attributes, entities, names
 from groundwire.stores.values import checked_text, checked_value, value_key
 from groundwire.stores.writing import alone, among, insert_rows, last_number
-from groundwire.text.fold import fold, label
+from groundwire.text.names import fold, label
 from groundwire.types import Entity, Value, ValueKind
 
 MAX_ID, MAX_NAME, MAX_TYPE, MAX_ALIASES = 500, 2000, 200, 10_000

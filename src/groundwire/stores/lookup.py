@@ -11,8 +11,8 @@ from groundwire.stores import names
 from groundwire.stores.names import Named, as_written, core_of, key_of, likeness
 from groundwire.stores.tables.knowledge import entities
 from groundwire.stores.writing import among
-from groundwire.text.fold import fold
 from groundwire.text.lexicon import word_set
+from groundwire.text.names import fold
 from groundwire.types import MatchKind
 
 FLOOR = 0.82

@@ -19,7 +19,7 @@ from sqlalchemy import Connection, delete, func, select
 from groundwire.stores.tables.knowledge import name_words, names, word_forms, words
 from groundwire.stores.values import MAX_KEY
 from groundwire.stores.writing import among, insert_rows, last_number
-from groundwire.text.fold import core_words, fold
+from groundwire.text.names import core_words, fold
 
 _PREFIX = 8
 _MOST_WORDS = 2000

@@ -20,7 +20,7 @@ from typing import TextIO
 from groundwire.errors import InputError
 from groundwire.stores.parsing import Read, Unreadable, guarded, readable
 from groundwire.stores.values import known_kind, typed_value, value_of
-from groundwire.text.fold import label
+from groundwire.text.names import label
 from groundwire.types import Attribute, Entity, Fact, FactStatus, Provenance, Role, Value, ValueKind
 
 _DELIMITERS = ",;\t|"

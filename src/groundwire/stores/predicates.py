@@ -8,7 +8,7 @@ from sqlalchemy import Connection, select, update
 
 from groundwire.stores.tables.knowledge import predicates
 from groundwire.stores.writing import among, insert_rows, last_number
-from groundwire.text.fold import label
+from groundwire.text.names import label
 
 _PREDICATES = select(predicates)
 

@@ -17,8 +17,8 @@ from sqlalchemy import Row
 
 from groundwire.errors import InputError
 from groundwire.text.dates import PartialDate, dates
-from groundwire.text.fold import fold, label
 from groundwire.text.lexicon import word_set
+from groundwire.text.names import fold, label
 from groundwire.text.numbers import UNITS, numbers
 from groundwire.types import Value, ValueKind
 
