@@ -9,7 +9,7 @@ from importlib import import_module
 from fastapi import APIRouter, FastAPI
 
 from groundwire.config import Config
-from groundwire.mcp.mount import mount
+from groundwire.mcp.http import mount
 from groundwire.server.openapi import DESCRIPTION, SUMMARY, TAGS, describe, operation_id
 from groundwire.server.problems import handle_errors
 from groundwire.server.service import Service
