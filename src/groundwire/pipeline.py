@@ -152,7 +152,7 @@ async def assign(claims: Sequence[Claim], case: Case, court: CheckContext) -> Se
 # What the verifier says of each claim: with its evidence, without it, and about its citation.
 
 
-async def vote(
+async def score_claims(
     claims: Sequence[Claim], gathered: dict[str, Gathered], nothing: str, question: str, court: CheckContext
 ) -> dict[str, Ballot]:
     """Ask with and without the evidence; where a cited claim stands either way, ask about its citation."""
@@ -219,7 +219,7 @@ async def weigh(
         for claim, previous in zip(mapped, about, strict=False)
         if not missing[claim.id]
     }
-    ballots = await vote(
+    ballots = await score_claims(
         [c for c in claims if c.id in gathered], gathered, evidence.bare, case.question, court
     )
     return [
