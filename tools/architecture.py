@@ -45,7 +45,7 @@ FLOW: tuple[tuple[str, str], ...] = (
     ),
     (
         "The service",
-        "cli/serve server/app server/service server/surround server/access server/middleware/body"
+        "cli/serve server/app server/service server/surround server/middleware/auth server/middleware/body"
         " server/admission server/lanes",
     ),
     ("The proxy", "proxy/proxy proxy/upstream proxy/wire proxy/evidence proxy/verifier"),

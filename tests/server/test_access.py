@@ -13,10 +13,8 @@ from tests.serving import Served, served
 from groundwire.config import Config
 from groundwire.config.service import ServerConfig
 from groundwire.errors import StoreError
-from groundwire.server.access import PATHS, Guard, is_loopback
 from groundwire.server.app import create_app
-from groundwire.server.keyring import Keyring
-from groundwire.server.limits import Buckets
+from groundwire.server.middleware.auth import PATHS, Buckets, Guard, Keyring, is_loopback
 from groundwire.stores.keys import SCOPES, ApiKey, Keys, digest_of
 
 FINE = {"response": "It has 40 employees.", "context": "It has 40 employees."}
@@ -78,7 +76,7 @@ def test_admin_opens_everything(locked: Locked) -> None:
 
 
 def test_a_revoked_key_opens_nothing(locked: Locked, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groundwire.server.keyring.FRESH", 0.0)
+    monkeypatch.setattr("groundwire.server.middleware.auth.FRESH", 0.0)
     _, token = locked.keys.add("leaver", ["check"])
     assert locked.ask(token) == 200
     locked.keys.revoke("leaver")
@@ -247,7 +245,7 @@ async def test_keys_outlive_a_store_that_is_away_for_a_while() -> None:
 
 
 async def test_a_store_that_says_nothing_holds_nobody_up_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groundwire.server.keyring.PATIENCE", 0.05)
+    monkeypatch.setattr("groundwire.server.middleware.auth.PATIENCE", 0.05)
     released, reads = threading.Event(), 0
 
     def read() -> dict[str, ApiKey]:

@@ -17,7 +17,7 @@ from tests.serving import served
 
 from groundwire.config import Config
 from groundwire.errors import ConfigError, MissingExtra
-from groundwire.server.limits import SharedBuckets, limiter_for
+from groundwire.server.middleware.auth import SharedBuckets, limiter_for
 from groundwire.stores.cache import CacheStore
 from groundwire.stores.database import open_database
 from groundwire.stores.keys import Keys

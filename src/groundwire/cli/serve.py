@@ -23,8 +23,8 @@ def run_serve(config: Config, routers: Sequence[str] | None = None) -> int:
     """Serve until told to stop. What can be wrong is said before anything listens."""
     for module in ("uvicorn", "fastapi", "opentelemetry", "httptools"):
         load(module, feature="the HTTP service", extra="server")
-    from groundwire.server.access import wants_keys
     from groundwire.server.app import ROUTERS, create_app
+    from groundwire.server.middleware.auth import wants_keys
     from groundwire.server.middleware.telemetry import WithRequestId
     from groundwire.server.running import make_server
     from groundwire.server.service import Service
@@ -45,7 +45,7 @@ def run_serve(config: Config, routers: Sequence[str] | None = None) -> int:
 
 
 def _greeting(where: str, backend: str, config: Config) -> str:
-    from groundwire.server.access import wants_keys
+    from groundwire.server.middleware.auth import wants_keys
 
     keys = "API keys needed" if wants_keys(config.server) else "no keys needed"
     return f"groundwire serves {where} (backend {backend}, {keys}; Ctrl-C stops it)"

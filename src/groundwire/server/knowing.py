@@ -6,7 +6,7 @@ import asyncio
 
 from fastapi import Request
 
-from groundwire.server.access import Caller
+from groundwire.server.middleware.auth import Caller
 from groundwire.server.problems import Forbidden
 from groundwire.server.service import Service
 from groundwire.stores.knowledge import Knowledge

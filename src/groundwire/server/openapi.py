@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
-from groundwire.server.access import PUBLIC, scope_of
+from groundwire.server.middleware.auth import PUBLIC, scope_of
 from groundwire.server.problems import MEDIA_TYPE, Invalid, ProblemDocument
 from groundwire.stores.keys import SCOPES
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
-from groundwire.server.access import Guard, wants_keys
-from groundwire.server.keyring import Keyring
-from groundwire.server.limits import limiter_for
+from groundwire.server.middleware.auth import Guard, Keyring, limiter_for, wants_keys
 from groundwire.server.middleware.body import Bodies
 from groundwire.server.middleware.disconnect import Leaving
 from groundwire.server.middleware.telemetry import HttpFigures, Telemetry

@@ -14,7 +14,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from groundwire.config.service import ServerConfig
-from groundwire.server.access import scope_of
+from groundwire.server.middleware.auth import scope_of
 from groundwire.server.problems import Problem, tell
 
 SLOWEST = 64_000

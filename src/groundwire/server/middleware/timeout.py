@@ -6,7 +6,7 @@ import asyncio
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from groundwire.server.access import scope_of
+from groundwire.server.middleware.auth import scope_of
 from groundwire.server.problems import Problem, tell
 
 _OWN_PACE = frozenset({"proxy", "rag", "rag:write"})

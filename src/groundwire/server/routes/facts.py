@@ -11,8 +11,8 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from groundwire.cli.facts import rejected_object
 from groundwire.memory.decide import Decision
 from groundwire.memory.sentence import given_roles
-from groundwire.server.access import Caller
 from groundwire.server.answers import FactOut, FactsOut, KeptFactOut, RejectedOut, answered
+from groundwire.server.middleware.auth import Caller
 from groundwire.server.problems import Forbidden, NotFound, problems, reading_problems
 from groundwire.server.schemas import FactRequest
 from groundwire.server.service import Service, service

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from groundwire.server.access import scope_of
+from groundwire.server.middleware.auth import scope_of
 from groundwire.server.service import Service
 
 

@@ -6,19 +6,146 @@ point here (DNS rebinding). So the request must come from this machine, name it,
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from groundwire.config import Config
 from groundwire.config.service import ServerConfig
 from groundwire.errors import StoreError
-from groundwire.server.keyring import Keyring
-from groundwire.server.limits import Limiter
 from groundwire.server.problems import Problem, tell
-from groundwire.stores.keys import ADMIN
+from groundwire.stores.keys import ADMIN, ApiKey, parts_of
+
+if TYPE_CHECKING:
+    from groundwire.stores.shared import Shared
+
+# The keys as the running server knows them: what the store held a moment ago.
+
+FRESH = 2.0
+"""Seconds after which a revoked key is noticed."""
+AGAIN = 0.25
+"""Seconds between two looks for keys that are not known: they may have been made just now, and all who wait
+share one look, so that a flood of made-up keys does not reach the store."""
+STALE = 300.0
+"""Seconds for which the keys last read are good while the store cannot be reached."""
+PATIENCE = 2.0
+"""Seconds that one look may take."""
+PAUSE = 5.0
+"""Seconds until a store that failed is asked again."""
+
+_log = logging.getLogger("groundwire.server")
+
+
+class Keyring:
+    """`read` is asked in a thread; it gives the standing keys by id."""
+
+    def __init__(
+        self, read: Callable[[], Mapping[str, ApiKey]], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._read = read
+        self._clock = clock
+        self._known: Mapping[str, ApiKey] = {}
+        self._at = self._failed = float("-inf")
+        self._reading = asyncio.Lock()
+
+    async def holder(self, token: str) -> ApiKey | None:
+        """The key that a token belongs to; None where it opens nothing."""
+        parts = parts_of(token)
+        if parts is None:
+            return None
+        identity, secret = parts
+        asked = self._clock()
+        await self._read_since(asked - FRESH)
+        if identity not in self._known:
+            await self._read_since(asked, apart=AGAIN)
+        key = self._known.get(identity)
+        return key if key is not None and key.opens(secret) else None
+
+    async def _read_since(self, moment: float, apart: float = 0.0) -> None:
+        """Have the keys as they were at that moment or later, from a store that is asked so far apart."""
+        if self._at >= moment:
+            return
+        async with self._reading:
+            if self._at >= moment:  # whoever was before us has read them
+                return
+            if self._clock() >= self._failed + PAUSE:
+                await asyncio.sleep(max(0.0, self._at + apart - self._clock()))
+                await self._look()
+            if self._clock() - self._at > STALE:
+                raise StoreError("the keys cannot be read")
+
+    async def _look(self) -> None:
+        """A store that is away, or says nothing, is left alone for a while: nobody waits for it in a row."""
+        at = self._clock()
+        try:
+            async with asyncio.timeout(PATIENCE):
+                self._known = await asyncio.to_thread(self._read)
+            self._at = at
+        except (StoreError, TimeoutError) as error:
+            self._failed = self._clock()
+            _log.warning("the API keys cannot be read now: %s", error)
+
+
+# How often a key may ask: a token bucket for each, in this process or shared by all replicas.
+
+_MOST = 10_000
+
+
+class Limiter(Protocol):
+    """Whoever counts. `name` is the key's id."""
+
+    async def take(self, name: str, per_minute: int) -> float:
+        """0.0 where the request may go on, else in how many seconds the next one may."""
+        ...
+
+
+class Buckets:
+    """One bucket a name, full at first: it holds a minute's worth and refills steadily."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._filled: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    async def take(self, name: str, per_minute: int) -> float:
+        now, rate = self._clock(), per_minute / 60.0
+        level, since = self._filled.pop(name, (float(per_minute), now))
+        level = min(float(per_minute), level + (now - since) * rate)
+        granted = level >= 1.0
+        self._filled[name] = (level - 1.0 if granted else level, now)
+        if len(self._filled) > _MOST:  # whoever was not seen for longest has a full bucket anyway
+            self._filled.popitem(last=False)
+        return 0.0 if granted else (1.0 - level) / rate
+
+
+class SharedBuckets:
+    """The same for all replicas, counted in Redis; where that is gone, each counts by itself."""
+
+    def __init__(self, shared: Shared, own: Buckets | None = None) -> None:
+        self._shared = shared
+        self._own = own or Buckets()
+
+    async def take(self, name: str, per_minute: int) -> float:
+        found = await asyncio.to_thread(self._shared.take, name, per_minute)
+        return await self._own.take(name, per_minute) if found is None else found
+
+
+def limiter_for(config: Config) -> Limiter:
+    """Counted here; with `redis.url` for all replicas together."""
+    if config.redis.url is None:
+        return Buckets()
+    from groundwire.stores.shared import Shared
+
+    return SharedBuckets(Shared(config.redis.url.get_secret_value()))
+
 
 PUBLIC = "public"
 
