@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.text.align import place_spans
+from groundwire.text.markdown import place_spans
 from groundwire.types import Span
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from groundwire.text.align import place_spans
+from groundwire.text.markdown import place_spans
 from groundwire.types import (
     Case,
     Claim,
