@@ -22,8 +22,7 @@ from groundwire.cli.repl import Request, Session
 from groundwire.client import Client
 from groundwire.config import Config, ProfileName
 from groundwire.engine import Groundwire
-from groundwire.mcp.server import create_server
-from groundwire.mcp.stdio import Alone
+from groundwire.mcp.server import Alone, create_server
 from groundwire.reports.json import report_object
 from groundwire.stores.knowledge import Knowledge
 from groundwire.types import Attribute, Entity, HallucinationReport, Value

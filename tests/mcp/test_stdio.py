@@ -116,6 +116,6 @@ def test_without_the_sdk_the_install_line_is_given(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_tools_need_none_of_the_servers_packages() -> None:
-    code = "import sys, groundwire.mcp.stdio; print('fastapi' in sys.modules)"
+    code = "import sys, groundwire.mcp.server; print('fastapi' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -20,8 +20,7 @@ from groundwire.cli import main
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.mcp import server as mcp_server
-from groundwire.mcp.server import create_server
-from groundwire.mcp.stdio import Alone
+from groundwire.mcp.server import Alone, create_server
 from groundwire.mcp.tools import TOOLS
 from groundwire.reports.audit import audit_object
 from groundwire.reports.json import claim_object, report_object

@@ -11,7 +11,7 @@ _FEATURE = "groundwire mcp"
 def run_mcp(http: str | None, config: Config) -> int:
     """On standard input and output, or over HTTP at an address."""
     if http is None:
-        code: int = load("groundwire.mcp.stdio:run_stdio", feature=_FEATURE, extra="mcp")(config)
+        code: int = load("groundwire.mcp.server:run_stdio", feature=_FEATURE, extra="mcp")(config)
         return code
     served: int = load("groundwire.mcp.http:run_http", feature=f"{_FEATURE} --http", extra="mcp,server")(
         http, config
