@@ -10,7 +10,7 @@ DEV     := $(VENV)/.dev
 .PHONY: help demo test test-docs test-ray test-redis redis test-ecosystem test-n8n test-fuzz lint types unit postgres curl docs spec wheel bench clean
 
 help:  ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z%-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(STAMP): pyproject.toml
 	@test -x $(BIN)/python || $(PY) -m venv $(VENV)
@@ -107,6 +107,9 @@ wheel: $(DEV)  ## build the wheel and try it in an empty environment
 
 bench: $(DEV)  ## the speed figures
 	@$(BIN)/groundwire bench speed
+
+bench-%: $(DEV)  ## a benchmark of groundwire itself: bench-service, -proxy, -kb, -streams, -monitor, -orchestrator, -peers
+	@$(BIN)/python -m benchmarks.$* $(ARGS)
 
 clean:  ## remove what the other targets made
 	@rm -rf $(VENV) dist build .mypy_cache .ruff_cache .hypothesis

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 import pytest
 from typer.testing import CliRunner
@@ -13,7 +12,6 @@ from typer.testing import CliRunner
 from groundwire.bench import quality
 from groundwire.bench.quality_data import LabelledRow, load_sets, sample
 from groundwire.bench.quality_figures import OURS, Judged, Prediction, measure, new_words
-from groundwire.bench.quality_plots import precision_recall_plot, reliability_plot
 from groundwire.bench.quality_table import mean_contradiction, means
 from groundwire.cli import main
 from groundwire.errors import GroundwireError
@@ -54,7 +52,7 @@ def write(path: Path, rows: list[dict[str, object]]) -> None:
 
 
 def bench(*arguments: object) -> tuple[int, str]:
-    found = CliRunner().invoke(main.app, ["bench", "quality", "--no-peers", *map(str, arguments)])
+    found = CliRunner().invoke(main.app, ["bench", "quality", *map(str, arguments)])
     if isinstance(found.exception, GroundwireError):
         return found.exception.exit_code, str(found.exception)
     if found.exception and not isinstance(found.exception, SystemExit):
@@ -69,7 +67,7 @@ def row(
 
 
 def test_every_set_and_task_gets_its_figures(data: Path, tmp_path: Path) -> None:
-    code, out = bench("--data", data, "--json", tmp_path / "q.json", "--plots", tmp_path / "plots")
+    code, out = bench("--data", data, "--json", tmp_path / "q.json")
     assert code == 0
     assert all(word in out for word in ("ragtruth", "  Summary", "tiny", "AUROC", "span F1", "new words"))
     found = json.loads((tmp_path / "q.json").read_text())
@@ -80,8 +78,6 @@ def test_every_set_and_task_gets_its_figures(data: Path, tmp_path: Path) -> None
     assert tiny["new words"]["auroc"] == 1.0
     assert tiny["new words"]["f1"] is None, "no operating point ships with it"
     assert tiny[OURS]["auroc"] == 1.0
-    for picture in ("reliability.svg", "precision-recall.svg"):
-        assert ET.parse(tmp_path / "plots" / picture).getroot().tag.endswith("svg")
 
 
 def test_what_is_missing_or_unknown_is_one_line(data: Path, tmp_path: Path) -> None:
@@ -92,8 +88,6 @@ def test_what_is_missing_or_unknown_is_one_line(data: Path, tmp_path: Path) -> N
     (data / "dev.broken.test.jsonl.gz").write_bytes(b"not gzip")
     assert "cannot read" in bench("--data", data)[1]
     assert bench("--data", data, "--json", tmp_path) == (2, f"cannot write {tmp_path}: it is a folder")
-    (tmp_path / "file").touch()
-    assert "it is a file" in bench("--data", data, "--plots", tmp_path / "file")[1]
 
 
 def test_the_data_folder_may_come_from_the_environment(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,11 +181,3 @@ def test_the_mean_counts_each_other_set_once() -> None:
         Judged("y", rows * 9, {OURS: wrong * 9}),
     ]
     assert means([f for one in sets for f in measure(one)]) == {OURS: 0.5}
-
-
-def test_plots_survive_sets_with_one_class_and_systems_without_answers() -> None:
-    rows = [row("a", False), row("b", False)]
-    none = Judged("x", rows, {OURS: [Prediction(0.2, False), Prediction(0.3, False)], "styxx": [None, None]})
-    for plot in (reliability_plot, precision_recall_plot):
-        assert ET.fromstring(plot([none])).tag.endswith("svg")
-        assert plot([none]) == plot([none])

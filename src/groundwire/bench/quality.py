@@ -1,4 +1,4 @@
-"""`groundwire bench quality`: how well it detects, on labelled data, beside trivial ways and peers."""
+"""`groundwire bench quality`: detection quality on labelled data, next to trivial baselines."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from typing import Any
 from rich.console import Console
 
 from groundwire._loop import run
-from groundwire.bench.peers import REQUIREMENTS, PeerFailed, Peers
 from groundwire.bench.quality_data import DataSet, LabelledRow, load_sets
 from groundwire.bench.quality_figures import BASELINES, OURS, Answers, Judged, Origin, Prediction, measure
-from groundwire.bench.quality_plots import precision_recall_plot, reliability_plot
 from groundwire.bench.quality_table import as_json, mean_contradiction, means, tables
 from groundwire.config import Config
 from groundwire.engine import Groundwire
@@ -36,32 +34,34 @@ class Request:
     sets: tuple[str, ...] = ()
     limit: int | None = None
     json_out: Path | None = None
-    plots: Path | None = None
-    peers: Path | None = None
     oof: Path | None = None
 
 
 def run_quality(request: Request, config: Config, console: Console) -> int:
     if request.json_out and request.json_out.is_dir():
         raise InputError(f"cannot write {request.json_out}", hint="it is a folder")
-    if request.plots and request.plots.is_file():
-        raise InputError(f"cannot write into {request.plots}", hint="it is a file")
     sets = load_sets(request.data, request.sets, request.limit)
     known = load_predictions(request.oof) if request.oof else {}
     engine = Groundwire(config)
     try:
-        judged, absent = judge_sets(sets, engine, known, request.peers)
+        judged = judge_sets(sets, engine, known)
     finally:
         run(engine.aclose())
-    _publish(request, judged, absent, engine.backend.name, console)
+    publish(judged, {"backend": engine.backend.name, "limit": request.limit}, request.json_out, console)
     return 0
 
 
+OtherSystems = Callable[[Sequence[LabelledRow]], Mapping[str, Answers]]
+"""Predictions of systems other than groundwire and the baselines (`benchmarks.peers`), by system name."""
+
+
 def judge_sets(
-    sets: Sequence[DataSet], engine: Groundwire, known: Mapping[str, Prediction], peers: Path | None
-) -> tuple[list[Judged], dict[str, str]]:
-    """Every system on every set; and for each peer that could not take part, why."""
-    absent: dict[str, str] = {}
+    sets: Sequence[DataSet],
+    engine: Groundwire,
+    known: Mapping[str, Prediction],
+    others: OtherSystems | None = None,
+) -> list[Judged]:
+    """Run every system on every set."""
     judged = []
     with progress_bar(Console(stderr=True)) as progress:
         bar = progress.add_task("", total=sum(len(one.rows) for one in sets))
@@ -71,10 +71,10 @@ def judge_sets(
                 OURS: run(_ours(one.rows, engine, known, lambda n: progress.advance(bar, n)))
             }
             answers |= {name: [guess(row) for row in one.rows] for name, guess in BASELINES.items()}
-            if peers:
-                answers |= _peers(Peers(peers), one.rows, absent)
+            if others is not None:
+                answers |= others(one.rows)
             judged.append(Judged(one.name, one.rows, answers, _origin(one, engine.backend.name, known)))
-    return judged, absent
+    return judged
 
 
 async def _ours(
@@ -107,19 +107,6 @@ async def _verdict(row: LabelledRow, engine: Groundwire, known: Prediction | Non
         tuple((span.start, span.end) for span in report.spans),
         any(claim.status is Status.CONTRADICTED for claim in report.claims),
     )
-
-
-def _peers(peers: Peers, rows: Sequence[LabelledRow], absent: dict[str, str]) -> dict[str, Answers]:
-    """A peer that fails once is left out from then on, with its reason."""
-    found: dict[str, Answers] = {}
-    for name in REQUIREMENTS:
-        found[name] = [None] * len(rows)
-        if name not in absent:
-            try:
-                found[name] = peers.judge(name, rows)
-            except PeerFailed as error:
-                absent[name] = str(error)
-    return found
 
 
 def _origin(one: DataSet, backend: str, known: Mapping[str, Prediction]) -> Origin:
@@ -157,9 +144,10 @@ def load_predictions(path: Path) -> dict[str, Prediction]:
         raise InputError(f"{path} does not hold predictions: {error!r}") from None
 
 
-def _publish(
-    request: Request, judged: Sequence[Judged], absent: Mapping[str, str], backend: str, console: Console
+def publish(
+    judged: Sequence[Judged], facts: Mapping[str, object], json_out: Path | None, console: Console
 ) -> None:
+    """Print the tables; write the figures as JSON together with `facts`, which say how they were made."""
     figures = [one for result in judged for one in measure(result)]
     for shown in tables(figures):
         console.print(shown)
@@ -171,23 +159,11 @@ def _publish(
     told = mean_contradiction(figures)
     if told is not None:
         console.print(f"contradiction told from silence, mean macro F1: {told:.3f}", highlight=False)
-    for name, reason in absent.items():
-        console.print(f"{name}: {reason}", style="yellow", highlight=False, markup=False)
-    if request.json_out:
-        facts = {
-            "groundwire": __version__,
-            "backend": backend,
-            "limit": request.limit,
-            "peers": REQUIREMENTS if request.peers else {},
-            "absent": dict(absent),
-        }
-        _write(request.json_out, as_json(figures, facts))
-    if request.plots:
-        _write(request.plots / "reliability.svg", reliability_plot(judged))
-        _write(request.plots / "precision-recall.svg", precision_recall_plot(judged))
+    if json_out:
+        write_text(json_out, as_json(figures, {"groundwire": __version__, **facts}))
 
 
-def _write(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

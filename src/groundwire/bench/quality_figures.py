@@ -15,6 +15,8 @@ from groundwire.bench.quality_data import LabelledRow
 
 OURS = "groundwire"
 ALL = "all"
+HEADLINE = "ragtruth"
+"""The set whose figures are reported by themselves; the means are over the others."""
 Origin = Literal["model", "seen in training", "out of fold", "partly out of fold"]
 
 

@@ -10,8 +10,7 @@ from typing import Literal
 
 from rich.table import Table
 
-from groundwire.bench.quality_figures import ALL, OURS, Figures
-from groundwire.bench.quality_plots import HEADLINE
+from groundwire.bench.quality_figures import ALL, HEADLINE, OURS, Figures
 
 Slices = Mapping[tuple[str, str], Mapping[str, Figures]]
 """(set, task) → system → figures."""

@@ -1,4 +1,4 @@
-"""A load generator for `groundwire bench service`: a process of its own that costs the server little.
+"""A load generator for `python -m benchmarks.service`: a process of its own that costs the server little.
 
 Reads a plan from standard input, one JSON object a line, and answers each with what it met. HTTP/1.1 over
 plain sockets: a client that takes the processor away from the server it measures would measure itself.

@@ -1,5 +1,4 @@
-"""`groundwire bench orchestrator`: what verifying adds to an answer, in time and in cost, and that without it
-nothing changes."""
+"""`python -m benchmarks.orchestrator`: what verification adds to an answer, in time and money."""
 
 from __future__ import annotations
 
@@ -9,13 +8,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import command, run
 from groundwire.agent import Orchestrator, Outcome
 from groundwire.agent.cost import Cost, Usage
 from groundwire.bench.procedural_items import generate
+from groundwire.cli.options import ConfigFile, settings
+from groundwire.cli.streams import open_console
 from groundwire.config import Config, Price
 from groundwire.engine import Groundwire
 from groundwire.errors import MissingExtra
@@ -204,3 +208,21 @@ def _rows(figures: Sequence[Figure]) -> Iterator[tuple[str, ...]]:
     words = {True: "met", False: "missed", None: ""}
     for figure in figures:
         yield figure.name, f"{figure.value:,.3g}", figure.unit, figure.bar, words[figure.met]
+
+
+app = command()
+
+
+@app.command()
+def main(
+    answers: Annotated[int, typer.Option(min=1, help="Number of answers to verify.")] = 60,
+    json_out: Annotated[Path | None, typer.Option("--json", help="Write the figures as JSON.")] = None,
+    llm: Annotated[bool, typer.Option("--llm/--no-llm", help="Also answer with the local LLM.")] = True,
+    config: ConfigFile = None,
+) -> None:
+    """Measure what verification adds to an answer: time, tokens, money; and nothing when it is off."""
+    run_orchestrator(open_console(), settings(config), answers, llm=llm, out=json_out)
+
+
+if __name__ == "__main__":
+    run(app)

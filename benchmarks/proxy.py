@@ -1,4 +1,4 @@
-"""`groundwire bench proxy`: what the proxy adds to a stream, and whether many at once keep every byte.
+"""`python -m benchmarks.proxy`: what the proxy adds to a stream, and whether many at once keep every byte.
 
 A scripted model streams in a process of its own, the real server stands in front of it in another, and the
 same requests go to both, in turn. The answers are verified on the way, against sources in the request.
@@ -19,13 +19,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import IO, cast
+from typing import IO, Annotated, cast
 from urllib.parse import urlsplit
 
+import typer
 from rich.console import Console
 
+from benchmarks import command, run
+from benchmarks.scripted_model import LISTENING, Pace, facts, frames
 from groundwire.bench.figures import Figure, show
-from groundwire.bench.proxy_upstream import LISTENING, Pace, facts, frames
+from groundwire.cli.streams import open_console
 from groundwire.errors import BackendDown
 
 _REPORT = re.compile(rb'data: \{[^\n]*"groundwire":[^\n]*\n\n')
@@ -163,7 +166,7 @@ def _unchunked(answer: bytes) -> bytes:
 @contextmanager
 def _upstream(pace: Pace) -> Iterator[str]:
     numbers = [str(n) for n in (pace.first, pace.token, pace.sentences)]
-    command = [sys.executable, "-m", "groundwire.bench.proxy_upstream", *numbers]
+    command = [sys.executable, "-m", "benchmarks.scripted_model", *numbers]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         line = (process.stdout or sys.stdin).readline()
         yield line.removeprefix(LISTENING).strip()
@@ -193,3 +196,20 @@ def _announced(output: IO[str]) -> str:
         if found:
             return found[0]
     raise BackendDown("the proxy did not start", hint=line.strip()[:200])
+
+
+app = command()
+
+
+@app.command()
+def main(
+    rounds: Annotated[int, typer.Option(min=1, help="How often a single stream is timed.")] = 15,
+    streams: Annotated[int, typer.Option(min=1, help="Number of concurrent streams.")] = 200,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """Compare streams through the proxy with direct ones, and check that no byte is lost under load."""
+    run_proxy(open_console(), rounds, streams, as_json=as_json)
+
+
+if __name__ == "__main__":
+    run(app)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from benchmarks.proxy import Heard, run_proxy
+from benchmarks.scripted_model import Pace, frames
 from rich.console import Console
-
-from groundwire.bench.proxy import Heard, run_proxy
-from groundwire.bench.proxy_upstream import Pace, frames
 
 
 def test_streams_keep_their_bytes_and_are_timed(capsys: pytest.CaptureFixture[str]) -> None:

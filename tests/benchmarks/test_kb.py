@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from benchmarks.kb import Size, made_entities, made_facts, misspelt, run_kb
 from rich.console import Console
 
-from groundwire.bench.kb import Size, made_entities, made_facts, misspelt, run_kb
 from groundwire.errors import InputError
 from groundwire.stores.knowledge import Knowledge
 

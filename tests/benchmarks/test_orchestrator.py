@@ -6,10 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from rich.console import Console
-
-from groundwire.agent.cost import Usage
-from groundwire.bench.orchestrator import (
+from benchmarks.orchestrator import (
     LARGE,
     LATENCY_BAR,
     SHARE_BAR,
@@ -23,6 +20,9 @@ from groundwire.bench.orchestrator import (
     real_share,
     run_orchestrator,
 )
+from rich.console import Console
+
+from groundwire.agent.cost import Usage
 from groundwire.config import Config
 
 FAKE = Config.load(None, {"hallucination.backend.type": "fake"})

@@ -1,4 +1,4 @@
-"""`groundwire bench kb`: how fast a large knowledge base answers, measured, never asserted."""
+"""`python -m benchmarks.kb`: latency of lookups in a large knowledge base."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from random import Random
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import command, run
+from groundwire.cli.streams import open_console
 from groundwire.errors import InputError
 from groundwire.reports.progress import progress_bar
 from groundwire.stores.knowledge import Knowledge
@@ -225,3 +229,22 @@ def _table(figures: Sequence[Figure]) -> Table:
         times = (f"{ms:.2f}" for ms in (figure.p50, figure.p99, figure.worst, figure.busy))
         table.add_row(figure.question, f"{figure.count:,}", *times)
     return table
+
+
+app = command()
+
+
+@app.command()
+def main(
+    store: Annotated[str, typer.Option("--store", "--kb", help="Build it here and keep it.")] = "",
+    entities: Annotated[int, typer.Option(min=100, help="Number of entities.")] = 100_000,
+    facts: Annotated[int, typer.Option(min=100, help="Number of facts.")] = 1_000_000,
+    rounds: Annotated[int, typer.Option(min=1, help="How often each question is asked.")] = 1000,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """Time lookups in a large knowledge base: names, misspelt names, facts."""
+    run_kb(store, Size(entities, facts), rounds, open_console(), as_json=as_json)
+
+
+if __name__ == "__main__":
+    run(app)

@@ -7,11 +7,9 @@ import json
 from pathlib import Path
 
 import pytest
+from benchmarks.monitor import Request, app, measure, questions_answered, warnings_by_label
 from typer.testing import CliRunner
 
-from groundwire.bench.monitor import Request, measure
-from groundwire.bench.monitor_data import questions_answered, warnings_by_label
-from groundwire.cli.main import app
 from groundwire.errors import InputError
 
 
@@ -53,12 +51,12 @@ def test_all_figures_are_made(data: Path) -> None:
 
 
 def test_the_command_prints_them() -> None:
-    result = CliRunner().invoke(app, ["bench", "monitor", "--tokens", "1000", "--json"])
+    result = CliRunner().invoke(app, ["--tokens", "1000", "--json"])
     assert result.exit_code == 0
     assert "tokens a second" in json.loads(result.stdout)[0]["name"]
 
 
 def test_a_broken_file_is_one_line(data: Path) -> None:
     (data / "dev.ragtruth.test.jsonl.gz").write_bytes(b"no gzip")
-    result = CliRunner().invoke(app, ["bench", "monitor", "--tokens", "1000", "--data", str(data)])
+    result = CliRunner().invoke(app, ["--tokens", "1000", "--data", str(data)])
     assert isinstance(result.exception, InputError)

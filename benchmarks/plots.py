@@ -9,13 +9,12 @@ from html import escape
 import numpy as np
 
 from groundwire.bench import measures
-from groundwire.bench.quality_figures import OURS, Answers, Judged
+from groundwire.bench.quality_figures import HEADLINE, OURS, Answers, Judged
 
 WIDTH, HEIGHT = 640, 420
 LEFT, TOP, SIDE = 64, 36, 330
 COLOURS = ("#0b5fa5", "#c2410c", "#4d7c0f", "#7e22ce", "#6b7280")
 """Told apart by their lightness too."""
-HEADLINE = "ragtruth"
 
 
 @dataclass(frozen=True, slots=True)

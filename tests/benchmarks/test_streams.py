@@ -6,12 +6,10 @@ import gzip
 import json
 from pathlib import Path
 
+from benchmarks.streams import KINDS, Seen, Stream, app, streams, tabulate, verdicts
 from typer.testing import CliRunner
 
 from groundwire.bench.procedural import rate
-from groundwire.bench.streams import Seen, tabulate, verdicts
-from groundwire.bench.streams_items import KINDS, Stream, streams
-from groundwire.cli.main import app
 
 MADE = streams(90)
 ONE = Stream("x", "contradicted", "d", "source", "q?", ("One is.", "Two is not.", "Three is.", "Four is."), 1)
@@ -79,7 +77,7 @@ def test_it_runs_from_the_terminal(tmp_path: Path) -> None:
     with gzip.open(tmp_path / "dev.ragtruth.test.jsonl.gz", "wt", encoding="utf-8") as file:
         file.write(json.dumps(row) + "\n")
     out = tmp_path / "out.json"
-    command = ["bench", "streams", "--items", "6", "--data", str(tmp_path), "--json", str(out)]
+    command = ["--items", "6", "--data", str(tmp_path), "--json", str(out)]
     result = CliRunner().invoke(app, command)
     assert result.exit_code == 0, result.output
     assert "supported RAGTruth answers stopped, at most 1 %: 0 of 1" in result.output
@@ -87,6 +85,6 @@ def test_it_runs_from_the_terminal(tmp_path: Path) -> None:
 
 
 def test_it_does_without_data(tmp_path: Path) -> None:
-    result = CliRunner().invoke(app, ["bench", "streams", "--items", "3", "--data", str(tmp_path)])
+    result = CliRunner().invoke(app, ["--items", "3", "--data", str(tmp_path)])
     assert result.exit_code == 0
     assert "There is no RAGTruth" in " ".join(result.output.split())

@@ -1,4 +1,4 @@
-"""`groundwire bench service`: the real server under load, beside the same engine called in process."""
+"""`python -m benchmarks.service`: the real server under load, beside the same engine called in process."""
 
 from __future__ import annotations
 
@@ -20,13 +20,16 @@ from itertools import count
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from rich.console import Console
 
+from benchmarks import command, run
+from benchmarks.load_generator import digest
 from groundwire.bench.figures import Figure, show
-from groundwire.bench.service_load import digest
 from groundwire.bench.speed import fact, prose
+from groundwire.cli.streams import open_console
 from groundwire.config import Config
 from groundwire.config.service import ServerConfig
 from groundwire.engine import Groundwire
@@ -220,7 +223,7 @@ class Load:
 @contextmanager
 def loading(server: Server, cases: Sequence[Asked]) -> Iterator[Load]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "groundwire.bench.service_load"],
+        [sys.executable, "-m", "benchmarks.load_generator"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -335,3 +338,22 @@ def grown(samples: Sequence[float]) -> float:
     settled = samples[int(_SETTLED * len(samples)) :]
     half = len(settled) // 2
     return float(median(settled[half:]) - median(settled[:half]))
+
+
+app = command()
+
+
+@app.command()
+def main(
+    seconds: Annotated[float, typer.Option(min=0.5, help="Seconds per turn.")] = 10.0,
+    turns: Annotated[int, typer.Option(min=1, help="Turns for the engine and the server each.")] = 3,
+    at_once: Annotated[int, typer.Option(min=1, help="Concurrent requests.")] = 16,
+    minutes: Annotated[float, typer.Option(min=0, help="Minutes to watch the server's memory.")] = 0.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """Put the HTTP service under load: throughput next to the engine's own, latency, overload, memory."""
+    run_service(open_console(), Terms(seconds, turns, at_once, minutes), as_json=as_json)
+
+
+if __name__ == "__main__":
+    run(app)

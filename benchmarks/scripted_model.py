@@ -1,7 +1,7 @@
-"""A scripted language model for `groundwire bench proxy`: an OpenAI-compatible server that streams at a pace.
+"""A scripted language model for `benchmarks.proxy`: an OpenAI-compatible server that streams at a fixed pace.
 
 What it says follows from the number in the request's last message, so that every stream is another one and a
-byte in the wrong stream shows. Run as `python -m groundwire.bench.proxy_upstream`; it ends with its stdin.
+byte in the wrong stream shows. Run as `python -m benchmarks.scripted_model`; it ends with its stdin.
 """
 
 from __future__ import annotations

@@ -1,22 +1,33 @@
-"""`groundwire bench streams`: how soon a stream is stopped that contradicts its sources, and how often one is
-stopped for nothing."""
+"""`python -m benchmarks.streams`: how soon the guard stops a stream that contradicts its sources.
+
+Answers come in threes over one source: the middle sentence is true, contradicts the source, or says something
+the source does not mention. Nothing else differs. The same seed and count give the same answers.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import aclosing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from random import Random
 from statistics import median
+from typing import Annotated, Literal
 
+import typer
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import command, run
 from groundwire.bench.procedural import Rate, rate
+from groundwire.bench.procedural_contexts import Fact, capital, claimed, lay_out
+from groundwire.bench.procedural_items import fill, named, scene
+from groundwire.bench.procedural_shapes import Domain, domains, draw_other, nearest
 from groundwire.bench.quality_data import LabelledRow, load_sets
-from groundwire.bench.streams_items import KINDS, Stream, streams
+from groundwire.cli.options import Backend, ConfigFile, settings
+from groundwire.cli.streams import open_console
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.llm.fake import ScriptedGenerator
@@ -24,6 +35,70 @@ from groundwire.reports.progress import progress_bar
 from groundwire.streaming.guard import guard
 from groundwire.types import Source
 from groundwire.types.realtime import Context, InterruptedEvent
+
+Kind = Literal["supported", "contradicted", "unsupported"]
+KINDS: tuple[Kind, ...] = ("supported", "contradicted", "unsupported")
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """`sentences[middle]` is the one that differs; `held`: of the second half of the domains."""
+
+    id: str
+    kind: Kind
+    domain: str
+    source: str
+    question: str
+    sentences: tuple[str, ...]
+    middle: int
+    held: bool = False
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.sentences)
+
+    def place(self, number: int) -> tuple[int, int]:
+        """Where a sentence stands in the text."""
+        start = sum(len(sentence) + 1 for sentence in self.sentences[:number])
+        return start, start + len(self.sentences[number])
+
+
+def streams(count: int = 300, seed: int = 0) -> list[Stream]:
+    """About as many as asked for, a third of each kind, half of them from each half of the domains."""
+    return [stream for number in range(max(1, count // 3)) for stream in _three(number, seed)]
+
+
+def _three(number: int, seed: int) -> Iterator[Stream]:
+    held = bool(number % 2)
+    half = domains(held=held)
+    domain = half[number // 2 % len(half)]
+    rng = Random(f"{seed}/stream/{number}")
+    facts = scene(domain, rng, rng.randint(2, 3), min(3, len(domain.attributes)))
+    told = rng.sample(facts, min(len(facts), rng.randint(5, 7)))
+    middle = rng.randint(1, len(told) - 3)
+    right, wrong = _two(told[middle], facts, rng)
+    sentences = [claimed(fact, rng)[0] for fact in told]
+    one = Stream(
+        f"stream-{number:04d}", "supported", domain.name, lay_out(facts, domain, rng),
+        f"What is known about {told[middle].thing}?", tuple(sentences), middle, held,
+    )  # fmt: skip
+    middles = {"supported": right, "contradicted": wrong, "unsupported": _untold(told[middle], domain, rng)}
+    for kind in KINDS:
+        own = (*sentences[:middle], middles[kind], *sentences[middle + 1 :])
+        yield replace(one, id=f"{one.id}-{kind}", kind=kind, sentences=own)
+
+
+def _two(fact: Fact, facts: list[Fact], rng: Random) -> tuple[str, str]:
+    """The fact as it is, and with a value that stands nowhere: often one that is easily mistaken for it."""
+    taken = {f.value.plain for f in facts if f.attribute is fact.attribute}
+    drawn = [draw_other(fact.attribute.value, taken, rng) for _ in range(rng.choice((1, 20)))]
+    right, wrong = claimed(fact, rng, nearest(fact.value, drawn))
+    return right, wrong
+
+
+def _untold(fact: Fact, domain: Domain, rng: Random) -> str:
+    return f"{capital(named(domain, fact.thing))} {fill(rng.choice(domain.details), rng)}."
+
 
 BAR = 0.01
 """False interruptions of supported answers."""
@@ -220,3 +295,26 @@ def verdicts(rows: Sequence[Row], false: Rate | None) -> list[str]:
             f"{met[false.share <= BAR]}"
         )
     return lines
+
+
+app = command()
+
+
+@app.command()
+def main(
+    items: Annotated[int, typer.Option(min=3, help="Number of streams to generate.")] = 300,
+    seed: Annotated[int, typer.Option(help="The same seed makes the same streams.")] = 0,
+    data: Annotated[
+        Path, typer.Option(envvar="GROUNDWIRE_DATA", help="Folder with dev.*.jsonl.gz files.")
+    ] = Path("../shared/data"),
+    limit: Annotated[int | None, typer.Option(min=1, help="Approximate number of RAGTruth rows.")] = None,
+    json_out: Annotated[Path | None, typer.Option("--json", help="Write the figures as JSON.")] = None,
+    backend: Backend = None,
+    config: ConfigFile = None,
+) -> None:
+    """Measure how soon a contradicting stream is stopped, and how often a supported one is."""
+    run_streams(open_console(), settings(config, backend), Request(items, seed, data, limit, json_out))
+
+
+if __name__ == "__main__":
+    run(app)

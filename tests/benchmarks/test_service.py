@@ -12,14 +12,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from benchmarks.load_generator import Load as Generator
+from benchmarks.load_generator import plan_from
+from benchmarks.service import Found, Terms, measure, run_service
 from rich.console import Console
 from tests.serving import served
 
-from groundwire.bench import service
+from benchmarks import service
 from groundwire.bench.figures import Figure
-from groundwire.bench.service import Found, Terms, measure, run_service
-from groundwire.bench.service_load import Load as Generator
-from groundwire.bench.service_load import plan_from
 from groundwire.errors import BackendError
 
 TERMS = Terms(seconds=0.5, turns=1, at_once=2, cases=2)
