@@ -157,19 +157,19 @@ async def score_claims(
 ) -> dict[str, Ballot]:
     """Ask with and without the evidence; where a cited claim stands either way, ask about its citation."""
     views = [(c, (gathered[c.id].with_text, gathered[c.id].without_text)) for c in claims]
-    first = await ask(views, question, court)
+    first = await estimate_pairs(views, question, court)
     ballots = {
         c.id: Ballot(c, gathered[c.id].refs, *first[c.id], elsewhere=gathered[c.id].elsewhere) for c in claims
     }
     free = court.backend.free
     again = [c for c in claims if needs_recount(ballots[c.id], court.profile, free=free)]
     views = [(c, (gathered[c.id].cited_text or "", nothing)) for c in again]
-    for identity, (cited, bare) in (await ask(views, question, court)).items():
+    for identity, (cited, bare) in (await estimate_pairs(views, question, court)).items():
         ballots[identity] = replace(ballots[identity], cited=cited, nothing=bare)
     return ballots
 
 
-async def ask(
+async def estimate_pairs(
     views: Sequence[tuple[Claim, tuple[str, str]]], question: str, court: CheckContext
 ) -> dict[str, tuple[Estimate, Estimate]]:
     """Two contexts a claim, one call for all of them."""
