@@ -15,7 +15,7 @@ from groundwire.retrieval.history import as_turns
 from groundwire.server.events import failed, sse
 from groundwire.server.knowing import known
 from groundwire.server.problems import problems
-from groundwire.server.schemas_guard import GuardReply, GuardRequest
+from groundwire.server.schemas import GuardReply, GuardRequest
 from groundwire.server.service import Service, service
 from groundwire.streaming.guard import guard
 from groundwire.types.realtime import Context, StreamEvent

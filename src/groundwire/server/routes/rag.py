@@ -21,7 +21,7 @@ from groundwire.rag.reply import Reply, checked, found_sources, nothing_found, u
 from groundwire.server.events import failed, sse
 from groundwire.server.keeping import REPORT_HEADER, keep
 from groundwire.server.problems import NotFound, problems, reading_problems
-from groundwire.server.schemas_rag import (
+from groundwire.server.schemas import (
     ChatReply,
     ChatRequest,
     DocumentId,
