@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groundwire.rag.passages import Cutting, cut, digest
-from groundwire.text.words import words
+from groundwire.text.tokens import words
 from groundwire.types import Source
 
 LINES = st.lists(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.text.words import language_hint, normalise, script, similarity, words
+from groundwire.text.tokens import language_hint, normalise, script, similarity, words
 
 
 @pytest.mark.parametrize(

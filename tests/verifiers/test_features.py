@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire.text.numbers import Number, numbers
-from groundwire.text.words import words
+from groundwire.text.tokens import words
 from groundwire.verifiers import features, memo
 from groundwire.verifiers.features import NAMES, Rarity, Reader
 from groundwire.verifiers.passages import Passage

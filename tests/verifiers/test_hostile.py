@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire.text import numbers as number_reader
-from groundwire.text.words import similarity
+from groundwire.text.tokens import similarity
 from groundwire.types import Query
 from groundwire.verifiers.features import NAMES, Rarity, Reader
 from groundwire.verifiers.lexical import LexicalVerifier, facts, match

@@ -18,7 +18,7 @@ from rich.table import Table
 from groundwire.bench.procedural_items import DISTANCES, KINDS, Item, as_line, generate
 from groundwire.config import Config
 from groundwire.engine import Groundwire
-from groundwire.text.words import is_stop, words
+from groundwire.text.tokens import is_stop, words
 
 CAUGHT_BAR = 0.80
 FALSE_ALARM_BAR = 0.05

@@ -24,7 +24,7 @@ from groundwire.text.lexicon import forms, word_set
 from groundwire.text.names import fold, same_name
 from groundwire.text.numbers import CURRENCY_SIGNS, UNITS, Number, numbers
 from groundwire.text.numbers import compare as compare_numbers
-from groundwire.text.words import words
+from groundwire.text.tokens import words
 from groundwire.types import Value, ValueKind
 
 

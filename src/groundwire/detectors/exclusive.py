@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groundwire.text.lexicon import word_set
-from groundwire.text.words import normalise
+from groundwire.text.tokens import normalise
 
 # One axis a row; a thing is on one side of it at most. Only pairs without a middle or a mixture.
 _CATEGORIES = """

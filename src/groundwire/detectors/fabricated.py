@@ -23,7 +23,7 @@ from groundwire.openie.triples import bare
 from groundwire.text.dates import dates
 from groundwire.text.lexicon import word_set
 from groundwire.text.numbers import numbers
-from groundwire.text.words import similarity
+from groundwire.text.tokens import similarity
 from groundwire.types import Entity, Flag, HallucinationType, Triple
 
 UNKNOWN_SUBJECT = 0.85

@@ -28,7 +28,7 @@ from groundwire.detectors.relate import (
 )  # fmt: skip
 from groundwire.detectors.segments import segment
 from groundwire.detectors.view import View
-from groundwire.text.words import words
+from groundwire.text.tokens import words
 from groundwire.types import ContradictionType, Flag, HallucinationType, Query, Segment
 
 RELATED, CONTRADICTS = 0.7, 0.6

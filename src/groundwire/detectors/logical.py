@@ -36,7 +36,7 @@ from groundwire.detectors.sums import sum_errors
 from groundwire.detectors.view import View
 from groundwire.text import dates, names, numbers
 from groundwire.text.numbers import number_words
-from groundwire.text.words import normalise
+from groundwire.text.tokens import normalise
 from groundwire.types import Flag, HallucinationType, Segment
 
 NEGATION, INCOMPATIBLE, EXCLUSIVE, QUANTIFIERS, IMPOSSIBLE_THING = 0.95, 0.85, 0.80, 0.85, 0.90

@@ -9,7 +9,7 @@ from groundwire.detectors.exclusive import OPPOSED_VERBS
 from groundwire.detectors.flagging import logical_flag
 from groundwire.detectors.statements import QUOTED, SHIFTS, Statement, statements
 from groundwire.detectors.view import View
-from groundwire.text.words import normalise
+from groundwire.text.tokens import normalise
 from groundwire.types import Flag, HallucinationType, Segment
 
 _WHY = "Universal and existential claims conflict"

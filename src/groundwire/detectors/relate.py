@@ -20,8 +20,8 @@ from groundwire.openie.triples import triples
 from groundwire.text import dates, numbers
 from groundwire.text.lexicon import NEGATIONS, word_set
 from groundwire.text.names import names, same_name
-from groundwire.text.words import similarity as alike
-from groundwire.text.words import words
+from groundwire.text.tokens import similarity as alike
+from groundwire.text.tokens import words
 from groundwire.types import Triple
 
 _SAYING = word_set(

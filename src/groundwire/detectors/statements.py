@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from groundwire.openie.tense import clause_around
 from groundwire.text.lexicon import NEGATIONS, word_set
-from groundwire.text.words import words
+from groundwire.text.tokens import words
 from groundwire.types import Segment, Triple
 
 # Words after which a statement holds only then, only there or only perhaps.

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from groundwire.detectors.signals import SignalKind, linguistic_signals
 from groundwire.detectors.view import View
 from groundwire.text.segment import sentences
-from groundwire.text.words import words
+from groundwire.text.tokens import words
 from groundwire.types import Estimate, Fact, Flag, HallucinationType, Query, Segment
 
 APPEAL, STATISTIC, SUPERLATIVE, CAUSE = 0.60, 0.45, 0.40, 0.40

@@ -12,7 +12,7 @@ from itertools import pairwise
 from groundwire.openie.triples_words import Tag, Token, tokens
 from groundwire.text.lexicon import word_set
 from groundwire.text.names import names
-from groundwire.text.words import language_hint
+from groundwire.text.tokens import language_hint
 from groundwire.types import Mention, MentionKind
 
 UNITS = word_set(

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from groundwire.openie.triples_words import Form, form_of
 from groundwire.text.lexicon import forms
-from groundwire.text.words import is_stop
+from groundwire.text.tokens import is_stop
 
 # group: names, each an attribute, a predicate of a fact, or a verb with its preposition.
 _GROUPS = """

@@ -21,7 +21,7 @@ from groundwire.openie.triples_reading import Clause, Phrase, Reading, Tie, Verb
 from groundwire.openie.triples_words import Tag, tokens
 from groundwire.text.dates import dates
 from groundwire.text.lexicon import forms, word_set
-from groundwire.text.words import language_hint
+from groundwire.text.tokens import language_hint
 from groundwire.types import Tense, Triple
 
 MAX_CHARS = 1200

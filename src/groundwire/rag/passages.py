@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from groundwire.text.structure import Piece, pieces
-from groundwire.text.words import words
+from groundwire.text.tokens import words
 from groundwire.types import Source, UnitKind
 
 CUT_VERSION = 1

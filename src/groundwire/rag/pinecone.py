@@ -39,7 +39,7 @@ from groundwire.rag.embed import WIDTH, Embedder, default_embedder, is_understoo
 from groundwire.rag.index import Hit
 from groundwire.rag.passages import Document, Passage
 from groundwire.rag.ranking import MIN_COVERAGE, MIN_SIMILARITY, coverage
-from groundwire.text.terms import terms
+from groundwire.text.tokens import terms
 
 _BATCH = 100  # vectors a request: Pinecone takes 2 MB at once
 _IDS = 1000  # ids a request to delete

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from groundwire.llm import Message
 from groundwire.rag.index import Hit
 from groundwire.retrieval.render import neutral, whole
-from groundwire.text.terms import PRONOUN, terms
+from groundwire.text.tokens import PRONOUN, terms
 from groundwire.types import Source, Turn
 
 SYSTEM = """You answer questions from passages of documents. Each begins with its mark, such as [S0] or [S1].

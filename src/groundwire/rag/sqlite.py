@@ -15,8 +15,7 @@ from groundwire.rag.passages import Document, Passage
 from groundwire.rag.ranking import CANDIDATES, MIN_COVERAGE, MIN_SIMILARITY, coverage, fused, rarity
 from groundwire.rag.sqlite_file import IndexFile
 from groundwire.rag.vectors import Matrix, packed
-from groundwire.text.terms import terms
-from groundwire.text.words import words
+from groundwire.text.tokens import terms, words
 
 _MAX_TERMS = 64
 _READ = """SELECT p.id, d.name, p.number, p.text, p.start, p.stop, d.title, p.heading, p.part

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from groundwire.text.words import words
+from groundwire.text.tokens import words
 from groundwire.types import ClaimVerification, EvidenceRef
 
 _SAYS = re.compile(r"(?:evidence says|the sources say) '?(.+?)'?(?: here|, not .*)?\Z")

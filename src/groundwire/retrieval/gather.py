@@ -23,7 +23,7 @@ from groundwire.retrieval.render import excerpt, header, neutral, scrub, tokens,
 from groundwire.retrieval.select import Index
 from groundwire.retrieval.units import ref_of
 from groundwire.text.structure import MARKERS, Piece
-from groundwire.text.terms import PRONOUN, names
+from groundwire.text.tokens import PRONOUN, names
 from groundwire.types import Claim, EvidenceRef, Source
 
 _CITED_SHARE = 0.75  # of an excerpt, where the claim cites: the rest is for what other sources say

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from groundwire.retrieval.render import tokens
 from groundwire.retrieval.units import unit_of
 from groundwire.text.structure import Piece, pieces
-from groundwire.text.terms import PRONOUN, terms, weighted
+from groundwire.text.tokens import PRONOUN, terms, weighted
 from groundwire.types import Source, Unit
 
 DEFAULT_K = 8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from groundwire.text.words import script
+from groundwire.text.tokens import script
 from groundwire.types.realtime import Alternative, Requirement
 
 _ENGLISH = {

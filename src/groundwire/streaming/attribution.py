@@ -11,7 +11,7 @@ from groundwire.retrieval.history import History, as_turns
 from groundwire.streaming.confidence import quality_of
 from groundwire.streaming.known import Known
 from groundwire.text.numbers import numbers
-from groundwire.text.terms import weighted
+from groundwire.text.tokens import weighted
 from groundwire.types import ClaimVerification, HallucinationReport, Source, Status
 from groundwire.types.realtime import Attribution, SourceType
 

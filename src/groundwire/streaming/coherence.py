@@ -13,7 +13,7 @@ from groundwire.detectors.detector import detect
 from groundwire.streaming.drift import drifts
 from groundwire.streaming.goalposts import goalposts
 from groundwire.text.segment import sentences
-from groundwire.text.words import words
+from groundwire.text.tokens import words
 from groundwire.types import (
     Case,
     ContradictionType,

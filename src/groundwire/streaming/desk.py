@@ -14,7 +14,7 @@ from groundwire.llm import Generator, Message
 from groundwire.streaming.incremental import Work, here
 from groundwire.streaming.knowledge import verify_knowledge
 from groundwire.streaming.prompt import messages_for
-from groundwire.text.words import script
+from groundwire.text.tokens import script
 from groundwire.types import ClaimKind, Detection, HallucinationReport
 from groundwire.types.realtime import Context, KnowledgeCheck, Requirement
 

@@ -16,7 +16,7 @@ from math import sqrt
 from groundwire.streaming.goalposts import OWNED
 from groundwire.text.numbers import numbers
 from groundwire.text.segment import sentences
-from groundwire.text.words import words
+from groundwire.text.tokens import words
 from groundwire.types import Turn
 from groundwire.types.realtime import Drift
 

@@ -17,7 +17,7 @@ from groundwire.detectors.segments import segment
 from groundwire.openie.tense import verb_groups
 from groundwire.streaming.strength import Strength, strength, weakened, without_scales
 from groundwire.text import dates, numbers
-from groundwire.text.words import normalise
+from groundwire.text.tokens import normalise
 from groundwire.types import Tense, Turn
 from groundwire.types.realtime import Contradiction
 

@@ -16,7 +16,7 @@ from groundwire.openie.triples import triples
 from groundwire.text.dates import dates
 from groundwire.text.names import names
 from groundwire.text.numbers import numbers
-from groundwire.text.words import similarity, words
+from groundwire.text.tokens import similarity, words
 from groundwire.types import ClaimVerification, Status
 
 _MATTER = 0.5

@@ -18,8 +18,7 @@ from groundwire.retrieval.select import Index
 from groundwire.streaming.alternatives import alternatives
 from groundwire.streaming.requests import Need, needs
 from groundwire.text.segment import sentences
-from groundwire.text.terms import names, terms, weighted
-from groundwire.text.words import similarity
+from groundwire.text.tokens import names, similarity, terms, weighted
 from groundwire.types import Entity, KnowledgeBase, Source
 from groundwire.types.realtime import Context, KnowledgeCheck, Requirement
 

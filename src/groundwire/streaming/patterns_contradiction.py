@@ -10,8 +10,7 @@ from groundwire.claims.verbs import has_verb
 from groundwire.streaming.pattern import Hit
 from groundwire.streaming.seen import Said, Seen
 from groundwire.text.lexicon import NEGATIONS
-from groundwire.text.terms import PRONOUN
-from groundwire.text.words import Word
+from groundwire.text.tokens import PRONOUN, Word
 from groundwire.verifiers.lexical.tables import OPPOSITES
 
 _CLAUSE = re.compile(r";\s+|,?\s+(?:but|while|whereas|however)\s+|,\s+(?:and|so)\s+|\s+[–—]\s+")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from types import MappingProxyType as Table
 
-from groundwire.text.words import language_hint
+from groundwire.text.tokens import language_hint
 from groundwire.types.realtime import Alternative
 
 

@@ -28,7 +28,7 @@ from groundwire.streaming.asking import (
     WHY,
 )
 from groundwire.text.segment import sentences
-from groundwire.text.terms import names, terms
+from groundwire.text.tokens import names, terms
 from groundwire.types import Mention, MentionKind
 
 _LITTLE = 3

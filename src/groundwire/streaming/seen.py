@@ -15,7 +15,7 @@ from groundwire.streaming.splitter import Sentence
 from groundwire.text.dates import MONTHS, WEEKDAYS, PartialDate, dates
 from groundwire.text.names import Name, names
 from groundwire.text.numbers import Number, numbers
-from groundwire.text.words import Word, words
+from groundwire.text.tokens import Word, words
 
 K = TypeVar("K")
 V = TypeVar("V")

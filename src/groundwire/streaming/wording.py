@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from groundwire.config.service import RiskAction
 from groundwire.streaming.phrases import mark_for, opening_for, phrases_for
-from groundwire.text.words import is_stop
+from groundwire.text.tokens import is_stop
 from groundwire.types import Action, ActionKind, ClaimVerification, Edit, Repair, Risk, Status
 from groundwire.types.realtime import Alternative, KnowledgeCheck, WeakPoint
 

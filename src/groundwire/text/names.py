@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from groundwire.text.dates import MONTHS, WEEKDAYS
 from groundwire.text.lexicon import word_set
-from groundwire.text.words import is_stop, normalise, similarity
+from groundwire.text.tokens import is_stop, normalise, similarity
 
 _ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u0652\u0640]")
 _LETTERS = str.maketrans(

@@ -16,7 +16,7 @@ from groundwire import pipeline
 from groundwire.claims.extract import extract
 from groundwire.pipeline import CheckContext
 from groundwire.text.names import names
-from groundwire.text.words import words
+from groundwire.text.tokens import words
 from groundwire.traces.derive import derive
 from groundwire.traces.reckoning import CONCLUDING, written
 from groundwire.traces.related import Said, premises, said

@@ -16,7 +16,7 @@ from groundwire.claims.extract import extract
 from groundwire.errors import BackendError
 from groundwire.llm.generator import Generator
 from groundwire.pipeline import CheckContext
-from groundwire.text.words import words
+from groundwire.text.tokens import words
 from groundwire.traces.derive import derive
 from groundwire.types import Case, Claim, ClaimKind, ClaimVerification, Derived, PostHoc, Source, Status, Step
 from groundwire.verdicts.risk import claim_risk

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import isclose
 
 from groundwire.text.numbers import numbers
-from groundwire.text.words import words
+from groundwire.text.tokens import words
 from groundwire.verifiers.similarity import negated
 
 _NUMBER = r"[$€£]?\d{1,15}(?:,\d{3})*(?:\.\d{1,9})?%?"

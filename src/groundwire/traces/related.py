@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from groundwire.text.lexicon import NEGATIONS
 from groundwire.text.numbers import Number, numbers
-from groundwire.text.words import Word, words
+from groundwire.text.tokens import Word, words
 from groundwire.verifiers.similarity import negated
 
 MOST_PREMISES = 8

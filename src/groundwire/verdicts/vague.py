@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groundwire.text.words import words
+from groundwire.text.tokens import words
 
 MIN_CONTENT_WORDS = 2
 

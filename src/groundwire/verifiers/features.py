@@ -14,7 +14,7 @@ from itertools import islice, pairwise
 
 from groundwire.text.lexicon import word_set
 from groundwire.text.numbers import Number, compare
-from groundwire.text.words import Word
+from groundwire.text.tokens import Word
 from groundwire.verifiers.memo import bag, numbers, words
 from groundwire.verifiers.passages import Passage, passages
 from groundwire.verifiers.records import Findings, Record, check, read_record

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from groundwire.text.structure import MARKERS
-from groundwire.text.words import language_hint
+from groundwire.text.tokens import language_hint
 from groundwire.types import Estimate, Query, Span
 from groundwire.verifiers.features import NAMES, NEAR_WORDS, Rarity, Reader
 from groundwire.verifiers.lexical import LexicalVerifier

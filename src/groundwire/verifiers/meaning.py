@@ -15,7 +15,7 @@ from groundwire.errors import GroundwireError
 from groundwire.text import dates
 from groundwire.text.names import names, same_name
 from groundwire.text.numbers import Number, numbers
-from groundwire.text.words import words
+from groundwire.text.tokens import words
 from groundwire.types import Estimate, Query, Verifier
 from groundwire.verifiers.similarity import is_silent, negated, same_date, same_number, swapped
 

@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from groundwire.text import numbers as _numbers
-from groundwire.text import words as _words
+from groundwire.text import tokens as _words
 from groundwire.text.numbers import Number
-from groundwire.text.words import Word
+from groundwire.text.tokens import Word
 
 _KEPT = 1024
 _BAGS = 4096

@@ -10,7 +10,7 @@ from groundwire.text import dates
 from groundwire.text.lexicon import NEGATIONS
 from groundwire.text.names import names, same_name
 from groundwire.text.numbers import Number, compare, numbers
-from groundwire.text.words import Word, words
+from groundwire.text.tokens import Word, words
 
 T = TypeVar("T")
 Similarity = Callable[[str, str], float]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groundwire.text.words import Word
+from groundwire.text.tokens import Word
 from groundwire.types import Span
 from groundwire.verifiers.lexical.facts import Finding
 from groundwire.verifiers.lexical.features import Reading

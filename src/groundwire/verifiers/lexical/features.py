@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log1p
 
-from groundwire.text.words import Word, language_hint
+from groundwire.text.tokens import Word, language_hint
 from groundwire.verifiers.lexical import polarity
 from groundwire.verifiers.lexical.facts import Finding, Near, find_dates, find_names, find_numbers
 from groundwire.verifiers.lexical.match import Match, match

@@ -8,7 +8,7 @@ from heapq import nlargest
 from itertools import pairwise
 from math import fsum, log  # sets have no order: fsum does not care for it
 
-from groundwire.text.words import similarity
+from groundwire.text.tokens import similarity
 from groundwire.verifiers.lexical.facts import Near
 from groundwire.verifiers.lexical.pieces import Analysis, Piece, analyse
 from groundwire.verifiers.lexical.tables import LIGHT, LIGHT_WEIGHT

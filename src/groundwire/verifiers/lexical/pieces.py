@@ -21,7 +21,7 @@ from groundwire.text.names import Name, names
 from groundwire.text.numbers import SCALES, Number
 from groundwire.text.structure import MARKERS, pieces
 from groundwire.text.structure import Piece as RawPiece
-from groundwire.text.words import Word, is_stop, words
+from groundwire.text.tokens import Word, is_stop, words
 from groundwire.types import UnitKind
 from groundwire.verifiers.lexical.tables import LIGHT, NEUTRAL_AFTER_NOT, SAME
 

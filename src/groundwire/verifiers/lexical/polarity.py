@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from groundwire.text.lexicon import NEGATIONS
 from groundwire.text.names import Name
-from groundwire.text.words import Word
+from groundwire.text.tokens import Word
 from groundwire.verifiers.lexical.pieces import Analysis, Clause
 from groundwire.verifiers.lexical.tables import (
     BE,

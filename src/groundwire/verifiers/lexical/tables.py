@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groundwire.text.lexicon import forms, word_set
-from groundwire.text.words import normalise
+from groundwire.text.tokens import normalise
 
 _OPPOSITES = """
 increase rise grow climb gain up higher expand improve surge soar jump double raise strengthen more

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from groundwire.text.dates import MONTHS, WEEKDAYS
 from groundwire.text.lexicon import NEGATIONS
-from groundwire.text.words import Word
+from groundwire.text.tokens import Word
 from groundwire.verifiers.lexical.pieces import analyse
 from groundwire.verifiers.rules.finding import Ruling
 from groundwire.verifiers.rules.statements import Statement

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 from groundwire.text.numbers import Number
-from groundwire.text.words import normalise
+from groundwire.text.tokens import normalise
 from groundwire.verifiers.lexical.pieces import Analysis, analyse, content_norms
 from groundwire.verifiers.rules.finding import Ruling
 from groundwire.verifiers.rules.statements import Listing, Statement, in_line

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from groundwire.text.words import normalise
+from groundwire.text.tokens import normalise
 from groundwire.verifiers.lexical.tables import OPPOSITES
 
 _PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non-", "non", "ex-")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
 from groundwire.text.lexicon import NEGATIONS, word_set
-from groundwire.text.words import Word, similarity
+from groundwire.text.tokens import Word, similarity
 from groundwire.verifiers.lexical.pieces import analyse
 from groundwire.verifiers.lexical.tables import OPPOSITES, QUANTIFIERS
 from groundwire.verifiers.rules.finding import Ruling
