@@ -12,8 +12,7 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendTimeout, InputError
 from groundwire.mcp.arguments import AuditTraceBudget, DetectHallucination
-from groundwire.mcp.budget import Budgeted, audit_trace_budget, detect_hallucination
-from groundwire.mcp.marks import remarked
+from groundwire.mcp.strawberry import Budgeted, audit_trace_budget, detect_hallucination, remarked
 from groundwire.verifiers.fake import FakeVerifier
 
 SPANS = [

@@ -13,7 +13,7 @@ from groundwire.config import Operation
 from groundwire.engine import Beside, Groundwire, as_sources
 from groundwire.errors import InputError
 from groundwire.mcp import arguments as given
-from groundwire.mcp.budget import Budgeted, audit_trace_budget, detect_hallucination
+from groundwire.mcp.strawberry import Budgeted, audit_trace_budget, detect_hallucination
 from groundwire.reports.audit import audit_object
 from groundwire.reports.json import claim_object
 from groundwire.server.answers import AuditOut, ClaimOut, ReportOut

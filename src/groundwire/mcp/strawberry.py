@@ -7,20 +7,60 @@ could not be checked is flagged, as every failure is in that shape.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, replace
 from math import log
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel
 
+from groundwire._optional import load
 from groundwire.claims.extract import extract
 from groundwire.engine import Groundwire, as_sources
 from groundwire.errors import BackendTimeout, InputError
 from groundwire.mcp.arguments import AuditTraceBudget, Budget, DetectHallucination
-from groundwire.mcp.marks import remarked
 from groundwire.retrieval.cite import cited_ids, phantoms
 from groundwire.types import Claim, ClaimKind, ClaimVerification, Source, Status, Step
+
+if TYPE_CHECKING:
+    from re import Match
+
+# Citation marks as callers of Strawberry write them, made into the ones everybody reads: [S0].
+
+_BARE = re.compile(r"\[(\d{1,6})\]")
+_SECONDS = 0.5
+
+
+def remarked(answer: str, pattern: str | None, ids: Sequence[str]) -> str:
+    """The answer with what `pattern` finds written as [id], and [12] as [S12] where that is a source's name.
+
+    >>> remarked("It is red (ref S0), and old [1].", r"\\(ref (?P<id>\\w+)\\)", ["S0", "S1"])
+    'It is red [S0], and old [S1].'
+    """
+    known = set(ids)
+
+    def named(found: Match[str]) -> str:
+        number = found[1]
+        return f"[S{number}]" if number not in known and f"S{number}" in known else found[0]
+
+    return _BARE.sub(named, _found(answer, pattern) if pattern else answer)
+
+
+def _found(answer: str, pattern: str) -> str:
+    # A pattern from outside may take forever; this engine can be told how long it has.
+    engine: Any = load("regex", feature="citation_regex", extra="mcp")
+    try:
+        compiled = engine.compile(pattern)
+        if "id" not in compiled.groupindex:
+            raise InputError("citation_regex has no group named id", hint=r"write \[(?P<id>\w+)\]")
+        written: str = compiled.sub(lambda found: f"[{found['id']}]", answer, timeout=_SECONDS)
+    except engine.error as error:
+        raise InputError(f"citation_regex is no regular expression: {error}") from None
+    except TimeoutError:
+        raise InputError(f"citation_regex takes longer than {_SECONDS:g} s on this answer") from None
+    return written
+
 
 Units = Literal["bits", "nats"]
 _SHOWN = 50
