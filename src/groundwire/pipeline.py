@@ -199,12 +199,12 @@ async def check(case: Case, court: CheckContext, choose: Choose | None = None) -
 async def verify(claims: Sequence[Claim], case: Case, court: CheckContext) -> list[ClaimVerification]:
     """The verdict on each claim, in order, as the response as a whole settles them."""
     began = perf_counter()
-    verdicts = settle(await weigh(claims, case, court), court.profile.risk_threshold)
+    verdicts = settle(await judge_claims(claims, case, court), court.profile.risk_threshold)
     court.record(verdicts, case.id, perf_counter() - began)
     return verdicts
 
 
-async def weigh(
+async def judge_claims(
     claims: Sequence[Claim], case: Case, court: CheckContext, before: str = ""
 ) -> list[ClaimVerification]:
     """Each claim judged by itself, `before` being the one before the first. Phantom citations never reach

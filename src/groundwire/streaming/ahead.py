@@ -77,7 +77,7 @@ class Ahead:
 
     async def _weigh(self, claims: Sequence[Claim]) -> list[ClaimVerification]:
         case = Case(" ".join(claim.text for claim in claims), self._sources, self._question)
-        verdicts = await pipeline.weigh(claims, case, self.court, self._before)
+        verdicts = await pipeline.judge_claims(claims, case, self.court, self._before)
         self._before = claims[-1].text
         return verdicts
 
