@@ -88,7 +88,7 @@ FLOW: tuple[tuple[str, str], ...] = (
     ("Reports", "reports/json reports/terminal reports/html reports/marks"),
     (
         "Text",
-        "text/segment text/markdown text/structure text/literal text/tables",
+        "text/sentences text/markdown text/structure text/literals text/tables",
     ),
     ("Stores", "stores/database stores/migrate stores/knowledge stores/entities stores/facts stores/cache"),
     ("Measuring", "bench/speed"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from training.data import Row
 
-from groundwire.text.segment import blocks, sentences
+from groundwire.text.sentences import blocks, sentences
 
 MIN_OVERLAP = 2
 

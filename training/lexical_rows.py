@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from groundwire.text.names import names
-from groundwire.text.segment import sentences
+from groundwire.text.sentences import sentences
 from groundwire.verifiers.lexical.pieces import analyse, context_pieces
 from groundwire.verifiers.lexical.tables import OPPOSITES
 

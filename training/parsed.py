@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from training.data import WORK, rows
 
-from groundwire.text.segment import sentences
+from groundwire.text.sentences import sentences
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc

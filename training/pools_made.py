@@ -18,7 +18,7 @@ from training.model import TOKENIZER
 from training.negations import negation_pairs
 from training.pairs import CONTRADICTED, NEUTRAL, Pair, encode, save
 
-from groundwire.text.segment import sentences
+from groundwire.text.sentences import sentences
 from groundwire.verifiers.passages import passages
 
 PROSE = (

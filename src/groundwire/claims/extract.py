@@ -19,7 +19,7 @@ from groundwire.claims.confidence import confidence, content, is_only_confidence
 from groundwire.claims.kind import kind_of
 from groundwire.claims.plain import Plain, plain, readable
 from groundwire.claims.verbs import has_verb
-from groundwire.text.segment import Block, BlockKind, blocks, sentences
+from groundwire.text.sentences import Block, BlockKind, blocks, sentences
 from groundwire.types import Claim, ClaimKind, Span
 
 _BUT = re.compile(

@@ -16,7 +16,7 @@ from groundwire.openie.triples import triples
 from groundwire.text.dates import dates, weekdays
 from groundwire.text.lexicon import word_set
 from groundwire.text.numbers import numbers
-from groundwire.text.segment import Block, BlockKind, blocks, sentences
+from groundwire.text.sentences import Block, BlockKind, blocks, sentences
 from groundwire.types import ClaimKind, Mention, MentionKind, Segment, Span, TimeExpression, Triple
 
 _HE = word_set("he him his")

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from groundwire.detectors.signals import SignalKind, linguistic_signals
 from groundwire.detectors.view import View
-from groundwire.text.segment import sentences
+from groundwire.text.sentences import sentences
 from groundwire.text.tokens import words
 from groundwire.types import Estimate, Fact, Flag, HallucinationType, Query, Segment
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from groundwire.claims.kind import kind_of
-from groundwire.text.segment import sentences
+from groundwire.text.sentences import sentences
 from groundwire.types import ClaimKind
 
 LONG = 40

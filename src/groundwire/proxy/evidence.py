@@ -10,7 +10,7 @@ from typing import Any
 from groundwire.claims.kind import kind_of
 from groundwire.errors import InputError
 from groundwire.proxy.documents import Document, take_apart
-from groundwire.text.segment import sentences
+from groundwire.text.sentences import sentences
 from groundwire.types import ClaimKind, Source, Turn
 
 FIELD = "grounding_sources"

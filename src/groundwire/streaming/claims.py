@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from groundwire.text.segment import BlockKind, blocks
+from groundwire.text.sentences import BlockKind, blocks
 from groundwire.types import Claim
 
 Read = Callable[[str], Sequence[Claim]]

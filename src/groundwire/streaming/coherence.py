@@ -12,7 +12,7 @@ from groundwire.config.sections import DetectorsConfig
 from groundwire.detectors.detector import detect
 from groundwire.streaming.drift import drifts
 from groundwire.streaming.goalposts import goalposts
-from groundwire.text.segment import sentences
+from groundwire.text.sentences import sentences
 from groundwire.text.tokens import words
 from groundwire.types import (
     Case,

@@ -15,7 +15,7 @@ from math import sqrt
 
 from groundwire.streaming.goalposts import OWNED
 from groundwire.text.numbers import numbers
-from groundwire.text.segment import sentences
+from groundwire.text.sentences import sentences
 from groundwire.text.tokens import words
 from groundwire.types import Turn
 from groundwire.types.realtime import Drift

@@ -17,7 +17,7 @@ from math import sqrt
 from groundwire.retrieval.select import Index
 from groundwire.streaming.alternatives import alternatives
 from groundwire.streaming.requests import Need, needs
-from groundwire.text.segment import sentences
+from groundwire.text.sentences import sentences
 from groundwire.text.tokens import names, similarity, terms, weighted
 from groundwire.types import Entity, KnowledgeBase, Source
 from groundwire.types.realtime import Context, KnowledgeCheck, Requirement

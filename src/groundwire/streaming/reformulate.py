@@ -14,7 +14,7 @@ from groundwire.streaming.coherence import coherence_of
 from groundwire.streaming.prompt import again
 from groundwire.streaming.protocol import Assessment, assess, guidance, stops, wordings
 from groundwire.streaming.wording import cut_at, reworded, stopped
-from groundwire.text.segment import sentences
+from groundwire.text.sentences import sentences
 from groundwire.types import HallucinationReport, Turn
 
 _log = logging.getLogger(__name__)

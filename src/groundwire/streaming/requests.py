@@ -27,7 +27,7 @@ from groundwire.streaming.asking import (
     WH_WORD,
     WHY,
 )
-from groundwire.text.segment import sentences
+from groundwire.text.sentences import sentences
 from groundwire.text.tokens import names, terms
 from groundwire.types import Mention, MentionKind
 

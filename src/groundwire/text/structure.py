@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from groundwire.text import literal, tables
-from groundwire.text.literal import Node, decode
-from groundwire.text.segment import Block, BlockKind, blocks, sentences
+from groundwire.text import literals, tables
+from groundwire.text.literals import Node, decode
+from groundwire.text.sentences import Block, BlockKind, blocks, sentences
 from groundwire.types import UnitKind
 
 __all__ = [
@@ -341,7 +341,7 @@ class _Reader:
         start += len(self.text[start:end]) - len(self.text[start:end].lstrip())
         if self.text[start : start + 1] not in ("{", "[") or self.scans_left <= 0:
             return None
-        node, stop = literal.scan(self.text, start)
+        node, stop = literals.scan(self.text, start)
         if node is None or not node.items:
             self.scans_left -= stop - start + _FAILED_SCAN
             return None

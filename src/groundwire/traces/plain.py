@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from groundwire.text.segment import sentences
+from groundwire.text.sentences import sentences
 
 _ITEM = re.compile(
     r"^\s{0,8}(?:[*_#>-]{1,4}\s*)?(?:(?:step|thought|observation)\s*#?\d{1,4}\s*[*_]*\s*[:.)–—-]"

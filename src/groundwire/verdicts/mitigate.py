@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from groundwire.config import MitigationConfig
-from groundwire.text.segment import sentences
+from groundwire.text.sentences import sentences
 from groundwire.types import Action, ActionKind, Flag, HallucinationType, Span
 
 _ISSUES = {

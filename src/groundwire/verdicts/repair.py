@@ -9,7 +9,7 @@ from difflib import unified_diff
 
 from groundwire.text.dates import dates
 from groundwire.text.numbers import numbers
-from groundwire.text.segment import sentences
+from groundwire.text.sentences import sentences
 from groundwire.types import Action, ActionKind, Edit, Repair
 
 _WORD_START = re.compile(r"\b[Aa]n?\s+\Z")

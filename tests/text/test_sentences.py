@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.text.segment import sentences
+from groundwire.text.sentences import sentences
 
 
 def cut(text: str) -> list[str]:
