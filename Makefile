@@ -64,7 +64,7 @@ test-redis: $(DEV) redis  ## cache and limits shared through a real Redis
 test-ray:  ## the Ray engine, in an environment of its own
 	@test -x .venv-ray/bin/python || $(PY) -m venv .venv-ray
 	@.venv-ray/bin/python -m pip install --quiet --disable-pip-version-check -e ".[ray]" pytest pytest-asyncio hypothesis
-	@.venv-ray/bin/python -m pytest tests/integrations/test_ray_engine.py
+	@.venv-ray/bin/python -m pytest tests/integrations/test_ray.py
 
 test-ecosystem:  ## the adapters against the real LangChain and LlamaIndex, in an environment of its own
 	@test -x .venv-ecosystem/bin/python || $(PY) -m venv .venv-ecosystem

@@ -49,7 +49,7 @@ FLOW: tuple[tuple[str, str], ...] = (
         " server/admission server/lanes",
     ),
     ("The proxy", "proxy/proxy proxy/upstream proxy/wire proxy/evidence proxy/verifier"),
-    ("MCP and other frameworks", "mcp/server mcp/tools mcp/arguments integrations/judging"),
+    ("MCP and other frameworks", "mcp/server mcp/tools mcp/arguments integrations/evaluator"),
     ("The client", "client/asking client/calls client/exchange"),
     ("The way through", "engine pipeline"),
     (

@@ -32,7 +32,7 @@ from groundwire.cli.rows import STREAM, Row, is_stream, judge_row, read_rows, ro
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, GroundwireError, InputError
-from groundwire.integrations.ray_engine import judge_on_ray
+from groundwire.integrations.ray import judge_on_ray
 from groundwire.reports.progress import progress_bar
 
 ENGINES = ("local", "ray")

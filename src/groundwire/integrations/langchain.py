@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 from groundwire._optional import load
 from groundwire.api import Options
-from groundwire.integrations.judging import Judge, Judged, as_sources
+from groundwire.integrations.evaluator import Judge, Judged, as_sources
 
 _FEATURE = "groundwire for LangChain"
 StringEvaluator: Any = load(

@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 from groundwire._optional import load
 from groundwire.api import Options
-from groundwire.integrations.judging import Judge, Judged
+from groundwire.integrations.evaluator import Judge, Judged
 
 _FEATURE = "groundwire for LlamaIndex"
 BaseEvaluator: Any = load("llama_index.core.evaluation:BaseEvaluator", feature=_FEATURE, extra="llamaindex")

@@ -9,7 +9,7 @@ from importlib import import_module
 import pytest
 
 from groundwire.errors import BackendTimeout, InputError, MissingExtra
-from groundwire.integrations.judging import Judge, as_sources
+from groundwire.integrations.evaluator import Judge, as_sources
 from groundwire.types import Source
 from groundwire.verifiers.fake import FakeVerifier
 
