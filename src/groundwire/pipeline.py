@@ -120,7 +120,7 @@ class Sifted:
     surplus: list[Claim]
 
 
-def sift(found: Sequence[Claim], profile: Profile) -> Sifted:
+def select_claims(found: Sequence[Claim], profile: Profile) -> Sifted:
     """Skipped is what asserts nothing or is too short. The profile `rag` looks at its first claims only and
     lists the others; for any other a claim beyond the limit is one that could not be checked.
     """
@@ -189,7 +189,7 @@ async def check(case: Case, court: CheckContext, choose: Choose | None = None) -
     """Judge a whole response, or those of its claims that `choose` picks."""
     detection = await court.detect(case) if case.kb or case.history else None
     case = knowing(case, detection)
-    sifted = narrowed(sift(await read(case, court), court.profile), choose)
+    sifted = narrowed(select_claims(await read(case, court), court.profile), choose)
     verdicts = await verify(sifted.chosen, case, court) if case.sources else []
     verdicts += [unchecked(claim, TOO_MANY) for claim in sifted.surplus if case.sources]
     report = summarise(case, verdicts, sifted.skipped, court.backend.name, court.profile)

@@ -9,7 +9,7 @@ from groundwire import pipeline
 from groundwire.claims.extract import extract
 from groundwire.claims.steps import steps_as_claims
 from groundwire.engine import Groundwire
-from groundwire.pipeline import CheckContext, names_of, sift
+from groundwire.pipeline import CheckContext, names_of, select_claims
 from groundwire.streaming.claims import Growing
 from groundwire.types import Case, Claim, ClaimVerification, HallucinationReport, Source
 from groundwire.verdicts.judge import unchecked
@@ -71,7 +71,7 @@ class Ahead:
     def _collect(self, text: str) -> None:
         self._read_to += len(text)
         room = max(0, self.court.profile.max_claims - self._taken)
-        found = sift(self._growing.feed(text), self.court.profile).chosen[:room] if text else []
+        found = select_claims(self._growing.feed(text), self.court.profile).chosen[:room] if text else []
         self._taken += len(found)
         self._waiting += found
 
@@ -86,7 +86,7 @@ class Ahead:
 
     def cut_short(self, text: str, known: Sequence[ClaimVerification], why: str) -> HallucinationReport:
         """What is known by now; claims without a verdict are listed as unchecked."""
-        found = sift(self.read(text), self.court.profile)
+        found = select_claims(self.read(text), self.court.profile)
         told = {(v.start, v.end, v.claim_text, v.citations): v for v in known}
         verdicts = [
             told.get((c.start, c.end, c.text, c.citations)) or unchecked(c, why)
