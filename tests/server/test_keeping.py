@@ -11,9 +11,8 @@ import pytest
 
 from groundwire import check
 from groundwire.errors import StoreError
-from groundwire.server import keeping
-from groundwire.server.keeping import Keeper
-from groundwire.server.kept import NO_SOURCE, Exchange, stored
+from groundwire.server import reports
+from groundwire.server.reports import NO_SOURCE, Exchange, Keeper, stored
 from groundwire.stores.database import Database, open_database
 from groundwire.stores.reports import Count, Reports
 from groundwire.types import HallucinationReport, Source
@@ -44,7 +43,7 @@ def test_all_that_was_put_is_written_before_it_closes(database: Database) -> Non
 def test_a_slow_store_keeps_nobody_waiting_and_too_many_are_lost(
     database: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(keeping, "_WAITING", 2)
+    monkeypatch.setattr(reports, "_WAITING", 2)
     gate, reached = threading.Event(), threading.Event()
 
     def opened() -> Database:
@@ -66,7 +65,7 @@ def test_a_slow_store_keeps_nobody_waiting_and_too_many_are_lost(
 
 
 def test_what_waits_is_bounded_by_its_size_too(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeping, "_WAITING_BYTES", 100)
+    monkeypatch.setattr(reports, "_WAITING_BYTES", 100)
     keeper = Keeper(lambda: database, keep_days=30)
     assert keeper.put(Exchange(report(), (Source("S0", "x" * 200),))) == ""
     keeper.close()
@@ -96,7 +95,7 @@ def test_one_that_cannot_be_written_down_spoils_no_other(database: Database) -> 
 def test_what_is_too_old_is_deleted_by_itself(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     old = stored(Exchange(report(), SOURCES), "old", 1000.0)
     Reports(database).add([old])
-    monkeypatch.setattr(keeping, "_PRUNE_FIRST", 0.0)
+    monkeypatch.setattr(reports, "_PRUNE_FIRST", 0.0)
     keeper = Keeper(lambda: database, keep_days=30)
     keeper.put(Exchange(report(), SOURCES))
     keeper.close()
@@ -112,7 +111,7 @@ def test_claims_count_for_the_sources_they_were_judged_by() -> None:
 
 
 def test_sources_too_large_to_be_kept_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groundwire.server.kept._SOURCE_CHARS", 10)
+    monkeypatch.setattr("groundwire.server.reports._SOURCE_CHARS", 10)
     body = json.loads(stored(Exchange(report(), SOURCES), "r", 0.0).body)
     assert (body["sources"], body["sources_kept"]) == ([], False)
 

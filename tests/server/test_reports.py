@@ -9,7 +9,7 @@ import httpx
 import pytest
 from tests.serving import Served, served
 
-from groundwire.server.keeping import REPORT_HEADER, STORE_HEADER
+from groundwire.server.reports import REPORT_HEADER, STORE_HEADER
 from groundwire.stores.feedback import Opinions
 from groundwire.stores.keys import Keys
 from groundwire.stores.reports import Reports, Stored, Summary

@@ -24,7 +24,7 @@ from groundwire.proxy.protocol import Spoken
 from groundwire.proxy.telling import JSON, failed, object_in, relayed, streamed, told_whole, whole
 from groundwire.proxy.upstream import Answer, Broken, Call, Target, Unreachable, Upstreams, error_body
 from groundwire.proxy.verifier import Asked, Keep, Turns, Watch
-from groundwire.server.keeping import keep
+from groundwire.server.reports import keep
 from groundwire.types import HallucinationReport
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from groundwire.memory import MemoryGate
     from groundwire.proxy.proxy import Proxying
     from groundwire.server.chatting import Chatting
-    from groundwire.server.keeping import Keeper
+    from groundwire.server.reports import Keeper
     from groundwire.stores.database import Database
     from groundwire.stores.knowledge import Knowledge
     from groundwire.streaming.output import OutputVerifier
@@ -126,7 +126,7 @@ class Service:
     @cached_property
     def keeper(self) -> Keeper:
         """Writes the reports that are kept, in a thread of its own."""
-        from groundwire.server.keeping import Keeper
+        from groundwire.server.reports import Keeper
 
         return Keeper(lambda: self.database, self.config.server.keep_days)
 

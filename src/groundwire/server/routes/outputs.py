@@ -10,9 +10,9 @@ from pydantic import BaseModel, Field
 from groundwire.errors import Overloaded
 from groundwire.reports.output import output_object
 from groundwire.server.answers import ReportOut, answered
-from groundwire.server.keeping import REPORT_HEADER, keep
 from groundwire.server.knowing import known
 from groundwire.server.problems import NotFound, problems, reading_problems
+from groundwire.server.reports import REPORT_HEADER, keep
 from groundwire.server.schemas import Answered, Text, example
 from groundwire.server.service import Service, service
 from groundwire.streaming.output import skipped

@@ -19,8 +19,8 @@ from groundwire.rag.passages import Document
 from groundwire.rag.prompt import sources_of
 from groundwire.rag.reply import Reply, checked, found_sources, nothing_found, unchecked
 from groundwire.server.events import failed, sse
-from groundwire.server.keeping import REPORT_HEADER, keep
 from groundwire.server.problems import NotFound, problems, reading_problems
+from groundwire.server.reports import REPORT_HEADER, keep
 from groundwire.server.schemas import (
     ChatReply,
     ChatRequest,

@@ -14,16 +14,19 @@ from groundwire.cli.feedback import mark
 from groundwire.cli.reported import named_in
 from groundwire.reports.json import feedback_object
 from groundwire.server.answers import FeedbackOut, answered
-from groundwire.server.html import AS_PAGE, html_answer, page_of, wants_html
-from groundwire.server.keeping import owner_of
 from groundwire.server.problems import NotFound, problems, reading_problems
 from groundwire.server.reports import (
+    AS_PAGE,
     ReportList,
     StatsOut,
     StoredOut,
+    html_answer,
     opened,
+    owner_of,
+    page_of,
     stats_object,
     summary_object,
+    wants_html,
 )
 from groundwire.server.service import Service, service
 from groundwire.stores.keys import ADMIN

@@ -10,8 +10,8 @@ from groundwire.errors import InputError
 from groundwire.reports.audit import audit_json
 from groundwire.retrieval.load import from_mapping
 from groundwire.server.answers import AuditOut, written
-from groundwire.server.keeping import REPORT_HEADER, keep
 from groundwire.server.problems import problems
+from groundwire.server.reports import REPORT_HEADER, keep
 from groundwire.server.schemas import AuditRequest
 from groundwire.server.service import Service, service
 from groundwire.traces.formats import Draft, read_trace
