@@ -16,8 +16,7 @@ from groundwire.cli import main
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
-from groundwire.integrations.metta import evaluate, new_metta, register
-from groundwire.integrations.metta_predicates import Predicates, predicates
+from groundwire.integrations.metta import Predicates, evaluate, new_metta, predicates, register
 from groundwire.stores.knowledge import Knowledge
 from groundwire.types import Attribute, Entity, Turn, Value
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from inspect import signature
 from typing import TYPE_CHECKING, Any
@@ -14,17 +14,240 @@ from groundwire._loop import run
 from groundwire._optional import load
 from groundwire.cli.streams import delivered, stdin_bytes
 from groundwire.config import Config
+from groundwire.detectors.detector import DETECTORS
+from groundwire.detectors.dialogue import dialogue
+from groundwire.detectors.known import gather
+from groundwire.detectors.score import score
+from groundwire.detectors.segments import segment
+from groundwire.detectors.signals import linguistic_signals
+from groundwire.detectors.view import View
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
 from groundwire.integrations import metta_atoms as atoms
-from groundwire.integrations.metta_predicates import History, Predicates, predicates
+from groundwire.openie.mentions import mentions
+from groundwire.openie.times import times
 from groundwire.retrieval.history import parse_history
 from groundwire.retrieval.load import load_answer
 from groundwire.stores.knowledge import Knowledge
-from groundwire.types import KnowledgeBase, Turn
+from groundwire.types import Action, ActionKind, Detection, Flag, KnowledgeBase, Segment, Turn
+from groundwire.verdicts.mitigate import guidance, mitigate
 
 if TYPE_CHECKING:
     from hyperon import Atom, MeTTa
+
+# The functions behind MeTTa's names: each takes atoms and gives one.
+
+_KB = '(knowledge-base "file.db"), or give --kb for &kb'
+_DIALOGUE = '(dialogue-state ((turn "user" "…"))) or &dialogue'
+_CONTRADICTIONS = ("kb_contradictions", "wrong_attributes")
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What a DialogueState atom holds."""
+
+    turns: tuple[Turn, ...] = ()
+
+
+@dataclass(slots=True)
+class Predicates:
+    """The functions behind the names, and what they share: the engine, the moment, the stores they opened."""
+
+    engine: Groundwire
+    now: datetime
+    opened: list[Knowledge] = field(default_factory=list)
+
+    def knowledge_base(self, path: Atom) -> Atom:
+        self.opened.append(Knowledge.open(atoms.text_of(path), create=False))
+        return atoms.value_atom(atoms.Handle(self.opened[-1]), "KnowledgeBase")
+
+    def dialogue_state(self, turns: Atom) -> Atom:
+        said = [atoms.turn_of(atom, number) for number, atom in enumerate(atoms.items(turns), start=1)]
+        return atoms.value_atom(atoms.Handle(History(tuple(said))), "DialogueState")
+
+    def detect_hallucinations(self, response: Atom, state: Atom, kb: Atom) -> Atom:
+        found = self._detect(atoms.text_of(response), _turns(state), _base(kb))
+        return atoms.list_atom(found.flags, atoms.flag_atom)
+
+    def _detect(self, response: str, turns: tuple[Turn, ...], kb: KnowledgeBase) -> Detection:
+        found = run(self.engine.detect(response, history=turns, kb=kb, now=self.now))
+        if found.errors:
+            raise InputError("; ".join(found.errors))
+        return found
+
+    def detect_one(
+        self, name: str, segments: Atom, state: Atom | None = None, kb: Atom | None = None
+    ) -> Atom:
+        parts = [atoms.segment_of(atom) for atom in atoms.items(segments)]
+        turns = _turns(state) if state is not None else ()
+        flags = self.flags(name, parts, turns, None if kb is None else _base(kb))
+        return atoms.list_atom(flags, atoms.flag_atom)
+
+    def flags(
+        self, name: str, parts: Sequence[Segment], turns: tuple[Turn, ...], kb: KnowledgeBase | None
+    ) -> list[Flag]:
+        view = View(
+            _canvas(parts),
+            tuple(parts),
+            self.now,
+            dialogue(turns, self.now),
+            gather(kb, parts) if kb is not None else None,
+            verifier=self.engine.backend.verifier,
+        )
+        return run(DETECTORS[name](view))
+
+    def segment_response(self, response: Atom) -> Atom:
+        return atoms.list_atom(segment(atoms.text_of(response), self.now), atoms.segment_atom)
+
+    def extract_claims(self, text: Atom) -> Atom:
+        found = [claim for part in segment(atoms.text_of(text), self.now) for claim in part.claims]
+        return atoms.list_atom(found, atoms.claim_atom)
+
+    def extract_entities(self, text: Atom) -> Atom:
+        return atoms.list_atom(mentions(atoms.text_of(text)), atoms.mention_atom)
+
+    def extract_temporals(self, text: Atom) -> Atom:
+        return atoms.list_atom(times(atoms.text_of(text), 0, self.now), atoms.time_atom)
+
+    def entity_exists(self, name: Atom, kb: Atom) -> Atom:
+        wanted = atoms.text_of(name)
+        return atoms.value_atom(wanted in _base(kb).find([wanted], fuzzy=False))
+
+    def attribute_matches(self, name: Atom, attribute: Atom, value: Atom, kb: Atom) -> Atom:
+        """Whether the entity is known to have just this value; an unknown entity has none."""
+        claim = f"{atoms.text_of(name)}'s {atoms.text_of(attribute)} is {atoms.text_of(value)}."
+        known = _base(kb).find([atoms.text_of(name)], fuzzy=False).get(atoms.text_of(name))
+        held = known.entity.values_of(atoms.text_of(attribute), self.now.date()) if known else []
+        wrong = self.flags("wrong_attributes", segment(claim, self.now), (), _base(kb))
+        return atoms.value_atom(bool(held) and not wrong)
+
+    def contradicts_kb(self, claim: Atom, kb: Atom) -> Atom:
+        parts = [_segment_of(claim)]
+        found = (self.flags(name, parts, (), _base(kb)) for name in _CONTRADICTIONS)
+        return atoms.value_atom(any(found))
+
+    def contradicts_history(self, claim: Atom, state: Atom) -> Atom:
+        found = self.flags("history_contradictions", [_segment_of(claim)], _turns(state), None)
+        return atoms.value_atom(bool(found))
+
+    def mitigate_hallucination(self, flag: Atom, kb: Atom) -> Atom:
+        _base(kb)
+        return atoms.action_atom(self._action(atoms.flag_of(flag)))
+
+    def _action(self, flag: Flag) -> Action:
+        return mitigate([flag], " " * flag.start + flag.content, self.engine.config.mitigation)[0]
+
+    def find_correction(self, flag: Atom, kb: Atom) -> Atom:
+        _base(kb)
+        sure = replace(atoms.flag_of(flag), confidence=1.0)
+        action = self._action(sure)
+        return atoms.maybe_atom(action.replacement if action.kind is ActionKind.CORRECT else "")
+
+    def regeneration_guidance(self, flags: Atom) -> Atom:
+        return atoms.value_atom(guidance([atoms.flag_of(atom) for atom in atoms.items(flags)]), "String")
+
+    def score_confidence(self, flag: Atom, kb: Atom, history: Atom, signals: Atom, others: Atom) -> Atom:
+        value = score(
+            atoms.flag_of(flag),
+            atoms.kb_evidence_of(kb),
+            atoms.history_evidence_of(history),
+            [atoms.signal_of(atom) for atom in atoms.items(signals)],
+            [atoms.flag_of(atom) for atom in atoms.items(others)],
+            self.engine.config.detectors.evidence_weights,
+        )
+        return atoms.value_atom(value)
+
+    def signals(self, text: Atom) -> Atom:
+        return atoms.list_atom(linguistic_signals(atoms.text_of(text)), atoms.signal_atom)
+
+    def close(self) -> None:
+        for store in self.opened:
+            store.close()
+
+
+def evidence_strength(evidence: Atom) -> Atom:
+    """How strongly it speaks of a hallucination, 0 to 1: what contradicts, as sure as it is; else nothing."""
+    match atoms.head_of(evidence):
+        case "KBEvidence" | "Nothing":
+            kb = atoms.kb_evidence_of(evidence)
+            return atoms.value_atom(kb.confidence if kb and kb.contradicts else 0.0)
+        case "HistoryEvidence":
+            said = atoms.history_evidence_of(evidence)
+            return atoms.value_atom(said.confidence if said and said.contradicts else 0.0)
+        case "LinguisticSignal":
+            return atoms.value_atom(atoms.signal_of(evidence).strength)
+    raise InputError(f"{evidence} is no evidence", hint="KBEvidence, HistoryEvidence or LinguisticSignal")
+
+
+def confidence_of(flag: Atom) -> Atom:
+    return atoms.value_atom(atoms.flag_of(flag).confidence)
+
+
+def severity_of(kind: Atom) -> Atom:
+    return atoms.value_atom(atoms.type_of(kind).base_severity)
+
+
+def _detectors(own: Predicates) -> dict[str, Callable[..., Atom]]:
+    """The eight, each with the arguments of the seed: segments, then the dialogue, then the knowledge."""
+    one = own.detect_one
+    kb_only = ("fabricated_facts", "wrong_attributes", "kb_contradictions", "unsupported_claims")
+    found: dict[str, Callable[..., Atom]] = {
+        f"detect-{name.replace('_', '-')}": lambda segments, kb, name=name: one(name, segments, None, kb)
+        for name in kb_only
+    }
+    found["detect-nonexistent-entities"] = lambda s, state, kb: one("nonexistent_entities", s, state, kb)
+    found["detect-history-contradictions"] = lambda s, state: one("history_contradictions", s, state)
+    found["detect-temporal-errors"] = lambda s: one("temporal_errors", s)
+    found["detect-logical-inconsistencies"] = lambda s: one("logical_inconsistencies", s)
+    return found
+
+
+def predicates(own: Predicates) -> dict[str, Callable[..., Atom]]:
+    """Every name of the seed's list, and the two that make what they work on."""
+    return {
+        "knowledge-base": own.knowledge_base,
+        "dialogue-state": own.dialogue_state,
+        "detect-hallucinations": own.detect_hallucinations,
+        "hallucination-confidence": confidence_of,
+        "hallucination-severity": severity_of,
+        **_detectors(own),
+        "segment-response": own.segment_response,
+        "extract-claims": own.extract_claims,
+        "extract-entities": own.extract_entities,
+        "extract-temporals": own.extract_temporals,
+        "entity-exists": own.entity_exists,
+        "attribute-matches": own.attribute_matches,
+        "contradicts-kb": own.contradicts_kb,
+        "contradicts-history": own.contradicts_history,
+        "mitigate-hallucination": own.mitigate_hallucination,
+        "find-correction": own.find_correction,
+        "generate-regeneration-guidance": own.regeneration_guidance,
+        "score-hallucination-confidence": own.score_confidence,
+        "linguistic-signals": own.signals,
+        "evidence-strength": evidence_strength,
+    }
+
+
+def _turns(state: Atom) -> tuple[Turn, ...]:
+    return atoms.object_of(state, History, _DIALOGUE).turns
+
+
+def _base(atom: Atom) -> KnowledgeBase:
+    return atoms.object_of(atom, KnowledgeBase, _KB)  # type: ignore[type-abstract]
+
+
+def _segment_of(claim: Atom) -> Segment:
+    found = atoms.claim_of(claim)
+    return Segment(0, str(found), found.start, found.end, (found,))
+
+
+def _canvas(parts: Sequence[Segment]) -> str:
+    """The response as far as its segments tell it, each in its place."""
+    text = ""
+    for part in sorted(parts, key=lambda s: s.start):
+        text = text.ljust(part.start) + part.text
+    return text
+
 
 _BLOCKED = ("py-atom", "py-dot", "load-ascii")
 
