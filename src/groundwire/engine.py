@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from groundwire import pipeline
-from groundwire.claims.extract import extract
+from groundwire.claims.extractor import extract
 from groundwire.config import BackendName, Config, Operation, ProfileName
 from groundwire.errors import BackendError, InputError
 from groundwire.llm import Generator, Message, is_chosen, open_generator

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from time import perf_counter
 
-from groundwire.claims.extract import extract
+from groundwire.claims.extractor import extract, steps_as_claims
 from groundwire.claims.llm import extract_with
-from groundwire.claims.steps import steps_as_claims
 from groundwire.config import DetectorsConfig, MitigationConfig
 from groundwire.llm.generator import Generator
 from groundwire.metrics import Metrics, log_verdict

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.agent.conftest import Engines
 
 from groundwire.agent.checkpoint import annotate, check, choose, guidance, is_critical, reason_to_skip
-from groundwire.claims.extract import extract
+from groundwire.claims.extractor import extract
 from groundwire.config import Config, VerificationConfig
 from groundwire.types import Claim
 

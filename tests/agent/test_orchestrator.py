@@ -10,7 +10,7 @@ import pytest
 from tests.agent.conftest import Engines
 
 from groundwire.agent import Event, Kind, Orchestrator, Outcome
-from groundwire.claims.extract import extract
+from groundwire.claims.extractor import extract
 from groundwire.errors import BackendDown, BackendError
 from groundwire.llm import Completion
 from groundwire.llm.fake import ScriptedGenerator

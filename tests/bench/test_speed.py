@@ -74,7 +74,7 @@ def test_every_figure_of_the_list_is_there(figures: dict[str, Figure]) -> None:
 
 
 def test_the_many_claims_are_as_many_as_said() -> None:
-    from groundwire.claims.extract import extract
+    from groundwire.claims.extractor import extract
 
     assert len(extract(" ".join(speed.fact(n) for n in range(speed.CLAIMS)))) == speed.CLAIMS
 

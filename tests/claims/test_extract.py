@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.claims.extract import extract
+from groundwire.claims.extractor import extract
 from groundwire.types import Claim, ClaimKind
 
 ANSWER = """\

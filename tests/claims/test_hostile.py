@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groundwire.claims.extract import extract
+from groundwire.claims.extractor import extract
 from groundwire.types import ClaimKind
 
 LIE = "France has 999 million people."

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.claims.extract import extract
+from groundwire.claims.extractor import extract
 from groundwire.claims.llm import MAX_CHARS, MAX_REQUESTS, extract_with
 from groundwire.errors import BackendTimeout
 from groundwire.llm.fake import Reply, ScriptedGenerator

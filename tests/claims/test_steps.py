@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groundwire.claims.extract import extract
-from groundwire.claims.steps import steps_as_claims
+from groundwire.claims.extractor import extract, steps_as_claims
 from groundwire.types import ClaimKind
 
 RECIPE = "Preheat the oven to 180 °C. Add the diced tomatoes. Remove the roast and let it rest."

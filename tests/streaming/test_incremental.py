@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groundwire import _loop
-from groundwire.claims.extract import extract
+from groundwire.claims.extractor import extract
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, Overloaded

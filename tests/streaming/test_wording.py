@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.claims.extract import extract
+from groundwire.claims.extractor import extract
 from groundwire.config.service import RiskAction
 from groundwire.streaming.wording import cut_at, limits, reworded, stopped
 from groundwire.types import (

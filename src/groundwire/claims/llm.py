@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from hashlib import sha256
 
-from groundwire.claims.extract import extract
+from groundwire.claims.extractor import extract
 from groundwire.claims.plain import plain, readable
 from groundwire.errors import GroundwireError
 from groundwire.llm.generator import Generator, Message

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel
 
 from groundwire._optional import load
-from groundwire.claims.extract import extract
+from groundwire.claims.extractor import extract
 from groundwire.engine import Groundwire, as_sources
 from groundwire.errors import BackendTimeout, InputError
 from groundwire.mcp.arguments import AuditTraceBudget, Budget, DetectHallucination

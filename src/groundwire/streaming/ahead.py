@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from groundwire import pipeline
-from groundwire.claims.extract import extract
-from groundwire.claims.steps import steps_as_claims
+from groundwire.claims.extractor import extract, steps_as_claims
 from groundwire.engine import Groundwire
 from groundwire.pipeline import CheckContext, names_of, select_claims
 from groundwire.streaming.claims import Growing

@@ -8,7 +8,7 @@ import logging
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from groundwire.claims.extract import extract
+from groundwire.claims.extractor import extract
 from groundwire.config.service import RiskAction
 from groundwire.errors import GroundwireError
 from groundwire.streaming.attribution import SourceAttributionTracker

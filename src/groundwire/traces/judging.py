@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from groundwire import pipeline
-from groundwire.claims.extract import extract
+from groundwire.claims.extractor import extract
 from groundwire.pipeline import CheckContext
 from groundwire.text.names import names
 from groundwire.text.tokens import words

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from groundwire import pipeline
-from groundwire.claims.extract import extract
+from groundwire.claims.extractor import extract
 from groundwire.errors import BackendError
 from groundwire.llm.generator import Generator
 from groundwire.pipeline import CheckContext

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from groundwire.claims.extract import extract
+from groundwire.claims.extractor import extract
 from groundwire.errors import InputError
 from groundwire.retrieval.cite import resolve
 from groundwire.traces.plain import read_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from groundwire.claims.extract import extract
+from groundwire.claims.extractor import extract
 from groundwire.errors import InputError
 from groundwire.llm.generator import Generator
 from groundwire.pipeline import CheckContext
