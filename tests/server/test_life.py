@@ -41,7 +41,7 @@ class Gated:
 def gated(monkeypatch: pytest.MonkeyPatch) -> Gated:
     verifier = Gated()
     monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda: verifier)
-    monkeypatch.setattr("groundwire.server.readiness.warmed", _nothing)
+    monkeypatch.setattr("groundwire.server.service.warmed", _nothing)
     return verifier
 
 

@@ -11,7 +11,7 @@ from tests.serving import Served, served
 
 from groundwire.engine import Groundwire
 from groundwire.errors import StoreError
-from groundwire.server.said import Said
+from groundwire.server.service import Said
 from groundwire.stores.database import Database
 from groundwire.stores.feedback import Judged, Opinions, Verdict
 from groundwire.types import Feedback, HallucinationReport, Status

@@ -4,41 +4,128 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import replace
+from groundwire.errors import GroundwireError
+from groundwire.stores.database import Database
+from groundwire.stores.feedback import Opinions
+from groundwire.types import Feedback
+from groundwire.types import HallucinationReport
+from sqlalchemy import text
+from groundwire.engine import Groundwire
+from groundwire.memory.verifying import warmed
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from concurrent.futures import Future
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
-
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import TypeVar
 from fastapi import Request
 from opentelemetry import trace
-
-from groundwire.config import Config, Operation
-from groundwire.engine import Groundwire
+from groundwire.config import Config
+from groundwire.config import Operation
 from groundwire.metrics import Metrics
-from groundwire.server.admission import Admission, watch
-from groundwire.server.lanes import LONG, Lane
+from groundwire.server.admission import Admission
+from groundwire.server.admission import watch
+from groundwire.server.lanes import LONG
+from groundwire.server.lanes import Lane
 from groundwire.server.middleware.timeout import Life
-from groundwire.server.readiness import Readiness
-from groundwire.server.said import Said
-from groundwire.types import HallucinationReport
 from groundwire.verifiers.route import choose
 from groundwire.version import __version__
+from groundwire.memory import Worker
+from groundwire.memory.verifying import patient
+from groundwire.cli.models import open_writer
+from groundwire.errors import InputError
+from groundwire.errors import MissingExtra
+from groundwire.llm import Generator
+from groundwire.rag.chatbot import Chatbot
+from groundwire.rag.index import PassageIndex
+from groundwire.rag.index import open_index
 
 if TYPE_CHECKING:
     from groundwire.memory import MemoryGate
-    from groundwire.proxy.proxy import Proxying
-    from groundwire.server.chatting import Chatting
+    from groundwire.proxy.proxy import Proxy
     from groundwire.server.reports import Keeper
-    from groundwire.stores.database import Database
     from groundwire.stores.knowledge import Knowledge
     from groundwire.streaming.output import OutputVerifier
+
+# What people said of the same claims before, added to a report; a store in trouble costs nobody that.
+
+_PATIENCE = 1.0
+_PAUSE = 30.0
+_log = logging.getLogger("groundwire.server")
+
+
+class Said:
+    """Asks the store, unless it failed or was silent a moment ago."""
+
+    def __init__(self, opened: Callable[[], Database], clock: Callable[[], float] = time.monotonic) -> None:
+        self._opened = opened
+        self._clock = clock
+        self._silent_until = float("-inf")
+
+    async def added(self, report: HallucinationReport) -> HallucinationReport:
+        if not report.claims or self._clock() < self._silent_until:
+            return report
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                found = await asyncio.to_thread(self._of, [claim.key for claim in report.claims])
+        except (GroundwireError, TimeoutError) as error:
+            self._silent_until = self._clock() + _PAUSE
+            _log.warning("no feedback is shown for a while: %s", error)
+            return report
+        claims = tuple(replace(claim, feedback=found.get(claim.key)) for claim in report.claims)
+        return replace(report, claims=claims) if found else report
+
+    def _of(self, keys: Sequence[str]) -> Mapping[str, Feedback]:
+        return Opinions(self._opened()).of(keys)
+
+# Can it work: is the model loaded, and does the store answer.
+
+OK = "ok"
+_PATIENCE_READINESS = 5.0
+_FAILED = "failed; the log says why"
+
+
+class Readiness:
+    """`model` says how far the model is; the store is asked each time."""
+
+    def __init__(self) -> None:
+        self.model = "loading"
+
+    async def warm(self, engine: Callable[[], Groundwire]) -> None:
+        """Load what is computed here; a backend elsewhere is not asked, since that may cost money."""
+        try:
+            await warmed(engine())
+            self.model = OK
+        except GroundwireError as error:
+            _log.warning("not ready: %s", error)
+            self.model = _FAILED
+
+    async def store(self, opened: Callable[[], Database]) -> str:
+        try:
+            async with asyncio.timeout(_PATIENCE_READINESS):
+                return await asyncio.to_thread(_asked, opened)
+        except TimeoutError:
+            return f"no answer within {_PATIENCE_READINESS:g} s"
+        except GroundwireError as error:
+            _log.warning("not ready: %s", error)
+            return _FAILED
+
+
+def _asked(opened: Callable[[], Database]) -> str:
+    with opened().read() as connection:
+        connection.execute(text("SELECT 1"))
+    return OK
 
 T = TypeVar("T")
 _FREE = ("local", "fake")
 """Backends that compute here: they neither cost money nor put anything off."""
-_PATIENCE = 0.5  # of the time a request has: whoever would wait longer is told to come back instead
-_log = logging.getLogger("groundwire.server")
+_PATIENCE_SERVICE = 0.5  # of the time a request has: whoever would wait longer is told to come back instead
 
 
 class Service:
@@ -53,7 +140,7 @@ class Service:
         self.metrics = metrics or Metrics()
         self.life = Life()
         self.readiness = Readiness()
-        self.admission = Admission(config.server.capacity, config.server.request_timeout * _PATIENCE)
+        self.admission = Admission(config.server.capacity, config.server.request_timeout * _PATIENCE_SERVICE)
         watch(self.admission, self.metrics.registry)
         self._said = Said(lambda: self.database)
         self._tracer = trace.get_tracer("groundwire", __version__)
@@ -67,7 +154,6 @@ class Service:
         self._long.start()
         self._go_on(self.readiness.warm(lambda: self.engine))
         if choose(self.config.hallucination.backend, "memory_gate") not in _FREE:
-            from groundwire.server.remembering import settle_for_ever
 
             self._go_on(settle_for_ever(lambda: self.database, self.config, self.metrics))
         if self.config.proxy.upstreams:
@@ -133,7 +219,6 @@ class Service:
     @cached_property
     def chatting(self) -> Chatting:
         """The chatbot's index and model."""
-        from groundwire.server.chatting import Chatting
 
         return Chatting(self.config)
 
@@ -145,11 +230,11 @@ class Service:
         return OutputVerifier(self.engine, self.config, is_busy=lambda: self.admission.is_busy)
 
     @cached_property
-    def proxying(self) -> Proxying:
+    def proxying(self) -> Proxy:
         """The proxy's upstreams and the lane of its streams. The loop that speaks HTTP uses it."""
-        from groundwire.proxy.proxy import Proxying
+        from groundwire.proxy.proxy import Proxy
 
-        return Proxying(self)
+        return Proxy(self)
 
     async def with_opinions(self, report: HallucinationReport) -> HallucinationReport:
         """The report with what people said of its claims."""
@@ -195,3 +280,67 @@ def service(request: Request) -> Service:
     """The dependency by which a route gets it: `Annotated[Service, Depends(service)]`."""
     found: Service = request.app.state.service
     return found
+
+# The memory gate as the server keeps it: one gate, and a worker that settles what was put off.
+
+_PAUSE_REMEMBERING = 30.0
+
+
+async def settle_for_ever(opened: Callable[[], Database], config: Config, metrics: Metrics) -> None:
+    """Verify what a backend put off, until cancelled. A store in trouble is asked again later."""
+    later = patient(config)
+    async with Groundwire(later, operation="memory_gate", metrics=metrics) as engine:
+        while True:
+            try:
+                worker = Worker(await asyncio.to_thread(opened), engine, later)
+                try:
+                    async for _ in worker.watch():
+                        pass
+                finally:
+                    await worker.aclose()
+            except GroundwireError as error:
+                _log.warning("facts that wait cannot be settled now: %s", error)
+                await asyncio.sleep(_PAUSE_REMEMBERING)
+
+# The chatbot behind the service: its index and its model, opened when first asked for.
+
+class Chatting:
+    """`admission` bounds how many answers are written at once: they mostly wait for the model, and must not
+    take the places of requests that keep the verifier busy.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._lock = asyncio.Lock()
+        self._index: PassageIndex | None = None
+        self._writer: Generator | None = None
+        self.admission = Admission(config.server.capacity)
+
+    async def index(self) -> PassageIndex:
+        async with self._lock:
+            if self._index is None:
+                self._index = await asyncio.to_thread(open_index, self._config)
+            return self._index
+
+    async def bot(self) -> Chatbot:
+        return Chatbot(await self.index(), await self.writer(), self._config.rag)
+
+    async def writer(self) -> Generator:
+        """The model that answers are written with."""
+        async with self._lock:
+            if self._writer is None:
+                self._writer = await asyncio.to_thread(_open_writer, self._config)
+            return self._writer
+
+    async def aclose(self) -> None:
+        if self._index is not None:
+            await asyncio.to_thread(self._index.close)
+        if self._writer is not None:
+            await self._writer.aclose()
+
+
+def _open_writer(config: Config) -> Generator:
+    try:
+        return open_writer(config)
+    except InputError as error:  # nothing that the caller could do better
+        raise MissingExtra("a language model to answer with", "llm") from error

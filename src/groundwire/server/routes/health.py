@@ -10,8 +10,7 @@ from fastapi.responses import PlainTextResponse
 
 from groundwire.server.answers import HealthOut, ReadyOut, answered
 from groundwire.server.problems import Problem, reading_problems, told
-from groundwire.server.readiness import OK
-from groundwire.server.service import Service, service
+from groundwire.server.service import OK, Service, service
 from groundwire.version import __version__
 
 router = APIRouter(tags=["operation"])
