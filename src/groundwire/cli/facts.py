@@ -19,9 +19,9 @@ from groundwire.engine import Groundwire
 from groundwire.errors import FactNotGrounded, InputError
 from groundwire.memory import MemoryGate, Outcome, Settled, Worker
 from groundwire.memory.decide import Decision
+from groundwire.memory.gate import patient, warmed
 from groundwire.memory.keep import KIND
 from groundwire.memory.sentence import given_roles, sentence_of
-from groundwire.memory.verifying import patient, warmed
 from groundwire.reports.marks import clean
 from groundwire.retrieval.load import load_answer, load_sources
 from groundwire.stores.database import Database, open_database

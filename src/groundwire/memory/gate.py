@@ -3,23 +3,117 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from types import TracebackType
+from typing import Any, TypeVar
 
 from groundwire import _loop
 from groundwire.config import Config
 from groundwire.engine import Groundwire, Sources, as_sources, as_text
-from groundwire.errors import BackendError, FactNotGrounded, InputError
-from groundwire.memory.aside import Aside
+from groundwire.errors import BackendError, BackendTimeout, FactNotGrounded, GroundwireError, InputError
 from groundwire.memory.decide import Decision, decide
 from groundwire.memory.keep import KIND, Candidate, Keeper
 from groundwire.memory.sentence import fact_of
-from groundwire.memory.verifying import verified, warmed
 from groundwire.stores.database import Database
 from groundwire.stores.queue import Queue, Terms
-from groundwire.types import Fact, FactStatus
+from groundwire.types import ClaimVerification, Fact, FactStatus, Query
+
+# Asking the engine about a candidate: a verdict or an error of ours comes out, and nothing else.
+
+_log = logging.getLogger("groundwire.memory")
+_TRIES = 5
+
+
+async def verified(engine: Groundwire, candidate: Candidate) -> ClaimVerification:
+    """The verdict on the fact's sentence. What is wrong with the input is the caller's to hear."""
+    try:
+        return await engine.verify_claim(candidate.text, candidate.sources, candidate.confidence)
+    except (InputError, BackendError):
+        raise
+    except GroundwireError as error:
+        raise BackendError(str(error)) from error
+    except Exception as bug:  # memory must go on working when verification does not
+        _log.exception("a bug in verification: %s", type(bug).__name__)
+        raise BackendError(f"verification broke ({type(bug).__name__})") from bug
+
+
+async def warmed(engine: Groundwire) -> None:
+    """Have the embedded model loaded: that takes a second or two once, which no fact should have to pay."""
+    if not engine.backend.free:
+        return
+    for _ in range(_TRIES):  # each has the gate's time; the loading goes on between them
+        (estimate,) = await engine.backend.verifier.estimate([Query("The sky is blue.", "The sky is blue.")])
+        if estimate.error is None:
+            return
+
+
+def patient(config: Config) -> Config:
+    """The configuration of whoever verifies later, and has all the time that one check may take."""
+    settings = config.hallucination
+    gate = settings.memory_gate.model_copy(update={"timeout": settings.timeout})
+    return config.model_copy(update={"hallucination": settings.model_copy(update={"memory_gate": gate})})
+
+
+# A loop in a thread of its own, which nobody has to wait for.
+
+T = TypeVar("T")
+_PATIENCE = 0.5
+
+
+class Aside:
+    """Runs what may hang. A timeout of the caller's own loop cannot end what blocks that very loop (a long
+    text being read, a backend that computes); it can always stop waiting for another one.
+    """
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+
+    async def run(self, work: Coroutine[Any, Any, T], seconds: float) -> T:
+        """The result, or `BackendTimeout` after so many seconds of this world, whatever the work does."""
+        future = asyncio.run_coroutine_threadsafe(work, self._started())
+        try:
+            async with asyncio.timeout(seconds):
+                return await asyncio.wrap_future(future)
+        except TimeoutError:
+            raise BackendTimeout(f"no answer within {seconds:.2g} s") from None
+
+    def _started(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(
+                    target=self._loop.run_forever, name="groundwire-gate", daemon=True
+                )
+                self._thread.start()
+            return self._loop
+
+    def close(self) -> None:
+        """End the loop. One that is blocked is left alone: its thread dies with the process."""
+        with self._lock:
+            loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
+        if loop is None or thread is None:
+            return
+        loop.call_soon_threadsafe(lambda: asyncio.ensure_future(_wind_down(loop)))
+        thread.join(_PATIENCE)
+        if not thread.is_alive():
+            loop.close()
+
+
+async def _wind_down(loop: asyncio.AbstractEventLoop) -> None:
+    own = asyncio.current_task()
+    others = [task for task in asyncio.all_tasks() if task is not own]
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+    await loop.shutdown_asyncgens()
+    loop.stop()
+
 
 STATED = 0.95
 _SHARE = 0.9  # of the gate's time; the rest is for the store

@@ -13,10 +13,9 @@ from sqlalchemy import Connection
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendError, InputError, RateLimited
-from groundwire.memory.aside import Aside
 from groundwire.memory.decide import DOUBT, Decision, by_verdict, failure_of, undecided
+from groundwire.memory.gate import Aside, verified
 from groundwire.memory.keep import KIND, Candidate, Keeper
-from groundwire.memory.verifying import verified
 from groundwire.stores import facts
 from groundwire.stores.database import Database
 from groundwire.stores.queue import Job, Queue, Terms

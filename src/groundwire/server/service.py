@@ -4,47 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import replace
-from groundwire.errors import GroundwireError
-from groundwire.stores.database import Database
-from groundwire.stores.feedback import Opinions
-from groundwire.types import Feedback
-from groundwire.types import HallucinationReport
-from sqlalchemy import text
-from groundwire.engine import Groundwire
-from groundwire.memory.verifying import warmed
 import threading
-from collections.abc import Coroutine
+import time
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
 from fastapi import Request
 from opentelemetry import trace
-from groundwire.config import Config
-from groundwire.config import Operation
+from sqlalchemy import text
+
+from groundwire.cli.models import open_writer
+from groundwire.config import Config, Operation
+from groundwire.engine import Groundwire
+from groundwire.errors import GroundwireError, InputError, MissingExtra
+from groundwire.llm import Generator
+from groundwire.memory import Worker
+from groundwire.memory.gate import patient, warmed
 from groundwire.metrics import Metrics
-from groundwire.server.admission import Admission
-from groundwire.server.admission import watch
-from groundwire.server.lanes import LONG
-from groundwire.server.lanes import Lane
+from groundwire.rag.chatbot import Chatbot
+from groundwire.rag.index import PassageIndex, open_index
+from groundwire.server.admission import Admission, watch
+from groundwire.server.lanes import LONG, Lane
 from groundwire.server.middleware.timeout import Life
+from groundwire.stores.database import Database
+from groundwire.stores.feedback import Opinions
+from groundwire.types import Feedback, HallucinationReport
 from groundwire.verifiers.route import choose
 from groundwire.version import __version__
-from groundwire.memory import Worker
-from groundwire.memory.verifying import patient
-from groundwire.cli.models import open_writer
-from groundwire.errors import InputError
-from groundwire.errors import MissingExtra
-from groundwire.llm import Generator
-from groundwire.rag.chatbot import Chatbot
-from groundwire.rag.index import PassageIndex
-from groundwire.rag.index import open_index
 
 if TYPE_CHECKING:
     from groundwire.memory import MemoryGate
@@ -84,6 +73,7 @@ class Said:
     def _of(self, keys: Sequence[str]) -> Mapping[str, Feedback]:
         return Opinions(self._opened()).of(keys)
 
+
 # Can it work: is the model loaded, and does the store answer.
 
 OK = "ok"
@@ -122,6 +112,7 @@ def _asked(opened: Callable[[], Database]) -> str:
         connection.execute(text("SELECT 1"))
     return OK
 
+
 T = TypeVar("T")
 _FREE = ("local", "fake")
 """Backends that compute here: they neither cost money nor put anything off."""
@@ -154,7 +145,6 @@ class Service:
         self._long.start()
         self._go_on(self.readiness.warm(lambda: self.engine))
         if choose(self.config.hallucination.backend, "memory_gate") not in _FREE:
-
             self._go_on(settle_for_ever(lambda: self.database, self.config, self.metrics))
         if self.config.proxy.upstreams:
             _ = self.proxying  # the first caller shall not wait until it is loaded
@@ -281,6 +271,7 @@ def service(request: Request) -> Service:
     found: Service = request.app.state.service
     return found
 
+
 # The memory gate as the server keeps it: one gate, and a worker that settles what was put off.
 
 _PAUSE_REMEMBERING = 30.0
@@ -302,7 +293,9 @@ async def settle_for_ever(opened: Callable[[], Database], config: Config, metric
                 _log.warning("facts that wait cannot be settled now: %s", error)
                 await asyncio.sleep(_PAUSE_REMEMBERING)
 
+
 # The chatbot behind the service: its index and its model, opened when first asked for.
+
 
 class Chatting:
     """`admission` bounds how many answers are written at once: they mostly wait for the model, and must not
