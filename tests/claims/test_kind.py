@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groundwire.claims.kind import kind_of
+from groundwire.claims.assertiveness import kind_of
 
 ASSERTIONS = [
     "Answer: 42",

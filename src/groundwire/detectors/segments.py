@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from groundwire.claims.kind import kind_of
+from groundwire.claims.assertiveness import kind_of
 from groundwire.claims.plain import Plain, plain
 from groundwire.detectors.world import is_place
 from groundwire.openie.mentions import is_person, may_be_person, mentions

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from groundwire.claims.kind import kind_of
+from groundwire.claims.assertiveness import kind_of
 from groundwire.config.service import RealTimeConfig
 from groundwire.engine import Beside, Groundwire, Sources, as_sources
 from groundwire.errors import InputError
