@@ -130,7 +130,7 @@ def select_claims(found: Sequence[Claim], profile: Profile) -> Sifted:
     return Sifted(chosen, [claim for claim in found if claim.id not in ids], surplus)
 
 
-def narrowed(sifted: Sifted, choose: Choose | None) -> Sifted:
+def apply_sampling(sifted: Sifted, choose: Choose | None) -> Sifted:
     """Only what someone chose is verified; what was not chosen is listed."""
     if choose is None:
         return sifted
@@ -188,7 +188,7 @@ async def check(case: Case, court: CheckContext, choose: Choose | None = None) -
     """Judge a whole response, or those of its claims that `choose` picks."""
     detection = await court.detect(case) if case.kb or case.history else None
     case = knowing(case, detection)
-    sifted = narrowed(select_claims(await read(case, court), court.profile), choose)
+    sifted = apply_sampling(select_claims(await read(case, court), court.profile), choose)
     verdicts = await verify(sifted.chosen, case, court) if case.sources else []
     verdicts += [unchecked(claim, TOO_MANY) for claim in sifted.surplus if case.sources]
     report = summarise(case, verdicts, sifted.skipped, court.backend.name, court.profile)
