@@ -20,9 +20,9 @@ from groundwire.errors import FactNotGrounded, InputError
 from groundwire.memory import MemoryGate, Outcome, Settled, Worker
 from groundwire.memory.decide import Decision
 from groundwire.memory.gate import patient, warmed
-from groundwire.memory.keep import KIND
-from groundwire.memory.sentence import given_roles, sentence_of
-from groundwire.reports.marks import clean
+from groundwire.memory.writer import KIND
+from groundwire.memory.writer import given_roles, sentence_of
+from groundwire.reports.plaintext import sanitize
 from groundwire.retrieval.load import load_answer, load_sources
 from groundwire.stores.database import Database, open_database
 from groundwire.stores.parse_jsonl import fact_object
@@ -69,7 +69,7 @@ def run_add(wanted: Addition, config: Config, console: Console) -> int:
         else:
             _show_fact(kept, console)
             if reason:
-                console.print(Text(f"    {clean(reason)}", style="yellow"), soft_wrap=True)
+                console.print(Text(f"    {sanitize(reason)}", style="yellow"), soft_wrap=True)
     return FINE if decision.status in _KEPT else COULD_NOT_CHECK
 
 
@@ -110,7 +110,7 @@ def run_rejected(limit: int, as_json: bool, config: Config, console: Console) ->
         for one in found:
             console.print(_line("rejected", one.adjusted or 0.0, one.text), soft_wrap=True)
             console.print(
-                Text(f"    {_when(one.recorded)}  {clean(one.reason)}", style="dim"), soft_wrap=True
+                Text(f"    {_when(one.recorded)}  {sanitize(one.reason)}", style="dim"), soft_wrap=True
             )
         if not found:
             console.print("nothing was rejected")
@@ -166,7 +166,7 @@ def _show_settled(settled: Settled, as_json: bool, console: Console) -> None:
     elif settled.outcome is not Outcome.GONE:
         console.print(_line(settled.outcome.value, settled.confidence, settled.text), soft_wrap=True)
         if settled.reason:
-            console.print(Text(f"    {clean(settled.reason)}", style="dim"), soft_wrap=True)
+            console.print(Text(f"    {sanitize(settled.reason)}", style="dim"), soft_wrap=True)
     sys.stdout.flush()
 
 
@@ -265,12 +265,12 @@ def _show_fact(fact: Fact, console: Console) -> None:
     if fact.record:
         parts.append(f"p1 {fact.record.p1:.2f} · p0 {fact.record.p0:.2f} · {fact.record.bits:.1f} bits")
     if parts:
-        console.print(Text(f"    {clean(' · '.join(parts))}", style="dim"), soft_wrap=True)
+        console.print(Text(f"    {sanitize(' · '.join(parts))}", style="dim"), soft_wrap=True)
 
 
 def _line(status: str, confidence: float | None, text: str) -> Text:
     figure = "    " if confidence is None else f"{confidence:.2f}"
-    return Text.assemble((f"{status:<11}", _STYLE.get(status, "yellow")), f"{figure}  {clean(text)}")
+    return Text.assemble((f"{status:<11}", _STYLE.get(status, "yellow")), f"{figure}  {sanitize(text)}")
 
 
 def _when(stamp: float) -> str:

@@ -16,8 +16,7 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire, Sources, as_sources, as_text
 from groundwire.errors import BackendError, BackendTimeout, FactNotGrounded, GroundwireError, InputError
 from groundwire.memory.decide import Decision, decide
-from groundwire.memory.keep import KIND, Candidate, Keeper
-from groundwire.memory.sentence import fact_of
+from groundwire.memory.writer import KIND, Candidate, Keeper, fact_of
 from groundwire.stores.database import Database
 from groundwire.stores.queue import Queue, Terms
 from groundwire.types import ClaimVerification, Fact, FactStatus, Query

@@ -15,7 +15,7 @@ from groundwire.engine import Groundwire
 from groundwire.errors import BackendError, InputError, RateLimited
 from groundwire.memory.decide import DOUBT, Decision, by_verdict, failure_of, undecided
 from groundwire.memory.gate import Aside, verified
-from groundwire.memory.keep import KIND, Candidate, Keeper
+from groundwire.memory.writer import KIND, Candidate, Keeper
 from groundwire.stores import facts
 from groundwire.stores.database import Database
 from groundwire.stores.queue import Job, Queue, Terms

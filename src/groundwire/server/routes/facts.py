@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from groundwire.cli.facts import rejected_object
 from groundwire.memory.decide import Decision
-from groundwire.memory.sentence import given_roles
+from groundwire.memory.writer import given_roles
 from groundwire.server.answers import FactOut, FactsOut, KeptFactOut, RejectedOut, answered
 from groundwire.server.middleware.auth import Caller
 from groundwire.server.problems import Forbidden, NotFound, problems, reading_problems
