@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from groundwire.claims.confidence import is_only_confidence, stated
-from groundwire.claims.verbs import has_auxiliary, has_verb
+from groundwire.claims.decompose import has_auxiliary, has_verb
 from groundwire.types import ClaimKind
 
 _PARTS = {

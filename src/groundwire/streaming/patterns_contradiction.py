@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from groundwire.claims.verbs import has_verb
+from groundwire.claims.decompose import has_verb
 from groundwire.streaming.pattern import Hit
 from groundwire.streaming.seen import Said, Seen
 from groundwire.text.lexicon import NEGATIONS
