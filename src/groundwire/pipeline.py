@@ -140,7 +140,7 @@ def apply_sampling(sifted: Sifted, choose: Choose | None) -> Sifted:
     return Sifted(chosen, sorted([*sifted.skipped, *left], key=lambda claim: claim.start), [])
 
 
-async def assign(claims: Sequence[Claim], case: Case, court: CheckContext) -> Sequence[Claim]:
+async def map_claims_to_sources(claims: Sequence[Claim], case: Case, court: CheckContext) -> Sequence[Claim]:
     """Where a model maps claims to sources, what cites nothing is looked for in the sources it names."""
     if court.mapper is None:
         return claims
@@ -212,7 +212,7 @@ async def judge_claims(
     evidence = court.evidence(case.sources)
     missing = {claim.id: phantoms(claim, case.sources) for claim in claims}
     about = [before, *(claim.text for claim in claims)]
-    mapped = await assign(claims, case, court)
+    mapped = await map_claims_to_sources(claims, case, court)
     gathered = {
         claim.id: evidence.gather(claim, about=previous)
         for claim, previous in zip(mapped, about, strict=False)
