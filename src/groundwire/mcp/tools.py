@@ -14,9 +14,8 @@ from groundwire.engine import Beside, Groundwire, as_sources
 from groundwire.errors import InputError
 from groundwire.mcp import arguments as given
 from groundwire.mcp.strawberry import Budgeted, audit_trace_budget, detect_hallucination
-from groundwire.reports.audit import audit_object
-from groundwire.reports.json import claim_object
-from groundwire.server.answers import AuditOut, ClaimOut, ReportOut
+from groundwire.reports.json import audit_object, claim_object
+from groundwire.server.responses import AuditOut, ClaimOut, ReportOut
 from groundwire.types import ClaimVerification, HallucinationReport, KnowledgeBase, Source, Status, Step
 
 T = TypeVar("T")

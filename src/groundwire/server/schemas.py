@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from groundwire.config import ProfileName
-from groundwire.server.answers import ReportOut
+from groundwire.server.responses import ReportOut
 from groundwire.types import Risk, Source
 
 MOST_CLAIMS = 1000

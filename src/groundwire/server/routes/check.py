@@ -10,10 +10,10 @@ from fastapi import APIRouter, Depends, Request, Response
 from groundwire.engine import Beside
 from groundwire.reports.html import to_html
 from groundwire.reports.json import to_json
-from groundwire.server.answers import ReportOut, written
 from groundwire.server.knowing import known
 from groundwire.server.problems import problems
 from groundwire.server.reports import REPORT_HEADER, html_answer, keep, wants_html
+from groundwire.server.responses import ReportOut, written
 from groundwire.server.schemas import CheckRequest
 from groundwire.server.service import Service, service
 from groundwire.types import HallucinationReport

@@ -9,8 +9,8 @@ from fastapi import APIRouter, Depends, Response
 
 from groundwire.engine import Groundwire
 from groundwire.reports.json import claim_object
-from groundwire.server.answers import VerificationsOut, answered
 from groundwire.server.problems import problems
+from groundwire.server.responses import VerificationsOut, answered
 from groundwire.server.schemas import VerifyRequest
 from groundwire.server.service import Service, service
 from groundwire.types import ClaimVerification

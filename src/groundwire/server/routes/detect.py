@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request, Response
 
 from groundwire.engine import Beside
-from groundwire.reports.flags import flag_object
-from groundwire.server.answers import DetectionOut, answered
+from groundwire.reports.json import flag_object
+from groundwire.server.responses import DetectionOut, answered
 from groundwire.server.knowing import known
 from groundwire.server.problems import problems
 from groundwire.server.schemas import DetectRequest

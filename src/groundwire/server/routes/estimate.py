@@ -6,8 +6,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Response
 
-from groundwire.server.answers import EstimateOut, EstimatesOut, answered
 from groundwire.server.problems import problems
+from groundwire.server.responses import EstimateOut, EstimatesOut, answered
 from groundwire.server.schemas import EstimateRequest, EstimatesRequest
 from groundwire.server.service import Service, service
 from groundwire.types import Estimate, Query

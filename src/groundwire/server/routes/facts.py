@@ -11,9 +11,9 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from groundwire.cli.facts import rejected_object
 from groundwire.memory.decide import Decision
 from groundwire.memory.writer import given_roles
-from groundwire.server.answers import FactOut, FactsOut, KeptFactOut, RejectedOut, answered
 from groundwire.server.middleware.auth import Caller
 from groundwire.server.problems import Forbidden, NotFound, problems, reading_problems
+from groundwire.server.responses import FactOut, FactsOut, KeptFactOut, RejectedOut, answered
 from groundwire.server.schemas import FactRequest
 from groundwire.server.service import Service, service
 from groundwire.stores.keys import ADMIN

@@ -8,8 +8,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import PlainTextResponse
 
-from groundwire.server.answers import HealthOut, ReadyOut, answered
 from groundwire.server.problems import Problem, reading_problems, told
+from groundwire.server.responses import HealthOut, ReadyOut, answered
 from groundwire.server.service import OK, Service, service
 from groundwire.version import __version__
 

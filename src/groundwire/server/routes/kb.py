@@ -8,8 +8,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
 
-from groundwire.server.answers import EntitiesOut, KnowledgeOut, KnownOut, answered
 from groundwire.server.problems import NotFound, reading_problems
+from groundwire.server.responses import EntitiesOut, KnowledgeOut, KnownOut, answered
 from groundwire.server.service import Service, service
 from groundwire.stores.knowledge import Stats
 from groundwire.stores.parse_jsonl import entity_object, fact_object

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from groundwire.errors import Overloaded
-from groundwire.reports.output import output_object
-from groundwire.server.answers import ReportOut, answered
+from groundwire.reports.json import output_object
+from groundwire.server.responses import ReportOut, answered
 from groundwire.server.knowing import known
 from groundwire.server.problems import NotFound, problems, reading_problems
 from groundwire.server.reports import REPORT_HEADER, keep

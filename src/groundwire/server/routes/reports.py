@@ -13,7 +13,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from groundwire.cli.feedback import mark
 from groundwire.cli.reported import named_in
 from groundwire.reports.json import feedback_object
-from groundwire.server.answers import FeedbackOut, answered
 from groundwire.server.problems import NotFound, problems, reading_problems
 from groundwire.server.reports import (
     AS_PAGE,
@@ -28,6 +27,7 @@ from groundwire.server.reports import (
     summary_object,
     wants_html,
 )
+from groundwire.server.responses import FeedbackOut, answered
 from groundwire.server.service import Service, service
 from groundwire.stores.keys import ADMIN
 from groundwire.stores.reports import HOUR, Reports, Stretch, Summary

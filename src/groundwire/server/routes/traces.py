@@ -7,9 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request, Response
 
 from groundwire.errors import InputError
-from groundwire.reports.audit import audit_json
+from groundwire.reports.json import audit_json
 from groundwire.retrieval.load import from_mapping
-from groundwire.server.answers import AuditOut, written
+from groundwire.server.responses import AuditOut, written
 from groundwire.server.problems import problems
 from groundwire.server.reports import REPORT_HEADER, keep
 from groundwire.server.schemas import AuditRequest
