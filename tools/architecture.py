@@ -71,7 +71,7 @@ FLOW: tuple[tuple[str, str], ...] = (
         " detectors/compare",
     ),
     ("Triples", "openie/triples openie/triples_grammar openie/predicates openie/tense openie/times"),
-    ("Memory", "memory/gate memory/decide memory/writer memory/worker"),
+    ("Memory", "memory/gate memory/decision memory/writer memory/worker"),
     (
         "Reasoning",
         "traces/trace traces/steps traces/reasoning agent/orchestrator agent/checkpoint agent/sandbox"

@@ -18,10 +18,9 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import FactNotGrounded, InputError
 from groundwire.memory import MemoryGate, Outcome, Settled, Worker
-from groundwire.memory.decide import Decision
+from groundwire.memory.decision import Decision
 from groundwire.memory.gate import patient, warmed
-from groundwire.memory.writer import KIND
-from groundwire.memory.writer import given_roles, sentence_of
+from groundwire.memory.writer import KIND, given_roles, sentence_of
 from groundwire.reports.plaintext import sanitize
 from groundwire.retrieval.load import load_answer, load_sources
 from groundwire.stores.database import Database, open_database

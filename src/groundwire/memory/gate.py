@@ -15,7 +15,7 @@ from groundwire import _loop
 from groundwire.config import Config
 from groundwire.engine import Groundwire, Sources, as_sources, as_text
 from groundwire.errors import BackendError, BackendTimeout, FactNotGrounded, GroundwireError, InputError
-from groundwire.memory.decide import Decision, decide
+from groundwire.memory.decision import Decision, decide
 from groundwire.memory.writer import KIND, Candidate, Keeper, fact_of
 from groundwire.stores.database import Database
 from groundwire.stores.queue import Queue, Terms

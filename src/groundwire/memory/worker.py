@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendError, InputError, RateLimited
-from groundwire.memory.decide import DOUBT, Decision, by_verdict, failure_of, undecided
+from groundwire.memory.decision import DOUBT, Decision, by_verdict, failure_of, undecided
 from groundwire.memory.gate import Aside, verified
 from groundwire.memory.writer import KIND, Candidate, Keeper
 from groundwire.stores import facts

@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from groundwire.config import Config
 from groundwire.errors import InputError
-from groundwire.memory.decide import Decision
+from groundwire.memory.decision import Decision
 from groundwire.metrics import Metrics
 from groundwire.openie.predicates import groups
 from groundwire.openie.triples import triples

@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from groundwire.cli.facts import rejected_object
-from groundwire.memory.decide import Decision
+from groundwire.memory.decision import Decision
 from groundwire.memory.writer import given_roles
 from groundwire.server.middleware.auth import Caller
 from groundwire.server.problems import Forbidden, NotFound, problems, reading_problems
