@@ -54,7 +54,7 @@ FLOW: tuple[tuple[str, str], ...] = (
     ("The way through", "engine pipeline"),
     (
         "Claims",
-        "claims/extractor claims/plain claims/cite claims/assertiveness claims/decompose",
+        "claims/extractor claims/markup claims/citations claims/assertiveness claims/decompose",
     ),
     (
         "Evidence",

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from time import perf_counter
 
 from groundwire.claims.extractor import extract, steps_as_claims
-from groundwire.claims.llm import extract_with
+from groundwire.claims.llm_extractor import extract_with
 from groundwire.config import DetectorsConfig, MitigationConfig
 from groundwire.llm.generator import Generator
 from groundwire.metrics import Metrics, log_verdict

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
 from groundwire.claims.assertiveness import kind_of
-from groundwire.claims.cite import Mark, named_in, resolve
+from groundwire.claims.citations import Mark, named_in, resolve
 from groundwire.claims.confidence import confidence, content, is_only_confidence, stated
 from groundwire.claims.decompose import has_verb, split
-from groundwire.claims.plain import Plain, plain, readable
+from groundwire.claims.markup import Plain, plain, readable
 from groundwire.text.sentences import Block, BlockKind, blocks, sentences
 from groundwire.types import Claim, ClaimKind, Span
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from groundwire.claims.assertiveness import kind_of
-from groundwire.claims.plain import Plain, plain
+from groundwire.claims.markup import Plain, plain
 from groundwire.detectors.world import is_place
 from groundwire.openie.mentions import is_person, may_be_person, mentions
 from groundwire.openie.predicates import normal

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from groundwire.claims.cite import Mark, resolve
+from groundwire.claims.citations import Mark, resolve
 from groundwire.streaming.known import HANDLE, JOINT, NAME_IN_CODE, URL, address, handle, label
 from groundwire.streaming.pattern import Hit
 from groundwire.streaming.seen import Seen

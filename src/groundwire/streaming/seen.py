@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Generic, TypeVar
 
-from groundwire.claims.cite import Mark, marks, resolve
+from groundwire.claims.citations import Mark, marks, resolve
 from groundwire.detectors.world import is_world
 from groundwire.streaming.known import URL, Known
 from groundwire.streaming.splitter import Sentence

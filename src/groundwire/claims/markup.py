@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from groundwire.claims.cite import Mark, marks
+from groundwire.claims.citations import Mark, marks
 from groundwire.types import Span
 
 _INLINE = re.compile(

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groundwire.claims.extractor import extract
-from groundwire.claims.llm import MAX_CHARS, MAX_REQUESTS, extract_with
+from groundwire.claims.llm_extractor import MAX_CHARS, MAX_REQUESTS, extract_with
 from groundwire.errors import BackendTimeout
 from groundwire.llm.fake import Reply, ScriptedGenerator
 from groundwire.types import ClaimKind

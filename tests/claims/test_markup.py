@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.claims.plain import plain, readable
+from groundwire.claims.markup import plain, readable
 from groundwire.types import Span
 
 

@@ -17,7 +17,7 @@ from dataclasses import replace
 from hashlib import sha256
 
 from groundwire.claims.extractor import extract
-from groundwire.claims.plain import plain, readable
+from groundwire.claims.markup import plain, readable
 from groundwire.errors import GroundwireError
 from groundwire.llm.generator import Generator, Message
 from groundwire.types import Claim, ClaimKind, Span

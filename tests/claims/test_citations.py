@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groundwire.claims.cite import marks, named_in, resolve
+from groundwire.claims.citations import marks, named_in, resolve
 
 
 def labels(text: str, *known: str) -> list[str]:
