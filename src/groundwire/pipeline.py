@@ -92,7 +92,7 @@ Choose = Callable[[Sequence[Claim]], Sequence[Claim]]
 """Which of a response's claims are worth verifying."""
 
 
-async def read(case: Case, court: CheckContext) -> list[Claim]:
+async def extract_claims(case: Case, court: CheckContext) -> list[Claim]:
     """The answer taken apart, by rules or by a model whose reading holds against the text."""
     known = names_of(case.sources)
     if court.extractor is None:
@@ -188,7 +188,7 @@ async def check(case: Case, court: CheckContext, choose: Choose | None = None) -
     """Judge a whole response, or those of its claims that `choose` picks."""
     detection = await court.detect(case) if case.kb or case.history else None
     case = knowing(case, detection)
-    sifted = apply_sampling(select_claims(await read(case, court), court.profile), choose)
+    sifted = apply_sampling(select_claims(await extract_claims(case, court), court.profile), choose)
     verdicts = await verify(sifted.chosen, case, court) if case.sources else []
     verdicts += [unchecked(claim, TOO_MANY) for claim in sifted.surplus if case.sources]
     report = summarise(case, verdicts, sifted.skipped, court.backend.name, court.profile)
