@@ -24,7 +24,7 @@ import pytest
 from groundwire.config import Config
 
 if TYPE_CHECKING:
-    from groundwire.server.running import Server
+    from groundwire.server.app import Server
     from groundwire.server.service import Service
 
 _PATIENCE = 30.0
@@ -53,8 +53,7 @@ def served(
 ) -> Iterator[Served]:
     """The same, with the service behind it and a client for it."""
     # Only here: tests that have an environment of their own come without the server's packages.
-    from groundwire.server.app import create_app
-    from groundwire.server.running import make_server
+    from groundwire.server.app import create_app, make_server
     from groundwire.server.service import Service
 
     config = overrides if isinstance(overrides, Config) else Config.load(overrides=overrides)

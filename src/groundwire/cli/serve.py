@@ -23,10 +23,9 @@ def run_serve(config: Config, routers: Sequence[str] | None = None) -> int:
     """Serve until told to stop. What can be wrong is said before anything listens."""
     for module in ("uvicorn", "fastapi", "opentelemetry", "httptools"):
         load(module, feature="the HTTP service", extra="server")
-    from groundwire.server.app import ROUTERS, create_app
+    from groundwire.server.app import ROUTERS, create_app, make_server
     from groundwire.server.middleware.auth import wants_keys
     from groundwire.server.middleware.telemetry import WithRequestId
-    from groundwire.server.running import make_server
     from groundwire.server.service import Service
 
     for handler in logging.getLogger("groundwire").handlers:
