@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.agent.reply import read_reply, without_code
+from groundwire.agent.loop import read_reply, without_code
 
 
 @pytest.mark.parametrize(

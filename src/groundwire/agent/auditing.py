@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from groundwire.agent.reply import before_answer, read_reply, without_code
+from groundwire.agent.loop import before_answer, read_reply, without_code
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.llm.generator import Message
