@@ -20,7 +20,7 @@ from rich.table import Table
 from benchmarks import command, run
 from groundwire.cli.streams import open_console
 from groundwire.errors import InputError
-from groundwire.reports.progress import progress_bar
+from groundwire.reports.terminal import progress_bar
 from groundwire.stores.knowledge import Knowledge
 from groundwire.types import Attribute, Entity, Fact, Pattern, Role, Value, ValueKind
 

@@ -31,7 +31,7 @@ from groundwire.cli.streams import open_console
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.llm.fake import ScriptedGenerator
-from groundwire.reports.progress import progress_bar
+from groundwire.reports.terminal import progress_bar
 from groundwire.streaming.guard import guard
 from groundwire.types import Source
 from groundwire.types.realtime import Context, InterruptedEvent

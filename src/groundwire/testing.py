@@ -28,12 +28,12 @@ def assert_grounded(
     __tracebackhide__ = True  # the failure is the caller's line, not ours
     from groundwire.api import check
     from groundwire.errors import BackendError
-    from groundwire.reports.story import story, ungrounded
+    from groundwire.reports.plaintext import explain_failure, ungrounded
 
     report = check(answer, sources, question=question, **options)
     claims, flags = ungrounded(report)
     if len(claims) + len(flags) > max_flagged:
-        raise AssertionError(story(report, f"allowed: {max_flagged}"))
+        raise AssertionError(explain_failure(report, f"allowed: {max_flagged}"))
     if report.error:
         raise BackendError(f"not everything could be checked: {report.error}")
     return report

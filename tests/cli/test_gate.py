@@ -20,7 +20,7 @@ from groundwire.cli.main import app
 from groundwire.config import Config
 from groundwire.errors import InputError
 from groundwire.reports.junit import junit_case, junit_document
-from groundwire.reports.markdown import Figures, batch_markdown, plain
+from groundwire.reports.markdown import BatchSummary, batch_markdown, plain
 
 TEXT = "The tower is 330 metres tall."
 GOOD = {"id": "good", "response": TEXT, "context": TEXT}
@@ -65,16 +65,18 @@ def go(rows: Path, gate: Gate, out: Path | None = None, **more: Any) -> int:
 def test_the_gate_says_only_what_holds_whatever_was_not_checked(
     flagged: int, failed: int, rows: int, rate: float | None, code: int
 ) -> None:
-    assert Gate(rate).exit_code(Figures(rows, flagged, failed)) == code
+    assert Gate(rate).exit_code(BatchSummary(rows, flagged, failed)) == code
 
 
 @given(st.integers(0, 50), st.integers(0, 50), st.integers(0, 50), st.floats(0, 1))
 def test_passed_and_failed_hold_for_every_outcome_of_what_was_not_checked(
     fine: int, flagged: int, failed: int, rate: float
 ) -> None:
-    figures = Figures(fine + flagged + failed, flagged, failed)
+    figures = BatchSummary(fine + flagged + failed, flagged, failed)
     code = Gate(rate).exit_code(figures)
-    possible = {Gate(rate).exit_code(Figures(figures.rows, flagged + worse)) for worse in range(failed + 1)}
+    possible = {
+        Gate(rate).exit_code(BatchSummary(figures.rows, flagged + worse)) for worse in range(failed + 1)
+    }
     assert possible == {code} if code != 3 else len(possible) == 2 or not figures.rows
 
 
@@ -177,7 +179,7 @@ def many(rows: int) -> Iterator[str]:
 
 
 def test_an_empty_batch_makes_a_page_too() -> None:
-    assert "0 of 0 responses flagged" in batch_markdown("none", Figures())
+    assert "0 of 0 responses flagged" in batch_markdown("none", BatchSummary())
 
 
 @pytest.mark.parametrize("rate", [-0.1, 1.1, float("nan")])

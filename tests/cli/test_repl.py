@@ -22,7 +22,7 @@ from groundwire.cli.repl import Request, converse, run_repl
 from groundwire.config import Config
 from groundwire.errors import InputError
 from groundwire.llm.fake import ScriptedGenerator
-from groundwire.reports.results import show_result
+from groundwire.reports.terminal import show_result
 from groundwire.types import Detection, Flag, HallucinationType
 
 TOWER = "The tower is 330 metres tall. It was finished in March 1889."

@@ -22,8 +22,7 @@ from groundwire.engine import Groundwire
 from groundwire.mcp import server as mcp_server
 from groundwire.mcp.server import Alone, create_server
 from groundwire.mcp.tools import TOOLS
-from groundwire.reports.audit import audit_object
-from groundwire.reports.json import claim_object, report_object
+from groundwire.reports.json import audit_object, claim_object, report_object
 from groundwire.verifiers.fake import FakeVerifier
 from mcp import Client
 

@@ -6,8 +6,9 @@ import json
 import pytest
 from rich.console import Console
 
-from groundwire.reports.audit import audit_json, show_audit
-from groundwire.reports.audit_html import audit_page
+from groundwire.reports.html import audit_page
+from groundwire.reports.json import audit_json
+from groundwire.reports.terminal import show_audit
 from groundwire.types import Claim, Derived, GapType, PostHoc, Status, Step, StepVerdict, TraceAudit
 from groundwire.verdicts.judge import unmeasured
 
@@ -35,7 +36,7 @@ def test_a_terminal_is_told_all_and_steered_by_nothing(width: int, outcome: Deri
     assert "CONTRADICTED" in text
     assert "1 of 1 steps flagged" in text
     assert not {"\x1b", "\u202e"} & set(text)
-    assert ("derived anew by" in text) is (outcome is not Derived.ABSENT)
+    assert ("derived again by" in text) is (outcome is not Derived.ABSENT)
 
 
 @pytest.mark.parametrize("outcome", list(Derived))

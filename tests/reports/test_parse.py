@@ -9,9 +9,7 @@ from datetime import UTC, datetime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.reports.audit import audit_object
-from groundwire.reports.json import claim_object, report_object
-from groundwire.reports.output import output_object
+from groundwire.reports.json import audit_object, claim_object, output_object, report_object
 from groundwire.reports.parse import audit_from, claim_from, output_from, report_from
 from groundwire.types import (
     Claim,

@@ -13,8 +13,8 @@ from rich.console import Console
 
 from groundwire.reports.html import to_html
 from groundwire.reports.json import failed_object, report_object, to_json
-from groundwire.reports.marks import annotated, pieces
-from groundwire.reports.terminal import show
+from groundwire.reports.plaintext import bracket_spans, split_at_spans
+from groundwire.reports.terminal import show_report
 from groundwire.types import Case, Claim, ClaimKind, Estimate, EvidenceRef, HallucinationReport, Source, Span
 from groundwire.verdicts.judge import Ballot, judge, unchecked
 from groundwire.verdicts.profile import Profile
@@ -52,10 +52,12 @@ def test_json_keeps_the_contract(report: HallucinationReport) -> None:
 
 
 @pytest.mark.spec("SPEC-08.32")
-def test_a_structured_result_has_every_field(report: HallucinationReport) -> None:
-    claim = report.claims[0]
-    for name in ("p0", "p1", "required_bits", "observed_bits", "budget_gap", "status"):
-        assert getattr(claim, name) is not None
+def test_the_json_of_a_claim_has_the_figures_of_its_verdict(report: HallucinationReport) -> None:
+    found = report_object(report)["claims"][0]
+    assert (found["p0"], found["p1"], found["status"]) == (0.05, 0.05, "CONTRADICTED")
+    assert found["observed_bits"] == 0.0, "p1 equals p0: the evidence adds nothing"
+    assert found["required_bits"] > 0
+    assert found["budget_gap"] == pytest.approx(found["required_bits"] - found["observed_bits"], abs=1e-4)
 
 
 def test_an_unchecked_claim_is_null_not_nan() -> None:
@@ -66,7 +68,7 @@ def test_an_unchecked_claim_is_null_not_nan() -> None:
     for figure in ("flagged", "risk", "grounding_ratio", "overall_confidence"):
         assert found[figure] is None
     out = io.StringIO()
-    show(report, Console(file=out, width=140))
+    show_report(report, Console(file=out, width=140))
     assert "risk unknown" in out.getvalue()
     assert "risk unknown" in to_html(report)
     assert found["claims"][0]["p1"] is None
@@ -80,7 +82,7 @@ def test_the_terminal_shows_every_figure_and_no_control_character(
 ) -> None:
     out = io.StringIO()
     colours: Literal["truecolor"] | None = "truecolor" if terminal else None
-    show(report, Console(file=out, width=140, force_terminal=terminal, color_system=colours))
+    show_report(report, Console(file=out, width=140, force_terminal=terminal, color_system=colours))
     text = out.getvalue()
     for word in (
         "CONTRADICTED",
@@ -103,11 +105,15 @@ def test_a_narrow_terminal_shows_every_figure_and_breaks_no_word(
     report: HallucinationReport, width: int
 ) -> None:
     out = io.StringIO()
-    show(report, Console(file=out, width=width))
+    show_report(report, Console(file=out, width=width))
     lines = out.getvalue().splitlines()
     assert max(map(len, lines)) <= width
     words = " ".join(out.getvalue().split())
-    for word in ("c1 CONTRADICTED cites S0", "evidence says <i>67</i> million", "p1 0.05 · p0 0.05 · need"):
+    for word in (
+        "c1 CONTRADICTED cites S0",
+        "evidence says <i>67</i> million",
+        "p1 0.05 · p0 0.05 · required",
+    ):
         assert word in words
 
 
@@ -117,7 +123,7 @@ def test_names_of_sources_steer_no_terminal_and_no_page(report: HallucinationRep
     claim = replace(report.claims[0], citations=(name,), evidence=(EvidenceRef(name, 0, 6, "no"),))
     hostile = replace(report, claims=(claim,), error=f"{name} broke")
     out = io.StringIO()
-    show(hostile, Console(file=out, width=width))
+    show_report(hostile, Console(file=out, width=width))
     for shown in (out.getvalue(), to_html(hostile)):
         assert "\x1b" not in shown
         assert "\u202e" not in shown
@@ -137,5 +143,5 @@ def test_the_page_is_one_file_and_runs_nothing(report: HallucinationReport) -> N
 
 def test_marks_cover_the_text_exactly() -> None:
     text = "abcdef"
-    assert "".join(p.text for p in pieces(text, [Span(0, 2), Span(2, 3), Span(5, 6)])) == text
-    assert annotated(text, [Span(1, 3)]) == "a⟦bc⟧def"
+    assert "".join(p.text for p in split_at_spans(text, [Span(0, 2), Span(2, 3), Span(5, 6)])) == text
+    assert bracket_spans(text, [Span(1, 3)]) == "a⟦bc⟧def"

@@ -11,7 +11,7 @@ from sqlalchemy import inspect, text
 
 from groundwire import Config, Groundwire, Status
 from groundwire.errors import InputError
-from groundwire.reports.graph import read_graph, to_dot, to_mermaid
+from groundwire.reports.parse import read_graph
 from groundwire.stores.database import open_database
 from groundwire.stores.migrate import head, revision, upgrade
 from groundwire.traces.reasoning import More, ReasoningTraces
@@ -195,20 +195,6 @@ def test_what_is_no_exported_trace_is_refused_in_one_line(data: object) -> None:
     with pytest.raises(InputError) as caught:
         read_graph(data)
     assert "\n" not in str(caught.value)
-
-
-def test_pictures_hold_no_markup_of_the_texts(traces: ReasoningTraces) -> None:
-    goal = traces.add_goal('Say "hi"]; x --> y <script>alert(1)</script> \\ \n| #quot; \x1b[31m')
-    traces.add_claim(traces.add_decision(goal, "d"), "c", ["gone"])
-    dot, mermaid = to_dot(traces.graph(goal)), to_mermaid(traces.graph(goal))
-    assert dot.startswith("digraph trace {")
-    assert '\\"hi\\"' in dot
-    assert mermaid.startswith("flowchart TD")
-    line = mermaid.splitlines()[1]
-    assert line.count('"') == 2
-    assert not set("<>|`\x1b") & set(line.split('"')[1])
-    assert "gone" in dot
-    assert "gone (does not exist)" in mermaid
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,7 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendError, GroundwireError, InputError
 from groundwire.llm.generator import Generator, Message
-from groundwire.reports.audit import audit_object
-from groundwire.reports.json import report_object
-from groundwire.reports.output import output_object
+from groundwire.reports.json import audit_object, output_object, report_object
 from groundwire.streaming.output import OutputVerifier
 from groundwire.types import HallucinationReport, OutputCheck, TraceAudit, Turn
 

@@ -19,7 +19,7 @@ from groundwire.bench.quality_table import as_json, mean_contradiction, means, t
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
-from groundwire.reports.progress import progress_bar
+from groundwire.reports.terminal import progress_bar
 from groundwire.types import Source, Status
 from groundwire.version import __version__
 

@@ -14,15 +14,13 @@ from groundwire.cli.streams import delivered, stdin_bytes, write_whole
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
-from groundwire.reports.audit import audit_json, show_audit
-from groundwire.reports.audit_html import audit_page
-from groundwire.reports.graph import to_dot, to_mermaid
+from groundwire.reports.html import audit_page
+from groundwire.reports.json import audit_json
+from groundwire.reports.terminal import show_audit
 from groundwire.retrieval.load import from_mapping, load_answer, load_sources
 from groundwire.traces.formats import Draft, read_trace
 from groundwire.traces.record import audit_graph
 from groundwire.types import Source, TraceAudit, TraceGraph
-
-_PICTURES = {".dot": to_dot, ".gv": to_dot, ".mmd": to_mermaid, ".mermaid": to_mermaid}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +33,10 @@ class Request:
     answer: str = ""
     as_json: bool = False
     html: Path | None = None
-    picture: Path | None = None
     store: str | None = None
 
 
 def run_audit(request: Request, config: Config, console: Console) -> int:
-    if request.picture is not None and request.picture.suffix.lower() not in _PICTURES:
-        raise InputError(f"{request.picture} names no kind of picture", hint="end it in .mmd or .dot")
     draft, sources = _read(request, config)
     engine = Groundwire(config, operation="trace")
     question, answer = request.question or draft.question, request.answer or draft.answer
@@ -77,13 +72,9 @@ def _read(request: Request, config: Config) -> tuple[Draft, tuple[Source, ...]]:
 def _put_away(request: Request, audit: TraceAudit, sources: tuple[Source, ...]) -> None:
     if request.html:
         write_whole(request.html, audit_page(audit))
-    if not request.picture and request.store is None:
-        return
-    graph = audit_graph(audit, sources)
-    if request.picture:
-        write_whole(request.picture, _PICTURES[request.picture.suffix.lower()](graph))
     if request.store is not None:
-        print(f"groundwire: kept as {_keep(graph, request.store)}", file=sys.stderr)
+        stored = _keep(audit_graph(audit, sources), request.store)
+        print(f"groundwire: kept as {stored}", file=sys.stderr)
 
 
 def _keep(graph: TraceGraph, url: str) -> str:

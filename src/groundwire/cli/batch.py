@@ -33,7 +33,7 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, GroundwireError, InputError
 from groundwire.integrations.ray import judge_on_ray
-from groundwire.reports.progress import progress_bar
+from groundwire.reports.terminal import progress_bar
 
 ENGINES = ("local", "ray")
 WINDOW = 8

@@ -20,7 +20,7 @@ from groundwire.cli.streams import write_whole
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, GroundwireError, InputError
-from groundwire.reports.progress import progress_bar
+from groundwire.reports.terminal import progress_bar
 from groundwire.verdicts.conformal import TooFewRows, rank, threshold
 
 WINDOW = 8

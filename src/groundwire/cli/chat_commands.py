@@ -16,8 +16,8 @@ from groundwire.cli.talk import Talk, attempted
 from groundwire.cli.trajectory import show as show_trajectory
 from groundwire.errors import GroundwireError, InputError
 from groundwire.reports.json import report_object
-from groundwire.reports.marks import clean, opinion
-from groundwire.reports.terminal import show
+from groundwire.reports.plaintext import feedback_line, sanitize
+from groundwire.reports.terminal import show_report
 from groundwire.retrieval.load import load_sources
 
 
@@ -33,12 +33,14 @@ def obey(talk: Talk, line: str) -> None:
     name, _, argument = line[1:].strip().partition(" ")
     command = COMMANDS.get(name.lower())
     if command is None:
-        talk.say(f"there is no /{clean(name)}: /help lists what there is; // begins a question with a slash")
+        talk.say(
+            f"there is no /{sanitize(name)}: /help lists what there is; // begins a question with a slash"
+        )
         return
     try:
         command.run(talk, argument.strip())
     except GroundwireError as error:
-        talk.say(f"groundwire: {clean(str(error))}", "yellow")
+        talk.say(f"groundwire: {sanitize(str(error))}", "yellow")
 
 
 def _verify(talk: Talk, argument: str) -> None:
@@ -50,7 +52,7 @@ def _verify(talk: Talk, argument: str) -> None:
     if not talk.sources and talk.kb is None:
         raise InputError("there is nothing to verify against", hint="/sources FILE adds a source")
     report = talk.verify(text)
-    show(report, talk.console)
+    show_report(report, talk.console)
     talk.note(report)
 
 
@@ -62,11 +64,11 @@ def _simple(talk: Talk, _: str) -> None:
 def _sources(talk: Talk, argument: str) -> None:
     if argument:
         if not Path(argument).expanduser().exists():  # else a slip of the pen would be a source itself
-            raise InputError(f"{clean(argument)} does not exist")
+            raise InputError(f"{sanitize(argument)} does not exist")
         limit = talk.config.limits.max_source_bytes
         talk.add(load_sources([argument], stdin=BytesIO(), max_bytes=limit, report=talk.say))
     for name, text in talk.files.items():
-        talk.say(f"{clean(name)}  {len(text):,} characters", "default")
+        talk.say(f"{sanitize(name)}  {len(text):,} characters", "default")
     if not talk.sources:
         talk.say("there are no sources: /sources FILE adds one, and answers are then verified against it")
 
@@ -77,7 +79,7 @@ def _kb(talk: Talk, argument: str) -> None:
     elif argument:
         run(talk.engine.detect("Nothing yet.", kb=argument))  # what is wrong with it is said now
         talk.kb = argument
-    talk.say(f"answers are held against {clean(talk.kb)}" if talk.kb else "there is no knowledge base")
+    talk.say(f"answers are held against {sanitize(talk.kb)}" if talk.kb else "there is no knowledge base")
 
 
 def _trace(talk: Talk, argument: str) -> None:
@@ -137,7 +139,7 @@ def _mark(talk: Talk, argument: str, *, right: bool) -> None:
     if talk.report is None or not claim:
         raise InputError("which claim?", hint="as in /wrong c1 WHY; /verify lists them")
     kept = mark(*named(talk.report, claim), right, note, talk.config)
-    talk.say(clean(opinion(kept)), "cyan")
+    talk.say(sanitize(feedback_line(kept)), "cyan")
 
 
 def _quit(talk: Talk, _: str) -> None:
@@ -153,7 +155,7 @@ def _help(talk: Talk, _: str) -> None:
 def _write(talk: Talk, name: str, text: str) -> None:
     path = Path(name).expanduser()
     write_whole(path, text)
-    talk.say(f"written to {clean(str(path))}")
+    talk.say(f"written to {sanitize(str(path))}")
 
 
 COMMANDS = {

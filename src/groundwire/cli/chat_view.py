@@ -15,7 +15,7 @@ from groundwire.agent.checkpoint import is_uncertain
 from groundwire.agent.orchestrator import Outcome
 from groundwire.agent.trajectory import Event, Kind
 from groundwire.config import VerificationConfig
-from groundwire.reports.marks import annotated, clean, pieces
+from groundwire.reports.plaintext import bracket_spans, sanitize, split_at_spans
 from groundwire.types import ClaimKind, HallucinationReport, Span
 
 _MARGIN = 3
@@ -56,7 +56,7 @@ class View:
                 yield
         except KeyboardInterrupt:
             if self._words:
-                self.console.print(Text(clean(self._words), style="dim"))
+                self.console.print(Text(sanitize(self._words), style="dim"))
             raise
 
     def watch(self, event: Event) -> None:
@@ -110,9 +110,9 @@ class View:
             if words:
                 self.console.print(Text(words, style="dim"))
         if outcome.error:
-            self.console.print(Text(f"could not be verified: {clean(outcome.error)}", style="yellow"))
+            self.console.print(Text(f"could not be verified: {sanitize(outcome.error)}", style="yellow"))
         if outcome.asked:
-            self.console.print(Text(f"{clean(outcome.asked)} (/again)", style="yellow"))
+            self.console.print(Text(f"{sanitize(outcome.asked)} (/again)", style="yellow"))
 
     def _show(self, answer: str, spans: Sequence[Span], doubts: Sequence[Doubt]) -> None:
         self.console.print(self._marked(answer, spans), soft_wrap=not self.console.is_terminal)
@@ -122,17 +122,17 @@ class View:
             self.console.print(line, soft_wrap=not self.console.is_terminal)
 
     def _marked(self, answer: str, spans: Sequence[Span]) -> Text:
-        text = clean(answer)
+        text = sanitize(answer)
         if self.console.no_color or not self.console.is_terminal:
-            return Text(annotated(text, spans))
+            return Text(bracket_spans(text, spans))
         shown = Text()
-        for piece in pieces(text, spans):
+        for piece in split_at_spans(text, spans):
             shown.append(piece.text, style="bold red underline" if piece.marked else "")
         return shown
 
     def _tail(self) -> Text:
         """The last lines of what was written so far: as much as the screen holds."""
-        words = Text(clean(self._words[-_TAIL:]), style="dim")
+        words = Text(sanitize(self._words[-_TAIL:]), style="dim")
         lines = words.wrap(self.console, max(10, self.console.width))
         room = max(1, self.console.height - _MARGIN)
         return Text("\n").join(lines[-room:]) if words.plain else Text("…", style="dim")
@@ -155,5 +155,5 @@ def verdict_line(report: HallucinationReport, failed: int, retries: int = 0) -> 
 
 
 def _line(text: str) -> str:
-    one = " ".join(clean(text).split())
+    one = " ".join(sanitize(text).split())
     return one if len(one) <= _LINE else one[: _LINE - 1] + "…"

@@ -15,10 +15,9 @@ from groundwire.cli.streams import delivered, stdin_bytes, write_whole
 from groundwire.config import Config
 from groundwire.engine import Beside, Groundwire
 from groundwire.errors import InputError
-from groundwire.reports.flags import show_repair
 from groundwire.reports.html import to_html
 from groundwire.reports.json import to_json
-from groundwire.reports.terminal import show
+from groundwire.reports.terminal import show_repair, show_report
 from groundwire.retrieval.history import parse_history
 from groundwire.retrieval.load import load_answer, load_sources
 from groundwire.types import Detection, HallucinationReport, Source, Turn
@@ -70,7 +69,7 @@ def run_check(request: Request, config: Config, console: Console) -> int:
         if request.as_json:
             sys.stdout.write(to_json(report) + "\n")
         else:
-            show(report, console)
+            show_report(report, console)
             if report.repair:
                 show_repair(report.repair, diff(report.repair), console)
     run(engine.aclose())

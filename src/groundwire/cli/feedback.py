@@ -17,7 +17,7 @@ from groundwire.cli.streams import delivered, write_whole
 from groundwire.config import Config
 from groundwire.errors import InputError
 from groundwire.reports.json import feedback_object
-from groundwire.reports.marks import clean, opinion
+from groundwire.reports.plaintext import feedback_line, sanitize
 from groundwire.stores.database import open_database
 from groundwire.stores.feedback import Entry, Judged, Opinions, Verdict
 from groundwire.types import Feedback, Status
@@ -33,8 +33,8 @@ def run_mark(claim: str, said: str, note: str, report: Path | None, config: Conf
         raise InputError(f"a verdict is right or wrong, not '{said}'")
     judged, verdict = find(claim, report, config)
     kept = mark(judged, verdict, said == RIGHT, note, config)
-    console.print(Text(f"{verdict.key}  {clean(verdict.claim)}"))
-    console.print(Text(clean(opinion(kept))))
+    console.print(Text(f"{verdict.key}  {sanitize(verdict.claim)}"))
+    console.print(Text(sanitize(feedback_line(kept))))
     return 0
 
 
@@ -54,8 +54,8 @@ def run_list(config: Config, console: Console) -> int:
         entries = opinions.entries()
     with delivered():
         for entry in entries:
-            console.print(Text(f"{entry.verdict.key}  {clean(entry.verdict.claim)}"), soft_wrap=True)
-            console.print(Text(f"    {clean(opinion(entry.feedback))}", style="dim"), soft_wrap=True)
+            console.print(Text(f"{entry.verdict.key}  {sanitize(entry.verdict.claim)}"), soft_wrap=True)
+            console.print(Text(f"    {sanitize(feedback_line(entry.feedback))}", style="dim"), soft_wrap=True)
         if not entries:
             console.print("nothing was marked yet")
     return 0

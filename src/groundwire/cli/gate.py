@@ -16,7 +16,7 @@ from typing import IO, Any, Self
 from groundwire.cli.streams import write_whole
 from groundwire.errors import InputError
 from groundwire.reports.junit import junit_case, junit_document
-from groundwire.reports.markdown import SHOWN, Figures, batch_markdown, percent
+from groundwire.reports.markdown import LISTED_ROWS, BatchSummary, batch_markdown, percent
 
 FINE, FLAGGED, COULD_NOT_CHECK = 0, 1, 3
 _OUTCOMES = {FINE: "passed", FLAGGED: "failed", COULD_NOT_CHECK: "undecided"}
@@ -43,7 +43,7 @@ class Gate:
     def files(self) -> tuple[Path, ...]:
         return tuple(path for path in (self.junit, self.summary) if path is not None)
 
-    def exit_code(self, figures: Figures) -> int:
+    def exit_code(self, figures: BatchSummary) -> int:
         """Without a rate: 1 where anything is flagged, else 3 where anything was not checked.
 
         With one, a response that was not checked may be either, and the gate is passed, or failed, only where
@@ -57,7 +57,7 @@ class Gate:
         sure = figures.rows and figures.flagged + figures.failed <= allowed
         return FINE if sure else COULD_NOT_CHECK
 
-    def told(self, figures: Figures) -> str:
+    def told(self, figures: BatchSummary) -> str:
         """The gate in one line; nothing where there is none."""
         if self.max_rate is None:
             return ""
@@ -75,7 +75,7 @@ class Ledger:
 
     name: str
     gate: Gate = field(default_factory=Gate)
-    figures: Figures = field(default_factory=Figures)
+    figures: BatchSummary = field(default_factory=BatchSummary)
     _cases: IO[str] | None = None
     _worst: list[tuple[float, int, Mapping[str, Any]]] = field(default_factory=list)
     _errors: list[Mapping[str, Any]] = field(default_factory=list)
@@ -105,18 +105,18 @@ class Ledger:
         figures.claims += len(verdict["claims"])
         bad = [claim for claim in verdict["claims"] if claim["flagged"]]
         figures.flagged_claims += len(bad)
-        figures.kinds.update(claim["gap_type"] or claim["status"].lower() for claim in bad)
+        figures.statuses.update(claim["gap_type"] or claim["status"].lower() for claim in bad)
         self._remember(verdict)
         if self._cases is not None:
             self._cases.write(junit_case(verdict, self.name))
 
     def _remember(self, verdict: Mapping[str, Any]) -> None:
-        if verdict["flagged"] is None and len(self._errors) < SHOWN:
+        if verdict["flagged"] is None and len(self._errors) < LISTED_ROWS:
             self._errors.append(verdict)
         elif verdict["flagged"]:
             # The number makes ties go to the earlier row, and keeps verdicts from being compared.
             ranked = (verdict["risk"] or 0.0, -next(self._numbers), verdict)
-            (heapq.heappush if len(self._worst) < SHOWN else heapq.heappushpop)(self._worst, ranked)
+            (heapq.heappush if len(self._worst) < LISTED_ROWS else heapq.heappushpop)(self._worst, ranked)
 
     def write(self) -> None:
         """The files, each whole or not at all."""

@@ -16,8 +16,8 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
 from groundwire.llm import Generator
-from groundwire.reports.marks import clean
-from groundwire.reports.realtime import event_object
+from groundwire.reports.json import event_object
+from groundwire.reports.plaintext import sanitize
 from groundwire.retrieval.history import parse_history
 from groundwire.retrieval.load import load_answer, load_sources
 from groundwire.types import Risk
@@ -88,12 +88,12 @@ def _show_json(console: Console, event: StreamEvent) -> None:
 def _show(console: Console, event: StreamEvent) -> None:
     """The model's words dimmed as they come, then what the user should read."""
     if isinstance(event, TokenEvent):
-        console.print(Text(clean(event.text), style="dim"), end="", soft_wrap=True)
+        console.print(Text(sanitize(event.text), style="dim"), end="", soft_wrap=True)
     elif isinstance(event, WarningEvent):
         note = event.warning.note or event.warning.pattern
-        console.print(Text(f" ⟨{clean(note)}⟩", style="yellow"), end="", soft_wrap=True)
+        console.print(Text(f" ⟨{sanitize(note)}⟩", style="yellow"), end="", soft_wrap=True)
     elif isinstance(event, InterruptedEvent):
-        console.print(Text(f" ⟨stopped: {clean(event.reason)}⟩", style="red"), end="", soft_wrap=True)
+        console.print(Text(f" ⟨stopped: {sanitize(event.reason)}⟩", style="red"), end="", soft_wrap=True)
     elif isinstance(event, DoneEvent):
         _show_end(console, event)
 
@@ -102,9 +102,9 @@ def _show_end(console: Console, done: DoneEvent) -> None:
     if done.generated:
         console.print("\n")
     if done.text:
-        console.print(Text(clean(done.text)), soft_wrap=True)
+        console.print(Text(sanitize(done.text)), soft_wrap=True)
         console.print()
         parts = [f"risk {done.risk.value}", done.action, f"{len(done.weak_points)} weak points"]
         console.print(Text(" · ".join(parts), style=_STYLES[done.risk]), soft_wrap=True)
     if done.error:  # and where nothing was said there is no risk to tell of either
-        console.print(Text(f"groundwire: {clean(done.error)}", style="yellow"), soft_wrap=True)
+        console.print(Text(f"groundwire: {sanitize(done.error)}", style="yellow"), soft_wrap=True)

@@ -17,8 +17,8 @@ from rich.text import Text
 
 from groundwire.cli.streams import delivered, stdin_bytes, write_whole
 from groundwire.errors import InputError
-from groundwire.reports.marks import clean
-from groundwire.reports.progress import progress_bar
+from groundwire.reports.plaintext import sanitize
+from groundwire.reports.terminal import progress_bar
 from groundwire.stores.exports import entities_to_csv, facts_to_csv, to_jsonl, to_triples
 from groundwire.stores.imports import READERS, Imported, Refused, import_rows
 from groundwire.stores.knowledge import Knowledge
@@ -131,7 +131,7 @@ def _bytes(path: Path) -> Iterator[BinaryIO]:
 
 def _print_bad(path: Path, done: Imported) -> None:
     for row in sorted(done.bad, key=lambda bad: bad.line)[:SHOWN_ERRORS]:
-        print(f"{_called(path)}, line {row.line}: {clean(row.error)}", file=sys.stderr)
+        print(f"{_called(path)}, line {row.line}: {sanitize(row.error)}", file=sys.stderr)
     if done.failed > SHOWN_ERRORS:
         print(f"{_called(path)}: and {done.failed - SHOWN_ERRORS:,} more", file=sys.stderr)
 
@@ -156,7 +156,7 @@ def run_show(store: str, name: str, console: Console, *, as_json: bool) -> int:
         match = knowledge.find([name]).get(name)
         entity = match.entity if match else knowledge.entities([name]).get(name)
         if entity is None:
-            print(f"nothing is known under the name '{clean(name[:60])}'", file=sys.stderr)
+            print(f"nothing is known under the name '{sanitize(name[:60])}'", file=sys.stderr)
             return FLAGGED
         about = knowledge.facts_about([entity.id])
     with delivered():
@@ -169,15 +169,15 @@ def run_show(store: str, name: str, console: Console, *, as_json: bool) -> int:
 
 
 def _print_entity(console: Console, entity: Entity, about: Sequence[Fact], match: Match | None) -> None:
-    console.print(Text(clean(entity.name), style="bold"), Text(clean(_kind(entity)), style="dim"))
+    console.print(Text(sanitize(entity.name), style="bold"), Text(sanitize(_kind(entity)), style="dim"))
     if match and match.kind is MatchKind.FUZZY:
         console.print(Text(f"  a near name ({match.score:.0%} alike)", style="yellow"))
     if entity.aliases:
-        console.print(Text(f"  also {clean(', '.join(entity.aliases))}"))
+        console.print(Text(f"  also {sanitize(', '.join(entity.aliases))}"))
     for attribute in entity.attributes:
-        console.print(Text(f"  {clean(_attribute(attribute))}"))
+        console.print(Text(f"  {sanitize(_attribute(attribute))}"))
     for fact in about:
-        console.print(Text(f"  · {clean(sentence(fact))}"), Text(clean(_origin(fact)), style="dim"))
+        console.print(Text(f"  · {sanitize(sentence(fact))}"), Text(sanitize(_origin(fact)), style="dim"))
 
 
 def _kind(entity: Entity) -> str:
@@ -213,7 +213,7 @@ def run_search(store: str, text: str, limit: int, console: Console) -> int:
     with Knowledge.open(store, create=False) as knowledge:
         found = knowledge.similar(text, at_least=0.6, limit=limit)
     if not found:
-        print(f"no name is like '{clean(text[:60])}'", file=sys.stderr)
+        print(f"no name is like '{sanitize(text[:60])}'", file=sys.stderr)
         return FLAGGED
     table = Table(box=None, pad_edge=False)
     for header in ("name", "type", "id", "match", "alike"):
@@ -221,7 +221,7 @@ def run_search(store: str, text: str, limit: int, console: Console) -> int:
     for match in found:
         entity = match.entity
         cells = (entity.name, entity.type, entity.id, match.kind.value, f"{match.score:.0%}")
-        table.add_row(*(Text(clean(cell)) for cell in cells))
+        table.add_row(*(Text(sanitize(cell)) for cell in cells))
     with delivered():
         console.print(table)
     return FINE
@@ -244,6 +244,6 @@ def run_stats(store: str, console: Console, *, as_json: bool) -> int:
             ("types", stats.types),
             ("predicates", stats.predicates),
         ):
-            listed = ", ".join(f"{clean(name) or '(none)'} {count:,}" for name, count in counts.items())
+            listed = ", ".join(f"{sanitize(name) or '(none)'} {count:,}" for name, count in counts.items())
             console.print(Text(f"{title}: {listed or '(none)'}"))
     return FINE

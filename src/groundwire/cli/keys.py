@@ -15,7 +15,7 @@ from rich.text import Text
 from groundwire.cli.streams import delivered
 from groundwire.config import Config
 from groundwire.errors import InputError
-from groundwire.reports.marks import clean
+from groundwire.reports.plaintext import sanitize
 from groundwire.stores.database import open_database
 from groundwire.stores.keys import SCOPES, ApiKey, Keys
 
@@ -52,7 +52,7 @@ def run_list(as_json: bool, config: Config, console: Console) -> int:
 def run_revoke(which: str, config: Config, console: Console) -> int:
     with _opened(config) as keys:
         gone = keys.revoke(which)
-    console.print(Text(f"{clean(gone.name)} opens nothing any more"))
+    console.print(Text(f"{sanitize(gone.name)} opens nothing any more"))
     return FINE
 
 
@@ -70,7 +70,7 @@ def _table(found: Sequence[ApiKey]) -> Table:
             _when(key.created),
             _when(key.revoked),
         )
-        table.add_row(*(Text(clean(cell)) for cell in cells))
+        table.add_row(*(Text(sanitize(cell)) for cell in cells))
     return table
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from groundwire.cli.streams import delivered
-from groundwire.reports.marks import clean
+from groundwire.reports.plaintext import sanitize
 from groundwire.stores.database import open_database
 from groundwire.stores.paths import PathStore
 
@@ -35,7 +35,7 @@ def _show(paths: PathStore, prefix: str, console: Console) -> None:
     found = False
     for entry in paths.scan(prefix):
         found = True
-        value = clean(json.dumps(entry.value, ensure_ascii=False))
-        console.print(Text.assemble(clean(entry.path), ("  " + value, "cyan")), soft_wrap=True)
+        value = sanitize(json.dumps(entry.value, ensure_ascii=False))
+        console.print(Text.assemble(sanitize(entry.path), ("  " + value, "cyan")), soft_wrap=True)
     if not found:
-        console.print(Text(f"nothing stands below {clean(prefix)}"), soft_wrap=True)
+        console.print(Text(f"nothing stands below {sanitize(prefix)}"), soft_wrap=True)

@@ -21,8 +21,8 @@ from groundwire.rag.chatbot import Asked, Chatbot, check
 from groundwire.rag.index import PassageIndex, open_index
 from groundwire.rag.ingest import Ingest, Ingested
 from groundwire.rag.reply import Reply
-from groundwire.reports.marks import clean
-from groundwire.reports.progress import progress_bar
+from groundwire.reports.plaintext import sanitize
+from groundwire.reports.terminal import progress_bar
 from groundwire.verdicts.rag import CheckedClaim
 
 FINE, FLAGGED, FAILED = 0, 1, 3
@@ -41,7 +41,7 @@ def run_ingest(paths: Sequence[Path], config: Config, console: Console, *, prune
     finally:
         index.close()
     for words in done.failed:
-        print(f"left out: {clean(words)}", file=sys.stderr)
+        print(f"left out: {sanitize(words)}", file=sys.stderr)
     console.print(_summary(done), markup=False, highlight=False, soft_wrap=True)
     return FLAGGED if done.failed else FINE
 
@@ -116,7 +116,7 @@ async def _answered(
     live = console.is_terminal and not question.as_json
 
     def shown(text: str) -> None:
-        console.print(Text(clean(text)), end="", soft_wrap=True)
+        console.print(Text(sanitize(text)), end="", soft_wrap=True)
 
     draft = await bot.write(asked, await bot.find(asked), shown if live else None)
     if live:
@@ -129,12 +129,14 @@ def _show(reply: Reply, question: Question, console: Console) -> None:
         print(json.dumps(reply, ensure_ascii=False, indent=2))
         return
     if not console.is_terminal:
-        console.print(Text(clean(reply["response"])), soft_wrap=True)
+        console.print(Text(sanitize(reply["response"])), soft_wrap=True)
     console.print()
     for source in reply["sources"]:
         place = " › ".join(filter(None, (source["title"], source["part"], source["heading"])))
         where = f"{_near(source['document'])}:{source['start']}-{source['end']}"
-        console.print(Text(f"[{source['id']}] {clean(place)}  {clean(where)}", style="dim"), soft_wrap=True)
+        console.print(
+            Text(f"[{source['id']}] {sanitize(place)}  {sanitize(where)}", style="dim"), soft_wrap=True
+        )
     for claim in (reply["hallucination_check"] or {"claims": []})["claims"]:
         console.print(_line(claim), soft_wrap=True)
     if reply["warning"]:
@@ -152,7 +154,7 @@ def _line(claim: CheckedClaim) -> Text:
     cites = f" [{', '.join(claim['citing'])}]" if claim["citing"] else ""
     figures = "" if claim["p1"] is None else f"  {_shown(claim['p0'])} → {_shown(claim['p1'])}"
     why = f"  {claim['warning']}" if claim["warning"] else ""
-    return Text(f"{mark} {clean(claim['text'])}{cites}{figures}{why}", style=style)
+    return Text(f"{mark} {sanitize(claim['text'])}{cites}{figures}{why}", style=style)
 
 
 def _shown(probability: float | None) -> str:
@@ -181,7 +183,7 @@ def run_list(config: Config, console: Console, *, as_json: bool) -> int:
         for document in found:
             counts = f"{_counted(document.passages, 'passage')}, {_counted(document.characters, 'character')}"
             words = f"{_near(document.id)}  {counts}"
-            console.print(clean(words), markup=False, highlight=False, soft_wrap=True)
+            console.print(sanitize(words), markup=False, highlight=False, soft_wrap=True)
     return FINE
 
 

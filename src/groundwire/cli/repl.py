@@ -29,8 +29,8 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire, as_sources
 from groundwire.errors import GroundwireError, InputError
 from groundwire.llm import Generator
-from groundwire.reports.marks import clean
-from groundwire.reports.results import show_result
+from groundwire.reports.plaintext import sanitize
+from groundwire.reports.terminal import show_result
 from groundwire.retrieval.load import load_sources
 
 FINE, FAILED = 0, 2
@@ -166,11 +166,11 @@ def _fed(sandbox: Sandbox, source: str, console: Console) -> bool:
 def _ran(sandbox: Sandbox, source: str, console: Console) -> bool:
     output = run(sandbox.run(source))
     if output.stdout:
-        console.print(Text(clean(output.stdout.rstrip("\n"))), soft_wrap=True)
+        console.print(Text(sanitize(output.stdout.rstrip("\n"))), soft_wrap=True)
     if output.value is not None:
         show_result(output.value, console)
     if output.error:
-        console.print(Text(clean(output.error), style="red"), soft_wrap=True)
+        console.print(Text(sanitize(output.error), style="red"), soft_wrap=True)
     return output.error is None
 
 

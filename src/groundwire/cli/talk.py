@@ -20,7 +20,7 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError
 from groundwire.llm import Generator
-from groundwire.reports.marks import clean
+from groundwire.reports.plaintext import sanitize
 from groundwire.streaming.output import VERIFIER
 from groundwire.types import HallucinationReport, OutputCheck, Source, Turn
 
@@ -82,9 +82,9 @@ class Talk:
         if found.flagged:
             self.worst = FLAGGED
             lines = found.feedback.splitlines()[1:-1]
-            self.say("\n".join(["✗ not carried by the conversation:", *map(clean, lines)]), "red")
+            self.say("\n".join(["✗ not carried by the conversation:", *map(sanitize, lines)]), "red")
         elif found.flagged is None:
-            self.say(f"the output was not verified: {clean(found.reason)}", "yellow")
+            self.say(f"the output was not verified: {sanitize(found.reason)}", "yellow")
         else:
             self.say("✓ the conversation carries it", "green")
 
@@ -97,7 +97,7 @@ class Talk:
         except GroundwireError as error:
             self.record = None
             self.worst = self.worst or FAILED
-            self.say(f"groundwire: nothing is recorded any more: {clean(str(error))}", "yellow")
+            self.say(f"groundwire: nothing is recorded any more: {sanitize(str(error))}", "yellow")
 
     @property
     def before(self) -> list[Turn]:
@@ -150,7 +150,7 @@ class Talk:
             return
         for flag in found.flags:
             self.worst = FLAGGED
-            self.say(f"✗ {flag.type.value}  {clean(flag.content)}  {clean(flag.evidence)}", "red")
+            self.say(f"✗ {flag.type.value}  {sanitize(flag.content)}  {sanitize(flag.evidence)}", "red")
         if not found.flags:
             self.say("✓ nothing in the knowledge base or the conversation speaks against it", "green")
 
@@ -177,4 +177,4 @@ def attempted(talk: Talk, question: str, config: Config | None = None) -> None:
         talk.ask(question, config)
     except GroundwireError as error:
         talk.worst = talk.worst or FAILED
-        talk.say(f"groundwire: {clean(str(error))}", "yellow")
+        talk.say(f"groundwire: {sanitize(str(error))}", "yellow")

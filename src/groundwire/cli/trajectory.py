@@ -15,7 +15,7 @@ from groundwire.agent.analysis import Analysis, analyse, claims_of, last_verdict
 from groundwire.agent.trajectory import Event, Json, Kind, Trajectory, read_trajectory
 from groundwire.cli.streams import delivered
 from groundwire.errors import InputError
-from groundwire.reports.marks import clean
+from groundwire.reports.plaintext import sanitize
 
 FINE, FLAGGED, COULD_NOT_CHECK = 0, 1, 3
 _TEXT_CHARS = 2000
@@ -57,7 +57,7 @@ def to_object(found: Trajectory) -> dict[str, Json]:
 
 def show(found: Trajectory, console: Console) -> None:
     for run, events in found.runs().items():
-        console.print(Text(f"run {clean(run)}", style="bold"))
+        console.print(Text(f"run {sanitize(run)}", style="bold"))
         for event in events:
             _show(event, console)
         if not any(event.kind is Kind.END and event.depth == 0 for event in events):
@@ -84,7 +84,7 @@ def _show(event: Event, console: Console) -> None:
 
 def _text(event: Event, key: str) -> str:
     value = event.data.get(key)
-    text = clean(value) if isinstance(value, str) else "" if value is None else clean(str(value))
+    text = sanitize(value) if isinstance(value, str) else "" if value is None else sanitize(str(value))
     return text if len(text) <= _TEXT_CHARS else f"{text[:_TEXT_CHARS]}…"
 
 
@@ -106,9 +106,9 @@ def _verification(event: Event) -> Text:
     for claim in claims:
         bad = claim.get("flagged") is True or (isinstance(uncertain, list) and claim.get("id") in uncertain)
         text.append(f"\n{_figures(claim)}  ", style="red" if bad else "green")
-        text.append(clean(str(claim.get("text", "")))[:300])
+        text.append(sanitize(str(claim.get("text", "")))[:300])
         if bad:
-            text.append(f"\n  {clean(str(claim.get('reason', '')))[:300]}", style="red")
+            text.append(f"\n  {sanitize(str(claim.get('reason', '')))[:300]}", style="red")
     return text
 
 
@@ -120,14 +120,13 @@ def _audit(event: Event) -> Text:
     text = Text(f"{'audit':<13}", style="bold red" if flagged else "bold green")
     text.append(f"{len(told)} steps")
     if isinstance(found, dict):
-        text.append(
-            f" · answer {clean(str(found.get('outcome', '')))}: {clean(str(found.get('reason', '')))[:300]}"
-        )
+        outcome, reason = (sanitize(str(found.get(key, ""))) for key in ("outcome", "reason"))
+        text.append(f" · answer {outcome}: {reason[:300]}")
     if event.data.get("error"):
         text.append(f" · {_text(event, 'error')}", style="yellow")
     for step in told:
         if step.get("flagged") is True:
-            text.append(f"\n{_figures(step)}  {clean(str(step.get('text', '')))[:300]}", style="red")
+            text.append(f"\n{_figures(step)}  {sanitize(str(step.get('text', '')))[:300]}", style="red")
     return text
 
 
@@ -145,7 +144,7 @@ def _output_check(event: Event) -> Text:
 def _figures(claim: dict[str, Json]) -> str:
     gap = claim.get("budget_gap")
     bits = f"gap {gap:+.1f} bits" if isinstance(gap, int | float) else ""
-    return f"{clean(str(claim.get('status', ''))):<14} {bits:<13}"
+    return f"{sanitize(str(claim.get('status', ''))):<14} {bits:<13}"
 
 
 def _cost(event: Event) -> Text:

@@ -12,7 +12,7 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire, Sources
 from groundwire.errors import InputError
 from groundwire.reports.json import report_object
-from groundwire.reports.story import story
+from groundwire.reports.plaintext import explain_failure
 from groundwire.types import Source
 
 GROUNDED, UNGROUNDED, UNCHECKED = "grounded", "ungrounded", "unchecked"
@@ -55,7 +55,7 @@ class Judge:
         except InputError as error:
             return Judged(None, None, str(error))
         grounded = None if report.flagged is None else not report.flagged
-        return Judged(report.grounding_ratio, grounded, story(report), report_object(report))
+        return Judged(report.grounding_ratio, grounded, explain_failure(report), report_object(report))
 
 
 def as_sources(given: object) -> Sources:

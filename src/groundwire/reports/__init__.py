@@ -1,1 +1,1 @@
-"""A report as JSON, text, terminal output or a page."""
+"""Output formats of reports and audits: JSON, terminal, HTML, notebook, JUnit XML, Markdown."""

@@ -1,97 +1,136 @@
-"""The report as one self-contained page."""
+"""Reports and audits as self-contained HTML: whole pages, and the tables that notebooks show.
+
+Everything is rendered by the Jinja2 templates in `templates/`. Autoescaping keeps untrusted text from
+becoming markup, and every printed value is sanitized. Importing this module registers the notebook views.
+"""
 
 from __future__ import annotations
 
-from groundwire.reports.flags import counts, flags_html, repair_html
-from groundwire.reports.marks import opinion, pieces, safe
-from groundwire.reports.page import page
-from groundwire.types import ClaimVerification, HallucinationReport
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-_SKIPPED = "<h2>Not checked, since they claim nothing</h2>"
-_NO_CLAIMS = "<p>No claim of the answer was checked against a source.</p>"
+from groundwire.reports.plaintext import (
+    answer_line,
+    feedback_line,
+    flag_counts,
+    format_number,
+    nearest_evidence,
+    repair_guidance,
+    repaired_text,
+    sanitize,
+    split_at_spans,
+    steps_line,
+)
+from groundwire.types import ClaimVerification, Derived, Detection, HallucinationReport, TraceAudit
+from groundwire.types.shown import as_html
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_NOTEBOOK_CHARS = 2000
+"""Characters shown of one text: notebooks store their output, and a source may have megabytes."""
+_NOTEBOOK_FIGURES = ("p1", "p0", "required", "observed", "gap", "confidence")
+_ANSWER_CLASS = {Derived.YES: "ENTAILED", Derived.NO: "CONTRADICTED", Derived.UNCHECKED: "UNCHECKED"}
 
 
 def to_html(report: HallucinationReport, title: str = "groundwire report") -> str:
-    skipped = "\n".join(
-        f'<li dir="auto">{safe(claim.text)} <small>({claim.kind.value})</small></li>'
-        for claim in report.skipped
-    )
-    return page(
-        title,
-        _summary(report),
-        f'<section class="answer" dir="auto" aria-label="The answer">{_answer(report)}</section>',
-        "<h2>Claims</h2>",
-        *([_claim(claim) for claim in report.claims] or [_NO_CLAIMS]),
-        f'{_SKIPPED}<ul class="skipped">{skipped}</ul>' if skipped else "",
-        flags_html(report),
-        repair_html(report),
+    """A report as one page without scripts, other files or other hosts."""
+    return _render(
+        "report.html",
+        title=title,
+        report=report,
+        counts=flag_counts(report),
+        pieces=split_at_spans(report.response, report.spans),
+        guidance=repair_guidance(report.repair) if report.repair else [],
+        repaired=repaired_text(report.repair) if report.repair else "",
     )
 
 
-def _summary(report: HallucinationReport) -> str:
-    mood = "warn" if report.flagged is None else "bad" if report.flagged else "good"
-    error = f"<br>{safe(report.error)}" if report.error else ""
-    figures = "risk unknown" if report.risk is None else f"risk {report.risk:.2f}"
-    if report.grounding_ratio is not None:
-        figures += f" · grounded {report.grounding_ratio:.0%}"
-    return (
-        f'<p class="sum"><b class="{mood}">{" · ".join(counts(report))}</b>'
-        f" · {figures} · backend {safe(report.backend)} · profile {safe(report.profile)}{error}</p>"
+def audit_page(audit: TraceAudit, title: str = "groundwire audit") -> str:
+    return _render(
+        "audit.html",
+        title=title,
+        audit=audit,
+        steps_line=steps_line(audit),
+        answer_line=answer_line(audit.post_hoc),
+        answer_class=_ANSWER_CLASS.get(audit.post_hoc.outcome, ""),
     )
 
 
-def _answer(report: HallucinationReport) -> str:
-    return "".join(
-        f"<mark>{safe(piece.text)}</mark>" if piece.marked else safe(piece.text)
-        for piece in pieces(report.response, report.spans)
+# ---- notebooks
+
+
+@as_html.register
+def _report_view(report: HallucinationReport) -> str:
+    text = report.response[:_NOTEBOOK_CHARS] + ("…" if len(report.response) > _NOTEBOOK_CHARS else "")
+    spans = [span for span in report.spans if span.end <= _NOTEBOOK_CHARS]
+    return _render("notebook.html", kind="report", result=report, pieces=split_at_spans(text, spans))
+
+
+@as_html.register
+def _claim_view(claim: ClaimVerification) -> str:
+    return _render("notebook.html", kind="claim", result=claim)
+
+
+@as_html.register
+def _audit_view(audit: TraceAudit) -> str:
+    has_answer = audit.post_hoc.outcome is not Derived.ABSENT
+    return _render("notebook.html", kind="audit", result=audit, has_answer=has_answer)
+
+
+@as_html.register
+def _detection_view(detection: Detection) -> str:
+    return _render("notebook.html", kind="detection", result=detection)
+
+
+# ---- templates
+
+
+def _render(template: str, **values: object) -> str:
+    return _environment().get_template(template).render(values)
+
+
+@cache
+def _environment() -> Environment:
+    # Imported on first use: the engine loads this module, and most checks never render HTML.
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("groundwire.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_sanitize_value,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
+    environment.filters |= {"cut": _cut, "fixed": _fixed, "number": format_number, "spaced": _spaced}
+    environment.globals |= {
+        "feedback_line": feedback_line,
+        "nearest_evidence": nearest_evidence,
+        "mood": _mood,
+        "figures": _NOTEBOOK_FIGURES,
+    }
+    return environment
 
 
-def _claim(claim: ClaimVerification) -> str:
-    quotes = "".join(
-        f'<blockquote dir="auto"><b>{safe(ref.source)}</b> {safe(ref.text)}</blockquote>'
-        for ref in claim.evidence
-    )
-    cites = f" · cites {safe(', '.join(claim.citations))}" if claim.citations else ""
-    kind = f" · {claim.gap_type.value.replace('_', ' ')}" if claim.gap_type else ""
-    return f"""<article class="{claim.status.value}" id="{safe(claim.claim_id)}">
-<p class="status">{safe(claim.claim_id)} {claim.status.value.replace("_", " ")}{kind}{cites}</p>
-<p dir="auto">{safe(claim.claim_text)}</p>
-{bits(claim)}{quotes}
-<p><i>{safe(claim.reason)}</i></p>
-{_opinion(claim)}</article>"""
+def _sanitize_value(value: Any) -> Any:
+    # The output of macros has __html__ and was sanitized when it was rendered.
+    return sanitize(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
-def _opinion(claim: ClaimVerification) -> str:
-    """What a user said of it; without that, the name under which it can be said."""
-    if claim.feedback:
-        return f'<p class="feedback">{safe(opinion(claim.feedback))}</p>'
-    return f'<p class="key">{claim.key}</p>'
+def _mood(flagged: bool | None) -> str:
+    """The CSS class of a verdict; None means that it could not be checked."""
+    return "warn" if flagged is None else "bad" if flagged else "good"
 
 
-def bits(claim: ClaimVerification) -> str:
-    if claim.p1 is None or claim.p0 is None:
-        return ""
-    return (
-        f"{_scale(claim)}"
-        f'<p class="bits">needs {claim.required_bits:.2f} bits · evidence brings {claim.observed_bits:+.2f}'
-        f" · gap {claim.budget_gap:+.2f}</p>"
-    )
+def _fixed(value: float, digits: int = 0) -> str:
+    return f"{value:.{digits}f}"
 
 
-def _scale(claim: ClaimVerification) -> str:
-    """A line from 0 to 1 with the way from p0 to p1 on it, and the target as a mark."""
-    p0, p1, target = claim.p0 or 0.0, claim.p1 or 0.0, claim.confidence
-    a, b, t = (30 + 540 * p for p in (p0, p1, target))
-    colour = "var(--bad)" if claim.is_flagged else "var(--good)"
-    return (
-        '<svg class="scale" viewBox="0 0 600 46" preserveAspectRatio="xMinYMid" role="img" '
-        f'aria-label="p0 {p0:.2f}, p1 {p1:.2f}, target {target:.2f}">'
-        '<line x1="30" x2="570" y1="23" y2="23" stroke="var(--line)" stroke-width="3"/>'
-        f'<line x1="{a:.0f}" x2="{b:.0f}" y1="23" y2="23" stroke="{colour}" stroke-width="5"/>'
-        f'<line x1="{t:.0f}" x2="{t:.0f}" y1="14" y2="32" stroke="var(--ink)" stroke-width="2"/>'
-        f'<circle cx="{a:.0f}" cy="23" r="4" fill="var(--soft)"/>'
-        f'<circle cx="{b:.0f}" cy="23" r="6" fill="{colour}"/>'
-        f'<text x="{a:.0f}" y="43" text-anchor="middle">p0 {p0:.2f}</text>'
-        f'<text x="{b:.0f}" y="10" text-anchor="middle">p1 {p1:.2f}</text></svg>'
-    )
+def _cut(text: str) -> str:
+    """Text on one line, of bounded length."""
+    return " ".join(text[:_NOTEBOOK_CHARS].split()) + ("…" if len(text) > _NOTEBOOK_CHARS else "")
+
+
+def _spaced(name: str) -> str:
+    return name.replace("_", " ")

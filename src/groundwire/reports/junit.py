@@ -1,4 +1,4 @@
-"""Reports as JUnit XML, which every CI server reads: a test case a response."""
+"""Batch reports as JUnit XML, which every CI server reads: one test case per response."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What no XML document may hold, not even escaped."""
+"""Characters that XML forbids even when they are escaped."""
 
 
 def clean_xml(text: str) -> str:
@@ -20,7 +20,7 @@ def clean_xml(text: str) -> str:
 
 
 def junit_case(verdict: Mapping[str, Any], suite: str) -> str:
-    """One response: passed, failed with its unsupported claims, or in error where it could not be checked."""
+    """One response: passed, failed with its unsupported claims, or an error if it could not be checked."""
     inside = ""
     if verdict["flagged"] is None:
         inside = _element("error", verdict["error"] or "could not be checked", "unchecked", "")
@@ -37,7 +37,7 @@ def _element(kind: str, message: str, why: str, text: str) -> str:
 
 
 def unsupported(verdict: Mapping[str, Any]) -> Iterator[str]:
-    """What is wrong with a response, a line a claim or flag."""
+    """One line per flagged claim or detector flag."""
     for claim in verdict.get("claims", ()):
         if claim["flagged"]:
             yield f"{claim['status']}: {claim['text']} ({claim['reason']})"
@@ -46,7 +46,7 @@ def unsupported(verdict: Mapping[str, Any]) -> Iterator[str]:
 
 
 def junit_document(suite: str, counts: Mapping[str, int], cases: Iterable[str]) -> Iterator[str]:
-    """The whole file, piece by piece; `counts` are tests, failures and errors."""
+    """The whole file, piece by piece. `counts` has the keys tests, failures and errors."""
     figures = " ".join(f'{key}="{counts[key]}"' for key in ("tests", "failures", "errors"))
     name = quoteattr(clean_xml(suite))
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'

@@ -1,4 +1,4 @@
-"""A batch as a page of Markdown: what a pull request or a build shows of it."""
+"""Summary of a batch in Markdown, for a pull request or a build page."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from groundwire.reports.junit import clean_xml
-from groundwire.reports.marks import clean
+from groundwire.reports.plaintext import sanitize, shorten
 
-SHOWN = 20
-WIDTH = 160
+LISTED_ROWS = 20
+"""Rows listed per section: a pull request comment is read, not searched."""
 _SPECIAL = re.compile(r"[\\`*_{}\[\]#|~@]|:(?=//)|(?<=\bwww)\.", re.I)
 
 
 @dataclass(slots=True)
-class Figures:
-    """What a batch came to. `worst` are flagged responses, the riskiest first."""
+class BatchSummary:
+    """Counts of a batch. `worst` are flagged responses, the riskiest first."""
 
     rows: int = 0
     flagged: int = 0
     failed: int = 0
     claims: int = 0
     flagged_claims: int = 0
-    kinds: Counter[str] = field(default_factory=Counter)
+    statuses: Counter[str] = field(default_factory=Counter)
     worst: Sequence[Mapping[str, Any]] = ()
     errors: Sequence[Mapping[str, Any]] = ()
 
@@ -38,13 +38,13 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f}".removesuffix(".0") + " %"
 
 
-def batch_markdown(name: str, figures: Figures, gate: str = "") -> str:
-    """`gate` is what became of it, where there was one."""
+def batch_markdown(name: str, figures: BatchSummary, gate: str = "") -> str:
+    """The page. `gate` says whether the batch passed its gate, if it has one."""
     share = f" ({percent(figures.flagged / figures.rows)})" if figures.rows else ""
     parts = [
         f"## groundwire: {figures.flagged} of {figures.rows} responses flagged{share}",
         f"{plain(gate)}" if gate else "",
-        f"{plain(name)}: {figures.claims} claims, {figures.flagged_claims} not carried by their sources.",
+        f"{plain(name)}: {figures.claims} claims, {figures.flagged_claims} not supported by their sources.",
         _table(("what", "how many"), [(plain(kind), str(n)) for kind, n in _counts(figures)]),
         _listed("Flagged, riskiest first", figures.worst, figures.flagged, _because),
         _listed("Could not be checked", figures.errors, figures.failed, lambda row: row["error"] or ""),
@@ -52,16 +52,16 @@ def batch_markdown(name: str, figures: Figures, gate: str = "") -> str:
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _counts(figures: Figures) -> list[tuple[str, int]]:
+def _counts(figures: BatchSummary) -> list[tuple[str, int]]:
     fine = figures.rows - figures.flagged - figures.failed
     whole = [("grounded", fine), ("flagged", figures.flagged), ("could not be checked", figures.failed)]
-    return [*whole, *((f"claims: {kind}", n) for kind, n in figures.kinds.most_common())]
+    return [*whole, *((f"claims: {status}", n) for status, n in figures.statuses.most_common())]
 
 
 def _listed(title: str, rows: Sequence[Mapping[str, Any]], total: int, why: Any) -> str:
     if not rows:
         return ""
-    lines = [(plain(str(row["id"])), _risk(row), plain(why(row))) for row in rows[:SHOWN]]
+    lines = [(plain(str(row["id"])), _risk(row), plain(why(row))) for row in rows[:LISTED_ROWS]]
     more = f"\n\n… and {total - len(lines)} more." if total > len(lines) else ""
     return f"### {title}\n\n{_table(('id', 'risk', 'why'), lines)}{more}"
 
@@ -72,24 +72,19 @@ def _risk(row: Mapping[str, Any]) -> str:
 
 def _because(row: Mapping[str, Any]) -> str:
     bad = [c for c in row["claims"] if c["flagged"]]
-    told = [f"“{c['text']}” {c['status']}: {c['reason']}" for c in bad]
-    told += [f"{flag['type']}: {flag['content']}" for flag in row.get("flags", ())]
-    more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
-    return f"{shortened(told[0])}{more}" if told else "its risk as a whole"
-
-
-def shortened(text: str) -> str:
-    one_line = " ".join(text.split())
-    return one_line if len(one_line) <= WIDTH else one_line[: WIDTH - 1] + "…"
+    reasons = [f"“{c['text']}” {c['status']}: {c['reason']}" for c in bad]
+    reasons += [f"{flag['type']}: {flag['content']}" for flag in row.get("flags", ())]
+    more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
+    return f"{shorten(reasons[0])}{more}" if reasons else "the risk of the response as a whole"
 
 
 def plain(text: str) -> str:
-    """Text of others on one line, where nothing in it is markup, HTML, a link or a mention.
+    """Untrusted text on one line, escaped so that it holds no markup, HTML, link or mention.
 
     >>> print(plain("<b>a|b</b> [x](http://y.z) 3.5"))
     &lt;b&gt;a\\|b&lt;/b&gt; \\[x\\](http\\://y.z) 3.5
     """
-    line = " ".join(clean_xml(clean(text)).split())
+    line = " ".join(clean_xml(sanitize(text)).split())
     marked = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _SPECIAL.sub(lambda found: f"\\{found[0]}", marked)
 

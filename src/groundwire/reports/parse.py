@@ -1,16 +1,17 @@
-"""Reports read back from their JSON: what `report_object` and `audit_object` wrote, as the records it was of.
+"""Read reports, audits and traces back from the JSON that `groundwire.reports.json` writes.
 
-What JSON does not hold is not made up: probabilities and bits have four digits, and the text of evidence is
-filled in by whoever has the sources.
+JSON keeps four digits of probabilities and bits, and only the offsets of evidence: a caller that has the
+sources passes a function that looks up the text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from groundwire.reports.json import report_object
+from groundwire.errors import InputError
+from groundwire.reports.json import TRACE_FORMAT, report_object
 from groundwire.types import (
     Action,
     ActionKind,
@@ -20,6 +21,7 @@ from groundwire.types import (
     ContradictionType,
     Derived,
     Detection,
+    EdgeLabel,
     Edit,
     EvidenceRef,
     Feedback,
@@ -27,6 +29,7 @@ from groundwire.types import (
     GapType,
     HallucinationReport,
     HallucinationType,
+    NodeKind,
     OutputCheck,
     OutputStatus,
     PostHoc,
@@ -36,11 +39,14 @@ from groundwire.types import (
     Step,
     StepVerdict,
     TraceAudit,
+    TraceEdge,
+    TraceGraph,
+    TraceNode,
 )
 
 Json = Mapping[str, Any]
 Quote = Callable[[str, int, int], str]
-"""The text of a piece of a source, by its id and its place."""
+"""Returns the text of a source between two offsets: `quote(source_id, start, end)`."""
 
 
 def no_text(_source: str, _start: int, _end: int) -> str:
@@ -48,7 +54,7 @@ def no_text(_source: str, _start: int, _end: int) -> str:
 
 
 def report_from(data: Json, response: str, quote: Quote = no_text) -> HallucinationReport:
-    """The report on `response`. Gaps and what to do about them follow from the claims: see `policy`."""
+    """The report on `response`. Gaps and retry guidance are not in the JSON: `verdicts` derives them."""
     return HallucinationReport(
         response_id=data["id"],
         response=response,
@@ -101,7 +107,7 @@ def claim_from(data: Json, quote: Quote = no_text) -> ClaimVerification:
 
 
 def detection_from(data: Json) -> Detection:
-    """The flags and the detectors that had nothing to go by."""
+    """The flags, and the detectors that were skipped."""
     flags = tuple(_flag(flag) for flag in data["flags"])
     return Detection(flags, skipped=tuple(data.get("detectors_skipped") or ()))
 
@@ -133,6 +139,37 @@ def output_from(data: Json, response: str = "", quote: Quote = no_text) -> Outpu
         tuple(data["flagged_claims"]),
         data["feedback"],
         report_from(data["report"], response, quote) if data["report"] else None,
+    )
+
+
+def read_graph(data: object) -> TraceGraph:
+    """A trace exported by `graph_object`; raises `InputError` for anything else."""
+    if not isinstance(data, Mapping) or data.get("format") != TRACE_FORMAT:
+        raise InputError("this is not an exported trace", hint=f'its "format" must be "{TRACE_FORMAT}"')
+    nodes, edges = data.get("nodes"), data.get("edges")
+    if not isinstance(nodes, Sequence) or not nodes or not isinstance(edges, Sequence):
+        raise InputError("the exported trace has no nodes")
+    try:
+        root = str(nodes[0]["id"])
+        return TraceGraph(
+            tuple(_node(node, root) for node in nodes),
+            tuple(TraceEdge(str(e["source"]), EdgeLabel(e["label"]), str(e["target"])) for e in edges),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"the exported trace cannot be read: {error!r}") from None
+
+
+def _node(node: Json, root: str) -> TraceNode:
+    return TraceNode(
+        str(node["id"]),
+        root,
+        NodeKind(node["kind"]),
+        str(node["text"]),
+        datetime.fromisoformat(node["created"]),
+        node.get("name") and str(node["name"]),
+        None if node.get("confidence") is None else float(node["confidence"]),
+        Status(node["status"]) if node.get("status") else None,
+        dict(node.get("detail") or {}),
     )
 
 
@@ -205,4 +242,4 @@ _EMPTY = HallucinationReport(
     "", "", "", "", (), (), (), (), None, None, None, None, False, False, None
 )  # fmt: skip
 _OWN_KEYS = {*report_object(_EMPTY), "flags", "detectors_skipped", "repair"}
-"""What else a report has belongs to its profile."""
+"""Any other key of a report was added by its profile."""

@@ -20,11 +20,10 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from groundwire.config import Config
 from groundwire.errors import GroundwireError
-from groundwire.reports.audit import audit_object, is_bad
-from groundwire.reports.audit_html import audit_page
-from groundwire.reports.html import to_html
-from groundwire.reports.json import feedback_object, report_object
+from groundwire.reports.html import audit_page, to_html
+from groundwire.reports.json import audit_object, feedback_object, report_object
 from groundwire.reports.parse import audit_from, report_from
+from groundwire.reports.plaintext import is_bad_step
 from groundwire.stores.feedback import Opinions
 from groundwire.stores.reports import HOUR, Count, Figures, Moment, Reports, Stored, Summary
 from groundwire.types import ClaimVerification, HallucinationReport, Source, Status, TraceAudit
@@ -98,13 +97,13 @@ def _stored_audit(exchange: Exchange, audit: TraceAudit, identity: str, at: floa
         risk=None,
         grounding=None,
         claims=len(steps),
-        flagged_claims=sum(is_bad(step) for step in steps),
+        flagged_claims=sum(is_bad_step(step) for step in steps),
         unchecked=sum(step.status is Status.UNCHECKED for step in steps),
         backend=audit.backend,
         profile="",
     )
     body = _body(exchange, "audit", audit_object(audit), steps=[step.step.text for step in steps])
-    types = Counter(_type(step.verdict) for step in steps if is_bad(step))
+    types = Counter(_type(step.verdict) for step in steps if is_bad_step(step))
     verdicts = [step.verdict for step in steps]
     return Stored(summary, body, _counts(types), tuple(_by_source(verdicts, exchange.sources)))
 

@@ -6,7 +6,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 
-from groundwire.reports.quote import speaking
+from groundwire.reports.plaintext import nearest_evidence
 from groundwire.retrieval.history import History, as_turns
 from groundwire.streaming.confidence import quality_of
 from groundwire.streaming.known import Known
@@ -103,7 +103,7 @@ class SourceAttributionTracker:
         return found
 
     def _of(self, verdict: ClaimVerification) -> Attribution:
-        best = speaking(verdict) if verdict.status is Status.ENTAILED else None
+        best = nearest_evidence(verdict) if verdict.status is Status.ENTAILED else None
         if best is None:
             return Attribution(verdict.claim_text, quality=quality_of(verdict))
         observed = best.source in self.observations

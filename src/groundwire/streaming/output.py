@@ -12,7 +12,7 @@ from uuid import uuid4
 from groundwire.config import Config
 from groundwire.engine import Groundwire, Sources, as_sources, as_text
 from groundwire.errors import GroundwireError
-from groundwire.reports.quote import speaking
+from groundwire.reports.plaintext import nearest_evidence
 from groundwire.retrieval.history import History, as_turns
 from groundwire.types import (
     Case,
@@ -204,7 +204,7 @@ def feedback(failed: Sequence[ClaimVerification], flags: Sequence[Flag] = ()) ->
     lines = ["Your last answer says what the conversation does not carry:"]
     for claim in failed:
         lines.append(f'- "{_line(claim.claim_text)}": {_line(claim.reason)}')
-        ref = speaking(claim)
+        ref = nearest_evidence(claim)
         if ref is not None and ref.text.strip():
             lines.append(f'  {ref.source} says: "{_line(ref.text)}"')
     other = [flag for flag in flags if not any(c.start < flag.end and flag.start < c.end for c in failed)]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from groundwire.config.service import CLEAR, RealTimeConfig, RiskAction
-from groundwire.reports.quote import speaking
+from groundwire.reports.plaintext import nearest_evidence
 from groundwire.streaming.halting import halts
 from groundwire.types import ClaimVerification, GapType, Risk, Status
 from groundwire.types.realtime import Coherence, StreamWarning, WeakPoint
@@ -117,7 +117,7 @@ def _overall(points: Sequence[WeakPoint], claims: Sequence[ClaimVerification]) -
 def _of_claim(claim: ClaimVerification, threshold: float) -> Iterator[WeakPoint]:
     kind = _kind(claim, threshold)
     if kind:
-        best = speaking(claim) if kind in ("contradicted", "doubtful") else None
+        best = nearest_evidence(claim) if kind in ("contradicted", "doubtful") else None
         yield WeakPoint(
             claim.claim_text, claim.start, claim.end, kind, LEVELS[kind], claim.reason,
             quote=best.text if best else "", source=best.source if best else "",

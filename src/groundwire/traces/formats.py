@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from groundwire.errors import InputError
-from groundwire.reports.graph import FORMAT, read_graph
+from groundwire.reports.json import TRACE_FORMAT
+from groundwire.reports.parse import read_graph
 from groundwire.traces.messages import from_messages, is_message
 from groundwire.traces.plain import read_text
 from groundwire.traces.steps import Steps
@@ -75,7 +76,7 @@ def _of_data(data: object) -> Draft:
         return _of_list(data)
     if not isinstance(data, Mapping):
         raise InputError("the trace is neither a list of steps nor an object", hint='write {"steps": […]}')
-    if data.get("format") == FORMAT:
+    if data.get("format") == TRACE_FORMAT:
         return _of_graph(read_graph(data))
     key = next((name for name in _LISTS if isinstance(data.get(name), list | str) and data[name]), None)
     if key is None:

@@ -17,8 +17,8 @@ from groundwire._loop import run
 from groundwire.config import BackendName, Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
-from groundwire.reports.graph import graph_object, read_graph
-from groundwire.reports.json import claim_object
+from groundwire.reports.json import claim_object, graph_object
+from groundwire.reports.parse import read_graph
 from groundwire.stores.database import Database, open_database
 from groundwire.stores.traces import TraceStore
 from groundwire.traces.tree import Tree, report_on, resolve

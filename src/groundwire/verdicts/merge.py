@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 
-from groundwire.reports.quote import speaking
+from groundwire.reports.plaintext import nearest_evidence
 from groundwire.types import (
     Case,
     ClaimVerification,
@@ -78,7 +78,7 @@ def _as_flag(claim: ClaimVerification, response: str) -> Flag:
     confidence = _PHANTOM_CONFIDENCE if claim.gap_type is GapType.PHANTOM_CITATION else 1 - (claim.p1 or 0.0)
     content = response[claim.start : claim.end]
     correction, fix = _correction(claim, response) if contradicted else ("", None)
-    told = speaking(claim)
+    told = nearest_evidence(claim)
     return Flag(
         kind, claim.start, claim.end, content, confidence,
         evidence=claim.reason, correction=correction, fix=fix, source=told.source if told else "",

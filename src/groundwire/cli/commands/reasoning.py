@@ -22,12 +22,11 @@ def audit(
     backend: Backend = None,
     as_json: AsJson = False,
     html: Annotated[Path | None, typer.Option(help="Write the report as one HTML page.")] = None,
-    picture: Annotated[Path | None, typer.Option(help="Draw the trace into a .mmd or .dot file.")] = None,
     store: Store = None,
     config: ConfigFile = None,
 ) -> None:
     """Judge each step of TRACE, and whether its answer follows from the steps. Exit code 1 if not."""
     from groundwire.cli.audit import Request, run_audit
 
-    request = Request(trace, tuple(source or ()), question, answer, as_json, html, picture, store)
+    request = Request(trace, tuple(source or ()), question, answer, as_json, html, store)
     raise typer.Exit(run_audit(request, settings(config, backend), open_console()))

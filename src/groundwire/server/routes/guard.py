@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from groundwire.errors import GroundwireError
-from groundwire.reports.realtime import event_object
+from groundwire.reports.json import event_object
 from groundwire.retrieval.history import as_turns
 from groundwire.server.events import failed, sse
 from groundwire.server.knowing import known
