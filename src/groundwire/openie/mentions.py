@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from groundwire.openie.triples_words import Tag, Token, tokens
+from groundwire.openie.lexicon import Tag, Token, tokens
 from groundwire.text.lexicon import word_set
 from groundwire.text.names import names
 from groundwire.text.tokens import language_hint

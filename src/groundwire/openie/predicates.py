@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from groundwire.openie.triples_words import Form, form_of
+from groundwire.openie.lexicon import Form, form_of
 from groundwire.text.lexicon import forms
 from groundwire.text.tokens import is_stop
 

@@ -15,10 +15,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from groundwire.openie import triples_words as en
+from groundwire.openie import lexicon as en
+from groundwire.openie.lexicon import Tag, tokens
 from groundwire.openie.triples_grammar import read
 from groundwire.openie.triples_reading import Clause, Phrase, Reading, Tie, Verb
-from groundwire.openie.triples_words import Tag, tokens
 from groundwire.text.dates import dates
 from groundwire.text.lexicon import forms, word_set
 from groundwire.text.tokens import language_hint

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from groundwire.openie import triples_words as en
+from groundwire.openie import lexicon as en
+from groundwire.openie.lexicon import Form, Tag, Token, form_of
 from groundwire.openie.triples_nouns import is_plural, is_time, joined_phrases, phrase_at
 from groundwire.openie.triples_reading import Clause, Phrase, Reading, Tie, Verb
 from groundwire.openie.triples_verbs import opens_amount, phrasal, verb_group
-from groundwire.openie.triples_words import Form, Tag, Token, form_of
 from groundwire.text.lexicon import word_set
 
 _UNITS = word_set(

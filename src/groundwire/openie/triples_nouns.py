@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from groundwire.openie import triples_words as en
+from groundwire.openie import lexicon as en
+from groundwire.openie.lexicon import Form, Tag, form_of
 from groundwire.openie.triples_reading import Phrase, Reading
 from groundwire.openie.triples_verbs import verb_group
-from groundwire.openie.triples_words import Form, Tag, form_of
 
 _LONGEST_LIST, _LONGEST_ITEM = 12, 5
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from groundwire.openie.triples_words import Tag, Token
+from groundwire.openie.lexicon import Tag, Token
 from groundwire.types import Tense
 
 

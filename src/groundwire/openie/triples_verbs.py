@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from groundwire.openie import triples_words as en
+from groundwire.openie import lexicon as en
+from groundwire.openie.lexicon import Form, Tag, form_of
 from groundwire.openie.triples_reading import Reading, Verb
-from groundwire.openie.triples_words import Form, Tag, form_of
 from groundwire.types import Tense
 
 
