@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groundwire.types import Case, Claim, ClaimVerification, Estimate, HallucinationReport, HallucinationType
-from groundwire.verdicts.judge import Ballot, judge, phantom, unchecked
+from groundwire.verdicts.judge import ClaimScores, judge, phantom, unchecked
 from groundwire.verdicts.profile import Profile
 from groundwire.verdicts.summary import summarise
 
@@ -15,7 +15,7 @@ CLAIM = Claim("c1", "It is red.", 0, 10, ("S0",))
 
 def judged(yes: float, no: float) -> ClaimVerification:
     return judge(
-        Ballot(CLAIM, (), Estimate.point(yes, no, "fake"), Estimate.point(0.05, 0.0, "fake")), PROFILE
+        ClaimScores(CLAIM, (), Estimate.point(yes, no, "fake"), Estimate.point(0.05, 0.0, "fake")), PROFILE
     )
 
 

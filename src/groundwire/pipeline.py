@@ -30,7 +30,7 @@ from groundwire.types import (
     Repair,
     Source,
 )
-from groundwire.verdicts.judge import Ballot, judge, needs_recount, phantom, unchecked
+from groundwire.verdicts.judge import ClaimScores, judge, needs_recount, phantom, unchecked
 from groundwire.verdicts.merge import budget_flags, knowing, with_detection
 from groundwire.verdicts.mitigate import annotate, dispute, mitigate
 from groundwire.verdicts.profile import Profile
@@ -153,12 +153,13 @@ async def map_claims_to_sources(claims: Sequence[Claim], case: Case, court: Chec
 
 async def score_claims(
     claims: Sequence[Claim], gathered: dict[str, Gathered], nothing: str, question: str, court: CheckContext
-) -> dict[str, Ballot]:
+) -> dict[str, ClaimScores]:
     """Ask with and without the evidence; where a cited claim stands either way, ask about its citation."""
     views = [(c, (gathered[c.id].with_text, gathered[c.id].without_text)) for c in claims]
     first = await estimate_pairs(views, question, court)
     ballots = {
-        c.id: Ballot(c, gathered[c.id].refs, *first[c.id], elsewhere=gathered[c.id].elsewhere) for c in claims
+        c.id: ClaimScores(c, gathered[c.id].refs, *first[c.id], elsewhere=gathered[c.id].elsewhere)
+        for c in claims
     }
     free = court.backend.free
     again = [c for c in claims if needs_recount(ballots[c.id], court.profile, free=free)]

@@ -16,7 +16,7 @@ from groundwire.reports.json import failed_object, report_object, to_json
 from groundwire.reports.plaintext import bracket_spans, split_at_spans
 from groundwire.reports.terminal import show_report
 from groundwire.types import Case, Claim, ClaimKind, Estimate, EvidenceRef, HallucinationReport, Source, Span
-from groundwire.verdicts.judge import Ballot, judge, unchecked
+from groundwire.verdicts.judge import ClaimScores, judge, unchecked
 from groundwire.verdicts.profile import Profile
 from groundwire.verdicts.summary import summarise
 
@@ -36,7 +36,7 @@ def report() -> HallucinationReport:
     evidence = (EvidenceRef("S0", 0, 6, "<b>no</b>"),)
     low = Estimate.point(0.05, 0.9, "fake", reason="evidence says <i>67</i> million")
     profile = Profile("default", 2.0, 0.95)
-    verdicts = [judge(Ballot(claim, evidence, low, Estimate.point(0.05, 0.0, "fake")), profile)]
+    verdicts = [judge(ClaimScores(claim, evidence, low, Estimate.point(0.05, 0.0, "fake")), profile)]
     skipped = [Claim("s1", "Is it?", 40, 46, kind=ClaimKind.QUESTION)]
     return summarise(Case(HOSTILE, (Source("S0", "x"),), id="r1"), verdicts, skipped, "fake", profile)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from groundwire.budget import kl_bits
 from groundwire.types import Claim, Estimate, EvidenceRef, GapType, Span, Status
-from groundwire.verdicts.judge import Ballot, judge, needs_recount, phantom
+from groundwire.verdicts.judge import ClaimScores, judge, needs_recount, phantom
 from groundwire.verdicts.profile import Profile
 
 DEFAULT = Profile("default", threshold_bits=2.0, target=0.95)
@@ -26,8 +26,8 @@ def said(yes: float, no: float = 0.0, **more: object) -> Estimate:
 
 def ballot(
     p1: Estimate, p0: Estimate, claim: Claim = CLAIM, evidence: tuple[EvidenceRef, ...] = REF
-) -> Ballot:
-    return Ballot(claim, evidence, p1, p0)
+) -> ClaimScores:
+    return ClaimScores(claim, evidence, p1, p0)
 
 
 @pytest.mark.spec("SPEC-08.01", "SPEC-08.03", "SPEC-08.04")

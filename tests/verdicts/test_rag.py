@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from groundwire.types import Claim, ClaimVerification, Estimate
-from groundwire.verdicts.judge import Ballot, judge, unchecked
+from groundwire.verdicts.judge import ClaimScores, judge, unchecked
 from groundwire.verdicts.profile import REDACTED, Profile
 from groundwire.verdicts.rag import grounding, hallucination_check, language, warning
 
@@ -33,7 +33,7 @@ def test_the_grounding_score_is_the_formula_s(
 
 def verdict(p1: float, p0: float, text: str = "claim", cites: tuple[str, ...] = ("S0",)) -> ClaimVerification:
     claim = Claim("c1", text, 0, len(text), cites)
-    return judge(Ballot(claim, (), Estimate.point(p1, 0.0, "f"), Estimate.point(p0, 0.0, "f")), RAG)
+    return judge(ClaimScores(claim, (), Estimate.point(p1, 0.0, "f"), Estimate.point(p0, 0.0, "f")), RAG)
 
 
 def test_the_check_has_exactly_the_chatbot_s_keys_and_its_seventy_percent_rule() -> None:

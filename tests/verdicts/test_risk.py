@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from groundwire.config import Config
 from groundwire.types import Case, Claim, ClaimVerification, Estimate, Source, Status
-from groundwire.verdicts.judge import Ballot, judge, phantom, unchecked
+from groundwire.verdicts.judge import ClaimScores, judge, phantom, unchecked
 from groundwire.verdicts.profile import Profile, profile_for
 from groundwire.verdicts.risk import claim_risk, response_risk, settle
 from groundwire.verdicts.summary import summarise
@@ -21,7 +21,7 @@ SHARE = st.floats(0, 1)
 
 def verdict(p1: float, identity: str = "c1", *, vague: bool = False) -> ClaimVerification:
     claim = Claim(identity, "The tower is red.", 0, 17)
-    ballot = Ballot(claim, (), Estimate.point(p1, 0.0, "fake"), Estimate.point(0.05, 0.0, "fake"))
+    ballot = ClaimScores(claim, (), Estimate.point(p1, 0.0, "fake"), Estimate.point(0.05, 0.0, "fake"))
     return judge(ballot, PROFILE, vague=vague)
 
 

@@ -16,7 +16,7 @@ from groundwire.types import (
     Source,
     Span,
 )
-from groundwire.verdicts.judge import Ballot, judge, phantom, unchecked
+from groundwire.verdicts.judge import ClaimScores, judge, phantom, unchecked
 from groundwire.verdicts.profile import Profile
 from groundwire.verdicts.risk import response_risk
 from groundwire.verdicts.summary import summarise
@@ -31,7 +31,7 @@ def verdict(
 ) -> ClaimVerification:
     claim = Claim(identity, "The tower is red.", 0, 21)
     first = replace(Estimate.point(p1, no, "fake"), spans=spans)
-    return judge(Ballot(claim, (), first, Estimate.point(0.05, 0.0, "fake")), PROFILE)
+    return judge(ClaimScores(claim, (), first, Estimate.point(0.05, 0.0, "fake")), PROFILE)
 
 
 def report(*verdicts: ClaimVerification) -> HallucinationReport:

@@ -15,7 +15,7 @@ PARTIAL_SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Ballot:
+class ClaimScores:
     """All that was found out about one claim before judging it.
 
     `cited` and `nothing` are asked for only where the claim would pass without its cited sources:
@@ -35,7 +35,7 @@ def budget_of(p1: Estimate, p0: Estimate, target: float) -> Budget:
     return budget(p1.p_yes, p0.p_yes, target, (p1.low, p1.high), (p0.low, p0.high))
 
 
-def needs_recount(ballot: Ballot, profile: Profile, *, free: bool = False) -> bool:
+def needs_recount(ballot: ClaimScores, profile: Profile, *, free: bool = False) -> bool:
     """Would the claim pass even if its cited sources said nothing? Then ask what they say by themselves.
 
     Where asking is `free`, it is done whenever other sources speak of the claim, since they may be the ones
@@ -61,7 +61,7 @@ def unchecked(claim: Claim, error: str, method: str = "none") -> ClaimVerificati
     return unmeasured(claim, Status.UNCHECKED, None, f"could not be checked: {error}", method)
 
 
-def judge(ballot: Ballot, profile: Profile, *, vague: bool = False) -> ClaimVerification:
+def judge(ballot: ClaimScores, profile: Profile, *, vague: bool = False) -> ClaimVerification:
     error = ballot.with_evidence.error or ballot.without_evidence.error
     if error:
         return unchecked(ballot.claim, error, ballot.with_evidence.method)
@@ -71,7 +71,7 @@ def judge(ballot: Ballot, profile: Profile, *, vague: bool = False) -> ClaimVeri
 
 
 def _judge_citation(
-    ballot: Ballot, cited: Estimate, nothing: Estimate, profile: Profile, vague: bool
+    ballot: ClaimScores, cited: Estimate, nothing: Estimate, profile: Profile, vague: bool
 ) -> ClaimVerification:
     """The claim needs little beyond what stands without its citation. Is that redundant, or wrong?"""
     if cited.error or nothing.error:
@@ -107,7 +107,7 @@ def _denied(estimate: Estimate) -> bool:
 
 
 def _verdict(
-    ballot: Ballot, p1: Estimate, p0: Estimate, profile: Profile, *, vague: bool
+    ballot: ClaimScores, p1: Estimate, p0: Estimate, profile: Profile, *, vague: bool
 ) -> ClaimVerification:
     claim = ballot.claim
     found = budget_of(p1, p0, claim.confidence)
@@ -141,7 +141,7 @@ def _verdict(
 
 
 def _outcome(
-    ballot: Ballot, p1: Estimate, p0: Estimate, found: Budget, profile: Profile, vague: bool
+    ballot: ClaimScores, p1: Estimate, p0: Estimate, found: Budget, profile: Profile, vague: bool
 ) -> tuple[Status, GapType | None, bool]:
     if _denied(p1):
         return Status.CONTRADICTED, GapType.CONTRADICTED, True
@@ -153,7 +153,7 @@ def _outcome(
     return Status.NOT_IN_CONTEXT, _shortfall(ballot, p1, found), True
 
 
-def _certain(ballot: Ballot, p1: Estimate, p0: Estimate, found: Budget, profile: Profile) -> bool:
+def _certain(ballot: ClaimScores, p1: Estimate, p0: Estimate, found: Budget, profile: Profile) -> bool:
     """Would the verdict be the same anywhere within the intervals?"""
     if profile.name == "rag":
         cited = bool(ballot.claim.citations)
@@ -168,7 +168,7 @@ def _certain(ballot: Ballot, p1: Estimate, p0: Estimate, found: Budget, profile:
     return pessimist == optimist
 
 
-def _shortfall(ballot: Ballot, p1: Estimate, found: Budget) -> GapType:
+def _shortfall(ballot: ClaimScores, p1: Estimate, found: Budget) -> GapType:
     speaks = p1.speaks if p1.speaks is not None else bool(ballot.evidence)
     if not speaks:
         return GapType.UNSUPPORTED
