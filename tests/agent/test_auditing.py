@@ -9,7 +9,7 @@ from rich.console import Console
 from tests.agent.conftest import Engines
 
 from groundwire.agent import Kind, Orchestrator
-from groundwire.agent.auditing import way
+from groundwire.agent.checkpoint import way
 from groundwire.cli.trajectory import _SHOWN
 from groundwire.config import Config
 from groundwire.engine import Groundwire

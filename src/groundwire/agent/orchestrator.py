@@ -7,8 +7,16 @@ from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 
 from groundwire.agent import prompts
-from groundwire.agent.auditing import audited, is_wanted
-from groundwire.agent.checkpoint import Checked, annotate, check, guidance, question_for, reason_to_skip
+from groundwire.agent.checkpoint import (
+    Checked,
+    annotate,
+    audited,
+    check,
+    guidance,
+    is_wanted,
+    question_for,
+    reason_to_skip,
+)
 from groundwire.agent.cost import LOCAL, Cost, Meter, cost_object
 from groundwire.agent.functions import Evidence, Function, functions_for
 from groundwire.agent.loop import Draft, Loop
