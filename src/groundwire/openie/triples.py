@@ -16,9 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from groundwire.openie import lexicon as en
+from groundwire.openie.grammar import Clause, Phrase, Reading, Tie, Verb, read
 from groundwire.openie.lexicon import Tag, tokens
-from groundwire.openie.triples_grammar import read
-from groundwire.openie.triples_reading import Clause, Phrase, Reading, Tie, Verb
 from groundwire.text.dates import dates
 from groundwire.text.lexicon import forms, word_set
 from groundwire.text.tokens import language_hint
