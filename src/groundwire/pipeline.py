@@ -30,7 +30,7 @@ from groundwire.types import (
     Repair,
     Source,
 )
-from groundwire.verdicts.judge import ClaimScores, judge, needs_recount, phantom, unchecked
+from groundwire.verdicts.judge import ClaimScores, judge, needs_citation_check, phantom, unchecked
 from groundwire.verdicts.merge import budget_flags, knowing, with_detection
 from groundwire.verdicts.mitigate import annotate, dispute, mitigate
 from groundwire.verdicts.profile import Profile
@@ -162,7 +162,7 @@ async def score_claims(
         for c in claims
     }
     free = court.backend.free
-    again = [c for c in claims if needs_recount(ballots[c.id], court.profile, free=free)]
+    again = [c for c in claims if needs_citation_check(ballots[c.id], court.profile, free=free)]
     views = [(c, (gathered[c.id].cited_text or "", nothing)) for c in again]
     for identity, (cited, bare) in (await estimate_pairs(views, question, court)).items():
         ballots[identity] = replace(ballots[identity], cited=cited, nothing=bare)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from groundwire.budget import kl_bits
 from groundwire.types import Claim, Estimate, EvidenceRef, GapType, Span, Status
-from groundwire.verdicts.judge import ClaimScores, judge, needs_recount, phantom
+from groundwire.verdicts.judge import ClaimScores, judge, needs_citation_check, phantom
 from groundwire.verdicts.profile import Profile
 
 DEFAULT = Profile("default", threshold_bits=2.0, target=0.95)
@@ -121,14 +121,14 @@ def test_phantoms_are_named_without_asking_anyone() -> None:
 
 
 def test_only_cited_claims_that_stand_anyway_are_asked_about_again() -> None:
-    assert needs_recount(ballot(said(0.97), said(0.96), CITED), STRICT)
-    assert needs_recount(ballot(said(0.97), said(0.60), CITED), DEFAULT)
-    assert not needs_recount(ballot(said(0.97), said(0.05), CITED), DEFAULT)
-    assert not needs_recount(ballot(said(0.97), said(0.96)), STRICT)
+    assert needs_citation_check(ballot(said(0.97), said(0.96), CITED), STRICT)
+    assert needs_citation_check(ballot(said(0.97), said(0.60), CITED), DEFAULT)
+    assert not needs_citation_check(ballot(said(0.97), said(0.05), CITED), DEFAULT)
+    assert not needs_citation_check(ballot(said(0.97), said(0.96)), STRICT)
     others = replace(ballot(said(0.97), said(0.05), CITED), elsewhere=REF)
-    assert needs_recount(others, DEFAULT, free=True)
-    assert not needs_recount(others, DEFAULT)
-    assert not needs_recount(ballot(Estimate.failed("x"), said(0.96), CITED), STRICT)
+    assert needs_citation_check(others, DEFAULT, free=True)
+    assert not needs_citation_check(others, DEFAULT)
+    assert not needs_citation_check(ballot(Estimate.failed("x"), said(0.96), CITED), STRICT)
 
 
 def test_redundant_support_is_fine_and_a_wrong_citation_names_who_carries_it() -> None:

@@ -35,7 +35,7 @@ def budget_of(p1: Estimate, p0: Estimate, target: float) -> Budget:
     return budget(p1.p_yes, p0.p_yes, target, (p1.low, p1.high), (p0.low, p0.high))
 
 
-def needs_recount(ballot: ClaimScores, profile: Profile, *, free: bool = False) -> bool:
+def needs_citation_check(ballot: ClaimScores, profile: Profile, *, free: bool = False) -> bool:
     """Would the claim pass even if its cited sources said nothing? Then ask what they say by themselves.
 
     Where asking is `free`, it is done whenever other sources speak of the claim, since they may be the ones
