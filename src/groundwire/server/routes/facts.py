@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -13,14 +13,24 @@ from groundwire.memory.decision import Decision
 from groundwire.memory.writer import given_roles
 from groundwire.server.middleware.auth import Caller
 from groundwire.server.problems import Forbidden, NotFound, problems, reading_problems
-from groundwire.server.responses import FactOut, FactsOut, KeptFactOut, RejectedOut, answered
+from groundwire.server.responses import (
+    EntitiesOut,
+    FactOut,
+    FactsOut,
+    KeptFactOut,
+    KnowledgeOut,
+    KnownOut,
+    RejectedOut,
+    answered,
+)
 from groundwire.server.schemas import FactRequest
 from groundwire.server.service import Service, service
 from groundwire.stores.keys import ADMIN
-from groundwire.stores.parse_jsonl import fact_object
+from groundwire.stores.knowledge import Stats
+from groundwire.stores.parse_jsonl import entity_object, fact_object
 from groundwire.stores.reading import listing
 from groundwire.stores.rejected import RejectedFacts
-from groundwire.types import Fact, FactStatus
+from groundwire.types import Entity, Fact, FactStatus, Match
 
 router = APIRouter(prefix="/v1/facts", tags=["facts"])
 
@@ -99,3 +109,61 @@ async def fact(fact_id: str, held: Held) -> Response:
     if found is None:
         raise NotFound(f"there is no fact {fact_id[:100]!r}")
     return answered(fact_object(found))
+
+
+# `/v1/kb`: what the server's knowledge base holds, for people and pages to look at.
+
+kb_router = APIRouter(prefix="/v1/kb", tags=["knowledge"])
+
+HeldKb = Annotated[Service, Depends(service)]
+_ALIKE = 0.6
+
+
+@kb_router.get("", summary="How much is known", response_model=KnowledgeOut, responses=reading_problems())
+async def stats(held: HeldKb) -> Response:
+    return answered(asdict(await asyncio.to_thread(_stats, held)))
+
+
+def _stats(held: Service) -> Stats:
+    return held.knowledge.stats()
+
+
+@kb_router.get(
+    "/entities",
+    summary="Entities by a name, best first",
+    response_model=EntitiesOut,
+    responses=reading_problems(),
+)
+async def entities(
+    held: HeldKb,
+    q: Annotated[str, Query(min_length=1, max_length=300, description="A name, or something like it.")],
+    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+) -> Response:
+    found = await asyncio.to_thread(lambda: held.knowledge.similar(q, _ALIKE, limit))
+    return answered({"entities": [_match(one) for one in found]})
+
+
+def _match(found: Match) -> dict[str, object]:
+    return {**entity_object(found.entity), "match": found.kind.value, "score": round(found.score, 4)}
+
+
+@kb_router.get(
+    "/entities/{entity_id:path}",
+    summary="An entity and the facts about it",
+    response_model=KnownOut,
+    responses=reading_problems(404),
+)
+async def entity(entity_id: str, held: HeldKb, limit: Annotated[int, Query(ge=1, le=1000)] = 200) -> Response:
+    """By its id, or by a name it is known under."""
+
+    def read() -> tuple[Entity, list[Fact]] | None:
+        known = held.knowledge
+        match = known.find([entity_id], fuzzy=False).get(entity_id)
+        one = known.entities([entity_id]).get(entity_id) or (match.entity if match else None)
+        return (one, known.facts_about([one.id], limit)) if one else None
+
+    found = await asyncio.to_thread(read)
+    if found is None:
+        raise NotFound(f"nothing is known under the name {entity_id[:100]!r}")
+    one, about = found
+    return answered({"entity": entity_object(one), "facts": [fact_object(fact) for fact in about]})
