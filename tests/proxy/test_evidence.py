@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -10,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire.errors import InputError
-from groundwire.proxy.documents import take_apart
-from groundwire.proxy.evidence import from_chat, from_responses, given_sources
+from groundwire.proxy.documents import split_prompt
+from groundwire.proxy.evidence import from_chat, from_responses, parse_sources
 
 LONG = (
     "Acme Corp was founded in 1990 by Jane Doe in Springfield. It employs 420 people in three countries and "
@@ -74,34 +75,44 @@ PROMPTS = {
 @pytest.mark.parametrize("name", PROMPTS)
 def test_documents_are_found_in_a_prompt(name: str) -> None:
     text, expected = PROMPTS[name]
-    assert [(d.name, d.text) for d in take_apart(text).documents] == expected
+    assert [(d.name, d.text) for d in split_prompt(text).documents] == expected
 
 
 @pytest.mark.parametrize(
     "text", ["What is the capital of France?", RULES, "", "Context:\n\nQuestion: hi", "<doc>", "[1]"]
 )
-def test_instructions_and_questions_are_no_documents(text: str) -> None:
-    assert take_apart(text).documents == []
+def test_instructions_and_questions_are_not_documents(text: str) -> None:
+    assert split_prompt(text).documents == []
 
 
-def test_the_question_is_what_remains() -> None:
-    assert take_apart(f"{LONG}\n\nWhen was it founded?").rest == "When was it founded?"
+def test_question_remains_after_the_documents() -> None:
+    assert split_prompt(f"{LONG}\n\nWhen was it founded?").rest == "When was it founded?"
 
 
 @given(st.text(st.sampled_from('<>/doc \n[]1S0:"-`.context Question'), max_size=200))
-def test_no_prompt_breaks_it(text: str) -> None:
-    found = take_apart(text)
+def test_any_prompt_yields_only_non_empty_documents(text: str) -> None:
+    found = split_prompt(text)
     assert all(document.text.strip() for document in found.documents)
 
 
 @pytest.mark.parametrize(
     "piece", ["<doc>", "Context:\n", "[1] x\n", '"""', "\n\n", "---\n", "following context\n"]
 )
-def test_a_hostile_prompt_costs_no_more_than_its_length(piece: str) -> None:
-    take_apart(piece * (200_000 // len(piece)))
+def test_prompts_are_split_in_linear_time(piece: str) -> None:
+    def seconds(characters: int) -> float:
+        text = piece * (characters // len(piece))
+        times = []
+        for _ in range(3):
+            start = time.thread_time()
+            split_prompt(text)
+            times.append(time.thread_time() - start)
+        return min(times)
+
+    # Four times the text must take about four times as long; a quadratic step would take sixteen times.
+    assert seconds(200_000) < 9 * seconds(50_000) + 0.05
 
 
-def test_a_chat_gives_sources_history_and_question() -> None:
+def test_chat_request_yields_sources_history_and_question() -> None:
     found = from_chat(
         {
             "messages": [
@@ -123,7 +134,7 @@ def test_a_chat_gives_sources_history_and_question() -> None:
     assert found.question == "How big?"
 
 
-def test_an_answer_may_repeat_what_the_user_states_but_not_what_he_asks() -> None:
+def test_user_statements_are_sources_but_questions_are_not() -> None:
     asked = "My dog is called Rex. Is Rex a poodle?"
     found = from_chat({"messages": [{"role": "user", "content": asked}], "documents": ["Poodles are dogs."]})
     assert [(s.id, s.text) for s in found.sources] == [
@@ -133,14 +144,14 @@ def test_an_answer_may_repeat_what_the_user_states_but_not_what_he_asks() -> Non
     assert not from_chat({"messages": [{"role": "user", "content": asked}]})
 
 
-def test_a_first_question_is_no_history() -> None:
+def test_first_question_is_not_history() -> None:
     found = from_chat(
         {"messages": [{"role": "system", "content": RULES}, {"role": "user", "content": "Hi?"}]}
     )
     assert not found
 
 
-def test_a_response_gives_the_same() -> None:
+def test_responses_request_yields_the_same() -> None:
     found = from_responses(
         {
             "instructions": "Context: Paris is big.",
@@ -166,7 +177,7 @@ def test_a_response_gives_the_same() -> None:
     assert found.question == "How big?"
 
 
-def test_an_input_may_be_a_plain_text() -> None:
+def test_input_may_be_a_string() -> None:
     found = from_responses({"input": "Context: Paris is big.\n\nQuestion: how big?"})
     assert [s.text for s in found.sources] == ["Paris is big."]
 
@@ -181,14 +192,14 @@ def test_an_input_may_be_a_plain_text() -> None:
         (["same", "same", " "], ["S0"]),
     ],
 )
-def test_sources_may_be_given_in_any_usual_shape(value: Any, names: list[str]) -> None:
-    assert [s.id for s in from_chat({}, given_sources(value)).sources] == names
+def test_accepted_forms_of_grounding_sources(value: Any, names: list[str]) -> None:
+    assert [s.id for s in from_chat({}, parse_sources(value)).sources] == names
 
 
 @pytest.mark.parametrize("value", [7, None, [7], {"a": 7}, [{"id": "a"}], [[]]])
-def test_what_cannot_be_a_source_is_refused(value: Any) -> None:
+def test_invalid_grounding_sources_are_rejected(value: Any) -> None:
     with pytest.raises(InputError, match="grounding_sources"):
-        given_sources(value)
+        parse_sources(value)
 
 
 JSON = st.recursive(
@@ -201,7 +212,7 @@ JSON = st.recursive(
 
 
 @given(JSON, JSON, JSON)
-def test_no_body_breaks_it(messages: Any, instructions: Any, documents: Any) -> None:
+def test_arbitrary_bodies_are_accepted(messages: Any, instructions: Any, documents: Any) -> None:
     body = json.loads(json.dumps({"messages": messages, "input": messages, "instructions": instructions}))
     from_chat(body | {"documents": documents})
     from_responses(body)

@@ -7,7 +7,7 @@ from typing import Any
 
 import openai
 import pytest
-from tests.proxy.asking import MESSAGES, mode
+from tests.proxy.requests import MESSAGES, mode
 from tests.serving import serving
 
 ASK: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Frames keep their bytes, however they are cut."""
+"""Server-sent events: frames keep their bytes wherever the chunks are cut."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.proxy.sse import Parser, Tail, TooLarge, comment, parse, write
+from groundwire.proxy.sse import (
+    DoneHoldback,
+    FrameTooLarge,
+    SseParser,
+    encode_comment,
+    encode_event,
+    parse_frame,
+)
 
 LINES = st.sampled_from(
     [
@@ -32,8 +39,8 @@ def cut(stream: bytes, places: list[int]) -> list[bytes]:
 
 @settings(max_examples=200)
 @given(STREAMS, st.lists(st.integers(0, 120), max_size=8))
-def test_no_byte_is_lost_and_cuts_change_nothing(stream: bytes, places: list[int]) -> None:
-    whole, pieces = Parser(), Parser()
+def test_frames_do_not_depend_on_chunk_boundaries(stream: bytes, places: list[int]) -> None:
+    whole, pieces = SseParser(), SseParser()
     at_once = [*whole.feed(stream), *whole.finish()]
     by_pieces = [frame for piece in cut(stream, places) for frame in pieces.feed(piece)] + pieces.finish()
     assert b"".join(frame.raw for frame in by_pieces) == stream
@@ -43,41 +50,41 @@ def test_no_byte_is_lost_and_cuts_change_nothing(stream: bytes, places: list[int
 
 @settings(max_examples=200)
 @given(STREAMS, st.lists(st.integers(0, 120), max_size=8))
-def test_the_tail_holds_back_nothing_but_the_end(stream: bytes, places: list[int]) -> None:
-    tail, went = Tail(), b""
+def test_holdback_delays_only_the_done_marker(stream: bytes, places: list[int]) -> None:
+    holdback, sent_bytes = DoneHoldback(), b""
     for piece in cut(stream, places):
-        went += tail.feed(piece)
-        assert stream.startswith(went + tail.held)
-        assert tail.done or len(tail.held) < len("data: [DONE]")
+        sent_bytes += holdback.feed(piece)
+        assert stream.startswith(sent_bytes + holdback.held)
+        assert holdback.done or len(holdback.held) < len("data: [DONE]")
     ends = b"data: [DONE]" in stream
-    assert tail.done is ends
-    assert went + tail.release() == stream
-    assert not ends or (tail.between and went == stream[: stream.index(b"data: [DONE]")])
+    assert holdback.done is ends
+    assert sent_bytes + holdback.release() == stream
+    assert not ends or (holdback.can_insert and sent_bytes == stream[: stream.index(b"data: [DONE]")])
 
 
 @pytest.mark.parametrize("end", [b"\n\n", b"\r\n\r\n", b"\r\r"])
-def test_every_line_ending(end: bytes) -> None:
-    frames = Parser().feed(b"event: e" + end[: len(end) // 2] + b"data: 1" + end + b"data: 2" + end)
+def test_every_line_ending_is_recognised(end: bytes) -> None:
+    frames = SseParser().feed(b"event: e" + end[: len(end) // 2] + b"data: 1" + end + b"data: 2" + end)
     assert [(f.event, f.data) for f in frames] == [("e", "1"), ("", "2")]
 
 
-def test_a_character_cut_in_the_middle_comes_whole() -> None:
-    parser = Parser()
+def test_character_split_across_chunks_is_decoded_whole() -> None:
+    parser = SseParser()
     text = "data: שלום 🦉\n\n".encode()
     frames = [frame for byte in text for frame in parser.feed(bytes([byte]))]
     assert [frame.data for frame in frames] == ["שלום 🦉"]
 
 
-def test_data_over_several_lines_and_comments() -> None:
-    assert parse(b": hi\ndata: a\ndata: b\n\n").data == "a\nb"
-    assert parse(comment("alive")).data == ""
+def test_multi_line_data_and_comments() -> None:
+    assert parse_frame(b": hi\ndata: a\ndata: b\n\n").data == "a\nb"
+    assert parse_frame(encode_comment("alive")).data == ""
 
 
-def test_a_done_inside_a_text_is_no_end() -> None:
-    tail = Tail()
+def test_done_marker_inside_text_does_not_end_the_stream() -> None:
+    holdback = DoneHoldback()
     chunk = b'data: {"content":"data: [DONE]"}\n\n'
-    assert tail.feed(chunk[:20]) + tail.feed(chunk[20:]) == chunk
-    assert not tail.done
+    assert holdback.feed(chunk[:20]) + holdback.feed(chunk[20:]) == chunk
+    assert not holdback.done
 
 
 @pytest.mark.parametrize(
@@ -85,22 +92,22 @@ def test_a_done_inside_a_text_is_no_end() -> None:
     [(b"", b""), (b"data: 1\n\n", b""), (b"data: 1\r\n\r\n", b""), (b"data: 1\r\r", b""),
      (b"data: 1\n", b"\n"), (b"data: 1\r\n", b"\n"), (b"data: 1\n\ndata: 2\n", b"\n"), (b"a\n\nb\n", b"\n")],
 )  # fmt: skip
-def test_an_event_of_ours_is_kept_apart_from_the_one_before(sent: bytes, gap: bytes) -> None:
+def test_inserted_event_is_separated_from_the_previous_one(sent: bytes, gap: bytes) -> None:
     for size in (1, 3, 100):
-        tail = Tail()
+        holdback = DoneHoldback()
         for at in range(0, len(sent), size):
-            tail.feed(sent[at : at + size])
-        assert tail.gap == gap
+            holdback.feed(sent[at : at + size])
+        assert holdback.separator == gap
 
 
-def test_a_frame_without_end_is_refused_and_read_once() -> None:
-    parser = Parser(max_frame=1000)
+def test_frame_over_the_size_limit_is_rejected() -> None:
+    parser = SseParser(max_frame=1000)
     for _ in range(10):
         parser.feed(b"x" * 100)
-    with pytest.raises(TooLarge):
+    with pytest.raises(FrameTooLarge):
         parser.feed(b"x")
 
 
-def test_what_is_written_can_be_read() -> None:
-    frame = parse(write({"text": "é\n\n"}, "groundwire.report"))
+def test_encoded_event_round_trips() -> None:
+    frame = parse_frame(encode_event({"text": "é\n\n"}, "groundwire.report"))
     assert (frame.event, frame.data) == ("groundwire.report", '{"text":"\\u00e9\\n\\n"}')

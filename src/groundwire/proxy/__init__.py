@@ -1,1 +1,1 @@
-"""The OpenAI-compatible proxy: answers are verified on their way through."""
+"""OpenAI-compatible proxy that verifies answers as they pass through."""

@@ -1,151 +1,308 @@
-"""What is done with a streamed answer: observe, annotate, fix. (`blocking` holds it back claim by claim.)"""
+"""The modes of a streamed answer: observe, annotate, fix and block."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
-from dataclasses import replace
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
-from groundwire.proxy.blocking import block
-from groundwire.proxy.flow import Flow, Part, told, with_pauses
-from groundwire.proxy.headers import Mode
-from groundwire.proxy.protocol import Key
-from groundwire.proxy.repairing import notes_on, repaired
-from groundwire.proxy.sse import Frame, Tail, comment
-from groundwire.proxy.upstream import Broken
-from groundwire.proxy.verifier import Outcome
+from groundwire.proxy.dialects import TextKey
+from groundwire.proxy.options import Mode
+from groundwire.proxy.rewrite import cut_before, first_contradiction, notes, repair_texts, stop_reason
+from groundwire.proxy.sse import DONE, DoneHoldback, SseFrame, encode_comment
+from groundwire.proxy.stream import StreamPart, UpstreamStream, with_ticks
+from groundwire.proxy.upstream import UpstreamDisconnected
+from groundwire.proxy.verifier import VerificationOutcome
+from groundwire.types import ClaimVerification
 
-PAUSE = 10.0
-"""Seconds of silence after which a held stream says that it is alive."""
+KEEPALIVE_SECONDS = 10.0
+"""A held stream sends a comment after this much silence: load balancers drop idle connections from 30 s."""
+BLOCK_TICK = 0.03
+"""Seconds between two looks at new verdicts in mode `block`: below what a reader notices."""
+_KEEPALIVE = encode_comment("groundwire is checking")
+_NO_FRAME = SseFrame(b"")
 
 
-async def observe(flow: Flow) -> AsyncGenerator[bytes, None]:
-    """The very bytes of the upstream, as they come; before the last of them an event with the report."""
-    if not flow.tell:
-        async for chunk in flow.chunks:
+async def observe(stream: UpstreamStream) -> AsyncGenerator[bytes, None]:
+    """Send the upstream's bytes unchanged as they arrive, and the report event before `[DONE]`."""
+    if not stream.send_report:
+        async for chunk in stream.chunks:
             yield chunk
-            flow.watch.listen(chunk)
+            stream.verifier.feed_bytes(chunk)
         return
-    tail = Tail()
-    broken: Broken | None = None
+    holdback = DoneHoldback()
+    error: UpstreamDisconnected | None = None
     try:
-        async for chunk in flow.chunks:
-            going = tail.feed(chunk)
-            if going:
-                yield going
-            flow.watch.listen(chunk)
-            if tail.done:
+        async for chunk in stream.chunks:
+            ready = holdback.feed(chunk)
+            if ready:
+                yield ready
+            stream.verifier.feed_bytes(chunk)
+            if holdback.done:
                 break
         else:
-            yield tail.release()
-    except Broken as error:
-        broken = error
-    if tail.between:
-        outcome = await flow.watch.outcome()
-        flow.last = flow.watch.last
-        yield tail.gap + told(flow, replace(outcome, reason=str(broken)) if broken else outcome)
-    yield tail.release()
-    if broken is not None:
-        raise broken
-    async for chunk in flow.chunks:
+            yield holdback.release()
+    except UpstreamDisconnected as disconnected:
+        error = disconnected
+    if holdback.can_insert:
+        outcome = await stream.verifier.finish()
+        stream.last_event = stream.verifier.last_event
+        yield holdback.separator + stream.encode_report(
+            replace(outcome, reason=str(error)) if error else outcome
+        )
+    yield holdback.release()
+    if error is not None:
+        raise error
+    async for chunk in stream.chunks:
         yield chunk
 
 
-async def annotate(flow: Flow) -> AsyncGenerator[bytes, None]:
-    """The text as it comes; behind it, before it is said to be over, notes on what is not carried."""
-    held: list[Part] = []
-    async for part in flow.parts():
-        ends = part.frame.done or (part.event is not None and flow.spoken.is_ending(part.event))
+async def annotate(stream: UpstreamStream) -> AsyncGenerator[bytes, None]:
+    """Send the text as it arrives, and notes on unsupported statements before the event that ends it."""
+    held: list[StreamPart] = []
+    async for part in stream.parts():
+        ends = part.frame.done or (part.event is not None and stream.dialect.is_end(part.event))
         if held or ends:
             held.append(part)
         else:
-            yield flow.on(part)
-    outcome = await flow.watch.outcome()
-    notes = {key: note for key, report in outcome.reports.items() if (note := notes_on(report))}
-    texts = {key: flow.text(key) + note for key, note in notes.items()}
-    for piece in _closing(flow, list(_noted(flow, held, notes)), outcome, texts):
-        yield piece
-    async for piece in flow.remaining():
-        yield piece
+            yield stream.encode(part)
+    outcome = await stream.verifier.finish()
+    added = {key: text for key, report in outcome.reports.items() if (text := notes(report))}
+    texts = {key: stream.text(key) + note for key, note in added.items()}
+    for data in _encode_end(stream, list(_with_notes(stream, held, added)), outcome, texts):
+        yield data
+    async for data in stream.remaining():
+        yield data
 
 
-def _noted(flow: Flow, held: list[Part], notes: Mapping[Key, str]) -> Iterator[Part]:
-    """The notes go in front of the end; text that comes together with the end goes in front of the notes."""
-    late = [(part, key, text) for part in held for key, text in part.said if key in notes]
+def _with_notes(
+    stream: UpstreamStream, held: list[StreamPart], added: Mapping[TextKey, str]
+) -> Iterator[StreamPart]:
+    """Insert the notes before the end; text that arrives in the same event as the end goes before them."""
+    late = [(part, key, text) for part in held for key, text in part.deltas if key in added]
     for part, key, text in late:
-        yield replace(part, event=flow.spoken.delta(part.event or {}, key, text), ours=True)
-    for key, note in notes.items():
-        yield Part(_EMPTY, flow.spoken.delta(flow.like(key), key, note), ours=True)
+        yield replace(part, event=stream.dialect.delta_event(part.event or {}, key, text), changed=True)
+    for key, note in added.items():
+        yield _delta(stream.dialect.delta_event(stream.template(key), key, note))
     for part in held:
-        yield from _rest(flow, part, notes)
+        yield from _without_text(stream, part, added)
 
 
-def _rest(flow: Flow, part: Part, keys: Mapping[Key, str]) -> Iterator[Part]:
-    """A part without what it adds to these texts; nothing where that was all."""
-    if part.event is None or not any(key in keys for key, _ in part.said):
-        yield part
-        return
-    event = flow.spoken.without_text(part.event, keys)
-    if event is not None:
-        yield replace(part, event=event, ours=True)
-
-
-async def fix(flow: Flow) -> AsyncGenerator[bytes, None]:
-    """Nothing of the text before it is checked; then the text, repaired where it has to be."""
-    held: list[Part] = []
-    free: bool | None = None  # whether all may pass, since there is nothing to judge by
+async def fix(stream: UpstreamStream) -> AsyncGenerator[bytes, None]:
+    """Hold the text back until it is checked, then send it, repaired where necessary."""
+    held: list[StreamPart] = []
+    unverifiable: bool | None = None  # None until the first text arrives
     clock = asyncio.get_running_loop().time
-    silent = clock()
-    async for part in with_pauses(flow.parts(), PAUSE):
-        if clock() - silent >= PAUSE:
-            silent = clock()
-            yield comment("groundwire is checking")
+    last_sent = clock()
+    async for part in with_ticks(stream.parts(), KEEPALIVE_SECONDS):
+        if clock() - last_sent >= KEEPALIVE_SECONDS:
+            last_sent = clock()
+            yield _KEEPALIVE
         if part is None:
             continue
-        free = not await flow.watch.ready() if part.said and free is None else free
-        if part.frame.done or held or (part.said and not free):
+        if part.deltas and unverifiable is None:
+            unverifiable = not await stream.verifier.has_evidence()
+        if part.frame.done or held or (part.deltas and not unverifiable):
             held.append(part)
         else:
-            yield flow.on(part)
-    outcome = await flow.watch.outcome()
-    texts = await repaired(flow.watch, outcome)
-    for piece in _closing(flow, list(_replaced(flow, held, texts)), outcome, texts):
-        yield piece
-    async for piece in flow.remaining():
-        yield piece
+            yield stream.encode(part)
+    outcome = await stream.verifier.finish()
+    texts = await repair_texts(stream.verifier, outcome)
+    for data in _encode_end(stream, list(_with_texts(stream, held, texts)), outcome, texts):
+        yield data
+    async for data in stream.remaining():
+        yield data
 
 
-def _replaced(flow: Flow, held: list[Part], texts: Mapping[Key, str]) -> Iterator[Part]:
-    """Each new text whole, where the old one began."""
-    begun: set[Key] = set()
+def _with_texts(
+    stream: UpstreamStream, held: list[StreamPart], texts: Mapping[TextKey, str]
+) -> Iterator[StreamPart]:
+    """Put each new text, as one delta, where the old one began."""
+    begun: set[TextKey] = set()
     for part in held:
-        for key, _ in part.said:
+        for key, _ in part.deltas:
             if key in texts and key not in begun:
                 begun.add(key)
-                yield Part(_EMPTY, flow.spoken.delta(part.event or {}, key, texts[key]), ours=True)
-        yield from _rest(flow, part, texts)
+                yield _delta(stream.dialect.delta_event(part.event or {}, key, texts[key]))
+        yield from _without_text(stream, part, texts)
 
 
-def _closing(flow: Flow, held: list[Part], outcome: Outcome, texts: Mapping[Key, str]) -> Iterator[bytes]:
-    """What was held back, with the new texts wherever they are repeated, and the report before the end."""
+def _delta(event: dict[str, object]) -> StreamPart:
+    return StreamPart(_NO_FRAME, event, changed=True)
+
+
+def _without_text(
+    stream: UpstreamStream, part: StreamPart, keys: Mapping[TextKey, str]
+) -> Iterator[StreamPart]:
+    if part.event is None or not any(key in keys for key, _ in part.deltas):
+        yield part
+        return
+    event = stream.dialect.without_text(part.event, keys)
+    if event is not None:
+        yield replace(part, event=event, changed=True)
+
+
+def _encode_end(
+    stream: UpstreamStream,
+    held: list[StreamPart],
+    outcome: VerificationOutcome,
+    texts: Mapping[TextKey, str],
+) -> Iterator[bytes]:
+    """Encode the held parts with the new texts wherever they are repeated, and the report before `[DONE]`."""
     end = next((n for n, part in enumerate(held) if part.frame.done), len(held))
     for part in held[:end]:
-        yield flow.on(_closed(flow, part, texts))
-    if flow.tell:
-        yield told(flow, outcome)
+        event = stream.dialect.replace_repeated(part.event, texts) if part.event and texts else part.event
+        yield stream.encode(part if event == part.event else replace(part, event=event, changed=True))
+    if stream.send_report:
+        yield stream.encode_report(outcome)
     yield from (part.frame.raw for part in held[end:])
 
 
-def _closed(flow: Flow, part: Part, texts: Mapping[Key, str]) -> Part:
-    if part.event is None or not texts:
-        return part
-    event = flow.spoken.closed(part.event, texts)
-    return part if event == part.event else replace(part, event=event, ours=True)
+async def block(stream: UpstreamStream) -> AsyncGenerator[bytes, None]:
+    """Send each statement once it is verified; stop the answer before the first contradiction."""
+    blocker = _Blocker(stream)
+    try:
+        async for data in blocker.run():
+            yield data
+    finally:
+        blocker.close()
 
 
-_EMPTY = Frame(b"")
+@dataclass(slots=True)
+class _Blocker:
+    """The state of mode `block`: held parts, how much of each text was sent, and which texts were stopped."""
 
-MODES: Mapping[Mode, Callable[[Flow], AsyncGenerator[bytes, None]]] = {
+    stream: UpstreamStream
+    held: deque[StreamPart] = field(default_factory=deque)
+    sent: dict[TextKey, int] = field(default_factory=dict)
+    stopped: dict[TextKey, str] = field(default_factory=dict)
+    """Stopped texts, with the reason."""
+    waiting: asyncio.Task[object] | None = None
+    waiting_since: float = 0.0
+
+    async def run(self) -> AsyncIterator[bytes]:
+        stream, clock = self.stream, asyncio.get_running_loop().time
+        # Text passes unverified if there is nothing to check it against, or no verdict comes in time.
+        pass_all: bool | None = None
+        last_sent = clock()
+        async for part in with_ticks(stream.parts(), BLOCK_TICK):
+            if part is not None:
+                if part.deltas and pass_all is None:
+                    pass_all = not await stream.verifier.has_evidence()
+                self._hold(part)
+            if found := self._contradiction():
+                for data in self._stop(*found):
+                    yield data
+            if self._is_over:
+                outcome = await stream.verifier.finish() if stream.send_report else None
+                for data in self._close(outcome):
+                    yield data
+                return
+            pass_all = pass_all or self._is_late
+            while self.held and self._may_send(self.held[0], bool(pass_all)):
+                yield self._send_first()
+                last_sent = clock()
+            if clock() - last_sent > KEEPALIVE_SECONDS:
+                last_sent += KEEPALIVE_SECONDS
+                yield _KEEPALIVE
+        async for data in self._finish():
+            yield data
+
+    async def _finish(self) -> AsyncIterator[bytes]:
+        """The upstream has finished: verify the last statements, then send or stop them."""
+        stream = self.stream
+        outcome = await stream.verifier.finish()
+        for key, report in outcome.reports.items():
+            found = first_contradiction({key: report.claims}, stream.verifier.contradiction_threshold)
+            if found and key not in self.stopped and found[1].end > self.sent.get(key, 0):
+                for data in self._stop(*found):
+                    yield data
+        if self._is_over:
+            for data in self._close(outcome):
+                yield data
+            return
+        while self.held and not self.held[0].frame.done:
+            yield self._send_first()
+        if stream.send_report:
+            yield stream.encode_report(self._with_reason(outcome))
+        while self.held:
+            yield self._send_first()
+        async for data in stream.remaining():
+            yield data
+
+    def _hold(self, part: StreamPart) -> None:
+        self.held.append(part)
+        if self.waiting is None or self.waiting.done():
+            checkers = list(self.stream.verifier.checkers.values())
+            self.waiting = asyncio.ensure_future(asyncio.gather(*(c.drain() for c in checkers)))  # type: ignore[assignment]
+            self.waiting_since = asyncio.get_running_loop().time()
+
+    @property
+    def _is_late(self) -> bool:
+        waiting = self.waiting is not None and not self.waiting.done()
+        elapsed = asyncio.get_running_loop().time() - self.waiting_since
+        return waiting and elapsed > self.stream.verifier.timeout
+
+    @property
+    def _is_over(self) -> bool:
+        """True once every answer the request asked for was stopped."""
+        return len(self.stopped) >= self.stream.verifier.choices
+
+    def _contradiction(self) -> tuple[TextKey, ClaimVerification] | None:
+        verifier = self.stream.verifier
+        verdicts = {k: c.verdicts() for k, c in verifier.checkers.items() if k not in self.stopped}
+        return first_contradiction(verdicts, verifier.contradiction_threshold)
+
+    def _may_send(self, part: StreamPart, pass_all: bool) -> bool:
+        ends = part.event is not None and self.stream.dialect.is_end(part.event)
+        return not part.frame.done and not ends and (pass_all or self._is_verified(part))
+
+    def _is_verified(self, part: StreamPart) -> bool:
+        checkers = self.stream.verifier.checkers
+        return all(
+            key in self.stopped
+            or (key in checkers and self.sent.get(key, 0) + len(text) <= checkers[key].judged)
+            for key, text in part.deltas
+        )
+
+    def _send_first(self) -> bytes:
+        """Encode the first held part without anything about stopped texts."""
+        part = self.held.popleft()
+        for key, text in part.deltas:
+            self.sent[key] = self.sent.get(key, 0) + len(text)
+        if not self.stopped or part.event is None:
+            return self.stream.encode(part)
+        event = self.stream.dialect.without_choices(part.event, self.stopped)
+        return self.stream.encode(replace(part, event=event, changed=event != part.event)) if event else b""
+
+    def _stop(self, key: TextKey, claim: ClaimVerification) -> Iterator[bytes]:
+        """Send what precedes the contradiction and the reason, then end the text."""
+        stream, reason = self.stream, stop_reason(claim)
+        text, template, sent = stream.text(key), stream.template(key), self.sent.get(key, 0)
+        start, ending = cut_before(text, claim, stream.verifier.contradiction_threshold)
+        last_words = text[sent : len(start)] + ending
+        self.stopped[key] = reason
+        yield stream.encode_new(stream.dialect.delta_event(template, key, last_words))
+        for event in stream.dialect.stop_events(template, key, text[:sent] + last_words, reason):
+            yield stream.encode_new(event)
+
+    def _close(self, outcome: VerificationOutcome | None) -> Iterator[bytes]:
+        """End a stream of which every text was stopped."""
+        if outcome is not None and self.stream.send_report:
+            yield self.stream.encode_report(self._with_reason(outcome))
+        if not isinstance(self.stream.last_event.get("sequence_number"), int):
+            yield DONE + b"\n\n"  # the responses API has no [DONE]
+
+    def _with_reason(self, outcome: VerificationOutcome) -> VerificationOutcome:
+        return replace(outcome, blocked=next(iter(self.stopped.values()), ""))
+
+    def close(self) -> None:
+        if self.waiting is not None:
+            self.waiting.cancel()
+
+
+STREAM_MODES: Mapping[Mode, Callable[[UpstreamStream], AsyncGenerator[bytes, None]]] = {
     "observe": observe,
     "annotate": annotate,
     "block": block,

@@ -1,4 +1,4 @@
-"""The proxy itself: a request goes to its upstream, and the answer comes back with what was found out."""
+"""The proxy: forward a request to its upstream, and return the answer with the result of its verification."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
@@ -14,167 +15,287 @@ from starlette.requests import Request
 from starlette.types import Send
 
 from groundwire.errors import InputError
-from groundwire.proxy import chat, responses
-from groundwire.proxy.documents import Document
-from groundwire.proxy.evidence import FIELD, Evidence, given_sources
-from groundwire.proxy.flow import Flow
-from groundwire.proxy.headers import Wish, wish
-from groundwire.proxy.listing import all_models
-from groundwire.proxy.protocol import Spoken
-from groundwire.proxy.telling import JSON, failed, object_in, relayed, streamed, told_whole, whole
-from groundwire.proxy.upstream import Answer, Broken, Call, Target, Unreachable, Upstreams, error_body
-from groundwire.proxy.verifier import Asked, Keep, Turns, Watch
+from groundwire.proxy.dialects import ApiDialect, Json, chat, responses
+from groundwire.proxy.documents import PromptDocument
+from groundwire.proxy.evidence import SOURCES_FIELD, RequestEvidence, parse_sources
+from groundwire.proxy.modes import STREAM_MODES
+from groundwire.proxy.options import (
+    HeaderPairs,
+    ProxyOptions,
+    client_headers,
+    groundwire_headers,
+    parse_options,
+)
+from groundwire.proxy.rewrite import rewrite_answer
+from groundwire.proxy.stream import UpstreamStream
+from groundwire.proxy.upstream import (
+    Upstream,
+    UpstreamDisconnected,
+    UpstreamRequest,
+    UpstreamResponse,
+    Upstreams,
+    UpstreamUnavailable,
+    error_body,
+)
+from groundwire.proxy.verifier import (
+    JobLimiter,
+    StreamVerifier,
+    VerificationState,
+    VerifiedRequest,
+    parse_object,
+)
 from groundwire.server.reports import keep
 from groundwire.types import HallucinationReport
 
 if TYPE_CHECKING:
     from groundwire.server.service import Service
 
-SPOKEN: Mapping[str, Spoken] = {"chat/completions": chat, "responses": responses}
-AT_ONCE = 4
-"""So many jobs of streams are with the engine at a time; the others wait their turn."""
-_ROOT = len("/v1/")
-_LARGE = 200_000
-_STREAM, _WHOLE = "text/event-stream", "application/json"
+DIALECTS: Mapping[str, ApiDialect] = {"chat/completions": chat, "responses": responses}
+MAX_CONCURRENT_JOBS = 4
+"""Jobs of all streams that are with the engine at a time: enough to fill its batches on a few cores."""
+_LARGE_BODY = 200_000  # bytes; parsing more takes milliseconds and goes to a thread
+_API_ROOT = "/v1/"
+_STREAM_TYPE, _JSON_TYPE = "text/event-stream", "application/json"
+_JSON_HEADERS: HeaderPairs = ((b"content-type", _JSON_TYPE.encode()),)
 _log = logging.getLogger("groundwire.proxy")
 
 
 @dataclass(frozen=True, slots=True)
-class Routed:
-    """A request on its way: to whom, with which body, and which sources were given beside it."""
+class RoutedRequest:
+    """Where a request goes, its body as forwarded, and the sources that were taken out of it."""
 
-    target: Target
+    upstream: Upstream
     body: bytes
-    given: Sequence[Document] = ()
+    given: Sequence[PromptDocument] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
-    """One request and the way back to who asked it. `spoken` is None where nothing is to be judged."""
+class ProxyExchange:
+    """One request and the channel to its client. `dialect` is None if the answer is not verified."""
 
     request: Request
     send: Send
-    wanted: Wish
-    spoken: Spoken | None
-    routed: Routed
+    options: ProxyOptions
+    dialect: ApiDialect | None
+    routed: RoutedRequest
 
 
-class Proxying:
-    """Lives as long as the server, on the loop that speaks HTTP."""
+class Proxy:
+    """Lives as long as the server, on the event loop that serves HTTP."""
 
-    def __init__(self, held: Service) -> None:
+    def __init__(self, service: Service) -> None:
         from prometheus_client import Counter
 
-        self._held = held
-        self._turns = Turns(held.work, AT_ONCE, held.config.proxy.report_timeout)
-        self.upstreams = Upstreams(held.config.proxy)
-        self._later: set[asyncio.Task[None]] = set()
+        self._service = service
+        self._limiter = JobLimiter(service.work, MAX_CONCURRENT_JOBS, service.config.proxy.report_timeout)
+        self.upstreams = Upstreams(service.config.proxy)
+        self._background: set[asyncio.Task[None]] = set()
         self._answers = Counter(
-            "groundwire_proxy_answers", "Verified or not", ["mode", "status"], registry=held.metrics.registry
+            "groundwire_proxy_answers",
+            "Verified or not",
+            ["mode", "status"],
+            registry=service.metrics.registry,
         )
 
     async def answer(self, request: Request, send: Send) -> None:
-        """Answer one request; what goes wrong before the first byte is told in OpenAI's words."""
+        """Answer one request. Failures before the first byte become OpenAI-style errors."""
         try:
             await self._answer(request, send)
         except InputError as error:
-            await failed(send, 400, error_body(str(error), "invalid_request_error", "groundwire"))
-        except Unreachable as error:
+            body = error_body(str(error), "invalid_request_error", "groundwire")
+            await _send_body(send, 400, _JSON_HEADERS, body)
+        except UpstreamUnavailable as error:
             _log.warning("%s", error)
-            await failed(send, error.status, error_body(error.message, "upstream_error", error.code))
-        except Broken as error:
-            # Leaving the answer unfinished closes the connection: the client sees what we saw.
+            body = error_body(error.message, "upstream_error", error.code)
+            await _send_body(send, error.status, _JSON_HEADERS, body)
+        except UpstreamDisconnected as error:
+            # An unfinished response closes the connection, so the client sees what we saw.
             _log.warning("%s", error)
 
     async def aclose(self) -> None:
-        for task in self._later:
+        for task in self._background:
             task.cancel()
-        await asyncio.gather(*self._later, return_exceptions=True)
+        await asyncio.gather(*self._background, return_exceptions=True)
         await self.upstreams.aclose()
 
     async def _answer(self, request: Request, send: Send) -> None:
         headers = request.scope["headers"]
-        wanted = wish(headers, self._held.config.proxy.mode)
-        path = (request.scope.get("raw_path") or quote(request.url.path).encode()).decode("latin-1")[_ROOT:]
-        spoken = SPOKEN.get(path.rstrip("/")) if request.method == "POST" else None
+        options = parse_options(headers, self._service.config.proxy.mode)
+        raw_path = request.scope.get("raw_path") or quote(request.url.path).encode()
+        path = raw_path.decode("latin-1")[len(_API_ROOT) :]
+        dialect = DIALECTS.get(path.rstrip("/")) if request.method == "POST" else None
         body = await request.body()
-        aside = len(body) > _LARGE  # reading it would hold up everybody's streams
-        routing = (body, wanted, spoken is not None)
-        routed = await asyncio.to_thread(self._routed, *routing) if aside else self._routed(*routing)
-        verify = spoken if wanted.mode != "off" else None
+        if len(body) > _LARGE_BODY:
+            routed = await asyncio.to_thread(self._route, body, options, dialect is not None)
+        else:
+            routed = self._route(body, options, dialect is not None)
+        verified = dialect if options.mode != "off" else None
         query = request.scope["query_string"]
-        call = Call(request.method, path, query, headers, routed.body, plain=verify is not None)
-        if path.rstrip("/") == "models" and len(self.upstreams.targets) > 1 and not wanted.upstream:
-            await whole(send, 200, JSON, await all_models(self.upstreams, call))
+        forwarded = UpstreamRequest(
+            request.method, path, query, headers, routed.body, plain=verified is not None
+        )
+        if path.rstrip("/") == "models" and len(self.upstreams.by_name) > 1 and not options.upstream:
+            await _send_body(send, 200, _JSON_HEADERS, await _list_all_models(self.upstreams, forwarded))
             return
-        target, call = self._named(path, wanted, routed.target, call)
-        async with self.upstreams.opened(target, call) as answer:
-            await self._passed(Exchange(request, send, wanted, verify, routed), answer)
+        upstream, forwarded = self._route_model_path(options, routed.upstream, forwarded)
+        async with self.upstreams.open(upstream, forwarded) as response:
+            await self._respond(ProxyExchange(request, send, options, verified, routed), response)
 
-    def _routed(self, body: bytes, wanted: Wish, extensible: bool) -> Routed:
-        """Reads a body only where it must: what is not read cannot be changed by mistake."""
-        extended = extensible and f'"{FIELD}"'.encode() in body
-        found = object_in(body) if extended or self.upstreams.names_one(body) else None
-        model = found.get("model") if found is not None else ""
-        named = model if isinstance(model, str) else ""
-        target, called = self.upstreams.choose(named, wanted.upstream)
-        if found is None or not ((extended and FIELD in found) or called != named):
-            return Routed(target, body)
-        given = given_sources(found.pop(FIELD)) if extended and FIELD in found else []
-        changed = {**found, "model": called} if "model" in found and called != named else found
-        return Routed(target, json.dumps(changed).encode(), given)
+    def _route(self, body: bytes, options: ProxyOptions, has_dialect: bool) -> RoutedRequest:
+        """Choose the upstream. The body is only parsed if it must be, and otherwise forwarded unchanged."""
+        has_sources = has_dialect and f'"{SOURCES_FIELD}"'.encode() in body
+        must_parse = has_sources or self.upstreams.may_name_upstream(body)
+        parsed = parse_object(body) if must_parse else None
+        model = (parsed or {}).get("model")
+        model = model if isinstance(model, str) else ""
+        upstream, upstream_model = self.upstreams.choose(model, options.upstream)
+        if parsed is None or not ((has_sources and SOURCES_FIELD in parsed) or upstream_model != model):
+            return RoutedRequest(upstream, body)
+        given = parse_sources(parsed.pop(SOURCES_FIELD)) if has_sources and SOURCES_FIELD in parsed else []
+        if "model" in parsed and upstream_model != model:
+            parsed["model"] = upstream_model
+        return RoutedRequest(upstream, json.dumps(parsed).encode(), given)
 
-    def _named(self, path: str, wanted: Wish, target: Target, call: Call) -> tuple[Target, Call]:
-        """`/v1/models/name/model` goes to the upstream of that name, as `/v1/models/model`."""
-        if not path.startswith("models/"):
-            return target, call
-        named = unquote(path.removeprefix("models/"))
-        chosen, model = self.upstreams.choose(named, wanted.upstream)
-        return (target, call) if model == named else (chosen, replace(call, path=f"models/{quote(model)}"))
+    def _route_model_path(
+        self, options: ProxyOptions, upstream: Upstream, request: UpstreamRequest
+    ) -> tuple[Upstream, UpstreamRequest]:
+        """Send `/v1/models/UPSTREAM/MODEL` to that upstream as `/v1/models/MODEL`."""
+        if not request.path.startswith("models/"):
+            return upstream, request
+        named = unquote(request.path.removeprefix("models/"))
+        chosen, model = self.upstreams.choose(named, options.upstream)
+        if model == named:
+            return upstream, request
+        return chosen, replace(request, path=f"models/{quote(model)}")
 
-    async def _passed(self, exchange: Exchange, answer: Answer) -> None:
-        kind = answer.head.get(b"content-type").partition(";")[0].strip()
-        spoken, readable = exchange.spoken, answer.head.status == 200 and answer.is_readable
-        if spoken is None or not readable or kind not in (_STREAM, _WHOLE):
-            await relayed(exchange.send, answer)
+    async def _respond(self, exchange: ProxyExchange, response: UpstreamResponse) -> None:
+        content_type = response.head.get(b"content-type").partition(";")[0].strip()
+        dialect = exchange.dialect
+        verifiable = response.head.status == 200 and response.is_decodable
+        if dialect is None or not verifiable or content_type not in (_STREAM_TYPE, _JSON_TYPE):
+            await _relay(exchange.send, response)
             return
-        asked = Asked(spoken, exchange.routed.body, exchange.routed.given)
-        watch = Watch(self._held, self._turns, asked, exchange.wanted.mode, self._kept(exchange.request))
-        complete = False
-        try:
-            if kind == _WHOLE:
-                await told_whole(exchange.send, answer, watch, spoken)
-            else:
-                flow = Flow(answer.plain(), spoken, watch, exchange.wanted.event)
-                await streamed(exchange.send, answer, flow, exchange.wanted.mode)
-                complete = True
-        finally:
-            self._settle(watch, complete=complete)
+        verified = VerifiedRequest(dialect, exchange.routed.body, exchange.routed.given)
+        mode = exchange.options.mode
 
-    def _settle(self, watch: Watch, *, complete: bool) -> None:
-        """Count what was found out. Where nobody waited for that, it is done behind his back."""
-        if watch.found is not None:
-            self._answers.labels(watch.found.mode, watch.found.state.value).inc()
-        if watch.found is not None or not complete:
-            watch.cancel()
-            return
-        task = asyncio.create_task(self._found_out(watch))
-        self._later.add(task)
-        task.add_done_callback(self._later.discard)
-
-    async def _found_out(self, watch: Watch) -> None:
-        try:
-            await watch.outcome()
-        finally:
-            self._settle(watch, complete=False)
-
-    def _kept(self, request: Request) -> Keep:
-        """Reports are kept as those of every other door are, unless the caller says no."""
-
-        def kept(report: HallucinationReport, found: Evidence) -> str:
-            sources, question, history = found.sources, found.question, found.history
+        def store(report: HallucinationReport, evidence: RequestEvidence) -> str:
             return keep(
-                self._held, report, request, sources=sources, question=question, history=history, kind="proxy"
+                self._service,
+                report,
+                exchange.request,
+                sources=evidence.sources,
+                question=evidence.question,
+                history=evidence.history,
+                kind="proxy",
             )
 
-        return kept
+        verifier = StreamVerifier(self._service, self._limiter, verified, mode, store)
+        complete = False
+        try:
+            if content_type == _JSON_TYPE:
+                await _send_json(exchange.send, response, verifier, dialect)
+            else:
+                stream = UpstreamStream(response.decoded(), dialect, verifier, exchange.options.event)
+                await _send_stream(exchange.send, response, stream, exchange.options)
+                complete = True
+        finally:
+            self._finish(verifier, complete=complete)
+
+    def _finish(self, verifier: StreamVerifier, *, complete: bool) -> None:
+        """Record metrics. If the client did not wait for the report, finish it in the background."""
+        if verifier.outcome is not None:
+            self._answers.labels(verifier.outcome.mode, verifier.outcome.state.value).inc()
+        if verifier.outcome is not None or not complete:
+            verifier.cancel()
+            return
+        task = asyncio.create_task(self._finish_in_background(verifier))
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    async def _finish_in_background(self, verifier: StreamVerifier) -> None:
+        try:
+            await verifier.finish()
+        finally:
+            self._finish(verifier, complete=False)
+
+
+async def _list_all_models(upstreams: Upstreams, request: UpstreamRequest) -> bytes:
+    """Merge `/v1/models` of all upstreams; all but the first one's models are prefixed with its name."""
+    targets = list(upstreams.by_name.values())
+    answers = await asyncio.gather(*(_list_models(upstreams, upstream, request) for upstream in targets))
+    failed = [answer for answer in answers if isinstance(answer, UpstreamUnavailable)]
+    if len(failed) == len(targets):
+        raise failed[0]
+    found: list[Json] = []
+    for number, (upstream, models) in enumerate(zip(targets, answers, strict=True)):
+        if isinstance(models, UpstreamUnavailable):
+            _log.warning("%s", models)
+            continue
+        found += [{**model, "id": f"{upstream.name}/{model['id']}"} if number else model for model in models]
+    return json.dumps({"object": "list", "data": found}).encode()
+
+
+async def _list_models(
+    upstreams: Upstreams, upstream: Upstream, request: UpstreamRequest
+) -> list[Json] | UpstreamUnavailable:
+    unusable = UpstreamUnavailable(502, f"upstream {upstream.name!r} returned no list of models", "no_models")
+    try:
+        async with upstreams.open(upstream, request) as response:
+            content = await response.read()
+            if response.head.status != 200:
+                return unusable
+            data = json.loads(content)["data"]
+            return [model for model in data if isinstance(model, dict) and "id" in model]
+    except UpstreamUnavailable as error:
+        return error
+    except (ValueError, KeyError, TypeError):
+        return unusable
+
+
+async def _relay(send: Send, response: UpstreamResponse) -> None:
+    """Send a response that is not verified, unchanged."""
+    await _send_head(send, response.head.status, client_headers(response.head.headers))
+    async for chunk in response.raw():
+        await send({"type": "http.response.body", "body": chunk, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _send_stream(
+    send: Send, response: UpstreamResponse, stream: UpstreamStream, options: ProxyOptions
+) -> None:
+    headers = client_headers(response.head.headers, changed=True, decoded=bool(response.encoding))
+    headers += groundwire_headers({"mode": options.mode, "status": VerificationState.PENDING.value})
+    # nginx would otherwise collect the stream before it sends it on.
+    await _send_head(send, response.head.status, [*headers, (b"x-accel-buffering", b"no")])
+    async with aclosing(STREAM_MODES[options.mode](stream)) as chunks:
+        async for chunk in chunks:
+            if chunk:
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _send_json(
+    send: Send, response: UpstreamResponse, verifier: StreamVerifier, dialect: ApiDialect
+) -> None:
+    """Send a complete answer with the result of its verification in the headers."""
+    content = await response.read()
+    answer = parse_object(content)
+    decoded = bool(response.encoding)
+    if answer is None:
+        await _send_body(send, 200, client_headers(response.head.headers, decoded=decoded), content)
+        return
+    outcome, rewritten = await rewrite_answer(answer, verifier, dialect)
+    if rewritten is not None:
+        content = json.dumps(rewritten, ensure_ascii=False).encode("utf-8", "replace")
+    headers = client_headers(response.head.headers, changed=rewritten is not None, decoded=decoded)
+    await _send_body(send, 200, [*headers, *groundwire_headers(outcome.header_values)], content)
+
+
+async def _send_body(send: Send, status: int, headers: HeaderPairs, body: bytes) -> None:
+    kept = [(name, value) for name, value in headers if name != b"content-length"]
+    await _send_head(send, status, [*kept, (b"content-length", str(len(body)).encode())])
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _send_head(send: Send, status: int, headers: HeaderPairs) -> None:
+    await send({"type": "http.response.start", "status": status, "headers": list(headers)})

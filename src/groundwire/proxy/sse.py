@@ -1,7 +1,7 @@
-"""Server-sent events on bytes: cut into frames that keep their bytes, and written.
+"""Server-sent events as bytes: a parser that keeps the original bytes, and an encoder.
 
-A frame may come in any number of pieces, cut anywhere, even within a character: nothing is decoded before it
-is whole. What was fed in is what the frames' `raw` and the `rest` add up to, byte for byte.
+A frame may arrive in any number of chunks, cut anywhere, even inside a character, so nothing is decoded
+before a frame is complete. The frames' `raw` and the parser's `rest` add up to the bytes that were fed in.
 """
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ from dataclasses import dataclass
 
 DONE = b"data: [DONE]"
 MAX_FRAME = 32_000_000
-_TIGHT = b"data:[DONE]"
-_END = re.compile(rb"(?>\r\n|\r|\n)(?>\r\n|\r|\n)")
-_AT_END = re.compile(_END.pattern + rb"\Z")
-_LINE = re.compile(rb"\r\n|\r|\n")
+"""Bytes. Inline images reach a few megabytes; a frame beyond this will not end."""
+_DONE_UNSPACED = b"data:[DONE]"
+_FRAME_END = re.compile(rb"(?>\r\n|\r|\n)(?>\r\n|\r|\n)")
+_ENDS_FRAME = re.compile(_FRAME_END.pattern + rb"\Z")
+_LINE_END = re.compile(rb"\r\n|\r|\n")
 _DONE_LINE = re.compile(rb"(?:\A|(?<=[\r\n]))data: ?\[DONE\]")
 _BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
-    """One event as it came: its bytes, with what ends it; its type and its data, where it has some."""
+class SseFrame:
+    """One event: its bytes including the terminator, and its decoded type and data (empty if absent)."""
 
     raw: bytes
     event: str = ""
@@ -34,126 +35,129 @@ class Frame:
         return self.data.startswith("[DONE]")
 
 
-class TooLarge(ValueError):
-    """A frame without an end: whoever only listens stops listening, and the stream goes on."""
+class FrameTooLarge(ValueError):
+    """A frame exceeds the size limit without ending."""
 
 
-class Parser:
-    """Bytes in, frames out."""
+class SseParser:
+    """Splits a byte stream into frames."""
 
     def __init__(self, max_frame: int = MAX_FRAME) -> None:
         self._buffer = bytearray()
-        self._seen = 0
+        self._searched = 0
         self._max = max_frame
 
-    def feed(self, chunk: bytes) -> list[Frame]:
-        """The frames that this piece completes."""
+    def feed(self, chunk: bytes) -> list[SseFrame]:
+        """Return the frames that this chunk completes."""
         self._buffer += chunk
-        found: list[Frame] = []
+        found: list[SseFrame] = []
         start = 0
-        end = _END.search(self._buffer, self._seen)
+        end = _FRAME_END.search(self._buffer, self._searched)
         while end:
-            found.append(parse(bytes(self._buffer[start : end.end()])))
+            found.append(parse_frame(bytes(self._buffer[start : end.end()])))
             start = end.end()
-            end = _END.search(self._buffer, start)
+            end = _FRAME_END.search(self._buffer, start)
         if start:
             del self._buffer[:start]
-        self._seen = max(
-            0, len(self._buffer) - 3
-        )  # an end may be cut in the middle, and no byte is read twice
+        # The longest terminator has 4 bytes, so one cut in the middle starts in the last 3. Everything before
+        # is never searched again, which keeps a frame of many chunks linear.
+        self._searched = max(0, len(self._buffer) - 3)
         if len(self._buffer) > self._max:
-            raise TooLarge(f"a frame of more than {self._max:,} bytes")
+            raise FrameTooLarge(f"frame exceeds {self._max:,} bytes")
         return found
 
     @property
     def rest(self) -> bytes:
-        """What came of a frame that has not ended."""
+        """Bytes of the incomplete last frame."""
         return bytes(self._buffer)
 
-    def finish(self) -> list[Frame]:
-        """What is left when the stream has ended: servers are forgiven a missing blank line at the end."""
+    def finish(self) -> list[SseFrame]:
+        """Parse what is left at the end of the stream; some servers omit the last blank line."""
         left = self.rest
         self._buffer.clear()
-        self._seen = 0
-        return [parse(left)] if left else []
+        self._searched = 0
+        return [parse_frame(left)] if left else []
 
 
-def parse(raw: bytes) -> Frame:
-    """One frame's fields. Comments and unknown fields are in its bytes alone."""
+def parse_frame(raw: bytes) -> SseFrame:
+    """Read the `event` and `data` fields; comments and other fields stay in `raw` only."""
     event, data = "", []
-    for line in _LINE.split(raw.removeprefix(_BOM)):
+    for line in _LINE_END.split(raw.removeprefix(_BOM)):
         name, _, value = line.partition(b":")
         if name == b"data":
             data.append(value.removeprefix(b" "))
         elif name == b"event":
             event = value.removeprefix(b" ").decode("utf-8", "replace")
-    return Frame(raw, event, b"\n".join(data).decode("utf-8", "replace"))
+    return SseFrame(raw, event, b"\n".join(data).decode("utf-8", "replace"))
 
 
-def write(data: Mapping[str, object], event: str = "") -> bytes:
-    """An event of our own. Its data is ASCII, so that no proxy behind us can break a character."""
+def encode_event(data: Mapping[str, object], event: str = "") -> bytes:
+    """Encode one event. The JSON is ASCII so that no intermediary can split a character."""
     head = f"event: {event}\n" if event else ""
     return f"{head}data: {json.dumps(data, separators=(',', ':'))}\n\n".encode()
 
 
-def comment(words: str) -> bytes:
-    """What keeps a connection open and is read by nobody."""
-    return f": {words}\n\n".encode()
+def encode_comment(text: str) -> bytes:
+    """Encode a comment, which clients ignore; it keeps an idle connection open."""
+    return f": {text}\n\n".encode()
 
 
-class Tail:
-    """Holds back the `[DONE]` that ends a stream, so that something can be said before it.
+class DoneHoldback:
+    """Passes a stream through but holds back the final `[DONE]`, so that an event can be inserted before it.
 
-    Everything else goes on at once, as the very bytes that came; only a line cut within its first characters
-    waits for the next piece.
+    All other bytes are returned immediately and unchanged; only a partial line that could become `[DONE]`
+    waits for the next chunk.
     """
 
     def __init__(self) -> None:
         self.held = b""
         self.done = False
-        self._fresh = True  # what comes next begins a line
-        self._end = b"\n\n"
+        self._at_line_start = True
+        self._last_bytes = b"\n\n"
 
     def feed(self, chunk: bytes) -> bytes:
-        """What may go on now."""
+        """Return the bytes that can be sent now."""
         if self.done:
             self.held += chunk
             return b""
+        # The common case, whole lines without the marker, needs no further search.
         if not self.held and chunk.endswith(b"\n") and b"[DONE]" not in chunk:
-            self._fresh = True
-            going = chunk
+            self._at_line_start = True
+            ready = chunk
         else:
-            going = self._cut(self.held + chunk)
-        self._end = (self._end + going[-4:])[-4:]
-        return going
+            ready = self._split(self.held + chunk)
+        self._last_bytes = (self._last_bytes + ready[-4:])[-4:]
+        return ready
 
-    def _cut(self, text: bytes) -> bytes:
+    def _split(self, text: bytes) -> bytes:
         found = _DONE_LINE.search(text)
-        while found and found.start() == 0 and not self._fresh:
+        while found and found.start() == 0 and not self._at_line_start:
             found = _DONE_LINE.search(text, found.end())
         if found:
-            self.done, self.held, self._fresh = True, text[found.start() :], True
+            self.done, self.held, self._at_line_start = True, text[found.start() :], True
             return text[: found.start()]
         line = max(text.rfind(b"\n"), text.rfind(b"\r")) + 1
-        begun = text[line:]
-        may_be = (line or self._fresh) and begun and (DONE.startswith(begun) or _TIGHT.startswith(begun))
-        self.held = begun if may_be else b""
-        going = text[:line] if may_be else text
-        if going:
-            self._fresh = going.endswith((b"\n", b"\r"))
-        return going
+        partial = text[line:]
+        starts_line = bool(line) or self._at_line_start
+        like_done = DONE.startswith(partial) or _DONE_UNSPACED.startswith(partial)
+        may_be_done = starts_line and bool(partial) and like_done
+        self.held = partial if may_be_done else b""
+        ready = text[:line] if may_be_done else text
+        if ready:
+            self._at_line_start = ready.endswith((b"\n", b"\r"))
+        return ready
 
     def release(self) -> bytes:
-        """All that is held, for the end of the stream."""
+        """Return everything that is held, at the end of the stream."""
         left, self.held = self.held, b""
         return left
 
     @property
-    def between(self) -> bool:
-        """Whether an event of ours would stand between two lines, and not inside one."""
-        return self._fresh
+    def can_insert(self) -> bool:
+        """True between two lines, where an inserted event does not split one."""
+        return self._at_line_start
 
     @property
-    def gap(self) -> bytes:
-        """What has to stand before an event of ours, so that it does not become part of the one before."""
-        return b"" if _AT_END.search(self._end) else b"\n"
+    def separator(self) -> bytes:
+        """Bytes to send before an inserted event so that it does not join the previous frame."""
+        return b"" if _ENDS_FRAME.search(self._last_bytes) else b"\n"

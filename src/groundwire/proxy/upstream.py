@@ -1,4 +1,4 @@
-"""The servers behind the proxy: one pool of connections, and their failures in OpenAI's words."""
+"""The upstream servers: names, connections, responses, and failures as OpenAI-style errors."""
 
 from __future__ import annotations
 
@@ -16,44 +16,55 @@ from urllib.parse import urlsplit
 
 from groundwire.config.service import UPSTREAM_NAME, ProxyConfig, base_url
 from groundwire.errors import InputError
-from groundwire.proxy.headers import Pairs, to_upstream
-from groundwire.proxy.wire import Head, Pool, Request, Wire, WireError, WireTimeout
+from groundwire.proxy.connection import (
+    Address,
+    ConnectionPool,
+    HttpConnection,
+    HttpConnectionError,
+    HttpReadTimeout,
+    HttpRequest,
+    ResponseHead,
+)
+from groundwire.proxy.options import HeaderPairs, upstream_headers
 
-# Upstreams by name: as they are written on the command line, and as a model's name picks one.
-
-ONLY = "default"
-"""The name of an upstream that was given none."""
-_NAMED = re.compile(rf"(?P<name>{UPSTREAM_NAME})=(?P<url>https?://.*)", re.S)
+DEFAULT_NAME = "default"
+"""The name of an upstream that is configured without one."""
+_NAMED_URL = re.compile(rf"(?P<name>{UPSTREAM_NAME})=(?P<url>https?://.*)", re.S)
+_DOT_SEGMENT = re.compile(r"(?:^|/|\\|%2f|%5c)(?:\.|%2e){1,2}(?:/|\\|%2f|%5c|$)", re.IGNORECASE)
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_SUPPORTED_ENCODINGS = ("gzip", "x-gzip", "deflate")
+_log = logging.getLogger("groundwire.proxy")
 
 
 def parse_upstreams(given: Sequence[str]) -> dict[str, str]:
-    """`URL` or `name=URL`, each name once.
+    """Parse `URL` or `NAME=URL` arguments; each name may occur once.
 
     >>> parse_upstreams(["http://127.0.0.1:8080/v1", "cloud=https://api.openai.com/v1/"])
     {'default': 'http://127.0.0.1:8080/v1', 'cloud': 'https://api.openai.com/v1'}
     """
     found: dict[str, str] = {}
     for text in given:
-        named = _NAMED.fullmatch(text)
-        name, url = (named["name"], named["url"]) if named else (ONLY, text)
+        named = _NAMED_URL.fullmatch(text)
+        name, url = (named["name"], named["url"]) if named else (DEFAULT_NAME, text)
         if name in found:
-            raise InputError(f"two upstreams are called {name!r}", hint="write name=URL")
-        found[name] = checked(name, url)
+            raise InputError(f"two upstreams have the name {name!r}", hint="write NAME=URL")
+        found[name] = check_base_url(name, url)
     return found
 
 
-def checked(name: str, url: str) -> str:
-    """The base URL without its last slash; what is no such URL is refused at the start, not per request."""
+def check_base_url(name: str, url: str) -> str:
+    """Return the base URL without its trailing slash; an invalid one is rejected at start-up."""
     try:
         return base_url(url)
     except ValueError as error:
-        raise InputError(f"the upstream {name!r}: {error}", hint="its key goes into proxy.keys") from None
+        raise InputError(f"upstream {name!r}: {error}", hint="its key goes into proxy.keys") from None
 
 
-def pick(model: str, names: Mapping[str, object]) -> tuple[str, str]:
-    """Which upstream serves a model, and what the model is called there.
+def split_model_name(model: str, names: Mapping[str, object]) -> tuple[str, str]:
+    """Return the upstream that a model name selects, and the model's name at that upstream.
 
-    >>> pick("cloud/gpt-5", {"local": 1, "cloud": 2}), pick("meta/llama", {"local": 1, "cloud": 2})
+    >>> names = {"local": 1, "cloud": 2}
+    >>> split_model_name("cloud/gpt-5", names), split_model_name("meta/llama", names)
     (('cloud', 'gpt-5'), ('local', 'meta/llama'))
     """
     name, slash, rest = model.partition("/")
@@ -62,122 +73,117 @@ def pick(model: str, names: Mapping[str, object]) -> tuple[str, str]:
     return next(iter(names)), model
 
 
-_STEPS = re.compile(r"(?:^|/|\\|%2f|%5c)(?:\.|%2e){1,2}(?:/|\\|%2f|%5c|$)", re.IGNORECASE)
-_PORTS = {"http": 80, "https": 443}
-_UNPACKED = ("gzip", "x-gzip", "deflate")
-_log = logging.getLogger("groundwire.proxy")
-
-
-class Unreachable(Exception):
-    """No answer came from an upstream: 502, or 504 where it was too slow."""
+class UpstreamUnavailable(Exception):
+    """An upstream gave no response: 502, or 504 after a timeout."""
 
     def __init__(self, status: int, message: str, code: str) -> None:
         super().__init__(message)
         self.status, self.message, self.code = status, message, code
 
 
-class Broken(Exception):
-    """The upstream broke off in the middle of its answer."""
+class UpstreamDisconnected(Exception):
+    """The upstream failed in the middle of its response."""
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """A request as an upstream gets it. `path` is as it came, escapes and all, from behind /v1."""
+class UpstreamRequest:
+    """A request to forward. `path` is relative to /v1 and still percent-encoded."""
 
     method: str
     path: str
     query: bytes
-    headers: Pairs
+    headers: HeaderPairs
     body: bytes
     plain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class Upstream:
     name: str
     url: str
     key: str = field(default="", repr=False)
 
     @property
-    def place(self) -> tuple[str, str, int]:
+    def address(self) -> Address:
         parts = urlsplit(self.url)
-        return parts.scheme, parts.hostname or "", parts.port or _PORTS[parts.scheme]
+        return parts.scheme, parts.hostname or "", parts.port or _DEFAULT_PORTS[parts.scheme]
 
-    def request(self, call: Call, read_timeout: float) -> Request:
-        """Below the configured base, whatever the caller writes."""
-        if _STEPS.search(call.path):
-            raise InputError("the path leads out of the API", hint="write it without . and .. in it")
+    def http_request(self, request: UpstreamRequest, read_timeout: float) -> HttpRequest:
+        """Build the request below the configured base URL; dot segments could leave it."""
+        if _DOT_SEGMENT.search(request.path):
+            raise InputError("the path contains . or .. segments", hint="write it without them")
         parts = urlsplit(self.url)
-        query = f"?{call.query.decode('latin-1')}" if call.query else ""
-        target = f"{parts.path}/{call.path.lstrip('/')}{query}"
-        headers = to_upstream(call.headers, self.key, plain=call.plain)
-        return Request(call.method, parts.netloc, target, headers, call.body, read_timeout)
+        query = f"?{request.query.decode('latin-1')}" if request.query else ""
+        target = f"{parts.path}/{request.path.lstrip('/')}{query}"
+        headers = upstream_headers(request.headers, self.key, plain=request.plain)
+        return HttpRequest(request.method, parts.netloc, target, headers, request.body, read_timeout)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """An upstream's answer: its head, and its body to be read once."""
+class UpstreamResponse:
+    """A response whose body can be read once."""
 
-    head: Head
-    wire: Wire
+    head: ResponseHead
+    connection: HttpConnection
 
     @property
-    def coding(self) -> str:
+    def encoding(self) -> str:
         found = self.head.get(b"content-encoding")
         return "" if found == "identity" else found
 
     @property
-    def is_readable(self) -> bool:
-        """Whether the body is, or can be made, what its type says."""
-        return not self.coding or self.coding in _UNPACKED
+    def is_decodable(self) -> bool:
+        return not self.encoding or self.encoding in _SUPPORTED_ENCODINGS
 
     async def raw(self) -> AsyncIterator[bytes]:
-        """The very bytes, as they come."""
+        """Yield the body as it arrives, undecoded."""
         try:
-            async for piece in self.wire.body():
-                yield piece
-        except WireTimeout as error:
-            raise Broken("the upstream fell silent in the middle of its answer") from error
-        except WireError as error:
-            raise Broken("the upstream broke off in the middle of its answer") from error
+            async for chunk in self.connection.body():
+                yield chunk
+        except HttpReadTimeout as error:
+            raise UpstreamDisconnected(
+                "the upstream stopped sending in the middle of its response"
+            ) from error
+        except HttpConnectionError as error:
+            raise UpstreamDisconnected("the upstream disconnected in the middle of its response") from error
 
-    async def plain(self) -> AsyncIterator[bytes]:
-        """The same, unpacked where the upstream packed it against our wish."""
-        if not self.coding:
-            async for piece in self.raw():
-                yield piece
+    async def decoded(self) -> AsyncIterator[bytes]:
+        """Yield the body decompressed; some upstreams compress although we ask them not to."""
+        if not self.encoding:
+            async for chunk in self.raw():
+                yield chunk
             return
-        unpacking = zlib.decompressobj(wbits=47)  # gzip or zlib, as its head says
-        async for piece in self.raw():
+        decompressor = zlib.decompressobj(wbits=47)  # 32 + 15: detect gzip or zlib by the header
+        async for chunk in self.raw():
             try:
-                if unpacked := unpacking.decompress(piece):
-                    yield unpacked
+                if data := decompressor.decompress(chunk):
+                    yield data
             except zlib.error as error:
-                raise Broken("the upstream's answer cannot be unpacked") from error
+                raise UpstreamDisconnected("the upstream's response cannot be decompressed") from error
 
-    async def whole(self) -> bytes:
+    async def read(self) -> bytes:
         try:
-            return b"".join([piece async for piece in self.plain()])
-        except Broken as error:
-            raise Unreachable(502, str(error), "broken_off") from error
+            return b"".join([chunk async for chunk in self.decoded()])
+        except UpstreamDisconnected as error:
+            raise UpstreamUnavailable(502, str(error), "broken_off") from error
 
 
 class Upstreams:
-    """All of them, by name, the first being the one for whatever names none. Belongs to one event loop."""
+    """All configured upstreams and their connections; the first is the default. Bound to one event loop."""
 
     def __init__(self, config: ProxyConfig) -> None:
         keys = {name: key.get_secret_value() for name, key in config.keys.items()}
         self._config = config
-        self._pool = Pool()
-        self.targets: Mapping[str, Target] = {
-            name: Target(name, checked(name, url), keys.get(name, ""))
+        self._pool = ConnectionPool()
+        self.by_name: Mapping[str, Upstream] = {
+            name: Upstream(name, check_base_url(name, url), keys.get(name, ""))
             for name, url in config.upstreams.items()
         }
-        self._marks = tuple(f'"{name}/'.encode() for name in self.targets)
-        for name in keys.keys() - self.targets.keys():
-            _log.warning("proxy.keys names %r, which is no upstream", name)
-        if any(target.url.startswith("https:") for target in self.targets.values()):
-            _ = self._tls  # reads hundreds of certificates: now, not when somebody waits
+        self._name_prefixes = tuple(f'"{name}/'.encode() for name in self.by_name)
+        for name in keys.keys() - self.by_name.keys():
+            _log.warning("proxy.keys names %r, which is not a configured upstream", name)
+        if any(upstream.url.startswith("https:") for upstream in self.by_name.values()):
+            _ = self._tls  # loading the certificates takes a while: do it at start-up
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
@@ -185,71 +191,72 @@ class Upstreams:
 
         return httpx.create_ssl_context()
 
-    def names_one(self, body: bytes) -> bool:
-        """Whether a body may hold a model that names its upstream: worth reading then, and only then."""
-        return any(mark in body for mark in self._marks)
+    def may_name_upstream(self, body: bytes) -> bool:
+        """True if the body may contain a model name that selects an upstream, so that it must be parsed."""
+        return any(prefix in body for prefix in self._name_prefixes)
 
-    def choose(self, model: str = "", wanted: str = "") -> tuple[Target, str]:
-        """The upstream a caller names, by header or by the model's name, and the model's name there."""
-        if wanted and wanted not in self.targets:
-            names = ", ".join(self.targets)
-            raise InputError(f"there is no upstream {wanted[:64]!r}", hint=f"there is {names}")
-        name, model = pick(model, self.targets)
-        return self.targets[wanted or name], model
+    def choose(self, model: str = "", header: str = "") -> tuple[Upstream, str]:
+        """Return the upstream named by the header or else by the model, and the model's name there."""
+        if header and header not in self.by_name:
+            raise InputError(
+                f"unknown upstream {header[:64]!r}", hint=f"use one of {', '.join(self.by_name)}"
+            )
+        name, model = split_model_name(model, self.by_name)
+        return self.by_name[header or name], model
 
     @asynccontextmanager
-    async def opened(self, target: Target, call: Call) -> AsyncIterator[Answer]:
-        """The upstream's answer, its head read and its body not; what is unread ends with the block."""
-        answer = await self._asked(target, target.request(call, self._config.read_timeout))
+    async def open(self, upstream: Upstream, request: UpstreamRequest) -> AsyncIterator[UpstreamResponse]:
+        """Send a request; an unread body is discarded when the block ends."""
+        http_request = upstream.http_request(request, self._config.read_timeout)
+        response = await self._send(upstream, http_request)
         try:
-            yield answer
+            yield response
         finally:
-            if answer.wire.release():
-                self._pool.give(target.place, answer.wire)
+            if response.connection.release():
+                self._pool.put(upstream.address, response.connection)
 
-    async def _asked(self, target: Target, request: Request) -> Answer:
+    async def _send(self, upstream: Upstream, request: HttpRequest) -> UpstreamResponse:
         try:
-            wire = self._pool.take(target.place) or await self._connected(target)
+            connection = self._pool.take(upstream.address) or await self._connect(upstream)
             try:
-                return Answer(await wire.send(request), wire)
-            except WireError as error:
+                return UpstreamResponse(await connection.send(request), connection)
+            except HttpConnectionError as error:
                 if not error.untouched:
                     raise
-                # It had closed a waiting connection just before we used it, and has read nothing.
-                fresh = await self._connected(target)
-                return Answer(await fresh.send(request), fresh)
-        except WireTimeout as error:
-            raise _no(504, target, "did not answer in time") from error
-        except WireError as error:
-            raise _no(502, target, f"gave no answer: {error}") from error
+                # The upstream closed an idle connection just as we reused it: sending again is safe.
+                fresh = await self._connect(upstream)
+                return UpstreamResponse(await fresh.send(request), fresh)
+        except HttpReadTimeout as error:
+            raise _unavailable(504, upstream, "did not answer in time") from error
+        except HttpConnectionError as error:
+            raise _unavailable(502, upstream, f"gave no response: {error}") from error
 
-    async def _connected(self, target: Target) -> Wire:
-        scheme, host, port = target.place
+    async def _connect(self, upstream: Upstream) -> HttpConnection:
+        scheme, host, port = upstream.address
         loop = asyncio.get_running_loop()
         tls = self._tls if scheme == "https" else None
         try:
             async with asyncio.timeout(self._config.connect_timeout):
-                _, wire = await loop.create_connection(Wire, host, port, ssl=tls)
+                _, connection = await loop.create_connection(HttpConnection, host, port, ssl=tls)
         except TimeoutError as error:
-            raise _no(504, target, "cannot be reached in time") from error
+            raise _unavailable(504, upstream, "cannot be reached in time") from error
         except (OSError, ssl.SSLError, UnicodeError) as error:
             untrusted = isinstance(error, ssl.SSLCertVerificationError)
-            why = "its certificate is not trusted" if untrusted else "no connection"
-            raise _no(502, target, f"cannot be reached: {why}") from error
-        return wire
+            reason = "its certificate is not trusted" if untrusted else "no connection"
+            raise _unavailable(502, upstream, f"cannot be reached: {reason}") from error
+        return connection
 
     async def aclose(self) -> None:
         self._pool.close()
 
 
-def _no(status: int, target: Target, why: str) -> Unreachable:
-    """By the upstream's name: its address is the operator's business."""
+def _unavailable(status: int, upstream: Upstream, why: str) -> UpstreamUnavailable:
+    # Clients see the upstream's name only: its address may be internal.
     code = "upstream_timeout" if status == 504 else "upstream_down"
-    return Unreachable(status, f"the upstream {target.name!r} {why}", code)
+    return UpstreamUnavailable(status, f"upstream {upstream.name!r} {why}", code)
 
 
 def error_body(message: str, kind: str, code: str) -> bytes:
-    """An error as the OpenAI API words it, so that its SDKs show the message."""
-    return json.dumps(
-        {"error": {"message": message, "type": kind, "param": None, "code": code}}, ensure_ascii=False
-    ).encode("utf-8", "replace")
+    """Encode an error as the OpenAI API does, so that its SDKs show the message."""
+    error = {"message": message, "type": kind, "param": None, "code": code}
+    return json.dumps({"error": error}, ensure_ascii=False).encode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Verification beside a stream: it hears what passes, works ahead, and is never waited for too long."""
+"""Verification of an answer while it streams: the verifier, the job limit it shares, and its outcome."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from groundwire.config.service import CLEAR
 from groundwire.errors import GroundwireError
-from groundwire.proxy.documents import Document
-from groundwire.proxy.evidence import Evidence
-from groundwire.proxy.headers import Mode
-from groundwire.proxy.protocol import Json, Key, Spoken
-from groundwire.proxy.sse import Frame, Parser, TooLarge
+from groundwire.proxy.dialects import ApiDialect, Json, TextKey
+from groundwire.proxy.documents import PromptDocument
+from groundwire.proxy.evidence import RequestEvidence
+from groundwire.proxy.options import Mode
+from groundwire.proxy.sse import FrameTooLarge, SseFrame, SseParser
 from groundwire.reports.json import report_object
 from groundwire.streaming.incremental import Incremental, Work
 from groundwire.streaming.protocol import GRAVE, assess
@@ -25,77 +25,18 @@ from groundwire.types import HallucinationReport, Risk, Status
 if TYPE_CHECKING:
     from groundwire.server.service import Service
 
-# Many streams share one engine: a few of their jobs run, some wait, the rest hear that it is too much.
-
 T = TypeVar("T")
-_NEWEST = 0.2  # the weight of the newest job in the estimate of the pace
-_FIRST = 0.1  # seconds a job is taken to last before any has
+READ_INTERVAL = 0.1
+"""Seconds between two readings of the bytes that passed; parsing each chunk at once would slow the stream."""
+_LATEST_WEIGHT = 0.2  # of the newest job in the moving average of job durations
+_FIRST_ESTIMATE = 0.1  # seconds per job before any has run
+_SEVERITY_ORDER = tuple(Risk)
+
+StoreReport = Callable[[HallucinationReport, RequestEvidence], str]
 
 
-class Turns:
-    """At most `at_once` jobs run, and as many streams work ahead. Belongs to one event loop, the streams'."""
-
-    def __init__(self, work: Work, at_once: int, patience: float) -> None:
-        self._work = work
-        self._gate = asyncio.Semaphore(at_once)
-        self._at_once = at_once
-        self._patience = patience
-        self._pace = _FIRST
-        self._inside = 0
-        self._ahead = 0
-        self._promised = 0
-
-    @property
-    def is_full(self) -> bool:
-        """Whether a new job would wait longer than anybody waits for it."""
-        return max(self._inside, self._promised) * self._pace / self._at_once > self._patience
-
-    @property
-    def may_go_ahead(self) -> bool:
-        """Whether there is room for work that can as well be done later."""
-        return self._ahead < self._at_once and self._inside < self._at_once
-
-    def go_ahead(self, doing: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Counted from this moment: many streams may ask before any of them runs."""
-        self._ahead += 1
-        task = asyncio.create_task(doing)
-        task.add_done_callback(self._came_back)
-        return task
-
-    @contextmanager
-    def promised(self) -> Iterator[None]:
-        """Somebody waits in here for jobs that are still to come: those count already."""
-        self._promised += 1
-        try:
-            yield
-        finally:
-            self._promised -= 1
-
-    def _came_back(self, task: asyncio.Task[None]) -> None:  # noqa: ARG002 (whatever became of it)
-        self._ahead -= 1
-
-    async def __call__(self, job: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        self._inside += 1
-        try:
-            async with self._gate:
-                began = asyncio.get_running_loop().time()
-                try:
-                    return await self._work(job)
-                finally:
-                    self._learn(asyncio.get_running_loop().time() - began)
-        finally:
-            self._inside -= 1
-
-    def _learn(self, seconds: float) -> None:
-        """A job that was given up counts too: it would have taken at least as long."""
-        self._pace += _NEWEST * (seconds - self._pace)
-
-
-# What was found out about an answer, as headers and as the object that a stream ends with.
-
-
-class State(StrEnum):
-    """UNCHECKED: it should have been and could not, or not in time. NOTHING: there is nothing to go by."""
+class VerificationState(StrEnum):
+    """UNCHECKED: verification failed or was late. NOTHING: no text, or nothing to check it against."""
 
     CHECKED = "CHECKED"
     UNCHECKED = "UNCHECKED"
@@ -105,22 +46,23 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """One answer's reports, by text; `id` is where the first of them is kept. `sure` is how sure a
-    contradiction must be to count as a clear one.
+class VerificationOutcome:
+    """The reports of one answer by text; `id` is that of the first stored report.
+
+    A contradiction of at least `contradiction_threshold` counts as a clear one.
     """
 
     mode: Mode
-    state: State
+    state: VerificationState
     reason: str = ""
-    reports: Mapping[Key, HallucinationReport] = field(default_factory=dict)
+    reports: Mapping[TextKey, HallucinationReport] = field(default_factory=dict)
     id: str = ""
-    sure: float = CLEAR
+    contradiction_threshold: float = CLEAR
     blocked: str = ""
 
     @property
-    def told(self) -> Json:
-        """The report event's object."""
+    def report_object(self) -> Json:
+        """The JSON object of the report event."""
         return {
             "id": self.id or None,
             "mode": self.mode,
@@ -128,278 +70,328 @@ class Outcome:
             "reason": self.reason or None,
             "blocked": self.blocked or None,
             "flagged": self._flagged,
-            "claims": sum(r.total_claims for r in self._all),
-            "flagged_claims": self._marked,
+            "claims": self._claims,
+            "flagged_claims": self._flagged_claims,
             "max_severity": self.severity.value if self.severity else None,
             "risk": self._risk,
-            "reports": [report_object(r) for r in self._all],
+            "reports": [report_object(report) for report in self.reports.values()],
         }
 
     @property
-    def figures(self) -> dict[str, object]:
-        """The headers' values, by what stands behind `x-groundwire-`."""
-        found: dict[str, object] = {"mode": self.mode, "status": self.state.value}
+    def header_values(self) -> dict[str, object]:
+        """Values of the `x-groundwire-…` headers by the rest of their name."""
+        values: dict[str, object] = {"mode": self.mode, "status": self.state.value}
         if self.reason:
-            found["reason"] = self.reason
+            values["reason"] = self.reason
         if self.id:
-            found["report-id"] = self.id
-        if self._all:
-            found |= {
-                "claims": sum(r.total_claims for r in self._all),
-                "flagged": self._marked,
-                "max-severity": self.severity.value if self.severity else "none",
-            }
+            values["report-id"] = self.id
+        if self.reports:
+            severity = self.severity.value if self.severity else "none"
+            values |= {"claims": self._claims, "flagged": self._flagged_claims, "max-severity": severity}
         if self._risk is not None:
-            found["risk"] = self._risk
-        return found
+            values["risk"] = self._risk
+        return values
 
     @property
     def severity(self) -> Risk | None:
-        """The gravest of all, None where nothing is flagged."""
-        found = [s for r in self._all if (s := severity(r, self.sure))]
-        return max(found, key=_GRAVITY.index, default=None)
+        """The highest severity of all reports; None if nothing is flagged."""
+        reports = self.reports.values()
+        found = [s for r in reports if (s := report_severity(r, self.contradiction_threshold))]
+        return max(found, key=_SEVERITY_ORDER.index, default=None)
 
     @property
-    def _all(self) -> Sequence[HallucinationReport]:
-        return tuple(self.reports.values())
+    def _claims(self) -> int:
+        return sum(report.total_claims for report in self.reports.values())
 
     @property
-    def _marked(self) -> int:
-        return sum(r.flagged_claims + len(r.flags) for r in self._all)
+    def _flagged_claims(self) -> int:
+        return sum(report.flagged_claims + len(report.flags) for report in self.reports.values())
 
     @property
     def _flagged(self) -> bool | None:
-        said = [r.flagged for r in self._all]
-        return True if True in said else None if None in said or not said else False
+        flags = [report.flagged for report in self.reports.values()]
+        return True if True in flags else None if None in flags or not flags else False
 
     @property
     def _risk(self) -> float | None:
-        risks = [r.risk for r in self._all if r.risk is not None]
+        risks = [report.risk for report in self.reports.values() if report.risk is not None]
         return round(max(risks), 4) if risks else None
 
 
-_GRAVITY = tuple(Risk)
-"""The severity from which what a detector found is of high risk."""
-
-
-def severity(report: HallucinationReport, sure: float) -> Risk | None:
-    """As the response protocol weighs it; None where there is nothing to react to."""
-    claims = [claim for claim in report.claims if claim.is_flagged]
-    found = [assess(report.claims, threshold=sure).risk] if claims else []
+def report_severity(report: HallucinationReport, contradiction_threshold: float) -> Risk | None:
+    """Return the highest risk in a report as the streaming guard rates it; None if nothing is flagged."""
+    flagged = any(claim.is_flagged for claim in report.claims)
+    found = [assess(report.claims, threshold=contradiction_threshold).risk] if flagged else []
     found += [Risk.HIGH if flag.severity >= GRAVE else Risk.MEDIUM for flag in report.flags]
-    return max(found, key=_GRAVITY.index, default=None)
+    return max(found, key=_SEVERITY_ORDER.index, default=None)
 
 
-def settled(mode: Mode, reports: Mapping[Key, HallucinationReport], sure: float) -> Outcome:
-    """Checked where every claim is; unchecked, and why, where one is not."""
-    found = Outcome(mode, State.CHECKED, reports=reports, sure=sure)
-    errors = [r.error for r in reports.values() if r.error]
-    late = [c.reason for r in reports.values() for c in r.claims if c.status is Status.UNCHECKED]
-    if errors or late:
-        return replace(found, state=State.UNCHECKED, reason=(*errors, *late)[0])
-    return found
+class JobLimiter:
+    """Limits the verification jobs of all streams to `max_concurrent`; bound to the streams' event loop.
 
+    A stream may also start work early, before anything waits for it, if there is spare capacity. New work
+    should be rejected while `is_overloaded`: its estimated wait exceeds `timeout` seconds.
+    """
 
-OFTEN = 0.1
-"""Seconds: so often what passed is read. Reading it at once would cost the stream more and win nothing."""
-_LATE = "timeout: verification took longer than proxy.report_timeout"
-_EMPTY = "the request holds nothing to hold the answer against"
-_SILENT = "the answer holds no text"
-_BUSY = "there is too much else to do"
+    def __init__(self, work: Work, max_concurrent: int, timeout: float) -> None:
+        self._work = work
+        self._semaphore = asyncio.Semaphore(max_concurrent)
+        self._max_concurrent = max_concurrent
+        self._timeout = timeout
+        self._seconds_per_job = _FIRST_ESTIMATE
+        self._jobs = 0
+        self._early = 0
+        self._reserved = 0
 
-Keep = Callable[[HallucinationReport, Evidence], str]
+    @property
+    def is_overloaded(self) -> bool:
+        queued = max(self._jobs, self._reserved)
+        return queued * self._seconds_per_job / self._max_concurrent > self._timeout
+
+    @property
+    def has_spare_capacity(self) -> bool:
+        return self._early < self._max_concurrent and self._jobs < self._max_concurrent
+
+    def start_early(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Start work that nothing waits for yet. It counts at once: many streams may ask before any runs."""
+        self._early += 1
+        task = asyncio.create_task(work)
+        task.add_done_callback(self._early_done)
+        return task
+
+    def _early_done(self, _: asyncio.Task[None]) -> None:
+        self._early -= 1
+
+    @contextmanager
+    def reserve(self) -> Iterator[None]:
+        """Count the jobs that a finishing stream is about to submit."""
+        self._reserved += 1
+        try:
+            yield
+        finally:
+            self._reserved -= 1
+
+    async def __call__(self, job: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        self._jobs += 1
+        try:
+            async with self._semaphore:
+                start = asyncio.get_running_loop().time()
+                try:
+                    return await self._work(job)
+                finally:
+                    # Cancelled jobs count too: they would have taken at least this long.
+                    seconds = asyncio.get_running_loop().time() - start
+                    self._seconds_per_job += _LATEST_WEIGHT * (seconds - self._seconds_per_job)
+        finally:
+            self._jobs -= 1
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """The request: its body, in which protocol, with the sources that were given apart."""
+class VerifiedRequest:
+    """The request whose answer is verified, with the sources that were passed separately."""
 
-    spoken: Spoken
+    dialect: ApiDialect
     body: bytes
-    given: Sequence[Document] = ()
+    given: Sequence[PromptDocument] = ()
 
-    def evidence(self) -> Evidence:
-        try:
-            found = json.loads(self.body)
-        except (ValueError, RecursionError):
-            return Evidence()
-        return self.spoken.evidence(found, self.given) if isinstance(found, dict) else Evidence()
+    def extract_evidence(self) -> RequestEvidence:
+        body = parse_object(self.body)
+        return RequestEvidence() if body is None else self.dialect.extract_evidence(body, self.given)
 
 
-class Watch:
-    """One answer being verified. Belongs to the loop that its stream runs on."""
+def parse_object(text: bytes | str) -> Json | None:
+    """Parse a JSON object; None for anything else."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
-    def __init__(self, held: Service, turns: Turns, asked: Asked, mode: Mode, keep: Keep) -> None:
-        self._held = held
-        self._turns = turns
-        self._asked = asked
+
+class StreamVerifier:
+    """Verifies one answer next to its stream. Never raises, and never delays the stream beyond `timeout`.
+
+    Text comes in as raw bytes (`feed_bytes`, parsed here at intervals) or already parsed (`feed_text`).
+    Bound to the event loop of the stream.
+    """
+
+    def __init__(
+        self, service: Service, limiter: JobLimiter, request: VerifiedRequest, mode: Mode, store: StoreReport
+    ) -> None:
+        self._service = service
+        self._limiter = limiter
+        self._request = request
         self._mode = mode
-        self._keep = keep
+        self._store = store
         self._chunks: list[bytes] = []
-        self._parser = Parser()
-        self._deaf = ""
+        self._parser = SseParser()
+        self._parse_error = ""
         self._timer: asyncio.TimerHandle | None = None
-        self._said: dict[Key, list[str]] = {}
-        self._checks: dict[Key, Incremental] = {}
-        self._evidence = Evidence()
-        self._reading: asyncio.Task[None] | None = None
-        self._ahead: asyncio.Task[None] | None = None
-        self.last: Json = {}
-        self.found: Outcome | None = None
-        self.patience = held.config.proxy.report_timeout
-        self.sure = held.config.realtime.interrupt_threshold
-        self._skipped = held.admission.is_busy
-
-    @property
-    def checks(self) -> dict[Key, Incremental]:
-        return self._checks
+        self._pending_text: dict[TextKey, list[str]] = {}
+        self.checkers: dict[TextKey, Incremental] = {}
+        self._evidence = RequestEvidence()
+        self._loading: asyncio.Task[None] | None = None
+        self._early: asyncio.Task[None] | None = None
+        self.last_event: Json = {}
+        self.outcome: VerificationOutcome | None = None
+        self.timeout = service.config.proxy.report_timeout
+        self.contradiction_threshold = service.config.realtime.interrupt_threshold
+        self._skipped = service.admission.is_busy
 
     @property
     def choices(self) -> int:
-        """How many answers were asked for, once the request is read."""
+        """The number of answers the request asked for."""
         return self._evidence.choices
 
-    def listen(self, chunk: bytes) -> None:
-        """A piece of the stream as it passes. Costs next to nothing; it is read a little later."""
+    def feed_bytes(self, chunk: bytes) -> None:
+        """Take a chunk of the stream; it is parsed later."""
         self._chunks.append(chunk)
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(OFTEN, self._digest)
+            self._timer = asyncio.get_running_loop().call_later(READ_INTERVAL, self._parse_chunks)
 
-    def push(self, key: Key, text: str) -> None:
-        """Text of an answer that somebody else reads."""
-        self._begin()
-        self._said.setdefault(key, []).append(text)
-        self._offer()
+    def feed_text(self, key: TextKey, text: str) -> None:
+        self._load_evidence()
+        self._pending_text.setdefault(key, []).append(text)
+        self._check_early()
 
-    async def ready(self) -> bool:
-        """Wait until it is known what there is to go by; False where there is nothing."""
-        self._begin()
-        if self._reading is not None:
-            await asyncio.wait({self._reading}, timeout=self.patience)
-            return self._reading.done() and bool(self._evidence) and not self._skipped
-        return False
+    async def has_evidence(self) -> bool:
+        """Wait until the request is read; False if there is nothing to check against."""
+        self._load_evidence()
+        if self._loading is None:
+            return False
+        await asyncio.wait({self._loading}, timeout=self.timeout)
+        return self._loading.done() and bool(self._evidence) and not self._skipped
 
-    async def outcome(self) -> Outcome:
-        """What is known within `proxy.report_timeout`. Nothing that goes wrong is raised."""
-        self.found = await self._outcome()
-        return self.found
+    async def finish(self) -> VerificationOutcome:
+        """Return what is known within `timeout` of the end of the answer."""
+        self.outcome = await self._finish()
+        return self.outcome
 
-    async def _outcome(self) -> Outcome:
-        until = asyncio.get_running_loop().time() + self.patience
-        self._digest()
-        self._take(self._parser.finish())
-        if self._reading is not None and self._reading.done() and not self._evidence:
-            return self._nothing()
-        if not self._said and not self._checks:
-            state = State.UNCHECKED if self._deaf else State.NOTHING
-            return Outcome(self._mode, state, self._deaf or _SILENT)
-        if self._skipped or self._turns.is_full:
-            return Outcome(self._mode, State.SKIPPED, _BUSY)
-        if self._reading is not None and not (await asyncio.wait({self._reading}, timeout=self.patience))[0]:
-            return Outcome(self._mode, State.UNCHECKED, _LATE)
+    async def _finish(self) -> VerificationOutcome:
+        deadline = asyncio.get_running_loop().time() + self.timeout
+        self._parse_chunks()
+        self._read_frames(self._parser.finish())
+        if self._is_loaded and not self._evidence:
+            return self._without_evidence()
+        if not self._pending_text and not self.checkers:
+            if self._parse_error:
+                return self._outcome(VerificationState.UNCHECKED, self._parse_error)
+            return self._outcome(VerificationState.NOTHING, "the answer contains no text")
+        if self._skipped or self._limiter.is_overloaded:
+            return self._outcome(VerificationState.SKIPPED, "the server is overloaded")
+        if self._loading is not None and not (await asyncio.wait({self._loading}, timeout=self.timeout))[0]:
+            late = "timeout: verification took longer than proxy.report_timeout"
+            return self._outcome(VerificationState.UNCHECKED, late)
         if not self._evidence:
-            return self._nothing()
-        with self._turns.promised():
-            return self._kept(await self._finished(until))
+            return self._without_evidence()
+        with self._limiter.reserve():
+            outcome = await self._finish_checkers(deadline)
+        ids = [self._store(report, self._evidence) for report in outcome.reports.values()]
+        return replace(outcome, id=next(filter(None, ids), ""))
 
-    def _nothing(self) -> Outcome:
-        """The request gives nothing to go by; or it could not be read, which is another matter."""
-        error = self._reading.exception() if self._reading is not None else None
+    def _outcome(self, state: VerificationState, reason: str) -> VerificationOutcome:
+        return VerificationOutcome(self._mode, state, reason)
+
+    def _without_evidence(self) -> VerificationOutcome:
+        error = self._loading.exception() if self._loading is not None else None
         if error is None:
-            return Outcome(self._mode, State.NOTHING, _EMPTY)
-        why = str(error) if isinstance(error, GroundwireError) else type(error).__name__
-        return Outcome(self._mode, State.UNCHECKED, f"error: {why}")
+            return self._outcome(VerificationState.NOTHING, "the request contains no sources and no history")
+        reason = str(error) if isinstance(error, GroundwireError) else type(error).__name__
+        return self._outcome(VerificationState.UNCHECKED, f"error: {reason}")
 
-    async def fixed(self, report: HallucinationReport) -> HallucinationReport:
-        """The report with its answer repaired, by the same evidence."""
-        found, engine = self._evidence, self._held.engine
-        return await self._turns(lambda: engine.fix(report, found.sources, history=found.history))
+    async def _finish_checkers(self, deadline: float) -> VerificationOutcome:
+        self._pass_text_on()
+        left = max(0.0, deadline - asyncio.get_running_loop().time())
+        keys = sorted(self.checkers)
+        found = await asyncio.gather(*(self.checkers[key].finish(within=left) for key in keys))
+        reports = dict(zip(keys, found, strict=True))
+        # One failed report or unchecked claim makes the whole answer unchecked.
+        reasons = [self._parse_error, *(report.error for report in found)]
+        reasons += [c.reason for r in found for c in r.claims if c.status is Status.UNCHECKED]
+        reason = next(filter(None, reasons), "")
+        state = VerificationState.UNCHECKED if reason else VerificationState.CHECKED
+        return VerificationOutcome(
+            self._mode, state, reason, reports, contradiction_threshold=self.contradiction_threshold
+        )
+
+    async def repair(self, report: HallucinationReport) -> HallucinationReport:
+        """Return the report with its answer repaired from the same evidence."""
+        evidence, engine = self._evidence, self._service.engine
+        return await self._limiter(lambda: engine.fix(report, evidence.sources, history=evidence.history))
 
     def cancel(self) -> None:
-        """Nobody waits for it any more."""
         if self._timer is not None:
             self._timer.cancel()
-        for task in (self._reading, self._ahead):
+        for task in (self._loading, self._early):
             if task is not None:
                 task.cancel()
-        for check in self._checks.values():
-            check.cancel()
+        for checker in self.checkers.values():
+            checker.cancel()
 
-    def _begin(self) -> None:
-        if self._reading is None and not self._skipped:
-            self._reading = asyncio.create_task(self._read())
+    @property
+    def _is_loaded(self) -> bool:
+        return self._loading is not None and self._loading.done()
 
-    async def _read(self) -> None:
-        """The request's evidence, and the loaded engine: elsewhere, since both may take their time."""
-        self._evidence, _ = await asyncio.to_thread(lambda: (self._asked.evidence(), self._held.engine))
-        self._offer()
+    def _load_evidence(self) -> None:
+        if self._loading is None and not self._skipped:
+            self._loading = asyncio.create_task(self._load())
 
-    def _offer(self) -> None:
-        """Work ahead where there is room for it; who holds a stream back needs it in any case."""
+    async def _load(self) -> None:
+        # In a thread: parsing a long request and loading the engine would both block the streams.
+        load = lambda: (self._request.extract_evidence(), self._service.engine)  # noqa: E731
+        self._evidence, _ = await asyncio.to_thread(load)
+        self._check_early()
+
+    def _check_early(self) -> None:
+        """Check text before the answer ends. Mode `block` needs every verdict; others use spare capacity."""
         if self._mode == "block":
-            self._hand_over()
-        elif self._evidence and self._turns.may_go_ahead and (self._ahead is None or self._ahead.done()):
-            self._ahead = self._turns.go_ahead(self._go_ahead())
+            self._pass_text_on()
+        elif (
+            self._evidence
+            and self._limiter.has_spare_capacity
+            and (self._early is None or self._early.done())
+        ):
+            self._early = self._limiter.start_early(self._run_checkers())
 
-    async def _go_ahead(self) -> None:
-        """What was said so far is judged while the rest is still being said; one stream's turn."""
-        self._hand_over()
-        await asyncio.gather(*(check.drain() for check in self._checks.values()))
+    async def _run_checkers(self) -> None:
+        self._pass_text_on()
+        await asyncio.gather(*(checker.drain() for checker in self.checkers.values()))
 
-    def _hand_over(self) -> None:
-        """What was said since goes to the checks, once there is something to check it by."""
-        if not self._evidence or not self._said:
+    def _pass_text_on(self) -> None:
+        """Give the pending text to the incremental checkers once the evidence is known."""
+        if not self._evidence or not self._pending_text:
             return
-        said, self._said = self._said, {}
-        for key, parts in said.items():
-            if key not in self._checks:
-                self._checks[key] = Incremental(
-                    self._held.engine,
+        pending, self._pending_text = self._pending_text, {}
+        for key, parts in pending.items():
+            if key not in self.checkers:
+                self.checkers[key] = Incremental(
+                    self._service.engine,
                     self._evidence.sources,
                     question=self._evidence.question,
-                    work=self._turns,
+                    work=self._limiter,
                     history=self._evidence.history,
                 )
-            self._checks[key].push("".join(parts))
+            self.checkers[key].push("".join(parts))
 
-    def _digest(self) -> None:
+    def _parse_chunks(self) -> None:
         self._timer = None
         chunks, self._chunks = self._chunks, []
-        if not chunks or self._deaf:
+        if not chunks or self._parse_error:
             return
-        self._begin()
-        if self._reading is not None and self._reading.done() and not self._evidence:
+        self._load_evidence()
+        if self._is_loaded and not self._evidence:
             return
         try:
             frames = self._parser.feed(b"".join(chunks))
-        except TooLarge as error:
-            self._deaf = f"error: {error}"
+        except FrameTooLarge as error:
+            self._parse_error = f"error: {error}"
             return
-        self._take(frames)
+        self._read_frames(frames)
 
-    def _take(self, frames: Sequence[Frame]) -> None:
+    def _read_frames(self, frames: Sequence[SseFrame]) -> None:
         for frame in frames:
-            for key, text in self._deltas(frame.data):
-                self.push(key, text)
-
-    def _deltas(self, data: str) -> list[tuple[Key, str]]:
-        try:
-            event = json.loads(data) if data.startswith("{") else None
-        except (ValueError, RecursionError):
-            return []
-        if not isinstance(event, dict):
-            return []
-        self.last = event
-        return self._asked.spoken.deltas(event)
-
-    async def _finished(self, until: float) -> Outcome:
-        self._hand_over()
-        left = max(0.0, until - asyncio.get_running_loop().time())
-        keys = sorted(self._checks)
-        reports = await asyncio.gather(*(self._checks[key].finish(within=left) for key in keys))
-        found = settled(self._mode, dict(zip(keys, reports, strict=True)), self.sure)
-        return replace(found, state=State.UNCHECKED, reason=self._deaf) if self._deaf else found
-
-    def _kept(self, found: Outcome) -> Outcome:
-        ids = [self._keep(report, self._evidence) for report in found.reports.values()]
-        return replace(found, id=next(filter(None, ids), ""))
+            event = parse_object(frame.data) if frame.data.startswith("{") else None
+            if event is not None:
+                self.last_event = event
+                for key, text in self._request.dialect.deltas(event):
+                    self.feed_text(key, text)

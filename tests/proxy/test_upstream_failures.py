@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import openai
 import pytest
-from tests.proxy.asking import BAD, GOOD, MESSAGES, mode
+from tests.proxy.requests import BAD, GOOD, MESSAGES, mode
 from tests.proxy.scripted import Scripted, ScriptedUpstream, chat_stream, completion, whole
 from tests.serving import Served, serving
 
@@ -27,7 +27,7 @@ def read_into(got: bytearray, answer: httpx.Response) -> None:
     ("status", "kind"),
     [(401, openai.AuthenticationError), (429, openai.RateLimitError), (500, openai.InternalServerError)],
 )
-def test_errors_of_the_upstream_are_the_clients(
+def test_upstream_errors_are_relayed(
     sdk: openai.OpenAI, upstream: ScriptedUpstream, status: int, kind: type[openai.APIStatusError]
 ) -> None:
     body = json.dumps({"error": {"message": "theirs", "type": "t", "code": "c", "param": None}}).encode()
@@ -43,7 +43,9 @@ def test_errors_of_the_upstream_are_the_clients(
 
 
 @pytest.mark.parametrize("how", MODES)
-def test_an_upstream_that_dies_in_the_middle(proxy: Served, upstream: ScriptedUpstream, how: str) -> None:
+def test_upstream_disconnect_in_the_middle_of_a_stream(
+    proxy: Served, upstream: ScriptedUpstream, how: str
+) -> None:
     pieces = chat_stream(GOOD)[:-3]
     upstream.script(Scripted(pieces, cut=True))
     got = bytearray()
@@ -60,7 +62,7 @@ def test_an_upstream_that_dies_in_the_middle(proxy: Served, upstream: ScriptedUp
 
 
 @pytest.mark.parametrize("how", MODES)
-def test_the_sdk_sees_a_broken_stream_as_one(
+def test_sdk_raises_for_an_interrupted_stream(
     sdk: openai.OpenAI, upstream: ScriptedUpstream, how: str
 ) -> None:
     upstream.script(Scripted(chat_stream(GOOD)[:4], cut=True))
@@ -68,9 +70,7 @@ def test_the_sdk_sees_a_broken_stream_as_one(
         list(sdk.chat.completions.create(model="m", messages=MESSAGES, stream=True, extra_headers=mode(how)))
 
 
-def test_a_stream_that_dies_within_a_frame_gets_no_event_into_it(
-    proxy: Served, upstream: ScriptedUpstream
-) -> None:
+def test_no_report_is_inserted_into_a_partial_frame(proxy: Served, upstream: ScriptedUpstream) -> None:
     text = b"".join(chat_stream(GOOD))[:700]
     upstream.script(Scripted([text], cut=True))
     got = bytearray()
@@ -82,11 +82,11 @@ def test_a_stream_that_dies_within_a_frame_gets_no_event_into_it(
     assert got == text
 
 
-def test_an_answer_that_breaks_off_is_a_502(sdk: openai.OpenAI, upstream: ScriptedUpstream) -> None:
+def test_interrupted_json_answer_is_a_502(sdk: openai.OpenAI, upstream: ScriptedUpstream) -> None:
     body = json.dumps(completion(GOOD)).encode()
     headers = [JSON, ("content-length", str(len(body) + 10))]
     upstream.script(Scripted([body], headers=headers, chunked=False, cut=True))
-    with pytest.raises(openai.InternalServerError, match="broke off") as caught:
+    with pytest.raises(openai.InternalServerError, match="disconnected") as caught:
         sdk.chat.completions.create(model="m", messages=MESSAGES)
     assert caught.value.status_code == 502
     assert caught.value.code == "broken_off"
@@ -96,17 +96,17 @@ def test_an_answer_that_breaks_off_is_a_502(sdk: openai.OpenAI, upstream: Script
     Scripted([], silent=True, cut=True, chunked=False),
     Scripted([b"SSH-2.0-OpenSSH\r\n\r\n"], silent=True, chunked=False),
 ])  # fmt: skip
-def test_an_upstream_without_an_answer_is_a_502(
+def test_upstream_without_response_is_a_502(
     sdk: openai.OpenAI, upstream: ScriptedUpstream, answer: Scripted
 ) -> None:
     upstream.script(answer)
-    with pytest.raises(openai.InternalServerError, match="the upstream 'local' gave no answer") as caught:
+    with pytest.raises(openai.InternalServerError, match="upstream 'local' gave no response") as caught:
         sdk.chat.completions.create(model="m", messages=MESSAGES)
     assert caught.value.status_code == 502
     assert "127.0.0.1" not in str(caught.value)
 
 
-def test_an_upstream_that_is_not_there_is_a_502_and_one_that_is_silent_a_504(
+def test_unreachable_upstream_is_a_502_and_a_silent_one_a_504(
     upstream: ScriptedUpstream,
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -130,7 +130,7 @@ def test_an_upstream_that_is_not_there_is_a_502_and_one_that_is_silent_a_504(
 
 
 @pytest.mark.parametrize("kind", ["fails", "hangs"])
-def test_verification_that_fails_or_is_late_holds_nothing_up(
+def test_failed_or_late_verification_does_not_delay_the_answer(
     upstream: ScriptedUpstream, cloud: ScriptedUpstream, kind: str
 ) -> None:
     """A verifier elsewhere that never answers, or only with errors."""
@@ -161,7 +161,9 @@ def test_verification_that_fails_or_is_late_holds_nothing_up(
             assert plain.headers["x-groundwire-status"] == "UNCHECKED"
 
 
-def test_who_wants_no_event_waits_for_none(upstream: ScriptedUpstream, cloud: ScriptedUpstream) -> None:
+def test_stream_without_report_event_does_not_wait(
+    upstream: ScriptedUpstream, cloud: ScriptedUpstream
+) -> None:
     cloud.script(Scripted([], silent=True, hang=True))
     settings = {
         "proxy.upstreams": {"default": upstream.url},
@@ -176,16 +178,14 @@ def test_who_wants_no_event_waits_for_none(upstream: ScriptedUpstream, cloud: Sc
         assert got.content == b"".join(chat_stream(BAD))
 
 
-def test_a_client_that_no_longer_waits_takes_the_upstreams_work_along(
-    proxy: Served, upstream: ScriptedUpstream
-) -> None:
+def test_client_disconnect_cancels_the_upstream_request(proxy: Served, upstream: ScriptedUpstream) -> None:
     upstream.script(Scripted([], silent=True, hang=True))
     with pytest.raises(httpx.ReadTimeout):
         httpx.post(f"{proxy.url}/v1/chat/completions", json={"messages": MESSAGES}, timeout=0.3)
     assert upstream.gone.wait(10)
 
 
-def test_under_load_verification_is_left_out(proxy: Served, upstream: ScriptedUpstream) -> None:
+def test_verification_is_skipped_under_load(proxy: Served, upstream: ScriptedUpstream) -> None:
     upstream.script(Scripted(chat_stream(BAD)))
     admission = proxy.service.admission
     with admission.admitted(admission.capacity * 20_000), admission.admitted(admission.capacity * 20_000):

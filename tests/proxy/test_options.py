@@ -1,4 +1,4 @@
-"""What crosses the proxy, and what a caller may wish for."""
+"""Forwarded headers, request options and upstream URLs."""
 
 from __future__ import annotations
 
@@ -6,17 +6,23 @@ import pytest
 
 from groundwire.config.service import RealTimeConfig
 from groundwire.errors import InputError
-from groundwire.proxy.headers import Wish, own, to_client, to_upstream, wish
-from groundwire.proxy.upstream import checked, parse_upstreams
-from groundwire.proxy.verifier import Outcome, State
+from groundwire.proxy.options import (
+    ProxyOptions,
+    client_headers,
+    groundwire_headers,
+    parse_options,
+    upstream_headers,
+)
+from groundwire.proxy.upstream import check_base_url, parse_upstreams
+from groundwire.proxy.verifier import VerificationOutcome, VerificationState
 
 
 def names(pairs: list[tuple[bytes, bytes]]) -> set[bytes]:
     return {name for name, _ in pairs}
 
 
-def test_hop_by_hop_headers_stay_here() -> None:
-    sent = to_upstream(
+def test_hop_by_hop_headers_are_not_forwarded() -> None:
+    sent = upstream_headers(
         [
             (b"host", b"here"), (b"connection", b"close, X-Mine"), (b"x-mine", b"1"), (b"te", b"trailers"),
             (b"transfer-encoding", b"chunked"), (b"cookie", b"a=b"), (b"content-length", b"3"),
@@ -28,8 +34,8 @@ def test_hop_by_hop_headers_stay_here() -> None:
     assert dict(sent)[b"accept-encoding"] == b"identity"
 
 
-def test_what_is_passed_through_may_be_compressed_as_the_client_likes() -> None:
-    assert to_upstream([(b"accept-encoding", b"br")], "", plain=False) == [(b"accept-encoding", b"br")]
+def test_relayed_responses_keep_the_accepted_encoding() -> None:
+    assert upstream_headers([(b"accept-encoding", b"br")], "", plain=False) == [(b"accept-encoding", b"br")]
 
 
 @pytest.mark.parametrize(
@@ -43,41 +49,43 @@ def test_what_is_passed_through_may_be_compressed_as_the_client_likes() -> None:
         ((b"x-groundwire-key", b"gw_secret"), "", None),
     ],
 )
-def test_whose_credentials_the_upstream_sees(
+def test_credentials_forwarded_to_the_upstream(
     given: tuple[bytes, bytes], key: str, arrives: bytes | None
 ) -> None:
-    sent = to_upstream([given], key, plain=True)
+    sent = upstream_headers([given], key, plain=True)
     assert dict(sent).get(b"authorization") == arrives
     assert not any(b"gw_" in value for _, value in sent)
 
 
-def test_answers_keep_their_headers_but_for_those_of_this_server() -> None:
+def test_response_headers_returned_to_the_client() -> None:
     came = [
         (b"Content-Type", b"application/json"), (b"x-ratelimit-remaining-requests", b"9"), (b"retry-after", b"2"),
         (b"Set-Cookie", b"a=b"), (b"Transfer-Encoding", b"chunked"), (b"Date", b"x"), (b"content-length", b"4"),
         (b"access-control-allow-origin", b"*"), (b"x-groundwire-status", b"CHECKED"), (b"content-encoding", b"gzip"),
     ]  # fmt: skip
     kept = {b"content-type", b"x-ratelimit-remaining-requests", b"retry-after"}
-    assert names(to_client(came)) == kept | {b"content-length", b"content-encoding"}
-    assert names(to_client(came, changed=True)) == kept | {b"content-encoding"}
-    assert names(to_client(came, decoded=True)) == kept
+    assert names(client_headers(came)) == kept | {b"content-length", b"content-encoding"}
+    assert names(client_headers(came, changed=True)) == kept | {b"content-encoding"}
+    assert names(client_headers(came, decoded=True)) == kept
 
 
-def test_a_wish_is_read_strictly() -> None:
-    assert wish([], "observe") == Wish("observe")
+def test_options_are_parsed_strictly() -> None:
+    assert parse_options([], "observe") == ProxyOptions("observe")
     asked = [
         (b"x-groundwire", b" Block "),
         (b"x-groundwire-event", b"off"),
         (b"x-groundwire-upstream", b"cloud"),
     ]
-    assert wish(asked, "observe") == Wish("block", event=False, upstream="cloud")
+    assert parse_options(asked, "observe") == ProxyOptions("block", event=False, upstream="cloud")
     for header in ((b"x-groundwire", b"blok"), (b"x-groundwire-event", b"maybe"), (b"x-groundwire", b"")):
         with pytest.raises(InputError):
-            wish([header], "observe")
+            parse_options([header], "observe")
 
 
 def test_own_headers_are_one_ascii_line() -> None:
-    assert list(own({"reason": "zwei\r\nZeilen – é"})) == [(b"x-groundwire-reason", b"zwei Zeilen ? ?")]
+    assert list(groundwire_headers({"reason": "zwei\r\nZeilen – é"})) == [
+        (b"x-groundwire-reason", b"zwei Zeilen ? ?")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -93,15 +101,18 @@ def test_own_headers_are_one_ascii_line() -> None:
         "http://a b",
     ],
 )
-def test_what_is_no_base_url_is_refused(url: str) -> None:
+def test_invalid_base_urls_are_rejected(url: str) -> None:
     with pytest.raises(InputError):
-        checked("default", url)
+        check_base_url("default", url)
 
 
-def test_two_upstreams_need_two_names() -> None:
+def test_upstream_names_must_be_unique() -> None:
     with pytest.raises(InputError, match="default"):
         parse_upstreams(["http://a/v1", "http://b/v1"])
 
 
-def test_a_contradiction_is_clear_where_the_configuration_says_so() -> None:
-    assert Outcome("observe", State.CHECKED).sure == RealTimeConfig().interrupt_threshold
+def test_default_contradiction_threshold_matches_the_configuration() -> None:
+    assert (
+        VerificationOutcome("observe", VerificationState.CHECKED).contradiction_threshold
+        == RealTimeConfig().interrupt_threshold
+    )

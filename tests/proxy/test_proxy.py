@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import openai
 import pytest
-from tests.proxy.asking import BAD, GOOD, MESSAGES
+from tests.proxy.requests import BAD, GOOD, MESSAGES
 from tests.proxy.scripted import Scripted, ScriptedUpstream, chat_stream, completion, whole
 from tests.serving import Served, serving
 
@@ -31,7 +31,7 @@ def models(*names: str) -> Scripted:
     )
 
 
-def test_embeddings_and_files_pass(sdk: openai.OpenAI, upstream: ScriptedUpstream) -> None:
+def test_embeddings_and_files_are_relayed(sdk: openai.OpenAI, upstream: ScriptedUpstream) -> None:
     vector = {"object": "list", "data": [{"object": "embedding", "index": 0, "embedding": [0.5]}], "model": "e",
               "usage": {"prompt_tokens": 1, "total_tokens": 1}}  # fmt: skip
     upstream.script(whole(vector))
@@ -55,7 +55,7 @@ def test_embeddings_and_files_pass(sdk: openai.OpenAI, upstream: ScriptedUpstrea
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"])
-def test_every_method_passes(proxy: Served, upstream: ScriptedUpstream, method: str) -> None:
+def test_every_method_is_relayed(proxy: Served, upstream: ScriptedUpstream, method: str) -> None:
     upstream.script(Scripted([] if method == "HEAD" else [b"{}"], headers=[JSON], chunked=method != "HEAD"))
     got = proxy.client.request(method, "/v1/batches/b%2F1?limit=2&limit=3")
     assert got.status_code == 200
@@ -65,7 +65,7 @@ def test_every_method_passes(proxy: Served, upstream: ScriptedUpstream, method: 
     )
 
 
-def test_a_connection_is_used_again(proxy: Served, upstream: ScriptedUpstream) -> None:
+def test_connections_are_reused(proxy: Served, upstream: ScriptedUpstream) -> None:
     upstream.script(whole({}))
     before = upstream.connections
     for _ in range(5):
@@ -73,7 +73,7 @@ def test_a_connection_is_used_again(proxy: Served, upstream: ScriptedUpstream) -
     assert upstream.connections <= before + 1
 
 
-def test_a_connection_that_was_closed_meanwhile_is_replaced(
+def test_idle_connection_closed_by_the_upstream_is_replaced(
     proxy: Served, upstream: ScriptedUpstream
 ) -> None:
     upstream.script(whole({}))
@@ -82,7 +82,7 @@ def test_a_connection_that_was_closed_meanwhile_is_replaced(
     assert proxy.client.post("/v1/batches", json={}).status_code == 200
 
 
-def test_redirects_are_the_clients_business(proxy: Served, upstream: ScriptedUpstream) -> None:
+def test_redirects_are_relayed(proxy: Served, upstream: ScriptedUpstream) -> None:
     upstream.script(
         Scripted(
             [],
@@ -95,7 +95,9 @@ def test_redirects_are_the_clients_business(proxy: Served, upstream: ScriptedUps
     assert (got.status_code, got.headers["location"]) == (307, "http://elsewhere/")
 
 
-def test_our_own_routes_stay_ours(proxy: Served, upstream: ScriptedUpstream, cloud: ScriptedUpstream) -> None:
+def test_own_routes_are_not_proxied(
+    proxy: Served, upstream: ScriptedUpstream, cloud: ScriptedUpstream
+) -> None:
     assert proxy.client.get("/healthz").status_code == 200
     checked = proxy.client.post("/v1/check", json={"answer": GOOD, "sources": {"S0": GOOD}})
     assert checked.status_code == 200, checked.text
@@ -112,14 +114,14 @@ def test_our_own_routes_stay_ours(proxy: Served, upstream: ScriptedUpstream, clo
 @pytest.mark.parametrize(
     "path", ["/v1/../admin", "/v1/%2e%2e/admin", "/v1/files/..%2f..%2fadmin", "/v1/./x", "/v1/a/%2E%2E%5Cb"]
 )
-def test_no_path_leads_out_of_the_api(proxy: Served, upstream: ScriptedUpstream, path: str) -> None:
+def test_paths_cannot_leave_the_api(proxy: Served, upstream: ScriptedUpstream, path: str) -> None:
     with closing(HTTPConnection(proxy.url.removeprefix("http://"))) as connection:
         connection.request("GET", path)
         assert connection.getresponse().status in (400, 404)
     assert upstream.calls == []
 
 
-def test_an_upstream_is_never_named_by_a_request(
+def test_requests_cannot_choose_an_upstream_address(
     proxy: Served, upstream: ScriptedUpstream, cloud: ScriptedUpstream
 ) -> None:
     upstream.script(whole(completion(GOOD)))
@@ -134,7 +136,7 @@ def test_an_upstream_is_never_named_by_a_request(
     assert cloud.calls == []
 
 
-def test_a_models_name_picks_the_upstream(
+def test_model_name_selects_the_upstream(
     sdk: openai.OpenAI, upstream: ScriptedUpstream, cloud: ScriptedUpstream
 ) -> None:
     upstream.script(whole(completion(GOOD)))
@@ -150,7 +152,7 @@ def test_a_models_name_picks_the_upstream(
     assert cloud.calls[0].body["messages"] == MESSAGES
 
 
-def test_a_body_that_only_mentions_an_upstream_keeps_its_bytes(
+def test_body_that_only_mentions_an_upstream_is_unchanged(
     proxy: Served, cloud: ScriptedUpstream, upstream: ScriptedUpstream
 ) -> None:
     upstream.script(whole(completion(GOOD)))
@@ -161,14 +163,14 @@ def test_a_body_that_only_mentions_an_upstream_keeps_its_bytes(
     assert cloud.calls == []
 
 
-def test_what_became_of_answers_is_counted(proxy: Served, upstream: ScriptedUpstream) -> None:
+def test_outcomes_are_counted(proxy: Served, upstream: ScriptedUpstream) -> None:
     upstream.script(whole(completion(GOOD)))
     proxy.client.post("/v1/chat/completions", json={"model": "m", "messages": []})
     line = 'groundwire_proxy_answers_total{mode="observe",status="NOTHING_TO_CHECK"}'
     assert line in proxy.client.get("/metrics").text
 
 
-def test_an_answer_whose_report_nobody_waits_for_is_verified_too(
+def test_answer_without_report_event_is_verified_in_the_background(
     proxy: Served, upstream: ScriptedUpstream
 ) -> None:
     upstream.script(Scripted(chat_stream(BAD)))
@@ -188,7 +190,7 @@ def test_an_answer_whose_report_nobody_waits_for_is_verified_too(
     assert count() == before + 1
 
 
-def test_models_of_all_upstreams_are_one_list(
+def test_models_of_all_upstreams_are_merged(
     sdk: openai.OpenAI, upstream: ScriptedUpstream, cloud: ScriptedUpstream
 ) -> None:
     upstream.script(models("a"))
@@ -204,13 +206,13 @@ def test_models_of_all_upstreams_are_one_list(
     assert cloud.calls[-1].target == "/v1/models/b"
 
 
-def test_the_models_of_one_upstream_pass_untouched(upstream: ScriptedUpstream) -> None:
+def test_models_of_a_single_upstream_are_relayed(upstream: ScriptedUpstream) -> None:
     upstream.script(models("a", "b"))
     with serving({"proxy.upstreams": {"default": upstream.url}}) as url:
         assert httpx.get(f"{url}/v1/models").content == b"".join(models("a", "b").pieces)
 
 
-def test_without_upstreams_there_is_no_proxy() -> None:
+def test_no_proxy_without_upstreams() -> None:
     with serving({}) as url:
         assert httpx.post(f"{url}/v1/chat/completions", json={}).status_code == 404
 
@@ -224,7 +226,7 @@ def key(tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize("house", [False, True])
-def test_keys_of_this_server_stay_here(upstream: ScriptedUpstream, key: str, house: bool) -> None:
+def test_keys_of_this_server_are_not_forwarded(upstream: ScriptedUpstream, key: str, house: bool) -> None:
     upstream.script(whole(completion(GOOD)))
     settings = {"proxy.upstreams": {"default": upstream.url}, "server.keys": "always"}
     settings |= {"proxy.keys": {"default": "sk-house"}} if house else {}
@@ -249,7 +251,7 @@ def test_keys_of_this_server_stay_here(upstream: ScriptedUpstream, key: str, hou
     assert not any(key in value for c in upstream.calls for value in c.headers.values())
 
 
-def test_keys_of_upstreams_are_never_shown() -> None:
+def test_upstream_keys_are_never_shown() -> None:
     config = Config.load(overrides={"proxy.upstreams": {"a": "http://h/v1"}, "proxy.keys": {"a": "sk-house"}})
     assert "sk-house" not in repr(config)
     assert "sk-house" not in json.dumps(config.model_dump(mode="json"))

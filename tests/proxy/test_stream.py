@@ -11,11 +11,11 @@ from collections.abc import Sequence
 import httpx
 import openai
 import pytest
-from tests.proxy.asking import BAD, FIXED, GOOD, MESSAGES, mode
+from tests.proxy.requests import BAD, FIXED, GOOD, MESSAGES, mode
 from tests.proxy.scripted import Scripted, ScriptedUpstream, chat_stream, chunk, event
 from tests.serving import Served
 
-from groundwire.proxy.sse import Parser
+from groundwire.proxy.sse import SseParser
 
 BODY = {"model": "m", "messages": MESSAGES, "stream": True}
 SSE = ("content-type", "text/event-stream")
@@ -66,14 +66,14 @@ CARRIED = [name for name in STREAMS if name not in ("a giant frame", "[DONE] wit
 
 
 @pytest.mark.parametrize("name", STREAMS)
-def test_observing_changes_nothing(proxy: Served, upstream: ScriptedUpstream, name: str) -> None:
+def test_observe_keeps_every_byte(proxy: Served, upstream: ScriptedUpstream, name: str) -> None:
     upstream.script(Scripted(STREAMS[name]))
     assert fetched(proxy, x_groundwire_event="off") == b"".join(STREAMS[name])
 
 
 @pytest.mark.parametrize("name", CARRIED)
 @pytest.mark.parametrize("how", ["annotate", "block", "fix"])
-def test_what_needs_no_change_gets_none(
+def test_supported_answers_are_not_changed(
     proxy: Served, upstream: ScriptedUpstream, name: str, how: str
 ) -> None:
     upstream.script(Scripted(STREAMS[name]))
@@ -83,7 +83,7 @@ def test_what_needs_no_change_gets_none(
 @pytest.mark.parametrize(
     "name", ["in sevens", "crlf", "cr", "comments", "no [DONE]", "[DONE] without a blank line"]
 )
-def test_the_report_is_an_event_of_its_own(proxy: Served, upstream: ScriptedUpstream, name: str) -> None:
+def test_report_is_a_separate_event(proxy: Served, upstream: ScriptedUpstream, name: str) -> None:
     upstream.script(Scripted(STREAMS[name]))
     got = fetched(proxy)
     start = got.index(b'data: {"id":"c1","object":"chat.completion.chunk"')
@@ -93,16 +93,16 @@ def test_the_report_is_an_event_of_its_own(proxy: Served, upstream: ScriptedUpst
     assert b"[DONE]" not in got[:start]
 
 
-def test_the_last_words_count_though_no_blank_line_follows(proxy: Served, upstream: ScriptedUpstream) -> None:
+def test_last_event_without_blank_line_is_verified(proxy: Served, upstream: ScriptedUpstream) -> None:
     wrong = event(chunk({"content": "Paris has 9.7 million inhabitants."})).rstrip()
     upstream.script(Scripted([event(chunk({"content": "Paris is the capital of France. "})), wrong + b"\n"]))
-    last = Parser().feed(fetched(proxy))[-1]
+    last = SseParser().feed(fetched(proxy))[-1]
     assert json.loads(last.data)["groundwire"]["flagged_claims"] == 1
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zlib.compress])
 @pytest.mark.parametrize("how", ["observe", "fix"])
-def test_a_packed_stream_is_unpacked(
+def test_compressed_stream_is_decompressed(
     proxy: Served, upstream: ScriptedUpstream, pack: object, how: str
 ) -> None:
     assert callable(pack)
@@ -115,19 +115,19 @@ def test_a_packed_stream_is_unpacked(
     assert text == (BAD if how == "observe" else FIXED)
 
 
-def test_a_coding_nobody_can_unpack_passes(proxy: Served, upstream: ScriptedUpstream) -> None:
+def test_unsupported_encoding_is_relayed(proxy: Served, upstream: ScriptedUpstream) -> None:
     headers = [SSE, ("content-encoding", "x-own")]
     upstream.script(Scripted([b"\x01\x02\x03"], headers=headers))
     assert fetched(proxy) == b"\x01\x02\x03"
 
 
-def test_a_body_that_ends_with_its_connection(proxy: Served, upstream: ScriptedUpstream) -> None:
+def test_body_without_length_ends_with_the_connection(proxy: Served, upstream: ScriptedUpstream) -> None:
     pieces = chat_stream(GOOD)
     upstream.script(Scripted(pieces, chunked=False))
     assert fetched(proxy, x_groundwire_event="off") == b"".join(pieces)
 
 
-def test_a_slow_client_gets_everything(proxy: Served, upstream: ScriptedUpstream) -> None:
+def test_slow_client_receives_everything(proxy: Served, upstream: ScriptedUpstream) -> None:
     """It reads nothing until far more waits than any buffer holds."""
     frames = [event(chunk({"content": "x" * 60_000, "number": n})) for n in range(150)]
     upstream.script(Scripted([*frames, event("[DONE]")]))
@@ -142,7 +142,7 @@ def test_a_slow_client_gets_everything(proxy: Served, upstream: ScriptedUpstream
         assert b"".join(got.iter_raw()) == b"".join([*frames, event("[DONE]")])
 
 
-def test_text_arrives_while_the_upstream_still_speaks(proxy: Served, upstream: ScriptedUpstream) -> None:
+def test_text_is_sent_while_the_upstream_is_still_writing(proxy: Served, upstream: ScriptedUpstream) -> None:
     first, *_ = chat_stream(GOOD)
     upstream.script(Scripted([first], hang=True))
     with httpx.stream("POST", f"{proxy.url}/v1/chat/completions", json=BODY, timeout=30) as got:
@@ -151,7 +151,7 @@ def test_text_arrives_while_the_upstream_still_speaks(proxy: Served, upstream: S
 
 
 @pytest.mark.parametrize("how", ["observe", "annotate", "block", "fix"])
-def test_an_upstream_that_stays_behind_its_end_is_not_waited_for(
+def test_done_is_sent_although_the_upstream_stays_open(
     sdk: openai.OpenAI, upstream: ScriptedUpstream, how: str
 ) -> None:
     upstream.script(Scripted(chat_stream(GOOD), hang=True))
@@ -162,7 +162,7 @@ def test_an_upstream_that_stays_behind_its_end_is_not_waited_for(
     assert upstream.gone.wait(10)
 
 
-def test_the_sdk_stops_reading_and_the_upstream_hears_of_it(
+def test_client_disconnect_closes_the_upstream_connection(
     sdk: openai.OpenAI, upstream: ScriptedUpstream
 ) -> None:
     upstream.script(Scripted(chat_stream(GOOD)[:5], hang=True))
@@ -173,7 +173,7 @@ def test_the_sdk_stops_reading_and_the_upstream_hears_of_it(
 
 
 @pytest.mark.parametrize("how", ["observe", "annotate", "block", "fix"])
-def test_many_streams_at_once_do_not_mix(proxy: Served, upstream: ScriptedUpstream, how: str) -> None:
+def test_concurrent_streams_do_not_mix(proxy: Served, upstream: ScriptedUpstream, how: str) -> None:
     pieces = split(chat_stream(GOOD), 11)
     upstream.script(Scripted(pieces, pause=0.001))
     found: list[bytes] = []

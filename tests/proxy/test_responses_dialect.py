@@ -6,7 +6,7 @@ from typing import Any
 
 import openai
 import pytest
-from tests.proxy.asking import BAD, FIXED, GOOD, MESSAGES, mode
+from tests.proxy.requests import BAD, FIXED, GOOD, MESSAGES, mode
 from tests.proxy.scripted import (
     Scripted,
     ScriptedUpstream,
@@ -61,13 +61,13 @@ def test_a_supported_stream_in_each_mode(sdk: openai.OpenAI, upstream: ScriptedU
 
 
 @pytest.mark.parametrize("name", ["annotate", "fix"])
-def test_a_changed_text_is_the_same_wherever_it_is_told(
+def test_changed_text_is_the_same_in_every_event(
     sdk: openai.OpenAI, upstream: ScriptedUpstream, name: str
 ) -> None:
     upstream.script(Scripted(response_stream(BAD)))
     events, final = streamed(sdk, name)
     text = text_of(events)
-    assert text == FIXED if name == "fix" else text.startswith(f"{BAD}\n\n---\nNot carried")
+    assert text == FIXED if name == "fix" else text.startswith(f"{BAD}\n\n---\nNot supported")
     done = {e.type: e for e in events}
     assert done["response.output_text.done"].text == text
     assert done["response.content_part.done"].part.text == text
@@ -76,7 +76,7 @@ def test_a_changed_text_is_the_same_wherever_it_is_told(
     assert [e.sequence_number for e in events] == list(range(len(events)))
 
 
-def test_a_stopped_stream_is_incomplete(sdk: openai.OpenAI, upstream: ScriptedUpstream) -> None:
+def test_stopped_stream_is_incomplete(sdk: openai.OpenAI, upstream: ScriptedUpstream) -> None:
     frames = response_stream(BAD)[:-4]
     upstream.script(Scripted(frames, hang=True))
     events, _ = streamed(sdk, "block")
@@ -92,7 +92,7 @@ def test_a_stopped_stream_is_incomplete(sdk: openai.OpenAI, upstream: ScriptedUp
     assert upstream.gone.wait(10)
 
 
-def test_an_observed_stream_keeps_its_bytes(proxy: Served, upstream: ScriptedUpstream) -> None:
+def test_observed_stream_is_unchanged(proxy: Served, upstream: ScriptedUpstream) -> None:
     pieces = response_stream(BAD)
     upstream.script(Scripted(pieces))
     body = {"model": "m", "input": MESSAGES, "stream": True}
@@ -101,7 +101,7 @@ def test_an_observed_stream_keeps_its_bytes(proxy: Served, upstream: ScriptedUps
     assert got.content.count(b"groundwire.report") == 2  # the event's name and its type
 
 
-async def test_the_asynchronous_sdk_reads_it_too(proxy: Served, upstream: ScriptedUpstream) -> None:
+async def test_async_sdk_reads_it(proxy: Served, upstream: ScriptedUpstream) -> None:
     upstream.script(Scripted(response_stream(GOOD)))
     async with openai.AsyncOpenAI(base_url=f"{proxy.url}/v1", api_key="k", max_retries=0) as client:
         stream = await client.responses.create(model="m", input=MESSAGES, stream=True)
@@ -110,7 +110,7 @@ async def test_the_asynchronous_sdk_reads_it_too(proxy: Served, upstream: Script
 
 
 @pytest.mark.parametrize("name", ["observe", "annotate", "block", "fix"])
-def test_tool_calls_and_reasoning_pass(sdk: openai.OpenAI, upstream: ScriptedUpstream, name: str) -> None:
+def test_tool_calls_and_reasoning_are_kept(sdk: openai.OpenAI, upstream: ScriptedUpstream, name: str) -> None:
     call = {
         "id": "f1",
         "type": "function_call",
@@ -145,7 +145,7 @@ def test_tool_calls_and_reasoning_pass(sdk: openai.OpenAI, upstream: ScriptedUps
     [{}, {"output": None}, {"output": [7, {"type": "message"}, {"type": "message", "content": [7]}]}],
 )
 @pytest.mark.parametrize("name", ["observe", "annotate", "block", "fix"])
-def test_strange_answers_pass_as_they_are(
+def test_unexpected_answers_are_relayed(
     proxy: Served, upstream: ScriptedUpstream, answer: Any, name: str
 ) -> None:
     upstream.script(whole(answer))

@@ -6,7 +6,7 @@ from typing import Any
 
 import openai
 import pytest
-from tests.proxy.asking import BAD, DOCUMENT, FIXED, GOOD, MESSAGES, mode
+from tests.proxy.requests import BAD, DOCUMENT, FIXED, GOOD, MESSAGES, mode
 from tests.proxy.scripted import (
     Scripted,
     ScriptedUpstream,
@@ -19,9 +19,7 @@ from tests.proxy.scripted import (
 )
 from tests.serving import Served
 
-STOPPED = (
-    "groundwire stopped this answer: what came next contradicts the sources (S0: evidence says 2.1 million)"
-)
+STOPPED = "groundwire stopped this answer: the next statement contradicts the sources (S0: evidence says 2.1 million)"
 
 INSTEAD = "I cannot confirm from the sources what I was about to say here."
 
@@ -37,7 +35,7 @@ def text_of(chunks: list[Any]) -> str:
     return "".join(c.choices[0].delta.content or "" for c in chunks if c.choices)
 
 
-def test_an_answer_is_observed_without_a_byte_changed(proxy: Served, upstream: ScriptedUpstream) -> None:
+def test_observed_answer_is_unchanged(proxy: Served, upstream: ScriptedUpstream) -> None:
     answer = whole(completion(BAD), x_request_id="up", openai_processing_ms="7")
     upstream.script(answer)
     got = proxy.client.post("/v1/chat/completions", json={"model": "m", "messages": MESSAGES})
@@ -53,7 +51,7 @@ def test_an_answer_is_observed_without_a_byte_changed(proxy: Served, upstream: S
     assert kept
 
 
-def test_the_sdk_reads_an_observed_answer(sdk: openai.OpenAI, upstream: ScriptedUpstream) -> None:
+def test_sdk_reads_an_observed_answer(sdk: openai.OpenAI, upstream: ScriptedUpstream) -> None:
     upstream.script(whole(completion(GOOD)))
     raw = sdk.chat.completions.with_raw_response.create(model="m", messages=MESSAGES)
     assert raw.headers["x-groundwire-flagged"] == "0"
@@ -64,7 +62,7 @@ def test_the_sdk_reads_an_observed_answer(sdk: openai.OpenAI, upstream: Scripted
     assert found.usage.total_tokens == 19
 
 
-def test_an_observed_stream_ends_with_the_report(sdk: openai.OpenAI, upstream: ScriptedUpstream) -> None:
+def test_observed_stream_ends_with_the_report(sdk: openai.OpenAI, upstream: ScriptedUpstream) -> None:
     upstream.script(Scripted(chat_stream(BAD)))
     chunks = streamed(sdk)
     assert text_of(chunks) == BAD
@@ -81,16 +79,12 @@ def test_an_observed_stream_ends_with_the_report(sdk: openai.OpenAI, upstream: S
     assert all(c.usage is None for c in chunks if c is not chunks[-2])
 
 
-def test_code_that_reads_the_first_choice_of_every_chunk_goes_on_working(
-    sdk: openai.OpenAI, upstream: ScriptedUpstream
-) -> None:
+def test_report_chunk_has_a_first_choice(sdk: openai.OpenAI, upstream: ScriptedUpstream) -> None:
     upstream.script(Scripted(chat_stream(GOOD, usage=False)))
     assert "".join(c.choices[0].delta.content or "" for c in streamed(sdk)) == GOOD
 
 
-async def test_the_asynchronous_sdk_and_its_helper_read_it_too(
-    proxy: Served, upstream: ScriptedUpstream
-) -> None:
+async def test_async_sdk_and_its_stream_helper_read_it(proxy: Served, upstream: ScriptedUpstream) -> None:
     upstream.script(Scripted(chat_stream(GOOD)))
     async with openai.AsyncOpenAI(base_url=f"{proxy.url}/v1", api_key="k", max_retries=0) as client:
         plain = await client.chat.completions.create(model="m", messages=MESSAGES, stream=True)
@@ -103,7 +97,7 @@ async def test_the_asynchronous_sdk_and_its_helper_read_it_too(
     assert events.count("content.done") == 1
 
 
-def test_the_event_can_be_left_out(proxy: Served, upstream: ScriptedUpstream) -> None:
+def test_report_event_can_be_turned_off(proxy: Served, upstream: ScriptedUpstream) -> None:
     pieces = chat_stream(BAD)
     upstream.script(Scripted(pieces))
     body = {"model": "m", "messages": MESSAGES, "stream": True}
@@ -112,7 +106,7 @@ def test_the_event_can_be_left_out(proxy: Served, upstream: ScriptedUpstream) ->
     assert got.headers["x-groundwire-status"] == "PENDING"
 
 
-def test_off_means_off(proxy: Served, upstream: ScriptedUpstream) -> None:
+def test_mode_off_relays_the_answer(proxy: Served, upstream: ScriptedUpstream) -> None:
     pieces = chat_stream(BAD)
     upstream.script(Scripted(pieces))
     body = {"model": "m", "messages": MESSAGES, "stream": True}
@@ -121,7 +115,7 @@ def test_off_means_off(proxy: Served, upstream: ScriptedUpstream) -> None:
     assert not any(name.startswith("x-groundwire") for name in got.headers)
 
 
-def test_annotate_puts_remarks_behind_claims(sdk: openai.OpenAI, upstream: ScriptedUpstream) -> None:
+def test_annotate_adds_remarks_after_claims(sdk: openai.OpenAI, upstream: ScriptedUpstream) -> None:
     upstream.script(whole(completion(BAD)))
     found = sdk.chat.completions.create(model="m", messages=MESSAGES, extra_headers=mode("annotate"))
     text = found.choices[0].message.content or ""
@@ -131,25 +125,23 @@ def test_annotate_puts_remarks_behind_claims(sdk: openai.OpenAI, upstream: Scrip
     assert text.count("[") == 1
 
 
-def test_annotate_puts_notes_behind_a_stream_and_before_its_end(
+def test_annotate_adds_notes_before_the_end_of_a_stream(
     sdk: openai.OpenAI, upstream: ScriptedUpstream
 ) -> None:
     upstream.script(Scripted(chat_stream(BAD)))
     chunks = streamed(sdk, "annotate")
     text = text_of(chunks)
     assert text.startswith(BAD)
-    assert "Not carried by the sources:\n1. “It has 9.7 million inhabitants.”" in text
+    assert "Not supported by the sources:\n1. “It has 9.7 million inhabitants.”" in text
     finishes = [n for n, c in enumerate(chunks) if c.choices and c.choices[0].finish_reason]
     notes = [
-        n for n, c in enumerate(chunks) if c.choices and "Not carried" in (c.choices[0].delta.content or "")
+        n for n, c in enumerate(chunks) if c.choices and "Not supported" in (c.choices[0].delta.content or "")
     ]
     assert notes[0] < finishes[0]
     assert len(finishes) == 1
 
 
-def test_text_that_comes_with_the_end_stands_before_the_notes(
-    sdk: openai.OpenAI, upstream: ScriptedUpstream
-) -> None:
+def test_text_in_the_final_event_precedes_the_notes(sdk: openai.OpenAI, upstream: ScriptedUpstream) -> None:
     *most, last = words(BAD)
     frames = [event(chunk({"content": word})) for word in most] + [event(chunk({"content": last}, "stop"))]
     upstream.script(Scripted([*frames, event("[DONE]")]))
@@ -179,7 +171,7 @@ def test_block_stops_a_stream_and_the_model_behind_it(sdk: openai.OpenAI, upstre
     assert upstream.gone.wait(10)
 
 
-def test_block_lets_supported_text_through_as_it_came(proxy: Served, upstream: ScriptedUpstream) -> None:
+def test_block_passes_supported_text_unchanged(proxy: Served, upstream: ScriptedUpstream) -> None:
     pieces = chat_stream(GOOD)
     upstream.script(Scripted(pieces))
     body = {"model": "m", "messages": MESSAGES, "stream": True}
@@ -189,7 +181,7 @@ def test_block_lets_supported_text_through_as_it_came(proxy: Served, upstream: S
     assert got.content == b"".join(pieces)
 
 
-def test_a_contradiction_at_the_very_end_is_stopped_too(
+def test_block_stops_a_contradiction_in_the_last_statement(
     sdk: openai.OpenAI, upstream: ScriptedUpstream
 ) -> None:
     upstream.script(Scripted(chat_stream("Paris is the capital of France. It has 9.7 million inhabitants.")))
@@ -219,7 +211,7 @@ def test_fix_repairs_a_stream_and_keeps_the_rest_of_it(
     ]
 
 
-def test_fix_leaves_what_is_right_as_it_came(proxy: Served, upstream: ScriptedUpstream) -> None:
+def test_fix_leaves_a_supported_answer_unchanged(proxy: Served, upstream: ScriptedUpstream) -> None:
     pieces = chat_stream(GOOD)
     upstream.script(Scripted(pieces))
     body = {"model": "m", "messages": MESSAGES, "stream": True}
@@ -228,7 +220,7 @@ def test_fix_leaves_what_is_right_as_it_came(proxy: Served, upstream: ScriptedUp
 
 
 @pytest.mark.parametrize("name", ["observe", "annotate", "block", "fix"])
-def test_tool_calls_refusals_and_logprobs_pass(
+def test_tool_calls_refusals_and_logprobs_are_kept(
     sdk: openai.OpenAI, upstream: ScriptedUpstream, name: str
 ) -> None:
     call = {"index": 0, "id": "t", "type": "function", "function": {"name": "f", "arguments": ""}}
@@ -254,16 +246,14 @@ def test_tool_calls_refusals_and_logprobs_pass(
 
 
 @pytest.mark.parametrize("name", ["annotate", "block", "fix"])
-def test_several_choices_are_judged_each_by_itself(
-    sdk: openai.OpenAI, upstream: ScriptedUpstream, name: str
-) -> None:
+def test_choices_are_verified_separately(sdk: openai.OpenAI, upstream: ScriptedUpstream, name: str) -> None:
     upstream.script(whole(completion(GOOD, BAD)))
     found = sdk.chat.completions.create(model="m", messages=MESSAGES, n=2, extra_headers=mode(name))
     assert found.choices[0].message.content == GOOD
     assert found.choices[1].message.content != BAD
 
 
-def test_several_streamed_choices_have_a_report_each(sdk: openai.OpenAI, upstream: ScriptedUpstream) -> None:
+def test_each_streamed_choice_has_a_report(sdk: openai.OpenAI, upstream: ScriptedUpstream) -> None:
     pairs = zip(words(GOOD + " "), words(GOOD.replace("2.1", "9.7") + " "), strict=True)
     frames = [event(chunk({"content": w}, index=i)) for pair in pairs for i, w in enumerate(pair)]
     upstream.script(
@@ -274,7 +264,7 @@ def test_several_streamed_choices_have_a_report_each(sdk: openai.OpenAI, upstrea
 
 
 @pytest.mark.parametrize("pause", [0.0, 0.02])
-def test_a_streamed_choice_that_is_broken_off_leaves_the_others(
+def test_stopping_one_streamed_choice_keeps_the_others(
     sdk: openai.OpenAI, upstream: ScriptedUpstream, pause: float
 ) -> None:
     pairs = zip(words(BAD), words(FIXED), strict=True)
@@ -294,7 +284,7 @@ def test_a_streamed_choice_that_is_broken_off_leaves_the_others(
     assert one.groundwire["blocked"]
 
 
-def test_grounding_sources_are_read_and_taken_out(sdk: openai.OpenAI, upstream: ScriptedUpstream) -> None:
+def test_grounding_sources_are_used_and_not_forwarded(sdk: openai.OpenAI, upstream: ScriptedUpstream) -> None:
     upstream.script(whole(completion(BAD)))
     raw = sdk.chat.completions.with_raw_response.create(
         model="m",
@@ -307,7 +297,7 @@ def test_grounding_sources_are_read_and_taken_out(sdk: openai.OpenAI, upstream: 
     assert sent["own_field"] == {"kept": [1, 2.5, None]}
 
 
-def test_a_body_is_forwarded_byte_by_byte(proxy: Served, upstream: ScriptedUpstream) -> None:
+def test_body_is_forwarded_unchanged(proxy: Served, upstream: ScriptedUpstream) -> None:
     upstream.script(whole(completion(GOOD)))
     body = b'{"model":"m" ,  "messages":[], "x":1e400, "tools":[{"type":"function"}],"seed":123456789012345678901}'
     proxy.client.post(
@@ -334,7 +324,7 @@ def test_without_sources_there_is_nothing_to_check(sdk: openai.OpenAI, upstream:
             assert text_of(list(stream)) == BAD
 
 
-def test_a_history_alone_is_held_against_the_answer(sdk: openai.OpenAI, upstream: ScriptedUpstream) -> None:
+def test_answer_is_checked_against_history_alone(sdk: openai.OpenAI, upstream: ScriptedUpstream) -> None:
     asked: list[Any] = [
         {"role": "user", "content": "Who leads Acme?"},
         {"role": "assistant", "content": "Acme was founded in 1990."},
@@ -349,7 +339,7 @@ def test_a_history_alone_is_held_against_the_answer(sdk: openai.OpenAI, upstream
 @pytest.mark.parametrize(
     "headers", [{"x-groundwire": "blok"}, {"x-groundwire-event": "maybe"}, {"x-groundwire-upstream": "none"}]
 )
-def test_a_policy_that_was_misspelt_is_refused(
+def test_invalid_mode_is_rejected(
     sdk: openai.OpenAI, upstream: ScriptedUpstream, headers: dict[str, str]
 ) -> None:
     with pytest.raises(openai.BadRequestError, match=r"groundwire|upstream"):
@@ -357,7 +347,7 @@ def test_a_policy_that_was_misspelt_is_refused(
     assert upstream.calls == []
 
 
-def test_sources_that_cannot_be_read_are_refused(sdk: openai.OpenAI, upstream: ScriptedUpstream) -> None:
+def test_invalid_sources_are_rejected(sdk: openai.OpenAI, upstream: ScriptedUpstream) -> None:
     with pytest.raises(openai.BadRequestError, match="grounding_sources"):
         sdk.chat.completions.create(model="m", messages=MESSAGES, extra_body={"grounding_sources": 7})
     assert upstream.calls == []
@@ -367,7 +357,7 @@ def test_sources_that_cannot_be_read_are_refused(sdk: openai.OpenAI, upstream: S
     "body",
     [b"", b"{", b"[]", b'"x"', b'{"messages": 7}', b'{"messages":[7,null,{"role":[]}]}', b"[" * 100_000],
 )
-def test_what_the_upstream_says_to_a_strange_body_is_what_the_client_hears(
+def test_unparsable_body_is_left_to_the_upstream(
     proxy: Served, upstream: ScriptedUpstream, body: bytes
 ) -> None:
     upstream.script(
@@ -384,7 +374,7 @@ def test_what_the_upstream_says_to_a_strange_body_is_what_the_client_hears(
     "answer", [{}, {"choices": None}, {"choices": [7, {}, {"message": 7}, {"message": {"content": 7}}]}, []]
 )
 @pytest.mark.parametrize("name", ["observe", "annotate", "block", "fix"])
-def test_strange_answers_pass_as_they_are(
+def test_unexpected_answers_are_relayed(
     proxy: Served, upstream: ScriptedUpstream, answer: Any, name: str
 ) -> None:
     upstream.script(whole(answer))
