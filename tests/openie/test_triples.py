@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groundwire.openie.mentions import is_person, mentions
+from groundwire.openie.parser import triples
 from groundwire.openie.predicates import groups, inverse, normal, same
-from groundwire.openie.triples import triples
 from groundwire.types import Tense
 
 EXAMPLES = {

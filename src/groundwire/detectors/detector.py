@@ -30,7 +30,7 @@ from groundwire.detectors.unsupported import detect_unsupported_claims
 from groundwire.detectors.view import Dialogue, Known, View
 from groundwire.errors import GroundwireError
 from groundwire.llm.generator import Generator
-from groundwire.openie.extracting import with_model
+from groundwire.openie.parser import with_model
 from groundwire.types import Case, Detection, Flag, MentionKind, Segment, Verifier
 
 Detector = Callable[[View], Coroutine[None, None, list[Flag]]]

@@ -15,8 +15,8 @@ from groundwire.detectors.support import is_mentioned
 from groundwire.detectors.view import Known, View
 from groundwire.detectors.world import PERSON_TYPES, is_world
 from groundwire.openie.mentions import is_person
+from groundwire.openie.parser import bare
 from groundwire.openie.predicates import groups
-from groundwire.openie.triples import bare
 from groundwire.text.lexicon import word_set
 from groundwire.types import Flag, HallucinationType, MatchKind, Mention, MentionKind, Segment
 

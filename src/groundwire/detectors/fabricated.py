@@ -18,8 +18,8 @@ from groundwire.detectors.holdings import Reading, entity_of, holdings, readings
 from groundwire.detectors.support import is_mentioned
 from groundwire.detectors.view import View
 from groundwire.detectors.world import COMPANY_NOUNS, is_world
+from groundwire.openie.parser import bare
 from groundwire.openie.predicates import groups, is_known, normal, same
-from groundwire.openie.triples import bare
 from groundwire.text.dates import dates
 from groundwire.text.lexicon import word_set
 from groundwire.text.numbers import numbers

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from groundwire.detectors.exclusive import CATEGORIES
+from groundwire.openie.parser import triples
 from groundwire.openie.tense import CLAUSE_EDGE
-from groundwire.openie.triples import triples
 from groundwire.text import dates, numbers
 from groundwire.text.lexicon import NEGATIONS, word_set
 from groundwire.text.names import names, same_name

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from groundwire.detectors.compare import core
 from groundwire.detectors.view import View
-from groundwire.openie.triples import bare
+from groundwire.openie.parser import bare
 from groundwire.text.names import fold, same_name
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from groundwire.openie.triples import triples
+from groundwire.openie.parser import triples
 from groundwire.text.dates import dates
 from groundwire.text.names import names
 from groundwire.text.numbers import numbers
