@@ -31,7 +31,7 @@ from groundwire.types import (
     Source,
 )
 from groundwire.verdicts.judge import ClaimScores, judge, needs_citation_check, phantom, unchecked
-from groundwire.verdicts.merge import budget_flags, knowing, with_detection
+from groundwire.verdicts.merge import add_kb_source, budget_flags, with_detection
 from groundwire.verdicts.mitigate import annotate, dispute, mitigate
 from groundwire.verdicts.profile import Profile
 from groundwire.verdicts.repair import apply
@@ -188,7 +188,7 @@ TOO_MANY = "error: more claims than limits.max_claims allows"
 async def check(case: Case, court: CheckContext, choose: Choose | None = None) -> HallucinationReport:
     """Judge a whole response, or those of its claims that `choose` picks."""
     detection = await court.detect(case) if case.kb or case.history else None
-    case = knowing(case, detection)
+    case = add_kb_source(case, detection)
     sifted = apply_sampling(select_claims(await extract_claims(case, court), court.profile), choose)
     verdicts = await verify(sifted.chosen, case, court) if case.sources else []
     verdicts += [unchecked(claim, TOO_MANY) for claim in sifted.surplus if case.sources]

@@ -37,7 +37,7 @@ _SAYS = re.compile(r"evidence says (?!')(.+)")
 _PHANTOM_CONFIDENCE = 0.7  # a remark, not a removal: the claim itself may be true
 
 
-def knowing(case: Case, detection: Detection | None) -> Case:
+def add_kb_source(case: Case, detection: Detection | None) -> Case:
     """The case with what is known among its sources: a fact of the knowledge base pays for a claim too."""
     if detection is None or not detection.known or not case.sources:
         return case
