@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.agent.analysis import analyse
-from groundwire.agent.trajectory import Event, Json, Kind, Log, Recorder, Trajectory, read_trajectory
+from groundwire.agent.trajectory import Event, Json, Kind, Log, Recorder, Trajectory, analyse, read_trajectory
 from groundwire.errors import InputError, StoreError
 
 CLAIM: dict[str, Json] = {

@@ -11,8 +11,17 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from groundwire.agent.analysis import Analysis, analyse, claims_of, last_verdict
-from groundwire.agent.trajectory import Event, Json, Kind, Trajectory, read_trajectory
+from groundwire.agent.trajectory import (
+    Analysis,
+    Event,
+    Json,
+    Kind,
+    Trajectory,
+    analyse,
+    claims_of,
+    last_verdict,
+    read_trajectory,
+)
 from groundwire.cli.streams import delivered
 from groundwire.errors import InputError
 from groundwire.reports.plaintext import sanitize
