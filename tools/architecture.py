@@ -70,7 +70,7 @@ FLOW: tuple[tuple[str, str], ...] = (
         "detectors/detector detectors/view detectors/segments detectors/dialogue detectors/known"
         " detectors/compare",
     ),
-    ("Triples", "openie/parser openie/grammar openie/predicates openie/tense openie/times"),
+    ("Triples", "openie/parser openie/grammar openie/predicates openie/tense"),
     ("Memory", "memory/gate memory/decision memory/writer memory/worker"),
     (
         "Reasoning",

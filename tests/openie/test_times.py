@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.openie.times import times
+from groundwire.openie.tense import times
 from groundwire.types import Tense, TimeExpression, TimeRelation
 
 NOW = datetime(2026, 6, 17, 15, 30)  # a Wednesday

@@ -17,7 +17,7 @@ from functools import lru_cache
 from groundwire.detectors.view import Known
 from groundwire.detectors.world import COUNTRIES, is_place
 from groundwire.openie.parser import bare
-from groundwire.openie.times import times
+from groundwire.openie.tense import times
 from groundwire.text.dates import WEEKDAYS, PartialDate, dates, weekdays
 from groundwire.text.dates import compare as compare_dates
 from groundwire.text.lexicon import forms, word_set

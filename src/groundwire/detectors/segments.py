@@ -12,7 +12,7 @@ from groundwire.detectors.world import is_place
 from groundwire.openie.mentions import is_person, may_be_person, mentions
 from groundwire.openie.parser import triples
 from groundwire.openie.predicates import normal
-from groundwire.openie.times import times
+from groundwire.openie.tense import times
 from groundwire.text.dates import dates, weekdays
 from groundwire.text.lexicon import word_set
 from groundwire.text.numbers import numbers

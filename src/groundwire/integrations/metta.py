@@ -25,7 +25,7 @@ from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
 from groundwire.integrations import metta_atoms as atoms
 from groundwire.openie.mentions import mentions
-from groundwire.openie.times import times
+from groundwire.openie.tense import times
 from groundwire.retrieval.history import parse_history
 from groundwire.retrieval.load import load_answer
 from groundwire.stores.knowledge import Knowledge

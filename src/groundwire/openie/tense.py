@@ -8,10 +8,15 @@ Misses: forms that look like nouns ("costs", "plans"), inverted word order, othe
 from __future__ import annotations
 
 import re
+from calendar import monthrange
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import NamedTuple
 
+from groundwire.text.dates import MONTHS, WEEKDAYS, PartialDate, dates
 from groundwire.text.lexicon import word_set
-from groundwire.types import Tense
+from groundwire.types import Tense, TimeExpression, TimeRelation
 
 
 class VerbGroup(NamedTuple):
@@ -190,3 +195,262 @@ def governing(text: str, groups: list[VerbGroup], start: int, end: int) -> VerbG
     before = [group for group in inside if group.end <= start]
     after = [group for group in inside if group.start >= end]
     return before[-1] if before else next((group for group in after if group.finite), None)
+
+
+# When: the points and stretches of time a text names, resolved against "now".
+#
+# Explicit dates, years and quarters are read by rule; what is said relative to now ("last year", "three weeks
+# ago", "next Tuesday") goes to dateparser, which is loaded when the first such expression turns up.
+# Clock times are left alone. English, and the dates that `text.dates` reads.
+#
+# >>> from datetime import datetime
+# >>> [(t.text, t.first.year, t.tense.value) for t in times("It was sold last year.", 0, datetime(2026, 5, 1))]
+# [('last year', 2025, 'past')]
+
+
+class _Found(NamedTuple):
+    """An expression before it is resolved: what to count in (`unit`) and how to say it to dateparser."""
+
+    start: int
+    end: int
+    unit: str
+    phrase: str = ""
+    date: PartialDate | None = None
+    months: tuple[int, int, int] | None = None
+
+
+_WEEKDAY = "|".join(name for name in WEEKDAYS if name.endswith("day"))
+_MONTH = "|".join(name for name in MONTHS if name.isascii() and (len(name) > 3 or name == "may"))
+_COUNT = (
+    r"(?:\d{1,4}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|"
+    r"sixteen|seventeen|eighteen|nineteen|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)"
+    r"(?:[- ](?:one|two|three|four|five|six|seven|eight|nine))?)"
+)
+_UNIT = r"(?P<unit>day|week|month|year|decade)s?"
+_RELATIVE = re.compile(
+    r"\b(?P<fixed>(?:the )?day (?:before yesterday|after tomorrow)|yesterday|today|tonight|tomorrow)\b"
+    rf"|(?<!\bthe )(?<!\bvery )(?<!['’]s )\b(?P<which>last|this|next)\s+"
+    rf"(?P<of>week|month|quarter|year|decade|century|{_WEEKDAY}|{_MONTH})\b(?!\s+of\b)"
+    rf"|\b(?P<ago>{_COUNT})\s+{_UNIT}\s+ago\b"
+    rf"|\b(?P<ahead>{_COUNT})\s+{_UNIT.replace('unit', 'unit2')}\s+from\s+now\b",
+    re.IGNORECASE,
+)
+_BARE_DAY = re.compile(rf"\b(?P<day>{_WEEKDAY})\b", re.IGNORECASE)
+_YEAR4 = r"(?P<year>1\d{3}|20\d\d|21\d\d)"
+_QUARTER = re.compile(
+    rf"\b(?:Q(?P<q>[1-4])|H(?P<h>[12])|(?P<nth>first|second|third|fourth|last|1st|2nd|3rd|4th)\s+(?P<part>quarter|half))"
+    rf"(?:\s+of|,)?\s+{_YEAR4}\b",
+    re.IGNORECASE,
+)
+_FAR_YEAR = re.compile(
+    r"\b(?:in|since|during|the year|by|until|from|around)\s+(?:the year\s+)?(?P<year>2[2-9]\d\d|[3-9]\d{3})"
+    r"(?=\s*(?:[.,;:!?)]|$|(?:the|a|an|it|he|she|they|we|and|but|when|after|by|with|for|as|at|to|that)\b))(?![.,]\d)"
+)
+_ERA = re.compile(r"\s?(?:BC|BCE|B\.C|AH|CE\b)", re.IGNORECASE)
+_NTH = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4, "last": 4}
+_HINT = re.compile(
+    rf"\d|ago\b|day\b|\b(?:last|this|next|tonight|tomorrow|from now|century|{_MONTH})\b|[א-ת]",
+    re.IGNORECASE,
+)
+_STARTS = word_set("started start starts began begin begins opened founded launched established born created")
+_ENDS = word_set("ended end ends closed finished completed concluded died dissolved discontinued stopped")
+
+
+_LONGEST = 2000
+"""Longer "sentences" are lists, code or noise."""
+
+
+def times(text: str, offset: int, now: datetime) -> list[TimeExpression]:
+    """The expressions of a sentence that stands at `offset` of the response, in order, without overlaps."""
+    if len(text) > _LONGEST or not _HINT.search(text):
+        return []
+    found = _without_overlaps(_find(text))
+    groups = verb_groups(text) if found else []
+    result = []
+    for item in found:
+        group = governing(text, groups, item.start, item.end)
+        tense = group.tense if group else Tense.NONE
+        first, last = _resolve(item, now, tense)
+        result.append(
+            TimeExpression(
+                text[item.start : item.end], offset + item.start, offset + item.end, first, last,
+                _written_year(item, first), tense, _relation(text, item, group),
+            )
+        )  # fmt: skip
+    return result
+
+
+def _written_year(item: _Found, first: datetime | None) -> int | None:
+    if not item.date or not item.date.year:
+        return None
+    return first.year if first else item.date.year
+
+
+def _find(text: str) -> Iterator[_Found]:
+    """The fullest forms first: what they take is not read again."""
+    for match in _QUARTER.finditer(text):
+        yield _quarter(match)
+    for match in _RELATIVE.finditer(text):
+        yield _relative(match)
+    for date in dates(text):
+        if not _ERA.match(text, date.end):
+            yield _Found(date.start, date.end, "date", date=date)
+    for match in _FAR_YEAR.finditer(text):
+        year = PartialDate(int(match["year"]), 0, 0, match.start("year"), match.end("year"))
+        yield _Found(year.start, year.end, "date", date=year)
+    for match in _BARE_DAY.finditer(text):
+        yield _Found(match.start(), match.end(), "day", match["day"])
+
+
+def _without_overlaps(found: Iterator[_Found]) -> list[_Found]:
+    kept: list[_Found] = []
+    for item in found:
+        if all(item.end <= other.start or other.end <= item.start for other in kept):
+            kept.append(item)
+    return sorted(kept)
+
+
+def _quarter(match: re.Match[str]) -> _Found:
+    half = bool(match["h"]) or (match["part"] or "").lower() == "half"
+    number = int(match["q"] or match["h"] or _NTH[(match["nth"] or "").lower()])
+    number = min(number, 2) if half else number
+    months = 6 if half else 3
+    year = int(match["year"])
+    date = PartialDate(year, 0, 0, match.start(), match.end())
+    first = (number - 1) * months + 1
+    return _Found(match.start(), match.end(), "months", date=date, months=(year, first, first + months - 1))
+
+
+def _relative(match: re.Match[str]) -> _Found:
+    phrase = match[0].lower().removeprefix("the ")
+    if match["fixed"]:
+        return _Found(match.start(), match.end(), "day", {"tonight": "today"}.get(phrase, phrase))
+    unit = (match["of"] or match["unit"] or match["unit2"]).lower()
+    if unit in WEEKDAYS:
+        unit = "day"
+    elif unit in MONTHS:
+        unit = "month"
+    counted = "year" if unit == "decade" and not match["of"] else unit
+    return _Found(match.start(), match.end(), counted, phrase)
+
+
+def _resolve(item: _Found, now: datetime, tense: Tense) -> tuple[datetime | None, datetime | None]:
+    """Both ends, in the time zone of `now`; (None, None) where there is no such day or none can be told."""
+    if item.months:
+        year, first, last = item.months
+        return _day(year, first, 1, now), _day(year, last, monthrange(year, last)[1], now)
+    if item.date:
+        return _explicit(item.date, now, tense)
+    if item.unit in ("quarter", "century") or any(name in item.phrase for name in MONTHS if len(name) > 3):
+        return _counted(item, now)
+    prefers = "future" if tense is Tense.FUTURE else "past" if tense is Tense.PAST else "current_period"
+    point = _parsed(
+        item.phrase, now.replace(tzinfo=None, hour=12, minute=0, second=0, microsecond=0), prefers
+    )
+    return _stretch(point, item.unit, now) if point else (None, None)
+
+
+@lru_cache(maxsize=4096)
+def _parsed(phrase: str, base: datetime, prefers: str) -> datetime | None:
+    import dateparser  # costs a quarter of a second once, so only texts with relative dates pay it
+
+    settings = {"RELATIVE_BASE": base, "PREFER_DATES_FROM": prefers}
+    try:
+        point: datetime | None = dateparser.parse(phrase, languages=["en"], settings=settings)
+    except (ValueError, OverflowError):
+        return None
+    return point
+
+
+def _stretch(point: datetime, unit: str, now: datetime) -> tuple[datetime | None, datetime | None]:
+    """The whole day, week, month, year or decade that the point lies in."""
+    year, month = point.year, point.month
+    if unit == "week":
+        monday = point - timedelta(days=point.weekday())
+        sunday = monday + timedelta(days=6)
+        return _day(monday.year, monday.month, monday.day, now), _day(
+            sunday.year, sunday.month, sunday.day, now
+        )
+    if unit == "month":
+        return _day(year, month, 1, now), _day(year, month, monthrange(year, month)[1], now)
+    if unit == "year":
+        return _day(year, 1, 1, now), _day(year, 12, 31, now)
+    if unit == "decade":
+        return _day(year - year % 10, 1, 1, now), _day(year - year % 10 + 9, 12, 31, now)
+    return _day(year, month, point.day, now), _day(year, month, point.day, now)
+
+
+def _counted(item: _Found, now: datetime) -> tuple[datetime | None, datetime | None]:
+    """What dateparser does not know: last quarter, next century, last March."""
+    step = {"last": -1, "this": 0, "next": 1}[item.phrase.split()[0]]
+    if item.unit == "century":
+        year = (now.year // 100 + step) * 100
+        return _day(year, 1, 1, now), _day(year + 99, 12, 31, now)
+    if item.unit == "quarter":
+        index = now.year * 4 + (now.month - 1) // 3 + step
+        year, first = index // 4, index % 4 * 3 + 1
+        return _day(year, first, 1, now), _day(year, first + 2, monthrange(year, first + 2)[1], now)
+    month = MONTHS[item.phrase.split()[-1]]
+    past, future = month < now.month, month > now.month
+    year = now.year + (step if step == 0 or (step < 0 and not past) or (step > 0 and not future) else 0)
+    return _day(year, month, 1, now), _day(year, month, monthrange(year, month)[1], now)
+
+
+def _explicit(date: PartialDate, now: datetime, tense: Tense) -> tuple[datetime | None, datetime | None]:
+    year = date.year or _year_of(date, now, tense)
+    if date.end - date.start <= 8 and year > now.year + 10 and date.day:
+        year -= 100  # of a year in two digits, the one that has been
+    if not date.month:
+        return _day(year, 1, 1, now), _day(year + date.years - 1, 12, 31, now)
+    if not date.day:
+        return _day(year, date.month, 1, now), _day(year, date.month, _length(year, date.month), now)
+    day = _day(year, date.month, date.day, now)
+    return day, day
+
+
+def _year_of(date: PartialDate, now: datetime, tense: Tense) -> int:
+    """Of a date without a year: this year's, or the nearest one that the tense allows."""
+    today, then = (now.month, now.day), (date.month, date.day)
+    if tense is Tense.PAST and then > today:
+        return now.year - 1
+    return now.year + 1 if tense is Tense.FUTURE and then < today else now.year
+
+
+def _length(year: int, month: int) -> int:
+    return monthrange(year, month)[1] if 1 <= year <= 9999 else 28
+
+
+def _day(year: int, month: int, day: int, now: datetime) -> datetime | None:
+    try:
+        return datetime(year, month, day, tzinfo=now.tzinfo)
+    except ValueError:
+        return None
+
+
+_PART = r"\s+(?:early |late |mid-?)?$"
+_CUES = (
+    (TimeRelation.BEFORE, r"\b(?:before|prior to|ahead of)\s+(?:the\s+)?$"),
+    (TimeRelation.AFTER, r"\b(?:after|following|as of)\s+(?:the\s+)?$"),
+    (TimeRelation.START, r"\b(?:from|between|since|(?:starting|beginning)(?: in| on)?)" + _PART),
+    (TimeRelation.END, r"\b(?:until|till|through|up to|ending(?: in| on)?)" + _PART),
+)
+_BEFORE_CUES = tuple((relation, re.compile(pattern, re.IGNORECASE)) for relation, pattern in _CUES)
+_RANGE_END = re.compile(
+    r"(?:\bfrom\s+[^,;.]{2,40}\s+to|\bbetween\s+[^,;.]{2,40}\s+and|\d{4}\s?[–—-])\s*(?:early |late |mid-?)?$",
+    re.IGNORECASE,
+)
+_RANGE_START = re.compile(r"\s?[–—-]\s?(?:1\d{3}|20\d\d|21\d\d)\b")
+
+
+def _relation(text: str, item: _Found, group: VerbGroup | None) -> TimeRelation | None:
+    """By the words right before it; else by a verb of beginning or ending that governs it."""
+    before = text[max(0, item.start - 60) : item.start]
+    for relation, pattern in _BEFORE_CUES:
+        if pattern.search(before):
+            return relation
+    if _RANGE_END.search(before):
+        return TimeRelation.END
+    if item.date and _RANGE_START.match(text, item.end):
+        return TimeRelation.START
+    verb = group.verb if group else ""
+    return TimeRelation.START if verb in _STARTS else TimeRelation.END if verb in _ENDS else None
