@@ -35,7 +35,7 @@ from groundwire.verdicts.merge import add_kb_source, budget_flags, with_detectio
 from groundwire.verdicts.mitigate import annotate, dispute, mitigate
 from groundwire.verdicts.profile import Profile
 from groundwire.verdicts.repair import apply
-from groundwire.verdicts.risk import settle
+from groundwire.verdicts.risk import apply_response_threshold
 from groundwire.verdicts.summary import summarise
 from groundwire.verdicts.vague import is_vague
 from groundwire.verifiers.backends import Backend
@@ -199,7 +199,7 @@ async def check(case: Case, court: CheckContext, choose: Choose | None = None) -
 async def verify(claims: Sequence[Claim], case: Case, court: CheckContext) -> list[ClaimVerification]:
     """The verdict on each claim, in order, as the response as a whole settles them."""
     began = perf_counter()
-    verdicts = settle(await judge_claims(claims, case, court), court.profile.risk_threshold)
+    verdicts = apply_response_threshold(await judge_claims(claims, case, court), court.profile.risk_threshold)
     court.record(verdicts, case.id, perf_counter() - began)
     return verdicts
 

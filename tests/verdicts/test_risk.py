@@ -12,7 +12,7 @@ from groundwire.config import Config
 from groundwire.types import Case, Claim, ClaimVerification, Estimate, Source, Status
 from groundwire.verdicts.judge import ClaimScores, judge, phantom, unchecked
 from groundwire.verdicts.profile import Profile, profile_for
-from groundwire.verdicts.risk import claim_risk, response_risk, settle
+from groundwire.verdicts.risk import apply_response_threshold, claim_risk, response_risk
 from groundwire.verdicts.summary import summarise
 
 PROFILE = Profile("default", 2.0, 0.95)
@@ -28,7 +28,7 @@ def verdict(p1: float, identity: str = "c1", *, vague: bool = False) -> ClaimVer
 @given(st.lists(SHARE, max_size=6), SHARE)
 def test_flagged_means_over_the_threshold_and_the_risk_stays(supports: list[float], threshold: float) -> None:
     verdicts = [verdict(p1, f"c{n}") for n, p1 in enumerate(supports)]
-    settled = settle(verdicts, threshold)
+    settled = apply_response_threshold(verdicts, threshold)
     assert any(v.is_flagged for v in settled) == (response_risk(verdicts) > threshold)
     assert response_risk(settled) == response_risk(verdicts)
     assert all(v.is_flagged or not v.spans for v in settled)
@@ -36,17 +36,17 @@ def test_flagged_means_over_the_threshold_and_the_risk_stays(supports: list[floa
 
 def test_without_a_threshold_nothing_changes() -> None:
     verdicts = [verdict(0.1), verdict(0.97, "c2")]
-    assert settle(verdicts, None) == verdicts
+    assert apply_response_threshold(verdicts, None) == verdicts
 
 
 def test_a_cleared_claim_keeps_its_finding_and_says_why_it_is_not_flagged() -> None:
-    (cleared,) = settle([verdict(0.3)], 0.8)
+    (cleared,) = apply_response_threshold([verdict(0.3)], 0.8)
     assert (cleared.status, cleared.is_flagged) == (Status.NOT_IN_CONTEXT, False)
     assert cleared.reason.endswith("(within the risk_threshold of 0.8)")
 
 
 def test_where_the_judgement_flagged_none_the_riskiest_claim_is() -> None:
-    fine, weak = settle([verdict(0.97), verdict(0.9, "c2")], 0.05)
+    fine, weak = apply_response_threshold([verdict(0.97), verdict(0.9, "c2")], 0.05)
     assert (fine.is_flagged, weak.is_flagged, weak.status) == (False, True, Status.NOT_IN_CONTEXT)
     assert "risk_threshold of 0.05" in weak.reason
 
@@ -55,7 +55,11 @@ def test_what_was_not_checked_is_neither_flagged_nor_fine() -> None:
     missed = unchecked(Claim("c2", "x", 0, 1), "timeout")
     profile = replace(PROFILE, risk_threshold=0.9)
     report = summarise(
-        Case("x", (Source("S0", "x"),)), settle([verdict(0.5), missed], 0.9), [], "fake", profile
+        Case("x", (Source("S0", "x"),)),
+        apply_response_threshold([verdict(0.5), missed], 0.9),
+        [],
+        "fake",
+        profile,
     )
     assert report.flagged is None
 
