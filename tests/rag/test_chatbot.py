@@ -12,10 +12,9 @@ from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, BackendError, InputError
 from groundwire.llm import open_generator
 from groundwire.llm.fake import ScriptedGenerator
-from groundwire.rag.chatbot import Asked, Chatbot, check
+from groundwire.rag.chatbot import Asked, Chatbot, Reply, check, unchecked
 from groundwire.rag.embed import default_embedder
 from groundwire.rag.ingest import Ingest
-from groundwire.rag.reply import Reply, unchecked
 from groundwire.rag.sqlite import SqliteIndex
 
 RULING = (

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from groundwire.rag.chatbot import messages, query, sources_of
 from groundwire.rag.index import Hit
 from groundwire.rag.passages import Passage
-from groundwire.rag.prompt import messages, query, sources_of
 from groundwire.types import Source, Turn
 
 

@@ -17,10 +17,9 @@ from groundwire.cli.streams import delivered
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
-from groundwire.rag.chatbot import Asked, Chatbot, check
+from groundwire.rag.chatbot import Asked, Chatbot, Reply, check
 from groundwire.rag.index import PassageIndex, open_index
 from groundwire.rag.ingest import Ingest, Ingested
-from groundwire.rag.reply import Reply
 from groundwire.reports.plaintext import sanitize
 from groundwire.reports.terminal import progress_bar
 from groundwire.verdicts.rag import CheckedClaim

@@ -27,7 +27,7 @@ from groundwire.types import (
 from groundwire.verdicts.summary import with_gaps
 
 if TYPE_CHECKING:
-    from groundwire.rag.reply import Reply
+    from groundwire.rag.chatbot import Reply
     from groundwire.traces.steps import Steps
 
 T = TypeVar("T")

@@ -12,12 +12,21 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from groundwire.errors import GroundwireError, Overloaded
-from groundwire.rag.chatbot import Asked, Chatbot, Draft, judged
+from groundwire.rag.chatbot import (
+    Asked,
+    Chatbot,
+    Draft,
+    Reply,
+    checked,
+    found_sources,
+    judged,
+    nothing_found,
+    sources_of,
+    unchecked,
+)
 from groundwire.rag.index import PassageIndex
 from groundwire.rag.ingest import Ingest
 from groundwire.rag.passages import Document
-from groundwire.rag.prompt import sources_of
-from groundwire.rag.reply import Reply, checked, found_sources, nothing_found, unchecked
 from groundwire.server.events import failed, sse
 from groundwire.server.problems import NotFound, problems, reading_problems
 from groundwire.server.reports import REPORT_HEADER, keep
