@@ -69,7 +69,7 @@ class CheckContext:
 
     async def detect(self, case: Case) -> Detection:
         """What knowledge, dialogue, time and logic say about the response."""
-        from groundwire.detectors.detector import detect  # a plain check never pays for it
+        from groundwire.detectors.registry import detect  # a plain check never pays for it
 
         return await detect(case, self.detectors, self.backend.verifier, self.reader)
 

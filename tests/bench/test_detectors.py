@@ -10,7 +10,7 @@ from groundwire.bench.detectors import ALL, PRECISION, RECALL, Outcome, fill, ju
 from groundwire.bench.detectors_items import Item, items, made
 from groundwire.bench.detectors_world import NOW
 from groundwire.config import Config
-from groundwire.detectors.detector import detect
+from groundwire.detectors.registry import detect
 from groundwire.stores.knowledge import Knowledge
 from groundwire.types import Case, Flag, HallucinationType
 

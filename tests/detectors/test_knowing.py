@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.detectors.detector import detect
 from groundwire.detectors.entities import nonexistence_confidence
 from groundwire.detectors.fabricated import fabrication_confidence
+from groundwire.detectors.registry import detect
 from groundwire.openie.mentions import mentions
 from groundwire.stores.knowledge import Knowledge
 from groundwire.types import (

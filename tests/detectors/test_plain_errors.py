@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.detectors.detector import detect
+from groundwire.detectors.registry import detect
 from groundwire.stores.knowledge import Knowledge
 from groundwire.types import Attribute, Case, Entity, Fact, Flag, HallucinationType, Role, Value, ValueKind
 

@@ -12,7 +12,7 @@ import pytest
 from tests.knowledge import MemoryKnowledge
 
 from groundwire.config.sections import DetectorsConfig
-from groundwire.detectors.detector import detect
+from groundwire.detectors.registry import detect
 from groundwire.errors import BackendDown
 from groundwire.llm.generator import Completion, Generator, Message
 from groundwire.types import Attribute, Case, Detection, Entity, Value

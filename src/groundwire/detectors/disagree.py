@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from groundwire.detectors.compare import Verdict, fix
 from groundwire.detectors.holdings import Judged, judge, readings, reliability
+from groundwire.detectors.values import Verdict, fix
 from groundwire.detectors.view import View
 from groundwire.types import Flag, HallucinationType, Segment, Triple, Value
 

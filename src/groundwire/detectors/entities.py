@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from groundwire.detectors.compare import core
 from groundwire.detectors.support import is_mentioned
+from groundwire.detectors.values import core
 from groundwire.detectors.view import Known, View
-from groundwire.detectors.world import PERSON_TYPES, is_world
 from groundwire.openie.mentions import is_person
 from groundwire.openie.parser import bare
 from groundwire.openie.predicates import groups
+from groundwire.text.gazetteer import PERSON_TYPES, is_world
 from groundwire.text.lexicon import word_set
 from groundwire.types import Flag, HallucinationType, MatchKind, Mention, MentionKind, Segment
 

@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groundwire.detectors.compare import core
 from groundwire.detectors.disagree import told
 from groundwire.detectors.entities import is_covered_name
 from groundwire.detectors.holdings import Reading, entity_of, holdings, readings
 from groundwire.detectors.support import is_mentioned
+from groundwire.detectors.values import core
 from groundwire.detectors.view import View
-from groundwire.detectors.world import COMPANY_NOUNS, is_world
 from groundwire.openie.parser import bare
 from groundwire.openie.predicates import groups, is_known, normal, same
 from groundwire.text.dates import dates
+from groundwire.text.gazetteer import COMPANY_NOUNS, is_world
 from groundwire.text.lexicon import word_set
 from groundwire.text.numbers import numbers
 from groundwire.text.tokens import similarity

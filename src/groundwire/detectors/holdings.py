@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from groundwire.detectors.compare import Verdict, compare
+from groundwire.detectors.values import Verdict, compare
 from groundwire.detectors.view import Known, View
-from groundwire.detectors.world import COMPANY_NOUNS, PERSON_TYPES, PLACE_TYPES, is_place
 from groundwire.openie.lexicon import Form, form_of
 from groundwire.openie.parser import bare
 from groundwire.openie.predicates import groups, inverse, normal, same
 from groundwire.text.dates import dates, weekdays
+from groundwire.text.gazetteer import COMPANY_NOUNS, PERSON_TYPES, PLACE_TYPES, is_place
 from groundwire.text.lexicon import word_set
 from groundwire.text.names import same_name
 from groundwire.text.numbers import numbers

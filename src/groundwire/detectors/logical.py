@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import combinations
 
+from groundwire.detectors.arithmetic import sum_errors
 from groundwire.detectors.exclusive import (
     AT_HOURS,
     CALLED,
@@ -32,7 +33,6 @@ from groundwire.detectors.exclusive import (
 from groundwire.detectors.flagging import logical_flag
 from groundwire.detectors.quantifiers import quantifier_conflicts
 from groundwire.detectors.statements import QUOTED, SHIFTS, Statement, head, statements
-from groundwire.detectors.sums import sum_errors
 from groundwire.detectors.view import View
 from groundwire.text import dates, names, numbers
 from groundwire.text.numbers import number_words

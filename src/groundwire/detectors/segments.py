@@ -8,12 +8,12 @@ from datetime import datetime
 
 from groundwire.claims.assertiveness import kind_of
 from groundwire.claims.markup import Plain, plain
-from groundwire.detectors.world import is_place
 from groundwire.openie.mentions import is_person, may_be_person, mentions
 from groundwire.openie.parser import triples
 from groundwire.openie.predicates import normal
 from groundwire.openie.tense import times
 from groundwire.text.dates import dates, weekdays
+from groundwire.text.gazetteer import is_place
 from groundwire.text.lexicon import word_set
 from groundwire.text.numbers import numbers
 from groundwire.text.sentences import Block, BlockKind, blocks, sentences

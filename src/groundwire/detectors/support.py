@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from groundwire.detectors.compare import core
+from groundwire.detectors.values import core
 from groundwire.detectors.view import View
 from groundwire.openie.parser import bare
 from groundwire.text.names import fold, same_name

@@ -14,9 +14,9 @@ from groundwire._loop import run
 from groundwire._optional import load
 from groundwire.cli.streams import delivered, stdin_bytes
 from groundwire.config import Config
-from groundwire.detectors.detector import DETECTORS
 from groundwire.detectors.dialogue import dialogue
 from groundwire.detectors.known import gather
+from groundwire.detectors.registry import DETECTORS
 from groundwire.detectors.score import score
 from groundwire.detectors.segments import segment
 from groundwire.detectors.signals import linguistic_signals

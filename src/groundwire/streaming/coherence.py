@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from groundwire.config.sections import DetectorsConfig
-from groundwire.detectors.detector import detect
+from groundwire.detectors.registry import detect
 from groundwire.streaming.drift import drifts
 from groundwire.streaming.goalposts import goalposts
 from groundwire.text.sentences import sentences

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from groundwire.detectors.world import is_world
 from groundwire.openie.mentions import UNITS, mentions
 from groundwire.streaming.asking import (
     ASKS,
@@ -27,6 +26,7 @@ from groundwire.streaming.asking import (
     WH_WORD,
     WHY,
 )
+from groundwire.text.gazetteer import is_world
 from groundwire.text.sentences import sentences
 from groundwire.text.tokens import names, terms
 from groundwire.types import Mention, MentionKind

@@ -9,10 +9,10 @@ from functools import cached_property
 from typing import Generic, TypeVar
 
 from groundwire.claims.citations import Mark, marks, resolve
-from groundwire.detectors.world import is_world
 from groundwire.streaming.known import URL, Known
 from groundwire.streaming.splitter import Sentence
 from groundwire.text.dates import MONTHS, WEEKDAYS, PartialDate, dates
+from groundwire.text.gazetteer import is_world
 from groundwire.text.names import Name, names
 from groundwire.text.numbers import Number, numbers
 from groundwire.text.tokens import Word, words

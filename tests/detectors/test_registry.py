@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.knowledge import MemoryKnowledge
 
 from groundwire.config.sections import DetectorsConfig, DetectorSwitches, DetectorWeights
-from groundwire.detectors.detector import DETECTORS, deduplicated, detect
+from groundwire.detectors.registry import DETECTORS, deduplicated, detect
 from groundwire.errors import BackendDown, StoreError
 from groundwire.types import (
     Attribute,

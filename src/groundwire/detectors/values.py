@@ -15,11 +15,11 @@ from enum import StrEnum
 from functools import lru_cache
 
 from groundwire.detectors.view import Known
-from groundwire.detectors.world import COUNTRIES, is_place
 from groundwire.openie.parser import bare
 from groundwire.openie.tense import times
 from groundwire.text.dates import WEEKDAYS, PartialDate, dates, weekdays
 from groundwire.text.dates import compare as compare_dates
+from groundwire.text.gazetteer import COUNTRIES, is_place
 from groundwire.text.lexicon import forms, word_set
 from groundwire.text.names import fold, same_name
 from groundwire.text.numbers import CURRENCY_SIGNS, UNITS, Number, numbers

@@ -6,7 +6,7 @@ from datetime import date, datetime
 
 import pytest
 
-from groundwire.detectors.compare import Verdict, compare, fix
+from groundwire.detectors.values import Verdict, compare, fix
 from groundwire.detectors.view import Known
 from groundwire.types import Entity, Value, ValueKind
 
