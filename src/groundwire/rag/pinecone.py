@@ -36,9 +36,8 @@ from groundwire.errors import (
     RateLimited,
 )
 from groundwire.rag.embed import WIDTH, Embedder, default_embedder, is_understood
-from groundwire.rag.index import Hit
+from groundwire.rag.index import MIN_COVERAGE, MIN_SIMILARITY, Hit, coverage
 from groundwire.rag.passages import Document, Passage
-from groundwire.rag.ranking import MIN_COVERAGE, MIN_SIMILARITY, coverage
 from groundwire.text.tokens import terms
 
 _BATCH = 100  # vectors a request: Pinecone takes 2 MB at once

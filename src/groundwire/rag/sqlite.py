@@ -10,9 +10,8 @@ from pathlib import Path
 
 from groundwire.config.service import RagConfig
 from groundwire.rag.embed import WIDTH, Embedder, default_embedder, is_understood
-from groundwire.rag.index import Hit
+from groundwire.rag.index import CANDIDATES, MIN_COVERAGE, MIN_SIMILARITY, Hit, coverage, fused, rarity
 from groundwire.rag.passages import Document, Passage
-from groundwire.rag.ranking import CANDIDATES, MIN_COVERAGE, MIN_SIMILARITY, coverage, fused, rarity
 from groundwire.rag.sqlite_file import IndexFile
 from groundwire.rag.vectors import Matrix, packed
 from groundwire.text.tokens import terms, words
