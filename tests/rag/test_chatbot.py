@@ -14,8 +14,8 @@ from groundwire.llm import open_generator
 from groundwire.llm.fake import ScriptedGenerator
 from groundwire.rag.chatbot import Asked, Chatbot, Reply, check, unchecked
 from groundwire.rag.embed import default_embedder
+from groundwire.rag.index_sqlite import SqliteIndex
 from groundwire.rag.ingest import Ingest
-from groundwire.rag.sqlite import SqliteIndex
 
 RULING = (
     "The appraiser determined that the owner is entitled to compensation of 50,000 shekels for the loss in "

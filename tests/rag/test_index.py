@@ -11,7 +11,7 @@ from tests.rag.pinecone_server import KEY, PineconeServer
 
 from groundwire.config import Config
 from groundwire.config.service import RagConfig
-from groundwire.rag import pinecone, sqlite
+from groundwire.rag import index_sqlite, pinecone
 from groundwire.rag.embed import default_embedder
 from groundwire.rag.index import PassageIndex, open_index
 from groundwire.rag.ingest import Ingest
@@ -33,7 +33,7 @@ def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[PassageInd
         server.close()
         return
     embedder = default_embedder() if request.param == "sqlite" else None
-    found = sqlite.SqliteIndex(tmp_path / "rag.db", embedder)
+    found = index_sqlite.SqliteIndex(tmp_path / "rag.db", embedder)
     yield found
     found.close()
 

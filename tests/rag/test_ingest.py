@@ -8,8 +8,8 @@ import pytest
 
 from groundwire.config import Config
 from groundwire.errors import InputError
+from groundwire.rag.index_sqlite import SqliteIndex
 from groundwire.rag.ingest import Ingest, Ingested
-from groundwire.rag.sqlite import SqliteIndex
 
 
 @pytest.fixture

@@ -14,16 +14,14 @@ import pytest
 
 from groundwire.errors import InputError, StoreError
 from groundwire.rag.embed import WIDTH, default_embedder
+from groundwire.rag.index_sqlite import SCHEMA_VERSION, IndexFile, Matrix, SqliteIndex, packed
 from groundwire.rag.passages import Cutting, Document, cut
-from groundwire.rag.sqlite import SqliteIndex
-from groundwire.rag.sqlite_file import SCHEMA_VERSION, IndexFile
-from groundwire.rag.vectors import Matrix, packed
 from groundwire.types import Source
 
 WORKER = """
 import sys
 from pathlib import Path
-from groundwire.rag.sqlite import SqliteIndex
+from groundwire.rag.index_sqlite import SqliteIndex
 from groundwire.rag.passages import Cutting, Document, cut
 from groundwire.types import Source
 path, name, count = sys.argv[1:]
@@ -97,7 +95,7 @@ def test_an_interrupted_add_leaves_the_document_as_it_was(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("groundwire.rag.sqlite._insert", interrupted)
+        patch.setattr("groundwire.rag.index_sqlite._insert", interrupted)
         with pytest.raises(KeyboardInterrupt):
             add(index, "d", "The new text has a red door.")
     assert "old text" in index.search("blue door", 1)[0].passage.text
@@ -114,7 +112,7 @@ def test_a_full_disk_is_one_line_and_keeps_what_was_there(
     db.close()
     index.close()
     limit = (f"PRAGMA max_page_count = {pages + 4}",)
-    monkeypatch.setattr("groundwire.rag.sqlite_file._PRAGMAS", limit)
+    monkeypatch.setattr("groundwire.rag.index_sqlite._PRAGMAS", limit)
     index = SqliteIndex(tmp_path / "rag.db", None)
     with pytest.raises(StoreError, match=r"full.*make room on the disk"):
         add(index, "big", "The barn has a red door and much hay. " * 5000)

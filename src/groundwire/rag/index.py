@@ -12,7 +12,7 @@ from groundwire.config import Config
 from groundwire.rag.passages import Document, Passage
 
 _OPENERS = {
-    "sqlite": "groundwire.rag.sqlite:open_index",
+    "sqlite": "groundwire.rag.index_sqlite:open_index",
     "pinecone": "groundwire.rag.pinecone:open_index",
 }
 

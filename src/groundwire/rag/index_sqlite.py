@@ -1,0 +1,389 @@
+"""The embedded index: one SQLite file, searched by words (FTS5) and by meaning (static embeddings)."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import numpy as np
+
+from groundwire.config.service import RagConfig
+from groundwire.errors import InputError, StoreError
+from groundwire.rag.embed import WIDTH, Embedder, default_embedder, is_understood
+from groundwire.rag.index import CANDIDATES, MIN_COVERAGE, MIN_SIMILARITY, Hit, coverage, fused, rarity
+from groundwire.rag.passages import Document, Passage
+from groundwire.text.tokens import terms, words
+
+# The file of the embedded index: its schema, its version, and connections for several threads.
+#
+# A writer takes its lock at once and waits for another one's, so two processes never fail half-way; what was
+# committed stays, whatever happens to the process afterwards.
+
+SCHEMA_VERSION = 1
+APPLICATION_ID = 0x67775247  # "gwRG": this file is an index of ours and no other database
+
+_PATIENCE = 30.0
+_PRAGMAS = ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL", "PRAGMA cache_size = -32768")
+_SCHEMA = (
+    """CREATE TABLE documents (
+        id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, title TEXT NOT NULL, digest TEXT NOT NULL,
+        passages INTEGER NOT NULL, characters INTEGER NOT NULL)""",
+    # AUTOINCREMENT: a number is never given twice, so whoever holds vectors in memory can tell new from old.
+    """CREATE TABLE passages (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, document INTEGER NOT NULL REFERENCES documents (id),
+        number INTEGER NOT NULL, part TEXT NOT NULL, heading TEXT NOT NULL,
+        start INTEGER NOT NULL, stop INTEGER NOT NULL, text TEXT NOT NULL)""",
+    "CREATE INDEX passages_by_document ON passages (document)",
+    # Apart from the texts, so that all of them are read in one go.
+    "CREATE TABLE vectors (passage INTEGER PRIMARY KEY, vector BLOB NOT NULL)",
+    # What is indexed are normal forms made by us, so that Hebrew, Arabic and unspaced scripts are found too.
+    "CREATE VIRTUAL TABLE terms USING fts5(words, tokenize = 'unicode61 remove_diacritics 2')",
+    "CREATE VIRTUAL TABLE vocabulary USING fts5vocab('terms', 'row')",
+    "CREATE TABLE changes (generation INTEGER NOT NULL)",
+    "INSERT INTO changes VALUES (0)",
+    f"PRAGMA application_id = {APPLICATION_ID}",
+    f"PRAGMA user_version = {SCHEMA_VERSION}",
+)
+
+
+class IndexFile:
+    """Hands out connections in a transaction and takes them back; `close()` closes those that are idle."""
+
+    def __init__(self, path: Path, *, create: bool = True) -> None:
+        self.path = path
+        self.readonly = path.is_file() and not _is_writable(path)
+        if not self.readonly:
+            _prepare(path, create=create)
+        self._idle: list[sqlite3.Connection] = []
+        self._lock = threading.Lock()
+        with self._translated(), self._borrowed() as db:
+            self._bring_up(db)
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """A connection that sees one snapshot."""
+        with self._translated(), self._borrowed() as db, _transaction(db, "BEGIN"):
+            yield db
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """Everything in it is kept, or on an exception nothing."""
+        if self.readonly:
+            raise StoreError(f"the index {self.path} may not be written", hint="check its permissions")
+        with self._translated(), self._borrowed() as db, _transaction(db, "BEGIN IMMEDIATE"):
+            yield db
+            db.execute("UPDATE changes SET generation = generation + 1")
+
+    def close(self) -> None:
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for db in idle:
+            db.close()
+
+    @contextmanager
+    def _borrowed(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            db = self._idle.pop() if self._idle else None
+        db = db or self._connect()
+        try:
+            yield db
+        except BaseException:
+            db.close()
+            raise
+        with self._lock:
+            self._idle.append(db)
+
+    def _connect(self) -> sqlite3.Connection:
+        uri = f"file:{quote(str(self.path.absolute()))}" + ("?mode=ro&immutable=1" if self.readonly else "")
+        db = sqlite3.connect(uri, uri=True, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+        if not self.readonly:
+            for pragma in _PRAGMAS:
+                db.execute(pragma)
+        return db
+
+    def _bring_up(self, db: sqlite3.Connection) -> None:
+        """Make the tables of a new file; refuse a file that is not ours or of a later release."""
+        if self._version(db) == SCHEMA_VERSION:
+            return
+        with _transaction(db, "BEGIN IMMEDIATE"):
+            if self._version(db) == SCHEMA_VERSION:
+                return  # another process was first
+            if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                raise StoreError(f"{self.path} is another program's database", hint="set rag.path elsewhere")
+            for statement in _SCHEMA:
+                db.execute(statement)
+
+    def _version(self, db: sqlite3.Connection) -> int:
+        version: int = db.execute("PRAGMA user_version").fetchone()[0]
+        ours = db.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
+        if ours and version > SCHEMA_VERSION:
+            raise StoreError(f"the index {self.path} is from a newer release", hint="upgrade groundwire")
+        return version if ours else 0
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """SQLite's words as one line that says what to do."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            hint = _HINTS.get(code, "")
+            raise StoreError(f"the index {self.path} failed ({error})", hint=hint) from error
+
+
+_HINTS = {
+    sqlite3.SQLITE_FULL: "make room on the disk; what was committed is kept",
+    sqlite3.SQLITE_BUSY: "another process is writing; try again",
+    sqlite3.SQLITE_READONLY: "check its permissions",
+    sqlite3.SQLITE_NOTADB: "set rag.path (or --index) to another file",
+    sqlite3.SQLITE_CORRUPT: "remove the file and ingest the documents again",
+    sqlite3.SQLITE_CANTOPEN: "check the folder and its permissions",
+    sqlite3.SQLITE_IOERR: "check the disk; what was committed is kept",
+}
+
+
+@contextmanager
+def _transaction(db: sqlite3.Connection, begin: str) -> Iterator[None]:
+    db.execute(begin)
+    try:
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):  # a full disk rolls back by itself
+            db.execute("ROLLBACK")
+        raise
+
+
+def _is_writable(path: Path) -> bool:
+    """SQLite writes beside the file too, even when it only reads."""
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def _prepare(path: Path, *, create: bool) -> None:
+    if not create and not path.is_file():
+        raise InputError(f"there is no index at {path}", hint="groundwire rag ingest PATH… makes one")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Made before SQLite makes it: what people ingest is theirs only.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise InputError(f"cannot open the index {path}: {error.strerror}") from None
+
+
+# The vectors of an index in memory, brought up to date by what changed since they were read.
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
+    Ids = NDArray[np.int64]
+
+STORED = np.float16
+"""On disk half the bytes do: the rounding moves a cosine by less than 0.001."""
+
+
+def packed(vector: Vectors) -> bytes:
+    return vector.astype(STORED).tobytes()
+
+
+class Matrix:
+    """Compares a question with every passage: exact, and a few hundredths of a second for 100,000."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._lock = threading.Lock()
+        self._generation = -1
+        self._ids: Ids = np.empty(0, np.int64)
+        self._rows: Vectors = np.empty((0, width), np.float32)
+
+    def nearest(self, db: sqlite3.Connection, query: Vectors, k: int) -> list[tuple[int, float]]:
+        """The `k` passages whose vectors point most the same way, best first, with their cosine."""
+        with self._lock:
+            self._refresh(db)
+            ids, rows = self._ids, self._rows
+        if not len(ids):
+            return []
+        cosines = rows @ query
+        k = min(k, len(ids))
+        best = np.argpartition(-cosines, k - 1)[:k]
+        order = best[np.lexsort((ids[best], -cosines[best]))]
+        return [(int(ids[at]), float(cosines[at])) for at in order]
+
+    def _refresh(self, db: sqlite3.Connection) -> None:
+        generation = db.execute("SELECT generation FROM changes").fetchone()[0]
+        if generation == self._generation:
+            return
+        last = int(self._ids[-1]) if len(self._ids) else 0
+        if last:
+            # Without an order SQLite reads them from the small index over documents.
+            there = np.fromiter((row[0] for row in db.execute("SELECT id FROM passages")), np.int64)
+            self._keep(np.isin(self._ids, there, assume_unique=True))
+        new_ids, new_rows = self._read(db, last)
+        if len(new_ids):
+            self._ids = np.concatenate([self._ids, new_ids]) if len(self._ids) else new_ids
+            self._rows = np.concatenate([self._rows, new_rows]) if len(self._rows) else new_rows
+        self._generation = generation
+
+    def _keep(self, there: NDArray[np.bool_]) -> None:
+        if not there.all():
+            self._ids, self._rows = self._ids[there], self._rows[there]
+
+    def _read(self, db: sqlite3.Connection, after: int) -> tuple[Ids, Vectors]:
+        ids: list[int] = []
+        raw = bytearray()
+        rows = db.execute(
+            "SELECT passage, vector FROM vectors WHERE passage > ? AND length(vector) = ? ORDER BY passage",
+            (after, self._width * np.dtype(STORED).itemsize),
+        )
+        for number, vector in rows:
+            ids.append(number)
+            raw += vector
+        found = np.frombuffer(raw, STORED).reshape(-1, self._width).astype(np.float32)
+        return np.array(ids, np.int64), found
+
+
+_MAX_TERMS = 64
+_READ = """SELECT p.id, d.name, p.number, p.text, p.start, p.stop, d.title, p.heading, p.part
+    FROM passages p JOIN documents d ON d.id = p.document WHERE p.id IN (SELECT value FROM json_each(?))"""
+
+
+class SqliteIndex:
+    """`embedder` None finds passages by their words alone."""
+
+    def __init__(self, path: Path, embedder: Embedder | None, *, create: bool = True) -> None:
+        self._file = IndexFile(path, create=create)
+        self._embedder = embedder
+        self._matrix = Matrix(WIDTH)
+
+    @property
+    def embedder(self) -> str:
+        return self._embedder.name if self._embedder else ""
+
+    def add(self, document: Document, passages: Sequence[Passage]) -> None:
+        # What takes long comes before the lock: others need not wait for it.
+        vectors, searched = self._vectors(passages), [_searched(passage) for passage in passages]
+        with self._file.write() as db:
+            _remove(db, [document.id])
+            made = db.execute(
+                "INSERT INTO documents (name, title, digest, passages, characters) VALUES (?, ?, ?, ?, ?)",
+                (document.id, document.title, document.digest, len(passages), document.characters),
+            )
+            for passage, vector, words_of in zip(passages, vectors, searched, strict=True):
+                number = _insert(db, made.lastrowid or 0, passage)
+                db.execute("INSERT INTO terms (rowid, words) VALUES (?, ?)", (number, words_of))
+                if vector is not None:
+                    db.execute("INSERT INTO vectors VALUES (?, ?)", (number, vector))
+
+    def _vectors(self, passages: Sequence[Passage]) -> Sequence[bytes | None]:
+        if self._embedder is None or not passages:
+            return [None] * len(passages)
+        found = self._embedder.embed([passage.about for passage in passages])
+        return [packed(vector) for vector in found]
+
+    def delete(self, ids: Collection[str]) -> int:
+        with self._file.write() as db:
+            return _remove(db, ids)
+
+    def documents(self) -> list[Document]:
+        with self._file.read() as db:
+            rows = db.execute("SELECT name, title, digest, passages, characters FROM documents ORDER BY name")
+            return [Document(*row) for row in rows]
+
+    def search(self, query: str, k: int) -> list[Hit]:
+        with self._file.read() as db:
+            weights = _weights(db, query)
+            by_words = _by_words(db, weights)
+            by_meaning = self._by_meaning(db, query)
+            ranked = fused([by_words, list(by_meaning)])
+            found = _passages(db, ranked)
+        speaking = (
+            Hit(found[number], score)
+            for number, score in ranked.items()
+            if number in by_meaning or coverage(weights, _held(found[number])) >= MIN_COVERAGE
+        )
+        return list(islice(speaking, k))
+
+    def _by_meaning(self, db: sqlite3.Connection, query: str) -> dict[int, float]:
+        if self._embedder is None or not is_understood(query):
+            return {}
+        near = self._matrix.nearest(db, self._embedder.embed([query])[0], CANDIDATES)
+        return {number: cosine for number, cosine in near if cosine >= MIN_SIMILARITY}
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _searched(passage: Passage) -> str:
+    return " ".join(terms(f"{passage.title}\n{passage.about}"))
+
+
+def _insert(db: sqlite3.Connection, document: int, passage: Passage) -> int:
+    place = (passage.number, passage.part, passage.heading, passage.start, passage.end)
+    made = db.execute(
+        "INSERT INTO passages (document, number, part, heading, start, stop, text)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (document, *place, passage.text),
+    )
+    return made.lastrowid or 0
+
+
+def _remove(db: sqlite3.Connection, names: Collection[str]) -> int:
+    gone = 0
+    for name in names:
+        row = db.execute("SELECT id FROM documents WHERE name = ?", (name,)).fetchone()
+        if row is None:
+            continue
+        its = "IN (SELECT id FROM passages WHERE document = ?)"
+        db.execute(f"DELETE FROM terms WHERE rowid {its}", row)
+        db.execute(f"DELETE FROM vectors WHERE passage {its}", row)
+        db.execute("DELETE FROM passages WHERE document = ?", row)
+        db.execute("DELETE FROM documents WHERE id = ?", row)
+        gone += 1
+    return gone
+
+
+def _weights(db: sqlite3.Connection, query: str) -> dict[str, float]:
+    """What the question is about, each term with how much it tells among these passages."""
+    asked = list(dict.fromkeys(terms(query) or [word.norm for word in words(query)]))[:_MAX_TERMS]
+    total = db.execute("SELECT count(*) FROM passages").fetchone()[0]
+    found = {}
+    for term in asked:
+        row = db.execute("SELECT doc FROM vocabulary WHERE term = ?", (term,)).fetchone()
+        found[term] = rarity(row[0] if row else 0, total)
+    return found
+
+
+def _by_words(db: sqlite3.Connection, weights: Mapping[str, float]) -> list[int]:
+    """Passages that hold any of the terms, best by BM25 first."""
+    quoted = (term.replace('"', " ") for term in weights)
+    match = " OR ".join(f'"{term}"' for term in quoted if any(c.isalnum() for c in term))
+    if not match:
+        return []
+    rows = db.execute(
+        "SELECT rowid FROM terms WHERE terms MATCH ? ORDER BY bm25(terms), rowid LIMIT ?", (match, CANDIDATES)
+    )
+    return [row[0] for row in rows]
+
+
+def _passages(db: sqlite3.Connection, numbers: Collection[int]) -> dict[int, Passage]:
+    rows = db.execute(_READ, (json.dumps(list(numbers)),))
+    return {
+        number: Passage(name, place, text, start, stop, title, heading, part)
+        for number, name, place, text, start, stop, title, heading, part in rows
+    }
+
+
+def _held(passage: Passage) -> frozenset[str]:
+    return frozenset(terms(f"{passage.title}\n{passage.about}"))
+
+
+def open_index(config: RagConfig, *, create: bool = True) -> SqliteIndex:
+    return SqliteIndex(Path(config.path).expanduser(), default_embedder(), create=create)
