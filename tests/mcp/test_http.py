@@ -19,7 +19,7 @@ from tests.serving import served, serving
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
-from groundwire.mcp.http import parsed
+from groundwire.mcp.http import parse_address
 from groundwire.reports.json import report_object
 from groundwire.stores.database import open_database
 from groundwire.stores.keys import Keys
@@ -165,5 +165,5 @@ def command(address: str) -> list[str]:
 
 @pytest.mark.parametrize("wrong", ["", "host", "a:b", "1.2.3.4:99999", "a b:80", "::1:80", "http://x:80"])
 def test_what_is_no_address_is_said(wrong: str) -> None:
-    with pytest.raises(InputError, match="is no address"):
-        parsed(wrong)
+    with pytest.raises(InputError, match="invalid address"):
+        parse_address(wrong)
