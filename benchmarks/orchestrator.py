@@ -11,6 +11,7 @@ from statistics import median
 from typing import Annotated
 
 import typer
+from groundwire.cli.streams import open_console
 from rich.console import Console
 from rich.table import Table
 
@@ -19,13 +20,12 @@ from groundwire.agent import Orchestrator, Outcome
 from groundwire.agent.cost import Cost, Usage
 from groundwire.bench.procedural_items import generate
 from groundwire.cli.options import ConfigFile, settings
-from groundwire.cli.streams import open_console
 from groundwire.config import Config, Price
 from groundwire.engine import Groundwire
 from groundwire.errors import MissingExtra
 from groundwire.llm import Completion, open_generator
+from groundwire.llm.base import Generator
 from groundwire.llm.fake import Call, ScriptedGenerator
-from groundwire.llm.generator import Generator
 
 LATENCY_BAR = 0.5
 SHARE_BAR = 0.10

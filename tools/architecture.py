@@ -83,7 +83,7 @@ FLOW: tuple[tuple[str, str], ...] = (
         " streaming/attribution streaming/confidence streaming/coherence streaming/protocol streaming/output",
     ),
     ("The chatbot", "rag/ingest rag/passages rag/index rag/chatbot"),
-    ("Language models", "llm/generator llm/openai llm/anthropic llm/gguf"),
+    ("Language models", "llm/base llm/openai llm/anthropic llm/gguf"),
     ("Verdicts", "verdicts/profile verdicts/judge verdicts/vague verdicts/rag verdicts/summary"),
     ("Reports", "reports/json reports/terminal reports/html reports/marks"),
     (

@@ -10,7 +10,7 @@ from time import perf_counter
 from groundwire.claims.extractor import extract, steps_as_claims
 from groundwire.claims.llm_extractor import extract_with
 from groundwire.config import DetectorsConfig, MitigationConfig
-from groundwire.llm.generator import Generator
+from groundwire.llm.base import Generator
 from groundwire.metrics import Metrics, log_verdict
 from groundwire.retrieval.cite import phantoms
 from groundwire.retrieval.gather import Evidence, Gathered

@@ -13,8 +13,8 @@ from groundwire.agent.checkpoint import way
 from groundwire.cli.trajectory import _SHOWN
 from groundwire.config import Config
 from groundwire.engine import Groundwire
+from groundwire.llm.base import Message
 from groundwire.llm.fake import ScriptedGenerator
-from groundwire.llm.generator import Message
 from groundwire.types import Derived
 
 ON = {"hallucination": {"enabled": True, "trace_auditing": {"enabled": True}}}

@@ -10,7 +10,7 @@ import pytest
 from groundwire.agent import Event, Kind, Orchestrator, Recorder, read_trajectory
 from groundwire.config import Config
 from groundwire.engine import Groundwire
-from groundwire.llm.endpoint import Endpoint
+from groundwire.llm.base import Endpoint
 from groundwire.llm.openai import OpenAIGenerator
 
 FILES = {

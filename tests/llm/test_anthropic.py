@@ -9,8 +9,7 @@ from tests.loopback import Loopback, Reply, claude, refusal
 
 from groundwire.errors import BackendDown, BackendError, BackendTimeout, ConfigError, RateLimited
 from groundwire.llm.anthropic import AnthropicGenerator
-from groundwire.llm.endpoint import Endpoint
-from groundwire.llm.generator import Generator, Message
+from groundwire.llm.base import Endpoint, Generator, Message
 
 ASK = [Message("system", "be brief"), Message("user", "well?")]
 KEY = "sk-ant-very-secret"

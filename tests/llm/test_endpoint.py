@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from groundwire.errors import ConfigError
-from groundwire.llm.endpoint import Endpoint, refused, refused_option, retry_after
+from groundwire.llm.base import Endpoint, refused, refused_option, retry_after
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -9,8 +9,7 @@ import pytest
 from groundwire.config import Config
 from groundwire.errors import BackendDown
 from groundwire.llm import open_generator
-from groundwire.llm.endpoint import Endpoint
-from groundwire.llm.generator import Message
+from groundwire.llm.base import Endpoint, Message
 from groundwire.llm.gguf import MODEL, GgufGenerator, GgufServer
 from groundwire.llm.openai import OpenAIGenerator
 from groundwire.types import Query

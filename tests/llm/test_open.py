@@ -12,8 +12,8 @@ from groundwire._optional import load
 from groundwire.config import AnthropicConfig, Config, GeneratorConfig, OpenAIConfig
 from groundwire.errors import BackendDown, MissingExtra
 from groundwire.llm import Provider, open_generator
+from groundwire.llm.base import Generator, Message
 from groundwire.llm.fake import Call, ScriptedGenerator, tokens
-from groundwire.llm.generator import Generator, Message
 from groundwire.llm.perloop import PerLoop
 
 LOCAL = "http://127.0.0.1:9/v1"

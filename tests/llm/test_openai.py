@@ -9,8 +9,7 @@ from pydantic import SecretStr
 from tests.loopback import Loopback, Reply, chat, position, refusal
 
 from groundwire.errors import BackendDown, BackendError, BackendTimeout, ConfigError, RateLimited
-from groundwire.llm.endpoint import Endpoint
-from groundwire.llm.generator import Generator, Message
+from groundwire.llm.base import Endpoint, Generator, Message
 from groundwire.llm.openai import OpenAIGenerator
 
 ASK = [Message("system", "be brief"), Message("user", "well?")]

@@ -12,7 +12,7 @@ from tests.loopback import Loopback, Reply, chat, refusal
 from groundwire.errors import BackendDown, BackendError
 from groundwire.llm import Completion, Message, completed
 from groundwire.llm.anthropic import AnthropicGenerator
-from groundwire.llm.endpoint import Endpoint
+from groundwire.llm.base import Endpoint
 from groundwire.llm.fake import ScriptedGenerator
 from groundwire.llm.openai import OpenAIGenerator
 from groundwire.llm.usage import heard_by

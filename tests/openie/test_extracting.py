@@ -14,7 +14,7 @@ from tests.knowledge import MemoryKnowledge
 from groundwire.config.sections import DetectorsConfig
 from groundwire.detectors.registry import detect
 from groundwire.errors import BackendDown
-from groundwire.llm.generator import Completion, Generator, Message
+from groundwire.llm.base import Completion, Generator, Message
 from groundwire.types import Attribute, Case, Detection, Entity, Value
 
 KB = MemoryKnowledge([Entity("ann", "Ann Lee", "person", (), (Attribute("department", Value("Sales")),))])

@@ -27,7 +27,7 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown
 from groundwire.llm import Completion, Message, OnText
-from groundwire.llm.endpoint import Endpoint
+from groundwire.llm.base import Endpoint
 from groundwire.llm.fake import ScriptedGenerator
 from groundwire.llm.openai import OpenAIGenerator
 from groundwire.streaming import desk, finish, reformulate

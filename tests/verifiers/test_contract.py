@@ -16,8 +16,8 @@ from tests.loopback import Loopback, Reply, Request
 
 from groundwire._optional import load
 from groundwire.config import Config, LimitsConfig, StoreConfig
+from groundwire.llm.base import Completion
 from groundwire.llm.fake import Call, ScriptedGenerator, tokens
-from groundwire.llm.generator import Completion
 from groundwire.metrics import Metrics
 from groundwire.stores.cache import CacheStore
 from groundwire.types import Estimate, Query, Verifier

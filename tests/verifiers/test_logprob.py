@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire.errors import BackendDown, BackendError, RateLimited
+from groundwire.llm.base import Completion, TokenLogprob
 from groundwire.llm.fake import Call, Reply, ScriptedGenerator, tokens
-from groundwire.llm.generator import Completion, TokenLogprob
 from groundwire.types import Estimate, Query, Verifier
 from groundwire.verifiers.logprob import LogprobVerifier, masses, meaning
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.llm.generator import Message
+from groundwire.llm.base import Message
 from groundwire.types import Query, Source
 from groundwire.verifiers.prompts import (
     PROMPT_VERSION,

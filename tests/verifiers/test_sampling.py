@@ -8,9 +8,8 @@ from tests.loopback import Loopback, Request, chat
 from tests.loopback import Reply as HttpReply
 
 from groundwire.budget import wilson
-from groundwire.llm.endpoint import Endpoint
+from groundwire.llm.base import Completion, Endpoint
 from groundwire.llm.fake import Call, Reply, ScriptedGenerator, tokens
-from groundwire.llm.generator import Completion
 from groundwire.llm.openai import OpenAIGenerator
 from groundwire.types import Query
 from groundwire.verifiers.logprob import Answer

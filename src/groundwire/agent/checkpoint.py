@@ -13,7 +13,7 @@ from groundwire.claims.confidence import inferred, stated
 from groundwire.config import Config, VerificationConfig
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError
-from groundwire.llm.generator import Message
+from groundwire.llm.base import Message
 from groundwire.text.numbers import numbers
 from groundwire.traces.plain import read_text
 from groundwire.traces.steps import CALL, MAX_STEP, RETURNED

@@ -10,7 +10,7 @@ from typing import Literal
 
 from groundwire.agent.trajectory import Json
 from groundwire.config import Price
-from groundwire.llm.generator import Completion
+from groundwire.llm.base import Completion
 from groundwire.llm.usage import heard_by
 
 Part = Literal["base", "verification"]

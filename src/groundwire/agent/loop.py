@@ -12,7 +12,7 @@ from groundwire.agent.functions import Call, Function
 from groundwire.agent.sandbox import Output, Sandbox
 from groundwire.agent.trajectory import Kind, Log
 from groundwire.config import OrchestratorConfig, SandboxConfig
-from groundwire.llm.generator import Generator, Message, completed
+from groundwire.llm.base import Generator, Message, completed
 
 # What a model wrote, read: code to run, or an answer.
 

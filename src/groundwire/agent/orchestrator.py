@@ -24,7 +24,7 @@ from groundwire.agent.trajectory import Event, Kind, Log, Watch
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendError, GroundwireError, InputError
-from groundwire.llm.generator import Generator, Message
+from groundwire.llm.base import Generator, Message
 from groundwire.reports.json import audit_object, output_object, report_object
 from groundwire.streaming.output import OutputVerifier
 from groundwire.types import HallucinationReport, OutputCheck, TraceAudit, Turn

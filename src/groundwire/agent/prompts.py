@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from groundwire.agent.functions import Function
-from groundwire.llm.generator import Message
+from groundwire.llm.base import Message
 from groundwire.retrieval.render import tokens
 from groundwire.retrieval.select import Index
 from groundwire.types import ClaimVerification, Source, Turn

@@ -22,7 +22,7 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendError, MissingExtra
 from groundwire.llm import open_generator
-from groundwire.llm.generator import Completion, Generator, Message
+from groundwire.llm.base import Completion, Generator, Message
 from groundwire.metrics import Metrics
 from groundwire.pipeline import CheckContext, check
 from groundwire.stores.cache import CacheStore

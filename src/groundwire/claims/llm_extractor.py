@@ -19,7 +19,7 @@ from hashlib import sha256
 from groundwire.claims.extractor import extract
 from groundwire.claims.markup import plain, readable
 from groundwire.errors import GroundwireError
-from groundwire.llm.generator import Generator, Message
+from groundwire.llm.base import Generator, Message
 from groundwire.types import Claim, ClaimKind, Span
 
 MAX_CHARS = 6000

@@ -17,7 +17,7 @@ from groundwire.client import calls
 from groundwire.client.calls import Call, ChatEvent, Events
 from groundwire.client.exchange import Answer, Patience, error_of, exchange
 from groundwire.errors import BackendDown, BackendError, BackendTimeout
-from groundwire.llm.endpoint import Endpoint, retry_after
+from groundwire.llm.base import Endpoint, retry_after
 from groundwire.llm.perloop import PerLoop
 from groundwire.retrieval.history import History
 

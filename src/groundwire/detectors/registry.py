@@ -29,7 +29,7 @@ from groundwire.detectors.temporal import detect_temporal_errors
 from groundwire.detectors.unsupported import detect_unsupported_claims
 from groundwire.detectors.view import Dialogue, Known, View
 from groundwire.errors import GroundwireError
-from groundwire.llm.generator import Generator
+from groundwire.llm.base import Generator
 from groundwire.openie.parser import with_model
 from groundwire.types import Case, Detection, Flag, MentionKind, Segment, Verifier
 

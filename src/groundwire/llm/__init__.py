@@ -6,7 +6,7 @@ from typing import Literal
 
 from groundwire._optional import load
 from groundwire.config import AnthropicConfig, Config, OpenAIConfig
-from groundwire.llm.generator import (
+from groundwire.llm.base import (
     Completion,
     Generator,
     Message,

@@ -10,18 +10,21 @@ from pydantic import BaseModel, ValidationError
 
 from groundwire.config import Config
 from groundwire.errors import BackendError
-from groundwire.llm.endpoint import (
+from groundwire.llm.base import (
+    Completion,
     Endpoint,
+    Message,
+    OnText,
     nonsense,
     refused,
     refused_option,
+    repeat,
+    tell,
     timed_out,
     transport_error,
     unreachable,
 )
-from groundwire.llm.generator import Completion, Message, OnText, tell
 from groundwire.llm.perloop import PerLoop
-from groundwire.llm.repeat import repeat
 from groundwire.llm.usage import report
 
 _TransportError = transport_error(anthropic.DefaultAsyncHttpxClient)

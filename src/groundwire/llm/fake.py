@@ -8,7 +8,7 @@ from math import log
 from re import findall
 
 from groundwire.errors import BackendDown, BackendError
-from groundwire.llm.generator import Completion, Message, OnText, TokenLogprob, tell
+from groundwire.llm.base import Completion, Message, OnText, TokenLogprob, tell
 from groundwire.llm.usage import report
 
 

@@ -21,8 +21,7 @@ from typing import IO
 
 from groundwire.config import Config
 from groundwire.errors import BackendDown, MissingExtra
-from groundwire.llm.endpoint import Endpoint
-from groundwire.llm.generator import Completion, Message, OnText
+from groundwire.llm.base import Completion, Endpoint, Message, OnText
 from groundwire.llm.openai import OpenAIGenerator
 
 MODEL = "SmolLM2-135M-Instruct"

@@ -11,18 +11,22 @@ from pydantic import BaseModel, Field, ValidationError
 
 from groundwire.config import Config
 from groundwire.errors import BackendError
-from groundwire.llm.endpoint import (
+from groundwire.llm.base import (
+    Completion,
     Endpoint,
+    Message,
+    OnText,
+    TokenLogprob,
     nonsense,
     refused,
     refused_option,
+    repeat,
+    tell,
     timed_out,
     transport_error,
     unreachable,
 )
-from groundwire.llm.generator import Completion, Message, OnText, TokenLogprob, tell
 from groundwire.llm.perloop import PerLoop
-from groundwire.llm.repeat import repeat
 from groundwire.llm.usage import report
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]

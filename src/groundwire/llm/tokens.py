@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Sequence
 
-from groundwire.llm.generator import Completion, Generator, Message, completed
+from groundwire.llm.base import Completion, Generator, Message, completed
 
 ROOM = 16
 """So many pieces wait for a reader before the model has to."""

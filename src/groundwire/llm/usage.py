@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from groundwire.llm.generator import Completion
+from groundwire.llm.base import Completion
 
 Listener = Callable[[str, Completion], None]
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from groundwire.errors import GroundwireError
-from groundwire.llm.generator import Generator, Message
+from groundwire.llm.base import Generator, Message
 from groundwire.openie import lexicon as en
 from groundwire.openie.grammar import Clause, Phrase, Reading, Tie, Verb, read
 from groundwire.openie.lexicon import Tag, tokens

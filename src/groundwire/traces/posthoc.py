@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from groundwire import pipeline
 from groundwire.claims.extractor import extract
 from groundwire.errors import BackendError
-from groundwire.llm.generator import Generator
+from groundwire.llm.base import Generator
 from groundwire.pipeline import CheckContext
 from groundwire.text.tokens import words
 from groundwire.traces.derive import derive

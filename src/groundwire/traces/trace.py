@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from groundwire.claims.extractor import extract
 from groundwire.errors import InputError
-from groundwire.llm.generator import Generator
+from groundwire.llm.base import Generator
 from groundwire.pipeline import CheckContext
 from groundwire.traces.judging import Judged, Trace, judge_steps
 from groundwire.traces.plain import read_text

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
-from groundwire.llm.generator import Generator
+from groundwire.llm.base import Generator
 from groundwire.types import Estimate, Query
 from groundwire.verifiers.direct import Score, bounded, scores, spread
 from groundwire.verifiers.fanout import Fanout

@@ -14,7 +14,7 @@ from math import sqrt
 
 from groundwire.budget import observed_bits, wilson
 from groundwire.errors import BackendError, InputError
-from groundwire.llm.generator import Generator
+from groundwire.llm.base import Generator
 from groundwire.types import Verifier
 from groundwire.verifiers.meaning import SAME, agreement
 from groundwire.verifiers.prompts import answer as asking

@@ -9,7 +9,7 @@ from math import sqrt
 from statistics import fmean, stdev
 
 from groundwire.budget import Z95
-from groundwire.llm.generator import Generator
+from groundwire.llm.base import Generator
 from groundwire.types import Estimate, Query
 from groundwire.verifiers.fanout import Fanout
 from groundwire.verifiers.prompts import PROMPT_VERSION, score

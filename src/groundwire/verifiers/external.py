@@ -27,7 +27,7 @@ from groundwire.errors import (
     QueryRefused,
     RateLimited,
 )
-from groundwire.llm.endpoint import Endpoint, retry_after
+from groundwire.llm.base import Endpoint, retry_after
 from groundwire.llm.perloop import PerLoop
 from groundwire.types import Estimate, Query, Span
 from groundwire.verifiers.batch import plan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from groundwire.config import Config
 from groundwire.llm import open_generator
-from groundwire.llm.generator import Generator
+from groundwire.llm.base import Generator
 from groundwire.verifiers.consistency import ConsistencyVerifier
 from groundwire.verifiers.sampling import LogprobOrSampling
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from math import exp
 
 from groundwire.errors import BackendError
-from groundwire.llm.generator import Completion, Generator, TokenLogprob
+from groundwire.llm.base import Completion, Generator, TokenLogprob
 from groundwire.types import Estimate, Query
 from groundwire.verifiers.fanout import Fanout
 from groundwire.verifiers.prompts import PROMPT_VERSION, yes_no

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from groundwire.errors import BackendError
-from groundwire.llm.generator import Generator
+from groundwire.llm.base import Generator
 from groundwire.types import Source
 from groundwire.verifiers.prompts import assign, source_label
 

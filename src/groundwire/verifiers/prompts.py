@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from groundwire.llm.generator import Message
+from groundwire.llm.base import Message
 from groundwire.types import Query, Source
 
 PROMPT_VERSION = "1"

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from groundwire.budget import wilson
-from groundwire.llm.generator import Generator
+from groundwire.llm.base import Generator
 from groundwire.types import Estimate, Query
 from groundwire.verifiers.fanout import Fanout
 from groundwire.verifiers.logprob import TOP, Answer, NoLogprobs, ask, off_topic
