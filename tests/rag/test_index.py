@@ -11,7 +11,7 @@ from tests.rag.pinecone_server import KEY, PineconeServer
 
 from groundwire.config import Config
 from groundwire.config.service import RagConfig
-from groundwire.rag import index_sqlite, pinecone
+from groundwire.rag import index_pinecone, index_sqlite
 from groundwire.rag.embed import default_embedder
 from groundwire.rag.index import PassageIndex, open_index
 from groundwire.rag.ingest import Ingest
@@ -27,7 +27,7 @@ def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[PassageInd
     if request.param == "pinecone":
         server = PineconeServer()
         settings = RagConfig.model_validate({"pinecone_api_key": KEY, "pinecone_host": server.url})
-        remote = pinecone.open_index(settings)
+        remote = index_pinecone.open_index(settings)
         yield remote
         remote.close()
         server.close()

@@ -13,7 +13,7 @@ from groundwire.rag.passages import Document, Passage
 
 _OPENERS = {
     "sqlite": "groundwire.rag.index_sqlite:open_index",
-    "pinecone": "groundwire.rag.pinecone:open_index",
+    "pinecone": "groundwire.rag.index_pinecone:open_index",
 }
 
 

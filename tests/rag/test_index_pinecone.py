@@ -9,8 +9,8 @@ from tests.rag.pinecone_server import KEY, PineconeServer
 
 from groundwire.config.service import RagConfig
 from groundwire.errors import BackendDown, BackendError, ConfigError, GroundwireError, RateLimited
+from groundwire.rag.index_pinecone import PineconeIndex, open_index
 from groundwire.rag.passages import Cutting, Document, cut
-from groundwire.rag.pinecone import PineconeIndex, open_index
 from groundwire.types import Source
 
 TEXT = " ".join(f"Room {n} has {n} windows." for n in range(6))
