@@ -1,4 +1,8 @@
-"""The one place where synchronous callers meet asynchronous code."""
+"""Event loops that run in threads of their own.
+
+Synchronous callers reach the asynchronous engine through `run`; code on one event loop hands work that may
+block to another one with `EventLoopThread.run`.
+"""
 
 from __future__ import annotations
 
@@ -6,49 +10,103 @@ import asyncio
 import os
 import threading
 from collections.abc import Coroutine
-from functools import cache
+from concurrent.futures import Future
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-_starting = threading.Lock()
+
+class EventLoopThread:
+    """An event loop in a daemon thread, started by the first coroutine that is submitted.
+
+    A coroutine that blocks its loop (reading a long document, a model that computes) then blocks only this
+    thread: callers on other loops stay responsive and can always stop waiting.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Schedule a coroutine and return at once."""
+        return asyncio.run_coroutine_threadsafe(work, self._started())
+
+    async def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Await a coroutine from another event loop; cancelling the caller cancels the coroutine."""
+        return await asyncio.wrap_future(self.submit(work))
+
+    def run_blocking(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine from synchronous code; Ctrl-C cancels it."""
+        future = self.submit(work)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
+
+    def close(self, timeout: float | None = None) -> None:
+        """Cancel what is still running and stop the loop.
+
+        After `timeout` seconds a blocked loop is abandoned; its daemon thread ends with the process.
+        """
+        with self._lock:
+            loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
+        if loop is None or thread is None:
+            return
+        asyncio.run_coroutine_threadsafe(_cancel_all_tasks(), loop)
+        thread.join(timeout)
+
+    async def aclose(self) -> None:
+        await asyncio.to_thread(self.close)
+
+    def _started(self) -> asyncio.AbstractEventLoop:
+        # Two threads that submit first at the same time must end up on the same loop.
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(
+                    target=_run_until_stopped, args=(self._loop,), name=self._name, daemon=True
+                )
+                self._thread.start()
+            return self._loop
+
+    def reset_after_fork(self) -> None:
+        """Forget the loop: a forked process inherits it without the thread that runs it."""
+        self._lock = threading.Lock()
+        self._loop = self._thread = None
 
 
-@cache
-def _loop() -> asyncio.AbstractEventLoop:
-    """One loop in a thread of its own, so that it works inside notebooks and keeps connections open."""
-    loop = asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, name="groundwire", daemon=True).start()
-    return loop
+def _run_until_stopped(loop: asyncio.AbstractEventLoop) -> None:
+    try:
+        loop.run_forever()
+    finally:
+        loop.close()
 
 
-def _begin_anew() -> None:
-    _loop.cache_clear()
-    _starting.release()
+async def _cancel_all_tasks() -> None:
+    loop = asyncio.get_running_loop()
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+    await loop.shutdown_asyncgens()
+    loop.stop()
 
 
-# A forked process inherits the loop without the thread that runs it.
+_shared = EventLoopThread("groundwire")
+"""The loop of all synchronous callers: it works inside notebooks and keeps connections open between calls."""
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_starting.acquire, after_in_parent=_starting.release, after_in_child=_begin_anew
-    )
-
-
-def _started() -> asyncio.AbstractEventLoop:
-    with _starting:  # threads whose first calls meet must end up with the same loop
-        return _loop()
+    os.register_at_fork(after_in_child=_shared.reset_after_fork)
 
 
 async def away(work: Coroutine[Any, Any, T]) -> T:
-    """Wait here for what runs on the loop of `run`: this loop stays free. Who stops waiting cancels it."""
-    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, _started()))
+    """Await a coroutine that runs on the shared loop, so that this loop stays free."""
+    return await _shared.run(work)
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run to the end and return the result; an interrupt cancels the work."""
-    future = asyncio.run_coroutine_threadsafe(work, _started())
-    try:
-        return future.result()
-    except KeyboardInterrupt:
-        future.cancel()
-        raise
+    """Run a coroutine on the shared loop from synchronous code and return its result."""
+    return _shared.run_blocking(work)

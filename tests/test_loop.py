@@ -1,0 +1,86 @@
+"""Event loops in threads of their own: work runs, is cancelled with its caller, and ends on close."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from groundwire._loop import EventLoopThread
+
+
+@pytest.fixture
+def thread() -> Iterator[EventLoopThread]:
+    made = EventLoopThread("test-loop")
+    yield made
+    made.close(10)
+
+
+async def current_thread() -> str:
+    return threading.current_thread().name
+
+
+async def test_work_runs_on_the_named_thread(thread: EventLoopThread) -> None:
+    assert await thread.run(current_thread()) == "test-loop"
+    assert await asyncio.to_thread(thread.run_blocking, current_thread()) == "test-loop"
+
+
+async def test_cancelling_the_caller_cancels_the_work(thread: EventLoopThread) -> None:
+    started, ended = threading.Event(), threading.Event()
+
+    async def work() -> None:
+        try:
+            started.set()
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    waiting = asyncio.create_task(thread.run(work()))
+    assert await asyncio.to_thread(started.wait, 10)
+    waiting.cancel()
+    assert await asyncio.to_thread(ended.wait, 10)
+
+
+def test_close_cancels_what_is_still_running(thread: EventLoopThread) -> None:
+    task = thread.submit(asyncio.Event().wait())
+    thread.close(10)
+    assert task.cancelled()
+
+
+def test_a_closed_thread_starts_again(thread: EventLoopThread) -> None:
+    thread.run_blocking(current_thread())
+    thread.close(10)
+    assert thread.run_blocking(current_thread()) == "test-loop"
+
+
+def test_close_abandons_a_blocked_loop(thread: EventLoopThread) -> None:
+    release, blocked = threading.Event(), threading.Event()
+
+    async def block() -> None:
+        blocked.set()
+        release.wait()
+
+    thread.submit(block())
+    assert blocked.wait(10)
+    thread.close(0.01)  # returns although the loop cannot be stopped
+    release.set()
+
+
+def test_threads_that_start_together_share_one_loop(thread: EventLoopThread) -> None:
+    async def loop_id() -> int:
+        return id(asyncio.get_running_loop())
+
+    barrier, found = threading.Barrier(8), []
+
+    def first_call() -> None:
+        barrier.wait()
+        found.append(thread.run_blocking(loop_id()))
+
+    callers = [threading.Thread(target=first_call) for _ in range(8)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join(10)
+    assert len(set(found)) == 1
