@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from tests.loopback import do_without
 
+from groundwire._loop import PerLoop
 from groundwire._optional import load
 from groundwire.config import AnthropicConfig, Config, GeneratorConfig, OpenAIConfig
 from groundwire.errors import BackendDown, MissingExtra
 from groundwire.llm import Provider, open_generator
 from groundwire.llm.base import Generator, Message
 from groundwire.llm.fake import Call, ScriptedGenerator, tokens
-from groundwire.llm.perloop import PerLoop
 
 LOCAL = "http://127.0.0.1:9/v1"
 

@@ -13,12 +13,12 @@ from typing import Any, Concatenate, ParamSpec, Self, TypedDict, TypeVar, Unpack
 import httpx
 from pydantic import SecretStr
 
+from groundwire._loop import PerLoop
 from groundwire.client import calls
 from groundwire.client.calls import Call, ChatEvent, Events
 from groundwire.client.exchange import Answer, Patience, error_of, exchange
 from groundwire.errors import BackendDown, BackendError, BackendTimeout
 from groundwire.llm.base import Endpoint, retry_after
-from groundwire.llm.perloop import PerLoop
 from groundwire.retrieval.history import History
 
 P = ParamSpec("P")

@@ -8,6 +8,7 @@ from typing import Any
 import anthropic
 from pydantic import BaseModel, ValidationError
 
+from groundwire._loop import PerLoop
 from groundwire.config import Config
 from groundwire.errors import BackendError
 from groundwire.llm.base import (
@@ -24,7 +25,6 @@ from groundwire.llm.base import (
     transport_error,
     unreachable,
 )
-from groundwire.llm.perloop import PerLoop
 from groundwire.llm.usage import report
 
 _TransportError = transport_error(anthropic.DefaultAsyncHttpxClient)

@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypeVar
 import openai
 from pydantic import BaseModel, Field, ValidationError
 
+from groundwire._loop import PerLoop
 from groundwire.config import Config
 from groundwire.errors import BackendError
 from groundwire.llm.base import (
@@ -26,7 +27,6 @@ from groundwire.llm.base import (
     transport_error,
     unreachable,
 )
-from groundwire.llm.perloop import PerLoop
 from groundwire.llm.usage import report
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]

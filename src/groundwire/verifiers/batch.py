@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from groundwire._loop import PerLoop
 from groundwire.errors import BackendTimeout, GroundwireError
-from groundwire.llm.perloop import PerLoop
 from groundwire.types import Estimate, Query, Verifier
 from groundwire.verifiers.failure import all_failed, matched
 

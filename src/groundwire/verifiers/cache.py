@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from hashlib import sha256
 
+from groundwire._loop import PerLoop
 from groundwire.errors import GroundwireError
-from groundwire.llm.perloop import PerLoop
 from groundwire.metrics import Metrics
 from groundwire.stores.cache import Cache
 from groundwire.types import Estimate, Query, Span, Verifier

@@ -18,6 +18,7 @@ from typing import Annotated
 import httpx
 from pydantic import BaseModel, Field, SecretStr, ValidationError
 
+from groundwire._loop import PerLoop
 from groundwire.errors import (
     BackendDown,
     BackendError,
@@ -28,7 +29,6 @@ from groundwire.errors import (
     RateLimited,
 )
 from groundwire.llm.base import Endpoint, retry_after
-from groundwire.llm.perloop import PerLoop
 from groundwire.types import Estimate, Query, Span
 from groundwire.verifiers.batch import plan
 from groundwire.verifiers.failure import all_failed, failure, matched

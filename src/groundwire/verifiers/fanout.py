@@ -7,8 +7,8 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 
+from groundwire._loop import PerLoop
 from groundwire.errors import GroundwireError
-from groundwire.llm.perloop import PerLoop
 from groundwire.types import Estimate, Query
 from groundwire.verifiers.failure import failure
 

@@ -11,8 +11,8 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from groundwire._loop import PerLoop
 from groundwire.errors import BackendTimeout, GroundwireError
-from groundwire.llm.perloop import PerLoop
 from groundwire.types import Estimate, Query, Verifier
 from groundwire.verifiers.batch import plan
 from groundwire.verifiers.failure import all_failed, matched
