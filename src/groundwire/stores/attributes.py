@@ -11,7 +11,7 @@ from sqlalchemy import Connection, bindparam, select, update
 
 from groundwire.errors import InputError
 from groundwire.stores.predicates import Predicates
-from groundwire.stores.tables.knowledge import attributes, entities
+from groundwire.stores.tables import attributes, entities
 from groundwire.stores.values import Window, columns, from_row, same_value
 from groundwire.stores.writing import among, insert_rows, last_number
 from groundwire.text.names import label

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, func, select
 
-from groundwire.stores.tables.knowledge import attributes, entities, predicates, roles
+from groundwire.stores.tables import attributes, entities, predicates, roles
 from groundwire.stores.values import value_key
 from groundwire.stores.writing import among
 from groundwire.types import Coverage

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, delete, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from groundwire.stores.database import Database
-from groundwire.stores.tables.feedback import feedback, feedback_reports
+from groundwire.stores.tables import feedback, feedback_reports
 from groundwire.types import Feedback, Status
 
 _AT_ONCE = 500

@@ -14,7 +14,7 @@ from sqlalchemy import Row, select, update
 
 from groundwire.errors import InputError
 from groundwire.stores.database import Database
-from groundwire.stores.tables.keys import api_keys
+from groundwire.stores.tables import api_keys
 
 ADMIN = "admin"
 SCOPES = ("check", "facts:read", "facts:write", "reports", "rag", "rag:write", "proxy", "metrics", ADMIN)

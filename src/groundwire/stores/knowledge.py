@@ -11,9 +11,9 @@ from sqlalchemy import Connection, func, select
 
 from groundwire.stores import coverage, entities, facts, lookup, reading
 from groundwire.stores.database import Database, open_database
-from groundwire.stores.tables.knowledge import attributes, names, predicates
-from groundwire.stores.tables.knowledge import entities as entity_rows
-from groundwire.stores.tables.knowledge import facts as fact_rows
+from groundwire.stores.tables import attributes, names, predicates
+from groundwire.stores.tables import entities as entity_rows
+from groundwire.stores.tables import facts as fact_rows
 from groundwire.types import Coverage, Entity, Fact, Match, Pattern
 
 _TOP = 10

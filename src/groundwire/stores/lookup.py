@@ -9,7 +9,7 @@ from sqlalchemy import Connection, select
 
 from groundwire.stores import names
 from groundwire.stores.names import Named, as_written, core_of, key_of, likeness
-from groundwire.stores.tables.knowledge import entities
+from groundwire.stores.tables import entities
 from groundwire.stores.writing import among
 from groundwire.text.lexicon import word_set
 from groundwire.text.names import fold

@@ -19,7 +19,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from groundwire.errors import InputError
 from groundwire.stores.database import Database
-from groundwire.stores.tables.paths import paths
+from groundwire.stores.tables import paths
 
 Scalar = str | int | float | bool | None
 Tree = dict[str, "Scalar | Tree"]

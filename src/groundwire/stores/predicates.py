@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from sqlalchemy import Connection, select, update
 
-from groundwire.stores.tables.knowledge import predicates
+from groundwire.stores.tables import predicates
 from groundwire.stores.writing import among, insert_rows, last_number
 from groundwire.text.names import label
 

@@ -17,7 +17,7 @@ from uuid import uuid4
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
 from groundwire.stores.database import Database
-from groundwire.stores.tables.gate import jobs
+from groundwire.stores.tables import jobs
 
 WAITING, DEAD = "waiting", "dead"
 MAX_REASON = 500

@@ -10,7 +10,7 @@ from sqlalchemy import BindParameter, Column, ColumnElement, Connection, Row, an
 
 from groundwire.stores.entities import numbers_of
 from groundwire.stores.predicates import key_of
-from groundwire.stores.tables.knowledge import entities, facts, names, predicates, roles
+from groundwire.stores.tables import entities, facts, names, predicates, roles
 from groundwire.stores.values import from_row, value_key
 from groundwire.stores.writing import among
 from groundwire.types import Fact, FactStatus, Pattern, Provenance, Record, Role

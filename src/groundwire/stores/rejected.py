@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, func, insert, select
 
 from groundwire.stores.database import Database
-from groundwire.stores.tables.gate import rejected_facts
+from groundwire.stores.tables import rejected_facts
 
 
 @dataclass(frozen=True, slots=True)

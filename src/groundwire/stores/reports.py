@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Integer, Row, Select, cast, delete, func, insert, select
 
 from groundwire.stores.database import Database
-from groundwire.stores.tables.reports import report_bodies, report_counts, reports
+from groundwire.stores.tables import report_bodies, report_counts, reports
 
 HOUR = 3600
 _AT_ONCE = 500

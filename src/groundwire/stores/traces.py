@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from groundwire.errors import InputError
 from groundwire.stores.database import Database
-from groundwire.stores.tables.traces import trace_edges, trace_nodes
+from groundwire.stores.tables import trace_edges, trace_nodes
 from groundwire.types import EdgeLabel, NodeKind, Status, TraceEdge, TraceGraph, TraceNode
 
 MAX_NAME = 200

@@ -1,0 +1,379 @@
+"""The tables of the store, a file a subject; all belong to one `metadata`."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    Date,
+    DateTime,
+    Double,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+# The one collection of tables, and the names of their constraints.
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+# What is known: entities with their names and attributes, predicates, and facts with their roles.
+#
+# Rows point at each other by small numbers; the ids people see stand in `id`. A name is found by `key` (as
+# written, folded) or `core` (without title, article and kind); a misspelt one by its words: `word_forms` holds
+# each word with letters left out, so that two near words share a form.
+
+Serial = BigInteger().with_variant(Integer, "sqlite")
+"""Row numbers are given out by the writer, who is alone (stores/writing.py); so many rows go in at once."""
+
+entities = Table(
+    "entities",
+    metadata,
+    Column("no", Serial, primary_key=True, autoincrement=False),
+    Column("id", Text, nullable=False),
+    Column("type", Text, nullable=False),
+    Column("defined", Boolean, nullable=False),
+    Index(None, "id", unique=True),
+    Index(None, "type"),
+)
+"""Not `defined` is what others only refer to: its name is how they wrote it."""
+
+names = Table(
+    "names",
+    metadata,
+    Column("no", Serial, primary_key=True, autoincrement=False),
+    Column("entity", Serial, ForeignKey("entities.no"), nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("core", Text, nullable=False),
+    Index(None, "entity", "position", unique=True),
+    Index(None, "key"),
+    Index(None, "core"),
+)
+"""Position 0 is the name itself, the others are aliases."""
+
+words = Table(
+    "words",
+    metadata,
+    Column("no", Serial, primary_key=True, autoincrement=False),
+    Column("text", Text, nullable=False),
+    Index(None, "text", unique=True),
+)
+
+word_forms = Table(
+    "word_forms",
+    metadata,
+    Column("form", Text, primary_key=True),
+    Column("word", Serial, ForeignKey("words.no"), primary_key=True),
+    sqlite_with_rowid=False,
+)
+
+name_words = Table(
+    "name_words",
+    metadata,
+    Column("word", Serial, ForeignKey("words.no"), primary_key=True),
+    Column("name", Serial, ForeignKey("names.no"), primary_key=True),
+    sqlite_with_rowid=False,
+)
+
+attributes = Table(
+    "attributes",
+    metadata,
+    Column("no", Serial, primary_key=True, autoincrement=False),
+    Column("entity", Serial, ForeignKey("entities.no"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("name_key", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("number", Double),
+    Column("unit", Text, nullable=False),
+    Column("day", Date),
+    Column("reference", Serial, ForeignKey("entities.no")),
+    Column("value_key", Text, nullable=False),
+    Column("many", Boolean, nullable=False),
+    Column("valid_from", Date),
+    Column("valid_to", Date),
+    Column("superseded", DateTime),
+    Column("batch", Text, nullable=False),
+    Index(None, "entity"),
+    Index(None, "value_key", "name_key"),
+)
+
+predicates = Table(
+    "predicates",
+    metadata,
+    Column("no", Serial, primary_key=True, autoincrement=False),
+    Column("name", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("many", Boolean, nullable=False),
+    Index(None, "name", unique=True),
+    Index(None, "key"),
+)
+"""What facts and attributes are called. What was once seen with several values at once stays `many`."""
+
+facts = Table(
+    "facts",
+    metadata,
+    Column("no", Serial, primary_key=True, autoincrement=False),
+    Column("id", Text, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+    Column("slot", LargeBinary),
+    Column("predicate", Serial, ForeignKey("predicates.no"), nullable=False),
+    Column("confidence", Double, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("start", Integer),
+    Column("end", Integer),
+    Column("recorded", DateTime, nullable=False),
+    Column("p0", Double),
+    Column("p1", Double),
+    Column("bits", Double),
+    Column("method", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("many", Boolean, nullable=False),
+    Column("superseded_by", Text, nullable=False),
+    Column("valid_from", Date),
+    Column("valid_to", Date),
+    Column("batch", Text, nullable=False),
+    Index(None, "id", unique=True),
+    Index(None, "content", unique=True),
+    Index(None, "slot"),
+    Index(None, "predicate"),
+    Index(None, "superseded_by"),
+    Index(None, "status", "no"),
+)
+"""`content` is a digest of what is said, so that nothing can be said twice; `slot` one of what it is said
+of, where only one value can hold; `batch` names the import that said it last."""
+
+roles = Table(
+    "roles",
+    metadata,
+    Column("fact", Serial, ForeignKey("facts.no"), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("number", Double),
+    Column("unit", Text, nullable=False),
+    Column("day", Date),
+    Column("entity", Serial, ForeignKey("entities.no")),
+    Column("value_key", Text, nullable=False),
+    Index(None, "entity"),
+    Index(None, "value_key"),
+    sqlite_with_rowid=False,
+)
+
+# What the memory gate keeps beside the facts: the ones it refused, and the ones still to be verified.
+
+SerialGate = BigInteger().with_variant(Integer, "sqlite")
+"""SQLite numbers rows by itself only where the key is an INTEGER."""
+
+rejected_facts = Table(
+    "rejected_facts",
+    metadata,
+    Column("id", SerialGate, primary_key=True, autoincrement=True),
+    Column("text", Text, nullable=False),
+    Column("fact", Text, nullable=False),
+    Column("evidence", Text, nullable=False),
+    Column("confidence", Double, nullable=False),
+    Column("adjusted", Double),
+    Column("p0", Double),
+    Column("p1", Double),
+    Column("required_bits", Double),
+    Column("observed_bits", Double),
+    Column("gap_bits", Double),
+    Column("threshold_bits", Double, nullable=False),
+    Column("verdict", Text, nullable=False),
+    Column("method", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("recorded", Double, nullable=False),
+    Index(None, "recorded"),
+)
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("id", SerialGate, primary_key=True, autoincrement=True),
+    Column("kind", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("payload", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("due", Double, nullable=False),
+    Column("holder", Text, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("created", Double, nullable=False),
+    Index(None, "kind", "key", unique=True),
+    Index(None, "kind", "state", "due", "id"),
+)
+"""`due` is when a job may be taken; taking it moves that to the end of the taker's lease."""
+
+# The path-keyed store: one value a path, in bytewise order whatever the database's own collation.
+
+Bytewise = Text().with_variant(Text(collation="C"), "postgresql")
+"""SQLite compares text by its bytes already; PostgreSQL does where it is told."""
+
+paths = Table(
+    "paths",
+    metadata,
+    Column("path", Bytewise, primary_key=True),
+    Column("value", Text, nullable=False),
+    Column("written", Double, nullable=False),
+)
+
+# Reasoning traces as a graph: what was wanted, decided, done, seen, claimed and verified, and how it hangs
+# together.
+#
+# An edge's target has no foreign key on purpose: a claim may cite what does not exist, and that must be kept.
+
+trace_nodes = Table(
+    "trace_nodes",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("id", String(200), nullable=False),
+    Column("root", String(200), ForeignKey("trace_nodes.id", ondelete="CASCADE"), nullable=False),
+    Column("kind", String(20), nullable=False),
+    Column("name", String(200), nullable=True),
+    Column("text", Text, nullable=False),
+    Column("confidence", Float, nullable=True),
+    Column("status", String(20), nullable=True),
+    Column("detail", JSON, nullable=False),
+    Column("created", DateTime(timezone=True), nullable=False),
+    UniqueConstraint("id"),
+    UniqueConstraint("root", "name"),
+    Index(None, "kind"),
+)
+
+trace_edges = Table(
+    "trace_edges",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("source", String(200), ForeignKey("trace_nodes.id", ondelete="CASCADE"), nullable=False),
+    Column("label", String(20), nullable=False),
+    Column("target", String(200), nullable=False),
+    UniqueConstraint("source", "label", "target"),
+    Index(None, "target"),
+)
+
+# What people said of verdicts: each opinion, and the report it was about.
+
+SerialFeedback = BigInteger().with_variant(Integer, "sqlite")
+
+feedback_reports = Table(
+    "feedback_reports",
+    metadata,
+    Column("key", String(32), primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("risk", Double),
+    Column("backend", Text, nullable=False),
+    Column("profile", Text, nullable=False),
+    Column("claims", Integer, nullable=False),
+    Column("flagged", JSON, nullable=False),
+)
+"""`flagged` are the keys of the claims that were flagged: all of them judged wrong make a false alarm."""
+
+feedback = Table(
+    "feedback",
+    metadata,
+    Column("id", SerialFeedback, primary_key=True, autoincrement=True),
+    Column("key", String(32), nullable=False),
+    Column("report", String(32), ForeignKey("feedback_reports.key", ondelete="CASCADE"), nullable=False),
+    Column("claim", Text, nullable=False),
+    Column("status", String(20), nullable=False),
+    Column("gap_type", String(40)),
+    Column("flagged", Boolean, nullable=False),
+    Column("p1", Double),
+    Column("p0", Double),
+    Column("gap_bits", Double),
+    Column("method", Text, nullable=False),
+    Column("right", Boolean, nullable=False),
+    Column("note", Text, nullable=False),
+    Column("at", Double, nullable=False),
+    Index(None, "key"),
+    Index(None, "report"),
+)
+"""Nothing is overwritten: the newest opinion on a claim counts, older ones say what was thought before."""
+
+# Stored reports: a narrow row for lists and figures, the whole apart, and counts by type and source.
+
+SerialReports = BigInteger().with_variant(Integer, "sqlite")
+
+reports = Table(
+    "reports",
+    metadata,
+    Column("number", SerialReports, primary_key=True, autoincrement=True),
+    Column("id", String(32), nullable=False),
+    Column("kind", String(20), nullable=False),
+    Column("owner", String(64), nullable=False),
+    Column("created", Double, nullable=False),
+    Column("hour", Integer, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("flagged", Boolean),
+    Column("risk", Double),
+    Column("grounding", Double),
+    Column("claims", Integer, nullable=False),
+    Column("flagged_claims", Integer, nullable=False),
+    Column("unchecked", Integer, nullable=False),
+    Column("backend", Text, nullable=False),
+    Column("profile", Text, nullable=False),
+    Index(None, "id", unique=True),
+    Index(None, "created"),
+    Index(None, "owner", "number"),
+)
+"""`owner` is the API key that asked, empty without one; `hour` counts from 1970, so that every database
+groups by it with whole numbers."""
+
+report_bodies = Table(
+    "report_bodies",
+    metadata,
+    Column("report", SerialReports, ForeignKey("reports.number", ondelete="CASCADE"), primary_key=True),
+    Column("body", LargeBinary, nullable=False),
+)
+"""What is only read one at a time stands apart, so that figures over many reports never pass over it."""
+
+report_counts = Table(
+    "report_counts",
+    metadata,
+    Column("report", SerialReports, ForeignKey("reports.number", ondelete="CASCADE"), primary_key=True),
+    Column("dimension", String(10), primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("hour", Integer, nullable=False),
+    Column("claims", Integer, nullable=False),
+    Column("flagged", Integer, nullable=False),
+    Index(None, "dimension", "hour", "name", "claims", "flagged"),
+    sqlite_with_rowid=False,
+)
+"""`hour` again, so that one index answers for a stretch of time without a join."""
+
+# API keys: who may ask the HTTP service for what. The secret itself is nowhere.
+
+api_keys = Table(
+    "api_keys",
+    metadata,
+    Column("id", String(16), primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("digest", String(64), nullable=False),
+    Column("scopes", JSON, nullable=False),
+    Column("per_minute", Integer),
+    Column("created", Double, nullable=False),
+    Column("revoked", Double),
+    Index(None, "name"),
+)
+"""A name may come again once its key is revoked; the revoked row stays, for who reads old logs."""
