@@ -12,8 +12,7 @@ from sqlalchemy import inspect, text
 from groundwire import Config, Groundwire, Status
 from groundwire.errors import InputError
 from groundwire.reports.parse import read_graph
-from groundwire.stores.database import open_database
-from groundwire.stores.migrate import head, revision, upgrade
+from groundwire.stores.database import head, open_database, revision, upgrade
 from groundwire.traces.reasoning import More, ReasoningTraces
 from groundwire.types import EdgeLabel, GapType, NodeKind
 

@@ -17,10 +17,9 @@ from groundwire.memory.decision import DOUBT, Decision, by_verdict, failure_of, 
 from groundwire.memory.gate import Aside, verified
 from groundwire.memory.writer import KIND, Candidate, Keeper
 from groundwire.stores import facts
-from groundwire.stores.database import Database
+from groundwire.stores.database import Database, alone
 from groundwire.stores.queue import Job, Queue, Terms
 from groundwire.stores.reading import get
-from groundwire.stores.writing import alone
 from groundwire.types import Fact, FactStatus
 
 _SHARE = 0.8  # of the lease; whoever takes longer would work on someone else's job

@@ -10,10 +10,10 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, select, update
 
 from groundwire.errors import InputError
+from groundwire.stores.database import among, insert_rows, last_number
 from groundwire.stores.predicates import Predicates
 from groundwire.stores.tables import attributes, entities
 from groundwire.stores.values import Window, columns, from_row, same_value
-from groundwire.stores.writing import among, insert_rows, last_number
 from groundwire.text.names import label
 from groundwire.types import Attribute
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, func, select
 
+from groundwire.stores.database import among
 from groundwire.stores.tables import attributes, entities, predicates, roles
 from groundwire.stores.values import value_key
-from groundwire.stores.writing import among
 from groundwire.types import Coverage
 
 _TYPES = 100

@@ -7,19 +7,71 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from sqlite3 import Connection as SQLiteConnection
+from typing import Any, TypeVar
 from urllib.parse import quote
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import (
+    Column,
+    Connection,
+    Engine,
+    Row,
+    Select,
+    Table,
+    bindparam,
+    create_engine,
+    event,
+    func,
+    insert,
+    inspect,
+    select,
+    text,
+)
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, IntegrityError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from groundwire.errors import InputError, MissingExtra, StoreError
-from groundwire.stores.migrate import head, revision, upgrade
+
+# Bring a store to the newest schema, whoever wrote it, even when several processes open it at once.
+
+_FOLDER = Path(__file__).parent / "migrations"
+_SCHEMA_LOCK = 0x6764_7769  # any number that no other program uses
+
+
+def head() -> str:
+    """The newest revision. The steps' file names begin with their revision, so no step need be loaded."""
+    return max(path.name.partition("_")[0] for path in (_FOLDER / "versions").glob("[0-9]*.py"))
+
+
+def revision(connection: Connection) -> str:
+    """The revision a store stands at; empty for a new one."""
+    if not inspect(connection).has_table("alembic_version"):
+        return ""
+    return str(connection.execute(text("SELECT version_num FROM alembic_version")).scalar() or "")
+
+
+def upgrade(connection: Connection, to: str = "head") -> None:
+    """Run the missing steps inside the caller's transaction: all of them or none."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _SCHEMA_LOCK})
+    at, newest = revision(connection), head()
+    if at == newest:
+        return
+    if at > newest:
+        raise StoreError(f"the store is of a newer release (its schema is {at}, ours {newest})")
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(_FOLDER))
+    config.attributes["connection"] = connection
+    command.upgrade(config, to)
+
 
 _PATIENCE = 30.0
 _CACHE_KIB = 32_768
@@ -157,3 +209,48 @@ def _translated(engine: Engine) -> Iterator[None]:
         if isinstance(error, DatabaseError) and "not a database" in said:
             raise InputError(f"{engine.url.database} is no store of groundwire") from None
         raise StoreError(f"the store {where} failed: {said[:300]}") from error
+
+
+# What every writer of knowledge shares: being alone, numbering rows, and many rows at once.
+
+T = TypeVar("T")
+_WRITE_LOCK = 0x6764_6B62  # any number that no other program uses
+_MOST = 4000
+"""Values in one statement; SQLite takes 32,766 at most."""
+
+
+def alone(connection: Connection) -> None:
+    """From here to the end of the transaction no other process writes knowledge.
+
+    On SQLite the transaction itself is the lock.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _WRITE_LOCK})
+
+
+def last_number(connection: Connection, table: Table) -> int:
+    return int(connection.execute(select(func.coalesce(func.max(table.c.no), 0))).scalar_one())
+
+
+def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    if rows:
+        connection.execute(insert(table), list(rows))
+
+
+def among(
+    connection: Connection, query: Select[Any], column: Column[Any], values: Iterable[Any]
+) -> Iterator[Row[Any]]:
+    """The rows whose column is one of the values, however many they are."""
+    for part in parts(list(dict.fromkeys(values)), _MOST):
+        yield from connection.execute(_within(query, column), {"wanted": part})
+
+
+@lru_cache(maxsize=256)
+def _within(query: Select[Any], column: Column[Any]) -> Select[Any]:
+    """Made once for a query that is kept: to make it takes longer than to ask it."""
+    return query.where(column.in_(bindparam("wanted", expanding=True)))
+
+
+def parts(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]

@@ -18,10 +18,10 @@ from sqlalchemy import Connection, and_, select, update
 from groundwire.errors import InputError
 from groundwire.stores import names as naming
 from groundwire.stores.attributes import attributes_of, merge_attributes
+from groundwire.stores.database import alone, among, insert_rows, last_number
 from groundwire.stores.names import key_of
 from groundwire.stores.tables import attributes, entities, names
 from groundwire.stores.values import checked_text, checked_value, value_key
-from groundwire.stores.writing import alone, among, insert_rows, last_number
 from groundwire.text.names import fold, label
 from groundwire.types import Entity, Value, ValueKind
 

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, bindparam, delete, update
 
 from groundwire.errors import InputError
+from groundwire.stores.database import alone, insert_rows, last_number
 from groundwire.stores.digests import content_of, slot_of
 from groundwire.stores.entities import Desk
 from groundwire.stores.predicates import Predicates
 from groundwire.stores.reading import get, held_by, listing, read_facts
 from groundwire.stores.tables import facts, roles
 from groundwire.stores.values import Window, checked_text, checked_value, columns
-from groundwire.stores.writing import alone, insert_rows, last_number
 from groundwire.types import Fact, FactStatus, Record, Role
 
 __all__ = ["add", "add_many", "get", "listing", "remove", "retract", "settle"]

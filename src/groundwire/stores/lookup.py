@@ -8,9 +8,9 @@ from typing import NamedTuple
 from sqlalchemy import Connection, select
 
 from groundwire.stores import names
+from groundwire.stores.database import among
 from groundwire.stores.names import Named, as_written, core_of, key_of, likeness
 from groundwire.stores.tables import entities
-from groundwire.stores.writing import among
 from groundwire.text.lexicon import word_set
 from groundwire.text.names import fold
 from groundwire.types import MatchKind

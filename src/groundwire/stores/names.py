@@ -16,9 +16,9 @@ from rapidfuzz import process
 from rapidfuzz.distance import OSA
 from sqlalchemy import Connection, delete, func, select
 
+from groundwire.stores.database import among, insert_rows, last_number
 from groundwire.stores.tables import name_words, names, word_forms, words
 from groundwire.stores.values import MAX_KEY
-from groundwire.stores.writing import among, insert_rows, last_number
 from groundwire.text.names import core_words, fold
 
 _PREFIX = 8

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from sqlalchemy import Connection, select, update
 
+from groundwire.stores.database import among, insert_rows, last_number
 from groundwire.stores.tables import predicates
-from groundwire.stores.writing import among, insert_rows, last_number
 from groundwire.text.names import label
 
 _PREDICATES = select(predicates)

@@ -8,11 +8,11 @@ from typing import Any
 
 from sqlalchemy import BindParameter, Column, ColumnElement, Connection, Row, and_, bindparam, or_, select
 
+from groundwire.stores.database import among
 from groundwire.stores.entities import numbers_of
 from groundwire.stores.predicates import key_of
 from groundwire.stores.tables import entities, facts, names, predicates, roles
 from groundwire.stores.values import from_row, value_key
-from groundwire.stores.writing import among
 from groundwire.types import Fact, FactStatus, Pattern, Provenance, Record, Role
 
 SHOWN = ("verified", "asserted", "unverified")

@@ -40,7 +40,7 @@ metadata = MetaData(
 # each word with letters left out, so that two near words share a form.
 
 Serial = BigInteger().with_variant(Integer, "sqlite")
-"""Row numbers are given out by the writer, who is alone (stores/writing.py); so many rows go in at once."""
+"""Row numbers are given out by the writer, who is alone (stores/database.py); so many rows go in at once."""
 
 entities = Table(
     "entities",
