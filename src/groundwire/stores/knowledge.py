@@ -9,7 +9,8 @@ from types import TracebackType
 
 from sqlalchemy import Connection, func, select
 
-from groundwire.stores import coverage, entities, facts, lookup, reading
+from groundwire.stores import coverage, entities, facts, reading
+from groundwire.stores import names as lookup
 from groundwire.stores.database import Database, open_database
 from groundwire.stores.tables import attributes, names, predicates
 from groundwire.stores.tables import entities as entity_rows

@@ -7,19 +7,21 @@ give names to look up; failing that, the names that share the rarest word are co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Any
+from typing import Any, NamedTuple
 
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 from sqlalchemy import Connection, delete, func, select
 
 from groundwire.stores.database import among, insert_rows, last_number
-from groundwire.stores.tables import name_words, names, word_forms, words
+from groundwire.stores.tables import entities, name_words, names, word_forms, words
 from groundwire.stores.values import MAX_KEY
+from groundwire.text.lexicon import word_set
 from groundwire.text.names import core_words, fold
+from groundwire.types import MatchKind
 
 _PREFIX = 8
 _MOST_WORDS = 2000
@@ -211,3 +213,108 @@ def is_part(part: str, whole: str) -> bool:
     """Whole words of a longer name: a first name or a surname alone."""
     few, many = set(core_words(part)), set(core_words(whole))
     return few < many
+
+
+# From a name as someone wrote it to the entity it means: exact, then alias, then fuzzy.
+
+FLOOR = 0.82
+"""Below this two names are two things: Austria is not Australia, nor Maria Mario."""
+PART = 0.8
+"""How alike a person's first or last name alone is taken to be to the whole."""
+_TYPES = select(entities.c.no, entities.c.type)
+_PEOPLE = word_set(
+    "person people human employee user customer client contact author member staff player actor artist"
+    " colleague manager engineer developer scientist politician singer writer student teacher"
+)
+
+
+class Hit(NamedTuple):
+    entity: int
+    kind: MatchKind
+    score: float = 1.0
+
+
+def find(connection: Connection, wanted: Sequence[str], *, fuzzy: bool) -> dict[str, Hit]:
+    """The best entity for each name that has one."""
+    asked = [name for name in dict.fromkeys(wanted) if name.strip()]
+    found = _exact(connection, asked)
+    rest = [name for name in asked if name not in found]
+    if rest and fuzzy:
+        found |= _fuzzy(connection, rest)
+    return found
+
+
+def similar(connection: Connection, name: str, at_least: float, limit: int) -> list[Hit]:
+    """Every entity that is alike, best first."""
+    if not name.strip():
+        return []
+    near = near_words(connection, name)
+    spelled = by_core(connection, spelled_right(name, near))
+    candidates = [n for same in spelled.values() for n in same]
+    candidates += sharing_words(connection, name, near)
+    exact = _exact(connection, [name])
+    hits = {hit.entity: hit for hit in _ranked(name, candidates, at_least)}
+    hits |= {hit.entity: hit for hit in exact.values()}
+    order = sorted(hits.values(), key=lambda h: (-h.score, h.kind is MatchKind.FUZZY, h.entity))
+    return order[:limit]
+
+
+def _exact(connection: Connection, asked: Sequence[str]) -> dict[str, Hit]:
+    """As written; else without title, article and kind, which makes it an alias at best."""
+    keys = by_key(connection, [key_of(name) for name in asked])
+    found = {name: _first(keys[key_of(name)]) for name in asked if key_of(name) in keys}
+    rest = [name for name in asked if name not in found]
+    cores = by_core(connection, [core_of(name) for name in rest]) if rest else {}
+    for name in rest:
+        if same := cores.get(core_of(name)):
+            best = max(same, key=lambda n: (as_written(name, n), -n.entity))
+            found[name] = Hit(best.entity, MatchKind.ALIAS)
+    return found
+
+
+def _first(same: Sequence[Named]) -> Hit:
+    best = same[0]
+    return Hit(best.entity, MatchKind.ALIAS if best.position else MatchKind.EXACT)
+
+
+def _fuzzy(connection: Connection, asked: Sequence[str]) -> dict[str, Hit]:
+    near = {name: near_words(connection, name) for name in asked}
+    guesses = {name: spelled_right(name, near[name]) for name in asked}
+    spelled = by_core(connection, [core for cores in guesses.values() for core in cores])
+    found: dict[str, Hit] = {}
+    for name, cores in guesses.items():
+        candidates = [n for core in cores for n in spelled.get(core, ())]
+        ranked = _ranked(name, candidates, FLOOR)
+        if not ranked:
+            shared = sharing_words(connection, name, near[name])
+            ranked = _ranked(name, shared, FLOOR, parts=False) or _only_person(connection, name, shared)
+        if ranked:
+            found[name] = ranked[0]
+    return found
+
+
+def _ranked(name: str, candidates: Iterable[Named], floor: float, *, parts: bool = True) -> list[Hit]:
+    best: dict[int, float] = {}
+    for named in candidates:
+        score = likeness(name, named.text)
+        if parts and score < PART and is_part(name, named.text):
+            score = PART
+        if score >= floor:
+            best[named.entity] = max(score, best.get(named.entity, 0.0))
+    hits = (Hit(entity, MatchKind.FUZZY, score) for entity, score in best.items())
+    return sorted(hits, key=lambda hit: (-hit.score, hit.entity))
+
+
+def _only_person(connection: Connection, name: str, shared: Sequence[Named]) -> list[Hit]:
+    """A first name or a surname alone means a person, where only one could be meant."""
+    whole = {named.entity for named in shared if is_part(name, named.text)}
+    if not whole:
+        return []
+    types = _types(connection, whole)
+    people = [no for no, kind in types.items() if not _PEOPLE.isdisjoint(fold(kind).split())]
+    return [Hit(people[0], MatchKind.FUZZY, PART)] if len(people) == 1 else []
+
+
+def _types(connection: Connection, numbers: Iterable[int]) -> Mapping[int, str]:
+    rows = among(connection, _TYPES, entities.c.no, numbers)
+    return {row.no: row.type for row in rows}
