@@ -19,7 +19,7 @@ from groundwire.openie.parser import triples
 from groundwire.openie.predicates import groups
 from groundwire.stores import facts
 from groundwire.stores.database import Database
-from groundwire.stores.predicates import Predicates
+from groundwire.stores.entities import Predicates
 from groundwire.stores.queue import Queue
 from groundwire.stores.rejected import Rejected, RejectedFacts
 from groundwire.stores.values import value_of

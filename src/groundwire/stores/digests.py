@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from hashlib import blake2b
 
-from groundwire.stores.predicates import key_of
+from groundwire.stores.entities import predicate_key
 from groundwire.stores.values import identity
 from groundwire.text.names import fold
 from groundwire.types import Fact, Role
@@ -18,7 +18,7 @@ _VALUES = frozenset(("object", "since", "until"))
 def content_of(fact: Fact) -> bytes:
     """Equal for the same fact, however its values are written; not its source, confidence or status."""
     said = sorted(_role(role) for role in fact.roles) or [fold(fact.text)]
-    return _digest([key_of(fact.predicate), str(fact.valid_from), str(fact.valid_to), *said])
+    return _digest([predicate_key(fact.predicate), str(fact.valid_from), str(fact.valid_to), *said])
 
 
 def slot_of(fact: Fact) -> bytes | None:
@@ -26,7 +26,7 @@ def slot_of(fact: Fact) -> bytes | None:
     if fact.role(SUBJECT) is None or fact.role("object") is None:
         return None
     kept = sorted(_role(role) for role in fact.roles if role.name not in _VALUES)
-    return _digest([key_of(fact.predicate), *kept])
+    return _digest([predicate_key(fact.predicate), *kept])
 
 
 def _role(role: Role) -> str:

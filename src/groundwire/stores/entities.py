@@ -1,9 +1,4 @@
-"""Entities in the database. Every function works inside the caller's transaction.
-
-Who is meant: an entity with an id is that id's. Without one it is the entity of the same name and type; one
-whose type is not known yet takes the type of the newcomer. So the same rows give the same entities, in
-whatever order and by however many processes they are written.
-"""
+"""What facts and attributes are called, and whether a thing can have only one value of each."""
 
 from __future__ import annotations
 
@@ -13,17 +8,193 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, and_, select, update
+from sqlalchemy import Connection, and_, bindparam, select, update
 
 from groundwire.errors import InputError
 from groundwire.stores import names as naming
-from groundwire.stores.attributes import attributes_of, merge_attributes
 from groundwire.stores.database import alone, among, insert_rows, last_number
 from groundwire.stores.names import key_of
-from groundwire.stores.tables import attributes, entities, names
-from groundwire.stores.values import checked_text, checked_value, value_key
+from groundwire.stores.tables import attributes, entities, names, predicates
+from groundwire.stores.values import (
+    Window,
+    checked_text,
+    checked_value,
+    columns,
+    from_row,
+    same_value,
+    value_key,
+)
 from groundwire.text.names import fold, label
-from groundwire.types import Entity, Value, ValueKind
+from groundwire.types import Attribute, Entity, Value, ValueKind
+
+_PREDICATES = select(predicates)
+
+
+class Predicates:
+    """The predicates of one batch. Two ways of writing one (`works_in`, `worksIn`) share its cardinality."""
+
+    def __init__(self, connection: Connection, wanted: Iterable[str]) -> None:
+        self._connection = connection
+        keys = {predicate_key(name) for name in wanted}
+        rows = list(among(connection, _PREDICATES, predicates.c.key, sorted(keys)))
+        self.numbers = {row.name: int(row.no) for row in rows}
+        self._many = {row.key for row in rows if row.many}
+
+    def number(self, name: str) -> int:
+        if name not in self.numbers:
+            no = last_number(self._connection, predicates) + 1
+            row = {"no": no, "name": name, "key": predicate_key(name), "many": self.is_many(name)}
+            insert_rows(self._connection, predicates, [row])
+            self.numbers[name] = no
+        return self.numbers[name]
+
+    def is_many(self, name: str) -> bool:
+        return predicate_key(name) in self._many
+
+    def set_many(self, name: str) -> None:
+        if not self.is_many(name):
+            self._many.add(predicate_key(name))
+            same = predicates.c.key == predicate_key(name)
+            self._connection.execute(update(predicates).where(same).values(many=True))
+
+
+def predicate_key(name: str) -> str:
+    return label(name)
+
+
+# Attributes of entities in the database: typed, one value or many, valid from and to.
+
+_TARGET = entities.alias()
+_CURRENT_ATTRIBUTES = (
+    select(attributes, _TARGET.c.id.label("target"))
+    .join(_TARGET, _TARGET.c.no == attributes.c.reference, isouter=True)
+    .where(attributes.c.superseded.is_(None))
+    .order_by(attributes.c.no)
+)
+
+
+@dataclass(slots=True)
+class AttributeState:
+    """An attribute of the store while another may take its place."""
+
+    no: int
+    attribute: Attribute
+    reference: int | None
+    batch: str = ""
+    new: bool = False
+    gone: bool = False
+    now_many: bool = False
+
+    @property
+    def window(self) -> Window:
+        return Window(self.attribute.valid_from, self.attribute.valid_to)
+
+
+AttributeInput = tuple[int, Attribute, int | None]
+"""Whose it is, what it is, and the row of the entity it points at."""
+
+
+def attributes_of(connection: Connection, numbers: Iterable[int]) -> dict[int, tuple[Attribute, ...]]:
+    found: dict[int, list[Attribute]] = {}
+    for no, standing in _current_attributes(connection, numbers):
+        found.setdefault(no, []).append(standing.attribute)
+    return {no: tuple(listed) for no, listed in found.items()}
+
+
+def _current_attributes(
+    connection: Connection, numbers: Iterable[int]
+) -> Iterable[tuple[int, AttributeState]]:
+    for row in among(connection, _CURRENT_ATTRIBUTES, attributes.c.entity, numbers):
+        value = from_row(row, row.target)
+        attribute = Attribute(row.name, value, row.many, row.valid_from, row.valid_to)
+        yield row.entity, AttributeState(row.no, attribute, row.reference, row.batch)
+
+
+def merge_attributes(
+    connection: Connection, wanted: Sequence[AttributeInput], now: datetime, batch: str
+) -> None:
+    """Add what is new. Of an attribute with one value, a new value takes the place of the old one.
+
+    Within one import (`batch`) it may not: nobody contradicts himself in one file, so two things are meant.
+    """
+    if not wanted:
+        return
+    called = Predicates(connection, {attribute.name for _, attribute, _ in wanted})
+    for _, attribute, _ in wanted:
+        called.number(attribute.name)
+    held: dict[tuple[int, str], list[AttributeState]] = {}
+    for no, standing in _current_attributes(connection, {no for no, _, _ in wanted}):
+        held.setdefault((no, label(standing.attribute.name)), []).append(standing)
+    number = last_number(connection, attributes)
+    for no, attribute, reference in wanted:
+        others = held.setdefault((no, label(attribute.name)), [])
+        if _supersede_others(others, attribute, batch):
+            number += 1
+            many = attribute.many or any(o.attribute.many for o in others)
+            new = AttributeState(number, replace(attribute, many=many), reference, batch, new=True)
+            others.append(new)
+    _write_attributes(connection, held, now, batch)
+
+
+def _supersede_others(others: Sequence[AttributeState], attribute: Attribute, batch: str) -> bool:
+    """Whether it has to be added; what it takes the place of is gone then."""
+    many = attribute.many or any(o.attribute.many for o in others)
+    window = Window(attribute.valid_from, attribute.valid_to)
+    for other in others:
+        other.now_many = other.now_many or (many and not other.attribute.many)
+    alive = [o for o in others if not o.gone]
+    for other in alive:
+        if other.window == window and same_value(other.attribute.value, attribute.value):
+            other.batch = batch or other.batch
+            return False
+    for other in () if many else [o for o in alive if o.window.meets(window)]:
+        if batch and other.batch == batch:
+            raise _two_values(attribute, other.attribute)
+        other.gone = True
+    return True
+
+
+def _two_values(new: Attribute, old: Attribute) -> InputError:
+    said = f"'{new.name}' was '{old.value.text[:40]}' and is now '{new.value.text[:40]}' in one import"
+    return InputError(said, hint="give two things of one name their ids, or mark the attribute with *")
+
+
+def _write_attributes(
+    connection: Connection, held: dict[tuple[int, str], list[AttributeState]], now: datetime, batch: str
+) -> None:
+    stamp = now.replace(tzinfo=None)
+    rows, changed = [], []
+    for (entity, name_key), standing in held.items():
+        for one in standing:
+            gone, many = stamp if one.gone else None, one.attribute.many or one.now_many
+            if one.new:
+                rows.append(_attribute_row(one, entity, name_key) | {"many": many, "superseded": gone})
+            elif one.gone or one.now_many or batch:
+                changed.append({"number_": one.no, "many": many, "superseded": gone, "batch": one.batch})
+    insert_rows(connection, attributes, rows)
+    if changed:
+        connection.execute(update(attributes).where(attributes.c.no == bindparam("number_")), changed)
+
+
+def _attribute_row(standing: AttributeState, entity: int, name_key: str) -> dict[str, Any]:
+    attribute = standing.attribute
+    return columns(attribute.value) | {
+        "no": standing.no,
+        "entity": entity,
+        "name": attribute.name,
+        "name_key": name_key,
+        "reference": standing.reference,
+        "batch": standing.batch,
+        "valid_from": attribute.valid_from,
+        "valid_to": attribute.valid_to,
+    }
+
+
+# Entities in the database. Every function works inside the caller's transaction.
+#
+# Who is meant: an entity with an id is that id's. Without one it is the entity of the same name and type; one
+# whose type is not known yet takes the type of the newcomer. So the same rows give the same entities, in
+# whatever order and by however many processes they are written.
 
 MAX_ID, MAX_NAME, MAX_TYPE, MAX_ALIASES = 500, 2000, 200, 10_000
 _ENTITIES = select(entities)
@@ -32,7 +203,7 @@ _SLUG = re.compile(r"[^\w+#.-]+")
 
 
 @dataclass(slots=True)
-class Held:
+class StoredEntity:
     """An entity of the store while it is being written to."""
 
     no: int
@@ -62,10 +233,10 @@ class Held:
 def put_many(connection: Connection, given: Sequence[Entity], *, batch: str = "") -> list[Entity]:
     """Write entities; aliases and attributes are added to what is there. Returns them as they stand."""
     alone(connection)
-    desk = Desk(connection)
+    desk = EntityBatch(connection)
     desk.read([e.id for e in given], [e.name for e in given])
     held = []
-    for entity in map(_checked, given):
+    for entity in map(_validated_entity, given):
         mine = desk.by_id(entity) if entity.id else desk.by_name(entity.name, entity.type)
         mine.define(entity.name)
         for alias in entity.aliases:
@@ -126,14 +297,14 @@ def with_attribute(connection: Connection, name: str, value: str, kind: str, lim
     return list(connection.execute(query.order_by(attributes.c.entity).limit(limit)).scalars())
 
 
-class Desk:
+class EntityBatch:
     """What is being written to: read once for a whole batch, changed in memory, written once."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._by_id: dict[str, Held] = {}
-        self._by_name: dict[str, list[Held]] = {}
-        self._by_alias: dict[str, list[Held]] = {}
+        self._by_id: dict[str, StoredEntity] = {}
+        self._by_name: dict[str, list[StoredEntity]] = {}
+        self._by_alias: dict[str, list[StoredEntity]] = {}
         self._read_names: set[str] = set()
         self._next = last_number(connection, entities) + 1
 
@@ -150,20 +321,20 @@ class Desk:
         for held in self._fetch(numbers - known):
             self._file(held)
 
-    def _fetch(self, numbers: set[int]) -> list[Held]:
+    def _fetch(self, numbers: set[int]) -> list[StoredEntity]:
         rows = among(self._connection, _ENTITIES, entities.c.no, sorted(numbers))
-        held = {row.no: Held(row.no, row.id, row.type, defined=row.defined) for row in rows}
+        held = {row.no: StoredEntity(row.no, row.id, row.type, defined=row.defined) for row in rows}
         for row in among(self._connection, _NAMES, names.c.entity, sorted(held)):
             held[row.entity].names.append(row.text)
         return list(held.values())
 
-    def _file(self, held: Held) -> None:
+    def _file(self, held: StoredEntity) -> None:
         self._by_id[held.id] = held
         self._by_name.setdefault(key_of(held.names[0]), []).append(held)
         for alias in held.names[1:]:
             self._by_alias.setdefault(key_of(alias), []).append(held)
 
-    def by_id(self, entity: Entity) -> Held:
+    def by_id(self, entity: Entity) -> StoredEntity:
         held = self._by_id.get(entity.id)
         if held is None:
             return self._make(entity.id, entity.name, entity.type)
@@ -172,7 +343,7 @@ class Desk:
             held.add_name(entity.name)
         return held
 
-    def by_name(self, name: str, kind: str) -> Held:
+    def by_name(self, name: str, kind: str) -> StoredEntity:
         """The one of that name and type, made where there is none."""
         same = self._by_name.get(key_of(name), [])
         typed = [held for held in same if fold(held.type) == fold(kind)]
@@ -185,12 +356,12 @@ class Desk:
             return chosen[0]
         return self._make(self._free_id(name, kind), name, kind)
 
-    def _take_type(self, held: Held, kind: str) -> None:
+    def _take_type(self, held: StoredEntity, kind: str) -> None:
         if kind and not held.type:
             held.type, held.changed = kind, True
 
-    def _make(self, identity: str, name: str, kind: str) -> Held:
-        held = Held(self._next, identity, kind, [name], new=True, fresh_names=[name])
+    def _make(self, identity: str, name: str, kind: str) -> StoredEntity:
+        held = StoredEntity(self._next, identity, kind, [name], new=True, fresh_names=[name])
         self._next += 1
         self._file(held)
         return held
@@ -221,7 +392,7 @@ class Desk:
             self._make(value.entity, value.text or value.entity, "")
         return value
 
-    def meant(self, text: str) -> Held:
+    def meant(self, text: str) -> StoredEntity:
         """Who is meant by a name alone: a name, else an alias, else an id, else someone new."""
         key = key_of(text)
         for found in (self._by_name.get(key, []), self._by_alias.get(key, [])):
@@ -258,12 +429,12 @@ def slug(key: str) -> str:
     return _SLUG.sub("-", key)[:MAX_ID].strip("-") or "-"
 
 
-def ambiguous(name: str, held: Sequence[Held]) -> InputError:
+def ambiguous(name: str, held: Sequence[StoredEntity]) -> InputError:
     ids = ", ".join(h.id for h in held[:4])
     return InputError(f"'{name[:60]}' names {len(held)} entities ({ids})", hint="write the id instead")
 
 
-def _checked(entity: Entity) -> Entity:
+def _validated_entity(entity: Entity) -> Entity:
     if not entity.name.strip():
         raise InputError("an entity needs a name")
     if len(entity.aliases) > MAX_ALIASES:

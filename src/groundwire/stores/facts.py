@@ -17,8 +17,7 @@ from sqlalchemy import Connection, bindparam, delete, update
 from groundwire.errors import InputError
 from groundwire.stores.database import alone, insert_rows, last_number
 from groundwire.stores.digests import content_of, slot_of
-from groundwire.stores.entities import Desk
-from groundwire.stores.predicates import Predicates
+from groundwire.stores.entities import EntityBatch, Predicates
 from groundwire.stores.reading import get, held_by, listing, read_facts
 from groundwire.stores.tables import facts, roles
 from groundwire.stores.values import Window, checked_text, checked_value, columns
@@ -74,7 +73,7 @@ def add_many(connection: Connection, given: Sequence[Fact], *, batch: str = "") 
     since nobody contradicts himself in one file.
     """
     alone(connection)
-    desk, now = Desk(connection), datetime.now(UTC)
+    desk, now = EntityBatch(connection), datetime.now(UTC)
     ready = _with_references(desk, [_checked(fact, now) for fact in given])
     desk.write()
     entries = [Entry.of(fact) for fact in ready]
@@ -94,7 +93,7 @@ def settle(
         return None
     judged = replace(found[0], status=status, confidence=confidence, record=record)
     entry = Entry.of(judged)
-    book = Book(connection, Desk(connection), [entry], "")
+    book = Book(connection, EntityBatch(connection), [entry], "")
     held = book.enter(entry, force=True)
     book.write()
     return held.fact
@@ -123,7 +122,7 @@ def remove(connection: Connection, fact_id: str) -> Fact | None:
 class Book:
     """The facts a batch touches: read once, changed in memory, written once."""
 
-    def __init__(self, connection: Connection, desk: Desk, given: Sequence[Entry], batch: str) -> None:
+    def __init__(self, connection: Connection, desk: EntityBatch, given: Sequence[Entry], batch: str) -> None:
         self._connection = connection
         self._desk = desk
         self._batch = batch
@@ -268,7 +267,7 @@ def _agree(held: Held, fact: Fact, *, force: bool) -> None:
     )
 
 
-def _with_references(desk: Desk, given: Sequence[Fact]) -> list[Fact]:
+def _with_references(desk: EntityBatch, given: Sequence[Fact]) -> list[Fact]:
     values = iter(desk.refer([role.value for fact in given for role in fact.roles]))
     found = []
     for fact in given:

@@ -9,8 +9,7 @@ from typing import Any
 from sqlalchemy import BindParameter, Column, ColumnElement, Connection, Row, and_, bindparam, or_, select
 
 from groundwire.stores.database import among
-from groundwire.stores.entities import numbers_of
-from groundwire.stores.predicates import key_of
+from groundwire.stores.entities import numbers_of, predicate_key
 from groundwire.stores.tables import entities, facts, names, predicates, roles
 from groundwire.stores.values import from_row, value_key
 from groundwire.types import Fact, FactStatus, Pattern, Provenance, Record, Role
@@ -96,7 +95,7 @@ def matching(connection: Connection, pattern: Pattern) -> list[Fact]:
     if not pattern.history:
         query = query.where(_STANDS)
     if pattern.predicate:
-        same = select(predicates.c.no).where(predicates.c.key == key_of(pattern.predicate))
+        same = select(predicates.c.no).where(predicates.c.key == predicate_key(pattern.predicate))
         narrow = facts.c.predicate + 0 if pattern.entity or pattern.value else facts.c.predicate
         query = query.where(narrow.in_(same))
     if pattern.entity:
