@@ -18,10 +18,9 @@ from tests.serving import served
 from groundwire.config import Config
 from groundwire.errors import ConfigError, MissingExtra
 from groundwire.server.middleware.auth import SharedBuckets, limiter_for
-from groundwire.stores.cache import CacheStore
+from groundwire.stores.cache import CacheStore, LayeredCache, RedisCache
 from groundwire.stores.database import open_database
 from groundwire.stores.keys import Keys
-from groundwire.stores.shared import Layered, Shared
 from groundwire.types import Query
 from groundwire.verifiers.backends import open_backend
 
@@ -32,7 +31,7 @@ ASKED = [Query("It is red.", "It is."), Query("It is blue.", "It is.")]
 @pytest.fixture(autouse=True)
 def _extra() -> None:
     try:
-        Shared(GONE).close()
+        RedisCache(GONE).close()
     except MissingExtra as missing:
         do_without(missing)
 
@@ -44,30 +43,30 @@ def redis(tmp_path: Path) -> Iterator[RedisServer]:
 
 
 @pytest.fixture
-def shared(redis: RedisServer) -> Iterator[Shared]:
-    opened = Shared(redis.url)
+def shared(redis: RedisServer) -> Iterator[RedisCache]:
+    opened = RedisCache(redis.url)
     yield opened
     opened.close()
 
 
 class TestCache:
-    def test_what_one_replica_wrote_another_reads(self, redis: RedisServer, shared: Shared) -> None:
-        other = Shared(redis.url)
+    def test_what_one_replica_wrote_another_reads(self, redis: RedisServer, shared: RedisCache) -> None:
+        other = RedisCache(redis.url)
         shared.put({"a": "1", "b": "2"}, 60)
         assert other.get(["b", "c", "a"], 60) == {"a": "1", "b": "2"}
         assert other.get([], 60) == {}
         other.close()
 
-    def test_nothing_is_kept_for_longer_than_it_may(self, redis: RedisServer, shared: Shared) -> None:
+    def test_nothing_is_kept_for_longer_than_it_may(self, redis: RedisServer, shared: RedisCache) -> None:
         shared.put({"short": "1"}, 40)
         shared.put({"never": "1"}, 0)
         with Redis.from_url(redis.url) as plain:
             assert 0 < plain.pttl("groundwire:estimate:short") <= 40_000
         assert shared.get(["short", "never"], 60) == {"short": "1"}
 
-    def test_the_machines_own_cache_is_asked_first(self, shared: Shared, tmp_path: Path) -> None:
+    def test_the_machines_own_cache_is_asked_first(self, shared: RedisCache, tmp_path: Path) -> None:
         near = CacheStore(tmp_path / "near.db")
-        layered = Layered(near, shared)
+        layered = LayeredCache(near, shared)
         shared.put({"a": "far", "b": "far"}, 60)
         near.put({"a": "near"}, 60)
         assert layered.get(["a", "b"], 60) == {"a": "near", "b": "far"}
@@ -100,8 +99,8 @@ class TestCache:
 
 
 class TestLimits:
-    def test_replicas_count_together(self, redis: RedisServer, shared: Shared) -> None:
-        other = Shared(redis.url)
+    def test_replicas_count_together(self, redis: RedisServer, shared: RedisCache) -> None:
+        other = RedisCache(redis.url)
         takers = [shared, other] * 3
         waits = [taker.take("key", 4) for taker in takers]
         assert waits[:4] == [0.0] * 4
@@ -109,7 +108,7 @@ class TestLimits:
         assert other.take("another key", 4) == 0.0
         other.close()
 
-    def test_a_bucket_fills_again(self, shared: Shared) -> None:
+    def test_a_bucket_fills_again(self, shared: RedisCache) -> None:
         assert [shared.take("key", 60_000) for _ in range(50)] == [0.0] * 50
 
     async def test_two_servers_share_the_limit_of_a_key(self, redis: RedisServer, tmp_path: Path) -> None:
@@ -138,8 +137,8 @@ class TestWithoutRedis:
         self, caplog: pytest.LogCaptureFixture, tmp_path: Path
     ) -> None:
         now = 1.0
-        shared = Shared(GONE, clock=lambda: now)
-        layered = Layered(CacheStore(tmp_path / "near.db"), shared)
+        shared = RedisCache(GONE, clock=lambda: now)
+        layered = LayeredCache(CacheStore(tmp_path / "near.db"), shared)
         with caplog.at_level(logging.WARNING):
             layered.put({"a": "1"}, 60)
             now += 100
@@ -150,14 +149,14 @@ class TestWithoutRedis:
         asyncio.run(layered.aclose())
 
     async def test_limits_are_counted_here(self) -> None:
-        limiter = SharedBuckets(Shared(GONE))
+        limiter = SharedBuckets(RedisCache(GONE))
         assert [await limiter.take("key", 2) == 0.0 for _ in range(3)] == [True, True, False]
 
     def test_it_is_noticed_when_redis_goes_and_comes(
         self, redis: RedisServer, caplog: pytest.LogCaptureFixture
     ) -> None:
         now = 1.0
-        shared = Shared(redis.url, clock=lambda: now)
+        shared = RedisCache(redis.url, clock=lambda: now)
         shared.put({"a": "1"}, 60)
         redis.stop()
         with caplog.at_level(logging.WARNING):
@@ -174,7 +173,7 @@ class TestWithoutRedis:
 
     def test_an_address_that_is_none_is_a_mistake_in_the_configuration(self) -> None:
         with pytest.raises(ConfigError, match=r"redis\.url"):
-            Shared("http://here")
+            RedisCache("http://here")
 
     async def test_without_an_address_nothing_of_it_is_loaded(self) -> None:
         assert not isinstance(limiter_for(Config()), SharedBuckets)

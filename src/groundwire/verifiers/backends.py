@@ -143,9 +143,9 @@ def open_cache(config: Config) -> Cache:
     near = CacheStore(config.store.cache_path)
     if config.redis.url is None:
         return near
-    from groundwire.stores.shared import Layered, Shared
+    from groundwire.stores.cache import LayeredCache, RedisCache
 
-    return Layered(near, Shared(config.redis.url.get_secret_value()))
+    return LayeredCache(near, RedisCache(config.redis.url.get_secret_value()))
 
 
 def persistent(raw: Raw, config: Config, deadline: float | None = None) -> Verifier:

@@ -26,7 +26,7 @@ from groundwire.server.problems import Problem, tell
 from groundwire.stores.keys import ADMIN, ApiKey, parts_of
 
 if TYPE_CHECKING:
-    from groundwire.stores.shared import Shared
+    from groundwire.stores.cache import RedisCache
 
 # The keys as the running server knows them: what the store held a moment ago.
 
@@ -129,7 +129,7 @@ class Buckets:
 class SharedBuckets:
     """The same for all replicas, counted in Redis; where that is gone, each counts by itself."""
 
-    def __init__(self, shared: Shared, own: Buckets | None = None) -> None:
+    def __init__(self, shared: RedisCache, own: Buckets | None = None) -> None:
         self._shared = shared
         self._own = own or Buckets()
 
@@ -142,9 +142,9 @@ def limiter_for(config: Config) -> Limiter:
     """Counted here; with `redis.url` for all replicas together."""
     if config.redis.url is None:
         return Buckets()
-    from groundwire.stores.shared import Shared
+    from groundwire.stores.cache import RedisCache
 
-    return SharedBuckets(Shared(config.redis.url.get_secret_value()))
+    return SharedBuckets(RedisCache(config.redis.url.get_secret_value()))
 
 
 PUBLIC = "public"
