@@ -17,8 +17,7 @@ from groundwire.claims.extractor import extract
 from groundwire.pipeline import CheckContext
 from groundwire.text.names import names
 from groundwire.text.tokens import words
-from groundwire.traces.derive import derive
-from groundwire.traces.reckoning import CONCLUDING, written
+from groundwire.traces.arithmetic import CONCLUDING, derive, written
 from groundwire.traces.related import Said, premises, said
 from groundwire.traces.steps import CALL, Links, unmarked
 from groundwire.types import (

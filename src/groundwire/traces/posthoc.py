@@ -17,7 +17,7 @@ from groundwire.errors import BackendError
 from groundwire.llm.base import Generator
 from groundwire.pipeline import CheckContext
 from groundwire.text.tokens import words
-from groundwire.traces.derive import derive
+from groundwire.traces.arithmetic import derive
 from groundwire.types import Case, Claim, ClaimKind, ClaimVerification, Derived, PostHoc, Source, Status, Step
 from groundwire.verdicts.risk import claim_risk
 from groundwire.verifiers.meaning import (
