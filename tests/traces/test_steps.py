@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groundwire.errors import InputError
-from groundwire.traces.plain import read_text
-from groundwire.traces.steps import as_steps, link
+from groundwire.traces.steps import as_steps, link, read_text
 from groundwire.types import Source, Step
 
 GUIDE = Source("S0", "The tower is tall.")

@@ -15,8 +15,7 @@ from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError
 from groundwire.llm.base import Message
 from groundwire.text.numbers import numbers
-from groundwire.traces.plain import read_text
-from groundwire.traces.steps import CALL, MAX_STEP, RETURNED
+from groundwire.traces.steps import CALL, MAX_STEP, RETURNED, read_text
 from groundwire.types import Claim, ClaimVerification, HallucinationReport, Status, TraceAudit
 
 SHORT = 100

@@ -15,8 +15,7 @@ from groundwire.errors import InputError
 from groundwire.reports.json import TRACE_FORMAT
 from groundwire.reports.parse import read_graph
 from groundwire.traces.messages import from_messages, is_message
-from groundwire.traces.plain import read_text
-from groundwire.traces.steps import Steps
+from groundwire.traces.steps import Steps, read_text
 from groundwire.types import EdgeLabel, NodeKind, TraceGraph
 
 _LISTS = ("steps", "trace", "reasoning", "messages", "items", "output")

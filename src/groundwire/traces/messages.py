@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from groundwire.traces.plain import read_text
-from groundwire.traces.steps import CALL, RETURNED
+from groundwire.traces.steps import CALL, RETURNED, read_text
 
 _ROLES = {
     "user": "user", "human": "user", "HumanMessage": "user",
