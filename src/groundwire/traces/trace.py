@@ -9,9 +9,8 @@ from groundwire.claims.extractor import extract
 from groundwire.errors import InputError
 from groundwire.llm.base import Generator
 from groundwire.pipeline import CheckContext
-from groundwire.traces.judging import Judged, Trace, judge_steps
+from groundwire.traces.judge import Judged, Trace, judge_steps, premises, rivals, said
 from groundwire.traces.posthoc import Riddle, examine
-from groundwire.traces.related import premises, rivals, said
 from groundwire.traces.steps import Steps, as_steps, link, read_text, unmarked
 from groundwire.types import (
     ClaimKind,
