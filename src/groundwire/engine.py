@@ -270,7 +270,7 @@ class Groundwire:
 
         `generator` derives it; without one the configured one (`generator.*`), else the verifier judges.
         """
-        from groundwire.traces.trace import Request, audit
+        from groundwire.traces.audit import Request, audit
 
         if len(answer or "") > self.config.limits.max_answer_chars:
             raise InputError("the answer is too long", hint="the limit is limits.max_answer_chars")
@@ -285,7 +285,7 @@ class Groundwire:
 
     async def audit_reasoning(self, steps: Steps, sources: Sources) -> list[ClaimVerification]:
         """A verdict on each step of {claim, cites}, by its sources and what earlier steps established."""
-        from groundwire.traces.trace import Request, audit_claims
+        from groundwire.traces.audit import Request, audit_claims
 
         return await audit_claims(Request(steps, as_sources(sources)), self._court)
 
