@@ -22,7 +22,7 @@ from groundwire.cli.repl import Request, Session
 from groundwire.client import Client
 from groundwire.config import Config, ProfileName
 from groundwire.engine import Groundwire
-from groundwire.mcp.server import Alone, create_server
+from groundwire.mcp.server import LocalToolService, create_server
 from groundwire.reports.json import report_object
 from groundwire.stores.knowledge import Knowledge
 from groundwire.types import Attribute, Entity, HallucinationReport, Value
@@ -179,7 +179,7 @@ def by_client(cases: Mapping[str, Asked], folder: Path, store: str) -> dict[str,
 
 def by_mcp(cases: Mapping[str, Asked], folder: Path, store: str) -> dict[str, Report]:
     async def asking() -> dict[str, Report]:
-        async with Groundwire(Config.load()) as engine, McpClient(create_server(Alone(engine))) as client:
+        async with Groundwire(Config.load()) as engine, McpClient(create_server(LocalToolService(engine))) as client:
             return await _called(client, cases)
 
     return asyncio.run(asking())

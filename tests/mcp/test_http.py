@@ -33,7 +33,7 @@ ACCEPTING = {"accept": "application/json, text/event-stream"}
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_a_client_asks_over_http(mode: str) -> None:
+async def test_client_calls_a_tool_over_http(mode: str) -> None:
     with serving(FAKE) as url:
         async with Client(f"{url}/mcp", mode=mode) as client:
             assert len((await client.list_tools()).tools) == 7
@@ -48,7 +48,7 @@ async def test_a_client_asks_over_http(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_a_call_that_is_given_up_frees_its_place(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_cancelled_call_frees_its_slot(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fake = FakeVerifier(hold=asyncio.Event())
     monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda: fake)
     with served(FAKE) as running:
@@ -66,7 +66,7 @@ async def until(reached: Callable[[], bool]) -> None:
             await asyncio.sleep(0.005)
 
 
-def test_pages_of_other_sites_and_other_names_are_turned_away() -> None:
+def test_foreign_origins_and_hosts_are_rejected() -> None:
     with served(FAKE) as running:
         for headers in ({"host": "evil.example"}, {"origin": "http://evil.example"}):
             answer = running.client.post("/mcp", json=LIST, headers={**ACCEPTING, **headers})
@@ -86,7 +86,7 @@ def test_pages_of_other_sites_and_other_names_are_turned_away() -> None:
         ("POST", b'"' + b"x" * 2000 + b'"', 413),
     ],
 )
-def test_what_is_no_message_is_a_client_error(method: str, body: bytes, status: int) -> None:
+def test_invalid_messages_are_client_errors(method: str, body: bytes, status: int) -> None:
     with served({**FAKE, "server.max_body_bytes": 150_000 if status != 413 else 1500}) as running:
         headers = {**ACCEPTING, "content-type": "application/json"}
         answer = running.client.request(method, "/mcp", content=body, headers=headers)
@@ -102,7 +102,7 @@ def token(*scopes: str) -> str:
         database.close()
 
 
-async def test_where_keys_are_asked_for_tools_need_one() -> None:
+async def test_tools_require_a_key_if_the_server_does() -> None:
     good, other = token("check"), token("metrics")
     with served({**FAKE, "server.keys": "always"}) as running:
 
@@ -114,7 +114,7 @@ async def test_where_keys_are_asked_for_tools_need_one() -> None:
         assert asked(good) not in (401, 403)
 
 
-async def test_what_is_known_is_for_those_who_may_read_it() -> None:
+async def test_knowledge_base_requires_the_read_scope() -> None:
     """By the rule of every other path, whichever way the client speaks."""
     keys = {"check": token("check"), "facts:read": token("check", "facts:read")}
     with served({**FAKE, "server.keys": "always"}) as running:
@@ -127,7 +127,7 @@ async def test_what_is_known_is_for_those_who_may_read_it() -> None:
                 assert bool(found.is_error) == (scope == "check")
 
 
-def test_a_public_address_without_keys_is_refused() -> None:
+def test_public_address_without_keys_is_rejected() -> None:
     done = subprocess.run(
         command("0.0.0.0:0"), capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
     )
@@ -135,7 +135,7 @@ def test_a_public_address_without_keys_is_refused() -> None:
     assert "there are no API keys" in done.stderr
 
 
-def test_the_command_serves_and_stops_at_a_signal() -> None:
+def test_command_serves_until_a_signal() -> None:
     """Even while a client is connected: nothing it holds open keeps the server."""
     process = subprocess.Popen(command("127.0.0.1:0"), stderr=subprocess.PIPE, text=True)
     assert process.stderr
@@ -164,6 +164,6 @@ def command(address: str) -> list[str]:
 
 
 @pytest.mark.parametrize("wrong", ["", "host", "a:b", "1.2.3.4:99999", "a b:80", "::1:80", "http://x:80"])
-def test_what_is_no_address_is_said(wrong: str) -> None:
+def test_invalid_address_is_rejected(wrong: str) -> None:
     with pytest.raises(InputError, match="invalid address"):
         parse_address(wrong)

@@ -36,7 +36,7 @@ def environment() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_a_client_starts_it_asks_and_leaves(mode: str, tmp_path: Path) -> None:
+async def test_client_session_over_stdio(mode: str, tmp_path: Path) -> None:
     """Both ways of the protocol to begin: the one of today, and the handshake of older clients."""
     started = StdioServerParameters(command=COMMAND[0], args=COMMAND[1:], env=environment(), cwd=tmp_path)
     async with Client(started, mode=mode) as client:
@@ -48,7 +48,7 @@ async def test_a_client_starts_it_asks_and_leaves(mode: str, tmp_path: Path) -> 
         assert (await client.call_tool("check", {"answer": "x"})).is_error
 
 
-def test_garbage_on_the_line_hurts_nobody(tmp_path: Path) -> None:
+def test_invalid_lines_are_ignored(tmp_path: Path) -> None:
     call = {"name": "verify_claim", "arguments": {"claim": "It is red.", "evidence": "It is red."}}
     process = subprocess.Popen(
         COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path
@@ -74,7 +74,7 @@ def test_garbage_on_the_line_hurts_nobody(tmp_path: Path) -> None:
     process.stderr.close()
 
 
-def test_an_interrupt_ends_it_while_it_waits() -> None:
+def test_interrupt_ends_an_idle_server() -> None:
     with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin
         assert process.stdout
@@ -85,7 +85,7 @@ def test_an_interrupt_ends_it_while_it_waits() -> None:
         assert process.wait(20) == -signal.SIGINT
 
 
-def test_a_client_that_stopped_reading_is_no_error() -> None:
+def test_client_that_stops_reading_is_not_an_error() -> None:
     reading, writing = os.pipe()
     with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=writing, stderr=subprocess.PIPE) as process:
         os.close(writing)
@@ -98,7 +98,7 @@ def said(number: int, method: str, params: dict[str, Any]) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode() + b"\n"
 
 
-def test_a_wrong_configuration_is_said_at_once() -> None:
+def test_configuration_errors_are_reported_at_start() -> None:
     command = [*COMMAND[:-1], "external"]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     assert done.returncode == 2
@@ -106,7 +106,7 @@ def test_a_wrong_configuration_is_said_at_once() -> None:
     assert done.stderr.decode().startswith("groundwire: the backend 'external' has no address")
 
 
-def test_without_the_sdk_the_install_line_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_sdk_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.startswith("groundwire.mcp.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "mcp.server.stdio", None)
@@ -115,7 +115,7 @@ def test_without_the_sdk_the_install_line_is_given(monkeypatch: pytest.MonkeyPat
     assert "pip install 'groundwire[mcp]'" in str(found.exception)
 
 
-def test_the_tools_need_none_of_the_servers_packages() -> None:
+def test_stdio_does_not_import_server_packages() -> None:
     code = "import sys, groundwire.mcp.server; print('fastapi' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -20,7 +20,7 @@ from groundwire.cli import main
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.mcp import server as mcp_server
-from groundwire.mcp.server import Alone, create_server
+from groundwire.mcp.server import LocalToolService, create_server
 from groundwire.mcp.tools import TOOLS
 from groundwire.reports.json import audit_object, claim_object, report_object
 from groundwire.verifiers.fake import FakeVerifier
@@ -38,7 +38,7 @@ STEPS: list[Mapping[str, object] | str] = [
 @asynccontextmanager
 async def connected(backend: str = "local", **changes: Any) -> AsyncIterator[Client]:
     config = Config.load(None, {"hallucination.backend.type": backend, **changes})
-    async with Groundwire(config) as engine, Client(create_server(Alone(engine))) as client:
+    async with Groundwire(config) as engine, Client(create_server(LocalToolService(engine))) as client:
         yield client
 
 
@@ -53,7 +53,7 @@ def text_of(result: wire.CallToolResult) -> str:
     return content.text
 
 
-async def test_every_tool_describes_itself_in_a_plain_schema() -> None:
+async def test_tool_schemas_have_no_references() -> None:
     async with connected("fake") as client:
         tools = (await client.list_tools()).tools
     assert [tool.name for tool in tools] == [
@@ -73,7 +73,7 @@ async def test_every_tool_describes_itself_in_a_plain_schema() -> None:
             assert "description" in argument or "enum" in argument, f"{tool.name}.{name}"
 
 
-async def test_the_tools_give_what_the_functions_give() -> None:
+async def test_tools_return_what_the_engine_returns() -> None:
     sources = {"S0": SOURCE}
     asked: dict[str, tuple[dict[str, Any], object]] = {
         "check": (
@@ -105,7 +105,7 @@ async def test_the_tools_give_what_the_functions_give() -> None:
             assert json.loads(text_of(result)) == result.structured_content
 
 
-async def test_another_profile_and_a_repaired_answer_can_be_asked_for() -> None:
+async def test_profile_and_repair_arguments() -> None:
     wanted = {"answer": ANSWER, "sources": {"S0": SOURCE}, "profile": "rag", "fix": True}
     found = (await called("check", wanted)).structured_content
     assert found is not None
@@ -113,7 +113,7 @@ async def test_another_profile_and_a_repaired_answer_can_be_asked_for() -> None:
     assert found["repair"]["text"] != ANSWER
 
 
-async def test_what_people_said_of_a_claim_is_shown() -> None:
+async def test_feedback_is_attached() -> None:
     """As every other door shows it."""
     answer, source = "The tower is 999 metres tall.", "The tower is 330 metres tall."
     CliRunner().invoke(main.app, ["check", answer, "-s", source, "--backend", "fake"])
@@ -123,7 +123,7 @@ async def test_what_people_said_of_a_claim_is_shown() -> None:
     assert found["claims"][0]["feedback"]["right"] is False
 
 
-async def test_sources_come_in_every_shape() -> None:
+async def test_accepted_forms_of_sources() -> None:
     async with connected("fake") as client:
         for sources, name in (
             (SOURCE, "S0"),
@@ -162,7 +162,7 @@ async def test_sources_come_in_every_shape() -> None:
         ("audit_trace_budget", {"steps": [{"claim": "x"}], "spans": []}, "there are no spans"),
     ],
 )
-async def test_what_is_wrong_is_one_line(name: str, arguments: dict[str, Any], complaint: str) -> None:
+async def test_invalid_arguments_are_one_line(name: str, arguments: dict[str, Any], complaint: str) -> None:
     result = await called(name, arguments, "fake")
     assert result.is_error
     assert result.structured_content is None
@@ -171,7 +171,7 @@ async def test_what_is_wrong_is_one_line(name: str, arguments: dict[str, Any], c
     assert "\n" not in text_of(result)
 
 
-async def test_too_much_to_read_is_refused() -> None:
+async def test_too_long_sources_are_rejected() -> None:
     async with connected("fake", **{"limits.max_source_bytes": 100}) as client:
         result = await client.call_tool("check", {"answer": "It is red.", "sources": "x" * 101})
         assert "the sources have 101 characters: the limit is 100" in text_of(result)
@@ -180,7 +180,7 @@ async def test_too_much_to_read_is_refused() -> None:
         assert "the limit is 100" in text_of(result)
 
 
-async def test_of_a_long_report_the_text_holds_what_is_flagged(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_text_of_a_long_report_lists_only_flagged_claims(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("groundwire.mcp.tools.READABLE", 1000)
     async with connected("fake") as client:
         result = await client.call_tool("check", {"answer": f"It is red. {ANSWER}", "sources": "It is red."})
@@ -198,13 +198,13 @@ async def test_of_a_long_report_the_text_holds_what_is_flagged(monkeypatch: pyte
         assert "bytes: check the answer in parts" in text_of(result)
 
 
-async def test_a_tool_that_does_not_exist_is_a_protocol_error() -> None:
+async def test_unknown_tool_is_a_protocol_error() -> None:
     async with connected("fake") as client:
-        with pytest.raises(MCPError, match="there is no tool 'chek'"):
+        with pytest.raises(MCPError, match="unknown tool 'chek'"):
             await client.call_tool("chek", {})
 
 
-async def test_what_could_not_be_checked_is_not_fine(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unchecked_is_not_reported_as_unflagged(monkeypatch: pytest.MonkeyPatch) -> None:
     from groundwire.errors import BackendTimeout
 
     failing = FakeVerifier(failing=[BackendTimeout("too slow")] * 9)
@@ -215,7 +215,7 @@ async def test_what_could_not_be_checked_is_not_fine(monkeypatch: pytest.MonkeyP
     assert found["claims"][0]["status"] == "UNCHECKED"
 
 
-class Endless(Alone):
+class Endless(LocalToolService):
     """Work that never ends by itself, and says when somebody ended it."""
 
     begun, ended = threading.Event(), threading.Event()
@@ -232,7 +232,7 @@ class Endless(Alone):
             self.ended.set()
 
 
-async def test_a_cancelled_call_stops_the_work() -> None:
+async def test_cancelled_call_stops_the_work() -> None:
     held = Endless(Groundwire(Config(), backend="fake"))
     async with Client(create_server(held)) as client:
         call = asyncio.ensure_future(client.call_tool("check", {"answer": "It is red.", "sources": "x"}))
@@ -244,9 +244,9 @@ async def test_a_cancelled_call_stops_the_work() -> None:
         await client.list_tools()
 
 
-def test_each_tool_asks_the_backend_of_its_operation() -> None:
+def test_each_tool_uses_the_backend_of_its_operation() -> None:
     chosen = {"type": "configurable", "default": "fake", "operations": {"trace": "local"}}
-    held = Alone(Groundwire(Config.load(None, {"hallucination.backend": chosen})))
+    held = LocalToolService(Groundwire(Config.load(None, {"hallucination.backend": chosen})))
     asked = {tool.name: held.engine_for(tool.operation).backend.name for tool in TOOLS}
     assert {name for name, backend in asked.items() if backend == "local"} == {
         "audit_reasoning", "audit_trace", "audit_trace_budget",
@@ -255,7 +255,7 @@ def test_each_tool_asks_the_backend_of_its_operation() -> None:
     _loop.run(held.aclose())
 
 
-async def test_long_work_says_that_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_long_calls_report_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mcp_server, "_BEAT", 0.01)
     go_on = asyncio.Event()
     held = FakeVerifier(hold=go_on)

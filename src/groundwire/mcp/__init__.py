@@ -1,4 +1,4 @@
-"""The MCP door: the tools, and the transports they are reached by."""
+"""The MCP server: tools for agents, over stdio or streamable HTTP."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _FEATURE = "groundwire mcp"
 
 
 def run_mcp(http: str | None, config: Config) -> int:
-    """On standard input and output, or over HTTP at an address."""
+    """Serve on stdin and stdout, or over HTTP at the given address."""
     if http is None:
         code: int = load("groundwire.mcp.server:run_stdio", feature=_FEATURE, extra="mcp")(config)
         return code

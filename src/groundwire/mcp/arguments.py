@@ -1,4 +1,4 @@
-"""What the MCP tools are called with: each argument bounded, and described for the model that fills it in."""
+"""Argument models of the MCP tools, with limits and with descriptions for the calling model."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Fiel
 from groundwire.config import ProfileName
 from groundwire.types import Source
 
-MOST_CHARS = 1_000_000
-MOST_ITEMS = 2000
-NAME_CHARS = 500
+MAX_CHARS = 1_000_000  # of one text
+MAX_ITEMS = 2000  # of one list
+MAX_NAME_CHARS = 500  # of an id or role
 
 
-def _unwrapped(value: object) -> object:
-    """Some clients send a list as the JSON of one."""
+def _parse_json(value: object) -> object:
+    """Some clients send a list as a JSON string."""
     if not isinstance(value, str):
         return value
     try:
@@ -25,19 +25,19 @@ def _unwrapped(value: object) -> object:
         return value
 
 
-Name = Annotated[str, Field(min_length=1, max_length=NAME_CHARS)]
-Text = Annotated[str, Field(max_length=MOST_CHARS)]
-Filled = Annotated[str, Field(min_length=1, max_length=MOST_CHARS)]
+Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARS)]
+Text = Annotated[str, Field(max_length=MAX_CHARS)]
+NonEmptyText = Annotated[str, Field(min_length=1, max_length=MAX_CHARS)]
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 
 
-class Strict(BaseModel):
-    """A name nobody knows is a mistake, and said so."""
+class StrictArguments(BaseModel):
+    """Rejects unknown arguments: they are likely misspelt."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class Passage(BaseModel):
+class SourceArgument(BaseModel):
     """A source with its own id."""
 
     model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
@@ -46,117 +46,120 @@ class Passage(BaseModel):
     text: Text
 
 
-SHAPES_OF: dict[type, str] = {str: "(text)", dict: "(object)", list: "(list)"}
-SHAPES = frozenset(SHAPES_OF.values())
+_TYPE_TAGS: dict[type, str] = {str: "(text)", dict: "(object)", list: "(list)"}
+TYPE_TAGS = frozenset(_TYPE_TAGS.values())
 
 
-def _shape(value: object) -> str | None:
-    """Which of a union's arms is meant, so that what is wrong is said of that one alone."""
+def _type_tag(value: object) -> str | None:
+    """Select the union member by type, so that errors concern that member only."""
     if isinstance(value, BaseModel):
         return "(object)"
-    return SHAPES_OF.get(type(value))
+    return _TYPE_TAGS.get(type(value))
 
 
-def _told(expected: str) -> Discriminator:
-    return Discriminator(_shape, "wrong_shape", f"Input should be {expected}")
+def _expect(expected: str) -> Discriminator:
+    return Discriminator(_type_tag, "wrong_shape", f"Input should be {expected}")
 
 
 Item = Annotated[
-    Annotated[Text, Tag("(text)")] | Annotated[Passage, Tag("(object)")], _told("a text or {id, text}")
+    Annotated[Text, Tag("(text)")] | Annotated[SourceArgument, Tag("(object)")],
+    _expect("a text or {id, text}"),
 ]
 Sources = Annotated[
     Annotated[Text, Tag("(text)")]
-    | Annotated[dict[Name, Text], Field(max_length=MOST_ITEMS), Tag("(object)")]
-    | Annotated[list[Item], Field(max_length=MOST_ITEMS), Tag("(list)")],
-    _told("a text, texts by id, or a list of texts"),
+    | Annotated[dict[Name, Text], Field(max_length=MAX_ITEMS), Tag("(object)")]
+    | Annotated[list[Item], Field(max_length=MAX_ITEMS), Tag("(list)")],
+    _expect("a text, texts by id, or a list of texts"),
 ]
-GIVEN = 'One text; or texts by id, {"S0": "…"}; or a list of texts (S0, S1, …) or of {id, text}.'
+SOURCE_FORMS = 'One text; or texts by id, {"S0": "…"}; or a list of texts (S0, S1, …) or of {id, text}.'
 
 
 def as_sources(given: Sources) -> str | dict[str, str] | list[str | Source]:
-    """As the engine takes them."""
+    """Convert to what the engine accepts."""
     if not isinstance(given, list):
         return given
     return [item if isinstance(item, str) else Source(item.id, item.text) for item in given]
 
 
-class Turn(BaseModel):
-    """What somebody said; other keys that chat programs keep are passed over."""
+class TurnArgument(BaseModel):
+    """One message of a conversation; other keys of chat clients are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
-    role: Annotated[str, Field(max_length=NAME_CHARS)] = ""
+    role: Annotated[str, Field(max_length=MAX_NAME_CHARS)] = ""
     content: Text | None = None
 
 
 AnyTurn = Annotated[
-    Annotated[Text, Tag("(text)")] | Annotated[Turn, Tag("(object)")], _told("a text or {role, content}")
+    Annotated[Text, Tag("(text)")] | Annotated[TurnArgument, Tag("(object)")],
+    _expect("a text or {role, content}"),
 ]
 
 
-class Check(Strict):
-    answer: Annotated[Filled, Field(description="The answer to judge, with its citations [S0].")]
-    sources: Annotated[Sources, Field(description=f"What the answer may rest on. {GIVEN}")] = []
-    question: Annotated[Text, Field(description="What the answer answers.")] = ""
+class Check(StrictArguments):
+    answer: Annotated[NonEmptyText, Field(description="The answer to verify, with its citations [S0].")]
+    sources: Annotated[Sources, Field(description=f"Sources of the answer. {SOURCE_FORMS}")] = []
+    question: Annotated[Text, Field(description="The question that was answered.")] = ""
     history: Annotated[
-        Annotated[list[AnyTurn], Field(max_length=MOST_ITEMS)],
-        BeforeValidator(_unwrapped),
-        Field(description="The conversation before, oldest first."),
+        Annotated[list[AnyTurn], Field(max_length=MAX_ITEMS)],
+        BeforeValidator(_parse_json),
+        Field(description="Earlier messages, oldest first."),
     ] = []
-    kb: Annotated[
-        bool, Field(description="Hold it against the knowledge base of this server's store, too.")
-    ] = False
+    kb: Annotated[bool, Field(description="Also check it against this server's knowledge base.")] = False
     target: Annotated[Share | None, Field(description="The confidence that a claim must reach.")] = None
-    profile: Annotated[ProfileName | None, Field(description="How strictly to judge.")] = None
-    fix: Annotated[bool, Field(description="Return the repaired answer, too.")] = False
+    profile: Annotated[ProfileName | None, Field(description="How strict the verdicts are.")] = None
+    fix: Annotated[bool, Field(description="Also return the repaired answer.")] = False
 
 
-class VerifyClaim(Strict):
-    claim: Annotated[Filled, Field(description="One claim, judged as it stands.")]
-    evidence: Annotated[Sources, Field(description=f"What it rests on. {GIVEN}")]
-    confidence: Annotated[Share | None, Field(description="How sure the claim is said to be.")] = None
-    threshold: Annotated[Share | None, Field(description="Another name of confidence.")] = None
+class VerifyClaim(StrictArguments):
+    claim: Annotated[NonEmptyText, Field(description="One claim, verified as it stands.")]
+    evidence: Annotated[Sources, Field(description=f"Evidence for the claim. {SOURCE_FORMS}")]
+    confidence: Annotated[Share | None, Field(description="The stated confidence of the claim.")] = None
+    threshold: Annotated[Share | None, Field(description="Alias of confidence.")] = None
 
 
-class VerifyClaims(Strict):
-    text: Annotated[Filled, Field(description="Taken apart into claims, which are judged one by one.")]
-    context: Annotated[Sources, Field(description=f"What they rest on. {GIVEN}")]
-    question: Annotated[Text, Field(description="What the text answers.")] = ""
+class VerifyClaims(StrictArguments):
+    text: Annotated[NonEmptyText, Field(description="Split into claims, which are verified one by one.")]
+    context: Annotated[Sources, Field(description=f"Sources of the text. {SOURCE_FORMS}")]
+    question: Annotated[Text, Field(description="The question that the text answers.")] = ""
 
 
-class Step(Strict):
-    """A step of a reasoning. `cites` names sources or earlier steps."""
+class StepArgument(StrictArguments):
+    """One reasoning step; `cites` lists sources or earlier steps."""
 
     model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
 
-    claim: Filled
-    cites: Annotated[list[Name], Field(max_length=MOST_ITEMS)] = []
+    claim: NonEmptyText
+    cites: Annotated[list[Name], Field(max_length=MAX_ITEMS)] = []
     confidence: Share | None = None
-    id: Annotated[Name | None, Field(description="What later steps cite it by.")] = None
+    id: Annotated[Name | None, Field(description="The id by which later steps cite it.")] = None
 
 
 AnyStep = Annotated[
-    Annotated[Filled, Tag("(text)")] | Annotated[Step, Tag("(object)")], _told("a text or {claim, cites}")
+    Annotated[NonEmptyText, Tag("(text)")] | Annotated[StepArgument, Tag("(object)")],
+    _expect("a text or {claim, cites}"),
 ]
 Steps = Annotated[
-    Annotated[list[AnyStep], Field(min_length=1, max_length=MOST_ITEMS)], BeforeValidator(_unwrapped)
+    Annotated[list[AnyStep], Field(min_length=1, max_length=MAX_ITEMS)], BeforeValidator(_parse_json)
 ]
 
 
-class AuditReasoning(Strict):
+class AuditReasoning(StrictArguments):
     steps: Annotated[Steps, Field(description="In order: texts, or {claim, cites}.")]
-    sources: Annotated[Sources, Field(description=f"What the steps may cite. {GIVEN}")]
+    sources: Annotated[Sources, Field(description=f"Sources that the steps may cite. {SOURCE_FORMS}")]
 
 
-class AuditTrace(Strict):
+class AuditTrace(StrictArguments):
     steps: Annotated[Steps, Field(description="In order: texts, or {claim, cites}.")]
-    question: Annotated[Text, Field(description="What was to be answered.")] = ""
-    context: Annotated[Sources, Field(description=f"What the steps may cite. {GIVEN}")] = []
-    answer: Annotated[Text, Field(description="The final answer, derived anew from the steps alone.")] = ""
+    question: Annotated[Text, Field(description="The question to be answered.")] = ""
+    context: Annotated[Sources, Field(description=f"Sources that the steps may cite. {SOURCE_FORMS}")] = []
+    answer: Annotated[
+        Text, Field(description="The final answer; it is derived again from the steps alone.")
+    ] = ""
 
 
-class Span(BaseModel):
-    """A piece of evidence with the id it is cited by."""
+class SpanArgument(BaseModel):
+    """A piece of evidence with its citation id."""
 
     model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
 
@@ -165,35 +168,35 @@ class Span(BaseModel):
 
 
 Spans = Annotated[
-    Annotated[list[Span], Field(max_length=MOST_ITEMS)],
-    BeforeValidator(_unwrapped),
-    Field(description='What may be cited: [{"sid": "S0", "text": "…"}, …].'),
+    Annotated[list[SpanArgument], Field(max_length=MAX_ITEMS)],
+    BeforeValidator(_parse_json),
+    Field(description='Evidence that may be cited: [{"sid": "S0", "text": "…"}, …].'),
 ]
 
 
-class Budget(BaseModel):
-    """What Strawberry's two tools have in common. Its other parameters (verifier_model, temperature,
-    top_logprobs, max_concurrency, …) are taken and listed as ignored: who verifies is the server's choice.
+class BudgetArguments(BaseModel):
+    """Common arguments of Strawberry's two tools.
+
+    Its other parameters (verifier_model, temperature, top_logprobs, max_concurrency, …) are accepted and
+    listed as ignored, because the server chooses the verifier.
     """
 
     model_config = ConfigDict(extra="allow")
 
     spans: Spans
     default_target: Annotated[
-        Share | None, Field(description="The confidence a claim must reach where it states none; 0.95.")
+        Share | None, Field(description="The confidence a claim must reach if it states none; 0.95.")
     ] = None
     placeholder: Annotated[
-        str | None, Field(max_length=200, description="What stands for evidence that was taken away.")
+        str | None, Field(max_length=200, description="Text that replaces removed evidence.")
     ] = None
     units: Literal["bits", "nats"] = "bits"
-    require_citations: Annotated[bool, Field(description="Flag what cites nothing.")] = False
+    require_citations: Annotated[bool, Field(description="Flag claims without citations.")] = False
     context_mode: Annotated[
         Literal["all", "cited"],
-        Field(description="Judge each claim by all spans, or by those alone that it cites."),
+        Field(description="Verify each claim against all spans, or only those it cites."),
     ] = "all"
-    timeout_s: Annotated[float | None, Field(gt=0, le=3600, description="Give up after so many seconds.")] = (
-        None
-    )
+    timeout_s: Annotated[float | None, Field(gt=0, le=3600, description="Time limit in seconds.")] = None
 
     @property
     def ignored(self) -> list[str]:
@@ -201,30 +204,30 @@ class Budget(BaseModel):
         return sorted(extra)[:50]
 
 
-class DetectHallucination(Budget):
-    answer: Annotated[Filled, Field(description="The answer, with citations like [S0].")]
-    max_claims: Annotated[int, Field(ge=1, le=MOST_ITEMS, description="Look at the first so many.")] = 25
+class DetectHallucination(BudgetArguments):
+    answer: Annotated[NonEmptyText, Field(description="The answer, with citations like [S0].")]
+    max_claims: Annotated[int, Field(ge=1, le=MAX_ITEMS, description="Verify only this many claims.")] = 25
     claim_split: Annotated[
-        Literal["sentences", "lines"], Field(description="Where one claim ends and the next begins.")
+        Literal["sentences", "lines"], Field(description="How the answer is split into claims.")
     ] = "sentences"
     citation_regex: Annotated[
         str | None,
-        Field(max_length=200, description="What citations look like, with a group named id."),
+        Field(max_length=200, description="Pattern of citations, with a group named id."),
     ] = None
 
 
-class BudgetStep(BaseModel):
+class BudgetStepArgument(BaseModel):
     model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
 
-    claim: Filled
+    claim: NonEmptyText
     idx: int | None = None
-    cites: Annotated[list[Name], Field(max_length=MOST_ITEMS)] = []
+    cites: Annotated[list[Name], Field(max_length=MAX_ITEMS)] = []
     confidence: Share | None = None
 
 
-class AuditTraceBudget(Budget):
+class AuditTraceBudget(BudgetArguments):
     steps: Annotated[
-        Annotated[list[BudgetStep], Field(min_length=1, max_length=MOST_ITEMS)],
-        BeforeValidator(_unwrapped),
+        Annotated[list[BudgetStepArgument], Field(min_length=1, max_length=MAX_ITEMS)],
+        BeforeValidator(_parse_json),
         Field(description='[{"idx": 0, "claim": "…", "cites": ["S0"], "confidence": 0.95}, …].'),
     ]

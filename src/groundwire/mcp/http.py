@@ -1,4 +1,4 @@
-"""The MCP tools over streamable HTTP: at `/mcp` of the HTTP service, and `groundwire mcp --http HOST:PORT`."""
+"""The MCP tools over streamable HTTP: at `/mcp` of the HTTP service, or alone (`groundwire mcp --http`)."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def run_http(address: str, config: Config) -> int:
 
 def parse_address(address: str) -> tuple[str, int]:
     """
-    >>> parse_address("0.0.0.0:80"), parse_address("[::1]:8322"), parse_address(":8322"), parse_address("8322")
-    (('0.0.0.0', 80), ('::1', 8322), ('', 8322), ('', 8322))
+    >>> [parse_address(text) for text in ("0.0.0.0:80", "[::1]:8322", ":8322", "8322")]
+    [('0.0.0.0', 80), ('::1', 8322), ('', 8322), ('', 8322)]
     """
     found = _ADDRESS.fullmatch(address.strip())
     if found is None or int(found["port"]) > 65535:
@@ -53,7 +53,7 @@ def parse_address(address: str) -> tuple[str, int]:
 class McpEndpoint:
     """The ASGI application of `/mcp`; it loads the SDK at the first request.
 
-    The sessions run in a task of their own, because the SDK requires that the task that opens them closes them.
+    The sessions run in a task of their own: the SDK requires that the task that opens them closes them.
     """
 
     def __init__(self, service: Service) -> None:

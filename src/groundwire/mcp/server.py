@@ -1,4 +1,4 @@
-"""The MCP server: the tools behind the official SDK, whichever transport carries them."""
+"""The MCP server built on the official SDK, and its stdio transport."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from groundwire.cli.opinions import Said
 from groundwire.config import Config, Operation
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError
-from groundwire.mcp.tools import TOOLS, Call, Held, Result, Tool, as_text, parsed
+from groundwire.mcp.tools import TOOLS, Result, Tool, ToolCall, ToolService, as_text, parse_arguments
 from groundwire.reports.json import report_object
 from groundwire.types import HallucinationReport
 from groundwire.verifiers.route import choose
@@ -33,26 +33,26 @@ T = TypeVar("T")
 Context = ServerRequestContext[dict[str, Any]]
 
 INSTRUCTIONS = (
-    "groundwire measures how many bits of evidence stand behind each claim. Before you present an answer "
-    "that rests on documents, call `check` with the answer and its sources, and mend or drop what is "
-    "flagged. Write citations as [S0], [S1], …, and give the sources under these ids."
+    "groundwire measures how many bits of evidence support each claim. Before you present an answer that "
+    "is based on documents, call `check` with the answer and its sources, and correct or remove what is "
+    "flagged. Write citations as [S0], [S1], …, and pass the sources under these ids."
 )
-_BEAT = 2.0
-_DEEPEST = 8
+_PROGRESS_SECONDS = 2.0  # between two progress messages: clients give up on silence
+_MAX_REF_DEPTH = 8  # of nested references in a schema: ours have three; a recursive one must end
 
 
-def create_server(held: Held) -> Server[dict[str, Any]]:
-    """All tools over one engine; whoever holds it opens and closes it."""
+def create_server(service: ToolService) -> Server[dict[str, Any]]:
+    """Create a server with all tools. The caller owns the service and closes it."""
     known = {tool.name: tool for tool in TOOLS}
-    listed = wire.ListToolsResult(tools=[_described(tool) for tool in TOOLS])
+    listed = wire.ListToolsResult(tools=[_describe(tool) for tool in TOOLS])
 
     async def list_tools(_: Context, __: wire.PaginatedRequestParams | None) -> wire.ListToolsResult:
         return listed
 
     async def call_tool(context: Context, params: wire.CallToolRequestParams) -> wire.CallToolResult:
         if params.name not in known:
-            raise MCPError(code=wire.INVALID_PARAMS, message=f"there is no tool {params.name[:100]!r}")
-        return await _called(held, known[params.name], params.arguments or {}, context)
+            raise MCPError(code=wire.INVALID_PARAMS, message=f"unknown tool {params.name[:100]!r}")
+        return await _call_tool(service, known[params.name], params.arguments or {}, context)
 
     return Server(
         "groundwire",
@@ -64,91 +64,87 @@ def create_server(held: Held) -> Server[dict[str, Any]]:
     )
 
 
-async def _called(
-    held: Held, tool: Tool, arguments: Mapping[str, Any], context: Context
+async def _call_tool(
+    service: ToolService, tool: Tool, arguments: Mapping[str, Any], context: Context
 ) -> wire.CallToolResult:
-    """Whatever is wrong with a call, or goes wrong in it as foreseen, is one line for the model to read."""
+    """Run a tool. Invalid arguments and expected failures become one line that the model can read."""
     try:
-        asked = parsed(tool, arguments)
-        work = _found(held, tool, asked, context.request, _size(arguments))
-        found = await _heard(work, context.session.report_progress)
+        parsed = parse_arguments(tool, arguments)
+        work = _run_tool(service, tool, parsed, context.request, _text_size(arguments))
+        found = await _with_progress(work, context.session.report_progress)
         text = wire.TextContent(type="text", text=as_text(found))
     except GroundwireError as error:
-        told = wire.TextContent(type="text", text=f"{tool.name}: {error}")
-        return wire.CallToolResult(content=[told], is_error=True)
+        message = wire.TextContent(type="text", text=f"{tool.name}: {error}")
+        return wire.CallToolResult(content=[message], is_error=True)
     return wire.CallToolResult(content=[text], structured_content=found)
 
 
-async def _found(held: Held, tool: Tool, asked: BaseModel, request: Any, size: int) -> Result:
-    kb = await held.known(request) if getattr(asked, "kb", False) else None
-    call = Call(await asyncio.to_thread(held.engine_for, tool.operation), asked, kb)
-    found = await held.work(lambda: tool.run(call), size=size)
+async def _run_tool(service: ToolService, tool: Tool, parsed: BaseModel, request: Any, size: int) -> Result:
+    kb = await service.known(request) if getattr(parsed, "kb", False) else None
+    call = ToolCall(await asyncio.to_thread(service.engine_for, tool.operation), parsed, kb)
+    found = await service.work(lambda: tool.run(call), size=size)
     if isinstance(found, HallucinationReport):
-        return report_object(await held.with_opinions(found))
+        return report_object(await service.with_opinions(found))
     return found
 
 
-def _size(value: object) -> int:
-    """How many characters of text a call brings."""
-    if isinstance(value, Mapping):
-        return sum(_size(item) for item in value.values())
-    return len(value) if isinstance(value, str) else sum(map(_size, value)) if isinstance(value, list) else 0
+def _text_size(value: object) -> int:
+    """Return the number of characters in all strings of a call's arguments."""
+    if isinstance(value, str):
+        return len(value)
+    items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return sum(map(_text_size, items))
 
 
-async def _heard(work: Awaitable[T], tell: Callable[[float, None, str], Awaitable[None]]) -> T:
-    """Work that takes long says so now and then: clients give up on silence."""
-    task, began = asyncio.ensure_future(work), monotonic()
+async def _with_progress(work: Awaitable[T], report: Callable[[float, None, str], Awaitable[None]]) -> T:
+    """Await work, and report progress meanwhile."""
+    task, start = asyncio.ensure_future(work), monotonic()
     try:
-        while not (await asyncio.wait({task}, timeout=_BEAT))[0]:
-            await tell(round(monotonic() - began, 1), None, "checking")
+        while not (await asyncio.wait({task}, timeout=_PROGRESS_SECONDS))[0]:
+            await report(round(monotonic() - start, 1), None, "checking")
         return task.result()
     finally:
         task.cancel()
 
 
-def _described(tool: Tool) -> wire.Tool:
+def _describe(tool: Tool) -> wire.Tool:
     hints = wire.ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
     return wire.Tool(
         name=tool.name,
         title=tool.title,
         description=tool.summary,
-        input_schema=plain(tool.arguments.model_json_schema()),
-        output_schema=plain(tool.returns.model_json_schema(mode="serialization")),
+        input_schema=inline_references(tool.arguments.model_json_schema()),
+        output_schema=inline_references(tool.returns.model_json_schema(mode="serialization")),
         annotations=hints,
     )
 
 
-def plain(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema without references, which some clients do not follow, and without made-up titles."""
+def inline_references(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema without references, which some clients do not follow, and without generated titles."""
     definitions = schema.get("$defs", {})
 
-    def resolved(node: Any, depth: int = 0) -> Any:
+    def inline(node: Any, depth: int = 0) -> Any:
         if isinstance(node, list):
-            return [resolved(item, depth) for item in node]
+            return [inline(item, depth) for item in node]
         if not isinstance(node, dict):
             return node
-        if "$ref" in node and depth < _DEEPEST:
-            meant = definitions[node["$ref"].rpartition("/")[2]]
-            return resolved({**meant, **{k: v for k, v in node.items() if k != "$ref"}}, depth + 1)
+        if "$ref" in node and depth < _MAX_REF_DEPTH:
+            definition = definitions[node["$ref"].rpartition("/")[2]]
+            return inline({**definition, **{k: v for k, v in node.items() if k != "$ref"}}, depth + 1)
         return {
-            key: {name: resolved(value, depth) for name, value in inner.items()}
+            key: {name: inline(value, depth) for name, value in inner.items()}
             if key == "properties"
-            else resolved(inner, depth)
+            else inline(inner, depth)
             for key, inner in node.items()
             if key not in ("$defs", "title")
         }
 
-    found: dict[str, Any] = resolved(schema)
+    found: dict[str, Any] = inline(schema)
     return found
 
 
-# `groundwire mcp`: the tools on standard input and output, for a client that starts this process.
-
-FINE = 0
-
-
-class Alone:
-    """Engines that nobody shares. They work on a loop of their own, so that a ping is always answered."""
+class LocalToolService:
+    """The engines of one stdio process. They run on another event loop, so that pings are always answered."""
 
     def __init__(self, engine: Groundwire) -> None:
         self._config = engine.config
@@ -156,7 +152,7 @@ class Alone:
         self._opening = Lock()
 
     def engine_for(self, operation: Operation) -> Groundwire:
-        """Operations with the same backend have the same engine."""
+        """Return the engine for an operation; operations with the same backend share one."""
         if self._config.hallucination.backend.type != "configurable":
             return next(iter(self._engines.values()))
         name = choose(self._config.hallucination.backend, operation)
@@ -169,13 +165,13 @@ class Alone:
         return await away(job())
 
     async def known(self, request: Any) -> str:  # noqa: ARG002
-        """Whoever started this process may read what its user knows."""
+        """Return the user's own store: the client runs with the user's rights."""
         return self._config.store.url
 
     async def with_opinions(self, report: HallucinationReport) -> HallucinationReport:
-        return await asyncio.to_thread(self._said, report)
+        return await asyncio.to_thread(self._add_feedback, report)
 
-    def _said(self, report: HallucinationReport) -> HallucinationReport:
+    def _add_feedback(self, report: HallucinationReport) -> HallucinationReport:
         with Said(self._config) as said:
             return said.report(report)
 
@@ -185,21 +181,21 @@ class Alone:
 
 
 def run_stdio(config: Config) -> int:
-    """Until the client closes our input."""
-    held = Alone(Groundwire(config))  # what is wrong with the configuration is said before anyone connects
+    """Serve until the client closes stdin."""
+    service = LocalToolService(Groundwire(config))  # reports configuration errors before a client connects
     if sys.stdin.isatty():
-        print("groundwire: MCP clients start this and speak on its input; Ctrl-C ends it", file=sys.stderr)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # who waits for input cannot be woken, only ended
+        print("groundwire: waiting for an MCP client on stdin; press Ctrl-C to stop", file=sys.stderr)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a blocking read of stdin cannot be cancelled
     try:
-        anyio.run(_serve, held)
+        anyio.run(_serve, service)
     except* BrokenPipeError:
-        pass  # the client left while it was being answered
+        pass  # the client disconnected during a response
     finally:
-        run(held.aclose())
-    return FINE
+        run(service.aclose())
+    return 0
 
 
-async def _serve(held: Alone) -> None:
-    server = create_server(held)
+async def _serve(service: LocalToolService) -> None:
+    server = create_server(service)
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())

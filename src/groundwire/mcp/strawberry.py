@@ -1,7 +1,7 @@
-"""Strawberry's two tools: its parameters in, its shape out, our verdicts in between.
+"""Strawberry's two tools with groundwire's verdicts behind its parameters and result format.
 
-What differs is meant: evidence against a claim counts against it, a citation of nothing is named, and what
-could not be checked is flagged, as every failure is in that shape.
+Intended differences: evidence against a claim counts against it, a citation of an unknown source is named,
+and a claim that could not be checked is flagged, as every failure is in that format.
 """
 
 from __future__ import annotations
@@ -19,23 +19,21 @@ from groundwire._optional import load
 from groundwire.claims.extractor import extract
 from groundwire.engine import Groundwire, as_sources
 from groundwire.errors import BackendTimeout, InputError
-from groundwire.mcp.arguments import AuditTraceBudget, Budget, DetectHallucination
+from groundwire.mcp.arguments import AuditTraceBudget, BudgetArguments, DetectHallucination
 from groundwire.retrieval.cite import cited_ids, phantoms
 from groundwire.types import Claim, ClaimKind, ClaimVerification, Source, Status, Step
 
 if TYPE_CHECKING:
     from re import Match
 
-# Citation marks as callers of Strawberry write them, made into the ones everybody reads: [S0].
-
-_BARE = re.compile(r"\[(\d{1,6})\]")
-_SECONDS = 0.5
+_BARE_NUMBER = re.compile(r"\[(\d{1,6})\]")
+_REGEX_SECONDS = 0.5  # for a pattern of the caller: milliseconds are normal, backtracking may take forever
 
 
-def remarked(answer: str, pattern: str | None, ids: Sequence[str]) -> str:
-    """The answer with what `pattern` finds written as [id], and [12] as [S12] where that is a source's name.
+def normalize_citations(answer: str, pattern: str | None, ids: Sequence[str]) -> str:
+    """Rewrite what `pattern` matches as [id], and [12] as [S12] if that is the id of a source.
 
-    >>> remarked("It is red (ref S0), and old [1].", r"\\(ref (?P<id>\\w+)\\)", ["S0", "S1"])
+    >>> normalize_citations("It is red (ref S0), and old [1].", r"\\(ref (?P<id>\\w+)\\)", ["S0", "S1"])
     'It is red [S0], and old [S1].'
     """
     known = set(ids)
@@ -44,39 +42,39 @@ def remarked(answer: str, pattern: str | None, ids: Sequence[str]) -> str:
         number = found[1]
         return f"[S{number}]" if number not in known and f"S{number}" in known else found[0]
 
-    return _BARE.sub(named, _found(answer, pattern) if pattern else answer)
+    return _BARE_NUMBER.sub(named, _apply_pattern(answer, pattern) if pattern else answer)
 
 
-def _found(answer: str, pattern: str) -> str:
-    # A pattern from outside may take forever; this engine can be told how long it has.
+def _apply_pattern(answer: str, pattern: str) -> str:
+    # Unlike `re`, this engine has a timeout.
     engine: Any = load("regex", feature="citation_regex", extra="mcp")
     try:
         compiled = engine.compile(pattern)
         if "id" not in compiled.groupindex:
             raise InputError("citation_regex has no group named id", hint=r"write \[(?P<id>\w+)\]")
-        written: str = compiled.sub(lambda found: f"[{found['id']}]", answer, timeout=_SECONDS)
+        written: str = compiled.sub(lambda found: f"[{found['id']}]", answer, timeout=_REGEX_SECONDS)
     except engine.error as error:
-        raise InputError(f"citation_regex is no regular expression: {error}") from None
+        raise InputError(f"invalid citation_regex: {error}") from None
     except TimeoutError:
-        raise InputError(f"citation_regex takes longer than {_SECONDS:g} s on this answer") from None
+        raise InputError(f"citation_regex takes longer than {_REGEX_SECONDS:g} s on this answer") from None
     return written
 
 
 Units = Literal["bits", "nats"]
-_SHOWN = 50
+_MAX_LISTED = 50  # flagged indices in the summary
 _PER_BIT = {"bits": 1.0, "nats": log(2.0)}
 
 
-class Interval(BaseModel):
-    """None where nothing was measured: a citation of nothing never reaches a verifier."""
+class BitInterval(BaseModel):
+    """None if nothing was measured: a claim that cites an unknown source never reaches a verifier."""
 
     min: float | None
     max: float | None
     units: Units
 
 
-class Yes(BaseModel):
-    """P(YES) as the verifier gave it. `generated` and `topk` are a language model's, and empty here."""
+class YesProbability(BaseModel):
+    """P(YES) by the verifier. `generated` and `topk` belong to language models and are empty here."""
 
     p_lower: float | None
     p_upper: float | None
@@ -84,36 +82,37 @@ class Yes(BaseModel):
     topk: dict[str, float] = {}
 
 
-class Quote(BaseModel):
+class CitedSpan(BaseModel):
     sid: str
     start: int
     end: int
     text: str
 
 
-class Detail(BaseModel):
+class ClaimDetail(BaseModel):
     idx: int
     claim: str
     cites: list[str]
     target: float
-    prior_yes: Yes
-    post_yes: Yes
-    required: Interval
-    observed: Interval
-    budget_gap: Interval
+    prior_yes: YesProbability
+    post_yes: YesProbability
+    required: BitInterval
+    observed: BitInterval
+    budget_gap: BitInterval
     flagged: bool
     has_any_citations: bool
     status: str
     gap_type: str | None
     certain: bool
     reason: str
-    evidence: list[Quote]
+    evidence: list[CitedSpan]
 
 
-class Summary(BaseModel):
-    """One tool speaks of claims, the other of steps: here they are the same.
+class BudgetSummary(BaseModel):
+    """One tool counts claims, the other steps; here both counts are the same.
 
-    `skipped` asserts nothing (questions, instructions); `left_out` is beyond max_claims.
+    `skipped` counts sentences that assert nothing (questions, instructions), `left_out` claims beyond
+    max_claims.
     """
 
     claims_scored: int
@@ -129,42 +128,46 @@ class Summary(BaseModel):
     ignored: list[str]
 
 
-class Budgeted(BaseModel):
+class BudgetReport(BaseModel):
     flagged: bool
     under_budget: bool
-    summary: Summary
-    details: list[Detail]
+    summary: BudgetSummary
+    details: list[ClaimDetail]
     error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
-    """What was found out about an answer: verdicts, each with its number."""
+class ScoredClaims:
+    """The verdicts of an answer, each with its index."""
 
     verdicts: Sequence[tuple[int, ClaimVerification]]
     skipped: int = 0
     left_out: int = 0
 
 
-async def detect_hallucination(engine: Groundwire, given: DetectHallucination) -> Budgeted:
-    judge, sources = _prepared(engine, given)
-    answer = remarked(given.answer, given.citation_regex, [source.id for source in sources])
-    return _budgeted(await _bounded(_answer(judge, answer, sources, given), given.timeout_s), judge, given)
+async def detect_hallucination(engine: Groundwire, given: DetectHallucination) -> BudgetReport:
+    judge, sources = _prepare(engine, given)
+    answer = normalize_citations(given.answer, given.citation_regex, [source.id for source in sources])
+    return _build_report(
+        await _with_timeout(_score_answer(judge, answer, sources, given), given.timeout_s), judge, given
+    )
 
 
-async def audit_trace_budget(engine: Groundwire, given: AuditTraceBudget) -> Budgeted:
-    judge, sources = _prepared(engine, given)
-    return _budgeted(await _bounded(_trace(judge, sources, given), given.timeout_s), judge, given)
+async def audit_trace_budget(engine: Groundwire, given: AuditTraceBudget) -> BudgetReport:
+    judge, sources = _prepare(engine, given)
+    return _build_report(
+        await _with_timeout(_score_steps(judge, sources, given), given.timeout_s), judge, given
+    )
 
 
-def _prepared(engine: Groundwire, given: Budget) -> tuple[Groundwire, tuple[Source, ...]]:
+def _prepare(engine: Groundwire, given: BudgetArguments) -> tuple[Groundwire, tuple[Source, ...]]:
     if not any(span.text.strip() for span in given.spans):
-        raise InputError("there are no spans with text in them", hint="nothing can be verified without")
+        raise InputError("spans contain no text", hint="give the evidence to verify against")
     judge = engine.variant(target=given.default_target, marker=given.placeholder)
     return judge, as_sources([Source(span.sid, span.text) for span in given.spans])
 
 
-async def _bounded(work: Coroutine[Any, Any, Looked], seconds: float | None) -> Looked:
+async def _with_timeout(work: Coroutine[Any, Any, ScoredClaims], seconds: float | None) -> ScoredClaims:
     try:
         async with asyncio.timeout(seconds):
             return await work
@@ -172,25 +175,27 @@ async def _bounded(work: Coroutine[Any, Any, Looked], seconds: float | None) -> 
         raise BackendTimeout(f"the check took longer than timeout_s={seconds:g}") from None
 
 
-async def _answer(
+async def _score_answer(
     judge: Groundwire, answer: str, sources: tuple[Source, ...], given: DetectHallucination
-) -> Looked:
+) -> ScoredClaims:
     if given.context_mode == "all" and given.claim_split == "sentences":
         report = await judge.check(answer, sources, choose=lambda claims: claims[: given.max_claims])
         left = sum(claim.kind is ClaimKind.ASSERTION for claim in report.skipped)
-        return Looked(tuple(enumerate(report.claims)), len(report.skipped) - left, left)
+        return ScoredClaims(tuple(enumerate(report.claims)), len(report.skipped) - left, left)
     known, target = [source.id for source in sources], judge.profile.target
     whole = given.claim_split == "lines"
-    found = _lines(answer, known, target) if whole else extract(answer, target=target, known_sources=known)
+    found = (
+        _line_claims(answer, known, target) if whole else extract(answer, target=target, known_sources=known)
+    )
     claims = [claim for claim in found if claim.kind is ClaimKind.ASSERTION]
-    verdicts = await _judged(judge, claims[: given.max_claims], sources, given)
-    return Looked(
+    verdicts = await _verify(judge, claims[: given.max_claims], sources, given)
+    return ScoredClaims(
         tuple(enumerate(verdicts)), len(found) - len(claims), max(0, len(claims) - given.max_claims)
     )
 
 
-def _lines(answer: str, known: Sequence[str], target: float) -> list[Claim]:
-    """A line a claim, whatever it holds; a line that asserts nothing is none."""
+def _line_claims(answer: str, known: Sequence[str], target: float) -> list[Claim]:
+    """Make one claim per line; a line that asserts nothing is skipped."""
     found = []
     for number, line in enumerate((line for line in answer.splitlines() if line.strip()), 1):
         parts = extract(line, target=target, known_sources=known)
@@ -202,36 +207,39 @@ def _lines(answer: str, known: Sequence[str], target: float) -> list[Claim]:
     return found
 
 
-async def _trace(judge: Groundwire, sources: tuple[Source, ...], given: AuditTraceBudget) -> Looked:
-    """All spans in view, a step may rest on earlier ones that hold; else each stands by what it cites."""
+async def _score_steps(
+    judge: Groundwire, sources: tuple[Source, ...], given: AuditTraceBudget
+) -> ScoredClaims:
+    """Verify steps; with mode `all`, entailed earlier steps are evidence for later ones."""
     numbered = sorted(
         ((n if step.idx is None else step.idx, step) for n, step in enumerate(given.steps)),
         key=lambda pair: pair[0],
     )
     target = judge.profile.target
-    sure = [target if step.confidence is None else step.confidence for _, step in numbered]
+    confidences = [target if step.confidence is None else step.confidence for _, step in numbered]
     if given.context_mode == "all":
         steps = [
-            Step("", step.claim, tuple(step.cites), p) for (_, step), p in zip(numbered, sure, strict=True)
+            Step("", step.claim, tuple(step.cites), p)
+            for (_, step), p in zip(numbered, confidences, strict=True)
         ]
         verdicts = await judge.audit_reasoning(steps, sources)
     else:
         claims = [
             Claim(f"c{n}", step.claim, 0, len(step.claim), tuple(step.cites), p)
-            for n, ((_, step), p) in enumerate(zip(numbered, sure, strict=True))
+            for n, ((_, step), p) in enumerate(zip(numbered, confidences, strict=True))
         ]
-        verdicts = await _judged(judge, claims, sources, given)
+        verdicts = await _verify(judge, claims, sources, given)
     cited = (
         replace(verdict, citations=tuple(dict.fromkeys((*step.cites, *verdict.citations))))
         for verdict, (_, step) in zip(verdicts, numbered, strict=True)
     )
-    return Looked(tuple(zip((idx for idx, _ in numbered), cited, strict=True)))
+    return ScoredClaims(tuple(zip((idx for idx, _ in numbered), cited, strict=True)))
 
 
-async def _judged(
-    judge: Groundwire, claims: Sequence[Claim], sources: tuple[Source, ...], given: Budget
+async def _verify(
+    judge: Groundwire, claims: Sequence[Claim], sources: tuple[Source, ...], given: BudgetArguments
 ) -> list[ClaimVerification]:
-    """With `cited`, each claim by the spans it cites. What cites nothing, or nothing that exists, by all."""
+    """Verify claims; with mode `cited`, each against its cited spans, or all if it cites none that exist."""
     if not claims:
         return []
     seen: dict[tuple[str, ...], list[Claim]] = {}
@@ -246,58 +254,60 @@ async def _judged(
     return [verdicts[claim.id] for claim in claims]
 
 
-def _budgeted(looked: Looked, judge: Groundwire, given: Budget) -> Budgeted:
-    details = [_detail(number, verdict, given) for number, verdict in looked.verdicts]
+def _build_report(scored: ScoredClaims, judge: Groundwire, given: BudgetArguments) -> BudgetReport:
+    details = [_build_detail(number, verdict, given) for number, verdict in scored.verdicts]
     bad = [detail.idx for detail in details if detail.flagged]
-    failed = [v for _, v in looked.verdicts if v.status is Status.UNCHECKED]
+    failed = [v for _, v in scored.verdicts if v.status is Status.UNCHECKED]
     error = f"{len(failed)} of {len(details)} claims {failed[0].reason}" if failed else None
-    summary = Summary(
+    summary = BudgetSummary(
         claims_scored=len(details),
         steps_scored=len(details),
         flagged_claims=len(bad),
         flagged_steps=len(bad),
-        flagged_idxs=bad[:_SHOWN],
-        skipped=looked.skipped,
-        left_out=looked.left_out,
+        flagged_idxs=bad[:_MAX_LISTED],
+        skipped=scored.skipped,
+        left_out=scored.left_out,
         units=given.units,
         verifier_model=judge.backend.model,
         backend=judge.backend.name,
         ignored=given.ignored,
     )
-    return Budgeted(flagged=bool(bad), under_budget=bool(bad), summary=summary, details=details, error=error)
+    return BudgetReport(
+        flagged=bool(bad), under_budget=bool(bad), summary=summary, details=details, error=error
+    )
 
 
-def _detail(number: int, verdict: ClaimVerification, given: Budget) -> Detail:
-    bare = given.require_citations and not verdict.citations
+def _build_detail(number: int, verdict: ClaimVerification, given: BudgetArguments) -> ClaimDetail:
+    uncited = given.require_citations and not verdict.citations
     units, required, low, high = given.units, verdict.required_bits, verdict.gap_low, verdict.gap_high
-    open_gap = None in (required, low, high)
-    return Detail(
+    unmeasured = None in (required, low, high)
+    return ClaimDetail(
         idx=number,
         claim=verdict.claim_text,
         cites=list(verdict.citations),
         target=verdict.confidence,
-        prior_yes=Yes(p_lower=verdict.p0, p_upper=verdict.p0),
-        post_yes=Yes(p_lower=verdict.p1, p_upper=verdict.p1),
-        required=_interval(required, required, units),
-        # What the gap's interval leaves for the evidence: required − observed = gap, at both ends.
-        observed=_interval(
-            None if open_gap else (required or 0.0) - (high or 0.0),
-            None if open_gap else (required or 0.0) - (low or 0.0),
+        prior_yes=YesProbability(p_lower=verdict.p0, p_upper=verdict.p0),
+        post_yes=YesProbability(p_lower=verdict.p1, p_upper=verdict.p1),
+        required=_build_interval(required, required, units),
+        # observed = required − gap, at both ends of the gap's interval
+        observed=_build_interval(
+            None if unmeasured else (required or 0.0) - (high or 0.0),
+            None if unmeasured else (required or 0.0) - (low or 0.0),
             units,
         ),
-        budget_gap=_interval(low, high, units),
-        flagged=verdict.is_flagged or verdict.status is Status.UNCHECKED or bare,
+        budget_gap=_build_interval(low, high, units),
+        flagged=verdict.is_flagged or verdict.status is Status.UNCHECKED or uncited,
         has_any_citations=bool(verdict.citations),
         status=verdict.status.value,
         gap_type=verdict.gap_type.value if verdict.gap_type else None,
         certain=verdict.certain,
-        reason="cites nothing, and require_citations is set" if bare else verdict.reason,
-        evidence=[Quote(sid=r.source, start=r.start, end=r.end, text=r.text) for r in verdict.evidence],
+        reason="no citation, but require_citations is set" if uncited else verdict.reason,
+        evidence=[CitedSpan(sid=r.source, start=r.start, end=r.end, text=r.text) for r in verdict.evidence],
     )
 
 
-def _interval(low: float | None, high: float | None, units: Units) -> Interval:
+def _build_interval(low: float | None, high: float | None, units: Units) -> BitInterval:
     def measured(bits: float | None) -> float | None:
         return None if bits is None else round(bits * _PER_BIT[units], 4)
 
-    return Interval(min=measured(low), max=measured(high), units=units)
+    return BitInterval(min=measured(low), max=measured(high), units=units)

@@ -12,7 +12,12 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendTimeout, InputError
 from groundwire.mcp.arguments import AuditTraceBudget, DetectHallucination
-from groundwire.mcp.strawberry import Budgeted, audit_trace_budget, detect_hallucination, remarked
+from groundwire.mcp.strawberry import (
+    BudgetReport,
+    audit_trace_budget,
+    detect_hallucination,
+    normalize_citations,
+)
 from groundwire.verifiers.fake import FakeVerifier
 
 SPANS = [
@@ -21,21 +26,21 @@ SPANS = [
 ]
 
 
-async def detected(answer: str, backend: str = "fake", **more: Any) -> Budgeted:
+async def detected(answer: str, backend: str = "fake", **more: Any) -> BudgetReport:
     async with Groundwire(Config.load(None, {"hallucination.backend.type": backend})) as engine:
         return await detect_hallucination(
             engine, DetectHallucination.model_validate({"spans": SPANS, "answer": answer, **more})
         )
 
 
-async def audited(*steps: dict[str, Any], backend: str = "fake", **more: Any) -> Budgeted:
+async def audited(*steps: dict[str, Any], backend: str = "fake", **more: Any) -> BudgetReport:
     async with Groundwire(Config.load(None, {"hallucination.backend.type": backend})) as engine:
         return await audit_trace_budget(
             engine, AuditTraceBudget.model_validate({"spans": SPANS, "steps": list(steps), **more})
         )
 
 
-async def test_the_shape_is_the_one_its_users_know() -> None:
+async def test_result_has_strawberrys_format() -> None:
     found = (await detected("The tower is 330 metres tall [S0]. The bridge fell in 1940 [S1].")).model_dump()
     assert {"flagged", "under_budget", "summary", "details"} <= set(found)
     assert found["flagged"] is found["under_budget"] is True
@@ -57,7 +62,7 @@ async def test_the_shape_is_the_one_its_users_know() -> None:
         assert gap == pytest.approx(detail["budget_gap"]["min"], abs=1e-3)
 
 
-async def test_evidence_against_a_claim_counts_against_it() -> None:
+async def test_contradicting_evidence_flags_the_claim() -> None:
     found = await detected("The tower is 999 metres tall [S0].", "local")
     (detail,) = found.details
     assert (detail.flagged, detail.status) == (True, "CONTRADICTED")
@@ -66,19 +71,19 @@ async def test_evidence_against_a_claim_counts_against_it() -> None:
     assert detail.evidence[0].text == SPANS[0]["text"]
 
 
-async def test_a_citation_of_nothing_is_named() -> None:
+async def test_unknown_citation_is_named() -> None:
     (detail,) = (await detected("The tower is 330 metres tall [S9].")).details
     assert (detail.flagged, detail.gap_type) == (True, "phantom_citation")
     assert "S9" in detail.reason
     assert (detail.budget_gap.min, detail.prior_yes.p_lower) == (None, None)
 
 
-async def test_bare_numbers_mean_the_numbered_spans() -> None:
+async def test_bare_numbers_cite_numbered_spans() -> None:
     (detail,) = (await detected("The bridge was opened in 1937 [1].")).details
     assert (detail.cites, detail.flagged) == (["S1"], False)
 
 
-async def test_other_marks_are_read_by_a_pattern() -> None:
+async def test_citation_regex() -> None:
     found = await detected("The tower is 330 metres tall (see S0).", citation_regex=r"\(see (?P<id>\w+)\)")
     assert found.details[0].cites == ["S0"]
 
@@ -91,12 +96,12 @@ async def test_other_marks_are_read_by_a_pattern() -> None:
         (r"(?P<id>(a|a)*)b\d", "a" * 40 + "b", "takes longer than"),
     ],
 )
-def test_a_pattern_that_cannot_be_used_is_said(pattern: str, answer: str, complaint: str) -> None:
+def test_invalid_citation_regex_is_rejected(pattern: str, answer: str, complaint: str) -> None:
     with pytest.raises(InputError, match=complaint):
-        remarked(answer, pattern, ["S0"])
+        normalize_citations(answer, pattern, ["S0"])
 
 
-async def test_only_the_first_claims_are_looked_at_and_the_rest_are_counted() -> None:
+async def test_max_claims_limits_and_counts_the_rest() -> None:
     answer = "The tower is 330 metres tall. The bridge was opened in 1937. Cats sing. Is it red?"
     found = await detected(answer, max_claims=1)
     summary = found.summary
@@ -105,7 +110,7 @@ async def test_only_the_first_claims_are_looked_at_and_the_rest_are_counted() ->
     assert (cited.summary.claims_scored, cited.summary.left_out, cited.summary.skipped) == (1, 2, 1)
 
 
-async def test_lines_are_claims_where_that_is_asked_for() -> None:
+async def test_claim_split_by_lines() -> None:
     answer = "The tower is 330 metres tall. The bridge was opened in 1937. [S0]\n\nIs it?\nCats sing [S1]"
     found = await detected(answer, claim_split="lines")
     assert [(d.claim, d.cites) for d in found.details] == [
@@ -115,7 +120,7 @@ async def test_lines_are_claims_where_that_is_asked_for() -> None:
     assert found.summary.skipped == 1
 
 
-async def test_cited_looks_at_nothing_but_what_is_cited() -> None:
+async def test_context_mode_cited_uses_only_cited_spans() -> None:
     wrong = "The bridge was opened in 1937 [S0]."
     assert (await detected(wrong, context_mode="cited")).details[0].status == "NOT_IN_CONTEXT"
     right = "The bridge was opened in 1937 [S1]. The tower is 330 metres tall."
@@ -125,7 +130,7 @@ async def test_cited_looks_at_nothing_but_what_is_cited() -> None:
     assert phantom.details[0].gap_type == "phantom_citation"
 
 
-async def test_what_cites_nothing_is_flagged_where_citations_are_required() -> None:
+async def test_require_citations_flags_uncited_claims() -> None:
     found = await detected("The tower is 330 metres tall.", require_citations=True)
     assert (found.flagged, found.details[0].has_any_citations) == (True, False)
     assert "cites nothing" in found.details[0].reason
@@ -140,7 +145,7 @@ async def test_units_are_bits_or_nats() -> None:
     assert nats.summary.units == nats.details[0].budget_gap.units == "nats"
 
 
-async def test_parameters_that_are_not_ours_are_taken_and_named() -> None:
+async def test_unknown_parameters_are_listed_as_ignored() -> None:
     found = await detected(
         "Cats sing.", verifier_model="gpt-4o-mini", temperature=0.0, top_logprobs=10, max_concurrency=8,
         default_target=0.5, placeholder="[REDACTED]", timeout_s=30.0,
@@ -150,14 +155,14 @@ async def test_parameters_that_are_not_ours_are_taken_and_named() -> None:
     assert found.details[0].target == 0.5
 
 
-async def test_the_placeholder_stands_for_what_was_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_placeholder_replaces_removed_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
     fake = FakeVerifier()
     monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda: fake)
     await detected("The tower is 330 metres tall [S0].", placeholder="<gone>")
     assert any("<gone>" in query.context for call in fake.calls for query in call)
 
 
-async def test_what_could_not_be_checked_is_flagged_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unchecked_claims_are_flagged_with_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     fake = FakeVerifier(failing=[BackendTimeout("too slow")] * 9)
     monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda: fake)
     found = await detected("The tower is 330 metres tall [S0].")
@@ -167,7 +172,7 @@ async def test_what_could_not_be_checked_is_flagged_and_said(monkeypatch: pytest
     assert "1 of 1 claims" in found.error
 
 
-async def test_a_time_limit_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_timeout_is_enforced(monkeypatch: pytest.MonkeyPatch) -> None:
     import asyncio
 
     fake = FakeVerifier(hold=asyncio.Event())
@@ -176,7 +181,7 @@ async def test_a_time_limit_holds(monkeypatch: pytest.MonkeyPatch) -> None:
         await detected("The tower is 330 metres tall.", timeout_s=0.05)
 
 
-async def test_steps_go_by_their_numbers_and_a_stated_zero_is_zero() -> None:
+async def test_steps_are_ordered_by_idx_and_zero_confidence_is_kept() -> None:
     found = await audited(
         {"idx": 4, "claim": "The bridge was opened in 1937", "cites": ["S1"]},
         {"idx": 2, "claim": "Cats sing", "confidence": 0.0},
@@ -187,7 +192,7 @@ async def test_steps_go_by_their_numbers_and_a_stated_zero_is_zero() -> None:
     assert not found.details[1].flagged
 
 
-async def test_a_step_may_rest_on_an_earlier_one_unless_only_citations_count() -> None:
+async def test_steps_may_use_earlier_steps_unless_only_citations_count() -> None:
     steps: tuple[dict[str, Any], ...] = (
         {"claim": "The tower is 330 metres tall.", "cites": ["S0"]},
         {"claim": "The tower is 330 metres tall.", "cites": ["step1"]},
@@ -204,6 +209,6 @@ async def test_a_step_may_rest_on_an_earlier_one_unless_only_citations_count() -
         {"max_claims": 0}, {"timeout_s": 0}, {"context_mode": "some"}, {"citation_regex": "x" * 201},
     ],
 )  # fmt: skip
-def test_what_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
+def test_invalid_arguments_are_rejected(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         DetectHallucination.model_validate({"answer": "It is red.", "spans": SPANS, **wrong})
