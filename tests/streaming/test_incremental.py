@@ -17,8 +17,7 @@ from groundwire.claims.extractor import extract
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, Overloaded
-from groundwire.streaming.claims import Growing
-from groundwire.streaming.incremental import Incremental, Lane
+from groundwire.streaming.incremental import Growing, Incremental, Lane
 from groundwire.types import Query, Source, Status
 from groundwire.verifiers.fake import FakeVerifier
 from groundwire.verifiers.guard import Guarded

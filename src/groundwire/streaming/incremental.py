@@ -1,19 +1,205 @@
-"""An answer checked while it is written: its finished claims ahead of time, the whole at the end."""
+"""The claims of a text that grows: each is told once, as soon as another sentence has begun behind it."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+import re
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, TypeVar, Unpack
 
+from groundwire import pipeline
+from groundwire.claims.extractor import extract, steps_as_claims
 from groundwire.engine import Beside, Groundwire, Sources, as_sources
 from groundwire.errors import GroundwireError, InputError
-from groundwire.streaming.ahead import Ahead
-from groundwire.streaming.claims import RECENT, may_complete
-from groundwire.types import ClaimVerification, HallucinationReport, Source
+from groundwire.pipeline import CheckContext, names_of, select_claims
+from groundwire.text.sentences import BlockKind, blocks
+from groundwire.types import Case, Claim, ClaimVerification, HallucinationReport, Source
+from groundwire.verdicts.judge import unchecked
+from groundwire.verdicts.summary import summarise
 from groundwire.verifiers.failure import failure
+from groundwire.verifiers.remember import Remembering
+
+Read = Callable[[str], Sequence[Claim]]
+
+_STOP = re.compile(r"[.!?…؟۔。！？｡।॥։\n]")
+_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})", re.MULTILINE)
+_RIPE = re.compile(r"[.!?…؟۔][\"'”’»)\]*_`]*\s+\S|[。！？｡।॥։]\S|\n\s*\S")
+_KEPT = 300
+_LONGEST = 3000
+_ANCHORS = (BlockKind.PARAGRAPH, BlockKind.HEADING, BlockKind.ITEM, BlockKind.QUOTE)
+RECENT = 12
+
+
+def may_complete(recent: str) -> bool:
+    """Whether a sentence may have ended, and another begun, in the text that came last.
+
+    >>> may_complete("It is so. N"), may_complete("It is so. "), may_complete("3.5")
+    (True, False, False)
+    """
+    return bool(_RIPE.search(recent))
+
+
+class Growing:
+    """Reads a text piece by piece as `read` would read it whole, as far as that can be told yet.
+
+    What a later part of the text changes (a footnote that says whom [1] means) is read without it; whoever
+    needs the last word reads the whole once more. Only the open end is read again, so that the cost of a
+    text is linear in its length. Before `edge` everything is complete.
+    """
+
+    def __init__(self, read: Read) -> None:
+        self._read = read
+        self._tail = ""
+        self._at = 0
+        self._told = 0
+        self.edge = 0
+        self._counts = {"c": 0, "s": 0}
+
+    def feed(self, text: str) -> list[Claim]:
+        """The claims that are complete now and were not before, in order, with offsets into the whole."""
+        self._tail += text
+        found = self._read(self._tail)
+        edge = self._edge(found)
+        self.edge = max(self.edge, self._at + edge)
+        done = [self._placed(c) for c in found if c.end <= edge and self._at + c.start >= self._told]
+        self._told = max([self._told, *(claim.end for claim in done)])
+        self._let_go(found, edge)
+        return done
+
+    def _edge(self, found: Sequence[Claim]) -> int:
+        """Where the sentence begins that may still go on; within an open fence nothing is a sentence yet."""
+        if not found:
+            return 0
+        first = len(found) - 1
+        while first and not _STOP.search(self._tail, found[first - 1].end - 1, found[first].start):
+            first -= 1
+        fences: list[int] = [match.start() for match in _FENCE.finditer(self._tail)]
+        open_fence = fences[-1] if len(fences) % 2 else len(self._tail)
+        return min(found[first].start, open_fence)
+
+    def _placed(self, claim: Claim) -> Claim:
+        number = int(claim.id[1:]) + self._counts[claim.id[0]]
+        start, end = claim.start + self._at, claim.end + self._at
+        return replace(claim, id=f"{claim.id[0]}{number}", start=start, end=end)
+
+    def _let_go(self, found: Sequence[Claim], edge: int) -> None:
+        """Forget what is behind: up to the open sentence of a paragraph, or to the line of a list's item."""
+        if edge < _KEPT:
+            return
+        around = [block for block in blocks(self._tail) if block.kind in _ANCHORS and block.start <= edge]
+        cut = 0
+        if around and around[-1].kind is BlockKind.PARAGRAPH:
+            cut = edge
+        elif around:
+            cut = self._tail.rfind("\n", 0, around[-1].start) + 1  # its bullet or hash belongs to it
+        if not cut and edge >= _LONGEST:
+            cut = edge
+        for claim in found:
+            if claim.end <= cut:
+                self._counts[claim.id[0]] += 1
+        self._tail = self._tail[cut:]
+        self._at += cut
+
+
+# The engine's part of checking a growing answer: reads on, judges what is complete, at last the whole.
+
+BATCH = 8
+"""So many claims are judged in one go, so that a verifier that lags behind still tells something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one job found out: verdicts, how far the text is read and judged now, and whether claims wait."""
+
+    verdicts: list[ClaimVerification]
+    judged: int
+    more: bool = False
+
+
+class Ahead:
+    """One answer's claims and its sources, indexed once. Its jobs run one after the other."""
+
+    def __init__(self, engine: Groundwire, sources: tuple[Source, ...], question: str) -> None:
+        backend = engine.court.backend
+        self.memo = Remembering(backend.verifier)
+        self.court: CheckContext = replace(engine.court, backend=replace(backend, verifier=self.memo))
+        self._sources = sources
+        self._question = question
+        self._growing = Growing(self.read)
+        self._read_to = 0
+        self._waiting: list[Claim] = []
+        self._before = ""
+        self._taken = 0
+
+    @property
+    def can(self) -> bool:
+        """Whether there is anything to do before the end: a model that reads wants to see the whole."""
+        return bool(self._sources) and self.court.extractor is None and self.court.mapper is None
+
+    def read(self, text: str) -> list[Claim]:
+        found = extract(text, target=self.court.profile.target, known_sources=names_of(self._sources))
+        return steps_as_claims(found, asked=bool(self._question))
+
+    async def advance(self, text: str, at: int) -> Step:
+        """Read on from what stands at `at`, and judge the next few claims that are complete.
+
+        Who was turned away comes again with the same text: what was read of it is not read twice, and claims
+        leave the queue only with their verdicts.
+        """
+        if self.court.prepared is None:
+            self.court = replace(self.court, prepared=self.court.evidence(self._sources))
+        self._collect(text[max(0, self._read_to - at) :])
+        claims = self._waiting[:BATCH]
+        verdicts = await self._weigh(claims) if claims else []
+        del self._waiting[: len(claims)]
+        judged = self._waiting[0].start if self._waiting else self._growing.edge
+        return Step(verdicts, judged, bool(self._waiting))
+
+    def _collect(self, text: str) -> None:
+        self._read_to += len(text)
+        room = max(0, self.court.profile.max_claims - self._taken)
+        found = select_claims(self._growing.feed(text), self.court.profile).chosen[:room] if text else []
+        self._taken += len(found)
+        self._waiting += found
+
+    async def _weigh(self, claims: Sequence[Claim]) -> list[ClaimVerification]:
+        case = Case(" ".join(claim.text for claim in claims), self._sources, self._question)
+        verdicts = await pipeline.judge_claims(claims, case, self.court, self._before)
+        self._before = claims[-1].text
+        return verdicts
+
+    async def check(self, case: Case) -> HallucinationReport:
+        return await pipeline.check(case, self.court)
+
+    def cut_short(self, text: str, known: Sequence[ClaimVerification], why: str) -> HallucinationReport:
+        """What is known by now; claims without a verdict are listed as unchecked."""
+        found = select_claims(self.read(text), self.court.profile)
+        told = {(v.start, v.end, v.claim_text, v.citations): v for v in known}
+        verdicts = [
+            told.get((c.start, c.end, c.text, c.citations)) or unchecked(c, why)
+            for c in (*found.chosen, *found.surplus)
+        ]
+        case = Case(text, self._sources, self._question)
+        return summarise(case, verdicts, found.skipped, self.court.backend.name, self.court.profile)
+
+    def nothing(self, text: str, why: str) -> HallucinationReport:
+        """A report that says only why there is none."""
+        case = Case(text, self._sources, self._question)
+        report = summarise(case, (), (), self.court.backend.name, self.court.profile)
+        return replace(
+            report,
+            error=f"could not be checked: {why}",
+            flagged=None,
+            risk=None,
+            grounding_ratio=None,
+            overall_confidence=None,
+        )
+
+
+# An answer checked while it is written: its finished claims ahead of time, the whole at the end.
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
