@@ -15,7 +15,7 @@ from groundwire.config.service import RealTimeConfig
 from groundwire.engine import Groundwire
 from groundwire.streaming.generation import KEPT_WARNINGS, TAIL, GenerationMonitor
 from groundwire.streaming.patterns import PATTERNS
-from groundwire.streaming.splitter import LONGEST, Splitter
+from groundwire.streaming.state import LONGEST, Splitter
 from groundwire.types import ClaimVerification, Source, Status
 from groundwire.types.realtime import StreamWarning
 

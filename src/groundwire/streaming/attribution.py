@@ -9,7 +9,7 @@ from dataclasses import replace
 from groundwire.reports.plaintext import nearest_evidence
 from groundwire.retrieval.history import History, as_turns
 from groundwire.streaming.confidence import quality_of
-from groundwire.streaming.known import Known
+from groundwire.streaming.state import Known
 from groundwire.text.numbers import numbers
 from groundwire.text.tokens import weighted
 from groundwire.types import ClaimVerification, HallucinationReport, Source, Status

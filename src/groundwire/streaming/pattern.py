@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from groundwire.streaming.seen import Seen
+from groundwire.streaming.state import Seen
 from groundwire.types.taxonomy import Risk
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from groundwire.claims.decompose import has_verb
 from groundwire.streaming.pattern import Hit
-from groundwire.streaming.seen import Said, Seen
+from groundwire.streaming.state import Said, Seen
 from groundwire.text.lexicon import NEGATIONS
 from groundwire.text.tokens import PRONOUN, Word
 from groundwire.verifiers.lexical.tables import OPPOSITES

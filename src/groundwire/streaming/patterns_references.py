@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator
 
 from groundwire.claims.citations import Mark, resolve
-from groundwire.streaming.known import HANDLE, JOINT, NAME_IN_CODE, URL, address, handle, label
 from groundwire.streaming.pattern import Hit
-from groundwire.streaming.seen import Seen
+from groundwire.streaming.state import HANDLE, JOINT, NAME_IN_CODE, URL, Seen, address, handle, label
 from groundwire.text.dates import MONTHS
 from groundwire.text.lexicon import word_set
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from groundwire.streaming.pattern import Hit
-from groundwire.streaming.seen import PART, Seen
+from groundwire.streaming.state import PART, Seen
 from groundwire.text.names import Name
 from groundwire.text.numbers import Number
 

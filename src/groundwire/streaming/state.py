@@ -1,0 +1,451 @@
+"""What an answer may rest on, as sets: words, numbers, addresses and names of its sources and its request."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_left
+from collections import OrderedDict, deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Generic, TypeVar
+
+from groundwire.claims.citations import Mark, marks, resolve
+from groundwire.text.dates import MONTHS, WEEKDAYS, PartialDate, dates
+from groundwire.text.gazetteer import is_world
+from groundwire.text.names import Name, names
+from groundwire.text.numbers import Number, numbers
+from groundwire.text.numbers import number_words as in_words
+from groundwire.text.tokens import Word, words
+from groundwire.types import Source
+
+_WORD = re.compile(r"[^\W_]+")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_NUMBER = re.compile(
+    r"(?<![\w.])(\d[\d,]*(?:\.\d+)?)(?:[\s-]?(thousand|million|billion|trillion|[kKmMbB]n?)\b)?"
+)
+_SCALES = {
+    **dict.fromkeys(("thousand", "k"), 1e3),
+    **dict.fromkeys(("million", "m", "mn"), 1e6),
+    **dict.fromkeys(("billion", "b", "bn"), 1e9),
+    "trillion": 1e12,
+}
+URL = re.compile(r"\b(?:https?://|www\.)[^\s<>\"'`)\]}|\\^]+", re.IGNORECASE)
+HANDLE = re.compile(
+    r"\b10\.\d{4,9}/[^\s\"'<>)\]]+|\barXiv:\s?\d{4}\.\d{4,5}|\bPMID:?\s?\d{5,9}"
+    r"|\bISBN[-:\s]*(?:97[89][-\s]?)?\d[\d\s-]{7,15}[\dX]\b",
+    re.IGNORECASE,
+)
+NAME_IN_CODE = re.compile(
+    r"--[a-z][\w-]+|\$?[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+|\b\w+_\w+\b|\b\w+(?=\()"
+)
+JOINT = re.compile(r"\.|::|->")
+_LABEL = re.compile(
+    r"\[\^?[\w-]{1,12}\]|\b(?:passage|source|document|doc|section|ref|reference|figure|table|chapter|page|part"
+    r"|article|item|step|note|מקור|מסמך|קטע)s?\s?[#:]?\s?\d{1,3}\b",
+    re.IGNORECASE,
+)
+_LOOSE = 0.005
+
+
+class Known:
+    """Built once from the sources and the request; each set only when something first asks for it."""
+
+    def __init__(self, sources: Sequence[Source] = (), request: str = "") -> None:
+        self.ids = tuple(source.id for source in sources)
+        self._texts = (*(source.text for source in sources), *((request,) if request else ()))
+        self.sourced = any(source.text.strip() for source in sources)
+
+    def read(self) -> None:
+        """Make all sets now, which takes some time where the sources are long."""
+        for made in (self.words, self.years, self.hosts, self.handles, self.code, self.marks):
+            len(made)
+
+    def _found(self, pattern: re.Pattern[str]) -> Iterable[str]:
+        return (match[0] for text in self._texts for match in pattern.finditer(text))
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Without case and accents; `BusinessParking` is also business and parking."""
+        found = {word for text in self._texts for word in _WORD.findall(text)}
+        found |= {part for word in found if _CAMEL.search(word) for part in _CAMEL.sub(" ", word).split()}
+        return frozenset(map(plain, found))
+
+    @cached_property
+    def values(self) -> list[float]:
+        """Every number the sources write, in digits or in words, sorted."""
+        found: set[float] = set()
+        for text in self._texts:
+            for digits, scale in _NUMBER.findall(text):
+                value = _parsed(digits)
+                found |= {value, value * _SCALES.get(scale.lower(), 1.0)}
+            found.update(value for value, *_ in in_words(text))
+        return sorted(found)
+
+    @cached_property
+    def years(self) -> frozenset[int]:
+        return frozenset(int(value) for value in self.values if 1000 <= value <= 2199 and value.is_integer())
+
+    @cached_property
+    def urls(self) -> frozenset[str]:
+        return frozenset(map(address, self._found(URL)))
+
+    @cached_property
+    def hosts(self) -> frozenset[str]:
+        return frozenset(url.partition("/")[0] for url in self.urls)
+
+    @cached_property
+    def handles(self) -> frozenset[str]:
+        return frozenset(map(handle, self._found(HANDLE)))
+
+    @cached_property
+    def code(self) -> frozenset[str]:
+        """Identifiers, options and calls, and the parts of dotted ones."""
+        found = set(self._found(NAME_IN_CODE))
+        return frozenset(found | {part for name in found for part in JOINT.split(name)})
+
+    @cached_property
+    def marks(self) -> frozenset[str]:
+        """Labels that stand in the sources' own text ("[5]", "passage 2"): an answer may speak of them."""
+        return frozenset(map(label, self._found(_LABEL)))
+
+    def has_word(self, word: str) -> bool:
+        folded = plain(word)
+        return folded in self.words or folded.removesuffix("s") in self.words or f"{folded}s" in self.words
+
+    def has_number(self, number: Number, raw: str = "") -> bool:
+        """Whether the sources write this number (`raw` as written), as exactly as the answer, in any unit."""
+        if number.kind == "time":
+            hour = int(number.value // 60)
+            return self._has(hour) or self._has(hour % 12 or 12)
+        written = _NUMBER.search(raw)
+        values = {number.value, number.value / 100 if number.unit == "%" else number.value}
+        values |= {_parsed(written[1])} if written else set()
+        return any(self._has_near(value, number) for value in values)
+
+    def _has_near(self, value: float, number: Number) -> bool:
+        """As exact as the last place that is written, or as rough as the answer calls it."""
+        place = number.step if value == number.value else min(number.step, 1.0)
+        room = max(place / 2, abs(value) * _LOOSE if number.bound else 0.0) + 1e-9
+        at = bisect_left(self.values, value - room)
+        return at < len(self.values) and self.values[at] <= value + room
+
+    def has_date(self, date: PartialDate) -> bool:
+        """Whether its year, and where it names them its month and day, stand somewhere in the sources."""
+        if date.year and date.years == 1 and date.year not in self.years:
+            return False
+        month = not date.month or self._has(date.month) or bool(_NAMES[date.month] & self.words)
+        return month and (not date.day or self._has(date.day))
+
+    def _has(self, value: int) -> bool:
+        at = bisect_left(self.values, value)
+        return at < len(self.values) and self.values[at] == value
+
+
+def _parsed(digits: str) -> float:
+    return float(digits.replace(",", ""))
+
+
+def plain(word: str) -> str:
+    """A word without case and accents.
+
+    >>> plain("Zoë")
+    'zoe'
+    """
+    if word.isascii():
+        return word.lower()
+    folded = unicodedata.normalize("NFKD", word.casefold())
+    return "".join(letter for letter in folded if not unicodedata.combining(letter))
+
+
+def address(url: str) -> str:
+    """A URL in comparable form.
+
+    >>> address("https://www.Example.org/a/b/?x=1."), address("http://example.org/a/b")
+    ('example.org/a/b', 'example.org/a/b')
+    """
+    bare = re.sub(r"^(?:https?://)?(?:www\.)?", "", url.rstrip(".,;:!?*_"), flags=re.IGNORECASE)
+    return bare.partition("?")[0].partition("#")[0].rstrip("/").lower()
+
+
+def label(text: str) -> str:
+    """A label in comparable form.
+
+    >>> label("[Passage 2]"), label("passage #2")
+    ('passage2', 'passage2')
+    """
+    return re.sub(r"[\W_]", "", text).lower()
+
+
+def handle(text: str) -> str:
+    """A DOI, arXiv number, PMID or ISBN in comparable form."""
+    return re.sub(r"[\s:-]", "", text.rstrip(".,;:")).lower()
+
+
+_NAMES = {number: frozenset(plain(n) for n, m in MONTHS.items() if m == number) for number in range(1, 13)}
+
+# A stream of text as sentences, each as soon as the next one begins: the same ones however it is cut.
+#
+# A cut is made only where no later text could move it, and everything a decision looks at is bounded, so that
+# neither the cost of a token nor the memory grows with the text. Coarser than `text.segment`, which sees the
+# whole: good enough to look for patterns in.
+
+LONGEST = 1000
+"""A sentence without an end is cut here."""
+
+_GUARD = 300  # no boundary is longer: what begins before LONGEST is decided by LONGEST + _GUARD
+_CLOSER = r"[\"'”’»)\]*_`]{0,6}"
+_MARK = r"(?:[ \t]{0,2}(?:\[(?:[^\]\n.!?…。！？]{1,20}|[^\]\s。！？]{1,40})\]|\(S\d{1,4}\)))"
+_BOUNDARY = re.compile(
+    rf"\n|[。！？]++[”’」』）]?(?=[^\s”’」』）。！？])"
+    rf"|(?<![.!?…])[.!?…]++{_CLOSER}{_MARK}{{0,4}}[^\S\n]++(?=[^\sa-z\[(])"
+)
+_STOP = re.compile(r"[.!?…。！？\n]")
+_OPEN_END = re.compile(
+    r"(?<![.!?…。！？])[.!?…。！？]++[^\w\n\[(]*+(?:[\[(][^\])\n]{0,41}+[\])]?[^\w\n\[(]*+){0,6}+\Z"
+)
+_SHORT = re.compile(
+    r"(?:(?<![^\W\d_])[^\W\d_]|(?<!\w)(?:Dr|Mr|Mrs|Ms|Prof|St|Sr|Jr|vs|No|Nos|Fig|Eq|Vol|pp?|cf|ca|approx"
+    r"|e\.g|i\.e|al|Inc|Ltd|Co|Corp|U\.S|U\.K|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|Gen|Gov|Sen|Rep"
+    r"|\d{1,2}))\Z"
+)
+_LOOK_BACK = 12
+_BITE = 2000  # so much is looked at at once, however much comes
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """`text` stood at `start` in the stream. `line` says that it begins a line."""
+
+    text: str
+    start: int
+    line: bool = True
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+
+class Splitter:
+    """Feed it text, take the sentences that are complete; `rest()` is what no sentence end followed."""
+
+    def __init__(self) -> None:
+        self._pending = ""
+        self._at = 0
+        self._from = 0
+        self._open = False
+        self._line = True
+
+    def feed(self, text: str) -> Sequence[Sentence]:
+        if len(text) <= _BITE:
+            return self._feed(text)
+        bites = (text[at : at + _BITE] for at in range(0, len(text), _BITE))
+        return [sentence for bite in bites for sentence in self._feed(bite)]
+
+    def _feed(self, text: str) -> Sequence[Sentence]:
+        self._pending += text
+        if not self._open and len(self._pending) < LONGEST + _GUARD and not _STOP.search(text):
+            return ()
+        found: list[Sentence] = []
+        while (cut := self._cut()) > 0:
+            found += self._take(cut)
+        self._open = _OPEN_END.search(self._pending, max(0, len(self._pending) - _GUARD)) is not None
+        self._from = max(self._from, len(self._pending) - _GUARD)
+        return found
+
+    def rest(self) -> Sequence[Sentence]:
+        return list(self._take(len(self._pending)))
+
+    def _cut(self) -> int:
+        """How much of what is pending is a sentence; 0 where that cannot be said yet."""
+        at = self._from
+        while match := _BOUNDARY.search(self._pending, at):
+            if match.start() >= LONGEST:
+                break
+            if match.end() - match.start() < _GUARD and not self._is_short(match):
+                return match.end()
+            at = match.start() + 1
+        if len(self._pending) < LONGEST + _GUARD:
+            return 0
+        return self._pending.rfind(" ", 1, LONGEST) + 1 or LONGEST
+
+    def _is_short(self, match: re.Match[str]) -> bool:
+        """The stop of an abbreviation, an initial or an enumerator."""
+        if not match[0].startswith(".") or match[0].startswith(".."):
+            return False
+        start = max(0, match.start() - _LOOK_BACK)
+        return _SHORT.search(self._pending[start : match.start()]) is not None
+
+    def _take(self, cut: int) -> Iterator[Sentence]:
+        raw, self._pending = self._pending[:cut], self._pending[cut:]
+        left = len(raw) - len(raw.lstrip())
+        text = raw.strip()
+        if any(map(str.isalnum, text)) or "`" in text:
+            yield Sentence(text, self._at + left, self._line)
+        self._line = raw.endswith("\n") or (self._line and not text)
+        self._at += cut
+        self._from = 0
+
+
+# One sentence of a stream, read once for all patterns; and the little that is remembered of those before.
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+_DIGIT = re.compile(r"\d")
+_MAY_COUNT = re.compile(
+    r"\d|[½¼¾⅓⅔⅛]|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|\w+ty|half|third"
+    r"|quarter|hundred|thousand|million|billion|dozen)\b|[א-ת]",
+    re.IGNORECASE,
+)
+_MAY_CITE = re.compile(r"[\[(【⁰¹²³⁴⁵⁶⁷⁸⁹]|^(?:[Ss]ource )?S\d", re.MULTILINE)
+PART = re.compile(r"[^\W\d_]{2,}")
+_ENUMERATOR = re.compile(r"\W*\d{1,3}[.)](?=\s)")
+_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})")
+_SUPPOSED = re.compile(
+    r"\b(?:for example|for instance|e\.g\.|imagine|suppose|assum(?:e|ing)|let's say|hypothetical|say,|if)\b"
+    r"|לדוגמה|נניח|אם ",
+    re.IGNORECASE,
+)
+_NEW = 0.5
+_TIMES = frozenset((*MONTHS, *WEEKDAYS, "am", "pm", "step", "part", "section"))
+
+
+class Recent(Generic[K, V]):
+    """A table that forgets what was used longest ago, once it holds `size` entries."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._held: OrderedDict[K, V] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __contains__(self, key: K) -> bool:
+        return key in self._held
+
+    def get(self, key: K) -> V | None:
+        if key not in self._held:
+            return None
+        self._held.move_to_end(key)
+        return self._held[key]
+
+    def put(self, key: K, value: V) -> None:
+        self._held[key] = value
+        self._held.move_to_end(key)
+        if len(self._held) > self._size:
+            self._held.popitem(last=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A statement kept to be held against later ones: what it says, and of which value.
+
+    `turned`: denied, or said with the opposite word.
+    """
+
+    text: str
+    start: int
+    value: float | None = None
+    turned: bool = False
+
+
+@dataclass(slots=True)
+class Past:
+    """What a monitor remembers of the stream, bounded however long it gets."""
+
+    in_code: bool = False
+    scope: str = ""
+    specifics: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=4))
+    said: Recent[tuple[object, ...], Said] = field(default_factory=lambda: Recent(1024))
+    invented: Recent[str, None] = field(default_factory=lambda: Recent(64))
+    defined: Recent[str, None] = field(default_factory=lambda: Recent(512))
+
+    def follow(self, sentence: Sentence) -> None:
+        """Step over a fence into code, or out of it."""
+        if sentence.line and _FENCE.match(sentence.text):
+            self.in_code = not self.in_code
+
+
+class Seen:
+    """A sentence with what it names, counts, dates and cites; each is looked for only when asked for."""
+
+    def __init__(self, sentence: Sentence, known: Known, past: Past) -> None:
+        self.text = sentence.text
+        self.start = sentence.start
+        self.known = known
+        self.past = past
+
+    @cached_property
+    def digits(self) -> bool:
+        return _DIGIT.search(self.text) is not None
+
+    @cached_property
+    def words(self) -> list[Word]:
+        return words(self.text)
+
+    @cached_property
+    def dates(self) -> list[PartialDate]:
+        return dates(self.text) if self.digits else []
+
+    @cached_property
+    def numbers(self) -> list[Number]:
+        """Numbers that are no dates and stand in no address."""
+        if not _MAY_COUNT.search(self.text):
+            return []
+        taken = [(date.start, date.end) for date in self.dates]
+        taken += [match.span() for match in URL.finditer(self.text)] if "//" in self.text else []
+        taken += [(mark.start, mark.end) for mark in self.marks]
+        taken += [match.span()] if (match := _ENUMERATOR.match(self.text)) else []
+        return [n for n in numbers(self.text) if not any(a < n.end and n.start < b for a, b in taken)]
+
+    @cached_property
+    def names(self) -> list[Name]:
+        """Proper names; what is bold or a heading has capitals for another reason."""
+        if self.text.startswith("#"):
+            return []
+        return [name for name in names(self.text) if name.sure and not self._is_label(name)]
+
+    def _is_label(self, name: Name) -> bool:
+        return self.text[name.start - 1 : name.start] == "*" or self.text[name.end : name.end + 1] in (
+            "*",
+            ":",
+        )
+
+    @cached_property
+    def marks(self) -> list[Mark]:
+        return marks(self.text, self.known.ids) if _MAY_CITE.search(self.text) else []
+
+    @cached_property
+    def cited(self) -> bool:
+        """Whether it names a source that exists."""
+        ids = self.known.ids
+        return any(resolve(label, ids) in ids for mark in self.marks for label in mark.labels)
+
+    @cached_property
+    def supposed(self) -> bool:
+        """Whether it only supposes, as an example does."""
+        return _SUPPOSED.search(self.text) is not None
+
+    @cached_property
+    def strange_numbers(self) -> list[Number]:
+        """Those that neither the sources nor the request write."""
+        return [n for n in self.numbers if not self.known.has_number(n, self.text[n.start : n.end])]
+
+    @cached_property
+    def strange_dates(self) -> list[PartialDate]:
+        return [date for date in self.dates if date.year and not self.known.has_date(date)]
+
+    @cached_property
+    def strange_names(self) -> list[Name]:
+        """Names at least half of whose words no source knows, except those everybody knows."""
+        return [name for name in self.names if self.newness(name) >= _NEW and not is_world(name.text)]
+
+    def newness(self, name: Name) -> float:
+        """The share of a name's words that are in no source; what opens a sentence is no name by that."""
+        parts = [part for part in PART.findall(name.text) if part[0].isupper()]
+        new = [part.lower() not in _TIMES and not self.known.has_word(part) for part in parts]
+        if not name.start and len(new) > 1:
+            new[0] = False
+        return sum(new) / max(1, len(new))
