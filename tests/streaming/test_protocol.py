@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from groundwire.config.service import RealTimeConfig
-from groundwire.streaming.halting import halts, speaks_of
-from groundwire.streaming.protocol import LEVELS, assess, guidance, stops, wordings
+from groundwire.streaming.protocol import LEVELS, assess, guidance, halts, speaks_of, stops, wordings
 from groundwire.types import Claim, ClaimVerification, EvidenceRef, GapType, Risk, Status
 from groundwire.types.realtime import Coherence, Contradiction, StreamWarning
 from groundwire.verdicts.judge import unchecked

@@ -10,8 +10,7 @@ from groundwire.errors import GroundwireError
 from groundwire.pipeline import all_flags
 from groundwire.proxy.dialects import ApiDialect, Json, TextKey
 from groundwire.proxy.verifier import StreamVerifier, VerificationOutcome
-from groundwire.streaming.halting import halts
-from groundwire.streaming.protocol import assess
+from groundwire.streaming.protocol import assess, halts
 from groundwire.streaming.wording import cut_at
 from groundwire.streaming.wording import stopped as stop_text
 from groundwire.types import Action, ActionKind, ClaimVerification, Flag, HallucinationReport

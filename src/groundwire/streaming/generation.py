@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from groundwire.config.service import RealTimeConfig
-from groundwire.streaming.halting import halts
 from groundwire.streaming.patterns import PATTERNS, Hit, Pattern
+from groundwire.streaming.protocol import halts
 from groundwire.streaming.state import Known, Past, Recent, Seen, Sentence, Splitter
 from groundwire.types import ClaimVerification, Risk, Source
 from groundwire.types.realtime import StreamWarning
