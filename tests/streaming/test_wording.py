@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from groundwire.claims.extractor import extract
 from groundwire.config.service import RiskAction
-from groundwire.streaming.wording import cut_at, limits, reworded, stopped
+from groundwire.streaming.rewrite import cut_at, limits, reworded, stopped
 from groundwire.types import (
     Claim,
     ClaimKind,

@@ -11,8 +11,8 @@ from groundwire.pipeline import all_flags
 from groundwire.proxy.dialects import ApiDialect, Json, TextKey
 from groundwire.proxy.verifier import StreamVerifier, VerificationOutcome
 from groundwire.streaming.protocol import assess, halts
-from groundwire.streaming.wording import cut_at
-from groundwire.streaming.wording import stopped as stop_text
+from groundwire.streaming.rewrite import cut_at
+from groundwire.streaming.rewrite import stopped as stop_text
 from groundwire.types import Action, ActionKind, ClaimVerification, Flag, HallucinationReport
 from groundwire.verdicts.repair import apply
 

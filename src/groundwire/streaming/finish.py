@@ -16,8 +16,7 @@ from groundwire.streaming.coherence import coherence_of
 from groundwire.streaming.desk import Desk
 from groundwire.streaming.incremental import Incremental
 from groundwire.streaming.protocol import Assessment, action_for, assess
-from groundwire.streaming.reformulate import Rewriter, reformulate, worded
-from groundwire.streaming.wording import limits
+from groundwire.streaming.rewrite import Rewriter, limits, reformulate, worded
 from groundwire.types import ClaimKind, HallucinationReport
 from groundwire.types.realtime import (
     Attribution,

@@ -20,7 +20,7 @@ from groundwire.streaming.finish import Written, finished
 from groundwire.streaming.generation import GenerationMonitor
 from groundwire.streaming.incremental import Incremental, Work, here
 from groundwire.streaming.protocol import assess, stops
-from groundwire.streaming.wording import limits
+from groundwire.streaming.rewrite import limits
 from groundwire.types import ClaimVerification, Risk
 from groundwire.types.realtime import (
     Context,

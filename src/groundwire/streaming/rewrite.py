@@ -1,0 +1,459 @@
+"""What the protocol says, in English and Hebrew: marks, openings of doubted sentences, statements of limits.
+
+Statements of limits are worded as refusals, which assert nothing: checked again, they raise no new flag.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType as Table
+
+from groundwire.config.service import RealTimeConfig, RiskAction
+from groundwire.errors import GroundwireError
+from groundwire.llm import Generator, Message
+from groundwire.streaming.coherence import coherence_of
+from groundwire.streaming.prompt import again
+from groundwire.streaming.protocol import Assessment, assess, guidance, stops, wordings
+from groundwire.text.sentences import sentences
+from groundwire.text.tokens import is_stop, language_hint
+from groundwire.types import (
+    Action,
+    ActionKind,
+    ClaimVerification,
+    Edit,
+    HallucinationReport,
+    Repair,
+    Risk,
+    Status,
+    Turn,
+)
+from groundwire.types.realtime import Alternative, KnowledgeCheck, WeakPoint
+
+
+@dataclass(frozen=True, slots=True)
+class Phrases:
+    """One language. `openings` go before a sentence, `marks` behind it; {…} are filled in."""
+
+    marks: Table[str, str]
+    openings: Table[str, str]
+    leads: str
+    stop: str
+    sources_say: str
+    no_more: str
+    limits: str
+    missing: str
+    nothing: str
+    against: str
+    instead: Table[Alternative, str]
+
+
+ENGLISH = Phrases(
+    marks=Table(
+        {
+            "unsupported": "(unverified)",
+            "unchecked": "(not checked)",
+            "contradicted": "(the sources say otherwise)",
+            "phantom_citation": "(no such source)",
+            "earlier": "(this differs from what was said before)",
+        }
+    ),
+    openings=Table(
+        {
+            "unsupported": "I believe, but cannot confirm from the sources, that ",
+            "partial_support": "I believe, though the sources bear it out only in part, that ",
+            "over_extrapolation": "It may be, though the sources do not say so, that ",
+            "phantom_citation": "I believe, but cannot confirm from a source that exists, that ",
+            "contradicted": "I am not sure, since the sources seem to say otherwise, but I believe that ",
+            "unchecked": "I could not check it, but I believe that ",
+            "earlier": "This differs from what was said before (“{prior}”): ",
+            "warning": "I believe, but have nothing to show for it, that ",
+        }
+    ),
+    leads=(
+        r"(?:However|Moreover|Furthermore|Additionally|In addition|Also|Therefore|Thus|So|Hence|But|And|Yet|"
+        r"Finally|Overall|First|Second|Third|Next|Then|For example|For instance|In summary|In conclusion|"
+        r"In short|Meanwhile|Unfortunately|Fortunately|Notably|Similarly|Likewise),\s+"
+    ),
+    stop="I cannot confirm from the sources what I was about to say here.",
+    sources_say="The sources say: “{quote}” [{source}]",
+    no_more="I cannot say more about this from the sources.",
+    limits="I cannot answer this reliably from the sources I have.",
+    missing="I have no source for {what}.",
+    nothing="I cannot find in the sources what this needs.",
+    against="I cannot stand by what I wrote: it went against the sources.",
+    instead=Table(
+        {
+            Alternative.ASK: "Please tell me more about what you need.",
+            Alternative.RETRIEVE: "Please give me a source that speaks of it.",
+            Alternative.NARROW: "Please ask about a part that the sources cover.",
+            Alternative.DECLINE: "Please ask somebody who knows.",
+        }
+    ),
+)
+HEBREW = Phrases(
+    marks=Table(
+        {
+            "unsupported": "(לא אומת)",
+            "unchecked": "(לא נבדק)",
+            "contradicted": "(במקורות נאמר אחרת)",
+            "phantom_citation": "(אין מקור כזה)",
+            "earlier": "(שונה ממה שנאמר קודם)",
+        }
+    ),
+    openings=Table(
+        {
+            "unsupported": "אני סבור, אך איני יכול לאשר מן המקורות, ש",
+            "partial_support": "אני סבור, אף שהמקורות תומכים בכך רק בחלקו, ש",
+            "over_extrapolation": "ייתכן, אף שהמקורות אינם אומרים זאת, ש",
+            "phantom_citation": "אני סבור, אך איני יכול לאשר ממקור קיים, ש",
+            "contradicted": "איני בטוח בכך, ונראה שבמקורות נאמר אחרת, אך אני סבור ש",
+            "unchecked": "לא יכולתי לבדוק זאת, אך אני סבור ש",
+            "earlier": "הדבר שונה ממה שנאמר קודם (”{prior}“): ",
+            "warning": "אני סבור, אך אין לי אסמכתה לכך, ש",
+        }
+    ),
+    leads=r"(?:אולם|עם זאת|בנוסף|לכן|אבל|כמו כן|לסיכום|לדוגמה),\s+",
+    stop="איני יכול לאשר מן המקורות את מה שעמדתי לומר כאן.",
+    sources_say="במקורות נאמר: ”{quote}“ [{source}]",
+    no_more="איני יכול לענות על יותר מכך מן המקורות.",
+    limits="איני יכול לענות על כך באופן מהימן מן המקורות שבידי.",
+    missing="אין לי מקור על {what}.",
+    nothing="איני יכול למצוא במקורות את מה שדרוש לכך.",
+    against="איני יכול לעמוד מאחורי מה שכתבתי: הוא סתר את המקורות.",
+    instead=Table(
+        {
+            Alternative.ASK: "אנא פרט מה דרוש לך.",
+            Alternative.RETRIEVE: "אנא תן לי מקור שעוסק בכך.",
+            Alternative.NARROW: "אנא שאל על חלק שהמקורות מכסים.",
+            Alternative.DECLINE: "אנא פנה למי שיודע.",
+        }
+    ),
+)
+_SAME = {"doubtful": "contradicted", "established": "earlier"}
+
+
+def phrases_for(text: str) -> Phrases:
+    return HEBREW if language_hint(text) == "he" else ENGLISH
+
+
+def mark_for(kind: str, said: Phrases) -> str:
+    """What stands behind a weak claim; what says too little to be judged needs no mark."""
+    return "" if kind == "vague" else said.marks.get(_SAME.get(kind, kind), said.marks["unsupported"])
+
+
+def opening_for(kind: str, said: Phrases) -> str:
+    return said.openings.get(_SAME.get(kind, kind), said.openings["unsupported"])
+
+
+# An answer reworded by rule: marks behind its claims, doubt before weak sentences, a stop where it fails.
+#
+# Nothing but insertions and cuts: Markdown stays whole, and every edit knows where it stood, so that the
+# original can be had back (`policy.repair.restore`).
+
+Actions = Mapping[Risk, RiskAction]
+_WRAPPED = "*_~`\"“‘'([«"
+_BEGINS = re.compile(
+    r"(?:[\n\r]|[.!?…:;][\"'”’»)\]*_]*\s)[ \t]*(?:>[ \t]*)*(?:(?:[-*+•]|\d{1,3}[.)])[ \t]+)?\Z"
+)
+_LOOK_BACK = 80
+_ROW = re.compile(r"^[ \t]*\|", re.MULTILINE)
+_ENDS = re.compile(r"[.!?…。！？]+[\"'”’»)]*\Z")
+_WORD = re.compile(r"[^\W\d_][\w'’-]*")
+_DANGLING = re.compile(r"(?:^|\n)[ \t]*(?:[-*+•]|\d{1,3}[.)]|#{1,6}|>)?[ \t]*\Z")
+_QUOTE = 300
+
+
+@dataclass(frozen=True, slots=True)
+class _Insertion:
+    at: int
+    text: str
+    lower: bool = False
+    """Whether the letter that follows begins no sentence any more."""
+
+
+def reworded(
+    text: str, claims: Sequence[ClaimVerification], weak: Sequence[WeakPoint], actions: Actions
+) -> Repair:
+    """Each weak point as the level of its risk asks for; what the sources carry gets their name."""
+    wanted: dict[int, _Insertion] = {}
+    for point in sorted(weak, key=lambda p: -_RANK[p.risk]):
+        found = _treated(text, point, actions.get(point.risk, "none"))
+        if found is not None and not any(_inside(found.at, other) for other in _ranges(weak, point)):
+            wanted.setdefault(found.at, found)
+    if actions.get(Risk.LOW) == "mark":
+        for claim in claims:
+            if not any(point.start < claim.end and claim.start < point.end for point in weak):
+                for attribution in _attribution(text, claim):
+                    wanted.setdefault(attribution.at, attribution)
+    return _inserted(text, sorted(wanted.values(), key=lambda i: i.at))
+
+
+_RANK = {risk: rank for rank, risk in enumerate(Risk)}
+
+
+def _ranges(weak: Sequence[WeakPoint], own: WeakPoint) -> Iterator[WeakPoint]:
+    """Graver points whose words this one lies in: they speak for it."""
+    return (p for p in weak if p is not own and _RANK[p.risk] > _RANK[own.risk])
+
+
+def _inside(at: int, point: WeakPoint) -> bool:
+    return point.start <= at <= point.end
+
+
+def _treated(text: str, point: WeakPoint, action: RiskAction) -> _Insertion | None:
+    if action == "none":
+        return None
+    if action == "mark" or not _can_open(text, point):
+        mark = mark_for(point.kind, phrases_for(point.text))
+        return _Insertion(_end(text, point.start, point.end), f" {mark}") if mark else None
+    return _opened(text, point)
+
+
+def _can_open(text: str, point: WeakPoint) -> bool:
+    """Whether a sentence begins there: not in a table's row, nor where a clause leans on the one before."""
+    line = text.rfind("\n", 0, point.start) + 1
+    row = _ROW.match(text[line : point.start + 1])
+    return not row and _is_start(text, _start(text, point.start))
+
+
+def _is_start(text: str, at: int) -> bool:
+    """Whether a sentence begins here, behind a bullet or a quotation's mark as it may be."""
+    before = text[max(0, at - _LOOK_BACK) : at]
+    return not before.strip() or bool(_BEGINS.search(f"\n{before}" if at <= _LOOK_BACK else before))
+
+
+def _opened(text: str, point: WeakPoint) -> _Insertion:
+    said = phrases_for(point.text)
+    at = _start(text, point.start)
+    lead = re.match(said.leads, text[at : point.end])
+    at += lead.end() if lead else 0
+    opening = opening_for(point.kind, said).format(prior=_short(point.prior))
+    follows = text[at : point.end].lstrip(_WRAPPED)
+    if opening.endswith("ש") and not re.match(r"[א-ת]", text[at : at + 1]):
+        opening += "-"
+    lower = opening.endswith("that ") and _is_common(follows, text)
+    if lead and not opening.startswith("I "):
+        opening = opening[:1].lower() + opening[1:]
+    return _Insertion(at, opening, lower)
+
+
+def _is_common(sentence: str, text: str) -> bool:
+    """Whether its first word is capital only because it begins a sentence."""
+    first = _WORD.match(sentence)
+    if not first or not first[0][:1].isupper() or first[0] in ("I", "I'm", "I’m", "I've", "I’ve"):
+        return False
+    return is_stop(first[0]) or re.search(rf"\b{re.escape(first[0].lower())}\b", text) is not None
+
+
+def _start(text: str, at: int) -> int:
+    """Before the emphasis, quotation mark or bracket that opens the sentence."""
+    while at > 0 and text[at - 1] in _WRAPPED:
+        at -= 1
+    return at
+
+
+def _end(text: str, start: int, end: int) -> int:
+    """Before the full stop, so that a mark belongs to its sentence."""
+    stop = _ENDS.search(text, start, end)
+    at = stop.start() if stop else end
+    while text.startswith(("**", "__"), at) and not stop:
+        at += 2
+    return at
+
+
+def _attribution(text: str, claim: ClaimVerification) -> Iterator[_Insertion]:
+    sources = list(dict.fromkeys(ref.source for ref in claim.evidence))
+    if claim.status is Status.ENTAILED and not claim.is_flagged and not claim.citations and sources:
+        yield _Insertion(_end(text, claim.start, claim.end), f" [{sources[0]}]")
+
+
+def _inserted(text: str, insertions: Sequence[_Insertion]) -> Repair:
+    pieces: list[str] = []
+    edits: list[Edit] = []
+    at = length = 0
+    for one in insertions:
+        kept, cut = text[at : one.at], _letter(text, one)
+        begin, after = length + len(kept), one.text + text[one.at : cut].lower()
+        pieces += [kept, after]
+        length = begin + len(after)
+        action = Action(ActionKind.FLAG, one.at, cut, annotation=one.text.strip())
+        edits.append(Edit(one.at, cut, begin, length, text[one.at : cut], after, action))
+        at = cut
+    whole = "".join((*pieces, text[at:]))
+    return Repair(text, whole, tuple(edits), tuple(edit.action for edit in edits))
+
+
+def _letter(text: str, one: _Insertion) -> int:
+    """The end of what is made small: the opening marks and the first letter."""
+    if not one.lower:
+        return one.at
+    at = one.at
+    while text[at] in _WRAPPED:
+        at += 1
+    return at + 1
+
+
+def cut_at(text: str, points: Sequence[WeakPoint]) -> int:
+    """Where what cannot stand begins: the sentence of the first such point, its bullet included."""
+    first = min(point.start for point in points)
+    at = _start(text, first)
+    begins = [m.end() for m in re.finditer(r"[.!?…][\"'”’»)\]*_]*\s+|\n+", text[:at])]
+    at = at if _is_start(text, at) else max(begins, default=0)
+    dangling = _DANGLING.search(text[:at])
+    return dangling.start() if dangling else at
+
+
+def stopped(text: str, points: Sequence[WeakPoint]) -> str:
+    """What stands, then what is not known and what the sources say instead."""
+    kept = text[: cut_at(text, points)].rstrip()
+    said = phrases_for(text)
+    quoted = [
+        said.sources_say.format(quote=_short(point.quote), source=point.source)
+        for point in points[:1]
+        if point.quote and point.source
+    ]
+    tail = " ".join((said.stop, *quoted, said.no_more))
+    return f"{kept}\n\n{tail}" if kept else tail
+
+
+def limits(request: str, points: Sequence[WeakPoint] = (), knowledge: KnowledgeCheck | None = None) -> str:
+    """A transparent statement instead of an answer: what is missing, what the sources do say, what to do."""
+    said = phrases_for(request)
+    missing = _missing(knowledge) if knowledge else []
+    lines = [said.limits]
+    if missing:
+        lines.append(said.missing.format(what=", ".join(f"“{_short(what)}”" for what in missing)))
+    elif points:
+        lines.append(said.against)
+    else:
+        lines.append(said.nothing)
+    quotes = dict.fromkeys((point.quote, point.source) for point in points if point.quote and point.source)
+    lines += [said.sources_say.format(quote=_short(quote), source=source) for quote, source in [*quotes][:3]]
+    kinds = [kind for kind, _ in knowledge.alternatives] if knowledge else []
+    for kind in dict.fromkeys(kinds or (Alternative.RETRIEVE, Alternative.NARROW)):
+        lines.append(said.instead[kind])
+    return "\n".join((" ".join(lines[:2]), *lines[2:]))
+
+
+def _missing(knowledge: KnowledgeCheck) -> list[str]:
+    """What is missing, by name where a name is known; else the question itself."""
+    named = [lost.text for lost in knowledge.missing if lost.kind != "question"]
+    return list(dict.fromkeys(named or [lost.text for lost in knowledge.missing]))
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _QUOTE else f"{line[: _QUOTE - 1]}…"
+
+
+# What stands in place of an answer that failed: written again by the model, else by rule, then checked.
+
+_log = logging.getLogger(__name__)
+Check = Callable[[str], Awaitable[HallucinationReport]]
+_GUIDANCE_CHARS = 6000
+_END = 1 << 60
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriter:
+    """Who writes again (None: a rule does), what was asked, and who checks what comes of it."""
+
+    generator: Generator | None
+    messages: tuple[Message, ...]
+    check: Check
+    config: RealTimeConfig
+    history: tuple[Turn, ...] = ()
+
+    async def assess(self, text: str, report: HallucinationReport) -> Assessment:
+        """What is weak in a new text, by its report and by what was said before."""
+        coherence = await asyncio.to_thread(coherence_of, text, self.history, report.detection)
+        return assess(report.claims, (), coherence, self.config.interrupt_threshold)
+
+
+@dataclass(frozen=True, slots=True)
+class Reformulation:
+    """`text` is what the user reads; `report` is about it before doubts and marks were put in."""
+
+    text: str
+    report: HallucinationReport | None
+
+
+async def reformulate(said: str, found: Assessment, rewriter: Rewriter) -> Reformulation:
+    """The model's second attempt where it holds; else what stands of the first, and what is not known."""
+    attempt = await _by_model(said, found, rewriter)
+    return attempt or await _by_rule(said, found, rewriter)
+
+
+async def _by_model(said: str, found: Assessment, rewriter: Rewriter) -> Reformulation | None:
+    if rewriter.generator is None:
+        return None
+    kept = said[: cut_at(said, found.failing)].rstrip()
+    told = guidance(found.failing)[:_GUIDANCE_CHARS]
+    try:
+        (written,) = await rewriter.generator.complete(
+            again(rewriter.messages, kept or "…", told), max_tokens=rewriter.config.max_tokens
+        )
+    except GroundwireError as error:
+        _log.warning("the answer could not be written again: %s", type(error).__name__)
+        return None
+    if not written.text.strip():
+        return None
+    text = _joined(kept, written.text.strip())
+    report = await _checked(text, rewriter)
+    if report is None or report.error:
+        return None
+    second = await rewriter.assess(text, report)
+    if second.failing or stops(second.risk, rewriter.config):
+        return None  # no better: the rule says less, and nothing wrong
+    return Reformulation(worded(text, report, second, rewriter.config), report)
+
+
+async def _checked(text: str, rewriter: Rewriter) -> HallucinationReport | None:
+    """None where nobody could check it now: an engine with too much to do, a store that is gone."""
+    try:
+        return await rewriter.check(text)
+    except GroundwireError as error:
+        _log.warning("what was written again could not be checked: %s", type(error).__name__)
+        return None
+
+
+def _joined(kept: str, rest: str) -> str:
+    """What stands and what follows it; sentences that the model says once more are left out."""
+    told = [" ".join(kept[s.start : s.end].split()) for s in sentences(kept)]
+    fresh = [s for s in sentences(rest) if " ".join(rest[s.start : s.end].split()) not in told]
+    if not fresh:
+        return kept or rest
+    follows = rest if len(fresh) == len(sentences(rest)) else " ".join(rest[s.start : s.end] for s in fresh)
+    return f"{kept}{_gap(kept)}{follows}" if kept else follows
+
+
+def _gap(kept: str) -> str:
+    """A new paragraph behind lists, headings and paragraphs; prose runs on."""
+    return "\n\n" if "\n" in kept else " "
+
+
+async def _by_rule(said: str, found: Assessment, rewriter: Rewriter) -> Reformulation:
+    text = stopped(said, found.failing)
+    kept = len(said[: cut_at(said, found.failing)].rstrip())
+    report = await _checked(text, rewriter)
+    if report is None:
+        return Reformulation(text, None)
+    second = await rewriter.assess(text, report)
+    own = Assessment(tuple(point for point in second.points if point.start < kept))
+    return Reformulation(worded(text, report, own, rewriter.config, kept), report)
+
+
+def worded(
+    text: str,
+    report: HallucinationReport,
+    found: Assessment,
+    config: RealTimeConfig,
+    until: int = _END,
+) -> str:
+    """An answer that may stay, with its doubts and its sources said; nothing is put in behind `until`."""
+    claims = [claim for claim in report.claims if claim.start < until]
+    return reworded(text, claims, found.points, wordings(config)).text
