@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groundwire.detectors.disagree import told
 from groundwire.detectors.entities import is_covered_name
+from groundwire.detectors.facts import told
 from groundwire.detectors.holdings import Reading, entity_of, holdings, readings
 from groundwire.detectors.support import is_mentioned
 from groundwire.detectors.values import core

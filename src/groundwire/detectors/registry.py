@@ -14,12 +14,11 @@ from datetime import UTC, datetime
 from time import perf_counter
 
 from groundwire.config.sections import DetectorsConfig
-from groundwire.detectors.attributes import detect_wrong_attributes
-from groundwire.detectors.contradictions import detect_kb_contradictions
 from groundwire.detectors.dialogue import dialogue
 from groundwire.detectors.entities import detect_nonexistent_entities
 from groundwire.detectors.evidence import known_text
 from groundwire.detectors.fabricated import detect_fabricated_facts
+from groundwire.detectors.facts import detect_kb_contradictions, detect_wrong_attributes
 from groundwire.detectors.history import detect_history_contradictions
 from groundwire.detectors.known import gather
 from groundwire.detectors.logical import detect_logical_inconsistencies

@@ -100,3 +100,31 @@ def _shown(value: Value) -> str:
 
 def _said(view: View, span: tuple[int, int]) -> str:
     return view.response[span[0] : span[1]]
+
+
+# Wrong attributes: the entity is known, so is the attribute, and its value is another.
+#
+# Catches values that differ as numbers, dates, times, names or text, and denials of what is so. Misses
+# attributes that may hold several values (a further one contradicts none), states of the past,
+# and what the rules read no triple from. Cost: no lookups of its own.
+
+ATTRIBUTE_BASE = 0.9
+
+
+async def detect_wrong_attributes(view: View) -> list[Flag]:
+    kind = HallucinationType.WRONG_ATTRIBUTE
+    return disagreements(view, of_facts=False, kind=kind, base=ATTRIBUTE_BASE)
+
+
+# Contradictions of known facts: a fact of the store with the same subject and predicate says otherwise.
+#
+# Catches single-valued facts with another object, in any role, from either end, and denials. Misses facts of
+# predicates that may hold with several objects. A fact's own confidence scales the flag's. Cost: no lookups
+# of its own.
+
+FACT_BASE = 0.95
+
+
+async def detect_kb_contradictions(view: View) -> list[Flag]:
+    kind = HallucinationType.CONTRADICTS_FACT
+    return disagreements(view, of_facts=True, kind=kind, base=FACT_BASE)
