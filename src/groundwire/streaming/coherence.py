@@ -10,8 +10,7 @@ from datetime import datetime
 
 from groundwire.config.sections import DetectorsConfig
 from groundwire.detectors.registry import detect
-from groundwire.streaming.drift import drifts
-from groundwire.streaming.goalposts import goalposts
+from groundwire.streaming.drift import drifts, goalposts
 from groundwire.text.sentences import sentences
 from groundwire.text.tokens import words
 from groundwire.types import (

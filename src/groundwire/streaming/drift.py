@@ -1,8 +1,7 @@
-"""Semantic drift: a term that was defined, spelled out or used in one sense, and now in another.
+"""How strongly something is claimed: of how many, how often, how surely, under which conditions.
 
-Catches definitions that change ("by X we mean …", "X stands for …"), abbreviations spelled out in two ways,
-and words that kept one company before and keep quite another now. Misses shifts in words used once or twice.
-There are no embeddings here: company is counted in words, so it takes several sentences on both sides.
+Scales are tables from strong to weak, in English and Hebrew. A word that stands on no scale leaves the claim
+where it is: bare assertion.
 """
 
 from __future__ import annotations
@@ -10,20 +9,338 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import islice
 from math import sqrt
 
-from groundwire.streaming.goalposts import OWNED
-from groundwire.text.numbers import numbers
+from groundwire.detectors.relate import Utterance, Value, nested, similarity, utterances
+from groundwire.detectors.segments import segment
+from groundwire.openie.tense import verb_groups
+from groundwire.text import dates, numbers
+from groundwire.text.numbers import numbers as numbers_module
 from groundwire.text.sentences import sentences
-from groundwire.text.tokens import words
-from groundwire.types import Turn
-from groundwire.types.realtime import Drift
+from groundwire.text.tokens import normalise, words
+from groundwire.types import Tense, Turn
+from groundwire.types.realtime import Contradiction, Drift
+
+SCALES: dict[str, tuple[tuple[int, str], ...]] = {
+    "quantity": (
+        (4, r"all|every(?:one|body|thing)?|each|100\s?%|without exception|entire(?:ly)?|"
+            r"whole|complete(?:ly)?|full(?:y)?|total(?:ly)?|כל|כולם|כולן|כלל"),
+        (3, r"nearly all|almost all|virtually all|most(?:ly)?|the majority of|largely|mainly|"
+            r"the vast majority of|רוב|מרבית|כמעט כל"),
+        (2, r"many|a lot of|lots of|numerous|much of|a number of|רבים|רבות|הרבה|לא מעט"),
+        (1, r"some|several|certain|a few|part(?:ly|ially)?|partial|selected|a minority of|"
+            r"חלק|חלקם|כמה|אחדים|מקצת"),
+        (0, r"few|hardly any|a handful of|מעטים|מעטות|בודדים"),
+    ),
+    "frequency": (
+        (4, r"always|every time|at all times|never|constantly|invariably|תמיד|לעולם|בכל פעם"),
+        (3, r"almost always|nearly always|usually|generally|typically|normally|in most cases|as a rule|"
+            r"rarely|בדרך כלל|לרוב|כמעט תמיד"),
+        (2, r"often|frequently|in many cases|לעתים קרובות"),
+        (1, r"sometimes|occasionally|at times|in some cases|now and then|לפעמים|לעתים|מדי פעם"),
+    ),
+    "certainty": (
+        (5, r"guarantee[sd]?|certain(?:ly)?|definite(?:ly)?|undoubtedly|no doubt|prove[sdn]?|proven|"
+            r"ensure[sd]?|must|cannot|impossible|will|shall|cures?|eliminates?|prevents?|"
+            r"מבטיח(?:ה|ים|ות)?|מובטח|ודאי|בוודאות|ללא ספק|מוכיח(?:ה|ים)?|חייב(?:ת|ים)?|מונע(?:ת|ים)?"),
+        (3, r"should|likely|probably|expected to|expect(?:s|ed)?|suggests?|indicates?|tends? to|plans? to|"
+            r"reduces?|improves?|helps?|can|צפוי(?:ה|ים)?|כנראה|סביר|אמור(?:ה|ים)?|מפחית(?:ה|ים)?|עוזר(?:ת|ים)?"),
+        (1, r"may|might|could|possibly|perhaps|maybe|potentially|aims? to|hopes? to|tries to|try to|"
+            r"intended to|designed to|עשוי(?:ה|ים|ות)?|עלול(?:ה|ים)?|אולי|ייתכן|יכול(?:ה|ים)?|אפשרי"),
+    ),
+}  # fmt: skip
+BARE = {"quantity": None, "frequency": None, "certainty": 4}
+"""Where nothing is said of it: how many and how often stay open, but a plain statement is a firm one."""
+_AHEAD = 40
+_NAMES = {"quantity": "fewer", "frequency": "less often", "certainty": "less certain"}
+_MONTH = r"(?i:may) (?:\d|of\b)|(?:in|by|on|until|since|from|of|\d) May\b"
+
+NARROWING = re.compile(
+    r"\b(?:only (?:if|when|for|in|on|with|under|after|within)|(?:but|although|though) only|"
+    r"except(?:ing)?(?: for)?|unless|provided (?:that|it|they|you|he|she|the)|as long as|on condition|"
+    r"in most cases|under (?:certain|some|ideal|normal|test|lab(?:oratory)?) conditions|"
+    r"in (?:the lab|theory|principle|standby)|at least (?:in|for|on|when)|excluding|apart from|other than|"
+    r"depending on|subject to|"
+    r"for (?:eligible|selected|some|certain|enterprise|paying|premium|new|existing) \w+)\b|"
+    r"(?:^|\s)(?:רק אם|רק כאשר|רק ב\S+|אלא אם|למעט|בתנאי|ובלבד|בתנאים מסוימים|חוץ מ\S*)(?=\s|$)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Strength:
+    """The rank a text takes on each scale, None where it says nothing; `narrowed` is its condition."""
+
+    ranks: tuple[tuple[str, int | None], ...]
+    narrowed: str = ""
+
+
+def _scale(rows: Sequence[tuple[int, str]]) -> list[tuple[int, re.Pattern[str]]]:
+    return [
+        (rank, re.compile(rf"(?<![\w-])[והבלמשכ]?(?:{words})(?![\w-])", re.IGNORECASE))
+        for rank, words in rows
+    ]
+
+
+_PATTERNS = {name: _scale(rows) for name, rows in SCALES.items()}
+_NO_MODAL = re.compile(_MONTH)
+
+
+def strength(text: str, rest: str = "") -> Strength:
+    """How strong a clause is; `rest` is what follows it in its sentence and may narrow it.
+
+    >>> dict(strength("Most users may get it only if they pay.").ranks)
+    {'quantity': 3, 'frequency': None, 'certainty': 1}
+    """
+    narrowed = NARROWING.search(text + rest[:_AHEAD])
+    plain = _NO_MODAL.sub(" ", text)
+    return Strength(
+        tuple((name, _rank(name, plain)) for name in SCALES), narrowed[0].strip() if narrowed else ""
+    )
+
+
+def _rank(scale: str, text: str) -> int | None:
+    """The weakest word decides ("may always", "nearly all"): a claim is no stronger than that."""
+    found, left = [], text
+    for rank, pattern in sorted(_PATTERNS[scale], key=lambda row: row[0] != 3):  # "nearly all" before "all"
+        if pattern.search(left):
+            found.append(rank)
+            left = pattern.sub(" ", left)
+    return min(found, default=BARE[scale])
+
+
+def weakened(before: Strength, now: Strength) -> str:
+    """In which way the second is weaker than the first; "" where it is not."""
+    for (scale, was), (_, became) in zip(before.ranks, now.ranks, strict=True):
+        if (
+            was is not None
+            and became is not None
+            and became < was
+            and not (was - became < 2 and scale == "certainty")
+        ):
+            return _NAMES[scale]
+    return "narrowed" if now.narrowed and not before.narrowed else ""
+
+
+def without_scales(text: str) -> str:
+    """The text with every word of strength taken out: what it is about, however surely."""
+    for rows in _PATTERNS.values():
+        for _, pattern in rows:
+            text = pattern.sub(" ", text)
+    return text
+
+
+# Moving goalposts: an earlier claim said again, weaker, narrower, or with another date, bound or number.
+#
+# Catches restatements of the answer's own side that nobody asked for and nobody owned up to. Misses claims
+# put in quite other words. A correction that says it is one is honest, and a change the user made is his.
+
+RELATED = 0.7
+_TURNS, _CLAUSES, _WORDS = 20, 300, 2
+_ASIDE = re.compile(r"\W*(?:if|who|whom|which|that|whether|when|while|although|though|because|where)\b", re.I)
+_MOMENT = datetime(2000, 1, 1)
+_USERS = frozenset({"user", "human", "customer"})
+_SILENT = frozenset({"system", "tool", "function", "developer"})
+_SEVERITY = {
+    "fewer": 0.6, "less often": 0.5, "less certain": 0.5, "narrowed": 0.5,
+    "later": 0.7, "another date": 0.6, "lower bar": 0.7, "another number": 0.6,
+}  # fmt: skip
+OWNED = re.compile(
+    r"\b(?:I (?:was|were|had been) (?:wrong|mistaken|incorrect|imprecise|too \w+)|"
+    r"I (?:misspoke|misstated|erred|overstated|exaggerated|apologi[sz]e|previously)|"
+    r"my (?:mistake|error|apologies|earlier (?:statement|answer|claim|figure))|sorry|"
+    r"correction|to correct|let me correct|corrected|I (?:should|need to|must) (?:correct|clarify|qualify)|"
+    r"I said earlier|earlier I said|contrary to what|rather than (?:what )?I|"
+    r"has (?:since )?(?:been )?(?:changed|moved|postponed|delayed|updated|revised|rescheduled|slipped)|"
+    r"(?:was|were|is|are) (?:postponed|delayed|moved|revised|updated|rescheduled|pushed back)|"
+    r"(?:new|updated|revised|latest) (?:date|deadline|figure|estimate|number|target|information|data|plan)|"
+    r"no longer|instead of|as of (?:today|now)|since then|more precisely|"
+    r"to be (?:more )?(?:precise|exact|accurate)|on reflection|strictly speaking|actually)\b|"
+    r"טעיתי|תיקון|סליחה|מתנצל|לדייק|התעדכן|נדחה|עודכן|שגיתי",
+    re.IGNORECASE,
+)
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        ("january jan ינואר", "february feb פברואר", "march mar מרץ מרס", "april apr אפריל", "may מאי",
+         "june jun יוני", "july jul יולי", "august aug אוגוסט", "september sep sept ספטמבר",
+         "october oct אוקטובר", "november nov נובמבר", "december dec דצמבר"), 1)
+    for name in names.split()
+}  # fmt: skip
+_UNTIL = re.compile(
+    r"\b(?:by|before|until|in|on|within|no later than|from|since|עד|לפני)\s+"
+    r"(?:early |late |mid-?|the end of |end of )?"
+    r"(?P<when>[A-Z][a-z]+|Q[1-4])(?:\s+(?P<year>\d{4}))?\b|(?<!\w)(?:עד|לפני)\s+(?:סוף )?(?P<he>[א-ת]+)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A clause and how strongly it is put; `turn` None is the new content."""
+
+    clause: Utterance
+    strength: Strength
+    turn: int | None
+    by_user: bool = False
+
+
+def goalposts(new_content: str, history: Sequence[Turn]) -> tuple[Contradiction, ...]:
+    """What the new content takes back without saying so, in the order it stands."""
+    before = [said for turn in history[-_TURNS:] for said in _of_turn(turn)][-_CLAUSES:]
+    claims = [said for said in before if not said.by_user]
+    if not claims:
+        return ()
+    allowed = [said for said in before if said.by_user]
+    found = [
+        moved
+        for said in islice(_unowned(new_content), _CLAUSES)
+        if (moved := _moved(said, claims, allowed)) is not None
+    ]
+    return tuple(found)
+
+
+def _of_turn(turn: Turn) -> Iterator[_Said]:
+    role = turn.role.lower()
+    if role in _SILENT:
+        return
+    for piece in segment(turn.text, _MOMENT):
+        if piece.assertive or role in _USERS:
+            yield from _clauses(piece.text, piece.start, turn.id, by_user=role in _USERS)
+
+
+def _unowned(text: str) -> Iterator[_Said]:
+    """The clauses of the new content, without sentences that say they correct something, and what follows."""
+    owned = False
+    for piece in segment(text, _MOMENT):
+        if OWNED.search(piece.text):
+            owned = True
+        elif piece.assertive and not owned:
+            yield from _clauses(piece.text, piece.start, None)
+        else:
+            owned = False
+
+
+def _clauses(text: str, offset: int, turn: int | None, *, by_user: bool = False) -> Iterator[_Said]:
+    for clause in utterances(text, offset):
+        if _ASIDE.match(clause.text):
+            continue  # half a sentence, which claims nothing by itself
+        bare = {normalise(word) for word in re.findall(r"[^\W\d_]+", without_scales(clause.text))}
+        frame = frozenset(word for word in clause.frame if word in bare and word not in _BESIDE)
+        claims = tuple(replace(c, subject=without_scales(c.subject).strip()) for c in clause.claims)
+        rest = text[clause.start - offset + len(clause.text) :]
+        strong = strength(clause.text, rest)
+        yield _Said(replace(clause, frame=frame, claims=claims), strong, turn, by_user)
+
+
+_BESIDE = frozenset(
+    {*(normalise(name) for name in _MONTHS), "q1", "q2", "q3", "q4", "least", "end", "early", "late"}
+    | {normalise(word) for word in ("provided", "except", "excluding", "unless", "condition", "subject")}
+)
+
+
+def _moved(said: _Said, claims: Sequence[_Said], allowed: Sequence[_Said]) -> Contradiction | None:
+    """Against the latest statement of the same matter; nothing where it is held up, or the user moved it."""
+    for prior in reversed(claims):
+        if not _same_matter(said.clause, prior.clause):
+            continue
+        how = _how(said, prior)
+        if not how:
+            return None
+        after = [a for a in allowed if (a.turn or 0) > (prior.turn or 0)]
+        if any(_asked(a, said, prior) for a in after):
+            return None
+        clause = said.clause
+        return Contradiction(
+            clause.text, prior.clause.text, _SEVERITY[how], clause.start, clause.start + len(clause.text),
+            prior.turn, how, "assistant",
+        )  # fmt: skip
+    return None
+
+
+def _same_matter(said: Utterance, prior: Utterance) -> bool:
+    """One of them says nothing that the other does not speak of, and more than a word, or it measures."""
+    mine, theirs = _figure(said), _figure(prior)
+    measured = mine is not None and theirs is not None and mine.kind == theirs.kind
+    enough = min(len(said.frame), len(prior.frame)) >= _WORDS or measured
+    return enough and nested(said, prior) and similarity(said, prior) >= RELATED
+
+
+def _asked(user: _Said, said: _Said, prior: _Said) -> bool:
+    """Whether the user himself spoke of the matter as the new content does."""
+    return (
+        similarity(user.clause, said.clause) >= RELATED / 2
+        and not _how(said, user)
+        and bool(_how(user, prior))
+    )
+
+
+def _how(said: _Said, prior: _Said) -> str:
+    later = _later(said, prior)
+    if later and (_is_past(said) or _is_past(prior)):
+        return ""  # what was so in 2010 and what was so in 2015 are two facts
+    return later or _bar(said, prior) or weakened(prior.strength, said.strength)
+
+
+def _is_past(said: _Said) -> bool:
+    return any(group.tense is Tense.PAST for group in verb_groups(said.clause.text))
+
+
+def _later(said: _Said, prior: _Said) -> str:
+    mine, theirs = _when(said.clause.text), _when(prior.clause.text)
+    if mine is None or theirs is None or mine == theirs:
+        return ""
+    same_year = mine[0] == theirs[0] or not (mine[0] and theirs[0])
+    if same_year and (mine[1] == theirs[1] or not (mine[1] and theirs[1])):
+        return ""
+    after = mine[1] > theirs[1] if same_year else mine > theirs
+    return "later" if after else "another date"
+
+
+def _when(text: str) -> tuple[int, int] | None:
+    """Year (0 where none is said) and month (a quarter is its last one)."""
+    for match in _UNTIL.finditer(text):
+        name = (match["when"] or match["he"] or "").lower()
+        month = int(name[1]) * 3 if re.fullmatch(r"q[1-4]", name) else _MONTHS.get(name)
+        if month:
+            return int(match["year"] or 0), month
+    for date in dates.dates(text):
+        if date.year:
+            return date.year, date.month or 0
+    return None
+
+
+def _bar(said: _Said, prior: _Said) -> str:
+    """Another figure for the same: a lower bar where more was promised, another number else."""
+    mine, theirs = _figure(said.clause), _figure(prior.clause)
+    if mine is None or theirs is None or mine.kind != theirs.kind or not (mine.number and theirs.number):
+        return ""
+    was, became = theirs.number, mine.number
+    bounded = became.bound in ("over", "under") and was.bound == became.bound
+    if became.value == was.value or (numbers.compare(became, was) != "conflict" and not bounded):
+        return ""
+    at_most = was.bound == "under"
+    return "lower bar" if (became.value > was.value) == at_most else "another number"
+
+
+def _figure(clause: Utterance) -> Value | None:
+    """The one figure of a clause that measures or counts something."""
+    found = [value for value in clause.values if value.number and value.kind not in ("count ", "clock")]
+    return found[0] if len(found) == 1 else None
+
+
+# Semantic drift: a term that was defined, spelled out or used in one sense, and now in another.
+#
+# Catches definitions that change ("by X we mean …", "X stands for …"), abbreviations spelled out in two ways,
+# and words that kept one company before and keep quite another now. Misses shifts in words used once or twice.
+# There are no embeddings here: company is counted in words, so it takes several sentences on both sides.
 
 ALIKE = 0.5
 """Definitions that share less than this are two."""
 _APART, _TOGETHER, _USES = 0.08, 0.2, 3
-_TURNS, _LONGEST = 40, 400
+_TURNS_DRIFT, _LONGEST = 40, 400
 _REDEFINES = re.compile(
     r"\b(?:from (?:now|here) on|redefine[sd]?|in this (?:section|part|chapter|context)|"
     r"for (?:this|the) purposes?|in another sense|in a different sense|not to be confused)\b|מעתה|בהקשר אחר",
@@ -57,11 +374,11 @@ class _Definition:
 
 def drifts(new_content: str, history: Sequence[Turn]) -> tuple[Drift, ...]:
     """Definitions first, then terms by their company; a term at most once."""
-    before = [turn.text for turn in history[-_TURNS:]]
+    before = [turn.text for turn in history[-_TURNS_DRIFT:]]
     if not before:
         return ()
     found: dict[str, Drift] = {}
-    for drift in (*_redefined(new_content, before), *_moved(new_content, before)):
+    for drift in (*_redefined(new_content, before), *_moved_drift(new_content, before)):
         found.setdefault(drift.term.casefold(), drift)
     return tuple(found.values())
 
@@ -107,14 +424,14 @@ def _content(text: str) -> frozenset[str]:
 
 
 def _figures(text: str) -> frozenset[tuple[float, str]]:
-    return frozenset((number.value, number.unit) for number in numbers(text))
+    return frozenset((number.value, number.unit) for number in numbers_module(text))
 
 
 def _dice(one: frozenset[str], other: frozenset[str]) -> float:
     return 2 * len(one & other) / (len(one) + len(other)) if one or other else 1.0
 
 
-def _moved(new_content: str, before: Sequence[str]) -> Iterator[Drift]:
+def _moved_drift(new_content: str, before: Sequence[str]) -> Iterator[Drift]:
     """Terms that keep one company before and another now, each of them consistently."""
     if OWNED.search(new_content) or _REDEFINES.search(new_content):
         return
