@@ -80,7 +80,7 @@ FLOW: tuple[tuple[str, str], ...] = (
     (
         "Real time",
         "streaming/guard streaming/knowledge streaming/generation streaming/patterns streaming/incremental"
-        " streaming/attribution streaming/confidence streaming/coherence streaming/protocol streaming/output",
+        " streaming/attribution streaming/coherence streaming/protocol streaming/output",
     ),
     ("The chatbot", "rag/ingest rag/passages rag/index rag/chatbot"),
     ("Language models", "llm/base llm/openai llm/anthropic llm/gguf"),

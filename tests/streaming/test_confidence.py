@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from groundwire.config.service import RealTimeConfig
 from groundwire.errors import InputError
-from groundwire.streaming.confidence import BASE, score, score_confidence
+from groundwire.streaming.attribution import BASE, score, score_confidence
 from groundwire.types.realtime import Attribution, SourceType
 
 
