@@ -91,7 +91,7 @@ async def test_citation_regex() -> None:
 @pytest.mark.parametrize(
     ("pattern", "answer", "complaint"),
     [
-        ("(a", "It is red.", "no regular expression"),
+        ("(a", "It is red.", "invalid citation_regex"),
         (r"\[(\w+)\]", "It is red.", "no group named id"),
         (r"(?P<id>(a|a)*)b\d", "a" * 40 + "b", "takes longer than"),
     ],
@@ -133,7 +133,7 @@ async def test_context_mode_cited_uses_only_cited_spans() -> None:
 async def test_require_citations_flags_uncited_claims() -> None:
     found = await detected("The tower is 330 metres tall.", require_citations=True)
     assert (found.flagged, found.details[0].has_any_citations) == (True, False)
-    assert "cites nothing" in found.details[0].reason
+    assert "no citation" in found.details[0].reason
     assert not (await detected("The tower is 330 metres tall.")).flagged
 
 

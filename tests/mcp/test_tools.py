@@ -159,7 +159,7 @@ async def test_accepted_forms_of_sources() -> None:
         ("verify_claim", {"claim": "It is red.", "evidence": ""}, "there are no sources"),
         ("audit_reasoning", {"steps": [], "sources": "x"}, "'steps': list should have at least 1 item"),
         ("audit_reasoning", {"steps": [7], "sources": "x"}, "should be a text or {claim, cites}"),
-        ("audit_trace_budget", {"steps": [{"claim": "x"}], "spans": []}, "there are no spans"),
+        ("audit_trace_budget", {"steps": [{"claim": "x"}], "spans": []}, "spans contain no text"),
     ],
 )
 async def test_invalid_arguments_are_one_line(name: str, arguments: dict[str, Any], complaint: str) -> None:
@@ -174,14 +174,14 @@ async def test_invalid_arguments_are_one_line(name: str, arguments: dict[str, An
 async def test_too_long_sources_are_rejected() -> None:
     async with connected("fake", **{"limits.max_source_bytes": 100}) as client:
         result = await client.call_tool("check", {"answer": "It is red.", "sources": "x" * 101})
-        assert "the sources have 101 characters: the limit is 100" in text_of(result)
+        assert "sources are too long: 101 characters: the limit is 100" in text_of(result)
         spans = [{"sid": "S0", "text": "x" * 101}]
         result = await client.call_tool("detect_hallucination", {"answer": "It is red.", "spans": spans})
         assert "the limit is 100" in text_of(result)
 
 
 async def test_text_of_a_long_report_lists_only_flagged_claims(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groundwire.mcp.tools.READABLE", 1000)
+    monkeypatch.setattr("groundwire.mcp.tools.MAX_TEXT_BYTES", 1000)
     async with connected("fake") as client:
         result = await client.call_tool("check", {"answer": f"It is red. {ANSWER}", "sources": "It is red."})
         assert result.structured_content is not None
@@ -192,7 +192,7 @@ async def test_text_of_a_long_report_lists_only_flagged_claims(monkeypatch: pyte
             "It has 999 million people.",
         ]
         assert "structured content" in shown["note"]
-        monkeypatch.setattr("groundwire.mcp.tools.LARGEST", 1000)
+        monkeypatch.setattr("groundwire.mcp.tools.MAX_RESULT_BYTES", 1000)
         result = await client.call_tool("check", {"answer": ANSWER, "sources": "It is red."})
         assert result.is_error
         assert "bytes: check the answer in parts" in text_of(result)
@@ -256,7 +256,7 @@ def test_each_tool_uses_the_backend_of_its_operation() -> None:
 
 
 async def test_long_calls_report_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mcp_server, "_BEAT", 0.01)
+    monkeypatch.setattr(mcp_server, "_PROGRESS_SECONDS", 0.01)
     go_on = asyncio.Event()
     held = FakeVerifier(hold=go_on)
     monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda: held)

@@ -19,7 +19,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel
 
 from groundwire._loop import away, run
-from groundwire.cli.opinions import Said
+from groundwire.cli.report_history import FeedbackReader
 from groundwire.config import Config, Operation
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError
@@ -172,8 +172,8 @@ class LocalToolService:
         return await asyncio.to_thread(self._add_feedback, report)
 
     def _add_feedback(self, report: HallucinationReport) -> HallucinationReport:
-        with Said(self._config) as said:
-            return said.report(report)
+        with FeedbackReader(self._config) as feedback:
+            return feedback.annotate(report)
 
     async def aclose(self) -> None:
         for engine in self._engines.values():
