@@ -18,20 +18,20 @@ from time import perf_counter, process_time
 from typing import Annotated, Any
 
 import typer
+from groundwire.cli.streams import open_console
 from rich.console import Console
 
 from benchmarks import command, run
 from groundwire.bench.figures import Figure, show
 from groundwire.bench.quality_data import LabelledRow, load_sets
-from groundwire.cli.streams import open_console
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
 from groundwire.retrieval.select import Index
 from groundwire.streaming.generation import GenerationMonitor
 from groundwire.streaming.incremental import Incremental
-from groundwire.streaming.knowledge import verify_knowledge
 from groundwire.streaming.patterns import PATTERNS
+from groundwire.streaming.session import verify_knowledge
 from groundwire.types import Source
 from groundwire.types.realtime import Context
 

@@ -79,7 +79,7 @@ FLOW: tuple[tuple[str, str], ...] = (
     ),
     (
         "Real time",
-        "streaming/guard streaming/knowledge streaming/generation streaming/patterns streaming/incremental"
+        "streaming/guard streaming/session streaming/generation streaming/patterns streaming/incremental"
         " streaming/attribution streaming/coherence streaming/protocol streaming/output",
     ),
     ("The chatbot", "rag/ingest rag/passages rag/index rag/chatbot"),

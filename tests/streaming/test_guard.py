@@ -24,7 +24,7 @@ from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, InputError
 from groundwire.llm import Message
 from groundwire.streaming.guard import guard
-from groundwire.streaming.knowledge import verify_knowledge
+from groundwire.streaming.session import verify_knowledge
 from groundwire.types import Risk, Status, Turn
 from groundwire.types.realtime import Context, DoneEvent, InterruptedEvent
 

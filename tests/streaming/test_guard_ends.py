@@ -30,7 +30,7 @@ from groundwire.llm import Completion, Message, OnText
 from groundwire.llm.base import Endpoint
 from groundwire.llm.fake import ScriptedGenerator
 from groundwire.llm.openai import OpenAIGenerator
-from groundwire.streaming import desk, finish, rewrite
+from groundwire.streaming import finish, rewrite, session
 from groundwire.streaming.guard import guard
 from groundwire.types import Risk, Status
 from groundwire.types.realtime import DoneEvent
@@ -53,7 +53,7 @@ async def test_what_takes_long_is_done_beside_the_loop(
 
         return call
 
-    for module, name in ((desk, "messages_for"), (finish, "coherence_of"), (rewrite, "coherence_of")):
+    for module, name in ((session, "messages_for"), (finish, "coherence_of"), (rewrite, "coherence_of")):
         monkeypatch.setattr(module, name, noticed(getattr(module, name)))
     await run(model(WRONG), plain)
     assert len(threads) == 3

@@ -13,10 +13,10 @@ from groundwire.config.service import RiskAction
 from groundwire.errors import GroundwireError
 from groundwire.streaming.attribution import SourceAttributionTracker
 from groundwire.streaming.coherence import coherence_of
-from groundwire.streaming.desk import Desk
 from groundwire.streaming.incremental import Incremental
 from groundwire.streaming.protocol import Assessment, action_for, assess
 from groundwire.streaming.rewrite import Rewriter, limits, reformulate, worded
+from groundwire.streaming.session import Desk
 from groundwire.types import ClaimKind, HallucinationReport
 from groundwire.types.realtime import (
     Attribution,

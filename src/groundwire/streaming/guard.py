@@ -15,12 +15,12 @@ from groundwire.engine import Groundwire, Sources
 from groundwire.errors import GroundwireError
 from groundwire.llm import Generator, Message
 from groundwire.llm.tokens import tokens
-from groundwire.streaming.desk import Desk, lacks, open_desk
 from groundwire.streaming.finish import Written, finished
 from groundwire.streaming.generation import GenerationMonitor
 from groundwire.streaming.incremental import Incremental, Work, here
 from groundwire.streaming.protocol import assess, stops
 from groundwire.streaming.rewrite import limits
+from groundwire.streaming.session import Desk, lacks, open_desk
 from groundwire.types import ClaimVerification, Risk
 from groundwire.types.realtime import (
     Context,

@@ -16,8 +16,8 @@ from groundwire.config.service import RealTimeConfig, RiskAction
 from groundwire.errors import GroundwireError
 from groundwire.llm import Generator, Message
 from groundwire.streaming.coherence import coherence_of
-from groundwire.streaming.prompt import again
 from groundwire.streaming.protocol import Assessment, assess, guidance, stops, wordings
+from groundwire.streaming.session import again
 from groundwire.text.sentences import sentences
 from groundwire.text.tokens import is_stop, language_hint
 from groundwire.types import (
