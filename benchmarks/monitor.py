@@ -28,7 +28,7 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
 from groundwire.retrieval.select import Index
-from groundwire.streaming.generation import GenerationMonitor
+from groundwire.streaming.guard import GenerationMonitor
 from groundwire.streaming.incremental import Incremental
 from groundwire.streaming.patterns import PATTERNS
 from groundwire.streaming.session import verify_knowledge

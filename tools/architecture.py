@@ -79,8 +79,8 @@ FLOW: tuple[tuple[str, str], ...] = (
     ),
     (
         "Real time",
-        "streaming/guard streaming/session streaming/generation streaming/patterns streaming/incremental"
-        " streaming/attribution streaming/coherence streaming/protocol streaming/output",
+        "streaming/guard streaming/session streaming/patterns streaming/incremental streaming/attribution"
+        " streaming/coherence streaming/protocol streaming/output",
     ),
     ("The chatbot", "rag/ingest rag/passages rag/index rag/chatbot"),
     ("Language models", "llm/base llm/openai llm/anthropic llm/gguf"),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from groundwire.config import Config
 from groundwire.config.service import RealTimeConfig
 from groundwire.engine import Groundwire
-from groundwire.streaming.generation import KEPT_WARNINGS, TAIL, GenerationMonitor
+from groundwire.streaming.guard import KEPT_WARNINGS, TAIL, GenerationMonitor
 from groundwire.streaming.patterns import PATTERNS
 from groundwire.streaming.state import LONGEST, Splitter
 from groundwire.types import ClaimVerification, Source, Status

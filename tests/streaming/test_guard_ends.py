@@ -30,7 +30,8 @@ from groundwire.llm import Completion, Message, OnText
 from groundwire.llm.base import Endpoint
 from groundwire.llm.fake import ScriptedGenerator
 from groundwire.llm.openai import OpenAIGenerator
-from groundwire.streaming import finish, rewrite, session
+from groundwire.streaming import guard as finish
+from groundwire.streaming import rewrite, session
 from groundwire.streaming.guard import guard
 from groundwire.types import Risk, Status
 from groundwire.types.realtime import DoneEvent

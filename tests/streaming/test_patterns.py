@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.streaming.generation import GenerationMonitor
+from groundwire.streaming.guard import GenerationMonitor
 from groundwire.streaming.patterns import PATTERNS
 from groundwire.types import Risk, Source
 from groundwire.types.realtime import StreamWarning
