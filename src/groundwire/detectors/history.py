@@ -15,7 +15,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from groundwire.detectors.order import lives_across
 from groundwire.detectors.relate import (
     CATEGORY,
     Utterance,
@@ -27,6 +26,7 @@ from groundwire.detectors.relate import (
     utterances,
 )  # fmt: skip
 from groundwire.detectors.segments import segment
+from groundwire.detectors.temporal import lives_across
 from groundwire.detectors.view import View
 from groundwire.text.tokens import words
 from groundwire.types import ContradictionType, Flag, HallucinationType, Query, Segment

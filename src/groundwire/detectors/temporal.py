@@ -1,30 +1,342 @@
-"""Temporal errors: what cannot have been then, or not in that order.
-
-Catches: past tense with a future date, years out of reach, "last year" beside another year, dates that do not
-exist, weekdays that do not fit, ranges and lives that end before they begin, "before" and "after" that the
-dates deny, ages and durations that do not fit their dates.
-Misses: order that only the meaning of events gives away, narration in other languages, years before 1000.
-Costs: regular expressions over the sentences that name a time.
-"""
+"""What begins must not have ended before: the order of times within a sentence and of lives across two."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import pairwise
 
-from groundwire.detectors.durations import misfits
 from groundwire.detectors.flagging import temporal_flag
-from groundwire.detectors.order import disorders
 from groundwire.detectors.view import View
-from groundwire.openie.tense import clause_around
+from groundwire.openie.tense import VerbGroup, clause_around, verb_groups
 from groundwire.text.dates import WEEKDAYS, dates
-from groundwire.types import Flag, Segment, Tense, TimeExpression
+from groundwire.text.lexicon import word_set
+from groundwire.text.numbers import numbers
+from groundwire.types import Flag, Segment, Tense, TimeExpression, TimeRelation
+
+# What begins | what ends it. A verb may stand in several rows.
+_PAIRS: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
+    (word_set(first), word_set(last))
+    for first, last in (
+        (
+            "started began begun commenced start begin",
+            "ended finished completed concluded stopped end finish",
+        ),
+        ("opened inaugurated open", "closed shuttered demolished close"),
+        ("founded established created formed incorporated", "dissolved disbanded abolished closed bankrupt"),
+        ("launched introduced released", "discontinued retired withdrawn cancelled canceled"),
+        ("born", "died killed assassinated executed die"),
+        ("hired joined appointed elected", "fired resigned retired left quit dismissed"),
+        ("married", "divorced separated"),
+        ("enrolled", "graduated"),
+        ("built constructed", "demolished destroyed razed"),
+        ("signed", "expired terminated"),
+    )
+)
+_BORN = _PAIRS[4]
+_LONGEST = 2000
+_LINKS = re.compile(
+    r"\s*,?\s*(?:\b(?:and|but|then|before|later|finally|eventually|it|he|she|they|was|were|had|also|,)\b[\s,]*)*",
+    re.IGNORECASE,
+)
+_AGAIN = re.compile(
+    r"\b(?:re-?open|again|first|second|another|previous|predecessor|former|original|new|each|both)", re.I
+)
+_CHANGED = re.compile(
+    r"\b(?:mov|chang|revis|brought forward|shift|push|back to|differ|compar|versus|gap|reverse|descend"
+    r"|countdown|down|rang)\w*",
+    re.IGNORECASE,
+)
+_LEADS_OFF = re.compile(r"\b(?:and|or|of|the day|another|more|plan|schedul)|\w+ed\b", re.IGNORECASE)
+_JOINS = re.compile(r"\s+(?:to|and|until|till|through)\s+(?:early |late |mid-?)?|\s?[–—]\s?|-", re.IGNORECASE)
+_ERA = re.compile(r"\b(?:BC|BCE|B\.C)")
+_ENDED = (
+    r"(?P<ended>completed|finished|ended|closed|concluded|died|graduated|dissolved|cancelled|canceled|expired"
+    r"|demolished|retired)"
+)
+_BEGUN = (
+    r"(?P<begun>started|began|begun|opened|launched|founded|born|established|enrolled|signed|created|built"
+    r"|hired|commenced)"
+)
+_SAME = r"(?:it|he|she|they)(?:\s+(?:had|was|were|had been|ever|even|has|has been))*"
+_SELF_BEFORE = re.compile(
+    rf"\b{_ENDED}\b[\w\s]{{0,20}}?,?\s+before\s+{_SAME}\s+{_BEGUN}\b(?=\s*(?:[.,;!?)]|$|in\b|on\b|at\b))",
+    re.I,
+)
+_SELF_AFTER = re.compile(
+    rf"\b{_BEGUN}\b[\w\s]{{0,20}}?,?\s+(?:only\s+)?after\s+{_SAME}\s+{_ENDED}\b(?=\s*(?:[.,;!?)]|$|in\b|on\b|at\b))",
+    re.I,
+)
+_BUILT_BEFORE = re.compile(
+    r"\b(?:building|bridge|house|tower|road|stadium|tunnel|plant|school|hospital|museum|church|dam|factory)\s+"
+    r"(?:was|were|had been)\s+(?P<ended>completed|finished)\s+before\s+(?:its\s+|the\s+)?"
+    r"(?:construction|building work|work)\s+(?:had\s+|was\s+)?(?P<begun>began|begun|started)\b"
+    r"(?=\s*(?:[.,;!?)]|$))",
+    re.IGNORECASE,
+)
+_THEN = re.compile(
+    r"\s*,?\s*(?:\w+\s+(?:day|week|month|year|decade)s?\s+|(?:shortly|just|long|well|right|immediately) )?"
+    r"(?P<which>before|after)\s+(?P<rest>[^,;.]{0,60})",
+    re.IGNORECASE,
+)
+
+
+_CLOCK = r"\d{1,2}(?::[0-5]\d)?\s?(?P<{0}>[ap])\.?m\b\.?"
+_HOURS = re.compile(
+    rf"\b(?:starts?|begins?|opens?|started|began|opened)\s+at\s+(?P<first>{_CLOCK.replace('{0}', 'half')})"
+    r"\s*(?:,|,?\s*(?:and|but))\s*(?:it\s+)?(?:then\s+)?"
+    r"(?:ends?|finish(?:es)?|closes?|concludes?|ended|finished|closed|concluded)\s+at\s+"
+    rf"(?P<last>{_CLOCK.replace('{0}', 'half2')})(?!\s*(?:the\s+)?(?:next|following|tomorrow|\w+day))",
+    re.IGNORECASE,
+)
+
+
+def _hours(segment: Segment, confidence: float) -> Iterator[Flag]:
+    """ "It starts at 3 pm and ends at 2 pm"; from the evening into the morning is a night."""
+    for match in _HOURS.finditer(segment.text):
+        first, last = numbers(match["first"]), numbers(match["last"])
+        if not first or not last or match["half"].lower() != match["half2"].lower():
+            continue
+        if first[0].value > last[0].value:
+            start, end = segment.start + match.start(), segment.start + match.end()
+            why = f"{match['first']} is after {match['last']}"
+            yield temporal_flag(segment, start, end, confidence, "Temporal ordering is inconsistent", why)
+
+
+def disorders(segments: Sequence[Segment], confidence: float) -> Iterator[Flag]:
+    for segment in segments:
+        if segment.assertive and len(segment.text) <= _LONGEST:
+            yield from _before_itself(segment, confidence)
+            yield from _hours(segment, confidence)
+            if len(segment.times) > 1 and not _ERA.search(segment.text):
+                yield from _ranges(segment, confidence)
+                yield from _before_after(segment, confidence)
+                yield from _lives(segment, confidence)
+    yield from lives_across(segments, confidence)
+
+
+def _before_itself(segment: Segment, confidence: float) -> Iterator[Flag]:
+    """ "The project was completed before it started": no date needed."""
+    for pattern in (_SELF_BEFORE, _SELF_AFTER, _BUILT_BEFORE):
+        for match in pattern.finditer(segment.text):
+            if any(
+                match["begun"].lower() in first and match["ended"].lower() in last for first, last in _WIDE
+            ):
+                start = segment.start + match.start()
+                yield temporal_flag(
+                    segment, start, segment.start + match.end(), confidence,
+                    "Temporal ordering is inconsistent", "Nothing ends before it begins",
+                )  # fmt: skip
+
+
+_GENERIC = word_set("started began begun opened launched commenced created founded established")
+_GENERIC_END = word_set("completed finished ended closed concluded dissolved cancelled canceled")
+_WIDE = (*_PAIRS, (_GENERIC, _GENERIC_END), (word_set("built"), word_set("completed finished closed")))
+
+
+def _ranges(segment: Segment, confidence: float) -> Iterator[Flag]:
+    """ "from 2021 to 2019", "between 2021 and 2019", "2021–2019"."""
+    for a, b in pairwise(segment.times):
+        if (a.relation, b.relation) != (TimeRelation.START, TimeRelation.END) or not _after(a, b):
+            continue
+        between = segment.text[a.end - segment.start : b.start - segment.start]
+        before = segment.text[max(0, a.start - segment.start - 60) : a.start - segment.start]
+        joined = _JOINS.fullmatch(between)
+        if joined and not _CHANGED.search(before + between):
+            yield _out_of_order(segment, a, b, confidence)
+
+
+def _after(a: TimeExpression, b: TimeExpression) -> bool:
+    """Whether all of `a` lies behind all of `b`, both being years that are written."""
+    return bool(a.year and b.year and a.first and b.last and a.first > b.last)
+
+
+def _out_of_order(segment: Segment, a: TimeExpression, b: TimeExpression, confidence: float) -> Flag:
+    start, end = min(a.start, b.start), max(a.end, b.end)
+    return temporal_flag(
+        segment, start, end, confidence, "Temporal ordering is inconsistent", f"{a.text} is after {b.text}"
+    )
+
+
+def _before_after(segment: Segment, confidence: float) -> Iterator[Flag]:
+    """ "in 2018, three years after the 2020 election": `before` and `after` that the dates deny."""
+    for a, b in pairwise(segment.times):
+        at = a.end - segment.start
+        match = _THEN.match(segment.text, at, b.start - segment.start)
+        if not match or match.end() != b.start - segment.start or "," in match["rest"]:
+            continue
+        early, late = (a, b) if match["which"].lower() == "before" else (b, a)
+        if _after(early, late) and not _LEADS_OFF.search(match["rest"]):
+            yield _out_of_order(segment, early, late, confidence)
+
+
+def _dated(segment: Segment) -> list[tuple[VerbGroup, TimeExpression]]:
+    """Verbs with the time that follows them within a few words."""
+    groups = [group for group in verb_groups(segment.text) if group.finite or group.verb == "born"]
+    found = []
+    for time in segment.times:
+        at = time.start - segment.start
+        before = [group for group in groups if group.end <= at]
+        if before and len(segment.text[before[-1].end : at].split()) <= 8:
+            found.append((before[-1], time))
+    return found
+
+
+def _lives(segment: Segment, confidence: float) -> Iterator[Flag]:
+    """ "It opened in 2020 and closed in 2018", said of one subject."""
+    dated = _dated(segment)
+    for (begins, first), (ends, last) in pairwise(dated):
+        between = segment.text[first.end - segment.start : ends.start]
+        same = _LINKS.fullmatch(between) is not None and "after" not in between
+        paired = any(begins.verb in starts and ends.verb in stops for starts, stops in _PAIRS)
+        if same and paired and _after(first, last) and not _AGAIN.search(segment.text):
+            yield _out_of_order(segment, first, last, confidence)
+        elif same and (ends.verb in _BORN[0] and begins.verb in _BORN[1]) and _after(last, first):
+            yield _out_of_order(segment, last, first, confidence)
+
+
+_SUBJECT = re.compile(
+    r"\s*((?:the\s+)?[\w'’.-]+(?:\s+[\w'’.-]+){0,4}?)\s+(?:was|were|is|had|has|\w+ed|began|died)\b", re.I
+)
+
+
+def lives_across(segments: Sequence[Segment], confidence: float) -> Iterator[Flag]:
+    """Of one subject in two sentences: "The café opened in 2020. It closed in 2018." """
+    for one, two in pairwise(segments):
+        if not (one.assertive and two.assertive and one.times and two.times):
+            continue
+        if not _same_subject(one.text, two.text) or _AGAIN.search(one.text + two.text):
+            continue
+        for begins, first in _dated(one)[:1]:
+            for ends, last in _dated(two)[:1]:
+                paired = any(begins.verb in starts and ends.verb in stops for starts, stops in _PAIRS)
+                if paired and _after(first, last):
+                    yield temporal_flag(
+                        two, two.start, two.end, confidence,
+                        "Temporal ordering is inconsistent", f"{first.text} is after {last.text}",
+                    )  # fmt: skip
+
+
+def _same_subject(one: str, two: str) -> bool:
+    if re.match(r"\s*(?:it|he|she|they)\b", two, re.IGNORECASE):
+        return True
+    a, b = _SUBJECT.match(one), _SUBJECT.match(two)
+    return bool(a and b and a[1].casefold() == b[1].casefold())
+
+
+# Ages and durations that do not fit the dates they stand beside, and durations below nothing.
+
+_YEAR = r"(?:1\d{3}|20\d\d)"
+_COUNT = r"(?:\d{1,3}|[a-z]+(?:-[a-z]+)?)"
+_ABOUT = (
+    r"(?:over|more than|at least|nearly|almost|about|around|some|roughly|approximately|under|less than)\s+"
+)
+_BOUND = rf"(?P<bound>(?:just |well )?{_ABOUT})?"
+_AT_AGE = r"(?:aged?|at (?:the age of|age))\s+"
+_AGO = re.compile(
+    rf"\bin\s+(?P<year>{_YEAR})\b\s*[,(–—-]+\s*{_BOUND}(?P<count>{_COUNT})\s+years\s+ago\b"
+    rf"|(?P<bound2>{_ABOUT})?\b(?P<count2>{_COUNT})\s+years\s+ago,?\s*[(,]?\s*in\s+(?P<year2>{_YEAR})\b",
+    re.IGNORECASE,
+)
+_LASTED = re.compile(
+    rf"\bfrom\s+(?P<first>{_YEAR})\s+(?:to|until)\s+(?P<last>{_YEAR})\s*"
+    r"(?:,|\(|,?\s+for|,?\s+a (?:period|total|span) of)\s*"
+    rf"{_BOUND}(?P<count>{_COUNT})\s+years\b(?!\s+(?:after|before|later|ago|earlier|old))"
+    rf"|\bfor\s+(?P<count2>{_COUNT})\s+years,?\s+\(?from\s+(?P<first2>{_YEAR})\s+(?:to|until)\s+(?P<last2>{_YEAR})\b",
+    re.IGNORECASE,
+)
+_DIED = re.compile(
+    rf"\bborn\b[^.;]{{0,60}}?\b(?P<born>{_YEAR})\b[^.;]{{0,80}}?\bdied\b[^.;]{{0,60}}?\b(?P<died>{_YEAR})\b"
+    rf"[^.;]{{0,30}}?\b{_AT_AGE}(?P<age>\d{{1,3}})\b"
+    rf"|\bborn\b[^.;]{{0,60}}?\b(?P<born2>{_YEAR})\b[^.;]{{0,80}}?"
+    rf"\bdied\s+{_AT_AGE}(?P<age2>\d{{1,3}})\s+in\s+(?P<died2>{_YEAR})\b",
+    re.IGNORECASE,
+)
+_IS_OLD = re.compile(
+    rf"\bborn\s+(?:on\s+[\w ,]{{3,20}}|in\s+(?:\w+\s+)?)(?P<year>{_YEAR})\b[^.;]{{0,20}}?"
+    r"\b(?:is(?: now| currently)?|now|currently)\s+(?P<age>\d{1,3})\s+years\s+old\b",
+    re.IGNORECASE,
+)
+_NEGATIVE = re.compile(
+    r"\b(?:last(?:s|ed)?|took|takes?|spent|duration of|period of|waited|for)\s+"
+    r"(?:(?:minus|negative)\s+|[-−](?=\d))"
+    r"[\w.,]+\s+(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?)\b",
+    re.IGNORECASE,
+)
+_OVER, _UNDER = ("over", "more than", "at least"), ("under", "less than", "nearly", "almost")
+
+
+def misfits(segment: Segment, now: datetime, confidence: float) -> Iterator[Flag]:
+    """`now` is what "ago" and "is … years old" are counted from."""
+    text = segment.text
+    for match in _NEGATIVE.finditer(text):
+        yield _flag(segment, match, confidence, "Nothing lasts less than no time", "")
+    for match in _AGO.finditer(text):
+        part = _named(match)
+        yield from _check(segment, match, part, now.year - int(part["year"]), confidence)
+    for match in _LASTED.finditer(text):
+        part = _named(match)
+        yield from _check(segment, match, part, int(part["last"]) - int(part["first"]), confidence)
+    for match in _DIED.finditer(text):
+        part = _named(match)
+        yield from _check(
+            segment, match, {"count": part["age"]}, int(part["died"]) - int(part["born"]), confidence, 1
+        )
+    for match in _IS_OLD.finditer(text):
+        yield from _check(
+            segment, match, {"count": match["age"]}, now.year - int(match["year"]), confidence, 1
+        )
+
+
+def _named(match: re.Match[str]) -> dict[str, str]:
+    """The groups of whichever form it is, under the plain names."""
+    return {name.rstrip("2"): value for name, value in match.groupdict().items() if value is not None}
+
+
+def _check(
+    segment: Segment,
+    match: re.Match[str],
+    part: dict[str, str],
+    years: int,
+    confidence: float,
+    slack: float = 0,
+) -> Iterator[Flag]:
+    """Whether `years`, by the dates, are the years that are stated; round figures may be a tenth off."""
+    found = numbers(part["count"])
+    if not found or years < 0:
+        return
+    stated, bound = found[0].value, part.get("bound", "").strip().lower()
+    slack = slack or max(1.0, 0.1 * stated)
+    wrong = abs(years - stated) > slack
+    if bound.endswith(_OVER):
+        wrong = years < stated - 1
+    elif bound.endswith(_UNDER):
+        wrong = not 0.8 * stated - 1 <= years <= stated + 1
+    elif bound:
+        wrong = abs(years - stated) > max(2.0, 0.2 * stated)
+    if wrong:
+        yield _flag(
+            segment, match, confidence, f"By these dates it is {years} years", f"Stated: {stated:g} years"
+        )
+
+
+def _flag(segment: Segment, match: re.Match[str], confidence: float, suggestion: str, evidence: str) -> Flag:
+    start, end = segment.start + match.start(), segment.start + match.end()
+    return temporal_flag(segment, start, end, confidence, suggestion, evidence)
+
+
+# Temporal errors: what cannot have been then, or not in that order.
+#
+# Catches: past tense with a future date, years out of reach, "last year" beside another year, dates that do not
+# exist, weekdays that do not fit, ranges and lives that end before they begin, "before" and "after" that the
+# dates deny, ages and durations that do not fit their dates.
+# Misses: order that only the meaning of events gives away, narration in other languages, years before 1000.
+# Costs: regular expressions over the sentences that name a time.
 
 FUTURE_AS_PAST, FAR_YEAR, ORDER, NO_SUCH_DATE = 0.85, 0.90, 0.80, 0.90
 _HORIZON, _BEYOND = 10, 500
-_LONGEST = 2000
+_LONGEST_TEMPORAL = 2000
 
 # Words under which a time to come may be spoken of in the past tense: plans, fiction, what may be.
 _PLANS = re.compile(
@@ -71,7 +383,7 @@ async def detect_temporal_errors(view: View) -> list[Flag]:
     for segment in view.segments:
         if (
             segment.assertive
-            and len(segment.text) <= _LONGEST
+            and len(segment.text) <= _LONGEST_TEMPORAL
             and (segment.times or _HINT.search(segment.text))
         ):
             flags += _in_segment(segment, view.now)
