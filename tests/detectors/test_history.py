@@ -7,8 +7,7 @@ import asyncio
 import pytest
 from tests.detecting import view_of
 
-from groundwire.detectors.history import detect_history_contradictions
-from groundwire.detectors.relate import similarity, utterances
+from groundwire.detectors.history import detect_history_contradictions, similarity, utterances
 from groundwire.types import ContradictionType, Estimate, Flag, HallucinationType, Query, Verifier
 
 Turns = tuple[tuple[str, str], ...]

@@ -14,7 +14,7 @@ from datetime import datetime
 from itertools import islice
 from math import sqrt
 
-from groundwire.detectors.relate import Utterance, Value, nested, similarity, utterances
+from groundwire.detectors.history import Utterance, Value, nested, similarity, utterances
 from groundwire.detectors.segments import segment
 from groundwire.openie.tense import verb_groups
 from groundwire.text import dates, numbers
