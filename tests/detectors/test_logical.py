@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from tests.detecting import view_of
 
-from groundwire.detectors.logical import detect_logical_inconsistencies
+from groundwire.detectors.logic import detect_logical_inconsistencies
 from groundwire.types import Flag, HallucinationType
 
 

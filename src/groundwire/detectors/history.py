@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 
-from groundwire.detectors.exclusive import CATEGORIES
+from groundwire.detectors.logic import CATEGORIES
 from groundwire.detectors.segments import segment
 from groundwire.detectors.temporal import lives_across
 from groundwire.detectors.view import View

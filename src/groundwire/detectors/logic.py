@@ -1,0 +1,640 @@
+"""What cannot be at once: categories, contents, things, attributes with one value. Data, not code."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from groundwire.detectors.arithmetic import sum_errors
+from groundwire.detectors.flagging import logical_flag
+from groundwire.detectors.view import View
+from groundwire.openie.tense import clause_around
+from groundwire.text import dates, names, numbers
+from groundwire.text.lexicon import NEGATIONS, word_set
+from groundwire.text.numbers import number_words
+from groundwire.text.tokens import normalise, words
+from groundwire.types import Flag, HallucinationType, Segment, Triple
+
+# One axis a row; a thing is on one side of it at most. Only pairs without a middle or a mixture.
+_CATEGORIES = """
+alive living / dead deceased extinct
+open / closed shut
+even / odd
+married / single unmarried divorced bachelor
+true correct accurate / false incorrect untrue
+on online running active / off offline inactive stopped
+enabled / disabled
+present / absent
+full / empty
+legal lawful / illegal unlawful
+mandatory compulsory obligatory required / optional voluntary
+vacant unoccupied / occupied
+guilty / innocent
+pregnant / unpregnant
+finite / infinite
+reversible / irreversible
+visible / invisible
+possible / impossible
+safe / unsafe
+locked / unlocked
+edible / inedible
+identical / different
+public / private
+permanent / temporary
+solid / liquid / gaseous
+male / female
+vegetarian vegan / carnivorous
+refundable / nonrefundable non-refundable
+waterproof / permeable
+prime / composite
+available / unavailable sold-out
+"""
+
+
+def _axes(table: str) -> dict[str, tuple[int, int]]:
+    found: dict[str, tuple[int, int]] = {}
+    for axis, row in enumerate(table.strip().splitlines()):
+        for side, words in enumerate(row.split("/")):
+            found |= dict.fromkeys(words.split(), (axis, side))
+    return found
+
+
+CATEGORIES = _axes(_CATEGORIES)
+"""Word → (axis, side)."""
+
+_MEAT = (
+    "meat chicken beef pork lamb bacon ham turkey veal sausage duck fish tuna salmon shrimp anchovies gelatin"
+)
+_DAIRY = "milk cheese butter cream yogurt yoghurt whey dairy"
+CONTENTS: dict[str, frozenset[str]] = {
+    "vegetarian": word_set(_MEAT),
+    "vegan": word_set(f"{_MEAT} {_DAIRY} egg eggs honey"),
+    "gluten-free": word_set("wheat barley rye gluten"),
+    "dairy-free": word_set(_DAIRY),
+    "lactose-free": word_set("lactose"),
+    "nut-free": word_set("nuts peanuts almonds cashews hazelnuts walnuts pecans"),
+    "sugar-free": word_set("sugar"),
+    "alcohol-free": word_set("alcohol vodka rum wine gin whisky whiskey"),
+    "non-alcoholic": word_set("alcohol vodka rum wine gin whisky whiskey"),
+    "caffeine-free": word_set("caffeine"),
+}
+HOLDS = word_set("contain include have feature use")
+SUBSTITUTE = word_set(
+    "vegan vegetarian plant-based mock imitation substitute free non-dairy soy oat almond coconut peanut"
+)
+
+# Adjective and noun that exclude each other, said of one thing.
+IMPOSSIBLE: tuple[tuple[str, str], ...] = (
+    (r"square|rectangular|triangular", r"circles?|spheres?"),
+    (r"round|circular", r"squares?|triangles?|rectangles?|cubes?"),
+    (r"married", r"bachelors?"),
+    (r"four-sided|five-sided|two-sided|4-sided|5-sided", r"triangles?"),
+    (r"three-sided|five-sided|3-sided|5-sided", r"squares?|rectangles?|quadrilaterals?"),
+    (r"female|male", r"(?:grandmother|grandfather|mother|father)s? who is (?:a )?(?:man|woman)"),
+    (r"dry", r"(?:liquid )?water"),
+    (r"living|alive", r"corpses?"),
+    (r"childless", r"(?:mothers?|fathers?|parents?) of"),
+    (r"odd", r"multiples? of (?:two|2|four|4|six|6|eight|8|ten|10)"),
+)
+SIDES: dict[str, int] = {
+    "triangle": 3, "square": 4, "rectangle": 4, "quadrilateral": 4, "pentagon": 5, "hexagon": 6, "octagon": 8,
+}  # fmt: skip
+
+# Predicates (as `claims.triples` names them) that hold with one object at a time.
+SINGLE = word_set(
+    """
+    capital height length width depth age weight population birthday birthplace spouse headquarters founder
+    price cost area diameter radius speed temperature duration distance size salary revenue
+    """
+) | frozenset(
+    {
+        "founded in", "founded on", "established in", "born in", "born on", "die in", "die on", "died in",
+        "died on", "built in", "launched in", "released in", "released on", "incorporated in", "be born in",
+        "headquartered in", "completed in", "cost", "weigh", "be on", "scheduled for", "start at", "end at",
+        "open at", "close at", "begin at", "located in", "be in",
+    }
+)  # fmt: skip
+IN_MONTHS = frozenset({"open in", "close in", "start in", "begin in", "end in", "take place in", "held in"})
+"""What happens in one month: of years and places it may have several."""
+AT_HOURS = frozenset({"be at", "take place at", "depart at"})
+"""What happens at one time of the day, where a time is what stands behind it."""
+RECURRING = frozenset(
+    map(
+        normalise,
+        word_set(
+            """
+            course semester term class intake market fair session season sale exam training programme program
+            workshop lesson tour train bus ferry flight show screening service
+            """
+        ),
+    )
+)
+"""What comes again, in another month or at another hour."""
+CALLED = frozenset({"called", "named", "name"})
+PLACES = frozenset({"located in", "be in", "headquartered in", "born in", "be born in", "die in"})
+
+OPPOSED_VERBS: dict[str, frozenset[str]] = {
+    normalise(verb): frozenset(normalise(other) for other in others.split())
+    for verb, others in (
+        ("passed", "failed"), ("failed", "passed succeeded"), ("succeeded", "failed"), ("survived", "died"),
+        ("died", "survived lived"), ("attended", "missed"), ("won", "lost"), ("lost", "won"),
+        ("accepted", "rejected"),
+        ("approved", "rejected"), ("arrived", "missing"), ("agreed", "disagreed refused"), ("stayed", "left"),
+        ("voted", "abstained"), ("opened", "closed"), ("worked", "failed"),
+    )
+}  # fmt: skip
+
+# Claims of a response made comparable: what a statement is about, and under which circumstances it holds.
+#
+# Two statements are held against each other only where everything but the point at issue is the same. Another
+# time, place, part or condition makes them two statements about two things.
+
+# Words after which a statement holds only then, only there or only perhaps.
+SHIFTS = re.compile(
+    r"\b(?:if|unless|whether|otherwise|or|would|could|might|(?-i:may|MAY)|should|suppose|assuming|provided|depending|"
+    r"now|no longer|then|later|previously|formerly|before|after|until|once|again|used to|any ?more|initially|"
+    r"at first|originally|when|whenever|while|during|sometimes|often|usually|occasionally|alternately|"
+    r"instead|partly|partially|half|technically|in a sense|seem\w*|appear\w*|claim\w*|said|says|according|"
+    r"reported\w*|believ\w*|argu\w*|think|example|e\.g|myth|misconception|paradox\w*|first|second|third|another|other|"
+    r"neither|either|not only|for some|in some|yet|still|already)\b",
+    re.IGNORECASE,
+)
+QUOTED = re.compile(r"[\"“”«»]")
+_PRONOUNS = word_set(
+    """
+    i you we it they he she this that these those there who which what one some someone somebody anyone
+    something anything everything others many most few several both each such here
+    """
+)
+_PERSONAL = word_set("it he she they")
+_LIGHT = word_set(
+    "also both currently simultaneously actually really very quite however therefore thus so time same"
+)
+_ARTICLES = word_set("the a an this that these those its his her their our your my")
+QUANTITIES = word_set(
+    """
+    all every each no none any some several many most few everyone everybody nobody both of one two three four
+    five six seven eight nine ten dozens hundreds
+    """
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """`subject` without articles and quantities; `frame` are the other words of its clause."""
+
+    segment: Segment
+    claim: Triple
+    subject: frozenset[str]
+    object: frozenset[str]
+    frame: frozenset[str]
+    clause: str = ""
+
+    @property
+    def predicate(self) -> str:
+        return self.claim.predicate
+
+
+def statements(segments: Sequence[Segment]) -> Iterator[Statement]:
+    """The claims that are plainly stated of something definite."""
+    for segment in segments:
+        if segment.assertive and not QUOTED.search(segment.text) and not SHIFTS.search(segment.text):
+            named: set[frozenset[str]] = set()
+            for claim in segment.claims:
+                made = _statement(segment, claim)
+                if made is None:
+                    continue
+                if claim.subject.lower() not in _PRONOUNS:
+                    named.add(made.subject)
+                elif len(named) == 1 and claim.subject.lower() in _PERSONAL:
+                    made = replace(made, subject=next(iter(named)))  # the only one it can mean
+                yield made
+
+
+def _statement(segment: Segment, claim: Triple) -> Statement | None:
+    subject = _content(claim.subject)
+    low = claim.subject.lower().split()
+    if low and low[-1] in _PRONOUNS:
+        subject = frozenset({f"{low[-1]} of {segment.index}"})  # the same only within its sentence
+    if not subject or low[0] in ("a", "an"):
+        return None
+    at = claim.object_span[0] - segment.start, claim.object_span[1] - segment.start
+    start, end = clause_around(segment.text, *at) if 0 <= at[0] < len(segment.text) else (0, 0)
+    written = segment.text[
+        max(0, claim.subject_span[0] - segment.start) : claim.subject_span[1] - segment.start
+    ]
+    value = _content(claim.object)
+    frame = _content(segment.text[start:end]) - subject - value - _content(written) - _LIGHT
+    return Statement(segment, claim, subject, value, frame, segment.text[start:end])
+
+
+def _content(text: str) -> frozenset[str]:
+    return frozenset(
+        word.norm
+        for word in words(text)
+        if not word.is_stop and (low := word.text.lower()) not in NEGATIONS and low not in QUANTITIES
+    )
+
+
+def head(text: str) -> str:
+    """The last word of a phrase, lowered: what the thing is."""
+    found = re.findall(r"[\w-]+", text.lower())
+    return found[-1] if found else ""
+
+
+# What is said of all, against exceptions to it: within a sentence and across.
+
+_WHY = "Universal and existential claims conflict"
+_BE = r"(?:were|was|are|is|did|do|does|have|has|had)"
+_EXCEPT_ITSELF = re.compile(
+    r"\b(?:all|every|each|everyone|everybody|everything|none|nobody|no)\b[^.;!?]*?,?\s+"
+    r"(?:except(?:ing)?(?:\s+for)?|apart from|other than|but for|save)\s+(?:for\s+)?(?:the\s+)?"
+    r"(?:[\w-]+\s+){0,2}?(?:that|who|which|ones that|those that|those who)\s+"
+    rf"(?:{_BE}n['’]t|{_BE}\s+not|{_BE})(?=\s*(?:[.!;]|$))",
+    re.IGNORECASE,
+)
+_WHAT = r"(?:\s+of)?(?:\s+the)?\s+(?P<noun>[a-z]+)\s+"
+_DOES = r"(?:have\s+|has\s+)?(?P<verb>[a-z]+ed|won|lost)"
+_UNIVERSAL = re.compile(rf"^\W*(?:all|every|each){_WHAT}{_DOES}\s*[.!,;]", re.IGNORECASE)
+_NONE = re.compile(rf"^\W*(?:none|not one|no){_WHAT}{_DOES}\s*[.!,;]", re.IGNORECASE)
+_SOME = re.compile(
+    r"(?:^|[,;]\s*(?:but|and|although|though)?\s*)\W*"
+    r"(?:some|several|one|two|three|four|five|six|seven|eight|nine|ten|many|a few|few|\d+)"
+    rf"{_WHAT}(?:(?P<not>did not|didn['’]t)\s+(?P<base>[a-z]+)|{_DOES})\s*(?:[.!,;]|$)",
+    re.IGNORECASE,
+)
+_SOME_DO = re.compile(_SOME.pattern.removesuffix(r"\s*(?:[.!,;]|$)") + r"\b", re.IGNORECASE)
+_LONGEST = 1000
+_UNIVERSALS, _EXISTS = ("all", "every", "each", "both"), ("", "some", "several", "many", "few", "most")
+
+
+def quantifier_conflicts(view: View, confidence: float) -> Iterator[Flag]:
+    plain = [
+        s for s in view.segments if s.assertive and len(s.text) <= _LONGEST and not QUOTED.search(s.text)
+    ]
+    for segment in plain:
+        for match in _EXCEPT_ITSELF.finditer(segment.text):
+            yield logical_flag(
+                segment, match.start(), match.end(), confidence, _WHY, "An exception to 'all' is stated"
+            )
+    pairs = [
+        *_by_verb([s for s in plain if not SHIFTS.search(s.text)]),
+        *_by_claim(list(statements(view.segments))),
+    ]
+    for one, two in pairs:
+        yield _across(view, one, two, confidence)
+
+
+def _by_verb(segments: Sequence[Segment]) -> Iterator[tuple[Segment, Segment]]:
+    """Verbs without an object: "All tests passed. Two tests failed." """
+    for i, one in enumerate(segments):
+        whole, none = _UNIVERSAL.match(one.text), _NONE.match(one.text)
+        if not whole and not none:
+            continue
+        for two in segments[i : i + 6]:
+            for part in _SOME.finditer(two.text):
+                if whole and _denies(whole, part):
+                    yield one, two
+            if none and any(_affirms(none, part) for part in _SOME_DO.finditer(two.text)):
+                yield one, two
+            other = _NONE.match(two.text)
+            if whole and other and _key(whole) == _key(other):
+                yield one, two
+
+
+def _key(match: re.Match[str]) -> tuple[str, str]:
+    return normalise(match["noun"].lower()), normalise(match["verb"].lower())
+
+
+def _denies(whole: re.Match[str], part: re.Match[str]) -> bool:
+    noun, verb = _key(whole)
+    if normalise(part["noun"].lower()) != noun:
+        return False
+    if part["not"]:
+        return normalise(part["base"].lower()) == verb
+    return normalise(part["verb"].lower()) in OPPOSED_VERBS.get(verb, ())
+
+
+def _affirms(none: re.Match[str], part: re.Match[str]) -> bool:
+    return not part["not"] and _key(none) == (
+        normalise(part["noun"].lower()),
+        normalise(part["verb"].lower()),
+    )
+
+
+def _across(view: View, one: Segment, two: Segment, confidence: float) -> Flag:
+    kind = HallucinationType.LOGICAL_INCONSISTENCY
+    content = view.response[one.start : two.end]
+    evidence = "" if one is two else f"'{one.text}' vs '{two.text}'"
+    return Flag(kind, one.start, two.end, content, confidence, suggestion=_WHY, evidence=evidence)
+
+
+def _by_claim(found: list[Statement]) -> Iterator[tuple[Segment, Segment]]:
+    """ "All items were shipped. None of the items were shipped."; "Three items were not shipped." """
+    for i, a in enumerate(found):
+        for b in found[i + 1 : i + 40]:
+            if _same_matter(a, b) and (_conflict(a, b) or _conflict(b, a)):
+                yield a.segment, b.segment
+
+
+def _same_matter(a: Statement, b: Statement) -> bool:
+    return (a.subject, a.predicate, a.object, a.frame) == (b.subject, b.predicate, b.object, b.frame)
+
+
+def _conflict(a: Statement, b: Statement) -> bool:
+    if a.claim.denied:
+        return False
+    if a.claim.quantifier in _UNIVERSALS:
+        denied = b.claim.denied and b.claim.quantifier in _EXISTS
+        return denied or (b.claim.quantifier == "no" and not b.claim.denied)
+    return a.claim.quantifier == "no" and b.claim.quantifier in _EXISTS[1:] and not b.claim.denied
+
+
+# Logical inconsistencies: statements of one response that cannot hold together.
+#
+# Catches: a statement and its denial, one attribute with two values, categories that exclude each other, "all"
+# against "not all", sums and shares that do not add up, things that cannot exist.
+# Misses: contradictions that need knowledge of the world or more than two sentences. Different times, places,
+# parts, conditions, questions and quotations are no contradiction.
+# Costs: comparisons of the claims that share a subject.
+
+NEGATION, INCOMPATIBLE, EXCLUSIVE, QUANTIFIERS, IMPOSSIBLE_THING = 0.95, 0.85, 0.80, 0.85, 0.90
+_BOTH = re.compile(
+    r"\b(?:is|are|was|were|be)\s+(?:both\s+|simultaneously\s+)?(?P<what>[\w-]+)\s+and\s+(?:(?:is|are|was|were)\s+)?"
+    r"(?:also\s+|simultaneously\s+)?not\s+(?P=what)\b(?=\s*(?:[.,;!?]|$|at\b))",
+    re.IGNORECASE,
+)
+_IS_BOTH = re.compile(
+    r"\b(?:is|are|was|were)\s+(?:both\s+|an?\s+)*([\w-]+)\s+and\s+(?:also\s+|an?\s+)*([\w-]+)(?=\s*(?:[.!;]|$))",
+    re.I,
+)
+_COORDINATED = re.compile(
+    r"\s*,?\s*(?:and|yet)\s+(?:also\s+|simultaneously\s+|(?:is|are|was|were)\s+|an?\s+)*", re.I
+)
+_FURTHER = re.compile(r"\b(?:also|too|as well|both|twice|every|each)\b", re.IGNORECASE)
+_BY_NAME = re.compile(
+    r"\b(?:is|are)\s+(?:called|named)\b|\bname\b[\w\s'’]{0,40}?\s(?:is|are)\b", re.IGNORECASE
+)
+_HEADING = re.compile(r"^[ \t]*(?:#{1,6}[ \t].*|\*\*[^*\n]+\*\*:?|[^\n.!?:]{1,60}:)[ \t]*$", re.MULTILINE)
+_LABEL = re.compile(r"([^.:!?\n]{1,40}):[*_\s]*\Z")
+_OWNERS = re.compile(r"(?:my|your|his|her|its|our|their)\b", re.IGNORECASE)
+_IMPOSSIBLE = tuple(
+    re.compile(rf"\b(?:{quality})\s+(?:{thing})\b", re.IGNORECASE) for quality, thing in IMPOSSIBLE
+)
+_SIDED = re.compile(rf"\b({'|'.join(SIDES)})s?\s+(?:with|has|have|had)\s+(\w+)\s+(?:equal\s+)?sides\b", re.I)
+
+
+async def detect_logical_inconsistencies(view: View) -> list[Flag]:
+    """In the order they stand."""
+    flags: list[Flag] = []
+    for segment in view.segments:
+        if segment.assertive and not QUOTED.search(segment.text):
+            flags += _impossible(segment)
+            flags += sum_errors(segment, INCOMPATIBLE)
+            flags += _denies_itself(segment)
+            flags += _two_categories(segment)
+    flags += quantifier_conflicts(view, QUANTIFIERS)
+    flags += _pairs(view)
+    return sorted(dict.fromkeys(flags), key=lambda flag: (flag.start, -flag.confidence))
+
+
+def _denies_itself(segment: Segment) -> Iterator[Flag]:
+    """ "both running and not running"."""
+    for match in _BOTH.finditer(segment.text):
+        if not re.search(r"\b(?:whether|if|or|never|cannot|can['’]t|paradox)\b", segment.text, re.IGNORECASE):
+            start = _subject_start(segment, match.start())
+            yield logical_flag(
+                segment, start, match.end(), NEGATION, "These statements contradict each other",
+                "Direct logical negation",
+            )  # fmt: skip
+
+
+def _two_categories(segment: Segment) -> Iterator[Flag]:
+    """ "is alive and dead", "is married and a bachelor"."""
+    for match in _IS_BOTH.finditer(segment.text) if not SHIFTS.search(segment.text) else ():
+        one, two = CATEGORIES.get(match[1].lower()), CATEGORIES.get(match[2].lower())
+        if one and two and one[0] == two[0] and one[1] != two[1]:
+            why = f"{match[1]} and {match[2]} are mutually exclusive categories"
+            start = _subject_start(segment, match.start())
+            yield logical_flag(
+                segment, start, match.end(2), EXCLUSIVE, "These statements contradict each other", why
+            )
+
+
+def _subject_start(segment: Segment, at: int) -> int:
+    spans = [claim.subject_span[0] - segment.start for claim in segment.claims]
+    return max((start for start in spans if 0 <= start < at), default=at)
+
+
+def _impossible(segment: Segment) -> Iterator[Flag]:
+    if re.search(
+        r"\b(?:no|not|cannot|impossible|there is no|like|such as)\b|n['’]t\b", segment.text, re.IGNORECASE
+    ):
+        return
+    for pattern in _IMPOSSIBLE:
+        for match in pattern.finditer(segment.text):
+            yield logical_flag(
+                segment, match.start(), match.end(), IMPOSSIBLE_THING, f"There is no {match[0].lower()}"
+            )
+    for match in _SIDED.finditer(segment.text):
+        sides, thing = numbers.numbers(match[2]), match[1].lower()
+        if sides and sides[0].value != SIDES[thing]:
+            yield logical_flag(
+                segment, match.start(), match.end(), IMPOSSIBLE_THING, f"A {thing} has {SIDES[thing]} sides"
+            )
+
+
+def _pairs(view: View) -> Iterator[Flag]:
+    """Every two statements about the same subject."""
+    about: defaultdict[frozenset[str], list[Statement]] = defaultdict(list)
+    for statement in statements(view.segments):
+        about[statement.subject].append(statement)
+    headings = [(found.start(), found[0].strip()) for found in _HEADING.finditer(view.response)]
+    for group in about.values():
+        for a, b in combinations(group[:50], 2):
+            if _set_apart(view.response, headings, a, b):
+                continue
+            found = (
+                _negation(a, b) or _values(a, b) or _categories(a, b) or _contents(a, b) or _contents(b, a)
+            )
+            if found is not None:
+                yield _flag(view, a, b, *found)
+
+
+def _set_apart(response: str, headings: list[tuple[int, str]], a: Statement, b: Statement) -> bool:
+    """Whether each stands under a heading or label of its own ("Winter:"), or is of someone else's thing."""
+    one, two = (_label(response, s.claim.start) for s in (a, b))
+    above, over = (_heading(headings, s.claim.start) for s in (a, b))
+    his, hers = (_OWNERS.match(s.claim.subject) for s in (a, b))
+    whose = his and hers and his[0].lower() != hers[0].lower()
+    return one != two or bool(above and over and above != over) or bool(whose)
+
+
+def _label(response: str, at: int) -> str:
+    found = _LABEL.search(response[max(0, at - 60) : at].rpartition("\n")[2])
+    return found[1].strip("-*_• \t").lower() if found else ""
+
+
+def _heading(headings: list[tuple[int, str]], at: int) -> str:
+    before = bisect_left(headings, (at, ""))
+    return headings[before - 1][1] if before else ""
+
+
+def _flag(view: View, a: Statement, b: Statement, confidence: float, why: str) -> Flag:
+    start, end = min(a.claim.start, b.claim.start), max(a.claim.end, b.claim.end)
+    return Flag(
+        HallucinationType.LOGICAL_INCONSISTENCY, start, end, view.response[start:end], confidence,
+        suggestion="These statements contradict each other", evidence=f"'{a.claim}' vs '{b.claim}': {why}",
+    )  # fmt: skip
+
+
+def _negation(a: Statement, b: Statement) -> tuple[float, str] | None:
+    if _never(a, b) or _never(b, a):
+        return NEGATION, "What never is cannot be at times"
+    same = a.predicate == b.predicate and a.object == b.object and a.frame == b.frame
+    if not same or a.claim.denied == b.claim.denied or a.segment is b.segment:
+        return None
+    if {a.claim.quantifier, b.claim.quantifier} - {""}:
+        return None  # some do and some do not
+    return NEGATION, "Direct logical negation"
+
+
+def _never(a: Statement, b: Statement) -> bool:
+    """ "is never closed" and "is closed on Sundays"."""
+    never = a.claim.denied and re.search(r"\bnever\b", a.clause, re.IGNORECASE)
+    if not never or b.claim.denied or a.frame or b.claim.quantifier:
+        return False
+    if a.predicate == b.predicate:
+        return a.object == b.object
+    return a.predicate == "be" and a.object == {normalise(b.predicate.split()[0])}
+
+
+def _values(a: Statement, b: Statement) -> tuple[float, str] | None:
+    """One attribute, two values."""
+    if a.predicate != b.predicate or a.claim.denied or b.claim.denied or a.segment is b.segment:
+        return None
+    if a.claim.quantifier or b.claim.quantifier or a.frame != b.frame:
+        return None
+    if _FURTHER.search(a.clause) or _FURTHER.search(b.clause):
+        return None
+    if not _is_single(a.predicate, a, b) or not _incompatible(a, b):
+        return None
+    return INCOMPATIBLE, f"{a.claim.subject} cannot be both {a.claim.object} and {b.claim.object}"
+
+
+def _is_single(predicate: str, *both: Statement) -> bool:
+    """Whether what they say of a thing has one value at a time."""
+    again = any(RECURRING & s.subject for s in both)
+    return (
+        predicate in SINGLE
+        or (predicate == "be" and all(map(_is_measure, both)))
+        or (predicate in IN_MONTHS and not again and all(_month(s.claim.object) for s in both))
+        or (predicate in AT_HOURS and not again and all(_is_hour(s.claim.object) for s in both))
+        or all(map(_tells_name, both))
+    )
+
+
+def _month(value: str) -> int:
+    """1 to 12 where a month is all that is said."""
+    return dates.MONTHS.get(value.lower(), 0) if value.istitle() else 0
+
+
+def _is_hour(value: str) -> bool:
+    return any(number.unit == "clock" for number in numbers.numbers(value))
+
+
+def _tells_name(statement: Statement) -> bool:
+    """ "is called Rex": what it is called now, not what it was or was made."""
+    of_name = statement.predicate == "be" and "name" in statement.subject
+    return (of_name or statement.predicate in CALLED) and bool(_BY_NAME.search(statement.clause))
+
+
+def _is_measure(statement: Statement) -> bool:
+    """Nothing but a number with its unit: "$50", "5 km", "300"."""
+    found = numbers.numbers(statement.claim.object)
+    return len(found) == 1 and len(statement.claim.object) - (found[0].end - found[0].start) <= 12
+
+
+def _incompatible(a: Statement, b: Statement) -> bool:
+    one, two = a.claim.object, b.claim.object
+    days, other = dates.dates(one), dates.dates(two)
+    if days and other:
+        return all(dates.compare(x, y) == "conflict" for x in days for y in other)
+    weekday, another = dates.weekdays(one), dates.weekdays(two)
+    if weekday and another:
+        return not {day for day, *_ in weekday} & {day for day, *_ in another}
+    month, other_month = _month(one), _month(two)
+    if month and other_month:
+        return month != other_month
+    count, counts = numbers.numbers(one), numbers.numbers(two)
+    if count and counts:
+        return all(
+            numbers.compare(x, y) == "conflict" and not (x.bound or y.bound or x.edge or y.edge)
+            for x in count for y in counts
+        ) and _rest(a) == _rest(b)  # fmt: skip
+    return a.predicate not in PLACES and _other_names(one, two)
+
+
+def _rest(statement: Statement) -> frozenset[str]:
+    """What the value counts: its words without figures and without what makes figures a time of the day."""
+    value = statement.claim.object
+    places = [(start, end) for _, start, end, _ in number_words(value)]
+    places += [(n.start, n.end) for n in numbers.numbers(value) if n.unit == "clock"]
+    written = {word.lower() for start, end in places for word in value[start:end].split()}
+    return frozenset(
+        word for word in statement.object if not any(map(str.isdigit, word)) and word not in written
+    )
+
+
+def _other_names(one: str, two: str) -> bool:
+    mine, theirs = names.names(f"of {one}"), names.names(f"of {two}")
+    return (
+        len(mine) == 1
+        and len(theirs) == 1
+        and mine[0].text == one.strip()
+        and theirs[0].text == two.strip()
+        and not names.same_name(mine[0].text, theirs[0].text)
+    )
+
+
+def _categories(a: Statement, b: Statement) -> tuple[float, str] | None:
+    if a.predicate != "be" or b.predicate != "be" or a.claim.denied or b.claim.denied:
+        return None
+    one, two = head(a.claim.object), head(b.claim.object)
+    if one not in CATEGORIES or two not in CATEGORIES or a.claim.quantifier or b.claim.quantifier:
+        return None
+    (axis, side), (other, another) = CATEGORIES[one], CATEGORIES[two]
+    if axis != other or side == another or not _alone(a, b):
+        return None
+    return EXCLUSIVE, f"{one} and {two} are mutually exclusive categories"
+
+
+def _alone(a: Statement, b: Statement) -> bool:
+    """Nothing else is said: neither where, nor when, nor which part."""
+    if a.segment is not b.segment:
+        return not a.frame and not b.frame and len(a.object) == 1 and len(b.object) == 1
+    first, last = sorted((a.claim.object_span, b.claim.object_span))
+    text, at = a.segment.text, a.segment.start
+    between, tail = text[first[1] - at : last[0] - at], text[last[1] - at :]
+    return (
+        _COORDINATED.fullmatch(between) is not None
+        and re.match(r"\s*(?:[.!]|$|at the same)", tail) is not None
+    )
+
+
+def _contents(a: Statement, b: Statement) -> tuple[float, str] | None:
+    """ "is vegetarian" and "contains chicken"."""
+    kind = head(a.claim.object)
+    if a.predicate != "be" or kind not in CONTENTS or b.predicate.split()[0] not in HOLDS:
+        return None
+    held = re.findall(r"[\w-]+", b.claim.object.lower())
+    found = CONTENTS[kind].intersection(held)
+    if not found or a.claim.denied or b.claim.denied or SUBSTITUTE.intersection(held):
+        return None
+    if a.segment is not b.segment and a.frame:
+        return None
+    return EXCLUSIVE, f"what is {kind} contains no {min(found)}"
