@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from groundwire.detectors.dialogue import dialogue
-from groundwire.detectors.segments import segment
-from groundwire.detectors.view import View
+from groundwire.detectors.context import View, dialogue, segment
 from groundwire.types import Source, Turn, Verifier
 
 NOW = datetime(2026, 6, 15)

@@ -67,8 +67,7 @@ FLOW: tuple[tuple[str, str], ...] = (
     ),
     (
         "Detectors",
-        "detectors/registry detectors/view detectors/segments detectors/dialogue detectors/known"
-        " detectors/values",
+        "detectors/registry detectors/context detectors/known detectors/values",
     ),
     ("Triples", "openie/parser openie/grammar openie/predicates openie/tense"),
     ("Memory", "memory/gate memory/decision memory/writer memory/worker"),

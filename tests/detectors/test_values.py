@@ -6,8 +6,8 @@ from datetime import date, datetime
 
 import pytest
 
+from groundwire.detectors.context import Known
 from groundwire.detectors.values import Verdict, compare, fix
-from groundwire.detectors.view import Known
 from groundwire.types import Entity, Value, ValueKind
 
 NOW = datetime(2026, 6, 15)  # a Monday

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from groundwire.detectors.flagging import logical_flag
+from groundwire.detectors.context import logical_flag
 from groundwire.text.dates import MONTHS
 from groundwire.text.numbers import Number, numbers
 from groundwire.types import Flag, Segment

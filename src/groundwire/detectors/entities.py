@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from groundwire.detectors.context import Known, View
 from groundwire.detectors.support import is_mentioned
 from groundwire.detectors.values import core
-from groundwire.detectors.view import Known, View
 from groundwire.openie.mentions import is_person
 from groundwire.openie.parser import bare
 from groundwire.openie.predicates import groups

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from groundwire.detectors.context import View
 from groundwire.detectors.holdings import Judged, judge, readings, reliability
 from groundwire.detectors.values import Verdict, fix
-from groundwire.detectors.view import View
 from groundwire.types import Flag, HallucinationType, Segment, Triple, Value
 
 _TIES = ("from", "in", "at", "on")

@@ -15,10 +15,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 
+from groundwire.detectors.context import View, segment
 from groundwire.detectors.logic import CATEGORIES
-from groundwire.detectors.segments import segment
 from groundwire.detectors.temporal import lives_across
-from groundwire.detectors.view import View
 from groundwire.openie.parser import triples
 from groundwire.openie.tense import CLAUSE_EDGE
 from groundwire.text import dates, numbers

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from groundwire.detectors.context import Known, View
 from groundwire.detectors.values import Verdict, compare
-from groundwire.detectors.view import Known, View
 from groundwire.openie.lexicon import Form, form_of
 from groundwire.openie.parser import bare
 from groundwire.openie.predicates import groups, inverse, normal, same

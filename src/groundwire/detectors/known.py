@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from groundwire.detectors.view import Known
+from groundwire.detectors.context import Known
 from groundwire.openie.parser import bare
 from groundwire.text.lexicon import word_set
 from groundwire.types import (

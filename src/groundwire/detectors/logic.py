@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from groundwire.detectors.arithmetic import sum_errors
-from groundwire.detectors.flagging import logical_flag
-from groundwire.detectors.view import View
+from groundwire.detectors.context import View, logical_flag
 from groundwire.openie.tense import clause_around
 from groundwire.text import dates, names, numbers
 from groundwire.text.lexicon import NEGATIONS, word_set

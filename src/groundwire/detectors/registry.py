@@ -14,19 +14,16 @@ from datetime import UTC, datetime
 from time import perf_counter
 
 from groundwire.config.sections import DetectorsConfig
-from groundwire.detectors.dialogue import dialogue
+from groundwire.detectors.context import Dialogue, Known, View, dialogue, known_text, segment
 from groundwire.detectors.entities import detect_nonexistent_entities
-from groundwire.detectors.evidence import known_text
 from groundwire.detectors.fabricated import detect_fabricated_facts
 from groundwire.detectors.facts import detect_kb_contradictions, detect_wrong_attributes
 from groundwire.detectors.history import detect_history_contradictions
 from groundwire.detectors.known import gather
 from groundwire.detectors.logic import detect_logical_inconsistencies
 from groundwire.detectors.score import scored
-from groundwire.detectors.segments import segment
 from groundwire.detectors.temporal import detect_temporal_errors
 from groundwire.detectors.unsupported import detect_unsupported_claims
-from groundwire.detectors.view import Dialogue, Known, View
 from groundwire.errors import GroundwireError
 from groundwire.llm.base import Generator
 from groundwire.openie.parser import with_model

@@ -7,8 +7,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from groundwire.detectors.context import View
 from groundwire.detectors.values import core
-from groundwire.detectors.view import View
 from groundwire.openie.parser import bare
 from groundwire.text.names import fold, same_name
 

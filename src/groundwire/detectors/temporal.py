@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import pairwise
 
-from groundwire.detectors.flagging import temporal_flag
-from groundwire.detectors.view import View
+from groundwire.detectors.context import View, temporal_flag
 from groundwire.openie.tense import VerbGroup, clause_around, verb_groups
 from groundwire.text.dates import WEEKDAYS, dates
 from groundwire.text.lexicon import word_set

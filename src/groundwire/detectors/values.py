@@ -14,7 +14,7 @@ from datetime import date, datetime
 from enum import StrEnum
 from functools import lru_cache
 
-from groundwire.detectors.view import Known
+from groundwire.detectors.context import Known
 from groundwire.openie.parser import bare
 from groundwire.openie.tense import times
 from groundwire.text.dates import WEEKDAYS, PartialDate, dates, weekdays

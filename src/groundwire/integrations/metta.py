@@ -14,13 +14,11 @@ from groundwire._loop import run
 from groundwire._optional import load
 from groundwire.cli.streams import delivered, stdin_bytes
 from groundwire.config import Config
-from groundwire.detectors.dialogue import dialogue
+from groundwire.detectors.context import View, dialogue, segment
 from groundwire.detectors.known import gather
 from groundwire.detectors.registry import DETECTORS
 from groundwire.detectors.score import score
-from groundwire.detectors.segments import segment
 from groundwire.detectors.signals import linguistic_signals
-from groundwire.detectors.view import View
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
 from groundwire.integrations import metta_atoms as atoms

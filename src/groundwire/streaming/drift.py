@@ -14,8 +14,8 @@ from datetime import datetime
 from itertools import islice
 from math import sqrt
 
+from groundwire.detectors.context import segment
 from groundwire.detectors.history import Utterance, Value, nested, similarity, utterances
-from groundwire.detectors.segments import segment
 from groundwire.openie.tense import verb_groups
 from groundwire.text import dates, numbers
 from groundwire.text.numbers import numbers as numbers_module

@@ -1,10 +1,10 @@
-"""The response taken apart, once: sentences, what they claim, whom and what they name, and when."""
+"""What every detector sees: the response taken apart once, and what is known about what it speaks of."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
 
 from groundwire.claims.assertiveness import kind_of
 from groundwire.claims.markup import Plain, plain
@@ -17,7 +17,142 @@ from groundwire.text.gazetteer import is_place
 from groundwire.text.lexicon import word_set
 from groundwire.text.numbers import numbers
 from groundwire.text.sentences import Block, BlockKind, blocks, sentences
-from groundwire.types import ClaimKind, Mention, MentionKind, Segment, Span, TimeExpression, Triple
+from groundwire.types import (
+    ClaimKind,
+    Coverage,
+    Entity,
+    Fact,
+    FactStatus,
+    Flag,
+    HallucinationType,
+    Match,
+    Mention,
+    MentionKind,
+    Segment,
+    Source,
+    Span,
+    TimeExpression,
+    Triple,
+    Turn,
+    Verifier,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Established:
+    """A claim made in an earlier turn."""
+
+    turn: Turn
+    claim: Triple
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """The conversation before the response: its turns, what was claimed in them, and whom they named."""
+
+    turns: tuple[Turn, ...] = ()
+    established: tuple[Established, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the knowledge base holds about the names of one response, asked for in one go.
+
+    `matches` is keyed by the name as written, casefolded; `facts` and `entities` by entity id; `values` are
+    the names, casefolded, that are no entity but stand as a value somewhere.
+    """
+
+    matches: Mapping[str, Match] = field(default_factory=dict)
+    facts: Mapping[str, tuple[Fact, ...]] = field(default_factory=dict)
+    entities: Mapping[str, Entity] = field(default_factory=dict)
+    values: frozenset[str] = frozenset()
+    coverage: Coverage = field(default_factory=Coverage)
+
+    def match(self, name: str) -> Match | None:
+        return self.matches.get(name.casefold())
+
+    def is_known(self, name: str) -> bool:
+        return name.casefold() in self.matches or name.casefold() in self.values
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """`known` is None without a knowledge base; `verifier` None where nobody can be asked."""
+
+    response: str
+    segments: tuple[Segment, ...]
+    now: datetime
+    dialogue: Dialogue = Dialogue()
+    known: Known | None = None
+    sources: tuple[Source, ...] = ()
+    question: str = ""
+    verifier: Verifier | None = None
+
+
+# A flag on a piece of a segment, its content cut from the response's own words.
+
+
+def temporal_flag(
+    segment: Segment, start: int, end: int, confidence: float, suggestion: str, evidence: str = ""
+) -> Flag:
+    """On response[start:end], which lies in the segment."""
+    content = segment.text[start - segment.start : end - segment.start]
+    kind = HallucinationType.TEMPORAL_ERROR
+    return Flag(kind, start, end, content, confidence, suggestion=suggestion, evidence=evidence)
+
+
+def logical_flag(
+    segment: Segment, start: int, end: int, confidence: float, suggestion: str, evidence: str = ""
+) -> Flag:
+    """On segment.text[start:end]."""
+    kind = HallucinationType.LOGICAL_INCONSISTENCY
+    at = segment.start
+    return Flag(kind, at + start, at + end, segment.text[start:end], confidence, suggestion, evidence)
+
+
+# What is known about the names of a response, as text that the budget can be paid from.
+
+_SURE = 0.5
+_MAIN = ("subject", "object")
+_MOST_LINES = 400
+
+
+def known_text(known: Known, today: date) -> str:
+    """A line an attribute or fact that holds today; empty where nothing is known."""
+    lines = list(dict.fromkeys(_lines(known, today)))[:_MOST_LINES]
+    return "\n".join(lines)
+
+
+def _lines(known: Known, today: date) -> Iterator[str]:
+    for match in known.matches.values():
+        yield from _attributes(match.entity, today)
+        for fact in known.facts.get(match.entity.id, ()):
+            if fact.confidence >= _SURE and fact.status in (FactStatus.VERIFIED, FactStatus.ASSERTED):
+                yield _fact_sentence(fact)
+
+
+def _attributes(entity: Entity, today: date) -> Iterator[str]:
+    for attribute in entity.attributes:
+        if attribute.holds_on(today):
+            yield f"{entity.name}'s {attribute.name} is {attribute.value.text}."
+
+
+def _fact_sentence(fact: Fact) -> str:
+    """As it was told, or its subject, predicate and object, with the other roles named."""
+    if fact.text:
+        return fact.text
+    subject, thing = fact.role("subject"), fact.role("object")
+    rest = [
+        f"{role.name}: {role.value.text}" for role in fact.roles if role.name not in ("subject", "object")
+    ]
+    main = " ".join(
+        value for value in (subject and subject.text, fact.predicate, thing and thing.text) if value
+    )
+    return f"{main} ({'; '.join(rest)})." if rest else f"{main}."
+
+
+# The response taken apart, once: sentences, what they claim, whom and what they name, and when.
 
 _HE = word_set("he him his")
 _SHE = word_set("she her hers")
@@ -223,3 +358,30 @@ def _of_whom(claim: Triple, standing: _Standing) -> Triple:
     if claim.subject.lower() not in _PERSONAL:
         return claim
     return replace(claim, subject=standing.meant(claim.subject) or claim.subject)
+
+
+# The conversation before the response: what both sides claimed in it, and whom they named.
+
+MAX_TURNS = 200
+"""Of a longer conversation only the latest turns are read."""
+_SPEAKERS = frozenset({"user", "assistant", "human", "ai", "bot", "agent", "customer", "model"})
+
+
+def dialogue(history: Sequence[Turn], now: datetime) -> Dialogue:
+    """Claims count from assertive sentences only, whoever made them; system and tool messages name things,
+    but establish nothing."""
+    turns = tuple(history[-MAX_TURNS:])
+    established: list[Established] = []
+    names: dict[str, None] = {}
+    for turn in turns:
+        for piece in segment(turn.text, now, tuple(names)):
+            if piece.assertive and turn.role.lower() in _SPEAKERS:
+                established += [Established(turn, claim) for claim in piece.claims]
+            for mention in filter(_is_named, piece.mentions):
+                names.pop(mention.text, None)  # the latest stands last
+                names[mention.text] = None
+    return Dialogue(turns, tuple(established), tuple(names))
+
+
+def _is_named(mention: Mention) -> bool:
+    return mention.kind is not MentionKind.PRONOUN
