@@ -67,7 +67,7 @@ FLOW: tuple[tuple[str, str], ...] = (
     ),
     (
         "Detectors",
-        "detectors/registry detectors/context detectors/known detectors/values",
+        "detectors/registry detectors/context detectors/kb_lookup detectors/values",
     ),
     ("Triples", "openie/parser openie/grammar openie/predicates openie/tense"),
     ("Memory", "memory/gate memory/decision memory/writer memory/worker"),

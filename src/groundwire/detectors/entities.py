@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from groundwire.detectors.context import Known, View
-from groundwire.detectors.support import is_mentioned
+from groundwire.detectors.kb_lookup import is_mentioned
 from groundwire.detectors.values import core
 from groundwire.openie.mentions import is_person
 from groundwire.openie.parser import bare

@@ -14,8 +14,7 @@ from collections.abc import Iterator
 from groundwire.detectors.context import View
 from groundwire.detectors.entities import is_covered_name
 from groundwire.detectors.facts import told
-from groundwire.detectors.holdings import Reading, entity_of, holdings, readings
-from groundwire.detectors.support import is_mentioned
+from groundwire.detectors.kb_lookup import Reading, entity_of, holdings, is_mentioned, readings
 from groundwire.detectors.values import core
 from groundwire.openie.parser import bare
 from groundwire.openie.predicates import groups, is_known, normal, same

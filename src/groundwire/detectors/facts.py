@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from groundwire.detectors.context import View
-from groundwire.detectors.holdings import Judged, judge, readings, reliability
+from groundwire.detectors.kb_lookup import Judged, judge, readings, reliability
 from groundwire.detectors.values import Verdict, fix
 from groundwire.types import Flag, HallucinationType, Segment, Triple, Value
 

@@ -19,7 +19,7 @@ from groundwire.detectors.entities import detect_nonexistent_entities
 from groundwire.detectors.fabricated import detect_fabricated_facts
 from groundwire.detectors.facts import detect_kb_contradictions, detect_wrong_attributes
 from groundwire.detectors.history import detect_history_contradictions
-from groundwire.detectors.known import gather
+from groundwire.detectors.kb_lookup import gather
 from groundwire.detectors.logic import detect_logical_inconsistencies
 from groundwire.detectors.score import scored
 from groundwire.detectors.temporal import detect_temporal_errors

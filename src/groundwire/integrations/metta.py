@@ -15,7 +15,7 @@ from groundwire._optional import load
 from groundwire.cli.streams import delivered, stdin_bytes
 from groundwire.config import Config
 from groundwire.detectors.context import View, dialogue, segment
-from groundwire.detectors.known import gather
+from groundwire.detectors.kb_lookup import gather
 from groundwire.detectors.registry import DETECTORS
 from groundwire.detectors.score import score
 from groundwire.detectors.signals import linguistic_signals
