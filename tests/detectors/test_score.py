@@ -7,15 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire.config.sections import EvidenceWeights
-from groundwire.detectors.score import (
+from groundwire.detectors.scoring import (
     HistoryEvidence,
     KBEvidence,
+    Signal,
+    SignalKind,
     consistency_factor,
     linguistic_factor,
     score,
     scored,
 )  # fmt: skip
-from groundwire.detectors.signals import Signal, SignalKind
 from groundwire.types import Flag, HallucinationType, Segment
 
 KINDS = list(HallucinationType)

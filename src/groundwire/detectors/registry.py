@@ -21,7 +21,7 @@ from groundwire.detectors.facts import detect_kb_contradictions, detect_wrong_at
 from groundwire.detectors.history import detect_history_contradictions
 from groundwire.detectors.kb_lookup import gather
 from groundwire.detectors.logic import detect_logical_inconsistencies
-from groundwire.detectors.score import scored
+from groundwire.detectors.scoring import scored
 from groundwire.detectors.temporal import detect_temporal_errors
 from groundwire.detectors.unsupported import detect_unsupported_claims
 from groundwire.errors import GroundwireError

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from groundwire.detectors.context import View
-from groundwire.detectors.signals import SignalKind, linguistic_signals
+from groundwire.detectors.scoring import SignalKind, linguistic_signals
 from groundwire.text.sentences import sentences
 from groundwire.text.tokens import words
 from groundwire.types import Estimate, Fact, Flag, HallucinationType, Query, Segment

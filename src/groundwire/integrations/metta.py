@@ -17,8 +17,7 @@ from groundwire.config import Config
 from groundwire.detectors.context import View, dialogue, segment
 from groundwire.detectors.kb_lookup import gather
 from groundwire.detectors.registry import DETECTORS
-from groundwire.detectors.score import score
-from groundwire.detectors.signals import linguistic_signals
+from groundwire.detectors.scoring import linguistic_signals, score
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
 from groundwire.integrations import metta_atoms as atoms

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from groundwire.detectors.score import HistoryEvidence, KBEvidence
-from groundwire.detectors.signals import Signal
+from groundwire.detectors.scoring import HistoryEvidence, KBEvidence, Signal
 from groundwire.errors import InputError
 from groundwire.types import (
     Action,
