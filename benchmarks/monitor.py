@@ -33,7 +33,7 @@ from groundwire.streaming.incremental import Incremental
 from groundwire.streaming.patterns import PATTERNS
 from groundwire.streaming.session import verify_knowledge
 from groundwire.types import Source
-from groundwire.types.realtime import Context
+from groundwire.types.stream import Context
 
 QUESTIONS = ("dev.ragtruth.test", "dev.ragtruth.train", "train.mctest.dev", "dev.expertqa.dev")
 _AT_MOST = 200

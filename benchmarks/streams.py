@@ -17,6 +17,7 @@ from statistics import median
 from typing import Annotated, Literal
 
 import typer
+from groundwire.cli.streams import open_console
 from rich.console import Console
 from rich.table import Table
 
@@ -27,14 +28,13 @@ from groundwire.bench.procedural_items import fill, named, scene
 from groundwire.bench.procedural_shapes import Domain, domains, draw_other, nearest
 from groundwire.bench.quality_data import LabelledRow, load_sets
 from groundwire.cli.options import Backend, ConfigFile, settings
-from groundwire.cli.streams import open_console
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.llm.fake import ScriptedGenerator
 from groundwire.reports.terminal import progress_bar
 from groundwire.streaming.guard import guard
 from groundwire.types import Source
-from groundwire.types.realtime import Context, InterruptedEvent
+from groundwire.types.stream import Context, InterruptedEvent
 
 Kind = Literal["supported", "contradicted", "unsupported"]
 KINDS: tuple[Kind, ...] = ("supported", "contradicted", "unsupported")

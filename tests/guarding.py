@@ -11,7 +11,7 @@ from groundwire.errors import BackendDown
 from groundwire.llm.fake import Call, ScriptedGenerator
 from groundwire.streaming.guard import guard
 from groundwire.types import Source
-from groundwire.types.realtime import Context, DoneEvent, StreamEvent
+from groundwire.types.stream import Context, DoneEvent, StreamEvent
 
 SOURCES = (
     Source(

@@ -20,7 +20,7 @@ from groundwire.types import ClaimVerification, HallucinationReport, TraceAudit
 if TYPE_CHECKING:
     from groundwire.llm import Generator, Message
     from groundwire.traces.steps import Steps
-    from groundwire.types.realtime import Context, StreamEvent
+    from groundwire.types.stream import Context, StreamEvent
     from groundwire.verifiers.entropy import SemanticEntropy
 
 _PATIENCE = 5.0

@@ -30,7 +30,7 @@ from groundwire.types import (
     Source,
     TraceAudit,
 )
-from groundwire.types.realtime import Context, StreamEvent
+from groundwire.types.stream import Context, StreamEvent
 from groundwire.verdicts.profile import Profile, profile_for
 from groundwire.verifiers.backends import open_backend
 

@@ -8,7 +8,7 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.streaming.attribution import METHODS, SourceAttributionTracker
 from groundwire.types import Source
-from groundwire.types.realtime import Attribution, SourceType
+from groundwire.types.stream import Attribution, SourceType
 
 TOWER = Source("guide", "The Eiffel Tower is 330 metres tall. It was finished in 1889.")
 

@@ -9,7 +9,7 @@ from tests.knowledge import MemoryKnowledge
 
 from groundwire.streaming.coherence import severity, validate_coherence
 from groundwire.types import Attribute, ContradictionType, Entity, Source, Turn, Value, ValueKind
-from groundwire.types.realtime import Coherence
+from groundwire.types.stream import Coherence
 from groundwire.verifiers.fake import FakeVerifier
 
 TALK = (

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from groundwire.config.service import RealTimeConfig
 from groundwire.errors import InputError
 from groundwire.streaming.attribution import BASE, score, score_confidence
-from groundwire.types.realtime import Attribution, SourceType
+from groundwire.types.stream import Attribution, SourceType
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from groundwire.streaming.guard import KEPT_WARNINGS, TAIL, GenerationMonitor
 from groundwire.streaming.patterns import PATTERNS
 from groundwire.streaming.state import LONGEST, Splitter
 from groundwire.types import ClaimVerification, Source, Status
-from groundwire.types.realtime import StreamWarning
+from groundwire.types.stream import StreamWarning
 
 SOURCES = (Source("S0", "Atlas Mining was founded in 1998 by Mara Lind. It employs 1,240 people."),)
 PIECES = (

@@ -26,7 +26,7 @@ from groundwire.llm import Message
 from groundwire.streaming.guard import guard
 from groundwire.streaming.session import verify_knowledge
 from groundwire.types import Risk, Status, Turn
-from groundwire.types.realtime import Context, DoneEvent, InterruptedEvent
+from groundwire.types.stream import Context, DoneEvent, InterruptedEvent
 
 
 @pytest.fixture(scope="module")

@@ -34,7 +34,7 @@ from groundwire.streaming import guard as finish
 from groundwire.streaming import rewrite, session
 from groundwire.streaming.guard import guard
 from groundwire.types import Risk, Status
-from groundwire.types.realtime import DoneEvent
+from groundwire.types.stream import DoneEvent
 
 
 @pytest.fixture(scope="module")

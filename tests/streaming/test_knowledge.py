@@ -11,7 +11,7 @@ from groundwire.retrieval.history import as_turns
 from groundwire.streaming.requests import kind_of, needs, questions
 from groundwire.streaming.session import verify_knowledge
 from groundwire.types import Attribute, Entity, Fact, Role, Source, Value
-from groundwire.types.realtime import Alternative, Context
+from groundwire.types.stream import Alternative, Context
 
 SOURCES = (
     Source("atlas", "Atlas Mining was founded in 1998 by Mara Lind. Atlas Mining failed in 2015 after a flood."),

@@ -9,7 +9,7 @@ import pytest
 from groundwire.streaming.guard import GenerationMonitor
 from groundwire.streaming.patterns import PATTERNS
 from groundwire.types import Risk, Source
-from groundwire.types.realtime import StreamWarning
+from groundwire.types.stream import StreamWarning
 
 SOURCES = (
     Source("S0", "Atlas Mining was founded in 1998 by Mara Lind in Tromsø. It employs 1,240 people. Sales grew 12%."),

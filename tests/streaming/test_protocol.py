@@ -10,7 +10,7 @@ import pytest
 from groundwire.config.service import RealTimeConfig
 from groundwire.streaming.protocol import LEVELS, assess, guidance, halts, speaks_of, stops, wordings
 from groundwire.types import Claim, ClaimVerification, EvidenceRef, GapType, Risk, Status
-from groundwire.types.realtime import Coherence, Contradiction, StreamWarning
+from groundwire.types.stream import Coherence, Contradiction, StreamWarning
 from groundwire.verdicts.judge import unchecked
 
 

@@ -19,7 +19,7 @@ from groundwire.types import (
     Risk,
     Status,
 )
-from groundwire.types.realtime import Alternative, KnowledgeCheck, Requirement, WeakPoint
+from groundwire.types.stream import Alternative, KnowledgeCheck, Requirement, WeakPoint
 from groundwire.verdicts.judge import unchecked
 from groundwire.verdicts.repair import restore
 

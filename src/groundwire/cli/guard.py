@@ -1,17 +1,30 @@
-"""`groundwire guard`: a question answered by a model under watch."""
+"""`groundwire guard`: let a model answer, and stop it where its sources contradict it."""
 
 from __future__ import annotations
 
 import json
 from contextlib import aclosing
 from dataclasses import dataclass
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.text import Text
 
 from groundwire._loop import run
-from groundwire.cli.models import open_writer
-from groundwire.cli.streams import delivered, stdin_bytes
+from groundwire.cli.console import ExitCode, open_console, safe_stdout, stdin_bytes
+from groundwire.cli.models import open_chat_model
+from groundwire.cli.options import (
+    Backend,
+    ConfigFile,
+    Files,
+    History,
+    KnowledgeBase,
+    Model,
+    Provider,
+    command_app,
+    settings,
+)
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
@@ -21,7 +34,7 @@ from groundwire.reports.plaintext import sanitize
 from groundwire.retrieval.history import parse_history
 from groundwire.retrieval.load import load_answer, load_sources
 from groundwire.types import Risk
-from groundwire.types.realtime import (
+from groundwire.types.stream import (
     DoneEvent,
     InterruptedEvent,
     StreamEvent,
@@ -29,12 +42,29 @@ from groundwire.types.realtime import (
     WarningEvent,
 )
 
-FINE, FLAGGED, FAILED = 0, 1, 3
-_STYLES = {Risk.LOW: "green", Risk.MEDIUM: "yellow", Risk.HIGH: "red", Risk.CRITICAL: "red"}
+app = command_app()
+_RISK_STYLES = {Risk.LOW: "green", Risk.MEDIUM: "yellow", Risk.HIGH: "red", Risk.CRITICAL: "red"}
+
+
+@app.command()
+def guard(
+    request: Annotated[str, typer.Argument(help="The request that the model answers.")],
+    files: Files = None,
+    history: History = None,
+    kb: KnowledgeBase = None,
+    provider: Provider = None,
+    model: Model = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per event.")] = False,
+    backend: Backend = None,
+    config: ConfigFile = None,
+) -> None:
+    """Let a model answer from files, and stop it where they contradict it. Exit code 1 if it was weak."""
+    args = GuardArgs(request, tuple(files or ()), history, kb, provider, model, as_json)
+    raise typer.Exit(run_guard(args, settings(config, backend), open_console()))
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class GuardArgs:
     request: str
     files: tuple[str, ...] = ()
     history: str | None = None
@@ -44,38 +74,36 @@ class Request:
     as_json: bool = False
 
 
-def run_guard(asked: Request, config: Config, console: Console, generator: Generator | None = None) -> int:
-    """0 where the answer may stand, 1 where something was weak, 3 where the model failed. `generator` is for
-    tests.
-    """
-    if [*asked.files, asked.history].count("-") > 1:
+def run_guard(args: GuardArgs, config: Config, console: Console, generator: Generator | None = None) -> ExitCode:
+    """Exit code 1 if a part of the answer was weak, 3 if the model failed. `generator` is for tests."""
+    if [*args.files, args.history].count("-") > 1:
         raise InputError("only one of sources and history can be read from stdin")
-    writer = generator or open_writer(config, asked.provider, asked.model)
+    model = generator or open_chat_model(config, args.provider, args.model)
     ends: list[DoneEvent] = []
-    with delivered():
-        ends.append(run(_guarded(asked, config, console, writer)))
-    return _code(ends[0]) if ends else FINE  # none: whoever read it has left
+    with safe_stdout():
+        ends.append(run(_guarded(args, config, console, model)))
+    return _exit_code(ends[0]) if ends else ExitCode.OK  # empty if the reader of the pipe left
 
 
-def _code(done: DoneEvent) -> int:
-    return FAILED if done.error else FINE if done.risk is Risk.LOW else FLAGGED
+def _exit_code(done: DoneEvent) -> ExitCode:
+    return ExitCode.of(None if done.error else done.risk is not Risk.LOW)
 
 
-async def _guarded(asked: Request, config: Config, console: Console, writer: Generator) -> DoneEvent:
+async def _guarded(args: GuardArgs, config: Config, console: Console, model: Generator) -> DoneEvent:
     limit = config.limits.max_source_bytes
-    sources = load_sources(asked.files, stdin=stdin_bytes(), max_bytes=limit) if asked.files else []
-    said = load_answer(asked.history, stdin=stdin_bytes(), max_bytes=limit) if asked.history else ""
-    history = parse_history(said) if said else ()
+    sources = load_sources(args.files, stdin=stdin_bytes(), max_bytes=limit) if args.files else []
+    text = load_answer(args.history, stdin=stdin_bytes(), max_bytes=limit) if args.history else ""
+    history = parse_history(text) if text else ()
     last: StreamEvent | None = None
     try:
         async with Groundwire(config) as engine:
-            events = engine.guard(writer, asked.request, sources, history=history, kb=asked.kb)
+            events = engine.guard(model, args.request, sources, history=history, kb=args.kb)
             async with aclosing(events):
                 async for event in events:
-                    _show_json(console, event) if asked.as_json else _show(console, event)
+                    _show_json(console, event) if args.as_json else _show(console, event)
                     last = event
     finally:
-        await writer.aclose()
+        await model.aclose()
     assert isinstance(last, DoneEvent)
     return last
 
@@ -86,7 +114,7 @@ def _show_json(console: Console, event: StreamEvent) -> None:
 
 
 def _show(console: Console, event: StreamEvent) -> None:
-    """The model's words dimmed as they come, then what the user should read."""
+    """Show the model's tokens dimmed as they arrive, then the text that the user should read."""
     if isinstance(event, TokenEvent):
         console.print(Text(sanitize(event.text), style="dim"), end="", soft_wrap=True)
     elif isinstance(event, WarningEvent):
@@ -105,6 +133,6 @@ def _show_end(console: Console, done: DoneEvent) -> None:
         console.print(Text(sanitize(done.text)), soft_wrap=True)
         console.print()
         parts = [f"risk {done.risk.value}", done.action, f"{len(done.weak_points)} weak points"]
-        console.print(Text(" · ".join(parts), style=_STYLES[done.risk]), soft_wrap=True)
-    if done.error:  # and where nothing was said there is no risk to tell of either
+        console.print(Text(" · ".join(parts), style=_RISK_STYLES[done.risk]), soft_wrap=True)
+    if done.error:
         console.print(Text(f"groundwire: {sanitize(done.error)}", style="yellow"), soft_wrap=True)

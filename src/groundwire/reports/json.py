@@ -24,7 +24,7 @@ from groundwire.types import (
     TraceGraph,
     TraceNode,
 )
-from groundwire.types.realtime import (
+from groundwire.types.stream import (
     Coherence,
     DoneEvent,
     InterruptedEvent,

@@ -18,7 +18,7 @@ from groundwire.streaming.state import Known
 from groundwire.text.numbers import numbers
 from groundwire.text.tokens import weighted
 from groundwire.types import ClaimVerification, HallucinationReport, Source, Status
-from groundwire.types.realtime import Attribution, SourceType
+from groundwire.types.stream import Attribution, SourceType
 
 BASE: dict[SourceType, float] = {
     SourceType.DIRECT_OBSERVATION: 0.9,

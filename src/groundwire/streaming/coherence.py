@@ -24,7 +24,7 @@ from groundwire.types import (
     Turn,
     Verifier,
 )
-from groundwire.types.realtime import Coherence, Contradiction
+from groundwire.types.stream import Coherence, Contradiction
 
 FACT, ANSWER = "fact", "answer"
 _AGAINST_FACTS = (HallucinationType.CONTRADICTS_FACT, HallucinationType.WRONG_ATTRIBUTE)

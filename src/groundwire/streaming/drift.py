@@ -22,7 +22,7 @@ from groundwire.text.numbers import numbers as numbers_module
 from groundwire.text.sentences import sentences
 from groundwire.text.tokens import normalise, words
 from groundwire.types import Tense, Turn
-from groundwire.types.realtime import Contradiction, Drift
+from groundwire.types.stream import Contradiction, Drift
 
 SCALES: dict[str, tuple[tuple[int, str], ...]] = {
     "quantity": (

@@ -26,7 +26,7 @@ from groundwire.streaming.rewrite import Rewriter, limits, reformulate, worded
 from groundwire.streaming.session import Desk, lacks, open_desk
 from groundwire.streaming.state import Known, Past, Recent, Seen, Sentence, Splitter
 from groundwire.types import ClaimKind, ClaimVerification, HallucinationReport, Risk, Source
-from groundwire.types.realtime import (
+from groundwire.types.stream import (
     Attribution,
     Coherence,
     Context,

@@ -25,7 +25,7 @@ from groundwire.text.lexicon import NEGATIONS, word_set
 from groundwire.text.names import Name
 from groundwire.text.numbers import Number
 from groundwire.text.tokens import PRONOUN, Word
-from groundwire.types.taxonomy import Risk
+from groundwire.types.claims import Risk
 from groundwire.verifiers.lexical.tables import OPPOSITES
 
 

@@ -22,7 +22,7 @@ from groundwire.text.names import names
 from groundwire.text.numbers import numbers
 from groundwire.text.tokens import similarity, words
 from groundwire.types import ClaimVerification, GapType, Risk, Status
-from groundwire.types.realtime import Coherence, StreamWarning, WeakPoint
+from groundwire.types.stream import Coherence, StreamWarning, WeakPoint
 
 _MATTER = 0.5
 """The share of a claim's words, names and values aside, that one piece of evidence must hold."""

@@ -31,7 +31,7 @@ from groundwire.types import (
     Status,
     Turn,
 )
-from groundwire.types.realtime import Alternative, KnowledgeCheck, WeakPoint
+from groundwire.types.stream import Alternative, KnowledgeCheck, WeakPoint
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from groundwire.streaming.requests import Need, needs
 from groundwire.text.sentences import sentences
 from groundwire.text.tokens import names, script, similarity, terms, weighted
 from groundwire.types import ClaimKind, Detection, Entity, HallucinationReport, KnowledgeBase, Source, Turn
-from groundwire.types.realtime import Alternative, Context, KnowledgeCheck, Requirement
+from groundwire.types.stream import Alternative, Context, KnowledgeCheck, Requirement
 
 _ENGLISH = {
     "referent": 'Ask what "{0}" refers to.',

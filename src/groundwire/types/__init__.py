@@ -1,5 +1,6 @@
 """The nouns of groundwire, each defined once: verdicts, knowledge, dialogue and traces."""
 
+from groundwire.types.claims import ClaimKind, GapType, HallucinationType, Risk, Status
 from groundwire.types.dialogue import (
     Action,
     ActionKind,
@@ -36,7 +37,21 @@ from groundwire.types.knowledge import (
     ValueKind,
 )
 from groundwire.types.output import OutputCheck, OutputStatus
-from groundwire.types.taxonomy import ClaimKind, GapType, HallucinationType, Risk, Status
+from groundwire.types.report import (
+    Case,
+    Claim,
+    ClaimVerification,
+    EpistemicGap,
+    Estimate,
+    EvidenceRef,
+    HallucinationReport,
+    Query,
+    Source,
+    Span,
+    Unit,
+    UnitKind,
+    Verifier,
+)
 from groundwire.types.trace import (
     ClaimRecord,
     Derived,
@@ -51,21 +66,6 @@ from groundwire.types.trace import (
     TraceGraph,
     TraceNode,
     Verification,
-)
-from groundwire.types.verdict import (
-    Case,
-    Claim,
-    ClaimVerification,
-    EpistemicGap,
-    Estimate,
-    EvidenceRef,
-    HallucinationReport,
-    Query,
-    Source,
-    Span,
-    Unit,
-    UnitKind,
-    Verifier,
 )
 
 __all__ = [

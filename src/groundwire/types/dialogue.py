@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from groundwire.types.claims import HallucinationType
 from groundwire.types.shown import repr_html
-from groundwire.types.taxonomy import HallucinationType
 
 
 @dataclass(frozen=True, slots=True)

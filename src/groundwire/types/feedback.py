@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from groundwire.types.taxonomy import Status
+from groundwire.types.claims import Status
 
 
 @dataclass(frozen=True, slots=True)

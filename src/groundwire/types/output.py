@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from groundwire.types.verdict import HallucinationReport
+from groundwire.types.report import HallucinationReport
 
 
 class OutputStatus(StrEnum):

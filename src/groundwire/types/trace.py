@@ -8,9 +8,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from groundwire.types.claims import GapType, Status
+from groundwire.types.report import ClaimVerification, EpistemicGap
 from groundwire.types.shown import repr_html
-from groundwire.types.taxonomy import GapType, Status
-from groundwire.types.verdict import ClaimVerification, EpistemicGap
 
 
 @dataclass(frozen=True, slots=True)

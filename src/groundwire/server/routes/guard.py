@@ -18,7 +18,7 @@ from groundwire.server.problems import problems
 from groundwire.server.schemas import GuardReply, GuardRequest
 from groundwire.server.service import Service, service
 from groundwire.streaming.guard import guard
-from groundwire.types.realtime import Context, StreamEvent
+from groundwire.types.stream import Context, StreamEvent
 
 router = APIRouter(prefix="/v1", tags=["check"])
 EVENTS = "text/event-stream"

@@ -14,11 +14,11 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
 
+from groundwire.types.claims import ClaimKind, GapType, Status
 from groundwire.types.dialogue import Detection, Flag, Repair, Turn
 from groundwire.types.feedback import Feedback
 from groundwire.types.knowledge import KnowledgeBase
 from groundwire.types.shown import repr_html
-from groundwire.types.taxonomy import ClaimKind, GapType, Status
 
 
 class UnitKind(StrEnum):
