@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from groundwire.errors import ConfigError
-from groundwire.llm.base import Endpoint, refused, refused_option, retry_after
+from groundwire.llm.base import Endpoint, retry_after, status_error, unsupported_option
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -40,7 +40,7 @@ def test_any_retry_after_is_a_wait_or_none(header: str) -> None:
 def test_a_password_in_the_address_is_not_shown() -> None:
     endpoint = Endpoint("openai", "https://user:hunter2@llm.example:8443/v1", "m")
     assert endpoint.host == "llm.example:8443"
-    assert "hunter2" not in str(refused(endpoint, 404, {}, ""))
+    assert "hunter2" not in str(status_error(endpoint, 404, {}, ""))
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_loopback(url: str, expected: bool) -> None:
     ],
 )
 def test_which_option_was_refused(message: str, option: str | None) -> None:
-    assert refused_option(message, ["n", "logprobs", "top_logprobs", "temperature"]) == option
+    assert unsupported_option(message, ["n", "logprobs", "top_logprobs", "temperature"]) == option
 
 
 @pytest.mark.parametrize(
@@ -104,8 +104,8 @@ def test_a_key_is_trimmed_and_must_be_sendable() -> None:
 def test_a_context_that_is_too_long_names_the_key_that_bounds_it(
     section: str, message: str, key: str
 ) -> None:
-    error = refused(Endpoint(section, "http://127.0.0.1:1/v1", "m"), 400, {}, message)
+    error = status_error(Endpoint(section, "http://127.0.0.1:1/v1", "m"), 400, {}, message)
     assert error.hint.startswith(f"lower {key}.context_tokens")
     assert not error.retryable
-    other = refused(Endpoint(section, "http://127.0.0.1:1/v1", "m"), 400, {}, "no such role")
+    other = status_error(Endpoint(section, "http://127.0.0.1:1/v1", "m"), 400, {}, "no such role")
     assert "context_tokens" not in other.hint

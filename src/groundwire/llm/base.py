@@ -1,13 +1,14 @@
-"""The second, smaller protocol: a model that completes a conversation, with logprobs where it has them."""
+"""The generator protocol, and what hosted models need: endpoints and their errors.
+
+A generator completes a conversation and returns logprobs if its server has them.
+"""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from importlib import import_module
 from ipaddress import ip_address
 from math import isfinite
 from re import IGNORECASE, compile, escape, search
@@ -27,27 +28,26 @@ from groundwire.errors import (
 
 Role = Literal["system", "user", "assistant"]
 OnText = Callable[[str], Awaitable[None] | None]
-"""Hears text as it comes. What it returns, if anything, is awaited before more is read: so it can slow down
-the model, and not only fall behind."""
+"""Called with each piece of text. An awaitable it returns is awaited before more is read (backpressure)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn. The first `shared` characters are the same in many calls: servers can cache that prefix."""
+    """One turn. The first `shared` characters are common to many calls, so servers can cache them."""
 
     role: Role
     content: str
     shared: int = 0
 
     def __post_init__(self) -> None:
-        """Half a surrogate pair, as broken input leaves it, cannot be sent to anyone."""
+        # Lone surrogates from broken input cannot be encoded as UTF-8.
         sendable = self.content.encode("utf-8", "replace").decode("utf-8")
         object.__setattr__(self, "content", sendable)
 
 
 @dataclass(frozen=True, slots=True)
 class TokenLogprob:
-    """A token the model might have written, and the natural logarithm of its probability."""
+    """A candidate token and the natural logarithm of its probability."""
 
     token: str
     logprob: float
@@ -55,12 +55,12 @@ class TokenLogprob:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a model wrote.
+    """One generated text.
 
-    `top_logprobs` are the candidates for the *first* generated token (blanks and markup passed over), most
-    likely first; None where the server gave none. Token counts are 0 where the server reports none;
-    `cached_tokens` is the part of the prompt that it did not have to read again. Several completions of one
-    request share a prompt: its counts stand on the first of them.
+    `top_logprobs` are the candidates for the *first* generated token (blanks and markup skipped), most likely
+    first; None if the server returned none. Token counts are 0 if the server reports none; `cached_tokens` is
+    the part of the prompt that was served from the prompt cache. Completions of one request share a prompt:
+    only the first of them carries the counts.
     """
 
     text: str
@@ -73,10 +73,10 @@ class Completion:
 
 @runtime_checkable
 class Generator(Protocol):
-    """A model behind an SDK, a server of ours, or a script in a test.
+    """A model behind an SDK, a local server, or a script in a test.
 
-    Returns exactly `n` completions or raises a `BackendError`. `name` says which model, for reports and
-    cache keys. `aclose()` gives back connections, and the server where the generator started one.
+    `complete` returns exactly `n` completions or raises a `BackendError`. `name` identifies the model in
+    reports and cache keys. `aclose()` closes connections and stops a server that the generator started.
     """
 
     @property
@@ -97,7 +97,7 @@ class Generator(Protocol):
 
 @runtime_checkable
 class Streaming(Protocol):
-    """What a generator can besides: say its text as it comes. The whole completion is returned at the end."""
+    """An optional capability: pass on text as it is generated. Returns the whole completion."""
 
     async def stream(
         self,
@@ -117,17 +117,17 @@ async def completed(
     max_tokens: int = 256,
     temperature: float = 0.0,
 ) -> Completion:
-    """One completion, streamed where someone listens and the generator can; else its text comes at once."""
+    """Complete once, streaming to `on_text` if the generator can; otherwise it gets the text in one piece."""
     if on_text is not None and isinstance(generator, Streaming):
         return await generator.stream(messages, on_text, max_tokens=max_tokens, temperature=temperature)
     (done,) = await generator.complete(messages, max_tokens=max_tokens, temperature=temperature)
     if on_text is not None:
-        await tell(on_text, done.text)
+        await emit(on_text, done.text)
     return done
 
 
-async def tell(on_text: OnText, text: str) -> None:
-    """Say a piece of text, and wait where the listener asks to."""
+async def emit(on_text: OnText, text: str) -> None:
+    """Pass on a piece of text and await the listener."""
     wait = on_text(text)
     if wait is not None:
         await wait
@@ -149,7 +149,7 @@ _NOT_RETRYABLE = frozenset({501, 505})
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One model at one address. `section` is the part of the configuration that speaks of it."""
+    """One model at one address. `section` is its section in the configuration."""
 
     section: str
     base_url: str
@@ -159,11 +159,13 @@ class Endpoint:
 
     def __post_init__(self) -> None:
         if not _is_address(self.base_url):
-            raise ConfigError(f"{self.section}.base_url is no address", hint="write it as https://host/v1")
+            raise ConfigError(
+                f"{self.section}.base_url is not a valid address", hint="write it as https://host/v1"
+            )
 
     @property
     def host(self) -> str:
-        """Host and port only: an address may carry a password."""
+        """Host and port only: an address may contain a password."""
         return urlsplit(self.base_url).netloc.rpartition("@")[2]
 
     @property
@@ -176,7 +178,7 @@ class Endpoint:
 
     @property
     def name(self) -> str:
-        """Which model this is. Servers of one's own may call any model anything, so theirs is named too."""
+        """The model's name, with the host unless it is the vendor's: other servers may use any model name."""
         vendor = urlsplit(self.base_url).hostname in _OFFICIAL
         return f"{self.section}/{self.model}" + ("" if vendor else f"@{self.host}")
 
@@ -185,10 +187,10 @@ class Endpoint:
         return self.api_key.get_secret_value().strip() if self.api_key else ""
 
     def key(self) -> str:
-        """The key to send. Servers of one's own often need none, the vendors always do."""
+        """The API key to send. The vendors require one; other servers often do not."""
         key = self._secret
         if not (key.isascii() and key.isprintable()):
-            raise ConfigError(f"the API key for {self.host} has characters no key has", hint=self.key_hint)
+            raise ConfigError(f"the API key for {self.host} has invalid characters", hint=self.key_hint)
         if key:
             return key
         if urlsplit(self.base_url).hostname in _OFFICIAL:
@@ -197,7 +199,7 @@ class Endpoint:
 
     @property
     def budget_key(self) -> str:
-        """What bounds the contexts sent here; the local server goes by the protocol it speaks."""
+        """The setting that limits the context length; the local server uses that of its protocol."""
         return f"{'anthropic' if self.section == 'anthropic' else 'openai'}.context_tokens"
 
     @property
@@ -205,7 +207,7 @@ class Endpoint:
         return f"set {self.section.upper()}_API_KEY, or {self.section}.api_key in the configuration"
 
     def public(self, text: str) -> str:
-        """A server's words, short and without our key."""
+        """A server message, shortened and with the key removed."""
         if self._secret:
             text = text.replace(self._secret, "***")
         return " ".join(_STATUS_PREFIX.sub("", text).split())[:200]
@@ -219,41 +221,32 @@ def _is_address(url: str) -> bool:
         return False
 
 
-def transport_error(client: type) -> type[Exception]:
-    """The base of what an SDK's HTTP library raises: streams that break off come through as they are, and
-    SDKs differ in the library that their `client` is one of.
-    """
-    library = next(base.__module__ for base in client.__mro__ if base.__name__ == "AsyncClient")
-    error: type[Exception] = import_module(library.partition(".")[0]).HTTPError
-    return error
-
-
-def timed_out(endpoint: Endpoint) -> BackendTimeout:
-    hint = f"it has {endpoint.timeout:g} s (hallucination.timeout)"
+def timeout_error(endpoint: Endpoint) -> BackendTimeout:
+    hint = f"the limit is {endpoint.timeout:g} s (hallucination.timeout)"
     return BackendTimeout(f"{endpoint.host} did not answer in time", hint=hint)
 
 
-def unreachable(endpoint: Endpoint) -> BackendDown:
+def connection_error(endpoint: Endpoint) -> BackendDown:
     hint = f"is it running, and is {endpoint.section}.base_url right?"
-    return BackendDown(f"cannot reach {endpoint.host}, or it broke off", hint=hint, retryable=True)
+    return BackendDown(f"cannot reach {endpoint.host}, or the connection broke", hint=hint, retryable=True)
 
 
-def nonsense(endpoint: Endpoint, what: str) -> BackendDown:
-    return BackendDown(f"{endpoint.host} answered {what}", retryable=True)
+def malformed_response(endpoint: Endpoint, expected: str) -> BackendDown:
+    return BackendDown(f"{endpoint.host} did not return a valid {expected}", retryable=True)
 
 
-def refused(endpoint: Endpoint, status: int, headers: Mapping[str, str], message: str) -> BackendError:
-    """An HTTP status other than success, in our tree of errors."""
+def status_error(endpoint: Endpoint, status: int, headers: Mapping[str, str], message: str) -> BackendError:
+    """An HTTP status other than success, as one of our errors."""
     wait = retry_after(headers)
     if status in (429, 529) or (status == 503 and wait is not None):
-        return RateLimited(f"{endpoint.host} asks to come back later", retry_after=wait)
+        return RateLimited(f"{endpoint.host} is rate limiting us", retry_after=wait)
     if status in (401, 403):
         return BackendError(f"{endpoint.host} refused the API key ({status})", hint=endpoint.key_hint)
     if status == 404:
         hint = f"check {endpoint.section}.model and {endpoint.section}.base_url"
         return BackendError(f"{endpoint.host} does not know the model '{endpoint.model}' (404)", hint=hint)
     if status == 408:
-        return timed_out(endpoint)
+        return timeout_error(endpoint)
     if status >= 500:
         return BackendDown(f"{endpoint.host} failed ({status})", retryable=status not in _NOT_RETRYABLE)
     detail = endpoint.public(message)
@@ -265,7 +258,7 @@ def refused(endpoint: Endpoint, status: int, headers: Mapping[str, str], message
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Seconds to wait, from Retry-After in seconds or as a date; None where there is no usable one.
+    """Seconds to wait according to Retry-After (seconds or a date); None if it is missing or invalid.
 
     >>> retry_after({"retry-after": "1.5"})
     1.5
@@ -288,17 +281,17 @@ def _until(text: str, now: datetime) -> float | None:
     return max(0.0, ((when if when.tzinfo else when.replace(tzinfo=UTC)) - now).total_seconds())
 
 
-def refused_option(message: str, options: Collection[str]) -> str | None:
-    """Which of the options we sent a "bad request" is about: models differ in what they accept.
+def unsupported_option(message: str, options: Collection[str]) -> str | None:
+    """The option that a "bad request" complains about, if any: models differ in what they accept.
 
-    >>> refused_option("Unsupported: 'max_tokens'. Use 'max_completion_tokens'.", ["max_tokens", "n"])
+    >>> unsupported_option("Unsupported: 'max_tokens'. Use 'max_completion_tokens'.", ["max_tokens", "n"])
     'max_tokens'
-    >>> refused_option("maximum context length is 8192 tokens", ["max_tokens"]) is None
+    >>> unsupported_option("maximum context length is 8192 tokens", ["max_tokens"]) is None
     True
     """
     if not search(_REFUSAL, message):
         return None
-    # The longest name first: 'top_logprobs' must not be read as 'logprobs'.
+    # Longest name first: 'top_logprobs' must not be read as 'logprobs'.
     named = sorted((name for name in options if _names(message, name)), key=lambda name: (-len(name), name))
     return named[0] if named else None
 
@@ -307,28 +300,3 @@ def _names(message: str, option: str) -> bool:
     quoted = rf"""['"`]{escape(option)}['"`]"""
     plain = rf"(?<![\w.]){escape(option)}(?!\w)"
     return bool(search(quoted if len(option) == 1 else plain, message))
-
-
-# Many completions of one prompt, where the server makes only one at a time.
-
-_AT_ONCE = 4
-
-
-async def repeat(once: Callable[[], Awaitable[Completion]], times: int) -> list[Completion]:
-    """The first alone, so that the others find its prompt in the server's cache. Any failure is raised."""
-    first = await once()
-    gate = asyncio.Semaphore(_AT_ONCE)
-
-    async def bounded() -> Completion:
-        async with gate:
-            return await once()
-
-    # All are awaited before a failure is raised: none goes on behind the caller's back.
-    rest = await asyncio.gather(*(bounded() for _ in range(times - 1)), return_exceptions=True)
-    return [first, *(_result(one) for one in rest)]
-
-
-def _result(outcome: Completion | BaseException) -> Completion:
-    if isinstance(outcome, BaseException):
-        raise outcome
-    return outcome

@@ -1,4 +1,4 @@
-"""A generator that says what a script tells it to: for tests, docs and demonstrations."""
+"""A generator that replies from a script: for tests, docs and demonstrations."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from math import log
 from re import findall
 
 from groundwire.errors import BackendDown, BackendError
-from groundwire.llm.base import Completion, Message, OnText, TokenLogprob, tell
-from groundwire.llm.usage import report
+from groundwire.llm.base import Completion, Message, OnText, TokenLogprob, emit
+from groundwire.llm.usage import report_usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ Script = Callable[[Call], Reply] | Iterable[Reply]
 
 
 def tokens(**probabilities: float) -> tuple[TokenLogprob, ...]:
-    """Candidates of a first token, most likely first.
+    """Candidates for a first token, most likely first.
 
     >>> [token.token for token in tokens(NO=0.1, YES=0.9)]
     ['YES', 'NO']
@@ -42,10 +42,10 @@ def tokens(**probabilities: float) -> tuple[TokenLogprob, ...]:
 
 
 class ScriptedGenerator:
-    """Answers from a function of the call, or from a list in order; an error in the script is raised.
+    """Replies from a function of the call, or from a list in order; an error in the script is raised.
 
-    `calls` keeps every request. Each of `n` completions takes its own reply from a list; a script that
-    runs out is a `BackendDown`, as a server that went away would be.
+    `calls` records every request. Each of `n` completions takes the next reply of a list; when the list is
+    used up, `BackendDown` is raised, as for a server that went away.
     """
 
     def __init__(self, script: Script, *, name: str = "scripted") -> None:
@@ -67,7 +67,7 @@ class ScriptedGenerator:
         self.calls.append(call)
         done = [self._one(call) for _ in range(n)]
         for one in done:
-            report(self.name, [one])
+            report_usage(self.name, [one])
         return done
 
     async def stream(
@@ -78,10 +78,10 @@ class ScriptedGenerator:
         max_tokens: int = 256,
         temperature: float = 0.0,
     ) -> Completion:
-        """Word by word."""
+        """Pass the reply on word by word."""
         (done,) = await self.complete(messages, max_tokens=max_tokens, temperature=temperature)
         for piece in findall(r"\s*\S+|\s+", done.text):
-            await tell(on_text, piece)
+            await emit(on_text, piece)
         return done
 
     def _one(self, call: Call) -> Completion:

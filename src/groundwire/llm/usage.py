@@ -1,7 +1,7 @@
-"""Who pays for a completion: generators report what they used to whoever listens around them.
+"""Token usage: generators report each completion to the listener of the current context.
 
-Verifiers hold generators of their own, so the listener comes through the context of the call and not through
-their interfaces: tasks started inside it are heard too.
+Verifiers create their own generators, so the listener is a context variable rather than an argument; tasks
+that are started inside the context inherit it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _listener: ContextVar[Listener | None] = ContextVar("groundwire_usage", default=
 
 @contextmanager
 def heard_by(listener: Listener) -> Iterator[None]:
-    """What is completed inside is reported as `listener(generator's name, completion)`, a request a time."""
+    """Call `listener(generator name, completion)` once per request made inside the block."""
     token = _listener.set(listener)
     try:
         yield
@@ -27,8 +27,8 @@ def heard_by(listener: Listener) -> Iterator[None]:
         _listener.reset(token)
 
 
-def report(name: str, completions: Sequence[Completion]) -> None:
-    """One request's completions; what it used stands on the first of them."""
+def report_usage(name: str, completions: Sequence[Completion]) -> None:
+    """Report the completions of one request; the first of them carries the token counts."""
     listener = _listener.get()
     if listener is not None and completions:
         listener(name, completions[0])

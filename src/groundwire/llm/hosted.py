@@ -1,0 +1,187 @@
+"""What the OpenAI and Anthropic generators share: clients, unsupported options and SDK errors."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+
+from groundwire._loop import PerLoop
+from groundwire.errors import BackendError
+from groundwire.llm.base import (
+    Completion,
+    Endpoint,
+    Message,
+    OnText,
+    connection_error,
+    malformed_response,
+    status_error,
+    timeout_error,
+    unsupported_option,
+)
+from groundwire.llm.usage import report_usage
+
+Options = dict[str, object]
+"""Request parameters. They are sent as the extra body, since SDK releases differ in what they declare."""
+ClientT = TypeVar("ClientT")
+T = TypeVar("T")
+
+_CONCURRENT_REPEATS = 4
+"""Requests in flight when `n` completions need `n` requests: enough to overlap, below usual rate limits."""
+
+
+class Sdk(NamedTuple):
+    """The parts of a vendor's SDK that the shared code uses. Both SDKs have the same shape."""
+
+    client: Callable[..., Any]
+    http_client: Callable[..., Any]
+    error: type[Exception]
+    bad_request: type[Exception]
+    timeout: type[Exception]
+    connection: type[Exception]
+    status: type[Exception]
+
+
+class HostedGenerator(ABC, Generic[ClientT]):
+    """A generator behind a vendor's SDK.
+
+    Options that a model rejects are remembered and left out of later requests. Retries are switched off in
+    the SDK: the verifier wrappers retry, and they know the rate limit.
+    """
+
+    sdk: ClassVar[Sdk]
+    required_options: ClassVar[frozenset[str]]
+    """Options that are sent even if the server complains about them."""
+    response_kind: ClassVar[str]
+    """What a response should have been, for error messages."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+        self.name = endpoint.name
+        self._key = endpoint.key()
+        self._client: PerLoop[ClientT] = PerLoop(self._connect, _close)
+        self._rejected: set[str] = set()
+        # Streams that break off raise the HTTP library's own error, not the SDK's.
+        self._transport_error = _transport_error(self.sdk.http_client)
+
+    def _connect(self) -> ClientT:
+        endpoint = self.endpoint
+        client: ClientT = self.sdk.client(
+            api_key=self._key,
+            base_url=endpoint.base_url,
+            timeout=endpoint.timeout,
+            max_retries=0,
+            # Requests to this machine must not go through an HTTP proxy from the environment.
+            http_client=self.sdk.http_client(trust_env=False) if endpoint.is_loopback else None,
+        )
+        return client
+
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        on_text: OnText,
+        *,
+        max_tokens: int = 256,
+        temperature: float = 0.0,
+    ) -> Completion:
+        """Complete once, passing text to `on_text` as it arrives."""
+
+        async def attempt(accepted: Options) -> list[Completion]:
+            return [await self._stream(messages, accepted, on_text)]
+
+        options: Options = {"max_tokens": max_tokens, "temperature": temperature}
+        return (await self._request(options | self._stream_options(), attempt))[0]
+
+    async def _complete(self, messages: Sequence[Message], options: Options) -> list[Completion]:
+        async def attempt(accepted: Options) -> list[Completion]:
+            return self._parse(await self._post(messages, accepted))
+
+        return await self._request(options, attempt)
+
+    async def _request(
+        self, options: Options, attempt: Callable[[Options], Awaitable[list[Completion]]]
+    ) -> list[Completion]:
+        """Try until the server accepts the options; report the usage."""
+        while True:
+            accepted = self._accepted(options)
+            try:
+                completions = await attempt(accepted)
+            except self.sdk.bad_request as error:
+                option = unsupported_option(_message(error), accepted.keys() - self.required_options)
+                if option is None:
+                    raise self._translate(error) from error
+                self._rejected.add(option)
+            except (self.sdk.error, self._transport_error, ValueError) as error:
+                raise self._translate(error) from error
+            else:
+                report_usage(self.name, completions)
+                return completions
+
+    def _accepted(self, options: Options) -> Options:
+        return {name: value for name, value in options.items() if name not in self._rejected}
+
+    def _stream_options(self) -> Options:
+        return {}
+
+    def _translate(self, error: Exception) -> BackendError:
+        endpoint = self.endpoint
+        if isinstance(error, self.sdk.timeout):
+            return timeout_error(endpoint)
+        if isinstance(error, (self.sdk.connection, self._transport_error)):
+            return connection_error(endpoint)
+        if isinstance(error, self.sdk.status):
+            response: Any = error
+            headers: Mapping[str, str] = response.response.headers
+            return status_error(endpoint, response.status_code, headers, _message(error))
+        return malformed_response(endpoint, self.response_kind)
+
+    @abstractmethod
+    async def _post(self, messages: Sequence[Message], options: Options) -> bytes:
+        """Send one request and return the body."""
+
+    @abstractmethod
+    async def _stream(self, messages: Sequence[Message], options: Options, on_text: OnText) -> Completion:
+        """Send one streaming request."""
+
+    @abstractmethod
+    def _parse(self, body: bytes) -> list[Completion]:
+        """The completions in a body. Raises ValueError if it has none."""
+
+    async def aclose(self) -> None:
+        await self._client.aclose()
+
+
+async def repeat(once: Callable[[], Awaitable[Completion]], times: int) -> list[Completion]:
+    """Call `once` several times. The first call runs alone, so the rest hit the prompt cache."""
+    first = await once()
+    gate = asyncio.Semaphore(_CONCURRENT_REPEATS)
+
+    async def bounded() -> Completion:
+        async with gate:
+            return await once()
+
+    # Await all of them before raising: no request may go on after the caller has seen the error.
+    results = await asyncio.gather(*(bounded() for _ in range(times - 1)), return_exceptions=True)
+    completions = [first]
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+        completions.append(result)
+    return completions
+
+
+async def _close(client: Any) -> None:
+    await client.close()
+
+
+def _message(error: Exception) -> str:
+    return str(getattr(error, "message", error))
+
+
+def _transport_error(http_client: Any) -> type[Exception]:
+    """The base error of the HTTP library whose `AsyncClient` an SDK's client derives from."""
+    library = next(base.__module__ for base in http_client.__mro__ if base.__name__ == "AsyncClient")
+    error: type[Exception] = import_module(library.partition(".")[0]).HTTPError
+    return error
