@@ -73,7 +73,7 @@ FLOW: tuple[tuple[str, str], ...] = (
     ("Memory", "memory/gate memory/decision memory/writer memory/worker"),
     (
         "Reasoning",
-        "traces/audit traces/steps traces/reasoning agent/orchestrator agent/checkpoint agent/sandbox"
+        "traces/audit traces/steps traces/store agent/orchestrator agent/checkpoint agent/sandbox"
         " agent/functions",
     ),
     (

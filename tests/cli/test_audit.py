@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 from groundwire.cli.main import app
 from groundwire.errors import InputError
 from groundwire.stores.database import open_database
-from groundwire.traces.reasoning import ReasoningTraces
+from groundwire.traces.store import ReasoningTraces
 
 STRAW = {
     "question": "How many r's are in strawberry?",

@@ -13,7 +13,7 @@ from groundwire import Config, Groundwire, Status
 from groundwire.errors import InputError
 from groundwire.reports.parse import read_graph
 from groundwire.stores.database import head, open_database, revision, upgrade
-from groundwire.traces.reasoning import More, ReasoningTraces
+from groundwire.traces.store import More, ReasoningTraces
 from groundwire.types import EdgeLabel, GapType, NodeKind
 
 TOWER = "The Eiffel Tower is 330 metres tall and stands in Paris."

@@ -1,31 +1,59 @@
-"""`groundwire audit`: a reasoning trace, each step judged, and whether its answer follows from it."""
+"""`groundwire audit`: judge each step of a reasoning trace, and whether its answer follows from the steps."""
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
 
 from groundwire._loop import run
-from groundwire.cli.check import COULD_NOT_CHECK, FINE, FLAGGED
-from groundwire.cli.streams import delivered, stdin_bytes, write_whole
+from groundwire.cli.console import (
+    ExitCode,
+    open_console,
+    print_json,
+    safe_stdout,
+    stdin_bytes,
+    warn,
+    write_atomic,
+)
+from groundwire.cli.options import AsJson, Backend, ConfigFile, HtmlOut, Sources, Store, command_app, settings
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
 from groundwire.reports.html import audit_page
-from groundwire.reports.json import audit_json
+from groundwire.reports.json import audit_object
 from groundwire.reports.terminal import show_audit
 from groundwire.retrieval.load import from_mapping, load_answer, load_sources
 from groundwire.traces.formats import Draft, read_trace
-from groundwire.traces.record import audit_graph
-from groundwire.types import Source, TraceAudit, TraceGraph
+from groundwire.traces.store import audit_graph
+from groundwire.types import Source, TraceGraph
+
+app = command_app()
+
+
+@app.command()
+def audit(
+    trace: Annotated[str, typer.Argument(help="Steps as JSON, messages or text: a file, '-' or the text.")],
+    source: Sources = None,
+    question: Annotated[str, typer.Option("-q", "--question", help="The question that was asked.")] = "",
+    answer: Annotated[str, typer.Option(help="The final answer, if the trace lacks it.")] = "",
+    backend: Backend = None,
+    as_json: AsJson = False,
+    html: HtmlOut = None,
+    store: Store = None,
+    config: ConfigFile = None,
+) -> None:
+    """Judge each step of TRACE, and whether its answer follows from the steps. Exit code 1 if not."""
+    args = AuditArgs(trace, tuple(source or ()), question, answer, as_json, html, store)
+    raise typer.Exit(run_audit(args, settings(config, backend), open_console()))
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """What is audited, and where the audit goes. `store`: keep it as a reasoning trace."""
+class AuditArgs:
+    """`store`: URL of a store in which the audit is kept as a reasoning trace."""
 
     trace: str
     sources: tuple[str, ...] = ()
@@ -36,49 +64,42 @@ class Request:
     store: str | None = None
 
 
-def run_audit(request: Request, config: Config, console: Console) -> int:
-    draft, sources = _read(request, config)
+def run_audit(args: AuditArgs, config: Config, console: Console) -> ExitCode:
+    draft, sources = _read(args, config)
     engine = Groundwire(config, operation="trace")
-    question, answer = request.question or draft.question, request.answer or draft.answer
+    question, answer = args.question or draft.question, args.answer or draft.answer
     with Console(stderr=True).status("auditing …"):
         audit = run(engine.audit_trace(draft.steps, question, sources, answer))
     run(engine.aclose())
-    with delivered():
-        if request.as_json:
-            sys.stdout.write(audit_json(audit) + "\n")
+    with safe_stdout():
+        if args.as_json:
+            print_json(audit_object(audit))
         else:
             show_audit(audit, console)
-    # Last, so that a store that fails costs nobody the report.
-    _put_away(request, audit, sources)
-    if audit.flagged is None:
-        return COULD_NOT_CHECK
-    return FLAGGED if audit.flagged else FINE
+    # Last, so that the audit is printed even if the files or the store cannot be written.
+    if args.html:
+        write_atomic(args.html, audit_page(audit))
+    if args.store is not None:
+        warn(f"stored as {_store_trace(audit_graph(audit, sources), args.store)}")
+    return ExitCode.of(audit.flagged)
 
 
-def _read(request: Request, config: Config) -> tuple[Draft, tuple[Source, ...]]:
-    if "-" in request.sources and request.trace == "-":
+def _read(args: AuditArgs, config: Config) -> tuple[Draft, tuple[Source, ...]]:
+    if "-" in args.sources and args.trace == "-":
         raise InputError("only one of trace and sources can be read from stdin")
     limit = config.limits.max_source_bytes
-    draft = read_trace(load_answer(request.trace, stdin=stdin_bytes(), max_bytes=limit))
-    named = tuple(from_mapping(draft.sources)) if draft.sources else ()
-    given = load_sources(request.sources, stdin=stdin_bytes(), max_bytes=limit) if request.sources else []
-    taken = {source.id for source in named}
+    draft = read_trace(load_answer(args.trace, stdin=stdin_bytes(), max_bytes=limit))
+    own = tuple(from_mapping(draft.sources)) if draft.sources else ()
+    given = load_sources(args.sources, stdin=stdin_bytes(), max_bytes=limit) if args.sources else []
+    taken = {source.id for source in own}
     clash = next((source.id for source in given if source.id in taken), None)
     if clash:
-        raise InputError(f"the trace has a source {clash} of its own", hint="give the other an id of its own")
-    return draft, (*named, *given)
+        raise InputError(f"the trace already has a source {clash}", hint="rename the one given with -s")
+    return draft, (*own, *given)
 
 
-def _put_away(request: Request, audit: TraceAudit, sources: tuple[Source, ...]) -> None:
-    if request.html:
-        write_whole(request.html, audit_page(audit))
-    if request.store is not None:
-        stored = _keep(audit_graph(audit, sources), request.store)
-        print(f"groundwire: kept as {stored}", file=sys.stderr)
-
-
-def _keep(graph: TraceGraph, url: str) -> str:
-    # Only here: who keeps nothing needs no database driver.
+def _store_trace(graph: TraceGraph, url: str) -> str:
+    # Imported here: without --store no database driver is needed.
     from groundwire.stores.database import open_database
     from groundwire.stores.traces import TraceStore
 

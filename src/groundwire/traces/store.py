@@ -1,12 +1,9 @@
-"""`ReasoningTraces`: goals, decisions and what came of them, and claims held against what they cite.
-
-A trace is a tree below a goal. Claims cite observations, outcomes or other claims, by id or by their name in
-the tree; a claim that is cited counts as evidence only once it is itself borne out.
-"""
+"""Reading a reasoning trace: what lies below a goal, what a claim cites, how well its claims stand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from types import TracebackType
@@ -21,10 +18,12 @@ from groundwire.reports.json import claim_object, graph_object
 from groundwire.reports.parse import read_graph
 from groundwire.stores.database import Database, open_database
 from groundwire.stores.traces import TraceStore
-from groundwire.traces.tree import Tree, report_on, resolve
+from groundwire.traces.steps import link
 from groundwire.types import (
     Claim,
+    ClaimRecord,
     ClaimVerification,
+    Derived,
     EdgeLabel,
     EpistemicGap,
     EpistemicReport,
@@ -32,12 +31,254 @@ from groundwire.types import (
     NodeKind,
     Source,
     Status,
+    StepVerdict,
+    TraceAudit,
     TraceEdge,
     TraceGraph,
     TraceNode,
     Verification,
 )
 from groundwire.verdicts.judge import phantom, unmeasured
+from groundwire.verdicts.summary import ACTIONS
+
+STRUCTURE = frozenset((EdgeLabel.CONTAINS, EdgeLabel.CONSIDERS, EdgeLabel.CHOOSES, EdgeLabel.LEADS_TO))
+_SEEN = (NodeKind.OBSERVATION, NodeKind.OUTCOME)
+_VERIFY = "verify it: nobody has"
+_AGAIN = "check it again: it could not be checked"
+
+
+class Tree:
+    """A whole trace, indexed once."""
+
+    def __init__(self, graph: TraceGraph) -> None:
+        self.graph = graph
+        self.nodes = {node.id: node for node in graph.nodes}
+        self.names = {node.name: node.id for node in graph.nodes if node.name}
+        self.cites: dict[str, list[str]] = defaultdict(list)
+        self._below: dict[str, list[str]] = defaultdict(list)
+        for edge in graph.edges:
+            if edge.label is EdgeLabel.CITES:
+                self.cites[edge.source].append(edge.target)
+            elif edge.label in STRUCTURE:
+                self._below[edge.source].append(edge.target)
+
+    def below(self, start: str) -> TraceGraph:
+        """A node and all that hangs on it, in the order it was written, with the edges that begin there."""
+        if start not in self.nodes:
+            raise InputError(f"no trace has a node '{start}'")
+        found: set[str] = set()
+        waiting = [start]
+        while waiting:
+            here = waiting.pop()
+            if here in self.nodes and here not in found:
+                found.add(here)
+                waiting.extend(self._below[here])
+        nodes = tuple(node for node in self.graph.nodes if node.id in found)
+        edges = tuple(edge for edge in self.graph.edges if edge.source in found)
+        return TraceGraph(nodes, edges)
+
+    def whole(self, start: str) -> TraceGraph:
+        """The same with what is cited from elsewhere in the trace, the node itself first."""
+        part = self.below(start)
+        inside = {node.id for node in part.nodes}
+        cited = {e.target for e in part.edges if e.label is EdgeLabel.CITES} - inside
+        beyond = tuple(node for node in self.graph.nodes if node.id in cited)
+        first = self.nodes[start]
+        return TraceGraph((first, *(n for n in part.nodes if n is not first), *beyond), part.edges)
+
+    def verification(self, claim_id: str) -> TraceNode | None:
+        """The newest."""
+        found = [self.nodes[to] for to in self._below[claim_id] if to in self.nodes]
+        found = [node for node in found if node.kind is NodeKind.VERIFICATION]
+        return found[-1] if found else None
+
+    def borne_out(self, claim_id: str) -> bool:
+        last = self.verification(claim_id)
+        return last is not None and last.status is Status.ENTAILED and not last.detail.get("flagged")
+
+    def label(self, identity: str) -> str:
+        """What a reader calls a node."""
+        node = self.nodes.get(identity)
+        return node.name or node.id if node else identity
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """What a claim rests on. `why` says what it cites that cannot carry anything yet."""
+
+    names: tuple[str, ...] = ()
+    evidence: tuple[tuple[str, str], ...] = ()
+    phantoms: tuple[str, ...] = ()
+    why: str = ""
+
+
+def resolve(claim: TraceNode, tree: Tree) -> Cited:
+    """The texts a claim cites; where it cites nothing, all that was observed in its trace."""
+    targets = tree.cites[claim.id]
+    if not targets:
+        seen = [node for node in tree.graph.nodes if node.kind in _SEEN]
+        return Cited(evidence=tuple((tree.label(node.id), node.text) for node in seen))
+    names = tuple(tree.label(target) for target in targets)
+    missing = tuple(target for target in targets if target not in tree.nodes)
+    if missing:
+        return Cited(names, phantoms=missing)
+    fallen = [t for t in targets if _is_claim(t, tree) and (t == claim.id or not tree.borne_out(t))]
+    held = [tree.nodes[target] for target in targets if target not in fallen]
+    rest = ", ".join(tree.label(t) for t in fallen)
+    why = f"it rests on {rest}, which nothing bears out" if fallen else ""
+    return Cited(names, tuple((tree.label(node.id), node.text) for node in held), (), why)
+
+
+def _is_claim(identity: str, tree: Tree) -> bool:
+    return tree.nodes[identity].kind is NodeKind.CLAIM
+
+
+def report_on(goal_id: str, tree: Tree) -> EpistemicReport:
+    graph = tree.below(goal_id)
+    claims = tuple(_record(node, tree) for node in graph.nodes if node.kind is NodeKind.CLAIM)
+    return EpistemicReport(goal_id, tree.nodes[goal_id].text, claims, tuple(_gaps(claims)))
+
+
+def _record(claim: TraceNode, tree: Tree) -> ClaimRecord:
+    targets = tree.cites[claim.id]
+    phantoms = tuple(target for target in targets if target not in tree.nodes)
+    last = tree.verification(claim.id)
+    base = ClaimRecord(
+        claim.id,
+        claim.text,
+        0.5 if claim.confidence is None else claim.confidence,
+        tuple(tree.label(target) for target in targets),
+        phantoms,
+    )
+    return base if last is None else _verified(base, last)
+
+
+def _verified(base: ClaimRecord, last: TraceNode) -> ClaimRecord:
+    kind = last.detail.get("gap_type")
+    return ClaimRecord(
+        base.claim_id,
+        base.text,
+        base.confidence,
+        base.cites,
+        base.phantoms,
+        last.status,
+        GapType(kind) if kind else None,
+        bool(last.detail.get("flagged")),
+        last.detail.get("budget_gap"),
+        last.text,
+        last.id,
+    )
+
+
+def _gaps(claims: tuple[ClaimRecord, ...]) -> Iterator[EpistemicGap]:
+    for claim in claims:
+        bits = max(0.0, claim.gap_bits or 0.0)
+        if claim.phantoms:
+            kind, action = GapType.PHANTOM_CITATION, ACTIONS[GapType.PHANTOM_CITATION]
+        elif claim.flagged:
+            kind = claim.gap_type or GapType.UNSUPPORTED
+            action = ACTIONS[kind]
+        elif claim.status in (None, Status.UNCHECKED):
+            kind, action = GapType.UNSUPPORTED, _VERIFY if claim.status is None else _AGAIN
+        else:
+            continue
+        yield EpistemicGap(claim.claim_id, claim.text, kind, bits, action)
+
+
+# An audit as a reasoning trace: to be kept in a store, or drawn.
+
+_UNNAMED = "Audit of a reasoning trace"
+
+
+class _Draft:
+    """Nodes and edges of one tree as they come."""
+
+    def __init__(self, goal: str, now: datetime) -> None:
+        self.now = now
+        self.root = _new(NodeKind.GOAL)
+        self.nodes = [TraceNode(self.root, self.root, NodeKind.GOAL, goal, now)]
+        self.edges: list[TraceEdge] = []
+        self.names: dict[str, str] = {}
+
+    def hang(self, kind: NodeKind, text: str, parent: str, label: EdgeLabel, name: str | None = None) -> str:
+        identity = _new(kind)
+        self.nodes.append(TraceNode(identity, self.root, kind, text, self.now, name))
+        self.edges.append(TraceEdge(parent, label, identity))
+        if name:
+            self.names[name] = identity
+        return identity
+
+
+def _new(kind: NodeKind) -> str:
+    return f"{kind.value}-{uuid4().hex[:16]}"
+
+
+def audit_graph(audit: TraceAudit, sources: Sequence[Source] = (), now: datetime | None = None) -> TraceGraph:
+    """The question as goal, the sources as observations, each step as a claim with its verification."""
+    draft = _Draft(audit.question or _UNNAMED, now or datetime.now(UTC))
+    for source in sources:
+        draft.hang(NodeKind.OBSERVATION, source.text, draft.root, EdgeLabel.CONTAINS, source.id)
+    reasoning = draft.hang(NodeKind.DECISION, "The steps", draft.root, EdgeLabel.CONTAINS)
+    for step in audit.steps:
+        _claim(step, reasoning, draft)
+    draft.edges.extend(_cited(audit, sources, draft))
+    if audit.post_hoc.answer:
+        _answer(audit, reasoning, draft)
+    return TraceGraph(tuple(draft.nodes), tuple(draft.edges))
+
+
+def _claim(step: StepVerdict, parent: str, draft: _Draft) -> None:
+    verdict = step.verdict
+    identity = _new(NodeKind.CLAIM)
+    draft.names[step.step.id] = identity
+    draft.nodes.append(
+        TraceNode(
+            identity, draft.root, NodeKind.CLAIM, step.step.text, draft.now, step.step.id, verdict.confidence
+        )
+    )
+    draft.edges.append(TraceEdge(parent, EdgeLabel.CONTAINS, identity))
+    check = _new(NodeKind.VERIFICATION)
+    detail = {
+        **claim_object(verdict),
+        "premises": list(step.premises),
+        "contradicts": list(step.contradicts),
+        "circular": list(step.circular),
+    }
+    draft.nodes.append(
+        TraceNode(
+            check, draft.root, NodeKind.VERIFICATION, verdict.reason, draft.now,
+            confidence=verdict.p1, status=step.status, detail=detail,
+        )
+    )  # fmt: skip
+    draft.edges.append(TraceEdge(identity, EdgeLabel.CONTAINS, check))
+    if verdict.is_flagged:
+        draft.edges.append(TraceEdge(check, EdgeLabel.REFUTES, identity))
+    elif step.status is Status.ENTAILED:
+        draft.edges.append(TraceEdge(check, EdgeLabel.VERIFIES, identity))
+
+
+def _cited(audit: TraceAudit, sources: Sequence[Source], draft: _Draft) -> Iterator[TraceEdge]:
+    """Citations by what they mean; what means nothing keeps the name it was cited by."""
+    steps = [verdict.step for verdict in audit.steps]
+    for step, links in zip(steps, link(steps, sources), strict=True):
+        for name in dict.fromkeys((*links.sources, *links.steps, *links.circular, *links.phantoms)):
+            yield TraceEdge(draft.names[step.id], EdgeLabel.CITES, draft.names.get(name, name))
+
+
+def _answer(audit: TraceAudit, parent: str, draft: _Draft) -> None:
+    found = audit.post_hoc
+    outcome = draft.hang(NodeKind.OUTCOME, found.answer, parent, EdgeLabel.LEADS_TO)
+    said = f"{found.outcome.value}: {found.reason}"
+    check = draft.hang(NodeKind.VERIFICATION, said, outcome, EdgeLabel.CONTAINS)
+    labels = {Derived.YES: EdgeLabel.VERIFIES, Derived.NO: EdgeLabel.REFUTES}
+    if found.outcome in labels:
+        draft.edges.append(TraceEdge(check, labels[found.outcome], outcome))
+
+
+# `ReasoningTraces`: goals, decisions and what came of them, and claims held against what they cite.
+#
+# A trace is a tree below a goal. Claims cite observations, outcomes or other claims, by id or by their name in
+# the tree; a claim that is cited counts as evidence only once it is itself borne out.
 
 _HANGS_BY = {NodeKind.OPTION: EdgeLabel.CONSIDERS, NodeKind.OUTCOME: EdgeLabel.LEADS_TO}
 _NOTHING_SEEN = "it cites nothing, and nothing was observed"
