@@ -12,7 +12,7 @@ from tests.loopback import Loopback
 from groundwire.errors import BackendDown
 from groundwire.llm import Completion, Message, OnText
 from groundwire.llm.fake import ScriptedGenerator
-from groundwire.llm.tokens import ROOM, tokens
+from groundwire.llm.stream import ROOM, tokens
 
 HELLO = [Message("user", "Hello?")]
 

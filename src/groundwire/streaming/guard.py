@@ -16,7 +16,7 @@ from groundwire.config.service import RealTimeConfig, RiskAction
 from groundwire.engine import Groundwire, Sources
 from groundwire.errors import GroundwireError
 from groundwire.llm import Generator, Message
-from groundwire.llm.tokens import tokens
+from groundwire.llm.stream import tokens
 from groundwire.streaming.attribution import SourceAttributionTracker
 from groundwire.streaming.coherence import coherence_of
 from groundwire.streaming.incremental import Incremental, Work, here
