@@ -25,7 +25,7 @@ from groundwire.engine import Groundwire
 from groundwire.errors import MissingExtra
 from groundwire.llm import Completion, open_generator
 from groundwire.llm.base import Generator
-from groundwire.llm.fake import Call, ScriptedGenerator
+from groundwire.llm.fake import ScriptedCall, ScriptedGenerator
 
 LATENCY_BAR = 0.5
 SHARE_BAR = 0.10
@@ -102,7 +102,7 @@ def _scripted(made: Sequence[Job], *, name: str = "large") -> ScriptedGenerator:
     """Says the answers, and counts tokens as a server would: four characters each."""
     said = iter([made[0].answer, *(job.answer for job in made)])
 
-    def reply(call: Call) -> Completion:
+    def reply(call: ScriptedCall) -> Completion:
         text = next(said)
         return Completion(
             text, prompt_tokens=len(call.prompt) // 4, completion_tokens=len(text) // 4, model=name

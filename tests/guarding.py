@@ -8,7 +8,7 @@ from typing import Any
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown
-from groundwire.llm.fake import Call, ScriptedGenerator
+from groundwire.llm.fake import ScriptedCall, ScriptedGenerator
 from groundwire.streaming.guard import guard
 from groundwire.types import Source
 from groundwire.types.stream import Context, DoneEvent, StreamEvent
@@ -44,7 +44,7 @@ def model(answer: str, second: str | BackendDown = AGAIN) -> ScriptedGenerator:
     return ScriptedGenerator(lambda call: second if _is_second(call) else answer)
 
 
-def _is_second(call: Call) -> bool:
+def _is_second(call: ScriptedCall) -> bool:
     return "was taken out" in call.messages[-1].content
 
 

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from groundwire.cli.lines import completer, piped, typed
+from groundwire.cli.talk import Talk
 from prompt_toolkit.application import create_app_session
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
@@ -18,13 +20,11 @@ from rich.console import Console
 
 from groundwire.cli import chat as chatting
 from groundwire.cli.chat import Request, converse, run_chat, with_verification
-from groundwire.cli.lines import completer, piped, typed
 from groundwire.cli.models import open_writer
-from groundwire.cli.talk import Talk
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, ConfigError, InputError
-from groundwire.llm.fake import Call, ScriptedGenerator
+from groundwire.llm.fake import ScriptedCall, ScriptedGenerator
 
 TOWER = "The tower is 330 metres tall. It was finished in March 1889 and has three floors for visitors."
 GOOD = "The tower is 330 metres tall. It was finished in March 1889, and it has three floors that visitors can see."
@@ -107,9 +107,9 @@ def test_a_conversation_survives_a_model_that_does_not_answer(tower: str) -> Non
 
 
 def test_what_was_said_before_goes_along(tower: str) -> None:
-    seen: list[Call] = []
+    seen: list[ScriptedCall] = []
 
-    def reply(call: Call) -> str:
+    def reply(call: ScriptedCall) -> str:
         seen.append(call)
         return GOOD
 
@@ -263,7 +263,7 @@ def test_an_interrupt_stops_the_answer_and_not_the_chat(tower: str) -> None:
     out = io.StringIO()
     lines: Iterator[str] = iter(["first", "second"])
 
-    def reply(call: Call) -> str:
+    def reply(call: ScriptedCall) -> str:
         return GOOD
 
     talk = Talk(config(), Groundwire(config()), ScriptedGenerator(reply, name="llm/x"), Console(file=out))
@@ -380,7 +380,7 @@ def test_answers_are_checked_on_their_way_to_the_user_where_that_is_on(tower: st
     settings = Config.load(None, {**on, "verification.enabled": False})
     prompts: list[str] = []
 
-    def answer(call: Call) -> str:
+    def answer(call: ScriptedCall) -> str:
         prompts.append(call.prompt)
         return BAD if len(prompts) == 1 else GOOD
 

@@ -14,7 +14,7 @@ from groundwire.cli.guard import Request, run_guard
 from groundwire.cli.main import app
 from groundwire.config import Config
 from groundwire.errors import BackendDown, InputError
-from groundwire.llm.fake import Call, ScriptedGenerator
+from groundwire.llm.fake import ScriptedCall, ScriptedGenerator
 
 SOURCE = "Acme was founded in 1987 in Berlin. Acme has 40 employees. Its office is in Berlin."
 WRONG = "Acme was founded in 1987 in Berlin. Acme has 400 employees. Its office is in Berlin. It is old."
@@ -22,7 +22,7 @@ ASKED = Request("What is known about Acme?", (SOURCE,))
 
 
 def says(answer: str) -> ScriptedGenerator:
-    def script(call: Call) -> str:
+    def script(call: ScriptedCall) -> str:
         return "Acme has 40 employees." if "was taken out" in call.messages[-1].content else answer
 
     return ScriptedGenerator(script)

@@ -14,7 +14,7 @@ from groundwire.config import AnthropicConfig, Config, GeneratorConfig, OpenAICo
 from groundwire.errors import BackendDown, MissingExtra
 from groundwire.llm import Provider, open_generator
 from groundwire.llm.base import Generator, Message
-from groundwire.llm.fake import Call, ScriptedGenerator, tokens
+from groundwire.llm.fake import ScriptedCall, ScriptedGenerator, tokens
 
 LOCAL = "http://127.0.0.1:9/v1"
 
@@ -77,7 +77,7 @@ async def test_a_script_in_order_that_runs_out() -> None:
 
 
 async def test_a_script_that_is_a_function() -> None:
-    def shout(call: Call) -> str:
+    def shout(call: ScriptedCall) -> str:
         return call.prompt.upper()
 
     done = await ScriptedGenerator(shout).complete([Message("user", "hey")], n=2)

@@ -15,7 +15,7 @@ from groundwire.llm.anthropic import AnthropicGenerator
 from groundwire.llm.base import Endpoint
 from groundwire.llm.fake import ScriptedGenerator
 from groundwire.llm.openai import OpenAIGenerator
-from groundwire.llm.usage import heard_by
+from groundwire.llm.usage import track_usage
 
 HELLO = [Message("system", "Be brief."), Message("user", "Hello?")]
 
@@ -61,7 +61,7 @@ def anthropic_at(loopback: Loopback) -> AnthropicGenerator:
 async def test_openai_streams_and_reports_what_it_used(loopback: Loopback) -> None:
     loopback.script(sse(chunk("Hi "), chunk("you"), USED, "[DONE]"))
     generator, pieces, used = openai_at(loopback), list[str](), list[Completion]()
-    with heard_by(lambda _, done: used.append(done)):
+    with track_usage(lambda _, done: used.append(done)):
         done = await completed(generator, HELLO, pieces.append)
     await generator.aclose()
     assert (pieces, done.text, done.prompt_tokens, done.completion_tokens) == (["Hi ", "you"], "Hi you", 7, 2)
@@ -132,7 +132,7 @@ async def test_nobody_is_told_where_nobody_listens(loopback: Loopback) -> None:
     used: list[str] = []
     loopback.script(chat("Hi"))
     generator = openai_at(loopback)
-    with heard_by(lambda name, _: used.append(name)):
+    with track_usage(lambda name, _: used.append(name)):
         await generator.complete(HELLO)
     await generator.complete(HELLO)
     await generator.aclose()

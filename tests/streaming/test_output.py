@@ -11,7 +11,7 @@ from groundwire.agent import Kind, Orchestrator
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, InputError
-from groundwire.llm.fake import Call, ScriptedGenerator
+from groundwire.llm.fake import ScriptedCall, ScriptedGenerator
 from groundwire.streaming.output import VERIFIER, OutputVerifier, conversation, is_wanted
 from groundwire.types import Estimate, OutputStatus, Query, Source, Status, Turn
 from groundwire.verifiers import backends
@@ -232,7 +232,7 @@ class TestOrchestrator:
     async def test_what_a_verifier_said_reaches_the_model_and_is_no_evidence(self) -> None:
         prompts: list[str] = []
 
-        def answer(call: Call) -> str:
+        def answer(call: ScriptedCall) -> str:
             prompts.append(call.prompt)
             return "It stands in Rome."
 

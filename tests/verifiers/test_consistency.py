@@ -9,7 +9,7 @@ from tests.loopback import Reply as HttpReply
 
 from groundwire.config import AnthropicConfig, Config
 from groundwire.errors import BackendDown
-from groundwire.llm.fake import Call, Reply, ScriptedGenerator
+from groundwire.llm.fake import Reply, ScriptedCall, ScriptedGenerator
 from groundwire.types import Query
 from groundwire.verifiers.consistency import (
     ConsistencyVerifier,
@@ -23,7 +23,7 @@ CLAIM = "The tower is 330 metres tall."
 
 
 def replies(score: str, restated: str) -> ScriptedGenerator:
-    def reply(call: Call) -> Reply:
+    def reply(call: ScriptedCall) -> Reply:
         return score if "Rate support" in call.prompt else restated
 
     return ScriptedGenerator(reply)

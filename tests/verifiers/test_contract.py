@@ -17,7 +17,7 @@ from tests.loopback import Loopback, Reply, Request
 from groundwire._optional import load
 from groundwire.config import Config, LimitsConfig, StoreConfig
 from groundwire.llm.base import Completion
-from groundwire.llm.fake import Call, ScriptedGenerator, tokens
+from groundwire.llm.fake import ScriptedCall, ScriptedGenerator, tokens
 from groundwire.metrics import Metrics
 from groundwire.stores.cache import CacheStore
 from groundwire.types import Estimate, Query, Verifier
@@ -75,16 +75,16 @@ def scripted(query: Query) -> tuple[float, float]:
     return p, (1 - p) / 2
 
 
-def probable(call: Call) -> Completion:
+def probable(call: ScriptedCall) -> Completion:
     p = 0.05 + 0.9 * share(call.prompt)
     return Completion("YES", tokens(YES=p, NO=(1 - p) / 2, UNSURE=(1 - p) / 4))
 
 
-def said(call: Call) -> str:
+def said(call: ScriptedCall) -> str:
     return ("YES", "NO", "UNSURE")[int(3 * share(call.prompt))]
 
 
-def scored(call: Call) -> str:
+def scored(call: ScriptedCall) -> str:
     return f"{share(call.prompt):.2f} SUPPORTED it says so"
 
 

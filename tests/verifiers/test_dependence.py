@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from groundwire.config import Config
 from groundwire.errors import BackendError, InputError
 from groundwire.llm import open_generator
-from groundwire.llm.fake import Call, Reply, ScriptedGenerator
+from groundwire.llm.fake import Reply, ScriptedCall, ScriptedGenerator
 from groundwire.types import Estimate
 from groundwire.verifiers.dependence import Dependence, Inquiry, dependence, from_counts
 from groundwire.verifiers.fake import FakeVerifier
@@ -16,7 +16,7 @@ TOWER = Inquiry("How tall is the tower?", "The tower is 330 m tall.", "It is 330
 
 
 def tower(without: str) -> ScriptedGenerator:
-    def reply(call: Call) -> Reply:
+    def reply(call: ScriptedCall) -> Reply:
         return "330 metres" if "<context>" in call.messages[1].content else without
 
     return ScriptedGenerator(reply)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from groundwire.errors import BackendDown, BackendError, RateLimited
 from groundwire.llm.base import Completion, TokenLogprob
-from groundwire.llm.fake import Call, Reply, ScriptedGenerator, tokens
+from groundwire.llm.fake import Reply, ScriptedCall, ScriptedGenerator, tokens
 from groundwire.types import Estimate, Query, Verifier
 from groundwire.verifiers.logprob import LogprobVerifier, masses, meaning
 
@@ -91,7 +91,7 @@ def test_any_candidates_give_a_sound_estimate_or_none(candidates: list[tuple[str
 
 @pytest.mark.spec("SPEC-08.12", "SPEC-08.13")
 async def test_one_estimate_a_query_in_order() -> None:
-    def judge(call: Call) -> Reply:
+    def judge(call: ScriptedCall) -> Reply:
         return completion(YES=0.9, NO=0.1) if "<claim>good" in call.prompt else completion(NO=0.8, YES=0.2)
 
     generator = ScriptedGenerator(judge)
@@ -119,7 +119,7 @@ async def test_an_answer_that_is_none_is_a_failure_and_not_a_no() -> None:
 
 @pytest.mark.spec("SPEC-08.43")
 async def test_one_failure_costs_one_claim() -> None:
-    def judge(call: Call) -> Reply:
+    def judge(call: ScriptedCall) -> Reply:
         return RateLimited("later") if "<claim>b<" in call.prompt else completion(YES=0.9, NO=0.1)
 
     estimates = await LogprobVerifier(ScriptedGenerator(judge)).estimate([Query(c, "c") for c in "abc"])

@@ -9,7 +9,7 @@ from tests.loopback import Reply as HttpReply
 
 from groundwire.budget import wilson
 from groundwire.llm.base import Completion, Endpoint
-from groundwire.llm.fake import Call, Reply, ScriptedGenerator, tokens
+from groundwire.llm.fake import Reply, ScriptedCall, ScriptedGenerator, tokens
 from groundwire.llm.openai import OpenAIGenerator
 from groundwire.types import Query
 from groundwire.verifiers.logprob import Answer
@@ -106,7 +106,7 @@ async def test_it_uses_logprobs_where_there_are_some() -> None:
 
 
 async def test_a_single_answer_without_logprobs_is_sampled_too() -> None:
-    def judge(call: Call) -> Reply:
+    def judge(call: ScriptedCall) -> Reply:
         bare = "<claim>b<" in call.prompt
         return "YES" if bare or not call.top_logprobs else Completion("NO", tokens(NO=0.9, YES=0.1))
 

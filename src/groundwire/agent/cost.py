@@ -11,7 +11,7 @@ from typing import Literal
 from groundwire.agent.trajectory import Json
 from groundwire.config import Price
 from groundwire.llm.base import Completion
-from groundwire.llm.usage import heard_by
+from groundwire.llm.usage import track_usage
 
 Part = Literal["base", "verification"]
 Share = Literal["seconds", "tokens", "dollars"]
@@ -125,7 +125,7 @@ class Meter:
     def on(self, part: Part) -> Iterator[None]:
         began, inside = time.perf_counter(), self.cost
         try:
-            with heard_by(lambda name, done: self._count(part, name, done)):
+            with track_usage(lambda name, done: self._count(part, name, done)):
                 yield
         finally:
             nested = self._seconds(self.cost) - self._seconds(inside)

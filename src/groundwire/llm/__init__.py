@@ -11,7 +11,7 @@ from groundwire.llm.base import (
     Generator,
     Message,
     OnText,
-    Streaming,
+    StreamingGenerator,
     TokenLogprob,
     completed,
 )
@@ -60,7 +60,7 @@ __all__ = [
     "Message",
     "OnText",
     "Provider",
-    "Streaming",
+    "StreamingGenerator",
     "TokenLogprob",
     "completed",
     "is_chosen",

@@ -96,7 +96,7 @@ class Generator(Protocol):
 
 
 @runtime_checkable
-class Streaming(Protocol):
+class StreamingGenerator(Protocol):
     """An optional capability: pass on text as it is generated. Returns the whole completion."""
 
     async def stream(
@@ -118,7 +118,7 @@ async def completed(
     temperature: float = 0.0,
 ) -> Completion:
     """Complete once, streaming to `on_text` if the generator can; otherwise it gets the text in one piece."""
-    if on_text is not None and isinstance(generator, Streaming):
+    if on_text is not None and isinstance(generator, StreamingGenerator):
         return await generator.stream(messages, on_text, max_tokens=max_tokens, temperature=temperature)
     (done,) = await generator.complete(messages, max_tokens=max_tokens, temperature=temperature)
     if on_text is not None:
@@ -228,7 +228,7 @@ def timeout_error(endpoint: Endpoint) -> BackendTimeout:
 
 def connection_error(endpoint: Endpoint) -> BackendDown:
     hint = f"is it running, and is {endpoint.section}.base_url right?"
-    return BackendDown(f"cannot reach {endpoint.host}, or the connection broke", hint=hint, retryable=True)
+    return BackendDown(f"cannot reach {endpoint.host}, or it broke off", hint=hint, retryable=True)
 
 
 def malformed_response(endpoint: Endpoint, expected: str) -> BackendDown:

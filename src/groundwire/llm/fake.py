@@ -13,7 +13,7 @@ from groundwire.llm.usage import report_usage
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ScriptedCall:
     """One request as the scripted model received it."""
 
     messages: tuple[Message, ...]
@@ -28,7 +28,7 @@ class Call:
 
 
 Reply = str | Completion | BackendError
-Script = Callable[[Call], Reply] | Iterable[Reply]
+Script = Callable[[ScriptedCall], Reply] | Iterable[Reply]
 
 
 def tokens(**probabilities: float) -> tuple[TokenLogprob, ...]:
@@ -50,7 +50,7 @@ class ScriptedGenerator:
 
     def __init__(self, script: Script, *, name: str = "scripted") -> None:
         self.name = name
-        self.calls: list[Call] = []
+        self.calls: list[ScriptedCall] = []
         self.closed = False
         self._reply = script if callable(script) else _in_order(script)
 
@@ -63,7 +63,7 @@ class ScriptedGenerator:
         top_logprobs: int = 0,
         n: int = 1,
     ) -> list[Completion]:
-        call = Call(tuple(messages), max_tokens, temperature, top_logprobs, n)
+        call = ScriptedCall(tuple(messages), max_tokens, temperature, top_logprobs, n)
         self.calls.append(call)
         done = [self._one(call) for _ in range(n)]
         for one in done:
@@ -84,7 +84,7 @@ class ScriptedGenerator:
             await emit(on_text, piece)
         return done
 
-    def _one(self, call: Call) -> Completion:
+    def _one(self, call: ScriptedCall) -> Completion:
         reply = self._reply(call)
         if isinstance(reply, BackendError):
             raise reply
@@ -94,10 +94,10 @@ class ScriptedGenerator:
         self.closed = True
 
 
-def _in_order(replies: Iterable[Reply]) -> Callable[[Call], Reply]:
+def _in_order(replies: Iterable[Reply]) -> Callable[[ScriptedCall], Reply]:
     remaining = iter(replies)
 
-    def reply(_: Call) -> Reply:
+    def reply(_: ScriptedCall) -> Reply:
         return next(remaining, BackendDown("the script has no more replies"))
 
     return reply

@@ -18,7 +18,7 @@ _listener: ContextVar[Listener | None] = ContextVar("groundwire_usage", default=
 
 
 @contextmanager
-def heard_by(listener: Listener) -> Iterator[None]:
+def track_usage(listener: Listener) -> Iterator[None]:
     """Call `listener(generator name, completion)` once per request made inside the block."""
     token = _listener.set(listener)
     try:
