@@ -22,7 +22,7 @@ from groundwire.reports.plaintext import (
     steps_line,
 )
 from groundwire.types import ClaimVerification, Derived, Detection, HallucinationReport, TraceAudit
-from groundwire.types.shown import as_html
+from groundwire.types.report import as_html
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -1,24 +1,29 @@
-"""The nouns of groundwire, each defined once: verdicts, knowledge, dialogue and traces."""
+"""Records shared by all packages, each defined once: claims, reports, knowledge, traces, streams."""
 
-from groundwire.types.claims import ClaimKind, GapType, HallucinationType, Risk, Status
-from groundwire.types.dialogue import (
-    Action,
-    ActionKind,
-    ContradictionType,
-    Detection,
-    Edit,
-    Flag,
+from groundwire.types.claims import (
+    Case,
+    Claim,
+    ClaimKind,
+    Estimate,
+    GapType,
+    HallucinationType,
     Mention,
     MentionKind,
-    Repair,
+    Query,
+    Risk,
     Segment,
+    Source,
+    Span,
+    Status,
     Tense,
     TimeExpression,
     TimeRelation,
     Triple,
     Turn,
+    Unit,
+    UnitKind,
+    Verifier,
 )
-from groundwire.types.feedback import Feedback
 from groundwire.types.knowledge import (
     Attribute,
     Coverage,
@@ -36,21 +41,21 @@ from groundwire.types.knowledge import (
     Value,
     ValueKind,
 )
-from groundwire.types.output import OutputCheck, OutputStatus
 from groundwire.types.report import (
-    Case,
-    Claim,
+    Action,
+    ActionKind,
     ClaimVerification,
+    ContradictionType,
+    Detection,
+    Edit,
     EpistemicGap,
-    Estimate,
     EvidenceRef,
+    Feedback,
+    Flag,
     HallucinationReport,
-    Query,
-    Source,
-    Span,
-    Unit,
-    UnitKind,
-    Verifier,
+    OutputCheck,
+    OutputStatus,
+    Repair,
 )
 from groundwire.types.trace import (
     ClaimRecord,

@@ -1,147 +1,46 @@
-"""What is judged and what comes of it: cases, claims, estimates, verdicts, reports.
-
-Everything is a frozen dataclass or a string enum, so results can be compared, hashed, logged and
-serialised without surprises. Offsets are always characters into the text *as given*.
-"""
+"""Results of a check: claim verdicts, detector flags, repairs and the report that holds them."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Protocol, runtime_checkable
+from functools import singledispatch
+from typing import Any
 
-from groundwire.types.claims import ClaimKind, GapType, Status
-from groundwire.types.dialogue import Detection, Flag, Repair, Turn
-from groundwire.types.feedback import Feedback
-from groundwire.types.knowledge import KnowledgeBase
-from groundwire.types.shown import repr_html
+from groundwire.types.claims import Claim, GapType, HallucinationType, Segment, Span, Status
 
 
-class UnitKind(StrEnum):
-    SENTENCE = "sentence"
-    ROW = "row"
-    LEAF = "leaf"
+@singledispatch
+def as_html(result: object) -> str | None:  # noqa: ARG001 (what has no look of its own is shown as text)
+    """The result as a piece of HTML; None where nobody said how."""
+    return None
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A character range, `text[start:end]`, and how strongly it is meant."""
-
-    start: int
-    end: int
-    score: float = 1.0
+def repr_html(self: object) -> str | None:
+    """What notebooks call, as a result's `_repr_html_`."""
+    return as_html(self)
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """One document that may carry claims. `origin` is the file it came from, if any."""
+class Feedback:
+    """An opinion on the verdict that a claim had then: `right`, or not.
 
-    id: str
-    text: str
-    origin: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """All that is to be judged: a response, and what it may rest on. The sole input of the pipeline.
-
-    `history` is the conversation before it, `kb` what is known, `now` the moment it speaks at.
+    What lasts beyond that verdict is whether the claim is `supported`: a flag that was wrong says it is.
     """
 
-    response: str
-    sources: tuple[Source, ...]
-    question: str = ""
-    id: str = ""
-    history: tuple[Turn, ...] = ()
-    kb: KnowledgeBase | None = None
-    now: datetime | None = None
+    right: bool
+    status: Status
+    flagged: bool
+    at: datetime
+    note: str = ""
 
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """The smallest piece of a source that can carry a claim: a sentence, a table row, a JSON leaf.
-
-    `source.text[start:end]` is the raw piece; `text` is the same in readable form
-    (a JSON leaf with its path, a row with its column names).
-    """
-
-    source: str
-    start: int
-    end: int
-    text: str
-    kind: UnitKind = UnitKind.SENTENCE
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """One verifiable assertion, or a skipped sentence (`kind` tells which).
-
-    `text` is the assertion without its citation marks; `answer[start:end]` is where it stands.
-    """
-
-    id: str
-    text: str
-    start: int
-    end: int
-    citations: tuple[str, ...] = ()
-    confidence: float = 0.95
-    kind: ClaimKind = ClaimKind.ASSERTION
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A claim and the context to judge it in. `question` is what the answer answered, if known."""
-
-    claim: str
-    context: str
-    question: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """How likely a claim is, given one context.
-
-    `low`/`high` bound P(yes) where it is uncertain. `error` set means *could not check*: the numbers
-    then mean nothing. `spans` are unsupported character ranges of the query's claim text.
-    `speaks` says whether the context is about the claim at all (None: the verifier cannot tell).
-    """
-
-    p_yes: float
-    p_no: float
-    p_unsure: float
-    low: float
-    high: float
-    method: str
-    reason: str = ""
-    spans: tuple[Span, ...] = ()
-    speaks: bool | None = None
-    error: str | None = None
-    cached: bool = False
-
-    @classmethod
-    def point(cls, p_yes: float, p_no: float, method: str, **more: Any) -> Estimate:
-        """An estimate without an interval; what is left after yes and no is unsure."""
-        return cls(p_yes, p_no, max(0.0, 1.0 - p_yes - p_no), p_yes, p_yes, method, **more)
-
-    @classmethod
-    def failed(cls, error: str, method: str = "none") -> Estimate:
-        """The explicit "could not check"."""
-        return cls(0.0, 0.0, 1.0, 0.0, 1.0, method, error=error)
-
-
-@runtime_checkable
-class Verifier(Protocol):
-    """The one protocol. Models, services, caches, limits and routers all are this.
-
-    Returns exactly one estimate per query, in order. A query that cannot be judged yields
-    `Estimate.failed(...)`; an exception means that none of them could be.
-    """
-
-    async def estimate(self, queries: Sequence[Query]) -> list[Estimate]: ...
+    @property
+    def supported(self) -> bool:
+        return self.right != self.flagged
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +136,118 @@ class EpistemicGap:
     suggested_action: str
 
 
+class ContradictionType(StrEnum):
+    DIRECT_NEGATION = "DirectNegation"
+    INCOMPATIBLE_VALUES = "IncompatibleValues"
+    TEMPORAL_IMPOSSIBILITY = "TemporalImpossibility"
+    LOGICAL_IMPOSSIBILITY = "LogicalImpossibility"
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """Something in the response that a detector takes for a hallucination.
+
+    `correction` is the value that should stand at `fix` (where known), `source` says who knows it.
+    `related` holds the evidence by kind (kb_lookup, history_match, linguistic) for the path store.
+    `score` is the refined confidence, once all evidence was weighed; thresholds act on `confidence`.
+    `prior` is the statement it goes against, where one was made, and `turn` the turn that made it.
+    """
+
+    type: HallucinationType
+    start: int
+    end: int
+    content: str
+    confidence: float
+    suggestion: str = ""
+    evidence: str = ""
+    correction: str = ""
+    fix: tuple[int, int] | None = None
+    source: str = ""
+    contradiction: ContradictionType | None = None
+    related: tuple[tuple[str, str], ...] = ()
+    score: float | None = None
+    prior: str = ""
+    turn: int | None = None
+
+    @property
+    def severity(self) -> float:
+        return self.type.base_severity
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """What the detectors found in one response, and what they looked at.
+
+    `known` is what the knowledge base holds about whom the response names, a line a fact.
+    `skipped` names the detectors that had nothing to go by (no knowledge base, no history) or were off;
+    `errors` what could not be asked.
+    """
+
+    flags: tuple[Flag, ...] = ()
+    segments: tuple[Segment, ...] = ()
+    entities_verified: int = 0
+    claims_checked: int = 0
+    seconds: float = 0.0
+    known: str = ""
+    skipped: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+
+    _repr_html_ = repr_html
+
+
+class ActionKind(StrEnum):
+    NONE = "None"
+    FLAG = "Flag"
+    CORRECT = "Correct"
+    REMOVE = "Remove"
+    REGENERATE = "Regenerate"
+    ESCALATE = "Escalate"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What to do about one flag (or, for Regenerate and Escalate, about the whole response)."""
+
+    kind: ActionKind
+    start: int = 0
+    end: int = 0
+    original: str = ""
+    replacement: str = ""
+    annotation: str = ""
+    reason: str = ""
+    source: str = ""
+    guidance: str = ""
+    flag: Flag | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One place where a response was repaired: `original[start:end]` became `text[new_start:new_end]`."""
+
+    start: int
+    end: int
+    new_start: int
+    new_end: int
+    before: str
+    after: str
+    action: Action
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """A response after its actions were applied. `edits` lead back to the original."""
+
+    original: str
+    text: str
+    edits: tuple[Edit, ...] = ()
+    actions: tuple[Action, ...] = ()
+
+    @property
+    def guidance(self) -> str:
+        """What to tell the model, where the whole response is to be written again."""
+        return "\n".join(a.guidance for a in self.actions if a.kind is ActionKind.REGENERATE)
+
+
 @dataclass(frozen=True, slots=True)
 class HallucinationReport:
     """Everything groundwire found out about one response.
@@ -289,3 +300,26 @@ class HallucinationReport:
         return max(gaps, default=None if self.claims else 0.0)
 
     _repr_html_ = repr_html
+
+
+class OutputStatus(StrEnum):
+    VERIFIED = "verified"
+    PENDING = "pending"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class OutputCheck:
+    """An answer is never held back: this is what is known of it, and what its author may be told.
+
+    `reason` says why it was skipped, or what it is waited for. `flagged` is None while nobody knows.
+    `feedback` is a message for the agent that wrote the answer, where some of it is not carried.
+    """
+
+    id: str
+    status: OutputStatus
+    reason: str = ""
+    flagged: bool | None = None
+    flagged_claims: tuple[str, ...] = ()
+    feedback: str = ""
+    report: HallucinationReport | None = None

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from groundwire.types.claims import Risk
-from groundwire.types.dialogue import Turn
+from groundwire.types.claims import Risk, Source, Turn
 from groundwire.types.knowledge import KnowledgeBase
-from groundwire.types.report import ClaimVerification, HallucinationReport, Source
+from groundwire.types.report import ClaimVerification, HallucinationReport
 
 
 class Alternative(StrEnum):

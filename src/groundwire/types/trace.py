@@ -9,8 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from groundwire.types.claims import GapType, Status
-from groundwire.types.report import ClaimVerification, EpistemicGap
-from groundwire.types.shown import repr_html
+from groundwire.types.report import ClaimVerification, EpistemicGap, repr_html
 
 
 @dataclass(frozen=True, slots=True)
