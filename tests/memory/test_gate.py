@@ -16,7 +16,7 @@ from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, BackendError, FactNotGrounded, InputError, RateLimited, StoreError
 from groundwire.memory import MemoryGate
 from groundwire.stores.database import Database
-from groundwire.stores.reading import listing
+from groundwire.stores.facts import listing
 from groundwire.stores.rejected import Rejected, RejectedFacts
 from groundwire.types import Estimate, Fact, FactStatus, Provenance, Query, Role, Value
 from groundwire.verifiers.fake import FakeVerifier
@@ -50,7 +50,7 @@ def refused(database: Database) -> list[Rejected]:
 
 class TestVerified:
     @pytest.mark.spec("SPEC-08.15")
-    async def test_a_fact_is_verified_before_it_is_stored(self, database: Database, engine: Engine) -> None:
+    async def test_fact_is_verified_before_it_is_stored(self, database: Database, engine: Engine) -> None:
         fake = FakeVerifier()
         async with MemoryGate(database, engine(fake)) as gate:
             fact = await gate.remember(TRUE, EVIDENCE)
@@ -60,7 +60,7 @@ class TestVerified:
         assert refused(database) == []
 
     @pytest.mark.spec("SPEC-08.15")
-    async def test_how_it_was_verified_is_kept_with_it(self, database: Database, engine: Engine) -> None:
+    async def test_verification_record_is_stored(self, database: Database, engine: Engine) -> None:
         async with MemoryGate(database, engine(certain(0.9))) as gate:
             await gate.remember(TRUE, {"page 3": "Words. " + EVIDENCE})
         (fact,) = kept(database)
@@ -72,7 +72,7 @@ class TestVerified:
 
     @pytest.mark.spec("SPEC-08.17")
     @pytest.mark.parametrize(("p1", "stated"), [(0.8, 0.95), (0.9, 0.95), (0.99, 0.9), (0.99, 0.6)])
-    async def test_confidence_is_what_the_evidence_pays_for(
+    async def test_confidence_is_adjusted_to_the_evidence(
         self, database: Database, engine: Engine, p1: float, stated: float
     ) -> None:
         async with MemoryGate(database, engine(certain(p1))) as gate:
@@ -81,7 +81,7 @@ class TestVerified:
         assert fact.confidence == pytest.approx(min(stated, found.observed_bits / found.required_bits))
         assert kept(database)[0].confidence == pytest.approx(fact.confidence)
 
-    async def test_a_fact_of_roles_is_said_as_a_sentence(self, database: Database, engine: Engine) -> None:
+    async def test_fact_of_roles_is_verified_as_a_sentence(self, database: Database, engine: Engine) -> None:
         fake = FakeVerifier()
         roles = (Role("subject", Value("Ada")), Role("object", Value("London")), Role("since", Value("2019")))
         fact = Fact("", "works_in", roles, provenance=Provenance("hr.csv"))
@@ -90,15 +90,13 @@ class TestVerified:
         assert fake.calls[0][0].claim == "Ada works in London, since 2019."
         assert (done.status, done.provenance.source) == (FactStatus.VERIFIED, "hr.csv")
 
-    async def test_the_same_fact_twice_is_one(self, database: Database, engine: Engine) -> None:
+    async def test_same_fact_is_stored_once(self, database: Database, engine: Engine) -> None:
         async with MemoryGate(database, engine(FakeVerifier())) as gate:
             first = await gate.remember(TRUE, EVIDENCE)
             assert (await gate.remember("Ada works in  London.", EVIDENCE)).id == first.id
         assert len(kept(database)) == 1
 
-    async def test_what_one_can_have_several_of_is_not_replaced(
-        self, database: Database, engine: Engine
-    ) -> None:
+    async def test_multi_valued_predicates_are_not_replaced(self, database: Database, engine: Engine) -> None:
         async with MemoryGate(database, engine(FakeVerifier())) as gate:
             for text in (
                 "Ada likes tea.",
@@ -110,7 +108,7 @@ class TestVerified:
         standing = [fact.text for fact in kept(database) if fact.status is FactStatus.VERIFIED]
         assert sorted(standing) == ["Acme was founded in 1988.", "Ada likes coffee.", "Ada likes tea."]
 
-    def test_synchronous_callers_have_a_door(self, database: Database, engine: Engine) -> None:
+    def test_remember_now_for_synchronous_callers(self, database: Database, engine: Engine) -> None:
         fake = FakeVerifier()
         gate = MemoryGate(database, engine(fake))
         gate.ready()
@@ -121,7 +119,7 @@ class TestVerified:
 
 class TestRefused:
     @pytest.mark.spec("SPEC-08.16", "SPEC-08.18")
-    async def test_what_has_too_large_a_gap_is_refused(self, database: Database, engine: Engine) -> None:
+    async def test_too_large_gap_is_rejected(self, database: Database, engine: Engine) -> None:
         made = engine(certain(0.3))
         async with MemoryGate(database, made) as gate:
             with pytest.raises(FactNotGrounded, match=r"\d\.\d bits of evidence are missing") as caught:
@@ -140,7 +138,7 @@ class TestRefused:
 
     @pytest.mark.spec("SPEC-08.16")
     @pytest.mark.parametrize(("threshold", "comes_in"), [(1.6, False), (1.7, True)])
-    async def test_the_threshold_is_the_configured_one(
+    async def test_threshold_is_configurable(
         self, database: Database, engine: Engine, threshold: float, comes_in: bool
     ) -> None:
         gap = budget(0.7, 0.05).gap_bits
@@ -156,7 +154,7 @@ class TestRefused:
 
     @pytest.mark.spec("SPEC-08.16")
     @pytest.mark.parametrize("lenient", [True, False])
-    async def test_what_the_evidence_denies_never_comes_in(
+    async def test_contradicted_facts_are_never_stored(
         self, database: Database, engine: Engine, lenient: bool
     ) -> None:
         made = engine(certain(0.3, p_no=0.6), threshold_bits=50, reject_unsupported=not lenient)
@@ -165,19 +163,19 @@ class TestRefused:
                 await gate.remember(FALSE, EVIDENCE)
         assert kept(database) == []
 
-    async def test_too_little_confidence_keeps_it_out(self, database: Database, engine: Engine) -> None:
+    async def test_low_adjusted_confidence_is_rejected(self, database: Database, engine: Engine) -> None:
         async with MemoryGate(database, engine(certain(0.8), min_confidence=0.9)) as gate:
             with pytest.raises(FactNotGrounded, match=r"confidence would be 0\.\d\d, less than 0\.9"):
                 await gate.remember(TRUE, EVIDENCE)
         assert (len(kept(database)), len(refused(database))) == (0, 1)
 
-    async def test_a_citation_of_nothing_keeps_it_out(self, database: Database, engine: Engine) -> None:
+    async def test_unknown_citation_is_rejected(self, database: Database, engine: Engine) -> None:
         async with MemoryGate(database, engine(FakeVerifier())) as gate:
             with pytest.raises(FactNotGrounded, match="S9"):
                 await gate.remember("Ada works in London [S9].", EVIDENCE)
         assert refused(database)[0].gap_bits is None
 
-    async def test_unsupported_facts_can_be_let_in_with_doubt(
+    async def test_unsupported_facts_can_be_stored_as_unverified(
         self, database: Database, engine: Engine
     ) -> None:
         async with MemoryGate(database, engine(certain(0.3), reject_unsupported=False)) as gate:
@@ -188,7 +186,7 @@ class TestRefused:
         assert refused(database) == []
 
     @pytest.mark.spec("SPEC-08.41", "SPEC-08.18")
-    async def test_a_refusal_is_logged_without_its_text(
+    async def test_rejection_is_logged_without_text(
         self, database: Database, engine: Engine, caplog: pytest.LogCaptureFixture
     ) -> None:
         async with MemoryGate(database, engine(certain(0.1))) as gate:
@@ -215,7 +213,7 @@ class Hanging:
 class TestUnchecked:
     @pytest.mark.spec("SPEC-08.38", "SPEC-08.42")
     @pytest.mark.parametrize("blocking", [True, False])
-    async def test_a_backend_that_hangs_is_not_waited_for(
+    async def test_hanging_backend_times_out(
         self, database: Database, engine: Engine, blocking: bool
     ) -> None:
         hanging = Hanging()
@@ -231,7 +229,7 @@ class TestUnchecked:
         assert kept(database) == [fact]
 
     @pytest.mark.spec("SPEC-08.38")
-    async def test_evidence_that_takes_long_to_read_is_not_waited_for(
+    async def test_slow_evidence_times_out(
         self, database: Database, engine: Engine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         release = threading.Event()
@@ -249,7 +247,7 @@ class TestUnchecked:
 
     @pytest.mark.spec("SPEC-08.42", "SPEC-08.43")
     @pytest.mark.parametrize("error", [BackendDown("gone"), BackendError("no key")])
-    async def test_an_error_is_no_verdict_and_no_crash(
+    async def test_backend_error_stores_the_fact_as_unverified(
         self, database: Database, engine: Engine, error: BackendError
     ) -> None:
         async with MemoryGate(database, engine(failing(error))) as gate:
@@ -257,7 +255,7 @@ class TestUnchecked:
         assert (fact.status, fact.confidence) == (FactStatus.UNVERIFIED, 0.4)
 
     @pytest.mark.spec("SPEC-08.43")
-    async def test_a_bug_in_verification_is_no_crash(
+    async def test_bug_in_verification_stores_the_fact_as_unverified(
         self, database: Database, engine: Engine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         made = engine(FakeVerifier())
@@ -269,14 +267,14 @@ class TestUnchecked:
         async with MemoryGate(database, made) as gate:
             assert (await gate.remember(TRUE, EVIDENCE)).status is FactStatus.UNVERIFIED
 
-    async def test_who_asks_for_it_has_it_refused_instead(self, database: Database, engine: Engine) -> None:
+    async def test_fail_closed_rejects_unchecked_facts(self, database: Database, engine: Engine) -> None:
         async with MemoryGate(database, engine(failing(BackendDown("gone")), fail_closed=True)) as gate:
             with pytest.raises(FactNotGrounded, match="gone"):
                 await gate.remember(TRUE, EVIDENCE)
         assert (kept(database), refused(database)[0].verdict) == ([], "UNCHECKED")
 
     @pytest.mark.spec("SPEC-08.42")
-    async def test_a_rate_limit_puts_it_off(self, database: Database, engine: Engine) -> None:
+    async def test_rate_limit_stores_the_fact_as_pending(self, database: Database, engine: Engine) -> None:
         later = failing(RateLimited("come back later", retry_after=40))
         async with MemoryGate(database, engine(later), clock=lambda: 1000.0) as gate:
             fact = await gate.remember(TRUE, EVIDENCE)
@@ -284,7 +282,7 @@ class TestUnchecked:
         assert (fact.status, job.key, job.due) == (FactStatus.PENDING, fact.id, 1040.0)
         assert "come back later" in job.reason
 
-    async def test_a_pending_fact_and_its_job_are_written_together_or_not_at_all(
+    async def test_pending_fact_and_job_are_one_transaction(
         self, database: Database, engine: Engine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         async with MemoryGate(database, engine(failing(RateLimited("later")))) as gate:
@@ -297,7 +295,7 @@ class TestUnchecked:
                 await gate.remember(TRUE, EVIDENCE)
         assert kept(database) == []
 
-    async def test_what_is_verified_already_stays_so(self, database: Database, engine: Engine) -> None:
+    async def test_verified_fact_stays_verified(self, database: Database, engine: Engine) -> None:
         async with MemoryGate(database, engine(FakeVerifier())) as gate:
             await gate.remember(TRUE, EVIDENCE)
         async with MemoryGate(database, engine(failing(RateLimited("later")))) as gate:
@@ -307,13 +305,15 @@ class TestUnchecked:
 
 class TestOff:
     @pytest.mark.spec("SPEC-08.35")
-    async def test_a_gate_that_is_off_asks_nobody(self, database: Database, engine: Engine) -> None:
+    async def test_disabled_gate_does_not_verify(self, database: Database, engine: Engine) -> None:
         fake = FakeVerifier()
         async with MemoryGate(database, engine(fake, on=False)) as gate:
             fact = await gate.remember(FALSE, EVIDENCE)
         assert (fact.status, fact.confidence, fake.queries) == (FactStatus.ASSERTED, 0.95, 0)
 
-    async def test_whoever_asks_for_verification_gets_it(self, database: Database, engine: Engine) -> None:
+    async def test_verify_argument_overrides_the_configuration(
+        self, database: Database, engine: Engine
+    ) -> None:
         async with MemoryGate(database, engine(FakeVerifier(), on=False)) as gate:
             with pytest.raises(FactNotGrounded):
                 await gate.remember(FALSE, EVIDENCE, verify=True)
@@ -330,7 +330,7 @@ class TestInput:
             (TRUE, EVIDENCE, 1.5),
         ],
     )
-    async def test_what_cannot_be_used_is_said_and_nothing_is_stored(
+    async def test_invalid_input_is_rejected(
         self, database: Database, engine: Engine, fact: str, evidence: str, confidence: float
     ) -> None:
         async with MemoryGate(database, engine(FakeVerifier())) as gate:
@@ -341,7 +341,7 @@ class TestInput:
     @pytest.mark.parametrize(
         "text", ["a\x00b is c.", "half \ud800 a character is here.", "🙂" * 5000, "אדה עובדת בלונדון."]
     )
-    async def test_strange_texts_end_in_a_fact_or_an_error_of_ours(
+    async def test_arbitrary_text_gives_a_fact_or_a_groundwire_error(
         self, database: Database, engine: Engine, text: str
     ) -> None:
         async with MemoryGate(database, engine(FakeVerifier())) as gate:

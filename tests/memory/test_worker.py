@@ -16,10 +16,10 @@ import pytest
 
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, RateLimited
-from groundwire.memory import MemoryGate, Outcome, Settled, Worker
+from groundwire.memory import JobOutcome, JobResult, MemoryGate, Worker
 from groundwire.stores.database import Database, open_database
 from groundwire.stores.queue import DEAD, Terms
-from groundwire.stores.reading import get, listing
+from groundwire.stores.facts import get, listing
 from groundwire.stores.rejected import RejectedFacts
 from groundwire.types import Estimate, Fact, FactStatus, Query
 from groundwire.verifiers.fake import FakeVerifier
@@ -40,7 +40,7 @@ async def put_off(database: Database, engine: Engine, *texts: str, evidence: str
         return [await gate.remember(text, evidence) for text in texts]
 
 
-async def drained(worker: Worker) -> list[Settled]:
+async def drained(worker: Worker) -> list[JobResult]:
     try:
         return [settled async for settled in worker.drain()]
     finally:
@@ -53,13 +53,13 @@ def statuses(database: Database) -> dict[str, FactStatus]:
 
 
 @pytest.mark.spec("SPEC-08.42", "SPEC-08.17")
-async def test_a_job_ends_with_the_verdict(database: Database, engine: Engine) -> None:
+async def test_job_stores_the_verdict(database: Database, engine: Engine) -> None:
     (fact,) = await put_off(database, engine, TRUE)
     worker = Worker(database, engine(FakeVerifier()))
     (settled,) = await drained(worker)
     with database.read() as connection:
         found = get(connection, fact.id)
-    assert settled.outcome is Outcome.VERIFIED
+    assert settled.outcome is JobOutcome.VERIFIED
     assert found is not None
     assert (found.status, found.confidence) == (FactStatus.VERIFIED, 0.95)
     assert found.record is not None
@@ -67,28 +67,28 @@ async def test_a_job_ends_with_the_verdict(database: Database, engine: Engine) -
 
 
 @pytest.mark.spec("SPEC-08.18", "SPEC-08.42")
-async def test_what_is_refused_leaves_memory(database: Database, engine: Engine) -> None:
+async def test_rejected_fact_is_removed(database: Database, engine: Engine) -> None:
     await put_off(database, engine, FALSE, TRUE)
     made = engine(FakeVerifier())
     outcomes = [settled.outcome for settled in await drained(Worker(database, made))]
-    assert outcomes == [Outcome.REJECTED, Outcome.VERIFIED]
+    assert outcomes == [JobOutcome.REJECTED, JobOutcome.VERIFIED]
     assert statuses(database) == {TRUE: FactStatus.VERIFIED}
     (one,) = RejectedFacts(database).latest()
     assert (one.text, one.confidence) == (FALSE, 0.95)
     assert made.metrics.figures().facts_rejected == 1
 
 
-async def test_it_is_put_off_again_for_as_long_as_the_server_asks(database: Database, engine: Engine) -> None:
+async def test_retry_waits_as_long_as_the_backend_asks(database: Database, engine: Engine) -> None:
     await put_off(database, engine, TRUE)
     worker = Worker(database, engine(limited(retry_after=500)), clock=lambda: 2000.0)
     (settled,) = await drained(worker)
-    assert settled.outcome is Outcome.LATER
+    assert settled.outcome is JobOutcome.LATER
     assert worker.queue.next_due() == 2500.0
     assert statuses(database) == {TRUE: FactStatus.PENDING}
 
 
 @pytest.mark.parametrize("closed", [False, True])
-async def test_after_the_last_try_it_is_dead_and_the_fact_is_not_in_limbo(
+async def test_last_failed_attempt_ends_the_pending_state(
     database: Database, engine: Engine, closed: bool
 ) -> None:
     await put_off(database, engine, TRUE)
@@ -97,35 +97,35 @@ async def test_after_the_last_try_it_is_dead_and_the_fact_is_not_in_limbo(
     (settled,) = await drained(worker)
     (job,) = worker.queue.jobs(DEAD)
     assert "gone" in job.reason
-    assert settled.outcome is (Outcome.REJECTED if closed else Outcome.UNVERIFIED)
+    assert settled.outcome is (JobOutcome.REJECTED if closed else JobOutcome.UNVERIFIED)
     assert statuses(database) == ({} if closed else {TRUE: FactStatus.UNVERIFIED})
 
 
-async def test_a_job_that_kills_its_workers_is_given_up(database: Database, engine: Engine) -> None:
+async def test_job_that_kills_its_workers_is_abandoned(database: Database, engine: Engine) -> None:
     await put_off(database, engine, TRUE)
     terms = Terms(lease=0.0, attempts=2)
     worker = Worker(database, engine(FakeVerifier()), terms=terms, clock=lambda: 2000.0)
     assert [worker.queue.claim() is not None for _ in range(2)] == [True, True]
     (settled,) = await drained(worker)
-    assert (settled.outcome, "died" in settled.reason) == (Outcome.UNVERIFIED, True)
+    assert (settled.outcome, "died" in settled.reason) == (JobOutcome.UNVERIFIED, True)
 
 
-async def test_a_job_that_cannot_be_read_does_not_stop_the_others(database: Database, engine: Engine) -> None:
+async def test_unreadable_job_does_not_stop_others(database: Database, engine: Engine) -> None:
     facts = await put_off(database, engine, TRUE, "Bob works in Paris.")
     worker = Worker(database, engine(FakeVerifier()))
     with database.write() as connection:
         worker.queue.enqueue(connection, facts[0].id, "{not json")
     outcomes = {settled.fact_id: settled.outcome for settled in await drained(worker)}
-    assert outcomes == {facts[0].id: Outcome.UNVERIFIED, facts[1].id: Outcome.VERIFIED}
+    assert outcomes == {facts[0].id: JobOutcome.UNVERIFIED, facts[1].id: JobOutcome.VERIFIED}
 
 
-async def test_a_job_whose_fact_is_settled_by_others_is_dropped(database: Database, engine: Engine) -> None:
+async def test_job_of_a_decided_fact_is_dropped(database: Database, engine: Engine) -> None:
     await put_off(database, engine, TRUE)
     async with MemoryGate(database, engine(FakeVerifier())) as gate:
         assert (await gate.remember(TRUE, EVIDENCE)).status is FactStatus.VERIFIED
     fake = FakeVerifier()
     worker = Worker(database, engine(fake))
-    assert [settled.outcome for settled in await drained(worker)] == [Outcome.GONE]
+    assert [settled.outcome for settled in await drained(worker)] == [JobOutcome.GONE]
     assert (fake.queries, worker.queue.counts()["waiting"]) == (0, 0)
 
 
@@ -141,23 +141,23 @@ class Slow:
         return [Estimate.point(0.01, 0.0, "slow") for _ in queries]
 
 
-async def test_who_comes_too_late_writes_nothing(database: Database, engine: Engine) -> None:
+async def test_worker_with_an_expired_lease_writes_nothing(database: Database, engine: Engine) -> None:
     await put_off(database, engine, FALSE)
     verifier = Slow()
     slow = Worker(database, engine(verifier), clock=lambda: 2000.0)
     late = asyncio.create_task(slow.step())
     await asyncio.to_thread(verifier.asked.wait)
     quick = Worker(database, engine(FakeVerifier()), clock=lambda: 3000.0)
-    assert [settled.outcome for settled in await drained(quick)] == [Outcome.REJECTED]
+    assert [settled.outcome for settled in await drained(quick)] == [JobOutcome.REJECTED]
     verifier.release.set()
     settled = await late
     await slow.aclose()
     assert settled is not None
-    assert settled.outcome is Outcome.GONE
+    assert settled.outcome is JobOutcome.GONE
     assert RejectedFacts(database).count() == 1
 
 
-async def test_watching_goes_on_with_what_comes_later(database: Database, engine: Engine) -> None:
+async def test_watch_processes_later_jobs(database: Database, engine: Engine) -> None:
     worker = Worker(database, engine(FakeVerifier()))
     watching = worker.watch()
     await put_off(database, engine, TRUE)
@@ -166,7 +166,7 @@ async def test_watching_goes_on_with_what_comes_later(database: Database, engine
     second = await anext(watching)
     await watching.aclose()  # type: ignore[attr-defined]
     await worker.aclose()
-    assert [first.outcome, second.outcome] == [Outcome.VERIFIED, Outcome.VERIFIED]
+    assert [first.outcome, second.outcome] == [JobOutcome.VERIFIED, JobOutcome.VERIFIED]
 
 
 def claims(count: int) -> list[str]:
@@ -177,12 +177,14 @@ def evidence(count: int) -> str:
     return " ".join(f"Person {n} lives in London." for n in range(count))
 
 
-async def test_many_workers_settle_each_job_once(store_url: str, database: Database, engine: Engine) -> None:
+async def test_many_workers_complete_each_job_once(
+    store_url: str, database: Database, engine: Engine
+) -> None:
     count = 16
     await put_off(database, engine, *claims(count), evidence=evidence(count))
     made = engine(FakeVerifier())
 
-    def work(_: int) -> list[Settled]:
+    def work(_: int) -> list[JobResult]:
         own = open_database(store_url)
         try:
             return asyncio.run(drained(Worker(own, made)))
@@ -191,7 +193,7 @@ async def test_many_workers_settle_each_job_once(store_url: str, database: Datab
 
     with ThreadPoolExecutor(3) as pool:
         parts = await asyncio.to_thread(lambda: list(pool.map(work, range(3))))
-    settled = [one.fact_id for part in parts for one in part if one.outcome is not Outcome.GONE]
+    settled = [one.fact_id for part in parts for one in part if one.outcome is not JobOutcome.GONE]
     assert len(settled) == len(set(settled)) == count
     assert RejectedFacts(database).count() == count // 2
     assert len(statuses(database)) == count // 2
@@ -249,21 +251,19 @@ def killed_after(process: subprocess.Popen[str], word: str, times: int) -> list[
 
 
 @pytest.mark.spec("SPEC-08.42")
-async def test_a_job_outlives_the_worker_that_was_killed_over_it(
-    store_url: str, database: Database, engine: Engine
-) -> None:
+async def test_job_survives_a_killed_worker(store_url: str, database: Database, engine: Engine) -> None:
     await put_off(database, engine, FALSE)
     said = await asyncio.to_thread(killed_after, started(store_url, "hang"), "asked", 1)
     assert said == ["asked"]
     worker = Worker(database, engine(FakeVerifier()), clock=lambda: 1e10)
     (job,) = worker.queue.jobs()
     assert (job.attempts, statuses(database)) == (1, {FALSE: FactStatus.PENDING})
-    assert [settled.outcome for settled in await drained(worker)] == [Outcome.REJECTED]
+    assert [settled.outcome for settled in await drained(worker)] == [JobOutcome.REJECTED]
     assert (RejectedFacts(database).count(), statuses(database)) == (1, {})
 
 
 @pytest.mark.spec("SPEC-08.42")
-async def test_killed_anywhere_nothing_is_lost_and_nothing_done_twice(
+async def test_no_job_is_lost_or_repeated_when_workers_are_killed(
     store_url: str, database: Database, engine: Engine
 ) -> None:
     count = 12

@@ -1,43 +1,110 @@
-"""`groundwire facts`: what was verified before it was kept, what was refused, and what still waits."""
+"""`groundwire facts`: facts that are verified before they are stored, rejected ones, and those that wait."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.text import Text
 
 from groundwire._loop import run
-from groundwire.cli.streams import delivered, stdin_bytes
+from groundwire.cli.console import ExitCode, open_console, print_json, safe_stdout, stdin_bytes, warn
+from groundwire.cli.options import AsJson, Backend, ConfigFile, Sources, Store, group_app, settings
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import FactNotGrounded, InputError
-from groundwire.memory import MemoryGate, Outcome, Settled, Worker
+from groundwire.memory import JobOutcome, JobResult, MemoryGate, Worker
 from groundwire.memory.decision import Decision
-from groundwire.memory.gate import patient, warmed
-from groundwire.memory.writer import KIND, given_roles, sentence_of
+from groundwire.memory.gate import load_model, with_full_timeout
+from groundwire.memory.writer import QUEUE_NAME, fact_from_roles, fact_sentence
 from groundwire.reports.plaintext import sanitize
 from groundwire.retrieval.load import load_answer, load_sources
 from groundwire.stores.database import Database, open_database
 from groundwire.stores.parse_jsonl import fact_object
 from groundwire.stores.queue import Queue
-from groundwire.stores.reading import listing
+from groundwire.stores.facts import listing
 from groundwire.stores.rejected import Rejected, RejectedFacts
 from groundwire.types import Fact, FactStatus, Source
 
-FINE, REFUSED, COULD_NOT_CHECK = 0, 1, 3
-_KEPT = (FactStatus.VERIFIED, FactStatus.ASSERTED)
-_STYLE = {"verified": "green", "asserted": "", "rejected": "red"}
+app = group_app("Facts that must be verified before they are stored.")
+Limit = Annotated[int, typer.Option(min=1, help="Maximum number, newest first.")]
+_STORED = (FactStatus.VERIFIED, FactStatus.ASSERTED)
+_STATUS_STYLE = {"verified": "green", "asserted": "", "rejected": "red"}
+
+
+@app.command()
+def add(
+    fact: Annotated[str, typer.Argument(help="A sentence, a file or '-' for stdin.")] = "",
+    source: Sources = None,
+    subject: Annotated[str, typer.Option(help="Whom or what the fact is about.")] = "",
+    predicate: Annotated[str, typer.Option(help="The relation, as in 'founded in'.")] = "",
+    object_: Annotated[str, typer.Option("--object", help="The value.")] = "",
+    role: Annotated[
+        list[str] | None, typer.Option("-r", "--role", help="NAME=VALUE; repeatable.")
+    ] = None,
+    many: Annotated[bool, typer.Option("--many", help="The predicate may have several values.")] = False,
+    confidence: Annotated[float, typer.Option(help="Stated confidence of the fact, 0 to 1.")] = 0.95,
+    verify: Annotated[
+        bool, typer.Option("--verify/--no-verify", help="--no-verify stores it as asserted.")
+    ] = True,
+    as_json: AsJson = False,
+    store: Store = None,
+    backend: Backend = None,
+    config: ConfigFile = None,
+) -> None:
+    """Verify a fact by its evidence and store it. Exit code 1 if it is rejected, 3 if not checked."""
+    named = [f"{name}={value}" for name, value in (("subject", subject), ("object", object_)) if value]
+    args = FactArgs(
+        fact, tuple(source or ()), predicate, (*named, *(role or ())), confidence, many, verify, as_json
+    )
+    raise typer.Exit(run_add(args, settings(config, backend, store=store), open_console()))
+
+
+@app.command("list")
+def list_(
+    status: Annotated[
+        str, typer.Option(help="Only verified, asserted, unverified, pending or superseded.")
+    ] = "",
+    limit: Limit = 100,
+    as_json: AsJson = False,
+    store: Store = None,
+    config: ConfigFile = None,
+) -> None:
+    """The facts, with their confidence and how they were verified."""
+    raise typer.Exit(run_list(status, limit, as_json, settings(config, store=store), open_console()))
+
+
+@app.command()
+def rejected(
+    limit: Limit = 100, as_json: AsJson = False, store: Store = None, config: ConfigFile = None
+) -> None:
+    """The facts that the gate rejected, and what was missing."""
+    raise typer.Exit(run_rejected(limit, as_json, settings(config, store=store), open_console()))
+
+
+@app.command("verify-pending")
+def verify_pending(
+    watch: Annotated[bool, typer.Option("--watch", help="Continue until interrupted.")] = False,
+    as_json: AsJson = False,
+    store: Store = None,
+    backend: Backend = None,
+    config: ConfigFile = None,
+) -> None:
+    """Verify facts that wait for a backend. Exit code 1 if one is rejected, 3 if one still waits."""
+    found = settings(config, backend, store=store)
+    raise typer.Exit(run_pending(watch, as_json, found, open_console()))
 
 
 @dataclass(frozen=True, slots=True)
-class Addition:
-    """One fact to add: a sentence, roles, or both. `roles` are NAME=VALUE."""
+class FactArgs:
+    """A fact to add: a sentence, roles (NAME=VALUE), or both."""
 
     sentence: str
     sources: tuple[str, ...]
@@ -49,110 +116,110 @@ class Addition:
     as_json: bool = False
 
 
-def run_add(wanted: Addition, config: Config, console: Console) -> int:
-    """Verify a fact and keep it. To ask for it is explicit, so it does not matter whether the gate is on."""
-    fact, sources = _fact(wanted, config), _sources(wanted, config)
-    with _opened(config, create=True) as database:
+def run_add(args: FactArgs, config: Config, console: Console) -> ExitCode:
+    """Verify a fact and store it, whether or not the memory gate is enabled: the user asked for it explicitly."""
+    fact, sources = _fact(args, config), _sources(args, config)
+    with _open_store(config, create=True) as database:
         try:
-            kept, decision = run(_admit(fact, sources, wanted, database, config))
+            stored, decision = run(_admit(fact, sources, args, database, config))
         except FactNotGrounded as refusal:
-            if not wanted.as_json:
+            if not args.as_json:
                 raise
-            _print_json(_refusal_object(refusal, fact if isinstance(fact, str) else sentence_of(fact)))
-            return REFUSED
-    known = f"known already, but {decision.reason}" if kept.status is not decision.status else ""
+            print_json(_refusal_object(refusal, fact if isinstance(fact, str) else fact_sentence(fact)))
+            return ExitCode.FLAGGED
+    known = f"known already, but {decision.reason}" if stored.status is not decision.status else ""
     reason = known or decision.reason
-    with delivered():
-        if wanted.as_json:
-            _print_json({**fact_object(kept), "reason": reason})
+    with safe_stdout():
+        if args.as_json:
+            print_json({**fact_object(stored), "reason": reason})
         else:
-            _show_fact(kept, console)
+            _show_fact(stored, console)
             if reason:
                 console.print(Text(f"    {sanitize(reason)}", style="yellow"), soft_wrap=True)
-    return FINE if decision.status in _KEPT else COULD_NOT_CHECK
+    return ExitCode.OK if decision.status in _STORED else ExitCode.COULD_NOT_CHECK
 
 
 async def _admit(
-    fact: Fact | str, sources: list[Source], wanted: Addition, database: Database, config: Config
+    fact: Fact | str, sources: list[Source], args: FactArgs, database: Database, config: Config
 ) -> tuple[Fact, Decision]:
     async with (
         Groundwire(config, operation="memory_gate") as engine,
         MemoryGate(database, engine, config) as gate,
     ):
-        if wanted.verify:
-            await warmed(engine)
-        return await gate.admit(fact, sources, confidence=wanted.confidence, verify=wanted.verify)
+        if args.verify:
+            await load_model(engine)
+        return await gate.admit(fact, sources, confidence=args.confidence, verify=args.verify)
 
 
-def run_list(status: str, limit: int, as_json: bool, config: Config, console: Console) -> int:
-    wanted = _status(status) if status else None
-    with _opened(config) as database, database.read() as connection:
-        found = listing(connection, status=wanted, limit=limit)
-    with delivered():
+def run_list(status: str, limit: int, as_json: bool, config: Config, console: Console) -> ExitCode:
+    chosen = _status(status) if status else None
+    with _open_store(config) as database, database.read() as connection:
+        found = listing(connection, status=chosen, limit=limit)
+    with safe_stdout():
         if as_json:
-            _print_json([fact_object(fact) for fact in found])
-            return FINE
+            print_json([fact_object(fact) for fact in found])
+            return ExitCode.OK
         for fact in found:
             _show_fact(fact, console)
         if not found:
             console.print("no facts")
-    return FINE
+    return ExitCode.OK
 
 
-def run_rejected(limit: int, as_json: bool, config: Config, console: Console) -> int:
-    with _opened(config) as database:
+def run_rejected(limit: int, as_json: bool, config: Config, console: Console) -> ExitCode:
+    with _open_store(config) as database:
         found = RejectedFacts(database).latest(limit)
-    with delivered():
+    with safe_stdout():
         if as_json:
-            _print_json([rejected_object(one) for one in found])
-            return FINE
+            print_json([rejected_object(one) for one in found])
+            return ExitCode.OK
         for one in found:
             console.print(_line("rejected", one.adjusted or 0.0, one.text), soft_wrap=True)
             console.print(
                 Text(f"    {_when(one.recorded)}  {sanitize(one.reason)}", style="dim"), soft_wrap=True
             )
         if not found:
-            console.print("nothing was rejected")
-    return FINE
+            console.print("no rejected facts")
+    return ExitCode.OK
 
 
-def run_pending(watch: bool, as_json: bool, config: Config, console: Console) -> int:
-    """Verify what was put off. Exit code 1 if anything was refused, 3 if anything is still unchecked."""
-    with _opened(config) as database, delivered():
-        settled = run(_settle(database, watch, as_json, config, console))
-        waiting = Queue(database, KIND).counts()
-    outcomes = {one.outcome for one in settled}
+def run_pending(watch: bool, as_json: bool, config: Config, console: Console) -> ExitCode:
+    """Verify the facts that wait for a backend. Exit code 1 if one was rejected, 3 if one still waits."""
+    with _open_store(config) as database, safe_stdout():
+        results = run(_verify_waiting(database, watch, as_json, config, console))
+        waiting = Queue(database, QUEUE_NAME).counts()
+    outcomes = {one.outcome for one in results}
     if not as_json:
-        done = sum(one.outcome in (Outcome.VERIFIED, Outcome.REJECTED) for one in settled)
+        done = sum(one.outcome in (JobOutcome.VERIFIED, JobOutcome.REJECTED) for one in results)
         dead = f", {waiting['dead']} given up" if waiting["dead"] else ""
-        console.print(f"{done} settled, {waiting['waiting']} waiting{dead}")
-    if waiting["waiting"] or Outcome.UNVERIFIED in outcomes:
-        return COULD_NOT_CHECK
-    return REFUSED if Outcome.REJECTED in outcomes else FINE
+        console.print(f"{done} verified or rejected, {waiting['waiting']} waiting{dead}")
+    if waiting["waiting"] or JobOutcome.UNVERIFIED in outcomes:
+        return ExitCode.COULD_NOT_CHECK
+    return REFUSED if JobOutcome.REJECTED in outcomes else FINE
 
 
-async def _settle(
+async def _verify_waiting(
     database: Database, watch: bool, as_json: bool, config: Config, console: Console
-) -> list[Settled]:
-    later = patient(config)
-    seen: list[Settled] = []
+) -> list[JobResult]:
+    later = with_full_timeout(config)
+    seen: list[JobResult] = []
     async with Groundwire(later, operation="memory_gate") as engine:
         worker = Worker(database, engine, later)
         try:
-            await warmed(engine)
-            source: AsyncIterator[Settled] = worker.watch() if watch else worker.drain()
+            await load_model(engine)
+            source: AsyncIterator[JobResult] = worker.watch() if watch else worker.drain()
             async for settled in source:
-                if not watch:  # for ever is longer than a list
+                if not watch:  # an endless run must not fill the memory
                     seen.append(settled)
-                _show_settled(settled, as_json, console)
+                _show_result(settled, as_json, console)
         finally:
             await worker.aclose()
     return seen
 
 
-def _show_settled(settled: Settled, as_json: bool, console: Console) -> None:
+def _show_result(settled: JobResult, as_json: bool, console: Console) -> None:
     if as_json:
-        _print_json(
+        print_json(
             {
                 "fact": settled.fact_id,
                 "outcome": settled.outcome.value,
@@ -162,48 +229,44 @@ def _show_settled(settled: Settled, as_json: bool, console: Console) -> None:
             },
             indent=None,
         )
-    elif settled.outcome is not Outcome.GONE:
+    elif settled.outcome is not JobOutcome.GONE:
         console.print(_line(settled.outcome.value, settled.confidence, settled.text), soft_wrap=True)
         if settled.reason:
             console.print(Text(f"    {sanitize(settled.reason)}", style="dim"), soft_wrap=True)
     sys.stdout.flush()
 
 
-def _fact(wanted: Addition, config: Config) -> Fact | str:
-    if "-" in wanted.sources and wanted.sentence == "-":
+def _fact(args: FactArgs, config: Config) -> Fact | str:
+    if "-" in args.sources and args.sentence == "-":
         raise InputError("only one of fact and evidence can be read from stdin")
     text = ""
-    if wanted.sentence:
+    if args.sentence:
         limit = config.limits.max_source_bytes
-        text = load_answer(wanted.sentence, stdin=stdin_bytes(), max_bytes=limit).strip()
-    if not wanted.roles and not wanted.predicate:
+        text = load_answer(args.sentence, stdin=stdin_bytes(), max_bytes=limit).strip()
+    if not args.roles and not args.predicate:
         if not text:
             raise InputError(
-                "there is no fact", hint="give a sentence, or --subject, --predicate and --object"
+                "no fact was given", hint="give a sentence, or --subject, --predicate and --object"
             )
         return text
-    if not wanted.predicate:
+    if not args.predicate:
         raise InputError("roles need a predicate", hint="name it with --predicate")
-    made = given_roles([_pair(role) for role in wanted.roles], wanted.predicate, text)
-    return replace(made, many=wanted.many)
+    made = fact_from_roles([_pair(role) for role in args.roles], args.predicate, text)
+    return replace(made, many=args.many)
 
 
 def _pair(role: str) -> tuple[str, str]:
     name, equals, value = role.partition("=")
     if not (equals and name.strip() and value.strip()):
-        raise InputError(f"'{role}' is no role", hint="write NAME=VALUE, as in place=Paris")
+        raise InputError(f"invalid role '{role}'", hint="expected NAME=VALUE, as in place=Paris")
     return name.strip(), value.strip()
 
 
-def _sources(wanted: Addition, config: Config) -> list[Source]:
-    if not wanted.sources and not wanted.verify:
+def _sources(args: FactArgs, config: Config) -> list[Source]:
+    if not args.sources and not args.verify:
         return []
     limit = config.limits.max_source_bytes
-    return load_sources(wanted.sources, stdin=stdin_bytes(), max_bytes=limit, report=_say)
-
-
-def _say(words: str) -> None:
-    print(f"groundwire: {words}", file=sys.stderr)
+    return load_sources(args.sources, stdin=stdin_bytes(), max_bytes=limit, report=warn)
 
 
 def _status(name: str) -> FactStatus:
@@ -211,11 +274,11 @@ def _status(name: str) -> FactStatus:
         return FactStatus(name)
     except ValueError:
         known = ", ".join(status.value for status in FactStatus)
-        raise InputError(f"'{name}' is no status of a fact", hint=f"one of {known}") from None
+        raise InputError(f"unknown status '{name}'", hint=f"use one of {known}") from None
 
 
 @contextmanager
-def _opened(config: Config, *, create: bool = False) -> Iterator[Database]:
+def _open_store(config: Config, *, create: bool = False) -> Iterator[Database]:
     database = open_database(config.store.url, create=create)
     try:
         yield database
@@ -252,12 +315,8 @@ def _refusal_object(refusal: FactNotGrounded, text: str) -> dict[str, object]:
     }
 
 
-def _print_json(value: Mapping[str, object] | Sequence[Mapping[str, object]], indent: int | None = 2) -> None:
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=indent) + "\n")
-
-
 def _show_fact(fact: Fact, console: Console) -> None:
-    console.print(_line(fact.status.value, fact.confidence, sentence_of(fact)), soft_wrap=True)
+    console.print(_line(fact.status.value, fact.confidence, fact_sentence(fact)), soft_wrap=True)
     parts = [f"{role.name} {role.value.text}" for role in fact.roles]
     if fact.predicate:
         parts.insert(1, f"predicate {fact.predicate}")
@@ -269,7 +328,7 @@ def _show_fact(fact: Fact, console: Console) -> None:
 
 def _line(status: str, confidence: float | None, text: str) -> Text:
     figure = "    " if confidence is None else f"{confidence:.2f}"
-    return Text.assemble((f"{status:<11}", _STYLE.get(status, "yellow")), f"{figure}  {sanitize(text)}")
+    return Text.assemble((f"{status:<11}", _STATUS_STYLE.get(status, "yellow")), f"{figure}  {sanitize(text)}")
 
 
 def _when(stamp: float) -> str:

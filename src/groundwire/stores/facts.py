@@ -1,29 +1,227 @@
-"""Facts in the database. Every function works inside the caller's transaction.
-
-The same fact twice is one. A fact of which only one value can hold takes the place of the one before, which
-stays as history. What is `pending` or `unverified` takes nobody's place until it is settled.
-"""
+"""What a fact says, and what it says it of, each as 16 bytes that are equal only where the two are."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from hashlib import blake2b
 from math import isfinite
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, delete, update
+from sqlalchemy import (
+    BindParameter,
+    Column,
+    ColumnElement,
+    Connection,
+    Row,
+    and_,
+    bindparam,
+    delete,
+    or_,
+    select,
+    update,
+)
 
 from groundwire.errors import InputError
-from groundwire.stores.database import alone, insert_rows, last_number
-from groundwire.stores.digests import content_of, slot_of
-from groundwire.stores.entities import EntityBatch, Predicates
-from groundwire.stores.reading import get, held_by, listing, read_facts
-from groundwire.stores.tables import facts, roles
-from groundwire.stores.values import Window, checked_text, checked_value, columns
-from groundwire.types import Fact, FactStatus, Record, Role
+from groundwire.stores.database import alone, among, insert_rows, last_number
+from groundwire.stores.entities import EntityBatch, Predicates, numbers_of, predicate_key
+from groundwire.stores.tables import entities, facts, names, predicates, roles
+from groundwire.stores.values import (
+    Window,
+    checked_text,
+    checked_value,
+    columns,
+    from_row,
+    identity,
+    value_key,
+)
+from groundwire.text.names import fold
+from groundwire.types import Fact, FactStatus, Pattern, Provenance, Record, Role
 
-__all__ = ["add", "add_many", "get", "listing", "remove", "retract", "settle"]
+__all__ = [
+    "SHOWN",
+    "SUBJECT",
+    "Loaded",
+    "about",
+    "add",
+    "add_many",
+    "content_of",
+    "get",
+    "held_by",
+    "history",
+    "listing",
+    "matching",
+    "read_facts",
+    "remove",
+    "retract",
+    "settle",
+    "slot_of",
+]
+
+SUBJECT = "subject"
+_VALUES = frozenset(("object", "since", "until"))
+"""Roles that hold the value. All others say of what or where it is meant, so they belong to the slot."""
+
+
+def content_of(fact: Fact) -> bytes:
+    """Equal for the same fact, however its values are written; not its source, confidence or status."""
+    said = sorted(_role_digest_part(role) for role in fact.roles) or [fold(fact.text)]
+    return _digest([predicate_key(fact.predicate), str(fact.valid_from), str(fact.valid_to), *said])
+
+
+def slot_of(fact: Fact) -> bytes | None:
+    """Equal for facts of which only one can hold; None for what has no subject and no object."""
+    if fact.role(SUBJECT) is None or fact.role("object") is None:
+        return None
+    kept = sorted(_role_digest_part(role) for role in fact.roles if role.name not in _VALUES)
+    return _digest([predicate_key(fact.predicate), *kept])
+
+
+def _role_digest_part(role: Role) -> str:
+    kind, worth = identity(role.value)
+    return f"{role.name}\x1f{kind}\x1f{worth}"
+
+
+def _digest(parts: Iterable[str]) -> bytes:
+    return blake2b("\x1e".join(parts).encode(), digest_size=16).digest()
+
+
+# Facts out of the database: by id, by entity, by pattern, by status.
+
+SHOWN = ("verified", "asserted", "unverified")
+_FACTS = select(
+    facts, predicates.c.name.label("predicate_name"), predicates.c.many.label("predicate_many")
+).join(predicates, predicates.c.no == facts.c.predicate)
+_ROLES = (
+    select(roles, entities.c.id.label("target"))
+    .join(entities, entities.c.no == roles.c.entity, isouter=True)
+    .order_by(roles.c.fact, roles.c.position)
+)
+# Written so that no index fits: the few facts of an entity are looked through, not the many of a status.
+_STANDS = facts.c.status.concat("").in_(SHOWN)
+_WANTED: BindParameter[Any] = bindparam("wanted", expanding=True)
+_ROLE_OF_STANDING = (
+    select(roles.c.fact)
+    .join(facts, facts.c.no == roles.c.fact)
+    .where(_STANDS)
+    .distinct()
+    .order_by(roles.c.fact)
+    .limit(bindparam("most"))
+)
+_BY_ENTITY = _ROLE_OF_STANDING.where(roles.c.entity.in_(_WANTED))
+_BY_NAME = _ROLE_OF_STANDING.where(roles.c.value_key.in_(_WANTED), roles.c.kind != "reference")
+_KEYS = select(names.c.key)
+Loaded = tuple[int, Fact, bytes, bytes | None, str]
+"""A fact with its row number, what it says, what it says it of, and the import that said it."""
+
+
+def get(connection: Connection, fact_id: str) -> Fact | None:
+    return next(iter(read_facts(connection, facts.c.id == fact_id)), None)
+
+
+def listing(
+    connection: Connection, *, status: FactStatus | None = None, limit: int = 100, after: str = ""
+) -> list[Fact]:
+    """Facts, the newest first; `after` is the id of the last one of the page before."""
+    query = _FACTS.order_by(facts.c.no.desc()).limit(limit)
+    if status is not None:
+        query = query.where(facts.c.status == status.value)
+    if after:
+        query = query.where(facts.c.no < select(facts.c.no).where(facts.c.id == after).scalar_subquery())
+    return [fact for _, fact, *_ in _loaded(connection, list(connection.execute(query)))]
+
+
+def read_facts(connection: Connection, condition: ColumnElement[bool], limit: int = 1000) -> list[Fact]:
+    query = _FACTS.where(condition).order_by(facts.c.no).limit(limit)
+    return [fact for _, fact, *_ in _loaded(connection, list(connection.execute(query)))]
+
+
+def held_by(connection: Connection, column: Column[Any], wanted: Iterable[Any]) -> list[Loaded]:
+    """The facts whose column is one of these, as a writer needs them."""
+    return _loaded(connection, list(among(connection, _FACTS, column, wanted)))
+
+
+def history(connection: Connection, fact_id: str, limit: int = 1000) -> list[Fact]:
+    """A fact and all that it took the place of, oldest first, and what took its place."""
+    slot = select(facts.c.slot).where(facts.c.id == fact_id).scalar_subquery()
+    return read_facts(connection, or_(facts.c.id == fact_id, facts.c.slot == slot), limit)
+
+
+def about(connection: Connection, ids: Sequence[str], limit: int) -> list[Fact]:
+    """The standing facts in which an entity has a role, by reference or, as text, by one of its names."""
+    numbers = sorted(numbers_of(connection, ids).values())
+    if not numbers:
+        return []
+    found = set(connection.execute(_BY_ENTITY, {"wanted": numbers, "most": limit}).scalars())
+    keys = sorted({row.key for row in among(connection, _KEYS, names.c.entity, numbers)})
+    found.update(connection.execute(_BY_NAME, {"wanted": keys, "most": limit}).scalars())
+    return _by_numbers(connection, sorted(found)[:limit])
+
+
+def _by_numbers(connection: Connection, numbers: Sequence[int]) -> list[Fact]:
+    loaded = held_by(connection, facts.c.no, numbers)
+    return [fact for _, fact, *_ in sorted(loaded, key=lambda found: found[0])]
+
+
+def matching(connection: Connection, pattern: Pattern) -> list[Fact]:
+    """Facts by entity, role, predicate and value. A role is the entity's, or without one the value's."""
+    query = select(facts.c.no).order_by(facts.c.no).limit(pattern.limit).distinct()
+    if not pattern.history:
+        query = query.where(_STANDS)
+    if pattern.predicate:
+        same = select(predicates.c.no).where(predicates.c.key == predicate_key(pattern.predicate))
+        narrow = facts.c.predicate + 0 if pattern.entity or pattern.value else facts.c.predicate
+        query = query.where(narrow.in_(same))
+    if pattern.entity:
+        end = roles.alias()
+        theirs = [end.c.name == pattern.role] if pattern.role else []
+        query = query.join(end, end.c.fact == facts.c.no).where(_is(connection, end, pattern.entity), *theirs)
+    if pattern.value or (pattern.role and not pattern.entity):
+        end = roles.alias()
+        asked = [end.c.value_key == value_key(pattern.value)] if pattern.value else []
+        asked += [end.c.name == pattern.role] if pattern.role and not pattern.entity else []
+        query = query.join(end, end.c.fact == facts.c.no).where(*asked)
+    return _by_numbers(connection, list(connection.execute(query).scalars()))
+
+
+def _is(connection: Connection, end: Any, identity: str) -> ColumnElement[bool]:
+    number = numbers_of(connection, [identity]).get(identity, -1)
+    keys = list(connection.execute(select(names.c.key).where(names.c.entity == number)).scalars())
+    return or_(end.c.entity == number, and_(end.c.value_key.in_(keys), end.c.kind != "reference"))
+
+
+def _loaded(connection: Connection, rows: Sequence[Row[Any]]) -> list[Loaded]:
+    ends: dict[int, list[Role]] = {}
+    for end in among(connection, _ROLES, roles.c.fact, [row.no for row in rows]):
+        ends.setdefault(end.fact, []).append(Role(end.name, from_row(end, end.target)))
+    return [
+        (row.no, _fact(row, tuple(ends.get(row.no, ()))), row.content, row.slot, row.batch) for row in rows
+    ]
+
+
+def _fact(row: Row[Any], ends: tuple[Role, ...]) -> Fact:
+    record = None if row.p0 is None else Record(row.p0, row.p1, row.bits, row.method)
+    return Fact(
+        id=row.id,
+        predicate=row.predicate_name,
+        roles=ends,
+        confidence=row.confidence,
+        status=FactStatus(row.status),
+        provenance=Provenance(row.source, row.start, row.end, row.recorded.replace(tzinfo=UTC)),
+        record=record,
+        text=row.text,
+        many=row.many or row.predicate_many,
+        superseded_by=row.superseded_by,
+        valid_from=row.valid_from,
+        valid_to=row.valid_to,
+    )
+
+
+# Facts in the database. Every function works inside the caller's transaction.
+#
+# The same fact twice is one. A fact of which only one value can hold takes the place of the one before, which
+# stays as history. What is `pending` or `unverified` takes nobody's place until it is settled.
 
 STANDING = (FactStatus.VERIFIED, FactStatus.ASSERTED, FactStatus.UNVERIFIED)
 _SETTLED = (FactStatus.VERIFIED, FactStatus.ASSERTED)
@@ -33,7 +231,7 @@ MAX_ROLES, MAX_LABEL = 1000, 500
 
 
 @dataclass(slots=True)
-class Held:
+class StoredFact:
     """A fact of the store, or one about to be, while a batch is written."""
 
     no: int
@@ -49,7 +247,7 @@ class Held:
         return Window(self.fact.valid_from, self.fact.valid_to)
 
 
-class Entry(NamedTuple):
+class FactInput(NamedTuple):
     """A fact to be written, with what it says and what it says it of."""
 
     fact: Fact
@@ -57,7 +255,7 @@ class Entry(NamedTuple):
     slot: bytes | None
 
     @classmethod
-    def of(cls, fact: Fact) -> Entry:
+    def of(cls, fact: Fact) -> FactInput:
         return cls(fact, content_of(fact), slot_of(fact))
 
 
@@ -74,10 +272,10 @@ def add_many(connection: Connection, given: Sequence[Fact], *, batch: str = "") 
     """
     alone(connection)
     desk, now = EntityBatch(connection), datetime.now(UTC)
-    ready = _with_references(desk, [_checked(fact, now) for fact in given])
+    ready = _with_references(desk, [_validated_fact(fact, now) for fact in given])
     desk.write()
-    entries = [Entry.of(fact) for fact in ready]
-    book = Book(connection, desk, entries, batch)
+    entries = [FactInput.of(fact) for fact in ready]
+    book = FactBatch(connection, desk, entries, batch)
     written = [book.enter(entry) for entry in entries]
     book.write()
     return [held.fact for held in written]
@@ -92,8 +290,8 @@ def settle(
     if not found:
         return None
     judged = replace(found[0], status=status, confidence=confidence, record=record)
-    entry = Entry.of(judged)
-    book = Book(connection, EntityBatch(connection), [entry], "")
+    entry = FactInput.of(judged)
+    book = FactBatch(connection, EntityBatch(connection), [entry], "")
     held = book.enter(entry, force=True)
     book.write()
     return held.fact
@@ -119,17 +317,19 @@ def remove(connection: Connection, fact_id: str) -> Fact | None:
     return fact
 
 
-class Book:
+class FactBatch:
     """The facts a batch touches: read once, changed in memory, written once."""
 
-    def __init__(self, connection: Connection, desk: EntityBatch, given: Sequence[Entry], batch: str) -> None:
+    def __init__(
+        self, connection: Connection, desk: EntityBatch, given: Sequence[FactInput], batch: str
+    ) -> None:
         self._connection = connection
         self._desk = desk
         self._batch = batch
         self._predicates = Predicates(connection, {entry.fact.predicate for entry in given})
-        self._by_content: dict[bytes, Held] = {}
-        self._by_slot: dict[bytes, list[Held]] = {}
-        self._by_id: dict[str, Held] = {}
+        self._by_content: dict[bytes, StoredFact] = {}
+        self._by_slot: dict[bytes, list[StoredFact]] = {}
+        self._by_id: dict[str, StoredFact] = {}
         self._next = last_number(connection, facts) + 1
         self._fetch(facts.c.content, [entry.content for entry in given])
         self._fetch(facts.c.id, [entry.fact.id for entry in given if entry.fact.id])
@@ -141,15 +341,15 @@ class Book:
     def _fetch(self, column: Any, wanted: Sequence[Any]) -> None:
         for no, fact, content, slot, batch in held_by(self._connection, column, wanted):
             if content not in self._by_content:
-                self._file(Held(no, fact, content, slot, batch))
+                self._file(StoredFact(no, fact, content, slot, batch))
 
-    def _file(self, held: Held) -> None:
+    def _file(self, held: StoredFact) -> None:
         self._by_content[held.content] = held
         self._by_id[held.fact.id] = held
         if held.slot:
             self._by_slot.setdefault(held.slot, []).append(held)
 
-    def enter(self, entry: Entry, *, force: bool = False) -> Held:
+    def enter(self, entry: FactInput, *, force: bool = False) -> StoredFact:
         fact = entry.fact
         if fact.many:
             self._predicates.set_many(fact.predicate)
@@ -165,17 +365,17 @@ class Book:
             held.fact = replace(held.fact, many=True)
         return held
 
-    def _new(self, entry: Entry) -> Held:
+    def _new(self, entry: FactInput) -> StoredFact:
         fact, content, slot = entry
         identity = fact.id or content.hex()
         if identity in self._by_id:
             raise InputError(f"the id '{identity[:60]}' belongs to another fact", hint="leave the id out")
-        held = Held(self._next, replace(fact, id=identity), content, slot, self._batch, new=True)
+        held = StoredFact(self._next, replace(fact, id=identity), content, slot, self._batch, new=True)
         self._next += 1
         self._file(held)
         return held
 
-    def _take_place(self, held: Held) -> None:
+    def _take_place(self, held: StoredFact) -> None:
         """Of two that cannot both hold, the newer stands."""
         if held.slot is None or self._predicates.is_many(held.fact.predicate):
             return
@@ -200,7 +400,7 @@ class Book:
         if changed:
             self._connection.execute(update(facts).where(facts.c.no == bindparam("number_")), changed)
 
-    def _row(self, held: Held) -> dict[str, Any]:
+    def _row(self, held: StoredFact) -> dict[str, Any]:
         fact = held.fact
         return _shared(held) | {
             "no": held.no,
@@ -213,7 +413,7 @@ class Book:
             "valid_to": fact.valid_to,
         }
 
-    def _role_rows(self, held: Held) -> list[dict[str, Any]]:
+    def _role_rows(self, held: StoredFact) -> list[dict[str, Any]]:
         return [
             columns(role.value)
             | {
@@ -226,7 +426,7 @@ class Book:
         ]
 
 
-def _shared(held: Held) -> dict[str, Any]:
+def _shared(held: StoredFact) -> dict[str, Any]:
     """The columns that may change in the life of a fact."""
     fact, said, record = held.fact, held.fact.provenance, held.fact.record
     return {
@@ -246,11 +446,11 @@ def _shared(held: Held) -> dict[str, Any]:
     }
 
 
-def _changes(held: Held) -> dict[str, Any]:
+def _changes(held: StoredFact) -> dict[str, Any]:
     return _shared(held) | {"number_": held.no}
 
 
-def _agree(held: Held, fact: Fact, *, force: bool) -> None:
+def _agree(held: StoredFact, fact: Fact, *, force: bool) -> None:
     """The fact is there already. A better status (or a verdict) is taken over; when it was said stays."""
     old = held.fact
     back = old.status in _GONE and fact.status not in _GONE
@@ -276,7 +476,7 @@ def _with_references(desk: EntityBatch, given: Sequence[Fact]) -> list[Fact]:
     return found
 
 
-def _checked(fact: Fact, now: datetime) -> Fact:
+def _validated_fact(fact: Fact, now: datetime) -> Fact:
     if not fact.roles and not fact.text.strip():
         raise InputError("a fact needs roles or a text")
     if not fact.predicate.strip() and fact.roles:

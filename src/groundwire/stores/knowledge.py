@@ -9,7 +9,7 @@ from types import TracebackType
 
 from sqlalchemy import Connection, func, select
 
-from groundwire.stores import coverage, entities, facts, reading
+from groundwire.stores import coverage, entities, facts
 from groundwire.stores import names as lookup
 from groundwire.stores.database import Database, open_database
 from groundwire.stores.tables import attributes, names, predicates
@@ -89,20 +89,20 @@ class Knowledge:
     def facts_about(self, ids: Sequence[str], limit: int = 1000) -> list[Fact]:
         """The standing facts in which any of these entities has any role."""
         with self.database.read() as connection:
-            return reading.about(connection, ids, limit)
+            return facts.about(connection, ids, limit)
 
     def facts(self, pattern: Pattern) -> list[Fact]:
         with self.database.read() as connection:
-            return reading.matching(connection, pattern)
+            return facts.matching(connection, pattern)
 
     def fact(self, fact_id: str) -> Fact | None:
         with self.database.read() as connection:
-            return reading.get(connection, fact_id)
+            return facts.get(connection, fact_id)
 
     def history(self, fact_id: str) -> list[Fact]:
         """All that was ever said in the place of a fact, oldest first."""
         with self.database.read() as connection:
-            return reading.history(connection, fact_id)
+            return facts.history(connection, fact_id)
 
     def put_entity(self, entity: Entity) -> Entity:
         """Write an entity; aliases and attributes are added to what is there."""

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from groundwire.cli.facts import rejected_object
 from groundwire.memory.decision import Decision
-from groundwire.memory.writer import given_roles
+from groundwire.memory.writer import fact_from_roles
 from groundwire.server.middleware.auth import Caller
 from groundwire.server.problems import Forbidden, NotFound, problems, reading_problems
 from groundwire.server.responses import (
@@ -28,7 +28,7 @@ from groundwire.server.service import Service, service
 from groundwire.stores.keys import ADMIN
 from groundwire.stores.knowledge import Stats
 from groundwire.stores.parse_jsonl import entity_object, fact_object
-from groundwire.stores.reading import listing
+from groundwire.stores.facts import listing
 from groundwire.stores.rejected import RejectedFacts
 from groundwire.types import Entity, Fact, FactStatus, Match
 
@@ -70,7 +70,7 @@ async def _admitted(asked: FactRequest, held: Service) -> tuple[Fact, Decision]:
 def _fact(asked: FactRequest) -> Fact | str:
     if not asked.predicate.strip():
         return asked.fact
-    made = given_roles(list(asked.roles.items()), asked.predicate.strip(), asked.fact.strip())
+    made = fact_from_roles(list(asked.roles.items()), asked.predicate.strip(), asked.fact.strip())
     return replace(made, many=asked.many)
 
 
