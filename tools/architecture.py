@@ -89,7 +89,7 @@ FLOW: tuple[tuple[str, str], ...] = (
         "Text",
         "text/sentences text/markdown text/structure text/literals text/tables",
     ),
-    ("Stores", "stores/database stores/knowledge stores/entities stores/facts stores/cache"),
+    ("Stores", "stores/database stores/knowledge_base stores/entities stores/facts stores/cache"),
     ("Measuring", "bench/speed"),
     ("Underneath", "budget errors metrics _loop _optional version"),
 )

@@ -35,7 +35,7 @@ from groundwire.verdicts.profile import Profile, profile_for
 from groundwire.verifiers.backends import open_backend
 
 if TYPE_CHECKING:
-    from groundwire.stores.knowledge import Knowledge
+    from groundwire.stores.knowledge_base import Knowledge
     from groundwire.traces.steps import Steps
     from groundwire.verifiers.dependence import Dependence
     from groundwire.verifiers.entropy import SemanticEntropy
@@ -189,7 +189,7 @@ class Groundwire:
         if not isinstance(kb, str):
             return kb
         if kb not in self._stores:
-            from groundwire.stores.knowledge import Knowledge
+            from groundwire.stores.knowledge_base import Knowledge
 
             self._stores[kb] = Knowledge.open(kb, create=False)
         return self._stores[kb]

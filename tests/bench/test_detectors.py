@@ -11,7 +11,7 @@ from groundwire.bench.detectors_items import Item, items, made
 from groundwire.bench.detectors_world import NOW
 from groundwire.config import Config
 from groundwire.detectors.registry import detect
-from groundwire.stores.knowledge import Knowledge
+from groundwire.stores.knowledge_base import Knowledge
 from groundwire.types import Case, Flag, HallucinationType
 
 

@@ -10,7 +10,7 @@ from benchmarks.kb import Size, made_entities, made_facts, misspelt, run_kb
 from rich.console import Console
 
 from groundwire.errors import InputError
-from groundwire.stores.knowledge import Knowledge
+from groundwire.stores.knowledge_base import Knowledge
 
 
 def test_the_store_is_built_once_and_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

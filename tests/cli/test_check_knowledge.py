@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 from groundwire import check
 from groundwire.cli import main
 from groundwire.errors import GroundwireError, StoreError
-from groundwire.stores.knowledge import Knowledge
+from groundwire.stores.knowledge_base import Knowledge
 from groundwire.stores.values import value_of
 from groundwire.types import Attribute, Edit, Entity, Value
 from groundwire.verdicts.repair import restore

@@ -24,7 +24,7 @@ from groundwire.config import Config, ProfileName
 from groundwire.engine import Groundwire
 from groundwire.mcp.server import LocalToolService, create_server
 from groundwire.reports.json import report_object
-from groundwire.stores.knowledge import Knowledge
+from groundwire.stores.knowledge_base import Knowledge
 from groundwire.types import Attribute, Entity, HallucinationReport, Value
 from mcp import Client as McpClient
 
@@ -179,7 +179,10 @@ def by_client(cases: Mapping[str, Asked], folder: Path, store: str) -> dict[str,
 
 def by_mcp(cases: Mapping[str, Asked], folder: Path, store: str) -> dict[str, Report]:
     async def asking() -> dict[str, Report]:
-        async with Groundwire(Config.load()) as engine, McpClient(create_server(LocalToolService(engine))) as client:
+        async with (
+            Groundwire(Config.load()) as engine,
+            McpClient(create_server(LocalToolService(engine))) as client,
+        ):
             return await _called(client, cases)
 
     return asyncio.run(asking())

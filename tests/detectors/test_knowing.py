@@ -14,7 +14,7 @@ from groundwire.detectors.entities import nonexistence_confidence
 from groundwire.detectors.fabricated import fabrication_confidence
 from groundwire.detectors.registry import detect
 from groundwire.openie.mentions import mentions
-from groundwire.stores.knowledge import Knowledge
+from groundwire.stores.knowledge_base import Knowledge
 from groundwire.types import (
     Attribute,
     Case,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from groundwire.detectors.registry import detect
-from groundwire.stores.knowledge import Knowledge
+from groundwire.stores.knowledge_base import Knowledge
 from groundwire.types import Attribute, Case, Entity, Fact, Flag, HallucinationType, Role, Value, ValueKind
 
 NOW = datetime(2026, 6, 15)

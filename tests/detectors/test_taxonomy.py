@@ -14,7 +14,7 @@ import pytest
 
 from groundwire.config import Config
 from groundwire.engine import Groundwire
-from groundwire.stores.knowledge import Knowledge
+from groundwire.stores.knowledge_base import Knowledge
 from groundwire.types import (
     Attribute,
     Detection,

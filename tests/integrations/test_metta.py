@@ -17,7 +17,7 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
 from groundwire.integrations.metta import Predicates, evaluate, new_metta, predicates, register
-from groundwire.stores.knowledge import Knowledge
+from groundwire.stores.knowledge_base import Knowledge
 from groundwire.types import Attribute, Entity, Turn, Value
 
 NOW = datetime(2026, 11, 16)

@@ -11,7 +11,7 @@ import pytest
 from tests.loopback import Loopback, refusal
 from tests.serving import Served, process, served
 
-from groundwire.stores.knowledge import Knowledge
+from groundwire.stores.knowledge_base import Knowledge
 
 SOURCE = "Acme was founded in 1987 in Berlin. It has 40 employees."
 

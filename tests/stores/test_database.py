@@ -11,7 +11,7 @@ from sqlalchemy import event, text
 from groundwire.errors import InputError, StoreError
 from groundwire.stores import database as database_module
 from groundwire.stores.database import open_database
-from groundwire.stores.knowledge import Knowledge
+from groundwire.stores.knowledge_base import Knowledge
 from groundwire.types import Entity
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from groundwire.errors import InputError
 from groundwire.stores import facts as fact_store
-from groundwire.stores.knowledge import Knowledge
+from groundwire.stores.knowledge_base import Knowledge
 from groundwire.stores.values import value_of
 from groundwire.types import (
     Attribute,

@@ -14,7 +14,7 @@ from sqlalchemy import text
 from groundwire.errors import StoreError
 from groundwire.stores import entities, facts, tables
 from groundwire.stores.database import Database, _engine, _place, head, open_database, revision, upgrade
-from groundwire.stores.knowledge import Knowledge
+from groundwire.stores.knowledge_base import Knowledge
 from groundwire.stores.tables import metadata
 from groundwire.types import Entity, Fact, Role, Value, ValueKind
 

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from groundwire.stores.exports import to_jsonl
-from groundwire.stores.knowledge import Knowledge
+from groundwire.stores.knowledge_base import Knowledge
 from groundwire.types import FactStatus, Pattern
 
 FACTS = 25
 PATIENCE = 120.0
 WRITER = """
 import sys
-from groundwire.stores.knowledge import Knowledge
+from groundwire.stores.knowledge_base import Knowledge
 from groundwire.types import Entity, Fact, Role, Value, ValueKind
 url, who, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
 def fact(subject, predicate, told, many):

@@ -17,7 +17,7 @@ from groundwire.bench.detectors_items import Item, items
 from groundwire.bench.detectors_world import NOW, entities, facts
 from groundwire.config import Config
 from groundwire.engine import Groundwire
-from groundwire.stores.knowledge import Knowledge
+from groundwire.stores.knowledge_base import Knowledge
 from groundwire.types import HallucinationType, KnowledgeBase
 
 PRECISION, RECALL = 0.90, 0.80

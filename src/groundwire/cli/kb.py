@@ -1,4 +1,4 @@
-"""`groundwire kb`: fill a knowledge base from files, look at it, and write it out again."""
+"""`groundwire kb`: inspect, fill and export a knowledge base."""
 
 from __future__ import annotations
 
@@ -8,26 +8,37 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Annotated, BinaryIO
 
+import typer
 from rich.console import Console
 from rich.progress import Progress, TaskID
 from rich.table import Table
 from rich.text import Text
 
-from groundwire.cli.streams import delivered, stdin_bytes, write_whole
+from groundwire.cli.console import ExitCode, open_console, print_json, safe_stdout, stdin_bytes, write_atomic
+from groundwire.cli.options import AsJson, ConfigFile, group_app, settings
 from groundwire.errors import InputError
 from groundwire.reports.plaintext import sanitize
 from groundwire.reports.terminal import progress_bar
+from groundwire.stores.database import open_database
 from groundwire.stores.exports import entities_to_csv, facts_to_csv, to_jsonl, to_triples
 from groundwire.stores.imports import READERS, Imported, Refused, import_rows
-from groundwire.stores.knowledge import Knowledge
+from groundwire.stores.knowledge_base import Knowledge
 from groundwire.stores.parse_jsonl import entity_object, fact_object
 from groundwire.stores.parsing import Read, format_of, opened
+from groundwire.stores.paths import PathStore
 from groundwire.types import Attribute, Entity, Fact, Match, MatchKind
 
-FINE, FLAGGED = 0, 1
+app = group_app("Inspect, fill and export a knowledge base.")
+StoreUrl = Annotated[
+    str | None,
+    typer.Option("--store", "--kb", help="A SQLite file or postgresql://… URL; default: as configured."),
+]
 SHOWN_ERRORS = 20
+"""Bad rows printed per file; the rest are counted."""
+_MIN_SIMILARITY = 0.6
+"""Least similarity of a name in `kb search`: below it, short names match by chance."""
 STREAM = "-"
 EXPORTS: dict[str, Callable[[Knowledge], Iterator[str]]] = {
     "jsonl": to_jsonl,
@@ -37,9 +48,81 @@ EXPORTS: dict[str, Callable[[Knowledge], Iterator[str]]] = {
 }
 
 
+@app.command("import")
+def import_(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE…", help="CSV, JSONL or triples; '-' for stdin.")
+    ],
+    store: StoreUrl = None,
+    form: Annotated[str, typer.Option("--format", help="csv, jsonl, triples or nt; default: by file name.")] = "",
+    encoding: Annotated[str, typer.Option(help="Encoding of files that are not UTF-8.")] = "utf-8",
+    strict: Annotated[bool, typer.Option("--strict", help="Import nothing if any row is bad.")] = False,
+    config: ConfigFile = None,
+) -> None:
+    """Import entities and facts. A bad row is reported with its line; the others are imported."""
+    args = ImportArgs(tuple(files), _store_url(store, config), form, encoding, strict)
+    raise typer.Exit(run_import(args, open_console()))
+
+
+@app.command()
+def export(
+    out: Annotated[Path | None, typer.Option("-o", "--output", help="A file; default: stdout.")] = None,
+    form: Annotated[
+        str, typer.Option("--format", help="jsonl (everything), triples, csv-entities or csv-facts.")
+    ] = "jsonl",
+    store: StoreUrl = None,
+    config: ConfigFile = None,
+) -> None:
+    """Export the knowledge base. JSON lines hold all of it and can be imported again."""
+    raise typer.Exit(run_export(_store_url(store, config), out, form))
+
+
+@app.command()
+def show(
+    name: Annotated[str, typer.Argument(help="A name, an alias or an id.")],
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+    config: ConfigFile = None,
+) -> None:
+    """Show one entity with its attributes and facts."""
+    raise typer.Exit(run_show(_store_url(store, config), name, open_console(), as_json=as_json))
+
+
+@app.command()
+def search(
+    text: Annotated[str, typer.Argument(help="A name or part of one; it may be misspelt.")],
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of results.")] = 10,
+    store: StoreUrl = None,
+    config: ConfigFile = None,
+) -> None:
+    """Find entities with similar names."""
+    raise typer.Exit(run_search(_store_url(store, config), text, limit, open_console()))
+
+
+@app.command()
+def stats(store: StoreUrl = None, as_json: AsJson = False, config: ConfigFile = None) -> None:
+    """Count entities, names, attributes and facts."""
+    raise typer.Exit(run_stats(_store_url(store, config), open_console(), as_json=as_json))
+
+
+@app.command()
+def paths(
+    prefix: Annotated[str, typer.Argument(help="As in /hallucination/SESSION/; a / in a name is %2F.")] = "/",
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+    config: ConfigFile = None,
+) -> None:
+    """List the detectors' flags of conversations, by path."""
+    raise typer.Exit(run_paths(prefix, _store_url(store, config), open_console(), as_json=as_json))
+
+
+def _store_url(store: str | None, config: Path | None) -> str:
+    found: str = settings(config).store.url
+    return store or found
+
+
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which files to import, and how."""
+class ImportArgs:
 
     files: tuple[Path, ...]
     store: str
@@ -48,45 +131,45 @@ class Wanted:
     strict: bool = False
 
 
-def run_import(wanted: Wanted, console: Console) -> int:
-    """0 where every row went in, 1 where some could not be used."""
-    for path in wanted.files:
-        format_of(path, wanted.format)
+def run_import(args: ImportArgs, console: Console) -> ExitCode:
+    """Exit code 1 if some rows could not be imported."""
+    for path in args.files:
+        format_of(path, args.format)
         if str(path) != STREAM and (not path.exists() or path.is_dir()):
-            raise InputError(f"there is no file {path}")
+            raise InputError(f"{path} is not a file")
     failed = 0
-    with Knowledge.open(wanted.store) as knowledge:
-        for path in wanted.files:
-            done = _import_one(knowledge, path, wanted)
+    with Knowledge.open(args.store) as knowledge:
+        for path in args.files:
+            done = _import_one(knowledge, path, args)
             failed += done.failed
             console.print(_summary(path, done), markup=False, highlight=False, soft_wrap=True)
-    return FLAGGED if failed else FINE
+    return ExitCode.FLAGGED if failed else ExitCode.OK
 
 
 def _summary(path: Path, done: Imported) -> str:
     entities, facts = _counted(done.entities, "entity", "entities"), _counted(done.facts, "fact", "facts")
     bad = f"; {_counted(done.failed, 'row', 'rows')} could not be used" if done.failed else ""
-    return f"{_called(path)}: {entities} and {facts}{bad}"
+    return f"{_display_name(path)}: {entities} and {facts}{bad}"
 
 
-def _import_one(knowledge: Knowledge, path: Path, wanted: Wanted) -> Imported:
+def _import_one(knowledge: Knowledge, path: Path, args: ImportArgs) -> Imported:
     errors = Console(stderr=True)
     try:
         with _bytes(path) as file, progress_bar(errors) as progress:
             total = max(1, path.stat().st_size // 1000) if path.is_file() else None
             bar = progress.add_task(f"{path.name} (kB)", total=total)
-            with opened(file, wanted.encoding) as text:
-                rows = _named(READERS[format_of(path, wanted.format)](text, _source(path)), path)
+            with opened(file, args.encoding) as text:
+                rows = _name_errors(READERS[format_of(path, args.format)](text, _source(path)), path)
                 done = import_rows(
-                    knowledge, rows, strict=wanted.strict, on_batch=lambda _: _advance(progress, bar, file)
+                    knowledge, rows, strict=args.strict, on_batch=lambda _: _advance(progress, bar, file)
                 )
     except Refused as refused:
         _print_bad(path, refused.imported)
         raise InputError(
-            f"{_called(path)}: {refused.message}", hint="leave --strict out to import the rest"
+            f"{_display_name(path)}: {refused.message}", hint="without --strict the rest is imported"
         ) from None
     except UnicodeError:
-        raise InputError(f"{_called(path)} is not text in its encoding", hint="save it as UTF-8") from None
+        raise InputError(f"{_display_name(path)} is not text in its encoding", hint="save it as UTF-8") from None
     _print_bad(path, done)
     return done
 
@@ -95,7 +178,7 @@ def _counted(count: int, one: str, many: str) -> str:
     return f"1 {one}" if count == 1 else f"{count:,} {many}"
 
 
-def _called(path: Path) -> str:
+def _display_name(path: Path) -> str:
     return "standard input" if str(path) == STREAM else str(path)
 
 
@@ -104,12 +187,12 @@ def _advance(progress: Progress, bar: TaskID, file: BinaryIO) -> None:
         progress.update(bar, completed=file.tell() // 1000)
 
 
-def _named(rows: Iterator[Read], path: Path) -> Iterator[Read]:
-    """What is wrong with the file as a whole is said with its name."""
+def _name_errors(rows: Iterator[Read], path: Path) -> Iterator[Read]:
+    """Add the file's name to errors about the file as a whole."""
     try:
         yield from rows
     except InputError as error:
-        raise InputError(f"{_called(path)}: {error.message}", hint=error.hint) from None
+        raise InputError(f"{_display_name(path)}: {error.message}", hint=error.hint) from None
 
 
 def _source(path: Path) -> str:
@@ -131,47 +214,47 @@ def _bytes(path: Path) -> Iterator[BinaryIO]:
 
 def _print_bad(path: Path, done: Imported) -> None:
     for row in sorted(done.bad, key=lambda bad: bad.line)[:SHOWN_ERRORS]:
-        print(f"{_called(path)}, line {row.line}: {sanitize(row.error)}", file=sys.stderr)
+        print(f"{_display_name(path)}, line {row.line}: {sanitize(row.error)}", file=sys.stderr)
     if done.failed > SHOWN_ERRORS:
-        print(f"{_called(path)}: and {done.failed - SHOWN_ERRORS:,} more", file=sys.stderr)
+        print(f"{_display_name(path)}: and {done.failed - SHOWN_ERRORS:,} more", file=sys.stderr)
 
 
-def run_export(store: str, out: Path | None, form: str) -> int:
+def run_export(store: str, out: Path | None, form: str) -> ExitCode:
     if form not in EXPORTS:
-        raise InputError(f"'{form}' cannot be written", hint=f"--format {', '.join(EXPORTS)}")
+        raise InputError(f"unknown format '{form}'", hint=f"--format {', '.join(EXPORTS)}")
     with Knowledge.open(store, create=False) as knowledge:
         lines = EXPORTS[form](knowledge)
         if out is None or str(out) == STREAM:
-            with delivered():
+            with safe_stdout():
                 for line in lines:
                     sys.stdout.write(line)
         else:
-            write_whole(out, lines, 0o600)
-    return FINE
+            write_atomic(out, lines, 0o600)
+    return ExitCode.OK
 
 
-def run_show(store: str, name: str, console: Console, *, as_json: bool) -> int:
-    """An entity with all that is known of it; 1 where there is none."""
+def run_show(store: str, name: str, console: Console, *, as_json: bool) -> ExitCode:
+    """Print an entity with its attributes and facts. Exit code 1 if there is none of that name."""
     with Knowledge.open(store, create=False) as knowledge:
         match = knowledge.find([name]).get(name)
         entity = match.entity if match else knowledge.entities([name]).get(name)
         if entity is None:
-            print(f"nothing is known under the name '{sanitize(name[:60])}'", file=sys.stderr)
-            return FLAGGED
+            print(f"there is no entity named '{sanitize(name[:60])}'", file=sys.stderr)
+            return ExitCode.FLAGGED
         about = knowledge.facts_about([entity.id])
-    with delivered():
+    with safe_stdout():
         if as_json:
             found = {"entity": entity_object(entity), "facts": [fact_object(fact) for fact in about]}
-            print(json.dumps(found, ensure_ascii=False, indent=1))
+            print_json(found)
         else:
             _print_entity(console, entity, about, match)
-    return FINE
+    return ExitCode.OK
 
 
 def _print_entity(console: Console, entity: Entity, about: Sequence[Fact], match: Match | None) -> None:
     console.print(Text(sanitize(entity.name), style="bold"), Text(sanitize(_kind(entity)), style="dim"))
     if match and match.kind is MatchKind.FUZZY:
-        console.print(Text(f"  a near name ({match.score:.0%} alike)", style="yellow"))
+        console.print(Text(f"  a similar name ({match.score:.0%})", style="yellow"))
     if entity.aliases:
         console.print(Text(f"  also {sanitize(', '.join(entity.aliases))}"))
     for attribute in entity.attributes:
@@ -194,46 +277,46 @@ def _times(start: object, end: object) -> str:
 
 
 def sentence(fact: Fact) -> str:
-    """A fact as one would say it, its further roles in brackets."""
+    """A fact as a sentence, with additional roles in brackets."""
     if not fact.roles:
         return fact.text
     ends = {"subject": "", "object": ""} | {r.name: r.value.text for r in fact.roles}
     extra = [f"{r.name}: {r.value.text}" for r in fact.roles if r.name not in ("subject", "object")]
-    said = " ".join(part for part in (ends["subject"], fact.predicate, ends["object"]) if part)
-    return said + (f" ({', '.join(extra)})" if extra else "") + _times(fact.valid_from, fact.valid_to)
+    text = " ".join(part for part in (ends["subject"], fact.predicate, ends["object"]) if part)
+    return text + (f" ({', '.join(extra)})" if extra else "") + _times(fact.valid_from, fact.valid_to)
 
 
 def _origin(fact: Fact) -> str:
-    sure = "" if fact.confidence == 1.0 else f", {fact.confidence:.0%} sure"
-    return f"{fact.status}{sure}{', ' + fact.provenance.source if fact.provenance.source else ''}"
+    confidence = "" if fact.confidence == 1.0 else f", {fact.confidence:.0%} confidence"
+    return f"{fact.status}{confidence}{', ' + fact.provenance.source if fact.provenance.source else ''}"
 
 
-def run_search(store: str, text: str, limit: int, console: Console) -> int:
-    """Names that are alike, best first; 1 where there are none."""
+def run_search(store: str, text: str, limit: int, console: Console) -> ExitCode:
+    """Print entities with similar names, best first. Exit code 1 if there are none."""
     with Knowledge.open(store, create=False) as knowledge:
-        found = knowledge.similar(text, at_least=0.6, limit=limit)
+        found = knowledge.similar(text, at_least=_MIN_SIMILARITY, limit=limit)
     if not found:
-        print(f"no name is like '{sanitize(text[:60])}'", file=sys.stderr)
-        return FLAGGED
+        print(f"there is no name similar to '{sanitize(text[:60])}'", file=sys.stderr)
+        return ExitCode.FLAGGED
     table = Table(box=None, pad_edge=False)
-    for header in ("name", "type", "id", "match", "alike"):
+    for header in ("name", "type", "id", "match", "similarity"):
         table.add_column(header)
     for match in found:
         entity = match.entity
         cells = (entity.name, entity.type, entity.id, match.kind.value, f"{match.score:.0%}")
         table.add_row(*(Text(sanitize(cell)) for cell in cells))
-    with delivered():
+    with safe_stdout():
         console.print(table)
-    return FINE
+    return ExitCode.OK
 
 
-def run_stats(store: str, console: Console, *, as_json: bool) -> int:
+def run_stats(store: str, console: Console, *, as_json: bool) -> ExitCode:
     with Knowledge.open(store, create=False) as knowledge:
         stats = knowledge.stats()
-    with delivered():
+    with safe_stdout():
         if as_json:
-            print(json.dumps(asdict(stats), ensure_ascii=False))
-            return FINE
+            print_json(asdict(stats), indent=None)
+            return ExitCode.OK
         console.print(
             f"{stats.entities:,} entities under {stats.names:,} names, {stats.attributes:,} attributes,"
             f" {stats.facts:,} facts",
@@ -246,4 +329,29 @@ def run_stats(store: str, console: Console, *, as_json: bool) -> int:
         ):
             listed = ", ".join(f"{sanitize(name) or '(none)'} {count:,}" for name, count in counts.items())
             console.print(Text(f"{title}: {listed or '(none)'}"))
-    return FINE
+    return ExitCode.OK
+
+
+def run_paths(prefix: str, store: str, console: Console, *, as_json: bool = False) -> ExitCode:
+    """Print one line per path, or all values as nested JSON objects."""
+    database = open_database(store, create=False)
+    try:
+        paths = PathStore(database)
+        with safe_stdout():
+            if as_json:
+                print_json(paths.export(prefix))
+            else:
+                _show_paths(paths, prefix, console)
+    finally:
+        database.close()
+    return ExitCode.OK
+
+
+def _show_paths(paths: PathStore, prefix: str, console: Console) -> None:
+    found = False
+    for entry in paths.scan(prefix):
+        found = True
+        value = sanitize(json.dumps(entry.value, ensure_ascii=False))
+        console.print(Text.assemble(sanitize(entry.path), ("  " + value, "cyan")), soft_wrap=True)
+    if not found:
+        console.print(Text(f"there is nothing below {sanitize(prefix)}"), soft_wrap=True)

@@ -25,7 +25,7 @@ from groundwire.openie.mentions import mentions
 from groundwire.openie.tense import times
 from groundwire.retrieval.history import parse_history
 from groundwire.retrieval.load import load_answer
-from groundwire.stores.knowledge import Knowledge
+from groundwire.stores.knowledge_base import Knowledge
 from groundwire.types import Action, ActionKind, Detection, Flag, KnowledgeBase, Segment, Turn
 from groundwire.verdicts.mitigate import guidance, mitigate
 

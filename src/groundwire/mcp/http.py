@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
     from groundwire.server.service import Service
-    from groundwire.stores.knowledge import Knowledge
+    from groundwire.stores.knowledge_base import Knowledge
 
 PATH = "/mcp"
 ROUTERS = ("health",)

@@ -9,7 +9,7 @@ from fastapi import Request
 from groundwire.server.middleware.auth import Caller
 from groundwire.server.problems import Forbidden
 from groundwire.server.service import Service
-from groundwire.stores.knowledge import Knowledge
+from groundwire.stores.knowledge_base import Knowledge
 
 _SCOPE = "facts:read"
 

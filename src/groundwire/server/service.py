@@ -22,7 +22,7 @@ from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError, MissingExtra
 from groundwire.llm import Generator
 from groundwire.memory import Worker
-from groundwire.memory.gate import patient, warmed
+from groundwire.memory.gate import with_full_timeout, load_model
 from groundwire.metrics import Metrics
 from groundwire.rag.chatbot import Chatbot
 from groundwire.rag.index import PassageIndex, open_index
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from groundwire.memory import MemoryGate
     from groundwire.proxy.proxy import Proxy
     from groundwire.server.reports import Keeper
-    from groundwire.stores.knowledge import Knowledge
+    from groundwire.stores.knowledge_base import Knowledge
     from groundwire.streaming.output import OutputVerifier
 
 # What people said of the same claims before, added to a report; a store in trouble costs nobody that.
@@ -90,7 +90,7 @@ class Readiness:
     async def warm(self, engine: Callable[[], Groundwire]) -> None:
         """Load what is computed here; a backend elsewhere is not asked, since that may cost money."""
         try:
-            await warmed(engine())
+            await load_model(engine())
             self.model = OK
         except GroundwireError as error:
             _log.warning("not ready: %s", error)
@@ -195,7 +195,7 @@ class Service:
     @cached_property
     def knowledge(self) -> Knowledge:
         """What the server knows: the entities and facts of its own store, and of no other."""
-        from groundwire.stores.knowledge import Knowledge
+        from groundwire.stores.knowledge_base import Knowledge
 
         return Knowledge(self.database)
 
@@ -279,7 +279,7 @@ _PAUSE_REMEMBERING = 30.0
 
 async def settle_for_ever(opened: Callable[[], Database], config: Config, metrics: Metrics) -> None:
     """Verify what a backend put off, until cancelled. A store in trouble is asked again later."""
-    later = patient(config)
+    later = with_full_timeout(config)
     async with Groundwire(later, operation="memory_gate", metrics=metrics) as engine:
         while True:
             try:

@@ -17,7 +17,7 @@ from sqlalchemy.exc import IntegrityError
 
 from groundwire.errors import InputError
 from groundwire.stores import entities, facts
-from groundwire.stores.knowledge import Knowledge
+from groundwire.stores.knowledge_base import Knowledge
 from groundwire.stores.parse_csv import read_csv
 from groundwire.stores.parse_jsonl import read_jsonl
 from groundwire.stores.parse_triples import read_ntriples, read_triples

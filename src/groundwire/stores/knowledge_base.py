@@ -1,4 +1,7 @@
-"""The knowledge base on a database: asked by detectors, filled by imports and by the memory gate."""
+"""What a knowledge base speaks of at all: types of entities, names of attributes, predicates.
+
+Read before every detection, so it never scans a table: types are stepped through by their index.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,58 @@ from types import TracebackType
 
 from sqlalchemy import Connection, func, select
 
-from groundwire.stores import coverage, entities, facts
+from groundwire.stores import entities as stores_entities
+from groundwire.stores import facts
 from groundwire.stores import names as lookup
-from groundwire.stores.database import Database, open_database
-from groundwire.stores.tables import attributes, names, predicates
+from groundwire.stores.database import Database, among, open_database
+from groundwire.stores.tables import attributes, entities, names, predicates, roles
 from groundwire.stores.tables import entities as entity_rows
 from groundwire.stores.tables import facts as fact_rows
+from groundwire.stores.values import value_key
 from groundwire.types import Coverage, Entity, Fact, Match, Pattern
+
+_TYPES = 100
+_PREDICATES = 5000
+_MANY = 2
+"""Whether there is one entity of a type or more is all that is asked."""
+
+
+def coverage(connection: Connection) -> Coverage:
+    types: dict[str, int] = {}
+    only: dict[str, str] = {}
+    for kind in _types(connection):
+        some = select(entities.c.id).where(entities.c.type == kind).limit(_MANY)
+        ids = connection.execute(some).scalars().all()
+        types[kind] = len(ids)
+        if len(ids) == 1:
+            only[kind] = ids[0]
+    called = connection.execute(select(predicates.c.name).limit(_PREDICATES)).scalars()
+    return Coverage(types, only, frozenset(called))
+
+
+def _types(connection: Connection) -> list[str]:
+    found: list[str] = []
+    last = ""
+    while len(found) < _TYPES:
+        after = connection.execute(select(func.min(entities.c.type)).where(entities.c.type > last)).scalar()
+        if after is None:
+            break
+        found.append(after)
+        last = after
+    return found
+
+
+def values_among(connection: Connection, names: Sequence[str]) -> set[str]:
+    """Which of these names are the value of some attribute or stand in a role of some fact."""
+    keys = {value_key(name): name for name in names}
+    found: set[str] = set()
+    for table in (attributes, roles):
+        rows = among(connection, select(table.c.value_key).distinct(), table.c.value_key, list(keys))
+        found.update(keys[row.value_key] for row in rows if row.value_key in keys)
+    return found
+
+
+# The knowledge base on a database: asked by detectors, filled by imports and by the memory gate.
 
 _TOP = 10
 
@@ -64,27 +112,27 @@ class Knowledge:
         """The entity behind each name that has one: exact, then alias, then fuzzy."""
         with self.database.read() as connection:
             hits = lookup.find(connection, names, fuzzy=fuzzy)
-            loaded = entities.load(connection, [hit.entity for hit in hits.values()])
+            loaded = stores_entities.load(connection, [hit.entity for hit in hits.values()])
         return {name: Match(loaded[hit.entity], hit.kind, hit.score) for name, hit in hits.items()}
 
     def similar(self, name: str, at_least: float = 0.8, limit: int = 5) -> list[Match]:
         """Entities whose name or alias is alike, or has the name as a whole part; best first."""
         with self.database.read() as connection:
             hits = lookup.similar(connection, name, at_least, limit)
-            loaded = entities.load(connection, [hit.entity for hit in hits])
+            loaded = stores_entities.load(connection, [hit.entity for hit in hits])
         return [Match(loaded[hit.entity], hit.kind, hit.score) for hit in hits]
 
     def entities(self, ids: Sequence[str]) -> dict[str, Entity]:
         with self.database.read() as connection:
-            numbers = entities.numbers_of(connection, ids)
-            loaded = entities.load(connection, numbers.values())
+            numbers = stores_entities.numbers_of(connection, ids)
+            loaded = stores_entities.load(connection, numbers.values())
         return {identity: loaded[no] for identity, no in numbers.items()}
 
     def having(self, attribute: str, value: str, *, type: str = "", limit: int = 100) -> list[Entity]:
         """The entities whose attribute has that value: everyone whose `department` is Analytics."""
         with self.database.read() as connection:
-            numbers = entities.with_attribute(connection, attribute, value, type, limit)
-            return list(entities.load(connection, numbers).values())
+            numbers = stores_entities.with_attribute(connection, attribute, value, type, limit)
+            return list(stores_entities.load(connection, numbers).values())
 
     def facts_about(self, ids: Sequence[str], limit: int = 1000) -> list[Fact]:
         """The standing facts in which any of these entities has any role."""
@@ -110,7 +158,7 @@ class Knowledge:
 
     def put_entities(self, given: Sequence[Entity]) -> list[Entity]:
         with self.writing() as connection:
-            return entities.put_many(connection, given)
+            return stores_entities.put_many(connection, given)
 
     def put_fact(self, fact: Fact) -> Fact:
         """Write a fact. Twice is once; a new value of what has one value takes the old one's place."""
@@ -129,12 +177,12 @@ class Knowledge:
     def coverage(self) -> Coverage:
         """Which types and predicates it speaks of at all."""
         with self.database.read() as connection:
-            return coverage.coverage(connection)
+            return coverage(connection)
 
     def values(self, names: Sequence[str]) -> set[str]:
         """Which of these names are a value of some attribute, or stand in a role of some fact."""
         with self.database.read() as connection:
-            return coverage.values_among(connection, names)
+            return values_among(connection, names)
 
     def stats(self) -> Stats:
         with self.database.read() as connection:
