@@ -17,7 +17,7 @@ from groundwire.errors import BackendDown, BackendError, FactNotGrounded, InputE
 from groundwire.memory import MemoryGate
 from groundwire.stores.database import Database
 from groundwire.stores.facts import listing
-from groundwire.stores.rejected import Rejected, RejectedFacts
+from groundwire.stores.queue import Rejected, RejectedFacts
 from groundwire.types import Estimate, Fact, FactStatus, Provenance, Query, Role, Value
 from groundwire.verifiers.fake import FakeVerifier
 
@@ -165,7 +165,7 @@ class TestRefused:
 
     async def test_low_adjusted_confidence_is_rejected(self, database: Database, engine: Engine) -> None:
         async with MemoryGate(database, engine(certain(0.8), min_confidence=0.9)) as gate:
-            with pytest.raises(FactNotGrounded, match=r"confidence would be 0\.\d\d, less than 0\.9"):
+            with pytest.raises(FactNotGrounded, match=r"adjusted confidence 0\.\d\d is below 0\.9"):
                 await gate.remember(TRUE, EVIDENCE)
         assert (len(kept(database)), len(refused(database))) == (0, 1)
 

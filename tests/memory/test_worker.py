@@ -1,4 +1,4 @@
-"""What was put off is verified later: each job settled once, none lost with a worker that is killed."""
+"""Pending facts are verified later: each job is completed once, none is lost with a killed worker."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, RateLimited
 from groundwire.memory import JobOutcome, JobResult, MemoryGate, Worker
 from groundwire.stores.database import Database, open_database
-from groundwire.stores.queue import DEAD, Terms
 from groundwire.stores.facts import get, listing
-from groundwire.stores.rejected import RejectedFacts
+from groundwire.stores.queue import DEAD, RejectedFacts, Terms
 from groundwire.types import Estimate, Fact, FactStatus, Query
 from groundwire.verifiers.fake import FakeVerifier
 
@@ -182,7 +181,8 @@ async def test_many_workers_complete_each_job_once(
 ) -> None:
     count = 16
     await put_off(database, engine, *claims(count), evidence=evidence(count))
-    made = engine(FakeVerifier())
+    # A check that times out on a busy machine is retried, and its retry counts as a second result.
+    made = engine(FakeVerifier(), timeout=PATIENCE)
 
     def work(_: int) -> list[JobResult]:
         own = open_database(store_url)

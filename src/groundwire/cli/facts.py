@@ -27,10 +27,9 @@ from groundwire.memory.writer import QUEUE_NAME, fact_from_roles, fact_sentence
 from groundwire.reports.plaintext import sanitize
 from groundwire.retrieval.load import load_answer, load_sources
 from groundwire.stores.database import Database, open_database
-from groundwire.stores.parse_jsonl import fact_object
-from groundwire.stores.queue import Queue
 from groundwire.stores.facts import listing
-from groundwire.stores.rejected import Rejected, RejectedFacts
+from groundwire.stores.parse_jsonl import fact_object
+from groundwire.stores.queue import Queue, Rejected, RejectedFacts
 from groundwire.types import Fact, FactStatus, Source
 
 app = group_app("Facts that must be verified before they are stored.")
@@ -46,9 +45,7 @@ def add(
     subject: Annotated[str, typer.Option(help="Whom or what the fact is about.")] = "",
     predicate: Annotated[str, typer.Option(help="The relation, as in 'founded in'.")] = "",
     object_: Annotated[str, typer.Option("--object", help="The value.")] = "",
-    role: Annotated[
-        list[str] | None, typer.Option("-r", "--role", help="NAME=VALUE; repeatable.")
-    ] = None,
+    role: Annotated[list[str] | None, typer.Option("-r", "--role", help="NAME=VALUE; repeatable.")] = None,
     many: Annotated[bool, typer.Option("--many", help="The predicate may have several values.")] = False,
     confidence: Annotated[float, typer.Option(help="Stated confidence of the fact, 0 to 1.")] = 0.95,
     verify: Annotated[
@@ -328,7 +325,9 @@ def _show_fact(fact: Fact, console: Console) -> None:
 
 def _line(status: str, confidence: float | None, text: str) -> Text:
     figure = "    " if confidence is None else f"{confidence:.2f}"
-    return Text.assemble((f"{status:<11}", _STATUS_STYLE.get(status, "yellow")), f"{figure}  {sanitize(text)}")
+    return Text.assemble(
+        (f"{status:<11}", _STATUS_STYLE.get(status, "yellow")), f"{figure}  {sanitize(text)}"
+    )
 
 
 def _when(stamp: float) -> str:

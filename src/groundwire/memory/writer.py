@@ -1,4 +1,7 @@
-"""Writing what was decided: each decision is one transaction, and one line in the log."""
+"""Write decided facts to the store, and convert between facts and sentences.
+
+Each decision is one transaction and one log line.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from groundwire.stores import facts
 from groundwire.stores.database import Database
 from groundwire.stores.entities import Predicates
 from groundwire.stores.queue import Queue
-from groundwire.stores.rejected import Rejected, RejectedFacts
+from groundwire.stores.queue import Rejected, RejectedFacts
 from groundwire.stores.values import value_of
 from groundwire.text.lexicon import word_set
 from groundwire.types import Fact, FactStatus, Provenance, Role, Source, Triple, Value, ValueKind
@@ -38,10 +41,10 @@ _SINGLE = word_set(
 ) | {"birth date", "death date"}
 
 
-def fact_of(sentence: str) -> Fact:
-    """What rules can read out of a sentence: who, what and, in roles of their own, the rest of it.
+def fact_from_sentence(sentence: str) -> Fact:
+    """Parse a sentence into subject, predicate, object and further roles.
 
-    Where a sentence denies something, or speaks of several things, it is kept as the sentence it is.
+    A sentence that is negated, quantified or has several subjects is stored as text only.
     """
     text = " ".join(sentence.split())
     found = triples(text)
@@ -57,17 +60,17 @@ def _object(triple: Triple) -> Value:
     return value_of(triple.object, about=triple.predicate)
 
 
-def holds_one(fact: Fact) -> bool:
-    """Whether only one value can hold: a figure, a date, or what one can have but one of."""
+def is_single_valued(fact: Fact) -> bool:
+    """True if only one value can hold at a time: numbers, dates, and predicates such as capital or CEO."""
     value = fact.role(OBJECT)
     measured = value is not None and value.kind in (ValueKind.NUMBER, ValueKind.DATE)
     return measured or groups(fact.predicate) <= _SINGLE
 
 
-def sentence_of(fact: Fact) -> str:
-    """The fact's own text, or its roles in a row.
+def fact_sentence(fact: Fact) -> str:
+    """Return the fact's text, or a sentence made of its roles.
 
-    >>> sentence_of(Fact("", "works_in", (Role("subject", Value("Ada")), Role("object", Value("London")))))
+    >>> fact_sentence(Fact("", "works_in", (Role("subject", Value("Ada")), Role("object", Value("London")))))
     'Ada works in London.'
     """
     if fact.text.strip():
@@ -85,13 +88,13 @@ def _words(name: str) -> str:
 
 
 def fact_json(fact: Fact) -> str:
-    """A refused fact, whole, for whoever looks into why."""
+    """Serialise a rejected fact for inspection."""
     roles = [{"name": role.name, "value": role.value.text} for role in fact.roles]
     return json.dumps({"id": fact.id, "predicate": fact.predicate, "roles": roles, "text": fact.text})
 
 
-def given_roles(pairs: Sequence[tuple[str, str]], predicate: str, text: str) -> Fact:
-    """A fact from roles as a user names them; the subject, and what is called so, is an entity."""
+def fact_from_roles(pairs: Sequence[tuple[str, str]], predicate: str, text: str) -> Fact:
+    """Build a fact from named roles; the subject is an entity reference."""
     roles = tuple(Role(name, _given(name, value, predicate)) for name, value in pairs)
     return Fact("", predicate, roles, text=text)
 
@@ -102,70 +105,70 @@ def _given(name: str, value: str, predicate: str) -> Value:
     return value_of(value, about=predicate if name == OBJECT else name)
 
 
-KIND = "memory_gate"
-_SHOWN = 2000
+QUEUE_NAME = "memory_gate"
+_EVIDENCE_CHARS = 2000  # of each source that a rejected fact quotes
 _log = logging.getLogger("groundwire.memory")
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A fact at the gate, with what it is held against. `read`: rules read it out of a sentence."""
+    """A fact to verify, with its sources. `from_sentence`: it was parsed from a sentence."""
 
     fact: Fact
     sources: tuple[Source, ...]
     confidence: float
-    read: bool = False
+    from_sentence: bool = False
 
     @property
     def text(self) -> str:
-        return sentence_of(self.fact)
+        return fact_sentence(self.fact)
 
-    def dumped(self) -> str:
-        """What a worker needs to verify it later."""
+    def to_payload(self) -> str:
+        """Serialise what a worker needs to verify it later."""
         sources = [[source.id, source.text, source.origin] for source in self.sources]
         return json.dumps({"sources": sources, "confidence": self.confidence})
 
     @classmethod
-    def loaded(cls, payload: str, fact: Fact) -> Candidate:
+    def from_payload(cls, payload: str, fact: Fact) -> Candidate:
         try:
             data = json.loads(payload)
             sources = tuple(Source(*map(str, parts)) for parts in data["sources"])
             return cls(fact, sources, float(data["confidence"]))
         except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"the job cannot be read ({type(error).__name__})") from error
+            raise InputError(f"invalid job payload ({type(error).__name__})") from error
 
 
-class Keeper:
-    """The store as the gate and its worker write to it."""
+class FactWriter:
+    """Writes the decisions of the gate and its worker."""
 
     def __init__(self, database: Database, queue: Queue, config: Config, metrics: Metrics) -> None:
         self.database = database
         self.queue = queue
         self.rules = config.hallucination.memory_gate
-        self._texts = config.log.source_text
+        self._log_texts = config.log.source_text
         self._metrics = metrics
         self._rejected = RejectedFacts(database)
 
-    def keep(self, candidate: Candidate, decision: Decision) -> Fact:
-        """A fact that comes in. A pending one and its job are written together, or neither."""
-        fact = _stamped(candidate, decision)
+    def store(self, candidate: Candidate, decision: Decision) -> Fact:
+        """Store a new fact; a pending one is written together with its job."""
+        fact = _with_verdict(candidate, decision)
         with self.database.write() as connection:
-            if candidate.read:
-                fact = replace(fact, many=_many(connection, fact))
+            if candidate.from_sentence:
+                fact = replace(fact, many=_allows_many(connection, fact))
             kept = facts.add(connection, fact)
             if kept.status is FactStatus.PENDING:
-                payload = candidate.dumped()
+                payload = candidate.to_payload()
                 delay = decision.retry_after or 0.0
                 self.queue.enqueue(connection, kept.id, payload, delay=delay, reason=decision.reason)
-        self.note(kept.status.value, replace(candidate, fact=kept), decision)
+        self.log(kept.status.value, replace(candidate, fact=kept), decision)
         return kept
 
-    def refuse(self, candidate: Candidate, decision: Decision) -> None:
+    def reject(self, candidate: Candidate, decision: Decision) -> None:
         with self.database.write() as connection:
-            self.write_refusal(connection, candidate, decision)
-        self.note("rejected", candidate, decision)
+            self.write_rejection(connection, candidate, decision)
+        self.log("rejected", candidate, decision)
 
-    def write_refusal(self, connection: Connection, candidate: Candidate, decision: Decision) -> None:
+    def write_rejection(self, connection: Connection, candidate: Candidate, decision: Decision) -> None:
         found = decision.verdict
         self._rejected.add(
             connection,
@@ -187,14 +190,14 @@ class Keeper:
             ),
         )
 
-    def note(self, what: str, candidate: Candidate, decision: Decision) -> None:
-        """Count and log it; texts only where they are asked for."""
-        if what == "rejected":
+    def log(self, outcome: str, candidate: Candidate, decision: Decision) -> None:
+        """Count and log a decision; texts only if `log.source_text` is set."""
+        if outcome == "rejected":
             self._metrics.fact_rejected()
         record = decision.record
         fields: dict[str, object] = {
             "event": "fact",
-            "outcome": what,
+            "outcome": outcome,
             "fact": candidate.fact.id,
             "fact_sha256": hashlib.sha256(candidate.text.encode(errors="surrogatepass")).hexdigest()[:16],
             "confidence": decision.confidence,
@@ -203,21 +206,21 @@ class Keeper:
             "gap_bits": decision.gap_bits,
             "threshold_bits": self.rules.threshold_bits,
         }
-        if self._texts:
+        if self._log_texts:
             fields |= {"fact_text": candidate.text, "reason": decision.reason}
         _log.info(json.dumps(fields), extra={"fields": fields})
 
 
-def _many(connection: Connection, fact: Fact) -> bool:
-    """A sentence does not say whether more of the kind can hold. What the store knows decides, then we do."""
+def _allows_many(connection: Connection, fact: Fact) -> bool:
+    """True if the predicate may have several values: by the store, or by the fact if it is new there."""
     known = Predicates(connection, [fact.predicate])
     if known.numbers or not fact.predicate:
         return known.is_many(fact.predicate)
-    return not holds_one(fact)
+    return not is_single_valued(fact)
 
 
-def _stamped(candidate: Candidate, decision: Decision) -> Fact:
-    """The fact with its verdict and, unless it brought its own, where it was read."""
+def _with_verdict(candidate: Candidate, decision: Decision) -> Fact:
+    """Return the fact with its verdict, and the source it was found in unless it names its own."""
     fact, said = candidate.fact, candidate.fact.provenance
     if said == Provenance() and candidate.sources:
         found = decision.verdict.evidence if decision.verdict else ()
@@ -239,7 +242,7 @@ def _origin(sources: Sequence[Source], name: str) -> str:
 
 
 def _evidence(sources: Sequence[Source], decision: Decision) -> str:
-    """The pieces it was judged by; where there were none, how the sources begin."""
+    """Return the evidence of the verdict as JSON, or else the beginnings of the sources."""
     judged = decision.verdict.evidence if decision.verdict else ()
     pieces = [{"source": r.source, "start": r.start, "end": r.end, "text": r.text} for r in judged]
-    return json.dumps(pieces or [{"source": s.id, "text": s.text[:_SHOWN]} for s in sources[:10]])
+    return json.dumps(pieces or [{"source": s.id, "text": s.text[:_EVIDENCE_CHARS]} for s in sources[:10]])

@@ -29,7 +29,7 @@ from groundwire.stores.facts import listing
 from groundwire.stores.keys import ADMIN
 from groundwire.stores.knowledge_base import Stats
 from groundwire.stores.parse_jsonl import entity_object, fact_object
-from groundwire.stores.rejected import RejectedFacts
+from groundwire.stores.queue import RejectedFacts
 from groundwire.types import Entity, Fact, FactStatus, Match
 
 router = APIRouter(prefix="/v1/facts", tags=["facts"])
