@@ -24,9 +24,9 @@ from groundwire.reports.terminal import progress_bar
 from groundwire.stores.database import open_database
 from groundwire.stores.exports import entities_to_csv, facts_to_csv, to_jsonl, to_triples
 from groundwire.stores.imports import READERS, Imported, Refused, import_rows
+from groundwire.stores.io_csv import Read, format_of, opened
 from groundwire.stores.knowledge_base import Knowledge
 from groundwire.stores.parse_jsonl import entity_object, fact_object
-from groundwire.stores.parsing import Read, format_of, opened
 from groundwire.stores.paths import PathStore
 from groundwire.types import Attribute, Entity, Fact, Match, MatchKind
 
@@ -54,7 +54,9 @@ def import_(
         list[Path], typer.Argument(metavar="FILE…", help="CSV, JSONL or triples; '-' for stdin.")
     ],
     store: StoreUrl = None,
-    form: Annotated[str, typer.Option("--format", help="csv, jsonl, triples or nt; default: by file name.")] = "",
+    form: Annotated[
+        str, typer.Option("--format", help="csv, jsonl, triples or nt; default: by file name.")
+    ] = "",
     encoding: Annotated[str, typer.Option(help="Encoding of files that are not UTF-8.")] = "utf-8",
     strict: Annotated[bool, typer.Option("--strict", help="Import nothing if any row is bad.")] = False,
     config: ConfigFile = None,
@@ -123,7 +125,6 @@ def _store_url(store: str | None, config: Path | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ImportArgs:
-
     files: tuple[Path, ...]
     store: str
     format: str = ""
@@ -169,7 +170,9 @@ def _import_one(knowledge: Knowledge, path: Path, args: ImportArgs) -> Imported:
             f"{_display_name(path)}: {refused.message}", hint="without --strict the rest is imported"
         ) from None
     except UnicodeError:
-        raise InputError(f"{_display_name(path)} is not text in its encoding", hint="save it as UTF-8") from None
+        raise InputError(
+            f"{_display_name(path)} is not text in its encoding", hint="save it as UTF-8"
+        ) from None
     _print_bad(path, done)
     return done
 

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TextIO
 
 from groundwire.errors import InputError
-from groundwire.stores.parse_csv import day_of, moment_of, status_of
-from groundwire.stores.parsing import Read, guarded, readable
+from groundwire.stores.io_csv import Read, day_of, guarded, moment_of, readable, status_of
 from groundwire.stores.values import value_of
 from groundwire.types import Attribute, Entity, Fact, Provenance, Record, Role, Value, ValueKind
 

@@ -8,7 +8,7 @@ from typing import TextIO
 from urllib.parse import unquote
 
 from groundwire.errors import InputError
-from groundwire.stores.parsing import Read, guarded, readable
+from groundwire.stores.io_csv import Read, guarded, readable
 from groundwire.stores.values import typed_value, value_of
 from groundwire.types import Entity, Fact, Provenance, Role, Value, ValueKind
 
