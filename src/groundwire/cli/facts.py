@@ -28,7 +28,7 @@ from groundwire.reports.plaintext import sanitize
 from groundwire.retrieval.load import load_answer, load_sources
 from groundwire.stores.database import Database, open_database
 from groundwire.stores.facts import listing
-from groundwire.stores.parse_jsonl import fact_object
+from groundwire.stores.io_jsonl import fact_object
 from groundwire.stores.queue import Queue, Rejected, RejectedFacts
 from groundwire.types import Fact, FactStatus, Source
 

@@ -25,8 +25,8 @@ from groundwire.stores.database import open_database
 from groundwire.stores.exports import entities_to_csv, facts_to_csv, to_jsonl, to_triples
 from groundwire.stores.imports import READERS, Imported, Refused, import_rows
 from groundwire.stores.io_csv import Read, format_of, opened
+from groundwire.stores.io_jsonl import entity_object, fact_object
 from groundwire.stores.knowledge_base import Knowledge
-from groundwire.stores.parse_jsonl import entity_object, fact_object
 from groundwire.stores.paths import PathStore
 from groundwire.types import Attribute, Entity, Fact, Match, MatchKind
 

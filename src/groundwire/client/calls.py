@@ -207,7 +207,7 @@ def _reply(data: Json) -> Reply:
 
 
 def _fact(data: Json) -> Fact:
-    from groundwire.stores.parse_jsonl import read_fact
+    from groundwire.stores.io_jsonl import read_fact
 
     return read_fact(data)
 

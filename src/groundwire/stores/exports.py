@@ -12,8 +12,8 @@ from sqlalchemy import Connection, func, select
 
 from groundwire.stores.entities import load
 from groundwire.stores.facts import SHOWN, held_by
+from groundwire.stores.io_jsonl import entity_object, fact_object
 from groundwire.stores.knowledge_base import Knowledge
-from groundwire.stores.parse_jsonl import entity_object, fact_object
 from groundwire.stores.tables import attributes, entities, facts, roles
 from groundwire.types import Entity, Fact, Value, ValueKind
 

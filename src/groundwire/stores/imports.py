@@ -18,9 +18,9 @@ from sqlalchemy.exc import IntegrityError
 from groundwire.errors import InputError
 from groundwire.stores import entities, facts
 from groundwire.stores.io_csv import Read, read_csv
+from groundwire.stores.io_jsonl import read_jsonl
+from groundwire.stores.io_triples import read_ntriples, read_triples
 from groundwire.stores.knowledge_base import Knowledge
-from groundwire.stores.parse_jsonl import read_jsonl
-from groundwire.stores.parse_triples import read_ntriples, read_triples
 from groundwire.types import Entity, Fact
 
 BATCH = 1000

@@ -26,9 +26,9 @@ from groundwire.server.responses import (
 from groundwire.server.schemas import FactRequest
 from groundwire.server.service import Service, service
 from groundwire.stores.facts import listing
+from groundwire.stores.io_jsonl import entity_object, fact_object
 from groundwire.stores.keys import ADMIN
 from groundwire.stores.knowledge_base import Stats
-from groundwire.stores.parse_jsonl import entity_object, fact_object
 from groundwire.stores.queue import RejectedFacts
 from groundwire.types import Entity, Fact, FactStatus, Match
 
