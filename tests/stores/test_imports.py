@@ -13,8 +13,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from groundwire.errors import InputError
-from groundwire.stores.exports import entities_to_csv, facts_to_csv, to_jsonl, to_triples
-from groundwire.stores.imports import READERS, Imported, Refused, import_rows
+from groundwire.stores.import_export import (
+    READERS,
+    Imported,
+    Refused,
+    entities_to_csv,
+    facts_to_csv,
+    import_rows,
+    to_jsonl,
+    to_triples,
+)
 from groundwire.stores.io_csv import format_of, opened
 from groundwire.stores.knowledge_base import Knowledge
 from groundwire.stores.values import value_of

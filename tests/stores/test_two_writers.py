@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from groundwire.stores.exports import to_jsonl
+from groundwire.stores.import_export import to_jsonl
 from groundwire.stores.knowledge_base import Knowledge
 from groundwire.types import FactStatus, Pattern
 

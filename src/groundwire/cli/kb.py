@@ -22,8 +22,16 @@ from groundwire.errors import InputError
 from groundwire.reports.plaintext import sanitize
 from groundwire.reports.terminal import progress_bar
 from groundwire.stores.database import open_database
-from groundwire.stores.exports import entities_to_csv, facts_to_csv, to_jsonl, to_triples
-from groundwire.stores.imports import READERS, Imported, Refused, import_rows
+from groundwire.stores.import_export import (
+    READERS,
+    Imported,
+    Refused,
+    entities_to_csv,
+    facts_to_csv,
+    import_rows,
+    to_jsonl,
+    to_triples,
+)
 from groundwire.stores.io_csv import Read, format_of, opened
 from groundwire.stores.io_jsonl import entity_object, fact_object
 from groundwire.stores.knowledge_base import Knowledge
