@@ -18,7 +18,7 @@ from time import perf_counter, process_time
 from typing import Annotated, Any
 
 import typer
-from groundwire.cli.streams import open_console
+from groundwire.cli.console import open_console
 from rich.console import Console
 
 from benchmarks import command, run
@@ -29,7 +29,7 @@ from groundwire.engine import Groundwire
 from groundwire.errors import InputError
 from groundwire.retrieval.select import Index
 from groundwire.streaming.guard import GenerationMonitor
-from groundwire.streaming.incremental import Incremental
+from groundwire.streaming.incremental import IncrementalVerifier
 from groundwire.streaming.patterns import PATTERNS
 from groundwire.streaming.session import verify_knowledge
 from groundwire.types import Source
@@ -145,7 +145,7 @@ async def ahead_of_time(folder: Path, answers: int) -> list[Figure]:
             report = await engine.check(row.claim, row.context, question=row.question)
             whole += process_time() - began
             began = process_time()
-            inc = Incremental(engine, row.context, question=row.question)
+            inc = IncrementalVerifier(engine, row.context, question=row.question)
             for at in range(0, len(row.claim), 40):
                 inc.push(row.claim[at : at + 40])
                 await asyncio.sleep(0)

@@ -17,7 +17,7 @@ from groundwire.claims.extractor import extract
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, Overloaded
-from groundwire.streaming.incremental import Growing, Incremental, Lane
+from groundwire.streaming.incremental import Growing, IncrementalVerifier, Lane
 from groundwire.types import Query, Source, Status
 from groundwire.verifiers.fake import FakeVerifier
 from groundwire.verifiers.guard import Guarded
@@ -47,7 +47,7 @@ def engine_with(fake: FakeVerifier, **settings_: Any) -> Groundwire:
     return engine
 
 
-async def stream(inc: Incremental, text: str, size: int = 4, every: int = 3) -> None:
+async def stream(inc: IncrementalVerifier, text: str, size: int = 4, every: int = 3) -> None:
     for number, at in enumerate(range(0, len(text), size)):
         inc.push(text[at : at + size])
         if number % every == 0:
@@ -56,7 +56,7 @@ async def stream(inc: Incremental, text: str, size: int = 4, every: int = 3) -> 
 
 async def test_the_report_is_that_of_the_whole() -> None:
     engine = engine_with(FakeVerifier())
-    inc = Incremental(engine, [SOURCE, OTHER], question="What happened?")
+    inc = IncrementalVerifier(engine, [SOURCE, OTHER], question="What happened?")
     await stream(inc, ANSWER)
     report = await inc.finish()
     assert report == await engine.check(ANSWER, [SOURCE, OTHER], question="What happened?")
@@ -73,7 +73,7 @@ def test_whatever_the_text_and_however_it_comes(
 
     async def both() -> None:
         engine = engine_with(FakeVerifier())
-        inc = Incremental(engine, [SOURCE, OTHER], question=question)
+        inc = IncrementalVerifier(engine, [SOURCE, OTHER], question=question)
         await stream(inc, text, size, every)
         assert await inc.finish() == await engine.check(text, [SOURCE, OTHER], question=question)
 
@@ -82,7 +82,7 @@ def test_whatever_the_text_and_however_it_comes(
 
 async def test_the_embedded_verifier_says_the_same_ahead_of_time() -> None:
     async with Groundwire(Config()) as engine:
-        inc = Incremental(engine, [SOURCE, OTHER])
+        inc = IncrementalVerifier(engine, [SOURCE, OTHER])
         await stream(inc, ANSWER)
         ahead = await inc.drain()
         report = await inc.finish()
@@ -95,7 +95,7 @@ async def test_the_embedded_verifier_says_the_same_ahead_of_time() -> None:
 
 async def test_nothing_is_computed_twice() -> None:
     fake, plain = FakeVerifier(), FakeVerifier()
-    inc = Incremental(engine_with(fake), [SOURCE, OTHER])
+    inc = IncrementalVerifier(engine_with(fake), [SOURCE, OTHER])
     await stream(inc, ANSWER)
     await inc.drain()
     ahead = fake.queries
@@ -106,7 +106,7 @@ async def test_nothing_is_computed_twice() -> None:
 
 
 async def test_verdicts_come_while_the_answer_is_being_written() -> None:
-    inc = Incremental(engine_with(FakeVerifier()), [SOURCE])
+    inc = IncrementalVerifier(engine_with(FakeVerifier()), [SOURCE])
     inc.push("The mine is deep. ")
     assert await inc.drain() == ()
     assert inc.judged == 0
@@ -120,7 +120,7 @@ async def test_verdicts_come_while_the_answer_is_being_written() -> None:
 async def test_a_lagging_verifier_blocks_nobody() -> None:
     hold = asyncio.Event()
     fake = FakeVerifier(hold=hold)
-    inc = Incremental(engine_with(fake), [SOURCE])
+    inc = IncrementalVerifier(engine_with(fake), [SOURCE])
     await stream(inc, "The mine is deep. " * 200, every=1)
     assert inc.verdicts() == ()
     assert len(fake.calls) == 1
@@ -133,7 +133,7 @@ async def test_a_lagging_verifier_blocks_nobody() -> None:
 async def test_what_is_late_is_unchecked_and_what_is_known_stays() -> None:
     hold = asyncio.Event()
     hold.set()
-    inc = Incremental(engine_with(FakeVerifier(hold=hold)), [SOURCE])
+    inc = IncrementalVerifier(engine_with(FakeVerifier(hold=hold)), [SOURCE])
     inc.push("The mine is deep. Mara Lind runs it. It ")
     assert len(await inc.drain()) == 2
     hold.clear()
@@ -150,7 +150,7 @@ async def test_what_is_late_is_unchecked_and_what_is_known_stays() -> None:
 
 
 async def test_a_verifier_that_fails_leaves_claims_unchecked() -> None:
-    inc = Incremental(engine_with(FakeVerifier(failing=[BackendDown("gone")] * 9)), [SOURCE])
+    inc = IncrementalVerifier(engine_with(FakeVerifier(failing=[BackendDown("gone")] * 9)), [SOURCE])
     await stream(inc, "The mine is deep. Mara Lind runs it.")
     report = await inc.finish()
     assert {c.status for c in report.claims} == {Status.UNCHECKED}
@@ -158,7 +158,7 @@ async def test_a_verifier_that_fails_leaves_claims_unchecked() -> None:
 
 
 async def test_a_failure_ahead_of_time_is_made_good_at_the_end() -> None:
-    inc = Incremental(engine_with(FakeVerifier(failing=[BackendDown("gone"), None])), [SOURCE])
+    inc = IncrementalVerifier(engine_with(FakeVerifier(failing=[BackendDown("gone"), None])), [SOURCE])
     inc.push("The mine is deep. Mara")
     assert [v.status for v in await inc.drain()] == [Status.UNCHECKED]
     inc.push(" Lind runs it.")
@@ -169,7 +169,7 @@ async def test_an_engine_with_no_room_is_a_report_without_verdicts() -> None:
     async def full(job: Callable[[], Coroutine[Any, Any, T]]) -> T:
         raise Overloaded("too much to do", retry_after=1)
 
-    inc = Incremental(engine_with(FakeVerifier()), [SOURCE], work=full)
+    inc = IncrementalVerifier(engine_with(FakeVerifier()), [SOURCE], work=full)
     await stream(inc, "The mine is deep. Mara Lind runs it.")
     report = await inc.finish()
     assert [c.status for c in report.claims] == [Status.UNCHECKED] * 2
@@ -187,7 +187,7 @@ async def test_who_was_turned_away_comes_again_and_loses_nothing() -> None:
         return await job()
 
     engine = engine_with(FakeVerifier())
-    inc = Incremental(engine, [SOURCE], work=busy)
+    inc = IncrementalVerifier(engine, [SOURCE], work=busy)
     for sentence in (
         "The mine is deep. ",
         "Mara Lind runs it. ",
@@ -212,7 +212,7 @@ async def test_a_bug_while_judging_leaves_the_claims_in_the_queue() -> None:
             raise ZeroDivisionError
         return found
 
-    inc = Incremental(engine, [SOURCE], work=work)
+    inc = IncrementalVerifier(engine, [SOURCE], work=work)
     inc.push("The mine is deep. Mara")
     await inc.drain()
     broken = False
@@ -226,14 +226,14 @@ async def test_a_bug_in_the_work_reaches_the_report_and_not_the_stream() -> None
     async def broken(job: Callable[[], Coroutine[Any, Any, T]]) -> T:
         raise ZeroDivisionError
 
-    inc = Incremental(engine_with(FakeVerifier()), [SOURCE], work=broken)
+    inc = IncrementalVerifier(engine_with(FakeVerifier()), [SOURCE], work=broken)
     await stream(inc, "The mine is deep. Mara Lind runs it.")
     assert "ZeroDivisionError" in ((await inc.finish()).error or "")
 
 
 @pytest.mark.parametrize(("text", "sources"), [("", [SOURCE]), ("  \n", [SOURCE]), ("The mine is deep.", [])])
 async def test_what_cannot_be_checked_is_said_so(text: str, sources: list[Source]) -> None:
-    inc = Incremental(engine_with(FakeVerifier()), sources)
+    inc = IncrementalVerifier(engine_with(FakeVerifier()), sources)
     inc.push(text)
     report = await inc.finish()
     assert report.flagged is None
@@ -241,7 +241,7 @@ async def test_what_cannot_be_checked_is_said_so(text: str, sources: list[Source
 
 
 async def test_an_answer_beyond_the_limit_fills_no_memory() -> None:
-    inc = Incremental(engine_with(FakeVerifier(), limits={"max_answer_chars": 1000}), [SOURCE])
+    inc = IncrementalVerifier(engine_with(FakeVerifier(), limits={"max_answer_chars": 1000}), [SOURCE])
     await stream(inc, "The mine is deep. " * 5000)
     report = await inc.finish()
     assert len(inc.text) <= 1000
@@ -250,7 +250,7 @@ async def test_an_answer_beyond_the_limit_fills_no_memory() -> None:
 
 async def test_who_leaves_stops_the_work() -> None:
     fake = FakeVerifier(hold=asyncio.Event())
-    inc = Incremental(engine_with(fake), [SOURCE])
+    inc = IncrementalVerifier(engine_with(fake), [SOURCE])
     inc.push("The mine is deep. Mara")
     await asyncio.sleep(0)
     inc.cancel()
@@ -262,7 +262,7 @@ async def test_who_leaves_stops_the_work() -> None:
 
 async def test_who_leaves_while_the_report_is_made_stops_that_too() -> None:
     fake = FakeVerifier(hold=asyncio.Event())
-    inc = Incremental(engine_with(fake), [SOURCE])
+    inc = IncrementalVerifier(engine_with(fake), [SOURCE])
     inc.push("The mine is deep.")
     last = asyncio.ensure_future(inc.finish())
     for _ in range(20):
@@ -276,7 +276,7 @@ async def test_who_leaves_while_the_report_is_made_stops_that_too() -> None:
 
 
 def test_pushing_outside_of_a_loop_leaves_all_to_the_end() -> None:
-    inc = Incremental(engine_with(FakeVerifier()), [SOURCE])
+    inc = IncrementalVerifier(engine_with(FakeVerifier()), [SOURCE])
     inc.push("The mine is deep. Mara Lind runs it.")
     assert inc.verdicts() == ()
     assert _loop.run(inc.finish()).verified_claims == 2
@@ -306,7 +306,7 @@ async def test_many_streams_share_an_engine_on_another_loop(elsewhere: asyncio.A
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(job(), elsewhere))
 
     engine, lane = engine_with(FakeVerifier(script)), Lane(work, at_once=2)
-    streams = [Incremental(engine, [SOURCE], work=lane) for _ in range(40)]
+    streams = [IncrementalVerifier(engine, [SOURCE], work=lane) for _ in range(40)]
     await asyncio.gather(*(stream(inc, f"Mine {n} is deep. " * 5, every=1) for n, inc in enumerate(streams)))
     reports = await asyncio.gather(*(inc.finish() for inc in streams))
     assert [r.response for r in reports] == [f"Mine {n} is deep. " * 5 for n in range(40)]

@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 
 from groundwire.config.service import RealTimeConfig
-from groundwire.streaming.protocol import LEVELS, assess, guidance, halts, speaks_of, stops, wordings
+from groundwire.streaming.protocol import (
+    LEVELS,
+    assess,
+    guidance,
+    is_clear_contradiction,
+    speaks_of,
+    stops,
+    wordings,
+)
 from groundwire.types import Claim, ClaimVerification, EvidenceRef, GapType, Risk, Status
 from groundwire.types.stream import Coherence, Contradiction, StreamWarning
 from groundwire.verdicts.judge import unchecked
@@ -74,15 +82,15 @@ def test_lack_of_support_never_stops_anything() -> None:
     found = assess(lacking * 10)
     assert found.failing == ()
     assert not stops(found.risk, RealTimeConfig())
-    assert not any(halts(v, 0.0) for v in lacking)
+    assert not any(is_clear_contradiction(v, 0.0) for v in lacking)
 
 
 def test_no_answer_is_stopped_for_an_unsure_contradiction() -> None:
-    assert halts(WRONG, 0.85)
-    assert not halts(replace(WRONG, p1=0.16), 0.85)
-    assert not halts(replace(WRONG, is_flagged=False), 0.85)
-    assert not halts(replace(WRONG, p1=None), 0.85)
-    assert not halts(replace(WRONG, evidence=()), 0.85)
+    assert is_clear_contradiction(WRONG, 0.85)
+    assert not is_clear_contradiction(replace(WRONG, p1=0.16), 0.85)
+    assert not is_clear_contradiction(replace(WRONG, is_flagged=False), 0.85)
+    assert not is_clear_contradiction(replace(WRONG, p1=None), 0.85)
+    assert not is_clear_contradiction(replace(WRONG, evidence=()), 0.85)
 
 
 @pytest.mark.parametrize(
@@ -175,5 +183,7 @@ def test_a_name_says_nothing_against_a_number() -> None:
     row = (EvidenceRef("S0", 0, 5, "Ember Palace: number of rooms 145; chef Oskar Achterberg"),)
     claim = "The number of rooms in the Ember Palace is 145."
     odd = replace(WRONG, claim_text=claim, evidence=row, reason="evidence says Oskar Achterberg")
-    assert not halts(odd, 0.8)
-    assert halts(replace(odd, claim_text=claim.replace("145", "99"), reason="evidence says 145"), 0.8)
+    assert not is_clear_contradiction(odd, 0.8)
+    assert is_clear_contradiction(
+        replace(odd, claim_text=claim.replace("145", "99"), reason="evidence says 145"), 0.8
+    )

@@ -10,7 +10,7 @@ from groundwire.errors import GroundwireError
 from groundwire.pipeline import all_flags
 from groundwire.proxy.dialects import ApiDialect, Json, TextKey
 from groundwire.proxy.verifier import StreamVerifier, VerificationOutcome
-from groundwire.streaming.protocol import assess, halts
+from groundwire.streaming.protocol import assess, is_clear_contradiction
 from groundwire.streaming.rewrite import cut_at
 from groundwire.streaming.rewrite import stopped as stop_text
 from groundwire.types import Action, ActionKind, ClaimVerification, Flag, HallucinationReport
@@ -80,7 +80,10 @@ def first_contradiction(
 ) -> tuple[TextKey, ClaimVerification] | None:
     """Return the first claim that is contradicted clearly enough to stop the answer before it."""
     found = (
-        (key, claim) for key, verdicts in claims.items() for claim in verdicts if halts(claim, threshold)
+        (key, claim)
+        for key, verdicts in claims.items()
+        for claim in verdicts
+        if is_clear_contradiction(claim, threshold)
     )
     return next(found, None)
 

@@ -18,8 +18,8 @@ from groundwire.proxy.evidence import RequestEvidence
 from groundwire.proxy.options import Mode
 from groundwire.proxy.sse import FrameTooLarge, SseFrame, SseParser
 from groundwire.reports.json import report_object
-from groundwire.streaming.incremental import Incremental, Work
-from groundwire.streaming.protocol import GRAVE, assess
+from groundwire.streaming.incremental import IncrementalVerifier, JobRunner
+from groundwire.streaming.protocol import HIGH_SEVERITY, assess
 from groundwire.types import HallucinationReport, Risk, Status
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def report_severity(report: HallucinationReport, contradiction_threshold: float)
     """Return the highest risk in a report as the streaming guard rates it; None if nothing is flagged."""
     flagged = any(claim.is_flagged for claim in report.claims)
     found = [assess(report.claims, threshold=contradiction_threshold).risk] if flagged else []
-    found += [Risk.HIGH if flag.severity >= GRAVE else Risk.MEDIUM for flag in report.flags]
+    found += [Risk.HIGH if flag.severity >= HIGH_SEVERITY else Risk.MEDIUM for flag in report.flags]
     return max(found, key=_SEVERITY_ORDER.index, default=None)
 
 
@@ -133,7 +133,7 @@ class JobLimiter:
     should be rejected while `is_overloaded`: its estimated wait exceeds `timeout` seconds.
     """
 
-    def __init__(self, work: Work, max_concurrent: int, timeout: float) -> None:
+    def __init__(self, work: JobRunner, max_concurrent: int, timeout: float) -> None:
         self._work = work
         self._semaphore = asyncio.Semaphore(max_concurrent)
         self._max_concurrent = max_concurrent
@@ -228,7 +228,7 @@ class StreamVerifier:
         self._parse_error = ""
         self._timer: asyncio.TimerHandle | None = None
         self._pending_text: dict[TextKey, list[str]] = {}
-        self.checkers: dict[TextKey, Incremental] = {}
+        self.checkers: dict[TextKey, IncrementalVerifier] = {}
         self._evidence = RequestEvidence()
         self._loading: asyncio.Task[None] | None = None
         self._early: asyncio.Task[None] | None = None
@@ -364,7 +364,7 @@ class StreamVerifier:
         pending, self._pending_text = self._pending_text, {}
         for key, parts in pending.items():
             if key not in self.checkers:
-                self.checkers[key] = Incremental(
+                self.checkers[key] = IncrementalVerifier(
                     self._service.engine,
                     self._evidence.sources,
                     question=self._evidence.question,

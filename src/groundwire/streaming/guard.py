@@ -19,9 +19,9 @@ from groundwire.llm import Generator, Message
 from groundwire.llm.stream import tokens
 from groundwire.streaming.attribution import SourceAttributionTracker
 from groundwire.streaming.coherence import coherence_of
-from groundwire.streaming.incremental import Incremental, Work, here
+from groundwire.streaming.incremental import IncrementalVerifier, JobRunner, run_inline
 from groundwire.streaming.patterns import PATTERNS, Hit, Pattern
-from groundwire.streaming.protocol import Assessment, action_for, assess, halts, stops
+from groundwire.streaming.protocol import Assessment, action_for, assess, is_clear_contradiction, stops
 from groundwire.streaming.rewrite import Rewriter, limits, reformulate, worded
 from groundwire.streaming.session import Desk, lacks, open_desk
 from groundwire.streaming.state import Known, Past, Recent, Seen, Sentence, Splitter
@@ -141,7 +141,9 @@ class GenerationMonitor:
         found = self._judge.verdicts() if self._judge and self._contradicted is None else self._looked_at
         if found is not self._looked_at:
             self._looked_at = found
-            self._contradicted = next((v for v in found if halts(v, self._config.interrupt_threshold)), None)
+            self._contradicted = next(
+                (v for v in found if is_clear_contradiction(v, self._config.interrupt_threshold)), None
+            )
         return self._contradicted
 
     def _keep(self, text: str) -> None:
@@ -193,7 +195,7 @@ class Written:
     """What the model wrote, as far as it came, and what was seen on the way."""
 
     desk: Desk
-    judge: Incremental
+    judge: IncrementalVerifier
     text: str
     warnings: tuple[StreamWarning, ...]
     knowledge: KnowledgeCheck | None
@@ -312,7 +314,7 @@ async def guard(
     context: Context | Sources = (),
     *,
     engine: Groundwire | None = None,
-    work: Work = here,
+    work: JobRunner = run_inline,
 ) -> AsyncGenerator[StreamEvent]:
     """Every event of one guarded answer; the last is a `DoneEvent`, also where the model fails.
 
@@ -352,7 +354,7 @@ class _Watched:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._config = desk.engine.config.realtime
-        self._judge = Incremental(
+        self._judge = IncrementalVerifier(
             desk.engine, desk.context.sources, question=desk.request, work=desk.work, **desk.beside
         )
         self._monitor = GenerationMonitor(

@@ -207,13 +207,13 @@ _log = logging.getLogger(__name__)
 LATE = "timeout: the answer was over before this was verified"
 
 
-class Work(Protocol):
+class JobRunner(Protocol):
     """Where the engine's jobs run: `Service.work`, or anything else that runs a job and gives its result."""
 
     def __call__(self, job: Callable[[], Coroutine[Any, Any, T]], /) -> Awaitable[T]: ...
 
 
-async def here(job: Callable[[], Coroutine[Any, Any, T]]) -> T:
+async def run_inline(job: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """On the very loop that the stream runs on."""
     return await job()
 
@@ -224,7 +224,7 @@ class Lane:
     Belongs to one event loop, that of the streams.
     """
 
-    def __init__(self, work: Work = here, at_once: int = 2) -> None:
+    def __init__(self, work: JobRunner = run_inline, at_once: int = 2) -> None:
         self._work = work
         self._gate = asyncio.Semaphore(at_once)
 
@@ -233,7 +233,7 @@ class Lane:
             return await self._work(job)
 
 
-class Incremental:
+class IncrementalVerifier:
     """Push text as it comes; read `verdicts()` at any time; `await finish()` for the report.
 
     The report is that of `engine.check` on the whole text. What was asked ahead of time is remembered, so
@@ -251,7 +251,7 @@ class Incremental:
         sources: Sources = (),
         *,
         question: str = "",
-        work: Work = here,
+        work: JobRunner = run_inline,
         **beside: Unpack[Beside],
     ) -> None:
         self._engine = engine

@@ -34,7 +34,7 @@ _LABEL = re.compile(r"\bname:", re.IGNORECASE)
 _ARTICLE = re.compile(r"^(?:the|an?|its|his|her|their)\s+", re.IGNORECASE)
 
 
-def halts(verdict: ClaimVerification, threshold: float) -> bool:
+def is_clear_contradiction(verdict: ClaimVerification, threshold: float) -> bool:
     """Whether the claim is contradicted by evidence so surely that going on makes no sense."""
     contradicted = verdict.status is Status.CONTRADICTED and verdict.is_flagged and verdict.certain
     if not contradicted or verdict.p1 is None or 1.0 - verdict.p1 < threshold:
@@ -112,7 +112,7 @@ def _held(matter: frozenset[str], there: frozenset[str]) -> int:
 # `LEVELS` is the whole of it as a table. A claim that merely lacks support is rephrased, never a reason to
 # stop; only what evidence clearly contradicts, or a pattern of critical risk, is.
 
-GRAVE = 0.75
+HIGH_SEVERITY = 0.75
 """The severity from which a contradiction of what was established is of high risk."""
 
 LEVELS: Mapping[str, Risk] = MappingProxyType(
@@ -226,14 +226,14 @@ def _kind(claim: ClaimVerification, threshold: float) -> str:
     if claim.status is Status.UNVERIFIABLE:
         return "vague"
     if claim.status is Status.CONTRADICTED and claim.is_flagged:
-        return "contradicted" if halts(claim, threshold) else "doubtful"
+        return "contradicted" if is_clear_contradiction(claim, threshold) else "doubtful"
     gap = claim.gap_type or GapType.UNSUPPORTED
     return gap.value if claim.is_flagged else ""
 
 
 def _of_coherence(found: Coherence) -> Iterator[WeakPoint]:
     for one in found.contradictions:
-        kind = "established" if one.severity >= GRAVE else "earlier"
+        kind = "established" if one.severity >= HIGH_SEVERITY else "earlier"
         reason = f"differs from “{one.contradicts}”"
         yield WeakPoint(one.claim, one.start, one.end, kind, LEVELS[kind], reason, prior=one.contradicts)
     for one in found.goalposts:

@@ -16,7 +16,7 @@ from groundwire.errors import InputError
 from groundwire.llm import Generator, Message
 from groundwire.retrieval.render import neutral, whole
 from groundwire.retrieval.select import Index
-from groundwire.streaming.incremental import Work, here
+from groundwire.streaming.incremental import JobRunner, run_inline
 from groundwire.streaming.requests import Need, needs
 from groundwire.text.sentences import sentences
 from groundwire.text.tokens import names, script, similarity, terms, weighted
@@ -335,7 +335,7 @@ class Desk:
     messages: tuple[Message, ...]
     context: Context
     engine: Groundwire
-    work: Work = here
+    work: JobRunner = run_inline
 
     @property
     def config(self) -> RealTimeConfig:
@@ -366,7 +366,7 @@ def open_desk(
     request: str | Sequence[Message],
     context: Context | Sources,
     engine: Groundwire,
-    work: Work,
+    work: JobRunner,
 ) -> Desk:
     """The question with its sources, or the messages as they shall be sent: the last of the user's is it."""
     rests_on = context if isinstance(context, Context) else Context(as_sources(context))
