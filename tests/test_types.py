@@ -43,6 +43,11 @@ def test_a_verification_has_the_fields_of_both_specifications() -> None:
     assert found.observed_bits is not None
 
 
+def test_a_verification_has_the_names_of_the_json() -> None:
+    found = judged(0.1, 0.8)
+    assert (found.id, found.text, found.flagged) == (found.claim_id, found.claim_text, found.is_flagged)
+
+
 @pytest.mark.spec("SPEC-16.01")
 def test_a_report_and_its_gaps_have_the_fields_of_the_specification() -> None:
     found = report(judged(0.97, 0.0), judged(0.1, 0.8))
@@ -55,7 +60,7 @@ def test_a_report_and_its_gaps_have_the_fields_of_the_specification() -> None:
     assert gap.suggested_action
 
 
-def test_what_nobody_could_say_is_none_and_not_zero() -> None:
+def test_unchecked_values_are_none_and_not_zero() -> None:
     missed = unchecked(CLAIM, "timeout: slow")
     assert (missed.evidence_support, missed.evidence_dependence, missed.consistency_score) == (
         None,

@@ -14,7 +14,7 @@ from groundwire.stores.knowledge_base import Knowledge
 from groundwire.stores.values import value_of
 from groundwire.types import (
     Attribute,
-    Covering,
+    CoverageProvider,
     Entity,
     Fact,
     FactStatus,
@@ -305,7 +305,7 @@ def test_it_says_what_it_covers(kb: Knowledge) -> None:
     kb.put_entity(Entity("", "Ann", "", (), (Attribute("team", Value("Sales")),)))
     kb.put_fact(triple("Mario", "made by", "Nintendo"))
     coverage = kb.coverage()
-    assert isinstance(kb, Covering)
+    assert isinstance(kb, CoverageProvider)
     assert (coverage.types["person"] > 1, coverage.only["game"]) == (True, "mario")
     assert "person" not in coverage.only
     assert coverage.predicates == {"team", "made by"}

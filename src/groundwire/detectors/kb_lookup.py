@@ -20,7 +20,7 @@ from groundwire.text.names import fold, same_name
 from groundwire.text.numbers import numbers
 from groundwire.types import (
     Coverage,
-    Covering,
+    CoverageProvider,
     Entity,
     Fact,
     FactStatus,
@@ -48,7 +48,7 @@ def gather(kb: KnowledgeBase, segments: Sequence[Segment], spoken: Sequence[str]
     """Look everything up; `spoken` are names of the dialogue that pronouns and descriptions may mean."""
     names = list(dict.fromkeys(_names(segments, spoken)))[:MAX_NAMES]
     matches = _matches(kb, names)
-    covering = kb if isinstance(kb, Covering) else None
+    covering = kb if isinstance(kb, CoverageProvider) else None
     coverage = covering.coverage() if covering else Coverage()
     ids = dict.fromkeys([*(m.entity.id for m in matches.values()), *coverage.only.values()])
     facts = _by_entity(kb.facts_about(list(ids)) if ids else (), ids)

@@ -27,7 +27,7 @@ from groundwire.types.claims import (
 from groundwire.types.knowledge import (
     Attribute,
     Coverage,
-    Covering,
+    CoverageProvider,
     Entity,
     Fact,
     FactStatus,
@@ -84,7 +84,7 @@ __all__ = [
     "ClaimVerification",
     "ContradictionType",
     "Coverage",
-    "Covering",
+    "CoverageProvider",
     "Derived",
     "Detection",
     "EdgeLabel",

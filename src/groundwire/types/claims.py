@@ -15,7 +15,7 @@ from groundwire.types.knowledge import KnowledgeBase
 
 
 class Status(StrEnum):
-    """What became of a claim once it met its evidence."""
+    """Verdict on a claim. UNCHECKED means the verifier could not answer, which is not the same as fine."""
 
     ENTAILED = "ENTAILED"
     CONTRADICTED = "CONTRADICTED"
@@ -25,7 +25,7 @@ class Status(StrEnum):
 
 
 class GapType(StrEnum):
-    """How a claim and its evidence come apart."""
+    """Why a claim was flagged."""
 
     UNSUPPORTED = "unsupported"
     PARTIAL_SUPPORT = "partial_support"
@@ -36,7 +36,7 @@ class GapType(StrEnum):
 
 
 class Risk(StrEnum):
-    """How strongly the response protocol should react."""
+    """Risk levels; the configuration maps each to an action."""
 
     LOW = "low"
     MEDIUM = "medium"
@@ -45,7 +45,7 @@ class Risk(StrEnum):
 
 
 class HallucinationType(StrEnum):
-    """The eight kinds the knowledge detectors tell apart."""
+    """The eight kinds of hallucination, one per detector."""
 
     FABRICATED_FACT = "FabricatedFact"
     NONEXISTENT_ENTITY = "NonexistentEntity"
@@ -78,7 +78,7 @@ _TAXONOMY: dict[HallucinationType, tuple[float, str]] = {
 
 
 class ClaimKind(StrEnum):
-    """Only assertions are verified; everything else is listed as skipped."""
+    """What a sentence does. Only assertions are verified; the rest is reported as skipped."""
 
     ASSERTION = "assertion"
     QUESTION = "question"
@@ -96,7 +96,7 @@ class UnitKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A character range, `text[start:end]`, and how strongly it is meant."""
+    """A character range, `text[start:end]`; `score` is the weight of a highlighted span."""
 
     start: int
     end: int
@@ -105,7 +105,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One document that may carry claims. `origin` is the file it came from, if any."""
+    """One source document. `origin` is the file it was read from, if any."""
 
     id: str
     text: str
@@ -123,9 +123,10 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """All that is to be judged: a response, and what it may rest on. The sole input of the pipeline.
+    """A response and everything it may be checked against: the only input of the pipeline.
 
-    `history` is the conversation before it, `kb` what is known, `now` the moment it speaks at.
+    `history` is the conversation before the response, `kb` a knowledge base, `now` the reference time for
+    relative dates.
     """
 
     response: str
@@ -139,7 +140,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """The smallest piece of a source that can carry a claim: a sentence, a table row, a JSON leaf.
+    """The smallest retrievable piece of a source: a sentence, a table row or a JSON leaf.
 
     `source.text[start:end]` is the raw piece; `text` is the same in readable form
     (a JSON leaf with its path, a row with its column names).
@@ -170,7 +171,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A claim and the context to judge it in. `question` is what the answer answered, if known."""
+    """A claim and the context to verify it against. `question` is the user's question, if known."""
 
     claim: str
     context: str
@@ -179,11 +180,11 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """How likely a claim is, given one context.
+    """Probability that a context supports a claim.
 
-    `low`/`high` bound P(yes) where it is uncertain. `error` set means *could not check*: the numbers
-    then mean nothing. `spans` are unsupported character ranges of the query's claim text.
-    `speaks` says whether the context is about the claim at all (None: the verifier cannot tell).
+    `low` and `high` bound P(yes) if it is uncertain. If `error` is set, the claim could not be checked and
+    the numbers are meaningless. `spans` are unsupported character ranges of the claim text. `speaks` tells
+    if the context is about the claim at all (None: the verifier cannot tell).
     """
 
     p_yes: float
@@ -200,18 +201,18 @@ class Estimate:
 
     @classmethod
     def point(cls, p_yes: float, p_no: float, method: str, **more: Any) -> Estimate:
-        """An estimate without an interval; what is left after yes and no is unsure."""
+        """An estimate without an interval; the remainder after yes and no is unsure."""
         return cls(p_yes, p_no, max(0.0, 1.0 - p_yes - p_no), p_yes, p_yes, method, **more)
 
     @classmethod
     def failed(cls, error: str, method: str = "none") -> Estimate:
-        """The explicit "could not check"."""
+        """An estimate that says the query could not be checked."""
         return cls(0.0, 0.0, 1.0, 0.0, 1.0, method, error=error)
 
 
 @runtime_checkable
 class Verifier(Protocol):
-    """The one protocol. Models, services, caches, limits and routers all are this.
+    """The verifier protocol, implemented by models, services, caches, rate limiters and routers alike.
 
     Returns exactly one estimate per query, in order. A query that cannot be judged yields
     `Estimate.failed(...)`; an exception means that none of them could be.
@@ -229,10 +230,10 @@ class Tense(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Triple:
-    """Who does or is what: subject, predicate and object, with where they stand in the whole response.
+    """A subject-predicate-object triple with its offsets in the response.
 
-    `predicate` is the normal form ("work in", "founded"); `denied` says that the sentence negates it.
-    `subject` is what a pronoun stands for, where it does. Spans are [start, end) into the response.
+    `predicate` is in normal form ("work in", "founded"); `denied` marks a negated statement. If the subject
+    is a pronoun that could be resolved, `subject` is its antecedent. Spans are [start, end) in the response.
     """
 
     subject: str
@@ -259,7 +260,7 @@ class MentionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """Something the response speaks of by name, by description or by pronoun."""
+    """A mention of an entity by name, description or pronoun; `resolved` is the antecedent of a pronoun."""
 
     text: str
     start: int
@@ -277,9 +278,9 @@ class TimeRelation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TimeExpression:
-    """A point or stretch of time as written, resolved against "now" where it can be.
+    """A time expression, resolved against "now" if possible.
 
-    `first` and `last` are the ends of the stretch (one day: both the same). `year` where one is written.
+    `first` and `last` are the first and last day of the period. `year` is set if a year is written.
     """
 
     text: str
@@ -294,7 +295,7 @@ class TimeExpression:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One sentence of the response with all that was found in it."""
+    """One sentence of the response with its triples, mentions and time expressions."""
 
     index: int
     text: str

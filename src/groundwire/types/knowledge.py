@@ -1,4 +1,4 @@
-"""What is known: entities with their attributes, facts that link them, and the one way to ask for both."""
+"""Knowledge base records: entities with attributes, facts, and the protocol to query them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class ValueKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One value: `text` as people write it, and what it is worth to a computer.
+    """One value: `text` as written, and its parsed form.
 
-    `number` with its `unit` for numbers, `day` for dates, `entity` (an id) for references.
+    `number` with `unit` for numbers, `day` for dates, `entity` (an id) for references.
     """
 
     text: str
@@ -42,7 +42,7 @@ class Attribute:
     valid_to: date | None = None
 
     def holds_on(self, day: date) -> bool:
-        """Whether it is valid on that day; an open end holds for ever."""
+        """Return True if the attribute is valid on that day; an open end never expires."""
         return (self.valid_from is None or self.valid_from <= day) and (
             self.valid_to is None or day <= self.valid_to
         )
@@ -57,12 +57,12 @@ class Entity:
     attributes: tuple[Attribute, ...] = ()
 
     def values_of(self, name: str, on: date | None = None) -> list[Attribute]:
-        """The attributes of that name, on a day where one is given."""
+        """The attributes of that name, restricted to those valid on a day if one is given."""
         return [a for a in self.attributes if a.name == name and (on is None or a.holds_on(on))]
 
 
 class FactStatus(StrEnum):
-    """`unverified` facts were stored because nobody could check them; the last two are history."""
+    """`unverified` facts were stored because the verifier failed; the last two are history."""
 
     VERIFIED = "verified"
     ASSERTED = "asserted"
@@ -74,7 +74,7 @@ class FactStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a fact comes from: `source[start:end]`, and when it was written down."""
+    """The origin of a fact: `source[start:end]`, and when it was recorded."""
 
     source: str = ""
     start: int | None = None
@@ -84,7 +84,7 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """How a fact was verified."""
+    """The verification record of a fact."""
 
     p0: float
     p1: float
@@ -94,7 +94,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """One end of a hyperedge: what the value is to the fact (subject, object, place, since, …)."""
+    """One role of a fact (subject, object, place, since, …) and its value."""
 
     name: str
     value: Value
@@ -102,10 +102,10 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A hyperedge: any number of entities and values, each in its named role, under one predicate.
+    """A hyperedge: a predicate with any number of entities and values in named roles.
 
-    `text` is the fact as a sentence where it was given as one. `many` predicates may hold with several
-    objects at once.
+    `text` is the original sentence, if it was given as one. `many` predicates may have several objects at
+    once.
     """
 
     id: str
@@ -128,7 +128,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """What facts are asked for; whatever is left empty matches everything."""
+    """A query for facts; empty fields match everything."""
 
     entity: str = ""
     role: str = ""
@@ -146,7 +146,7 @@ class MatchKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """An entity found for a name, how, and how alike the two are (1.0 unless fuzzy)."""
+    """An entity found for a name; `score` is the similarity (1.0 unless fuzzy)."""
 
     entity: Entity
     kind: MatchKind
@@ -155,10 +155,10 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What a knowledge base speaks of at all: only there does "not found" mean anything.
+    """What a knowledge base covers; "not found" is evidence only within its coverage.
 
-    `types` counts the entities of each type, `only` gives the id where there is just one, `predicates`
-    are the names of all attributes and the predicates of all facts.
+    `types` counts the entities per type, `only` maps a type with a single entity to its id, `predicates` are
+    all attribute names and fact predicates.
     """
 
     types: Mapping[str, int] = field(default_factory=dict)
@@ -168,31 +168,31 @@ class Coverage:
 
 @runtime_checkable
 class KnowledgeBase(Protocol):
-    """The read side of the store: all that detectors ask. Names are compared without regard to case."""
+    """The read interface of a knowledge base. Names are compared case-insensitively."""
 
     def find(self, names: Sequence[str], *, fuzzy: bool = True) -> dict[str, Match]:
-        """The entity behind each name that has one: exact, then alias, then fuzzy."""
+        """Find the entity of each name: by exact name, then alias, then fuzzy match."""
         ...
 
     def similar(self, name: str, at_least: float = 0.8, limit: int = 5) -> list[Match]:
-        """Entities whose name or alias is alike, best first."""
+        """Find entities with a similar name or alias, best first."""
         ...
 
     def entities(self, ids: Sequence[str]) -> dict[str, Entity]: ...
 
     def facts_about(self, ids: Sequence[str], limit: int = 1000) -> list[Fact]:
-        """The standing facts in which any of these entities has any role."""
+        """Return the current facts in which any of these entities has a role."""
         ...
 
     def facts(self, pattern: Pattern) -> list[Fact]: ...
 
 
 @runtime_checkable
-class Covering(Protocol):
-    """A knowledge base that can say what it covers."""
+class CoverageProvider(Protocol):
+    """A knowledge base that can report its coverage."""
 
     def coverage(self) -> Coverage: ...
 
     def values(self, names: Sequence[str]) -> set[str]:
-        """Which of these names are a value of some attribute, or stand in a role of some fact."""
+        """Return the names that occur as an attribute value or in a role of a fact."""
         ...

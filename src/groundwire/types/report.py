@@ -16,20 +16,23 @@ from groundwire.types.claims import Claim, GapType, HallucinationType, Segment, 
 
 @singledispatch
 def as_html(result: object) -> str | None:  # noqa: ARG001 (what has no look of its own is shown as text)
-    """The result as a piece of HTML; None where nobody said how."""
+    """Render a result as an HTML fragment, or None if no renderer is registered for its type.
+
+    `reports/html.py` registers the renderers, so the records themselves know nothing about HTML.
+    """
     return None
 
 
 def repr_html(self: object) -> str | None:
-    """What notebooks call, as a result's `_repr_html_`."""
+    """Implement `_repr_html_`, which notebooks call to display a result."""
     return as_html(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """An opinion on the verdict that a claim had then: `right`, or not.
+    """A user's judgement of a verdict at the time it was given.
 
-    What lasts beyond that verdict is whether the claim is `supported`: a flag that was wrong says it is.
+    `right` refers to that verdict; `supported` is the label it implies for the claim itself.
     """
 
     right: bool
@@ -45,7 +48,7 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceRef:
-    """A piece of a source that a claim was judged by."""
+    """A passage of a source used as evidence for a claim."""
 
     source: str
     start: int
@@ -55,7 +58,11 @@ class EvidenceRef:
 
 @dataclass(frozen=True, slots=True)
 class ClaimVerification:
-    """The verdict on one claim: its two probabilities, its budget in bits and what follows."""
+    """The verdict on one claim: its probabilities with and without evidence, and its budget in bits.
+
+    `id`, `text` and `flagged` are the names used in the JSON; `claim_id`, `claim_text` and `is_flagged` are
+    the names of the specification.
+    """
 
     claim_id: str
     claim_text: str
@@ -83,10 +90,22 @@ class ClaimVerification:
     feedback: Feedback | None = None
 
     @property
-    def key(self) -> str:
-        """A name that lasts: the same text, citations and evidence have it in every report.
+    def id(self) -> str:
+        return self.claim_id
 
-        The passages it was judged by are meant, not all that was searched: a source more changes nothing.
+    @property
+    def text(self) -> str:
+        return self.claim_text
+
+    @property
+    def flagged(self) -> bool:
+        return self.is_flagged
+
+    @property
+    def key(self) -> str:
+        """A stable identifier across reports, derived from the text, the citations and the evidence used.
+
+        Only the passages used as evidence count, so adding an unrelated source does not change the key.
         """
         text = " ".join(self.claim_text.split())
         parts = [text, sorted(self.citations), sorted({ref.text for ref in self.evidence})]
@@ -94,17 +113,17 @@ class ClaimVerification:
 
     @property
     def evidence_ids(self) -> list[str]:
-        """The cited sources, or where nothing is cited the ones it was judged by."""
+        """The cited sources or, without citations, the sources used as evidence."""
         return list(self.citations) or list(dict.fromkeys(ref.source for ref in self.evidence))
 
     @property
     def evidence_support(self) -> float | None:
-        """How well the evidence carries it, 0 to 1; None where nobody could say."""
+        """P(supported) given the evidence, 0 to 1; None if the claim could not be checked."""
         return None if self.status is Status.UNCHECKED else self.p1 or 0.0
 
     @property
     def evidence_dependence(self) -> float | None:
-        """How much the verdict moves when the evidence is taken away, 0 to 1; None where nobody could say."""
+        """Change of probability when the evidence is removed, 0 to 1; None if it could not be checked."""
         return None if self.status is Status.UNCHECKED else abs((self.p1 or 0.0) - (self.p0 or 0.0))
 
     @property
@@ -113,7 +132,7 @@ class ClaimVerification:
 
     @property
     def evidence_gap_bits(self) -> float | None:
-        """None where no model was asked, or none answered: no gap was measured, which is not a gap of 0."""
+        """None if no verifier answered: an unmeasured gap is not a gap of 0."""
         return self.budget_gap
 
     @property
@@ -127,7 +146,7 @@ class ClaimVerification:
 
 @dataclass(frozen=True, slots=True)
 class EpistemicGap:
-    """A gap between a claim and its evidence, and what to do about it."""
+    """A gap between a claim and its evidence, with a suggested action."""
 
     claim_id: str
     claim_text: str
@@ -145,12 +164,12 @@ class ContradictionType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """Something in the response that a detector takes for a hallucination.
+    """A hallucination found by a detector.
 
-    `correction` is the value that should stand at `fix` (where known), `source` says who knows it.
-    `related` holds the evidence by kind (kb_lookup, history_match, linguistic) for the path store.
-    `score` is the refined confidence, once all evidence was weighed; thresholds act on `confidence`.
-    `prior` is the statement it goes against, where one was made, and `turn` the turn that made it.
+    `correction` is the text to put at the range `fix`, if known, and `source` where it comes from.
+    `related` holds evidence by kind (kb_lookup, history_match, linguistic). `score` is the confidence refined
+    by all evidence; thresholds act on `confidence`. `prior` is the earlier statement that is contradicted and
+    `turn` its turn.
     """
 
     type: HallucinationType
@@ -176,11 +195,10 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """What the detectors found in one response, and what they looked at.
+    """Result of the detectors for one response.
 
-    `known` is what the knowledge base holds about whom the response names, a line a fact.
-    `skipped` names the detectors that had nothing to go by (no knowledge base, no history) or were off;
-    `errors` what could not be asked.
+    `known` is what the knowledge base holds about the entities named, one fact per line. `skipped` lists the
+    detectors that were disabled or lacked input (no knowledge base, no history), `errors` those that failed.
     """
 
     flags: tuple[Flag, ...] = ()
@@ -206,7 +224,7 @@ class ActionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What to do about one flag (or, for Regenerate and Escalate, about the whole response)."""
+    """The action for one flag or, for Regenerate and Escalate, for the whole response."""
 
     kind: ActionKind
     start: int = 0
@@ -222,7 +240,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One place where a response was repaired: `original[start:end]` became `text[new_start:new_end]`."""
+    """One edit of a repair: `original[start:end]` became `text[new_start:new_end]`."""
 
     start: int
     end: int
@@ -235,7 +253,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """A response after its actions were applied. `edits` lead back to the original."""
+    """A response after its actions were applied, with the edits that were made."""
 
     original: str
     text: str
@@ -244,16 +262,16 @@ class Repair:
 
     @property
     def guidance(self) -> str:
-        """What to tell the model, where the whole response is to be written again."""
+        """Instructions for the model if the response should be regenerated, else an empty string."""
         return "\n".join(a.guidance for a in self.actions if a.kind is ActionKind.REGENERATE)
 
 
 @dataclass(frozen=True, slots=True)
 class HallucinationReport:
-    """Everything groundwire found out about one response.
+    """The result of checking one response.
 
-    `risk`, `grounding_ratio` and `overall_confidence` are about the claims that could be checked; where none
-    could, the last two are None, and `flagged` is too.
+    `risk`, `grounding_ratio` and `overall_confidence` cover the claims that could be checked. If none could,
+    the last two and `flagged` are None.
     """
 
     response_id: str
@@ -278,7 +296,7 @@ class HallucinationReport:
 
     @property
     def flags(self) -> tuple[Flag, ...]:
-        """What the knowledge detectors found, where they were asked."""
+        """Flags of the detectors; empty if they did not run."""
         return self.detection.flags if self.detection else ()
 
     @property
@@ -295,7 +313,7 @@ class HallucinationReport:
 
     @property
     def max_gap_bits(self) -> float | None:
-        """The largest gap measured; None where there are claims and none was measured."""
+        """The largest measured gap; None if there are claims but no gap was measured."""
         gaps = [c.budget_gap for c in self.claims if c.budget_gap is not None]
         return max(gaps, default=None if self.claims else 0.0)
 
@@ -310,10 +328,10 @@ class OutputStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OutputCheck:
-    """An answer is never held back: this is what is known of it, and what its author may be told.
+    """State of the background verification of an answer; answers are delivered without waiting for it.
 
-    `reason` says why it was skipped, or what it is waited for. `flagged` is None while nobody knows.
-    `feedback` is a message for the agent that wrote the answer, where some of it is not carried.
+    `reason` says why verification was skipped or is pending. `flagged` is None until it is done. `feedback`
+    is a message for the agent that wrote the answer, if some claims are unsupported.
     """
 
     id: str

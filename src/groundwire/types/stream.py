@@ -1,4 +1,4 @@
-"""Real time: what a request needs to know, where claims come from, and what happens in a stream."""
+"""Records of the streaming guard: knowledge requirements, attribution, coherence and stream events."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from groundwire.types.report import ClaimVerification, HallucinationReport
 
 
 class Alternative(StrEnum):
-    """What to do instead of answering from nothing."""
+    """What to do if a request cannot be answered from the available knowledge."""
 
     ASK = "ask"
     RETRIEVE = "retrieve"
@@ -22,7 +22,7 @@ class Alternative(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What an answer may rest on: documents, the conversation before it, what is known, the moment."""
+    """The context of a request: source documents, conversation, knowledge base and reference time."""
 
     sources: tuple[Source, ...] = ()
     history: tuple[Turn, ...] = ()
@@ -32,12 +32,11 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """Something one must know to answer a request. `explicit`: asked for in so many words.
+    """A piece of knowledge needed to answer a request. `explicit`: the request asks for it literally.
 
-    `kind` is "question", "side" (of a comparison), "entity", "description", "premise", "referent" (whom a
-    pronoun means), "material" (whatever is to be worked on) or "user" (something about the one who asks).
-    `found_in` is "sources", "kb", "memory" or "" where it is missing; `place` says where there; `coverage`
-    is how much of it is there, 0 to 1.
+    `kind` is "question", "side" (of a comparison), "entity", "description", "premise", "referent" (of a
+    pronoun), "material" (text to work on) or "user" (something about the user). `found_in` is "sources",
+    "kb", "memory" or "" if it is missing; `place` is the location there and `coverage` the share found, 0 to 1.
     """
 
     text: str
@@ -50,7 +49,7 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeCheck:
-    """Whether a request can be answered from what there is."""
+    """Result of checking if a request can be answered from the available knowledge."""
 
     verified: bool
     requirements: tuple[Requirement, ...] = ()
@@ -62,7 +61,7 @@ class KnowledgeCheck:
 
 
 class SourceType(StrEnum):
-    """What kind of thing a claim rests on, with the confidence it starts from in `monitor.confidence`."""
+    """The kind of source a claim is attributed to; each starts with its own confidence."""
 
     DIRECT_OBSERVATION = "direct_observation"
     FILE_CONTENT = "file_content"
@@ -73,11 +72,11 @@ class SourceType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """Where a claim comes from, and whether that could be verified.
+    """The source of a claim, and the result of verifying it.
 
-    `source[start:end]` is the place, `quote` what stands there where it was given; `premises` are the claims
-    that an inference rests on. `reason` is "" where it is verified, else "unattributed_claim" or
-    "unverifiable_source"; `note` says it in words.
+    `source[start:end]` is the passage and `quote` its text, if given; `premises` are the claims an inference
+    is based on. `reason` is "" if verified, else "unattributed_claim" or "unverifiable_source"; `note` is the
+    explanation for the user.
     """
 
     claim: str
@@ -95,7 +94,7 @@ class Attribution:
 
 @dataclass(frozen=True, slots=True)
 class StreamWarning:
-    """A pattern that showed in a stream: which, where (offsets into the text so far), and how sure it is."""
+    """A suspicious pattern found in a stream; offsets refer to the text so far."""
 
     pattern: str
     start: int
@@ -108,10 +107,10 @@ class StreamWarning:
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """A new claim against something established: a fact, an earlier statement, an earlier sentence.
+    """A claim that contradicts a fact or an earlier statement.
 
-    `established_by` is "fact" (a source or the knowledge base), the role of who said it in `turn`, or
-    "answer" for the same text; `kind` says in which way the two come apart.
+    `established_by` is "fact" (a source or the knowledge base), the role of the speaker in `turn`, or
+    "answer" for the same text; `kind` is the kind of contradiction.
     """
 
     claim: str
@@ -126,7 +125,7 @@ class Contradiction:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A key term that came to mean something else: `similarity` of its surroundings before and now."""
+    """A key term whose meaning shifted; `similarity` compares its contexts before and now."""
 
     term: str
     before: str
@@ -136,7 +135,7 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class Coherence:
-    """Whether new content agrees with what was established. `goalposts` are claims made weaker or moved."""
+    """Agreement of new content with earlier statements. `goalposts` are claims weakened or moved later."""
 
     contradictions: tuple[Contradiction, ...] = ()
     drifts: tuple[Drift, ...] = ()
@@ -149,9 +148,9 @@ class Coherence:
 
 @dataclass(frozen=True, slots=True)
 class WeakPoint:
-    """A place of an answer that does not hold, or may not: `kind` says why, `risk` how strongly to react.
+    """A passage of an answer that is wrong or doubtful; `kind` is the cause and `risk` its level.
 
-    `quote` is what `source` says about it, `prior` the earlier statement it differs from.
+    `quote` is the relevant passage of `source`, `prior` the earlier statement it contradicts.
     """
 
     text: str
@@ -167,7 +166,7 @@ class WeakPoint:
 
 @dataclass(frozen=True, slots=True)
 class TokenEvent:
-    """Text of the model, as it came."""
+    """A piece of model output."""
 
     text: str
     kind: str = "token"
@@ -181,7 +180,7 @@ class WarningEvent:
 
 @dataclass(frozen=True, slots=True)
 class VerdictEvent:
-    """A completed claim was judged while the answer was still being written."""
+    """The verdict on a completed claim, sent while the answer is still being generated."""
 
     verdict: ClaimVerification
     kind: str = "verdict"
@@ -189,7 +188,7 @@ class VerdictEvent:
 
 @dataclass(frozen=True, slots=True)
 class InterruptedEvent:
-    """The model was stopped at `at`; everything of `text` up to there had been said."""
+    """Generation was stopped at offset `at`; the text up to there has been delivered."""
 
     at: int
     reason: str
@@ -199,7 +198,7 @@ class InterruptedEvent:
 
 @dataclass(frozen=True, slots=True)
 class ReformulatedEvent:
-    """What stands in place of what was said."""
+    """Text that replaces what was delivered so far."""
 
     text: str
     reason: str
@@ -208,10 +207,10 @@ class ReformulatedEvent:
 
 @dataclass(frozen=True, slots=True)
 class DoneEvent:
-    """The end: what the user should read, and everything found out on the way.
+    """The end of a stream: the final text and all findings.
 
-    `risk` is that of what the model wrote (`generated`), `action` what was done about it. `report` is about
-    its own `response`: what the model wrote, or what stands in its place where it was written anew.
+    `risk` refers to the model's own text (`generated`), `action` is what was done about it. `report` covers
+    its own `response`: the model's text or, if it was rewritten, the replacement.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""Reasoning: the steps of a trace, the verdict on each, and what the audit of the whole found."""
+"""Reasoning traces: steps, step verdicts, audits and the trace graph."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class StepVerdict:
-    """`verdict` is the budget's record; `premises` are the earlier steps it was judged by, too.
+    """The verdict on one step.
 
-    `contradicts` names earlier steps it cannot be true with; `circular` those it rests on in a ring.
+    `premises` are the earlier steps used as evidence, `contradicts` the earlier steps it contradicts and
+    `circular` the steps of a circular argument it is part of.
     """
 
     step: Step
@@ -38,7 +39,7 @@ class StepVerdict:
 
 
 class Derived(StrEnum):
-    """Whether the final answer follows from the steps alone."""
+    """Result of the post-hoc test: does the final answer follow from the steps alone?"""
 
     YES = "derived"
     NO = "post_hoc"
@@ -48,9 +49,9 @@ class Derived(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PostHoc:
-    """What an independent executor made of the steps, never having seen the answer.
+    """Result of an independent executor that saw the steps but not the answer.
 
-    `executor` says who it was; `derived_answer` is empty where it cannot write (the embedded verifier).
+    `derived_answer` is empty if the executor cannot generate text (the embedded verifier).
     """
 
     outcome: Derived
@@ -71,7 +72,7 @@ class TraceAudit:
 
     @property
     def flagged(self) -> bool | None:
-        """None where nothing was found, and something could not be checked."""
+        """None if nothing was found but some steps could not be checked."""
         judged = [s for s in self.steps if s.status is not Status.UNCHECKED]
         bad = any(s.verdict.is_flagged or s.contradicts or s.circular for s in self.steps)
         if bad or self.post_hoc.outcome is Derived.NO:
@@ -95,7 +96,7 @@ class NodeKind(StrEnum):
 
 
 class EdgeLabel(StrEnum):
-    """`contains` and the other structural ones beside SPEC-16's three."""
+    """SPEC-16's three labels (cites, verifies, refutes) and the structural ones."""
 
     CONTAINS = "contains"
     CONSIDERS = "considers"
@@ -108,9 +109,9 @@ class EdgeLabel(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TraceNode:
-    """One node of a reasoning trace. `root` is the goal its tree grows from, `name` what it is cited by.
+    """One node of a trace graph. `root` is the goal of its tree, `name` the label it is cited by.
 
-    `detail` is what else is known, as JSON: of a verification the whole record of the verdict.
+    `detail` holds further JSON data; for a verification, the complete verdict.
     """
 
     id: str
@@ -126,7 +127,7 @@ class TraceNode:
 
 @dataclass(frozen=True, slots=True)
 class TraceEdge:
-    """`source` label `target`. The target of a citation need not exist: that is what phantom means."""
+    """A directed edge. The target of a citation may be missing: that is a phantom citation."""
 
     source: str
     label: EdgeLabel
@@ -135,7 +136,7 @@ class TraceEdge:
 
 @dataclass(frozen=True, slots=True)
 class TraceGraph:
-    """A goal and all that grew from it, in the order it was written down."""
+    """A goal with all nodes and edges below it, in order of creation."""
 
     nodes: tuple[TraceNode, ...]
     edges: tuple[TraceEdge, ...]
@@ -143,7 +144,7 @@ class TraceGraph:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What became of a claim of a trace; `label` is None where it was neither borne out nor refuted."""
+    """Verification of a claim in a trace; `label` is None if it was neither verified nor refuted."""
 
     id: str
     claim_id: str
@@ -154,7 +155,7 @@ class Verification:
 
 @dataclass(frozen=True, slots=True)
 class ClaimRecord:
-    """A claim of a trace as it stands: its newest verification, if any."""
+    """A claim in a trace with its latest verification, if any."""
 
     claim_id: str
     text: str
@@ -171,8 +172,8 @@ class ClaimRecord:
 
 @dataclass(frozen=True, slots=True)
 class EpistemicReport:
-    """How well the claims below a goal are supported. `verified` are borne out, `refuted` are not;
-    `unverified` nobody has checked, or nobody could.
+    """Support of the claims below a goal. Unchecked claims, and claims that could not be checked, count as
+    `unverified`.
     """
 
     goal_id: str
@@ -198,5 +199,5 @@ class EpistemicReport:
 
     @property
     def support_ratio(self) -> float | None:
-        """The share of claims borne out; None where there are none."""
+        """The share of verified claims; None without claims."""
         return self.verified / self.total_claims if self.claims else None
