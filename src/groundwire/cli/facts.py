@@ -192,7 +192,7 @@ def run_pending(watch: bool, as_json: bool, config: Config, console: Console) ->
         console.print(f"{done} verified or rejected, {waiting['waiting']} waiting{dead}")
     if waiting["waiting"] or JobOutcome.UNVERIFIED in outcomes:
         return ExitCode.COULD_NOT_CHECK
-    return REFUSED if JobOutcome.REJECTED in outcomes else FINE
+    return ExitCode.FLAGGED if JobOutcome.REJECTED in outcomes else ExitCode.OK
 
 
 async def _verify_waiting(

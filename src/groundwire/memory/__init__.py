@@ -1,6 +1,6 @@
-"""The memory gate: a fact is verified before it is kept."""
+"""The memory gate: facts are verified before they are stored."""
 
 from groundwire.memory.gate import MemoryGate
-from groundwire.memory.worker import Outcome, Settled, Worker
+from groundwire.memory.worker import JobOutcome, JobResult, Worker
 
-__all__ = ["MemoryGate", "Outcome", "Settled", "Worker"]
+__all__ = ["JobOutcome", "JobResult", "MemoryGate", "Worker"]

@@ -1,4 +1,4 @@
-"""What becomes of a fact: kept, kept with doubt, put off or refused. Pure rules over what was found out."""
+"""Decide what happens to a fact: stored as verified, unverified or pending, or rejected. Pure functions."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from groundwire.errors import BackendError, BackendTimeout, RateLimited
 from groundwire.types import ClaimVerification, Estimate, FactStatus, Record, Status
 from groundwire.verifiers.failure import as_error
 
-DOUBT = 0.5
-"""What a fact's confidence is multiplied by when nobody could check it."""
+UNCHECKED_FACTOR = 0.5
+"""Multiplies the confidence of a fact that could not be checked."""
 _UNCHECKED = "could not be checked: "
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`status` None: refused. `reason` says why, wherever the fact was not simply verified.
+    """The status to store a fact with, or None to reject it.
 
-    `retry_after` is how long a backend asked to be left alone.
+    `reason` is set unless the fact was verified; `retry_after` is the wait in seconds a backend asked for.
     """
 
     status: FactStatus | None
@@ -28,7 +28,7 @@ class Decision:
     retry_after: float | None = None
 
     @property
-    def refused(self) -> bool:
+    def rejected(self) -> bool:
         return self.status is None
 
     @property
@@ -37,41 +37,41 @@ class Decision:
 
     @property
     def record(self) -> Record | None:
-        """The two probabilities and the bits of evidence between them."""
+        """The two probabilities and the observed bits, if they were measured."""
         found = self.verdict
         if found is None or found.p0 is None or found.p1 is None or found.observed_bits is None:
             return None
         return Record(found.p0, found.p1, found.observed_bits, found.method)
 
 
-def failure_of(verdict: ClaimVerification) -> BackendError | None:
-    """Why a claim was not checked, as the error it was; None where it was."""
+def verification_error(verdict: ClaimVerification) -> BackendError | None:
+    """Return the error by which a claim was left unchecked; None if it was checked."""
     if verdict.status is not Status.UNCHECKED:
         return None
     return as_error(Estimate.failed(verdict.reason.removeprefix(_UNCHECKED)))
 
 
 def decide(found: ClaimVerification | BackendError, stated: float, rules: MemoryGateConfig) -> Decision:
-    """By the verdict where there is one, else by why there is none."""
+    """Decide by the verdict, or by the error if there is none."""
     if isinstance(found, BackendError):
-        return undecided(found, stated, rules)
-    failed = failure_of(found)
-    return undecided(failed, stated, rules) if failed else by_verdict(found, rules)
+        return decide_unchecked(found, stated, rules)
+    failed = verification_error(found)
+    return decide_unchecked(failed, stated, rules) if failed else decide_by_verdict(found, rules)
 
 
-def by_verdict(verdict: ClaimVerification, rules: MemoryGateConfig) -> Decision:
+def decide_by_verdict(verdict: ClaimVerification, rules: MemoryGateConfig) -> Decision:
     adjusted = verdict.adjusted_confidence or 0.0
-    reason = shortfall(verdict, adjusted, rules)
+    reason = rejection_reason(verdict, adjusted, rules)
     if not reason:
         return Decision(FactStatus.VERIFIED, adjusted, verdict=verdict)
-    # What the evidence denies is not merely unsupported: no setting lets it in.
+    # A contradicted fact is worse than an unsupported one: no setting admits it.
     if rules.reject_unsupported or verdict.status is Status.CONTRADICTED:
         return Decision(None, adjusted, reason, verdict)
     return Decision(FactStatus.UNVERIFIED, adjusted, reason, verdict)
 
 
-def shortfall(verdict: ClaimVerification, adjusted: float, rules: MemoryGateConfig) -> str:
-    """What keeps a fact out, in words; empty where nothing does."""
+def rejection_reason(verdict: ClaimVerification, adjusted: float, rules: MemoryGateConfig) -> str:
+    """Return why a fact does not pass; empty if it does."""
     gap = verdict.budget_gap
     missing = "" if gap is None else f"{gap:.1f} bits of evidence are missing"
     if verdict.status is Status.CONTRADICTED:
@@ -79,17 +79,19 @@ def shortfall(verdict: ClaimVerification, adjusted: float, rules: MemoryGateConf
     if gap is None:
         return verdict.reason
     if gap > rules.threshold_bits:
-        return f"{missing}, {rules.threshold_bits:g} may be: {verdict.reason}"
+        return f"{missing}, {rules.threshold_bits:g} allowed: {verdict.reason}"
     if adjusted < rules.min_confidence:
-        return f"its confidence would be {adjusted:.2f}, less than {rules.min_confidence:g} ({missing})"
+        return f"adjusted confidence {adjusted:.2f} is below {rules.min_confidence:g} ({missing})"
     return ""
 
 
-def undecided(error: BackendError, stated: float, rules: MemoryGateConfig) -> Decision:
-    """Nobody could check it. Never lost, never fully believed; or refused, where that was asked for."""
+def decide_unchecked(error: BackendError, stated: float, rules: MemoryGateConfig) -> Decision:
+    """Decide on a fact the backend failed to check: unverified with half its confidence, or rejected."""
     if isinstance(error, RateLimited):
-        return Decision(FactStatus.PENDING, stated * DOUBT, str(error), retry_after=error.retry_after)
+        return Decision(
+            FactStatus.PENDING, stated * UNCHECKED_FACTOR, str(error), retry_after=error.retry_after
+        )
     reason = f"not checked in time: {error}" if isinstance(error, BackendTimeout) else f"not checked: {error}"
     if rules.fail_closed:
-        return Decision(None, stated * DOUBT, reason)
-    return Decision(FactStatus.UNVERIFIED, stated * DOUBT, reason)
+        return Decision(None, stated * UNCHECKED_FACTOR, reason)
+    return Decision(FactStatus.UNVERIFIED, stated * UNCHECKED_FACTOR, reason)
