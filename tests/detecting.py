@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from groundwire.detectors.context import View, dialogue, segment
+from groundwire.detectors.context import DetectionContext, dialogue, segment
 from groundwire.types import Source, Turn, Verifier
 
 NOW = datetime(2026, 6, 15)
@@ -17,8 +17,10 @@ def view_of(
     sources: tuple[str, ...] = (),
     turns: tuple[tuple[str, str], ...] = (),
     verifier: Verifier | None = None,
-) -> View:
+) -> DetectionContext:
     """`turns` are (role, text), oldest first."""
     said = tuple(Turn(i, role, spoken) for i, (role, spoken) in enumerate(turns, start=1))
     given = tuple(Source(f"S{i}", source) for i, source in enumerate(sources))
-    return View(text, segment(text, now), now, dialogue(said, now), sources=given, verifier=verifier)
+    return DetectionContext(
+        text, segment(text, now), now, dialogue(said, now), sources=given, verifier=verifier
+    )

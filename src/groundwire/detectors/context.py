@@ -77,7 +77,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class DetectionContext:
     """`known` is None without a knowledge base; `verifier` None where nobody can be asked."""
 
     response: str

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from groundwire.detectors.context import Known, View
+from groundwire.detectors.context import DetectionContext, Known
 from groundwire.detectors.kb_lookup import is_mentioned
 from groundwire.detectors.values import core
 from groundwire.openie.mentions import is_person
@@ -46,13 +46,13 @@ _CLOSED = word_set(
 """Relations whose both ends a store that knows them should know."""
 
 
-async def detect_nonexistent_entities(view: View) -> list[Flag]:
+async def detect_nonexistent_entities(view: DetectionContext) -> list[Flag]:
     if view.known is None:
         return []
     return [flag for segment in view.segments for flag in _in_segment(view, view.known, segment)]
 
 
-def _in_segment(view: View, known: Known, segment: Segment) -> Iterator[Flag]:
+def _in_segment(view: DetectionContext, known: Known, segment: Segment) -> Iterator[Flag]:
     if segment.text.rstrip().endswith("?"):
         return
     seen: set[str] = set()
@@ -65,7 +65,7 @@ def _in_segment(view: View, known: Known, segment: Segment) -> Iterator[Flag]:
             yield _flag(view, known, mention)
 
 
-def _exists(view: View, known: Known, mention: Mention) -> bool:
+def _exists(view: DetectionContext, known: Known, mention: Mention) -> bool:
     """Found in the store (a slip of spelling is still found), as a value there, or in what was given."""
     plain = bare(mention.text)
     match = known.match(plain) or known.match(core(plain))
@@ -76,7 +76,7 @@ def _exists(view: View, known: Known, mention: Mention) -> bool:
     return is_mentioned(view, mention.text)
 
 
-def _should_be_known(view: View, known: Known, segment: Segment, mention: Mention) -> bool:
+def _should_be_known(view: DetectionContext, known: Known, segment: Segment, mention: Mention) -> bool:
     if mention.kind is MentionKind.DEFINITE:
         return _is_named_unit(mention.text) and _covers_units(known)
     if is_covered_name(view, mention.text):
@@ -122,7 +122,7 @@ def _is_tied(known: Known, segment: Segment, mention: Mention) -> bool:
     return any(known.match(other) is not None and not is_world(other) for other in others)
 
 
-def is_covered_name(view: View, name: str) -> bool:
+def is_covered_name(view: DetectionContext, name: str) -> bool:
     """Whether some claim ties the name, by a relation the store keeps, to something the store knows."""
     known = view.known
     if known is None or is_world(name) or not any(c.isupper() for c in name):
@@ -152,7 +152,7 @@ def nonexistence_confidence(mention: Mention, similar: bool) -> float:
     return round(min(1.0, max(0.0, confidence)), 4)
 
 
-def _flag(view: View, known: Known, mention: Mention) -> Flag:
+def _flag(view: DetectionContext, known: Known, mention: Mention) -> Flag:
     near = known.match(bare(mention.text))
     evidence = "Not found in dialogue history or knowledge base"
     return Flag(
@@ -167,7 +167,7 @@ def _flag(view: View, known: Known, mention: Mention) -> Flag:
     )
 
 
-def _similar_spoken(view: View, name: str) -> bool:
+def _similar_spoken(view: DetectionContext, name: str) -> bool:
     from rapidfuzz.fuzz import ratio
 
     wanted = bare(name).casefold()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groundwire.detectors.context import View
+from groundwire.detectors.context import DetectionContext
 from groundwire.detectors.entities import is_covered_name
 from groundwire.detectors.facts import told
 from groundwire.detectors.kb_lookup import Reading, entity_of, holdings, is_mentioned, readings
@@ -40,12 +40,12 @@ _OF_COMPANIES = word_set(
 _FIRST_PERSON = word_set("i we you me us he she it they this that these those who one")
 
 
-async def detect_fabricated_facts(view: View) -> list[Flag]:
+async def detect_fabricated_facts(view: DetectionContext) -> list[Flag]:
     flags = (_judged(view, claim) for segment in view.segments for claim in told(segment))
     return [flag for flag in flags if flag is not None]
 
 
-def _judged(view: View, claim: Triple) -> Flag | None:
+def _judged(view: DetectionContext, claim: Triple) -> Flag | None:
     if claim.denied or not _is_checkable(claim) or _is_supported(view, claim):
         return None
     found = readings(view, claim)
@@ -75,12 +75,12 @@ def _is_named(text: str) -> bool:
     return any(word[:1].isupper() for word in bare(text).split())
 
 
-def _is_supported(view: View, claim: Triple) -> bool:
+def _is_supported(view: DetectionContext, claim: Triple) -> bool:
     """Whether what the response may draw on mentions both ends of the claim."""
     return is_mentioned(view, claim.object) and is_mentioned(view, claim.subject)
 
 
-def _unknown_subject(view: View, claim: Triple) -> Flag | None:
+def _unknown_subject(view: DetectionContext, claim: Triple) -> Flag | None:
     if not _is_covered_subject(view, claim):
         return None
     return _flag(
@@ -92,7 +92,7 @@ def _unknown_subject(view: View, claim: Triple) -> Flag | None:
     )
 
 
-def _is_covered_subject(view: View, claim: Triple) -> bool:
+def _is_covered_subject(view: DetectionContext, claim: Triple) -> bool:
     """A name the store should know, or "the company" it is of."""
     known = view.known
     if known is None or is_world(claim.subject) or known.is_known(bare(claim.subject)):
@@ -105,7 +105,7 @@ def _is_covered_subject(view: View, claim: Triple) -> bool:
     return is_covered_name(view, claim.subject) or _covers(view, claim)
 
 
-def _covers(view: View, claim: Triple) -> bool:
+def _covers(view: DetectionContext, claim: Triple) -> bool:
     """The store speaks of such things: it knows what the claim says it of, and under this predicate."""
     known = view.known
     return (
@@ -115,7 +115,7 @@ def _covers(view: View, claim: Triple) -> bool:
     )
 
 
-def _unknown_attribute(view: View, claim: Triple, reading: Reading) -> Flag | None:
+def _unknown_attribute(view: DetectionContext, claim: Triple, reading: Reading) -> Flag | None:
     entity = reading.entity
     if is_mentioned(view, reading.said):
         return None
@@ -131,7 +131,7 @@ def _unknown_attribute(view: View, claim: Triple, reading: Reading) -> Flag | No
     )
 
 
-def _is_held_otherwise(view: View, reading: Reading) -> bool:
+def _is_held_otherwise(view: DetectionContext, reading: Reading) -> bool:
     """Whether the value is known of the entity under another name: who designed it may have created it."""
     values = [a.value for a in reading.entity.attributes]
     for fact in view.known.facts.get(reading.entity.id, ()) if view.known else ():
@@ -139,7 +139,7 @@ def _is_held_otherwise(view: View, reading: Reading) -> bool:
     return any(core(value.text).casefold() == core(reading.said).casefold() for value in values)
 
 
-def _predicates(view: View, entity: Entity) -> Iterator[str]:
+def _predicates(view: DetectionContext, entity: Entity) -> Iterator[str]:
     facts = view.known.facts.get(entity.id, ()) if view.known else ()
     yield from (fact.predicate for fact in facts)
 
@@ -157,7 +157,7 @@ def fabrication_confidence(predicate: str, names: list[str]) -> float:
     return round(min(1.0, max(0.0, confidence)), 4)
 
 
-def _flag(view: View, claim: Triple, confidence: float, suggestion: str, evidence: str) -> Flag:
+def _flag(view: DetectionContext, claim: Triple, confidence: float, suggestion: str, evidence: str) -> Flag:
     return Flag(
         type=HallucinationType.FABRICATED_FACT,
         start=claim.start,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from groundwire.detectors.context import View
+from groundwire.detectors.context import DetectionContext
 from groundwire.detectors.kb_lookup import Judged, judge, readings, reliability
 from groundwire.detectors.values import Verdict, fix
 from groundwire.types import Flag, HallucinationType, Segment, Triple, Value
@@ -22,7 +22,9 @@ def told(segment: Segment) -> Iterator[Triple]:
             yield claim
 
 
-def disagreements(view: View, *, of_facts: bool, kind: HallucinationType, base: float) -> list[Flag]:
+def disagreements(
+    view: DetectionContext, *, of_facts: bool, kind: HallucinationType, base: float
+) -> list[Flag]:
     """One flag for every claim that some attribute, or some fact, speaks against."""
     return [
         _without_fix(flag) if _is_shared(segment, claim, judged) else flag
@@ -35,7 +37,7 @@ def disagreements(view: View, *, of_facts: bool, kind: HallucinationType, base: 
     ]
 
 
-def _is_further(view: View, segment: Segment, claim: Triple) -> bool:
+def _is_further(view: DetectionContext, segment: Segment, claim: Triple) -> bool:
     """ "Founded by Bill Gates and Paul Allen": beside a value that is known, another is a further one."""
     beside = [
         other
@@ -62,14 +64,16 @@ def _without_fix(flag: Flag) -> Flag:
     return replace(flag, correction="", fix=None)
 
 
-def _against(view: View, claim: Triple) -> list[Judged]:
+def _against(view: DetectionContext, claim: Triple) -> list[Judged]:
     found = [judge(view, claim, reading) for reading in readings(view, claim)]
     if any(judged and judged.verdict is Verdict.SAME for judged in found):
         return []
     return [judged for judged in found if judged and judged.verdict is Verdict.DIFFERENT][:1]
 
 
-def _flag(view: View, claim: Triple, judged: Judged, kind: HallucinationType, base: float) -> Flag:
+def _flag(
+    view: DetectionContext, claim: Triple, judged: Judged, kind: HallucinationType, base: float
+) -> Flag:
     holding, reading = judged.holding, judged.reading
     assert holding is not None
     assert view.known is not None
@@ -98,7 +102,7 @@ def _shown(value: Value) -> str:
     return f"{value.text} {unit}".strip()
 
 
-def _said(view: View, span: tuple[int, int]) -> str:
+def _said(view: DetectionContext, span: tuple[int, int]) -> str:
     return view.response[span[0] : span[1]]
 
 
@@ -111,7 +115,7 @@ def _said(view: View, span: tuple[int, int]) -> str:
 ATTRIBUTE_BASE = 0.9
 
 
-async def detect_wrong_attributes(view: View) -> list[Flag]:
+async def detect_wrong_attributes(view: DetectionContext) -> list[Flag]:
     kind = HallucinationType.WRONG_ATTRIBUTE
     return disagreements(view, of_facts=False, kind=kind, base=ATTRIBUTE_BASE)
 
@@ -125,6 +129,6 @@ async def detect_wrong_attributes(view: View) -> list[Flag]:
 FACT_BASE = 0.95
 
 
-async def detect_kb_contradictions(view: View) -> list[Flag]:
+async def detect_kb_contradictions(view: DetectionContext) -> list[Flag]:
     kind = HallucinationType.CONTRADICTS_FACT
     return disagreements(view, of_facts=True, kind=kind, base=FACT_BASE)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 
-from groundwire.detectors.context import View, segment
+from groundwire.detectors.context import DetectionContext, segment
 from groundwire.detectors.logic import CATEGORIES
 from groundwire.detectors.temporal import lives_across
 from groundwire.openie.parser import triples
@@ -296,7 +296,7 @@ class _Found:
     correction: str = ""
 
 
-async def detect_history_contradictions(view: View) -> list[Flag]:
+async def detect_history_contradictions(view: DetectionContext) -> list[Flag]:
     """At most one flag a clause, against the latest statement that it contradicts."""
     priors = list(islice(_established(view), _CLAUSES))
     if not priors:
@@ -320,7 +320,7 @@ def _said(piece: Segment) -> Iterator[Utterance]:
         yield from utterances(piece.text, piece.start)
 
 
-def _established(view: View) -> Iterator[Utterance]:
+def _established(view: DetectionContext) -> Iterator[Utterance]:
     """Latest first. "Make it Friday" takes over the matter of the latest clause with such a value."""
     made: list[Utterance] = []
     for turn in view.dialogue.turns[-_TURNS:]:
@@ -391,7 +391,7 @@ def _words_of(text: str) -> frozenset[str]:
     return frozenset(word.norm for word in words(text) if not word.is_stop)
 
 
-async def _asked(view: View, pairs: Sequence[tuple[Utterance, Utterance, float]]) -> list[_Found]:
+async def _asked(view: DetectionContext, pairs: Sequence[tuple[Utterance, Utterance, float]]) -> list[_Found]:
     """The verifier reads the earlier clause as context. What it cannot judge contradicts nothing."""
     if view.verifier is None or not pairs:
         return []
@@ -404,7 +404,7 @@ async def _asked(view: View, pairs: Sequence[tuple[Utterance, Utterance, float]]
     ]
 
 
-def _out_of_order(view: View) -> Iterator[Flag]:
+def _out_of_order(view: DetectionContext) -> Iterator[Flag]:
     """ "It started in 2021", then "It ended in 2019"."""
     for turn in view.dialogue.turns[-_TURNS:]:
         if turn.role.lower() not in _SPEAKERS:

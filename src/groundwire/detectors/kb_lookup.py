@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 
-from groundwire.detectors.context import Known, View
+from groundwire.detectors.context import DetectionContext, Known
 from groundwire.detectors.values import Verdict, compare, core
 from groundwire.openie.lexicon import Form, form_of
 from groundwire.openie.parser import bare
@@ -184,7 +184,7 @@ class Holding:
     fact: Fact | None = None
 
 
-def readings(view: View, claim: Triple) -> list[Reading]:
+def readings(view: DetectionContext, claim: Triple) -> list[Reading]:
     """From the subject, and from the object where the predicate has an inverse."""
     if view.known is None:
         return []
@@ -200,7 +200,7 @@ def readings(view: View, claim: Triple) -> list[Reading]:
     return found
 
 
-def _joining(view: View, claim: Triple, who: Entity) -> str:
+def _joining(view: DetectionContext, claim: Triple, who: Entity) -> str:
     """ "Ann joined Acme in 2019" says when she joined where Acme is whom she works for; another company,
     a team or a board she may have joined at another time."""
     last = claim.predicate.rpartition(" ")[2]
@@ -213,7 +213,7 @@ def _joining(view: View, claim: Triple, who: Entity) -> str:
     return ""
 
 
-def _is_employer(view: View, name: str, who: Entity) -> bool:
+def _is_employer(view: DetectionContext, name: str, who: Entity) -> bool:
     """Whom the store says someone works for; else the only company it knows."""
     found = entity_of(view, name)
     company = found[0] if found else None
@@ -233,7 +233,7 @@ def _can_be_called(entity: Entity, written: str) -> bool:
     return (kind in PERSON_TYPES) == (low != "it")
 
 
-def entity_of(view: View, name: str) -> tuple[Entity, float] | None:
+def entity_of(view: DetectionContext, name: str) -> tuple[Entity, float] | None:
     """Whom a name or a description means: in the store, or the one of its type that is spoken of."""
     known = view.known
     if known is None:
@@ -270,7 +270,7 @@ def _first_dropped(name: str) -> str:
     return rest if rest[:1].isupper() and first.islower() else name
 
 
-def _described(view: View, known: Known, noun: str) -> tuple[Entity, float] | None:
+def _described(view: DetectionContext, known: Known, noun: str) -> tuple[Entity, float] | None:
     """ "the company": the one spoken of last that is of this type, or the only company there is."""
     types = COMPANY_NOUNS | {"organisation", "employer"} if noun in COMPANY_NOUNS else {noun}
     for spoken in _spoken(view):
@@ -284,7 +284,7 @@ def _described(view: View, known: Known, noun: str) -> tuple[Entity, float] | No
     return None
 
 
-def _spoken(view: View) -> Iterator[str]:
+def _spoken(view: DetectionContext) -> Iterator[str]:
     """Names of the response, then of the dialogue, the latest first."""
     for piece in view.segments:
         yield from (mention.text for mention in piece.mentions)
@@ -292,7 +292,7 @@ def _spoken(view: View) -> Iterator[str]:
     yield from reversed(view.dialogue.names)
 
 
-def holdings(view: View, reading: Reading) -> list[Holding]:
+def holdings(view: DetectionContext, reading: Reading) -> list[Holding]:
     """All that is held under a predicate that can mean the same."""
     today = view.now.date()
     found = [
@@ -353,7 +353,7 @@ def _kinds_meet(value: Value, said: str) -> bool:
     )
 
 
-def fits(view: View, holding: Holding, reading: Reading) -> bool:
+def fits(view: DetectionContext, holding: Holding, reading: Reading) -> bool:
     """Whether what is said can be a value of this attribute at all: a place is no department."""
     kinds = groups(holding.name)
     said = reading.said
@@ -417,7 +417,7 @@ class Judged:
     holding: Holding | None = None
 
 
-def judge(view: View, claim: Triple, reading: Reading) -> Judged | None:
+def judge(view: DetectionContext, claim: Triple, reading: Reading) -> Judged | None:
     """The claim's standing with what is held; None where nothing is held under its predicate."""
     held = holdings(view, reading)
     if not held or view.known is None:
@@ -471,7 +471,7 @@ def reliability(holding: Holding) -> float:
 # dialogue.
 
 
-def is_mentioned(view: View, name: str) -> bool:
+def is_mentioned(view: DetectionContext, name: str) -> bool:
     """Whether a name occurs in what the response could draw on, in whole words."""
     wanted = fold(core(name) or bare(name))
     if not wanted:
@@ -482,7 +482,7 @@ def is_mentioned(view: View, name: str) -> bool:
     )
 
 
-def _texts(view: View) -> tuple[str, ...]:
+def _texts(view: DetectionContext) -> tuple[str, ...]:
     turns = tuple(turn.text for turn in view.dialogue.turns)
     return tuple(_folded(text) for text in (*(s.text for s in view.sources), *turns, view.question) if text)
 

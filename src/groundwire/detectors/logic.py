@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from groundwire.detectors.arithmetic import sum_errors
-from groundwire.detectors.context import View, logical_flag
+from groundwire.detectors.context import DetectionContext, logical_flag
 from groundwire.openie.tense import clause_around
 from groundwire.text import dates, names, numbers
 from groundwire.text.lexicon import NEGATIONS, word_set
@@ -271,7 +271,7 @@ _LONGEST = 1000
 _UNIVERSALS, _EXISTS = ("all", "every", "each", "both"), ("", "some", "several", "many", "few", "most")
 
 
-def quantifier_conflicts(view: View, confidence: float) -> Iterator[Flag]:
+def quantifier_conflicts(view: DetectionContext, confidence: float) -> Iterator[Flag]:
     plain = [
         s for s in view.segments if s.assertive and len(s.text) <= _LONGEST and not QUOTED.search(s.text)
     ]
@@ -325,7 +325,7 @@ def _affirms(none: re.Match[str], part: re.Match[str]) -> bool:
     )
 
 
-def _across(view: View, one: Segment, two: Segment, confidence: float) -> Flag:
+def _across(view: DetectionContext, one: Segment, two: Segment, confidence: float) -> Flag:
     kind = HallucinationType.LOGICAL_INCONSISTENCY
     content = view.response[one.start : two.end]
     evidence = "" if one is two else f"'{one.text}' vs '{two.text}'"
@@ -387,7 +387,7 @@ _IMPOSSIBLE = tuple(
 _SIDED = re.compile(rf"\b({'|'.join(SIDES)})s?\s+(?:with|has|have|had)\s+(\w+)\s+(?:equal\s+)?sides\b", re.I)
 
 
-async def detect_logical_inconsistencies(view: View) -> list[Flag]:
+async def detect_logical_inconsistencies(view: DetectionContext) -> list[Flag]:
     """In the order they stand."""
     flags: list[Flag] = []
     for segment in view.segments:
@@ -447,7 +447,7 @@ def _impossible(segment: Segment) -> Iterator[Flag]:
             )
 
 
-def _pairs(view: View) -> Iterator[Flag]:
+def _pairs(view: DetectionContext) -> Iterator[Flag]:
     """Every two statements about the same subject."""
     about: defaultdict[frozenset[str], list[Statement]] = defaultdict(list)
     for statement in statements(view.segments):
@@ -483,7 +483,7 @@ def _heading(headings: list[tuple[int, str]], at: int) -> str:
     return headings[before - 1][1] if before else ""
 
 
-def _flag(view: View, a: Statement, b: Statement, confidence: float, why: str) -> Flag:
+def _flag(view: DetectionContext, a: Statement, b: Statement, confidence: float, why: str) -> Flag:
     start, end = min(a.claim.start, b.claim.start), max(a.claim.end, b.claim.end)
     return Flag(
         HallucinationType.LOGICAL_INCONSISTENCY, start, end, view.response[start:end], confidence,

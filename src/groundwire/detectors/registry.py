@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from time import perf_counter
 
 from groundwire.config.sections import DetectorsConfig
-from groundwire.detectors.context import Dialogue, Known, View, dialogue, known_text, segment
+from groundwire.detectors.context import DetectionContext, Dialogue, Known, dialogue, known_text, segment
 from groundwire.detectors.entities import detect_nonexistent_entities
 from groundwire.detectors.fabricated import detect_fabricated_facts
 from groundwire.detectors.facts import detect_kb_contradictions, detect_wrong_attributes
@@ -29,7 +29,7 @@ from groundwire.llm.base import Generator
 from groundwire.openie.parser import with_model
 from groundwire.types import Case, Detection, Flag, MentionKind, Segment, Verifier
 
-Detector = Callable[[View], Coroutine[None, None, list[Flag]]]
+Detector = Callable[[DetectionContext], Coroutine[None, None, list[Flag]]]
 
 DETECTORS: dict[str, Detector] = {
     "fabricated_facts": detect_fabricated_facts,
@@ -81,7 +81,7 @@ async def detect(
 
 async def _view(
     case: Case, settings: DetectorsConfig, verifier: Verifier | None, generator: Generator | None
-) -> tuple[View, list[str]]:
+) -> tuple[DetectionContext, list[str]]:
     now = case.now or datetime.now(UTC).replace(tzinfo=None)
     now = now.replace(tzinfo=None)
     before, segments = await asyncio.to_thread(_taken_apart, case, now)
@@ -92,7 +92,9 @@ async def _view(
     segments = _limited(segments, settings.max_claims)
     known, error = await _known(case, segments, before)
     errors += [error] if error else []
-    view = View(case.response, segments, now, before, known, case.sources, case.question, verifier)
+    view = DetectionContext(
+        case.response, segments, now, before, known, case.sources, case.question, verifier
+    )
     return view, errors
 
 
@@ -120,7 +122,7 @@ def _limited(segments: tuple[Segment, ...], most: int) -> tuple[Segment, ...]:
     return tuple(result)
 
 
-def _why_not(name: str, settings: DetectorsConfig, view: View, case: Case) -> str:
+def _why_not(name: str, settings: DetectorsConfig, view: DetectionContext, case: Case) -> str:
     if not getattr(settings.enabled, name):
         return "off"
     if name in _NEEDS_KNOWLEDGE and view.known is None:
@@ -130,7 +132,7 @@ def _why_not(name: str, settings: DetectorsConfig, view: View, case: Case) -> st
     return ""
 
 
-async def _run(name: str, view: View) -> tuple[list[Flag], str]:
+async def _run(name: str, view: DetectionContext) -> tuple[list[Flag], str]:
     try:
         return await DETECTORS[name](view), ""
     except GroundwireError as error:
@@ -173,7 +175,7 @@ def _with_evidence(kept: Flag, dropped: Flag) -> Flag:
     return replace(kept, related=related, correction=dropped.correction, fix=fix, source=dropped.source)
 
 
-def _entities(view: View) -> int:
+def _entities(view: DetectionContext) -> int:
     names = {
         m.text.casefold()
         for piece in view.segments

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import pairwise
 
-from groundwire.detectors.context import View, temporal_flag
+from groundwire.detectors.context import DetectionContext, temporal_flag
 from groundwire.openie.tense import VerbGroup, clause_around, verb_groups
 from groundwire.text.dates import WEEKDAYS, dates
 from groundwire.text.lexicon import word_set
@@ -376,7 +376,7 @@ _BAD_ISO = re.compile(r"(?<![\d./-])(\d{4})-(\d\d)-(\d\d)(?![\d-])")
 _BAD_SLASH = re.compile(r"(?<![\d./-])(\d{1,2})/(\d{1,2})/(\d{4})(?![\d/-])")
 
 
-async def detect_temporal_errors(view: View) -> list[Flag]:
+async def detect_temporal_errors(view: DetectionContext) -> list[Flag]:
     """In the order they stand. What a source says in the same words is not the response's mistake."""
     flags: list[Flag] = []
     for segment in view.segments:
@@ -401,7 +401,7 @@ def _in_segment(segment: Segment, now: datetime) -> Iterator[Flag]:
     yield from _relative_against_year(segment)
 
 
-def _unquoted(flags: list[Flag], view: View) -> list[Flag]:
+def _unquoted(flags: list[Flag], view: DetectionContext) -> list[Flag]:
     quoted = [(m.start(), m.end()) for m in _QUOTES.finditer(view.response)]
     said = " ".join(" ".join(source.text.split()) for source in view.sources)
     return [

@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from groundwire.detectors.context import View
+from groundwire.detectors.context import DetectionContext
 from groundwire.detectors.scoring import SignalKind, linguistic_signals
 from groundwire.text.sentences import sentences
 from groundwire.text.tokens import words
@@ -78,7 +78,7 @@ class _Candidate:
     kind: str
 
 
-async def detect_unsupported_claims(view: View) -> list[Flag]:
+async def detect_unsupported_claims(view: DetectionContext) -> list[Flag]:
     """In the order they stand."""
     grounds, sourced = _grounds(view), bool(view.sources)
     found = [made for segment in view.segments if (made := _candidate(segment, sourced))]
@@ -110,7 +110,7 @@ def _candidate(segment: Segment, sourced: bool) -> _Candidate | None:
     return _Candidate(segment, CAUSE, "a cause") if _CAUSE.search(text) else None
 
 
-def _grounds(view: View) -> list[frozenset[str]]:
+def _grounds(view: DetectionContext) -> list[frozenset[str]]:
     """Every sentence that the response could rest on, as its content words."""
     texts = [source.text for source in view.sources]
     texts += [turn.text for turn in view.dialogue.turns]
@@ -136,7 +136,7 @@ def _share(text: str, grounds: Sequence[frozenset[str]]) -> float:
     return min(best, _LACKING) if lacking else best
 
 
-async def _estimates(view: View, asked: Sequence[_Candidate]) -> dict[int, Estimate]:
+async def _estimates(view: DetectionContext, asked: Sequence[_Candidate]) -> dict[int, Estimate]:
     """What the verifier makes of them in view of sources and conversation, by segment."""
     context = "\n".join((*(s.text for s in view.sources), *(turn.text for turn in view.dialogue.turns)))
     if view.verifier is None or not context.strip() or not asked:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from groundwire._loop import run
 from groundwire._optional import load
-from groundwire.cli.streams import delivered, stdin_bytes
+from groundwire.cli.console import safe_stdout, stdin_bytes
 from groundwire.config import Config
-from groundwire.detectors.context import View, dialogue, segment
+from groundwire.detectors.context import DetectionContext, dialogue, segment
 from groundwire.detectors.kb_lookup import gather
 from groundwire.detectors.registry import DETECTORS
 from groundwire.detectors.scoring import linguistic_signals, score
@@ -83,7 +83,7 @@ class Predicates:
     def flags(
         self, name: str, parts: Sequence[Segment], turns: tuple[Turn, ...], kb: KnowledgeBase | None
     ) -> list[Flag]:
-        view = View(
+        view = DetectionContext(
             _canvas(parts),
             tuple(parts),
             self.now,
@@ -346,7 +346,7 @@ def run_metta(request: Request, config: Config) -> int:
         run(engine.aclose())
     shown = [[str(atom) for atom in result] for result in results]
     plain = (f"[{', '.join(result)}]" for result in shown)
-    with delivered():
+    with safe_stdout():
         lines = [json.dumps(shown, ensure_ascii=False)] if request.as_json else plain
         sys.stdout.write("".join(f"{line}\n" for line in lines))
     return 2 if any(atoms.head_of(atom) == "Error" for result in results for atom in result) else 0
