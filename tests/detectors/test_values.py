@@ -6,13 +6,13 @@ from datetime import date, datetime
 
 import pytest
 
-from groundwire.detectors.context import Known
+from groundwire.detectors.context import KBSnapshot
 from groundwire.detectors.values import Verdict, compare, fix
 from groundwire.types import Entity, Value, ValueKind
 
 NOW = datetime(2026, 6, 15)  # a Monday
 PARTNER = Entity("rl", "Robert Lang", "person", ("Bob Lang",))
-KNOWN = Known(entities={"rl": PARTNER})
+KNOWN = KBSnapshot(entities={"rl": PARTNER})
 NUMBER, DATE, REFERENCE = ValueKind.NUMBER, ValueKind.DATE, ValueKind.REFERENCE
 
 CASES = [

@@ -56,7 +56,7 @@ class Dialogue:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KBSnapshot:
     """What the knowledge base holds about the names of one response, asked for in one go.
 
     `matches` is keyed by the name as written, casefolded; `facts` and `entities` by entity id; `values` are
@@ -84,7 +84,7 @@ class DetectionContext:
     segments: tuple[Segment, ...]
     now: datetime
     dialogue: Dialogue = Dialogue()
-    known: Known | None = None
+    known: KBSnapshot | None = None
     sources: tuple[Source, ...] = ()
     question: str = ""
     verifier: Verifier | None = None
@@ -118,13 +118,13 @@ _MAIN = ("subject", "object")
 _MOST_LINES = 400
 
 
-def known_text(known: Known, today: date) -> str:
+def known_text(known: KBSnapshot, today: date) -> str:
     """A line an attribute or fact that holds today; empty where nothing is known."""
     lines = list(dict.fromkeys(_lines(known, today)))[:_MOST_LINES]
     return "\n".join(lines)
 
 
-def _lines(known: Known, today: date) -> Iterator[str]:
+def _lines(known: KBSnapshot, today: date) -> Iterator[str]:
     for match in known.matches.values():
         yield from _attributes(match.entity, today)
         for fact in known.facts.get(match.entity.id, ()):

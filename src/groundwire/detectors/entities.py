@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from groundwire.detectors.context import DetectionContext, Known
+from groundwire.detectors.context import DetectionContext, KBSnapshot
 from groundwire.detectors.kb_lookup import is_mentioned
 from groundwire.detectors.values import core
 from groundwire.openie.mentions import is_person
@@ -52,7 +52,7 @@ async def detect_nonexistent_entities(view: DetectionContext) -> list[Flag]:
     return [flag for segment in view.segments for flag in _in_segment(view, view.known, segment)]
 
 
-def _in_segment(view: DetectionContext, known: Known, segment: Segment) -> Iterator[Flag]:
+def _in_segment(view: DetectionContext, known: KBSnapshot, segment: Segment) -> Iterator[Flag]:
     if segment.text.rstrip().endswith("?"):
         return
     seen: set[str] = set()
@@ -65,7 +65,7 @@ def _in_segment(view: DetectionContext, known: Known, segment: Segment) -> Itera
             yield _flag(view, known, mention)
 
 
-def _exists(view: DetectionContext, known: Known, mention: Mention) -> bool:
+def _exists(view: DetectionContext, known: KBSnapshot, mention: Mention) -> bool:
     """Found in the store (a slip of spelling is still found), as a value there, or in what was given."""
     plain = bare(mention.text)
     match = known.match(plain) or known.match(core(plain))
@@ -76,7 +76,7 @@ def _exists(view: DetectionContext, known: Known, mention: Mention) -> bool:
     return is_mentioned(view, mention.text)
 
 
-def _should_be_known(view: DetectionContext, known: Known, segment: Segment, mention: Mention) -> bool:
+def _should_be_known(view: DetectionContext, known: KBSnapshot, segment: Segment, mention: Mention) -> bool:
     if mention.kind is MentionKind.DEFINITE:
         return _is_named_unit(mention.text) and _covers_units(known)
     if is_covered_name(view, mention.text):
@@ -91,27 +91,27 @@ def _is_named_unit(text: str) -> bool:
     return named and head.lower() in _UNITS
 
 
-def _covers_units(known: Known) -> bool:
+def _covers_units(known: KBSnapshot) -> bool:
     named = {kind.lower() for kind in known.coverage.types} | {
         m.entity.type.lower() for m in known.matches.values()
     }
     return bool(named & _UNITS) or any(groups(p) & _ORGANISED for p in _predicates(known))
 
 
-def _covers_people(known: Known) -> bool:
+def _covers_people(known: KBSnapshot) -> bool:
     named = {kind.lower() for kind in known.coverage.types} | {
         m.entity.type.lower() for m in known.matches.values()
     }
     return bool(named & PERSON_TYPES) or any(groups(p) & _CLOSED for p in _predicates(known))
 
 
-def _predicates(known: Known) -> Iterator[str]:
+def _predicates(known: KBSnapshot) -> Iterator[str]:
     yield from known.coverage.predicates
     for entity in known.entities.values():
         yield from (attribute.name for attribute in entity.attributes)
 
 
-def _is_tied(known: Known, segment: Segment, mention: Mention) -> bool:
+def _is_tied(known: KBSnapshot, segment: Segment, mention: Mention) -> bool:
     """Whether the sentence places a person where the store looks: as someone to turn to, in a team, or
     beside something known."""
     at = mention.start - segment.start
@@ -152,7 +152,7 @@ def nonexistence_confidence(mention: Mention, similar: bool) -> float:
     return round(min(1.0, max(0.0, confidence)), 4)
 
 
-def _flag(view: DetectionContext, known: Known, mention: Mention) -> Flag:
+def _flag(view: DetectionContext, known: KBSnapshot, mention: Mention) -> Flag:
     near = known.match(bare(mention.text))
     evidence = "Not found in dialogue history or knowledge base"
     return Flag(

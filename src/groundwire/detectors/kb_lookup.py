@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 
-from groundwire.detectors.context import DetectionContext, Known
+from groundwire.detectors.context import DetectionContext, KBSnapshot
 from groundwire.detectors.values import Verdict, compare, core
 from groundwire.openie.lexicon import Form, form_of
 from groundwire.openie.parser import bare
@@ -44,7 +44,7 @@ _HEADS = word_set(
 )
 
 
-def gather(kb: KnowledgeBase, segments: Sequence[Segment], spoken: Sequence[str] = ()) -> Known:
+def gather(kb: KnowledgeBase, segments: Sequence[Segment], spoken: Sequence[str] = ()) -> KBSnapshot:
     """Look everything up; `spoken` are names of the dialogue that pronouns and descriptions may mean."""
     names = list(dict.fromkeys(_names(segments, spoken)))[:MAX_NAMES]
     matches = _matches(kb, names)
@@ -57,7 +57,7 @@ def gather(kb: KnowledgeBase, segments: Sequence[Segment], spoken: Sequence[str]
     unknown = [name for name in names if name.casefold() not in matches]
     values = covering.values(unknown) if covering and unknown else set()
     every = {v.casefold() for v in (*values, *_value_texts(entities.values(), facts))}
-    return Known(matches, facts, entities, frozenset(every), coverage)
+    return KBSnapshot(matches, facts, entities, frozenset(every), coverage)
 
 
 def _names(segments: Sequence[Segment], spoken: Sequence[str]) -> Iterator[str]:
@@ -255,7 +255,7 @@ def _is_itself(match: Match, name: str) -> bool:
     return head not in _PARTS or head in named or match.entity.type.lower() in _PARTS
 
 
-def _without_head(known: Known, name: str) -> Match | None:
+def _without_head(known: KBSnapshot, name: str) -> Match | None:
     """ "the Tern project" is Tern where that is a project; "the Acme office" is not Acme."""
     start, _, head = name.rpartition(" ")
     match = known.match(start) if start else None
@@ -270,7 +270,7 @@ def _first_dropped(name: str) -> str:
     return rest if rest[:1].isupper() and first.islower() else name
 
 
-def _described(view: DetectionContext, known: Known, noun: str) -> tuple[Entity, float] | None:
+def _described(view: DetectionContext, known: KBSnapshot, noun: str) -> tuple[Entity, float] | None:
     """ "the company": the one spoken of last that is of this type, or the only company there is."""
     types = COMPANY_NOUNS | {"organisation", "employer"} if noun in COMPANY_NOUNS else {noun}
     for spoken in _spoken(view):

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from time import perf_counter
 
 from groundwire.config.sections import DetectorsConfig
-from groundwire.detectors.context import DetectionContext, Dialogue, Known, dialogue, known_text, segment
+from groundwire.detectors.context import DetectionContext, Dialogue, KBSnapshot, dialogue, known_text, segment
 from groundwire.detectors.entities import detect_nonexistent_entities
 from groundwire.detectors.fabricated import detect_fabricated_facts
 from groundwire.detectors.facts import detect_kb_contradictions, detect_wrong_attributes
@@ -103,7 +103,9 @@ def _taken_apart(case: Case, now: datetime) -> tuple[Dialogue, tuple[Segment, ..
     return before, segment(case.response, now, before.names)
 
 
-async def _known(case: Case, segments: tuple[Segment, ...], before: Dialogue) -> tuple[Known | None, str]:
+async def _known(
+    case: Case, segments: tuple[Segment, ...], before: Dialogue
+) -> tuple[KBSnapshot | None, str]:
     """The lookups go to a thread: a database waits for its disk, not the loop."""
     if case.kb is None:
         return None, ""

@@ -14,7 +14,7 @@ from datetime import date, datetime
 from enum import StrEnum
 from functools import lru_cache
 
-from groundwire.detectors.context import Known
+from groundwire.detectors.context import KBSnapshot
 from groundwire.openie.parser import bare
 from groundwire.openie.tense import times
 from groundwire.text.dates import WEEKDAYS, PartialDate, dates, weekdays
@@ -75,7 +75,7 @@ _MONTH_NAMES = (
 )
 
 
-def compare(value: Value, said: str, known: Known, now: datetime) -> Verdict:
+def compare(value: Value, said: str, known: KBSnapshot, now: datetime) -> Verdict:
     """Whether the words say what the value is."""
     if fold(value.text) == fold(bare(said)):
         return Verdict.SAME
@@ -210,7 +210,7 @@ def _known_number(value: Value) -> Number | None:
     return None
 
 
-def _names(value: Value, said: str, known: Known) -> Verdict:
+def _names(value: Value, said: str, known: KBSnapshot) -> Verdict:
     """Names and text: by entity, alias, parts of names, short forms, synonyms."""
     spoken = core(said)
     if not spoken:
@@ -263,7 +263,7 @@ def _incomparable(ours: str, spoken: str) -> bool:
     return len(spoken.split()) > 6 or len(ours.split()) > 8
 
 
-def fix(value: Value, said: str, known: Known) -> Fix | None:
+def fix(value: Value, said: str, known: KBSnapshot) -> Fix | None:
     """Which words to replace, and by what, so that the sentence reads on; None where there is no such way."""
     for repair in (_fix_day, _fix_clock, _fix_amount):
         found = repair(value, said)
