@@ -175,10 +175,10 @@ class _Sentence:
         return self.at[start], self.at[end - 1] + 1
 
 
-def segment(response: str, now: datetime, named: Sequence[str] = ()) -> tuple[Segment, ...]:
+def segment_response(response: str, now: datetime, named: Sequence[str] = ()) -> tuple[Segment, ...]:
     """The sentences of a response in order, pronouns resolved; `named` is whom the dialogue spoke of last.
 
-    >>> found = segment("Acme is **big**. It was founded in 1990.", datetime(2026, 1, 1))
+    >>> found = segment_response("Acme is **big**. It was founded in 1990.", datetime(2026, 1, 1))
     >>> [s.claims[0].subject for s in found]
     ['Acme', 'Acme']
     """
@@ -374,7 +374,7 @@ def dialogue(history: Sequence[Turn], now: datetime) -> Dialogue:
     established: list[Established] = []
     names: dict[str, None] = {}
     for turn in turns:
-        for piece in segment(turn.text, now, tuple(names)):
+        for piece in segment_response(turn.text, now, tuple(names)):
             if piece.assertive and turn.role.lower() in _SPEAKERS:
                 established += [Established(turn, claim) for claim in piece.claims]
             for mention in filter(_is_named, piece.mentions):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 
-from groundwire.detectors.context import DetectionContext, segment
+from groundwire.detectors.context import DetectionContext, segment_response
 from groundwire.detectors.logic import CATEGORIES
 from groundwire.detectors.temporal import lives_across
 from groundwire.openie.parser import triples
@@ -326,7 +326,7 @@ def _established(view: DetectionContext) -> Iterator[Utterance]:
     for turn in view.dialogue.turns[-_TURNS:]:
         if turn.role.lower() not in _SPEAKERS:
             continue
-        for piece in segment(turn.text, view.now):
+        for piece in segment_response(turn.text, view.now):
             by_user = turn.role.lower() in _USERS
             asks = by_user and _REQUESTS.search(piece.text)
             if not piece.assertive and not asks:
@@ -409,7 +409,7 @@ def _out_of_order(view: DetectionContext) -> Iterator[Flag]:
     for turn in view.dialogue.turns[-_TURNS:]:
         if turn.role.lower() not in _SPEAKERS:
             continue
-        for earlier in segment(turn.text, view.now):
+        for earlier in segment_response(turn.text, view.now):
             for later in view.segments:
                 if _PRONOUN.match(later.text):
                     continue  # whom a pronoun means across turns is a guess

@@ -14,7 +14,14 @@ from datetime import UTC, datetime
 from time import perf_counter
 
 from groundwire.config.sections import DetectorsConfig
-from groundwire.detectors.context import DetectionContext, Dialogue, KBSnapshot, dialogue, known_text, segment
+from groundwire.detectors.context import (
+    DetectionContext,
+    Dialogue,
+    KBSnapshot,
+    dialogue,
+    known_text,
+    segment_response,
+)
 from groundwire.detectors.entities import detect_nonexistent_entities
 from groundwire.detectors.fabricated import detect_fabricated_facts
 from groundwire.detectors.facts import detect_kb_contradictions, detect_wrong_attributes
@@ -100,7 +107,7 @@ async def _view(
 
 def _taken_apart(case: Case, now: datetime) -> tuple[Dialogue, tuple[Segment, ...]]:
     before = dialogue(case.history, now)
-    return before, segment(case.response, now, before.names)
+    return before, segment_response(case.response, now, before.names)
 
 
 async def _known(

@@ -14,7 +14,7 @@ from groundwire._loop import run
 from groundwire._optional import load
 from groundwire.cli.console import safe_stdout, stdin_bytes
 from groundwire.config import Config
-from groundwire.detectors.context import DetectionContext, dialogue, segment
+from groundwire.detectors.context import DetectionContext, dialogue, segment_response
 from groundwire.detectors.kb_lookup import gather
 from groundwire.detectors.registry import DETECTORS
 from groundwire.detectors.scoring import linguistic_signals, score
@@ -94,10 +94,10 @@ class Predicates:
         return run(DETECTORS[name](view))
 
     def segment_response(self, response: Atom) -> Atom:
-        return atoms.list_atom(segment(atoms.text_of(response), self.now), atoms.segment_atom)
+        return atoms.list_atom(segment_response(atoms.text_of(response), self.now), atoms.segment_atom)
 
     def extract_claims(self, text: Atom) -> Atom:
-        found = [claim for part in segment(atoms.text_of(text), self.now) for claim in part.claims]
+        found = [claim for part in segment_response(atoms.text_of(text), self.now) for claim in part.claims]
         return atoms.list_atom(found, atoms.claim_atom)
 
     def extract_entities(self, text: Atom) -> Atom:
@@ -115,7 +115,7 @@ class Predicates:
         claim = f"{atoms.text_of(name)}'s {atoms.text_of(attribute)} is {atoms.text_of(value)}."
         known = _base(kb).find([atoms.text_of(name)], fuzzy=False).get(atoms.text_of(name))
         held = known.entity.values_of(atoms.text_of(attribute), self.now.date()) if known else []
-        wrong = self.flags("wrong_attributes", segment(claim, self.now), (), _base(kb))
+        wrong = self.flags("wrong_attributes", segment_response(claim, self.now), (), _base(kb))
         return atoms.value_atom(bool(held) and not wrong)
 
     def contradicts_kb(self, claim: Atom, kb: Atom) -> Atom:

@@ -14,7 +14,7 @@ from datetime import datetime
 from itertools import islice
 from math import sqrt
 
-from groundwire.detectors.context import segment
+from groundwire.detectors.context import segment_response
 from groundwire.detectors.history import Utterance, Value, nested, similarity, utterances
 from groundwire.openie.tense import verb_groups
 from groundwire.text import dates, numbers
@@ -206,7 +206,7 @@ def _of_turn(turn: Turn) -> Iterator[_Said]:
     role = turn.role.lower()
     if role in _SILENT:
         return
-    for piece in segment(turn.text, _MOMENT):
+    for piece in segment_response(turn.text, _MOMENT):
         if piece.assertive or role in _USERS:
             yield from _clauses(piece.text, piece.start, turn.id, by_user=role in _USERS)
 
@@ -214,7 +214,7 @@ def _of_turn(turn: Turn) -> Iterator[_Said]:
 def _unowned(text: str) -> Iterator[_Said]:
     """The clauses of the new content, without sentences that say they correct something, and what follows."""
     owned = False
-    for piece in segment(text, _MOMENT):
+    for piece in segment_response(text, _MOMENT):
         if OWNED.search(piece.text):
             owned = True
         elif piece.assertive and not owned:
