@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from groundwire.detectors.context import DetectionContext, dialogue, segment_response
+from groundwire.detectors.context import DetectionContext, read_dialogue, segment_response
 from groundwire.types import Source, Turn, Verifier
 
 NOW = datetime(2026, 6, 15)
@@ -22,5 +22,5 @@ def view_of(
     said = tuple(Turn(i, role, spoken) for i, (role, spoken) in enumerate(turns, start=1))
     given = tuple(Source(f"S{i}", source) for i, source in enumerate(sources))
     return DetectionContext(
-        text, segment_response(text, now), now, dialogue(said, now), sources=given, verifier=verifier
+        text, segment_response(text, now), now, read_dialogue(said, now), sources=given, verifier=verifier
     )

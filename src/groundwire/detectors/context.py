@@ -367,7 +367,7 @@ MAX_TURNS = 200
 _SPEAKERS = frozenset({"user", "assistant", "human", "ai", "bot", "agent", "customer", "model"})
 
 
-def dialogue(history: Sequence[Turn], now: datetime) -> Dialogue:
+def read_dialogue(history: Sequence[Turn], now: datetime) -> Dialogue:
     """Claims count from assertive sentences only, whoever made them; system and tool messages name things,
     but establish nothing."""
     turns = tuple(history[-MAX_TURNS:])

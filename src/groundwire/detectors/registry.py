@@ -18,8 +18,8 @@ from groundwire.detectors.context import (
     DetectionContext,
     Dialogue,
     KBSnapshot,
-    dialogue,
     known_text,
+    read_dialogue,
     segment_response,
 )
 from groundwire.detectors.entities import detect_nonexistent_entities
@@ -106,7 +106,7 @@ async def _view(
 
 
 def _taken_apart(case: Case, now: datetime) -> tuple[Dialogue, tuple[Segment, ...]]:
-    before = dialogue(case.history, now)
+    before = read_dialogue(case.history, now)
     return before, segment_response(case.response, now, before.names)
 
 

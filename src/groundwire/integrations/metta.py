@@ -14,7 +14,7 @@ from groundwire._loop import run
 from groundwire._optional import load
 from groundwire.cli.console import safe_stdout, stdin_bytes
 from groundwire.config import Config
-from groundwire.detectors.context import DetectionContext, dialogue, segment_response
+from groundwire.detectors.context import DetectionContext, read_dialogue, segment_response
 from groundwire.detectors.kb_lookup import gather
 from groundwire.detectors.registry import DETECTORS
 from groundwire.detectors.scoring import linguistic_signals, score
@@ -87,7 +87,7 @@ class Predicates:
             _canvas(parts),
             tuple(parts),
             self.now,
-            dialogue(turns, self.now),
+            read_dialogue(turns, self.now),
             gather(kb, parts) if kb is not None else None,
             verifier=self.engine.backend.verifier,
         )
