@@ -118,7 +118,7 @@ _MAIN = ("subject", "object")
 _MOST_LINES = 400
 
 
-def known_text(known: KBSnapshot, today: date) -> str:
+def snapshot_text(known: KBSnapshot, today: date) -> str:
     """A line an attribute or fact that holds today; empty where nothing is known."""
     lines = list(dict.fromkeys(_lines(known, today)))[:_MOST_LINES]
     return "\n".join(lines)

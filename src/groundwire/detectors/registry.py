@@ -18,9 +18,9 @@ from groundwire.detectors.context import (
     DetectionContext,
     Dialogue,
     KBSnapshot,
-    known_text,
     read_dialogue,
     segment_response,
+    snapshot_text,
 )
 from groundwire.detectors.entities import detect_nonexistent_entities
 from groundwire.detectors.fabricated import detect_fabricated_facts
@@ -80,7 +80,7 @@ async def detect(
         entities_verified=_entities(view),
         claims_checked=sum(len(piece.claims) for piece in view.segments),
         seconds=perf_counter() - begun,
-        known=known_text(view.known, view.now.date()) if view.known else "",
+        known=snapshot_text(view.known, view.now.date()) if view.known else "",
         skipped=tuple(f"{name}: {why}" for name, why in skipped.items()),
         errors=tuple(errors),
     )
