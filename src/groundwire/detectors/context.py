@@ -161,7 +161,7 @@ _PERSONAL = _HE | _SHE | _IT
 
 
 @dataclass(frozen=True, slots=True)
-class _Sentence:
+class _PlainSentence:
     text: str
     start: int
     end: int
@@ -205,7 +205,7 @@ def segment_response(response: str, now: datetime, named: Sequence[str] = ()) ->
     return tuple(found)
 
 
-def _sentences(response: str) -> Iterator[_Sentence]:
+def _sentences(response: str) -> Iterator[_PlainSentence]:
     for block in blocks(response):
         if block.kind is BlockKind.CODE:
             continue
@@ -217,13 +217,13 @@ def _sentences(response: str) -> Iterator[_Sentence]:
             yield from _sentence(prose, span, heading=block.kind is BlockKind.HEADING)
 
 
-def _row(response: str, block: Block) -> Iterator[_Sentence]:
+def _row(response: str, block: Block) -> Iterator[_PlainSentence]:
     """A table's row says of its first cell what the other cells say under their columns' names."""
     cells = [(cell.start, cell.end) for cell in block.lines if response[cell.start : cell.end].strip()]
     if block.kind is BlockKind.ROW and cells and len(block.lines) == len(cells):
         start, end = cells[0][0], cells[-1][1]
         said = tuple(_said_in(response, cells, block.header))
-        yield _Sentence(response[start:end], start, end, range(start, end), assertive=True, row=said)
+        yield _PlainSentence(response[start:end], start, end, range(start, end), assertive=True, row=said)
 
 
 def _said_in(response: str, cells: Sequence[tuple[int, int]], header: Sequence[str]) -> Iterator[Triple]:
@@ -236,24 +236,24 @@ def _said_in(response: str, cells: Sequence[tuple[int, int]], header: Sequence[s
             )
 
 
-def _sentence(prose: Plain, span: Span, *, heading: bool) -> Iterator[_Sentence]:
+def _sentence(prose: Plain, span: Span, *, heading: bool) -> Iterator[_PlainSentence]:
     text = prose.text[span.start : span.end]
     if not any(map(str.isalnum, text)):
         return
     place = prose.span(span.start, span.end)
     kind = kind_of(text, heading=heading)
-    yield _Sentence(
+    yield _PlainSentence(
         text, place.start, place.end, prose.at[span.start : span.end], kind is ClaimKind.ASSERTION
     )
 
 
-def _claims(sentence: _Sentence) -> tuple[Triple, ...]:
+def _claims(sentence: _PlainSentence) -> tuple[Triple, ...]:
     if sentence.row is not None:
         return sentence.row
     return tuple(_placed(claim, sentence) for claim in triples(sentence.text))
 
 
-def _placed(claim: Triple, sentence: _Sentence) -> Triple:
+def _placed(claim: Triple, sentence: _PlainSentence) -> Triple:
     start, end = sentence.place(claim.start, claim.end)
     return replace(
         claim,
@@ -264,7 +264,7 @@ def _placed(claim: Triple, sentence: _Sentence) -> Triple:
     )
 
 
-def _mentions(sentence: _Sentence) -> tuple[Mention, ...]:
+def _mentions(sentence: _PlainSentence) -> tuple[Mention, ...]:
     found = mentions(sentence.text)
     return tuple(
         replace(m, start=sentence.place(m.start, m.end)[0], end=sentence.place(m.start, m.end)[1])
@@ -272,7 +272,7 @@ def _mentions(sentence: _Sentence) -> tuple[Mention, ...]:
     )
 
 
-def _times(sentence: _Sentence, now: datetime) -> tuple[TimeExpression, ...]:
+def _times(sentence: _PlainSentence, now: datetime) -> tuple[TimeExpression, ...]:
     found = times(sentence.text, 0, now)
     return tuple(
         replace(t, start=sentence.place(t.start, t.end)[0], end=sentence.place(t.start, t.end)[1])
