@@ -185,7 +185,7 @@ def segment_response(response: str, now: datetime, named: Sequence[str] = ()) ->
     found: list[Segment] = []
     latest = tuple(reversed(named))
     people = tuple(filter(is_person, latest))
-    standing = _Standing(people, tuple(name for name in latest if name not in people)[:1])
+    standing = _Antecedents(people, tuple(name for name in latest if name not in people)[:1])
     for index, sentence in enumerate(_sentences(response)):
         claims = _claims(sentence)
         mentioned = _mentions(sentence)
@@ -281,7 +281,7 @@ def _times(sentence: _PlainSentence, now: datetime) -> tuple[TimeExpression, ...
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing:
+class _Antecedents:
     """Whom a pronoun can mean, the latest first: people by any mention, things only as a subject."""
 
     people: tuple[str, ...] = ()
@@ -297,13 +297,13 @@ class _Standing:
         """Where nobody is known for a person, the one subject so far that may be one's name."""
         return self.things[0] if len(self.things) == 1 and may_be_person(self.things[0]) else ""
 
-    def after(self, claims: Sequence[Triple], mentioned: Sequence[Mention]) -> _Standing:
+    def after(self, claims: Sequence[Triple], mentioned: Sequence[Mention]) -> _Antecedents:
         subjects = [c.subject for c in claims if c.subject.lower() not in _PERSONAL]
         names = [m.text for m in mentioned if m.kind is MentionKind.PROPER_NAME]
         full = [name for name in subjects if " " in name and _may_be_meant(name)]  # a person, for all we know
         people = dict.fromkeys([*full, *(name for name in [*subjects, *names] if is_person(name))])
         things = dict.fromkeys(name for name in subjects if not is_person(name))
-        return _Standing(_ahead(people, self.people), _ahead(things, self.things))
+        return _Antecedents(_ahead(people, self.people), _ahead(things, self.things))
 
 
 def _ahead(fresh: dict[str, None], before: tuple[str, ...]) -> tuple[str, ...]:
@@ -311,8 +311,8 @@ def _ahead(fresh: dict[str, None], before: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _resolved(
-    claims: tuple[Triple, ...], mentioned: tuple[Mention, ...], standing: _Standing
-) -> tuple[tuple[Triple, ...], tuple[Mention, ...], _Standing]:
+    claims: tuple[Triple, ...], mentioned: tuple[Mention, ...], standing: _Antecedents
+) -> tuple[tuple[Triple, ...], tuple[Mention, ...], _Antecedents]:
     """Pronouns of a sentence mean what the sentences before spoke of."""
     known: tuple[Triple, ...] = ()
     for claim in claims:
@@ -324,8 +324,8 @@ def _resolved(
 
 
 def _standing_at(
-    claim: Triple, before: Sequence[Triple], mentioned: Sequence[Mention], standing: _Standing
-) -> _Standing:
+    claim: Triple, before: Sequence[Triple], mentioned: Sequence[Mention], standing: _Antecedents
+) -> _Antecedents:
     """Whom a pronoun within a sentence can mean: its clause's neighbours, where only one of them will do.
 
     "Osprey came in 2025, and it weighs 40 kg" is clear; in "Acme sells the Osprey, and it weighs 40 kg"
@@ -340,10 +340,10 @@ def _standing_at(
     subject = earlier[0].subject
     if claim.subject.lower() in _IT:
         sure = len(spans) == 1 and not others and not is_person(subject)
-        return _Standing((), (subject,) if sure else ())
+        return _Antecedents((), (subject,) if sure else ())
     names = [m.text for m in mentioned if m.end <= at and m.kind is MentionKind.PROPER_NAME]
     people = dict.fromkeys(n for n in [*(c.subject for c in earlier), *names] if _may_be_meant(n))
-    return _Standing(tuple(people)) if len(people) == 1 else _Standing() if people else standing
+    return _Antecedents(tuple(people)) if len(people) == 1 else _Antecedents() if people else standing
 
 
 def _may_be_meant(name: str) -> bool:
@@ -354,7 +354,7 @@ def _is_figure(said: str) -> bool:
     return bool(dates(said) or numbers(said) or weekdays(said))
 
 
-def _of_whom(claim: Triple, standing: _Standing) -> Triple:
+def _of_whom(claim: Triple, standing: _Antecedents) -> Triple:
     if claim.subject.lower() not in _PERSONAL:
         return claim
     return replace(claim, subject=standing.meant(claim.subject) or claim.subject)
