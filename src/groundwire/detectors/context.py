@@ -39,7 +39,7 @@ from groundwire.types import (
 
 
 @dataclass(frozen=True, slots=True)
-class Established:
+class EstablishedClaim:
     """A claim made in an earlier turn."""
 
     turn: Turn
@@ -51,7 +51,7 @@ class Dialogue:
     """The conversation before the response: its turns, what was claimed in them, and whom they named."""
 
     turns: tuple[Turn, ...] = ()
-    established: tuple[Established, ...] = ()
+    established: tuple[EstablishedClaim, ...] = ()
     names: tuple[str, ...] = ()
 
 
@@ -371,12 +371,12 @@ def read_dialogue(history: Sequence[Turn], now: datetime) -> Dialogue:
     """Claims count from assertive sentences only, whoever made them; system and tool messages name things,
     but establish nothing."""
     turns = tuple(history[-MAX_TURNS:])
-    established: list[Established] = []
+    established: list[EstablishedClaim] = []
     names: dict[str, None] = {}
     for turn in turns:
         for piece in segment_response(turn.text, now, tuple(names)):
             if piece.assertive and turn.role.lower() in _SPEAKERS:
-                established += [Established(turn, claim) for claim in piece.claims]
+                established += [EstablishedClaim(turn, claim) for claim in piece.claims]
             for mention in filter(_is_named, piece.mentions):
                 names.pop(mention.text, None)  # the latest stands last
                 names[mention.text] = None
