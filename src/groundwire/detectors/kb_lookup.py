@@ -44,7 +44,7 @@ _HEADS = word_set(
 )
 
 
-def gather(kb: KnowledgeBase, segments: Sequence[Segment], spoken: Sequence[str] = ()) -> KBSnapshot:
+def fetch_snapshot(kb: KnowledgeBase, segments: Sequence[Segment], spoken: Sequence[str] = ()) -> KBSnapshot:
     """Look everything up; `spoken` are names of the dialogue that pronouns and descriptions may mean."""
     names = list(dict.fromkeys(_names(segments, spoken)))[:MAX_NAMES]
     matches = _matches(kb, names)

@@ -26,7 +26,7 @@ from groundwire.detectors.entities import detect_nonexistent_entities
 from groundwire.detectors.fabricated import detect_fabricated_facts
 from groundwire.detectors.facts import detect_kb_contradictions, detect_wrong_attributes
 from groundwire.detectors.history import detect_history_contradictions
-from groundwire.detectors.kb_lookup import gather
+from groundwire.detectors.kb_lookup import fetch_snapshot
 from groundwire.detectors.logic import detect_logical_inconsistencies
 from groundwire.detectors.scoring import scored
 from groundwire.detectors.temporal import detect_temporal_errors
@@ -117,7 +117,7 @@ async def _known(
     if case.kb is None:
         return None, ""
     try:
-        return await asyncio.to_thread(gather, case.kb, segments, before.names), ""
+        return await asyncio.to_thread(fetch_snapshot, case.kb, segments, before.names), ""
     except (GroundwireError, OSError) as error:
         return None, f"knowledge base: {error}"
 

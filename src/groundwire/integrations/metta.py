@@ -1,4 +1,4 @@
-"""The seed's predicates in MeTTa: `register` for programs of their own, `run_metta` for a file."""
+"""MeTTa predicates: `register` adds them to a MeTTa runner, `run_metta` runs a program file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from groundwire._optional import load
 from groundwire.cli.console import safe_stdout, stdin_bytes
 from groundwire.config import Config
 from groundwire.detectors.context import DetectionContext, read_dialogue, segment_response
-from groundwire.detectors.kb_lookup import gather
+from groundwire.detectors.kb_lookup import fetch_snapshot
 from groundwire.detectors.registry import DETECTORS
 from groundwire.detectors.scoring import linguistic_signals, score
 from groundwire.engine import Groundwire
@@ -32,23 +32,21 @@ from groundwire.verdicts.mitigate import guidance, mitigate
 if TYPE_CHECKING:
     from hyperon import Atom, MeTTa
 
-# The functions behind MeTTa's names: each takes atoms and gives one.
-
-_KB = '(knowledge-base "file.db"), or give --kb for &kb'
-_DIALOGUE = '(dialogue-state ((turn "user" "…"))) or &dialogue'
+_KB_HINT = '(knowledge-base "file.db"), or give --kb for &kb'
+_DIALOGUE_HINT = '(dialogue-state ((turn "user" "…"))) or &dialogue'
 _CONTRADICTIONS = ("kb_contradictions", "wrong_attributes")
 
 
 @dataclass(frozen=True, slots=True)
-class History:
-    """What a DialogueState atom holds."""
+class DialogueTurns:
+    """The value of a DialogueState atom."""
 
     turns: tuple[Turn, ...] = ()
 
 
 @dataclass(slots=True)
-class Predicates:
-    """The functions behind the names, and what they share: the engine, the moment, the stores they opened."""
+class MettaPredicates:
+    """The predicates as functions on atoms, with the engine, the reference time and the opened stores."""
 
     engine: Groundwire
     now: datetime
@@ -60,7 +58,7 @@ class Predicates:
 
     def dialogue_state(self, turns: Atom) -> Atom:
         said = [atoms.turn_of(atom, number) for number, atom in enumerate(atoms.items(turns), start=1)]
-        return atoms.value_atom(atoms.Handle(History(tuple(said))), "DialogueState")
+        return atoms.value_atom(atoms.Handle(DialogueTurns(tuple(said))), "DialogueState")
 
     def detect_hallucinations(self, response: Atom, state: Atom, kb: Atom) -> Atom:
         found = self._detect(atoms.text_of(response), _turns(state), _base(kb))
@@ -84,11 +82,11 @@ class Predicates:
         self, name: str, parts: Sequence[Segment], turns: tuple[Turn, ...], kb: KnowledgeBase | None
     ) -> list[Flag]:
         view = DetectionContext(
-            _canvas(parts),
+            _rebuild_response(parts),
             tuple(parts),
             self.now,
             read_dialogue(turns, self.now),
-            gather(kb, parts) if kb is not None else None,
+            fetch_snapshot(kb, parts) if kb is not None else None,
             verifier=self.engine.backend.verifier,
         )
         return run(DETECTORS[name](view))
@@ -111,7 +109,7 @@ class Predicates:
         return atoms.value_atom(wanted in _base(kb).find([wanted], fuzzy=False))
 
     def attribute_matches(self, name: Atom, attribute: Atom, value: Atom, kb: Atom) -> Atom:
-        """Whether the entity is known to have just this value; an unknown entity has none."""
+        """True if the knowledge base has exactly this value for the entity's attribute."""
         claim = f"{atoms.text_of(name)}'s {atoms.text_of(attribute)} is {atoms.text_of(value)}."
         known = _base(kb).find([atoms.text_of(name)], fuzzy=False).get(atoms.text_of(name))
         held = known.entity.values_of(atoms.text_of(attribute), self.now.date()) if known else []
@@ -163,7 +161,7 @@ class Predicates:
 
 
 def evidence_strength(evidence: Atom) -> Atom:
-    """How strongly it speaks of a hallucination, 0 to 1: what contradicts, as sure as it is; else nothing."""
+    """Return how strongly evidence indicates a hallucination, 0 to 1: its confidence if it contradicts."""
     match atoms.head_of(evidence):
         case "KBEvidence" | "Nothing":
             kb = atoms.kb_evidence_of(evidence)
@@ -173,7 +171,7 @@ def evidence_strength(evidence: Atom) -> Atom:
             return atoms.value_atom(said.confidence if said and said.contradicts else 0.0)
         case "LinguisticSignal":
             return atoms.value_atom(atoms.signal_of(evidence).strength)
-    raise InputError(f"{evidence} is no evidence", hint="KBEvidence, HistoryEvidence or LinguisticSignal")
+    raise InputError(f"{evidence} is not evidence", hint="KBEvidence, HistoryEvidence or LinguisticSignal")
 
 
 def confidence_of(flag: Atom) -> Atom:
@@ -184,8 +182,8 @@ def severity_of(kind: Atom) -> Atom:
     return atoms.value_atom(atoms.type_of(kind).base_severity)
 
 
-def _detectors(own: Predicates) -> dict[str, Callable[..., Atom]]:
-    """The eight, each with the arguments of the seed: segments, then the dialogue, then the knowledge."""
+def _detectors(own: MettaPredicates) -> dict[str, Callable[..., Atom]]:
+    """The eight detectors; arguments are segments, then the dialogue, then the knowledge base, as each needs."""
     one = own.detect_one
     kb_only = ("fabricated_facts", "wrong_attributes", "kb_contradictions", "unsupported_claims")
     found: dict[str, Callable[..., Atom]] = {
@@ -199,8 +197,8 @@ def _detectors(own: Predicates) -> dict[str, Callable[..., Atom]]:
     return found
 
 
-def predicates(own: Predicates) -> dict[str, Callable[..., Atom]]:
-    """Every name of the seed's list, and the two that make what they work on."""
+def predicates(own: MettaPredicates) -> dict[str, Callable[..., Atom]]:
+    """All predicates by name, and the two constructors of their arguments."""
     return {
         "knowledge-base": own.knowledge_base,
         "dialogue-state": own.dialogue_state,
@@ -226,11 +224,11 @@ def predicates(own: Predicates) -> dict[str, Callable[..., Atom]]:
 
 
 def _turns(state: Atom) -> tuple[Turn, ...]:
-    return atoms.object_of(state, History, _DIALOGUE).turns
+    return atoms.object_of(state, DialogueTurns, _DIALOGUE_HINT).turns
 
 
 def _base(atom: Atom) -> KnowledgeBase:
-    return atoms.object_of(atom, KnowledgeBase, _KB)  # type: ignore[type-abstract]
+    return atoms.object_of(atom, KnowledgeBase, _KB_HINT)  # type: ignore[type-abstract]
 
 
 def _segment_of(claim: Atom) -> Segment:
@@ -238,8 +236,8 @@ def _segment_of(claim: Atom) -> Segment:
     return Segment(0, str(found), found.start, found.end, (found,))
 
 
-def _canvas(parts: Sequence[Segment]) -> str:
-    """The response as far as its segments tell it, each in its place."""
+def _rebuild_response(parts: Sequence[Segment]) -> str:
+    """Rebuild the response from its segments, each at its offset."""
     text = ""
     for part in sorted(parts, key=lambda s: s.start):
         text = text.ljust(part.start) + part.text
@@ -256,30 +254,30 @@ def register(
     kb: KnowledgeBase | None = None,
     history: Sequence[Turn] = (),
     now: datetime | None = None,
-) -> Predicates:
-    """Teach a MeTTa runner every predicate; `&kb` and `&dialogue` stand for what is given here.
+) -> MettaPredicates:
+    """Register every predicate with a MeTTa runner; `&kb` and `&dialogue` refer to the arguments given here.
 
-    Close what is returned when the runner is done with.
+    Call `close()` on the result when the runner is no longer used.
     """
-    own = Predicates(engine or Groundwire(), now or datetime.now(UTC).replace(tzinfo=None))
+    own = MettaPredicates(engine or Groundwire(), now or datetime.now(UTC).replace(tzinfo=None))
     for name, function in predicates(own).items():
         metta.register_atom(name, _operation(name, function))
     if kb is not None:
         metta.register_atom("&kb", atoms.value_atom(atoms.Handle(kb), "KnowledgeBase"))
-    state = atoms.value_atom(atoms.Handle(History(tuple(history))), "DialogueState")
+    state = atoms.value_atom(atoms.Handle(DialogueTurns(tuple(history))), "DialogueState")
     metta.register_atom("&dialogue", state)
     return own
 
 
 def _operation(name: str, function: Callable[..., Atom]) -> Atom:
-    """The function as an atom. What is wrong comes back as an Error atom, at which MeTTa ends the program."""
+    """Wrap a function as an atom. Failures become Error atoms, which end a MeTTa program."""
     make = load("hyperon:OperationAtom", feature="MeTTa", extra="metta")
 
-    takes = len([p for p in signature(function).parameters.values() if p.default is p.empty])
+    arity = len([p for p in signature(function).parameters.values() if p.default is p.empty])
 
     def call(*arguments: Atom) -> list[Atom]:
-        if len(arguments) != takes:
-            return [atoms.error_atom(name, f"{name} takes {takes} arguments, not {len(arguments)}")]
+        if len(arguments) != arity:
+            return [atoms.error_atom(name, f"{name} takes {arity} arguments, got {len(arguments)}")]
         try:
             return [function(*arguments)]
         except GroundwireError as error:
@@ -289,7 +287,7 @@ def _operation(name: str, function: Callable[..., Atom]) -> Atom:
 
 
 def new_metta(*, allow_python: bool = False) -> MeTTa:
-    """A runner in which programs cannot reach Python, unless that is asked for."""
+    """Create a runner whose programs cannot reach Python unless `allow_python` is set."""
     make = load("hyperon:MeTTa", feature="MeTTa", extra="metta")
     if allow_python:
         return make()
@@ -301,24 +299,24 @@ def new_metta(*, allow_python: bool = False) -> MeTTa:
 
 
 def _load_guarded(tokenizer: Any, metta: Any) -> None:
-    """MeTTa's Python library without the words that lead out of it; nor are Python modules found."""
+    """Load MeTTa's Python library without the operations that reach Python."""
     from hyperon import OperationAtom
     from hyperon.runner import _priv_register_module_tokens
 
-    class Guarded:
+    class GuardedTokenizer:
         def register_token(self, pattern: str, make: Callable[[str], Atom]) -> None:
             if pattern in _BLOCKED:
-                refusal = atoms.error_atom(pattern, f"{pattern} is blocked; --allow-python opens it")
+                refusal = atoms.error_atom(pattern, f"{pattern} is blocked; use --allow-python to allow it")
                 refuse = OperationAtom(pattern, lambda *_: [refusal], unwrap=False)
                 tokenizer.register_token(pattern, lambda _: refuse)
             else:
                 tokenizer.register_token(pattern, make)
 
-    _priv_register_module_tokens("hyperon.stdlib", Guarded(), metta)
+    _priv_register_module_tokens("hyperon.stdlib", GuardedTokenizer(), metta)
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class MettaRequest:
     program: str
     kb: str | None = None
     history: str | None = None
@@ -327,8 +325,8 @@ class Request:
     as_json: bool = False
 
 
-def run_metta(request: Request, config: Config) -> int:
-    """Run a file; print the results of each `!`. Exit code 2 where one is an error."""
+def run_metta(request: MettaRequest, config: Config) -> int:
+    """Run a file and print the results of each `!`. Exit code 2 if one is an error."""
     limit = config.limits.max_source_bytes
     program = load_answer(request.program, stdin=stdin_bytes(), max_bytes=limit)
     said = request.history and load_answer(request.history, stdin=stdin_bytes(), max_bytes=limit)
@@ -353,7 +351,7 @@ def run_metta(request: Request, config: Config) -> int:
 
 
 def evaluate(metta: MeTTa, program: str, steps: int) -> list[list[Atom]]:
-    """The results of each `!`, within a budget of steps."""
+    """Return the results of each `!`; raises an error after `steps` interpreter steps."""
     from hyperon.runner import RunnerState
 
     state = RunnerState(metta, program)
@@ -364,4 +362,6 @@ def evaluate(metta: MeTTa, program: str, steps: int) -> list[list[Atom]]:
             state.run_step()
     except RuntimeError as error:
         raise InputError(f"the program cannot be run: {error}") from None
-    raise GroundwireError(f"the program was stopped after {steps:,} steps", hint="give more with --steps")
+    raise GroundwireError(
+        f"the program was stopped after {steps:,} steps", hint="raise the limit with --steps"
+    )
