@@ -174,7 +174,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Holding:
+class KnownValue:
     """One known value. `fact` is None for an attribute."""
 
     name: str
@@ -292,11 +292,11 @@ def _spoken(view: DetectionContext) -> Iterator[str]:
     yield from reversed(view.dialogue.names)
 
 
-def holdings(view: DetectionContext, reading: Reading) -> list[Holding]:
+def holdings(view: DetectionContext, reading: Reading) -> list[KnownValue]:
     """All that is held under a predicate that can mean the same."""
     today = view.now.date()
     found = [
-        Holding(a.name, a.value, a.many, a.holds_on(today))
+        KnownValue(a.name, a.value, a.many, a.holds_on(today))
         for a in reading.entity.attributes
         if means(a.name, reading.predicate)
     ]
@@ -315,7 +315,7 @@ def means(name: str, predicate: str) -> bool:
     return (form_of(form, Form.THIRD) or form) == normal(predicate)
 
 
-def _of_fact(fact: Fact, reading: Reading, today: date) -> Iterator[Holding]:
+def _of_fact(fact: Fact, reading: Reading, today: date) -> Iterator[KnownValue]:
     """The value a fact holds for this predicate: its object, or the role the predicate names."""
     current = (fact.valid_from or today) <= today <= (fact.valid_to or today)
     ours = [role for role in fact.roles if _is(role.value, reading.entity)]
@@ -327,11 +327,11 @@ def _of_fact(fact: Fact, reading: Reading, today: date) -> Iterator[Holding]:
         plain = role.name in ("object", "value") or len(others) == 1
         named = role.name not in ("subject", "object") and same(role.name, reading.predicate)
         if (meant and is_subject and plain) or (backwards and not is_subject and role.name == "subject"):
-            yield Holding(fact.predicate, role.value, fact.many, current, fact)
+            yield KnownValue(fact.predicate, role.value, fact.many, current, fact)
         elif named or (
             _same_verb(fact.predicate, reading.predicate) and _kinds_meet(role.value, reading.said)
         ):
-            yield Holding(role.name, role.value, fact.many, current, fact)
+            yield KnownValue(role.name, role.value, fact.many, current, fact)
 
 
 def _same_verb(fact: str, said: str) -> bool:
@@ -353,7 +353,7 @@ def _kinds_meet(value: Value, said: str) -> bool:
     )
 
 
-def fits(view: DetectionContext, holding: Holding, reading: Reading) -> bool:
+def fits(view: DetectionContext, holding: KnownValue, reading: Reading) -> bool:
     """Whether what is said can be a value of this attribute at all: a place is no department."""
     kinds = groups(holding.name)
     said = reading.said
@@ -379,7 +379,7 @@ def fits(view: DetectionContext, holding: Holding, reading: Reading) -> bool:
     return True
 
 
-def _is_specific(kinds: frozenset[str], holding: Holding, reading: Reading) -> bool:
+def _is_specific(kinds: frozenset[str], holding: KnownValue, reading: Reading) -> bool:
     """Common words are a value only where the predicate names the attribute, or a job or a team is named."""
     said = reading.said
     if any(c.isupper() or c.isdigit() or c == "@" for c in bare(said)) or numbers(said):
@@ -394,7 +394,7 @@ def _has_time(said: str) -> bool:
     return bool(numbers(said)) or any(word in said.lower() for word in ("today", "tomorrow", "next", "last"))
 
 
-def _fits_being(kinds: frozenset[str], holding: Holding, said: str) -> bool:
+def _fits_being(kinds: frozenset[str], holding: KnownValue, said: str) -> bool:
     """ "is" says many things: only jobs, dates and states can be told apart."""
     words = set(said.lower().replace(",", " ").split())
     if "title" in kinds and words & _JOBS:
@@ -414,7 +414,7 @@ class Judged:
 
     verdict: Verdict
     reading: Reading
-    holding: Holding | None = None
+    holding: KnownValue | None = None
 
 
 def judge(view: DetectionContext, claim: Triple, reading: Reading) -> Judged | None:
@@ -436,18 +436,18 @@ def judge(view: DetectionContext, claim: Triple, reading: Reading) -> Judged | N
     return Judged(Verdict.OPEN, reading)
 
 
-def _is_state(holding: Holding) -> bool:
+def _is_state(holding: KnownValue) -> bool:
     """What may have been otherwise before; the day of something may not."""
     return not groups(holding.name) & _EVENTS and not dates(holding.value.text)
 
 
-def _is_single(holding: Holding, held: Sequence[Holding]) -> bool:
+def _is_single(holding: KnownValue, held: Sequence[KnownValue]) -> bool:
     """One value at a time: not marked as many, and not held with several at once."""
     at_once = {h.value.text.casefold() for h in held if h.name == holding.name and h.current}
     return not holding.many and len(at_once) == 1
 
 
-def _nearest(held: Sequence[Holding], reading: Reading) -> Holding:
+def _nearest(held: Sequence[KnownValue], reading: Reading) -> KnownValue:
     """The one whose name says most clearly what the predicate says."""
     wanted = groups(reading.predicate)
     return max(
@@ -460,7 +460,7 @@ def _nearest(held: Sequence[Holding], reading: Reading) -> Holding:
     )
 
 
-def reliability(holding: Holding) -> float:
+def reliability(holding: KnownValue) -> float:
     """How far a fact can be relied on: its confidence, and less where nobody could verify it."""
     if holding.fact is None:
         return 1.0
