@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from groundwire.detectors.context import DetectionContext
 from groundwire.detectors.entities import is_covered_name
 from groundwire.detectors.facts import told
-from groundwire.detectors.kb_lookup import Reading, entity_of, holdings, is_mentioned, readings
+from groundwire.detectors.kb_lookup import ClaimAsQuery, entity_of, holdings, is_mentioned, readings
 from groundwire.detectors.values import core
 from groundwire.openie.parser import bare
 from groundwire.openie.predicates import groups, is_known, normal, same
@@ -56,7 +56,7 @@ def _judged(view: DetectionContext, claim: Triple) -> Flag | None:
     return _unknown_attribute(view, claim, found[0])
 
 
-def _has_holder(found: list[Reading], claim: Triple) -> bool:
+def _has_holder(found: list[ClaimAsQuery], claim: Triple) -> bool:
     """ "James Roberts founded Acme": Acme is known, and its founder is asked for."""
     return any(reading.predicate != claim.predicate for reading in found)
 
@@ -115,7 +115,7 @@ def _covers(view: DetectionContext, claim: Triple) -> bool:
     )
 
 
-def _unknown_attribute(view: DetectionContext, claim: Triple, reading: Reading) -> Flag | None:
+def _unknown_attribute(view: DetectionContext, claim: Triple, reading: ClaimAsQuery) -> Flag | None:
     entity = reading.entity
     if is_mentioned(view, reading.said):
         return None
@@ -131,7 +131,7 @@ def _unknown_attribute(view: DetectionContext, claim: Triple, reading: Reading) 
     )
 
 
-def _is_held_otherwise(view: DetectionContext, reading: Reading) -> bool:
+def _is_held_otherwise(view: DetectionContext, reading: ClaimAsQuery) -> bool:
     """Whether the value is known of the entity under another name: who designed it may have created it."""
     values = [a.value for a in reading.entity.attributes]
     for fact in view.known.facts.get(reading.entity.id, ()) if view.known else ():

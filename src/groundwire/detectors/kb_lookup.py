@@ -162,7 +162,7 @@ _JOBS = word_set(
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ClaimAsQuery:
     """A claim seen from one entity: what is said of it under which predicate, and where that stands."""
 
     entity: Entity
@@ -184,19 +184,19 @@ class KnownValue:
     fact: Fact | None = None
 
 
-def readings(view: DetectionContext, claim: Triple) -> list[Reading]:
+def readings(view: DetectionContext, claim: Triple) -> list[ClaimAsQuery]:
     """From the subject, and from the object where the predicate has an inverse."""
     if view.known is None:
         return []
-    found: list[Reading] = []
+    found: list[ClaimAsQuery] = []
     subject = entity_of(view, claim.subject)
     if subject and _can_be_called(subject[0], view.response[slice(*claim.subject_span)]):
         predicate = _joining(view, claim, subject[0]) or claim.predicate
-        found.append(Reading(subject[0], predicate, claim.object, claim.object_span, subject[1]))
+        found.append(ClaimAsQuery(subject[0], predicate, claim.object, claim.object_span, subject[1]))
     turned = inverse(claim.predicate)
     holder = entity_of(view, claim.object) if turned else None
     if holder:
-        found.append(Reading(holder[0], turned, claim.subject, claim.subject_span, holder[1]))
+        found.append(ClaimAsQuery(holder[0], turned, claim.subject, claim.subject_span, holder[1]))
     return found
 
 
@@ -292,7 +292,7 @@ def _spoken(view: DetectionContext) -> Iterator[str]:
     yield from reversed(view.dialogue.names)
 
 
-def holdings(view: DetectionContext, reading: Reading) -> list[KnownValue]:
+def holdings(view: DetectionContext, reading: ClaimAsQuery) -> list[KnownValue]:
     """All that is held under a predicate that can mean the same."""
     today = view.now.date()
     found = [
@@ -315,7 +315,7 @@ def means(name: str, predicate: str) -> bool:
     return (form_of(form, Form.THIRD) or form) == normal(predicate)
 
 
-def _of_fact(fact: Fact, reading: Reading, today: date) -> Iterator[KnownValue]:
+def _of_fact(fact: Fact, reading: ClaimAsQuery, today: date) -> Iterator[KnownValue]:
     """The value a fact holds for this predicate: its object, or the role the predicate names."""
     current = (fact.valid_from or today) <= today <= (fact.valid_to or today)
     ours = [role for role in fact.roles if _is(role.value, reading.entity)]
@@ -353,7 +353,7 @@ def _kinds_meet(value: Value, said: str) -> bool:
     )
 
 
-def fits(view: DetectionContext, holding: KnownValue, reading: Reading) -> bool:
+def fits(view: DetectionContext, holding: KnownValue, reading: ClaimAsQuery) -> bool:
     """Whether what is said can be a value of this attribute at all: a place is no department."""
     kinds = groups(holding.name)
     said = reading.said
@@ -379,7 +379,7 @@ def fits(view: DetectionContext, holding: KnownValue, reading: Reading) -> bool:
     return True
 
 
-def _is_specific(kinds: frozenset[str], holding: KnownValue, reading: Reading) -> bool:
+def _is_specific(kinds: frozenset[str], holding: KnownValue, reading: ClaimAsQuery) -> bool:
     """Common words are a value only where the predicate names the attribute, or a job or a team is named."""
     said = reading.said
     if any(c.isupper() or c.isdigit() or c == "@" for c in bare(said)) or numbers(said):
@@ -413,11 +413,11 @@ class Judged:
     """A claim against what is held: `holding` is the one that speaks for or against it."""
 
     verdict: Verdict
-    reading: Reading
+    reading: ClaimAsQuery
     holding: KnownValue | None = None
 
 
-def judge(view: DetectionContext, claim: Triple, reading: Reading) -> Judged | None:
+def judge(view: DetectionContext, claim: Triple, reading: ClaimAsQuery) -> Judged | None:
     """The claim's standing with what is held; None where nothing is held under its predicate."""
     held = holdings(view, reading)
     if not held or view.known is None:
@@ -447,7 +447,7 @@ def _is_single(holding: KnownValue, held: Sequence[KnownValue]) -> bool:
     return not holding.many and len(at_once) == 1
 
 
-def _nearest(held: Sequence[KnownValue], reading: Reading) -> KnownValue:
+def _nearest(held: Sequence[KnownValue], reading: ClaimAsQuery) -> KnownValue:
     """The one whose name says most clearly what the predicate says."""
     wanted = groups(reading.predicate)
     return max(
