@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from groundwire.detectors.context import DetectionContext
-from groundwire.detectors.kb_lookup import Judged, judge, readings, reliability
+from groundwire.detectors.kb_lookup import LookupResult, judge, readings, reliability
 from groundwire.detectors.values import Verdict, fix
 from groundwire.types import Flag, HallucinationType, Segment, Triple, Value
 
@@ -49,7 +49,7 @@ def _is_further(view: DetectionContext, segment: Segment, claim: Triple) -> bool
     return any(judged is not None and judged.verdict is Verdict.SAME for judged in found)
 
 
-def _is_shared(segment: Segment, claim: Triple, judged: Judged) -> bool:
+def _is_shared(segment: Segment, claim: Triple, judged: LookupResult) -> bool:
     """Whether the words that are wrong of one are said of another too: "Ann and Bo work in Sales"."""
     span = judged.reading.span
     return any(
@@ -64,7 +64,7 @@ def _without_fix(flag: Flag) -> Flag:
     return replace(flag, correction="", fix=None)
 
 
-def _against(view: DetectionContext, claim: Triple) -> list[Judged]:
+def _against(view: DetectionContext, claim: Triple) -> list[LookupResult]:
     found = [judge(view, claim, reading) for reading in readings(view, claim)]
     if any(judged and judged.verdict is Verdict.SAME for judged in found):
         return []
@@ -72,7 +72,7 @@ def _against(view: DetectionContext, claim: Triple) -> list[Judged]:
 
 
 def _flag(
-    view: DetectionContext, claim: Triple, judged: Judged, kind: HallucinationType, base: float
+    view: DetectionContext, claim: Triple, judged: LookupResult, kind: HallucinationType, base: float
 ) -> Flag:
     holding, reading = judged.holding, judged.reading
     assert holding is not None

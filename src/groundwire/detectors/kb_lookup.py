@@ -409,7 +409,7 @@ def _fits_being(kinds: frozenset[str], holding: KnownValue, said: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class LookupResult:
     """A claim against what is held: `holding` is the one that speaks for or against it."""
 
     verdict: Verdict
@@ -417,7 +417,7 @@ class Judged:
     holding: KnownValue | None = None
 
 
-def judge(view: DetectionContext, claim: Triple, reading: ClaimAsQuery) -> Judged | None:
+def judge(view: DetectionContext, claim: Triple, reading: ClaimAsQuery) -> LookupResult | None:
     """The claim's standing with what is held; None where nothing is held under its predicate."""
     held = holdings(view, reading)
     if not held or view.known is None:
@@ -428,12 +428,14 @@ def judge(view: DetectionContext, claim: Triple, reading: ClaimAsQuery) -> Judge
     verdicts = [(compare(h.value, reading.said, view.known, view.now), h) for h in told]
     alike = next((h for verdict, h in verdicts if verdict is Verdict.SAME), None)
     if alike:
-        return Judged(Verdict.DIFFERENT if claim.denied and alike.current else Verdict.SAME, reading, alike)
+        return LookupResult(
+            Verdict.DIFFERENT if claim.denied and alike.current else Verdict.SAME, reading, alike
+        )
     against = [h for verdict, h in verdicts if verdict is Verdict.DIFFERENT and h.current]
     decided = [h for h in against if _is_single(h, fitting) and not (past and _is_state(h))]
     if decided and not claim.denied and not any(v is Verdict.OPEN for v, _ in verdicts):
-        return Judged(Verdict.DIFFERENT, reading, _nearest(decided, reading))
-    return Judged(Verdict.OPEN, reading)
+        return LookupResult(Verdict.DIFFERENT, reading, _nearest(decided, reading))
+    return LookupResult(Verdict.OPEN, reading)
 
 
 def _is_state(holding: KnownValue) -> bool:
