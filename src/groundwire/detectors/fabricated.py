@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from groundwire.detectors.context import DetectionContext
 from groundwire.detectors.entities import is_covered_name
 from groundwire.detectors.facts import told
-from groundwire.detectors.kb_lookup import ClaimAsQuery, entity_of, holdings, is_mentioned, readings
+from groundwire.detectors.kb_lookup import ClaimAsQuery, entity_of, is_mentioned, known_values, readings
 from groundwire.detectors.values import core
 from groundwire.openie.parser import bare
 from groundwire.openie.predicates import groups, is_known, normal, same
@@ -51,7 +51,7 @@ def _judged(view: DetectionContext, claim: Triple) -> Flag | None:
     found = readings(view, claim)
     if not found or (entity_of(view, claim.subject) is None and not _has_holder(found, claim)):
         return _unknown_subject(view, claim)
-    if any(holdings(view, reading) for reading in found):
+    if any(known_values(view, reading) for reading in found):
         return None  # something is held under this predicate: others compare it
     return _unknown_attribute(view, claim, found[0])
 

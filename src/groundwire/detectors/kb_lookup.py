@@ -292,7 +292,7 @@ def _spoken(view: DetectionContext) -> Iterator[str]:
     yield from reversed(view.dialogue.names)
 
 
-def holdings(view: DetectionContext, reading: ClaimAsQuery) -> list[KnownValue]:
+def known_values(view: DetectionContext, reading: ClaimAsQuery) -> list[KnownValue]:
     """All that is held under a predicate that can mean the same."""
     today = view.now.date()
     found = [
@@ -419,7 +419,7 @@ class LookupResult:
 
 def judge(view: DetectionContext, claim: Triple, reading: ClaimAsQuery) -> LookupResult | None:
     """The claim's standing with what is held; None where nothing is held under its predicate."""
-    held = holdings(view, reading)
+    held = known_values(view, reading)
     if not held or view.known is None:
         return None
     fitting = [h for h in held if fits(view, h, reading)]
