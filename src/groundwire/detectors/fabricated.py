@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from groundwire.detectors.context import DetectionContext
 from groundwire.detectors.entities import is_covered_name
 from groundwire.detectors.facts import told
-from groundwire.detectors.kb_lookup import ClaimAsQuery, entity_of, is_mentioned, known_values, readings
+from groundwire.detectors.kb_lookup import ClaimAsQuery, claim_queries, entity_of, is_mentioned, known_values
 from groundwire.detectors.values import core
 from groundwire.openie.parser import bare
 from groundwire.openie.predicates import groups, is_known, normal, same
@@ -48,7 +48,7 @@ async def detect_fabricated_facts(view: DetectionContext) -> list[Flag]:
 def _judged(view: DetectionContext, claim: Triple) -> Flag | None:
     if claim.denied or not _is_checkable(claim) or _is_supported(view, claim):
         return None
-    found = readings(view, claim)
+    found = claim_queries(view, claim)
     if not found or (entity_of(view, claim.subject) is None and not _has_holder(found, claim)):
         return _unknown_subject(view, claim)
     if any(known_values(view, reading) for reading in found):

@@ -184,7 +184,7 @@ class KnownValue:
     fact: Fact | None = None
 
 
-def readings(view: DetectionContext, claim: Triple) -> list[ClaimAsQuery]:
+def claim_queries(view: DetectionContext, claim: Triple) -> list[ClaimAsQuery]:
     """From the subject, and from the object where the predicate has an inverse."""
     if view.known is None:
         return []
