@@ -353,7 +353,7 @@ def _kinds_meet(value: Value, said: str) -> bool:
     )
 
 
-def fits(view: DetectionContext, holding: KnownValue, reading: ClaimAsQuery) -> bool:
+def type_compatible(view: DetectionContext, holding: KnownValue, reading: ClaimAsQuery) -> bool:
     """Whether what is said can be a value of this attribute at all: a place is no department."""
     kinds = groups(holding.name)
     said = reading.said
@@ -422,7 +422,7 @@ def judge(view: DetectionContext, claim: Triple, reading: ClaimAsQuery) -> Looku
     held = known_values(view, reading)
     if not held or view.known is None:
         return None
-    fitting = [h for h in held if fits(view, h, reading)]
+    fitting = [h for h in held if type_compatible(view, h, reading)]
     past = claim.tense is Tense.PAST
     told = [h for h in fitting if h.current or past]
     verdicts = [(compare(h.value, reading.said, view.known, view.now), h) for h in told]
