@@ -298,7 +298,7 @@ def known_values(view: DetectionContext, reading: ClaimAsQuery) -> list[KnownVal
     found = [
         KnownValue(a.name, a.value, a.many, a.holds_on(today))
         for a in reading.entity.attributes
-        if means(a.name, reading.predicate)
+        if same_attribute(a.name, reading.predicate)
     ]
     facts = view.known.facts.get(reading.entity.id, ()) if view.known else ()
     for fact in facts:
@@ -306,7 +306,7 @@ def known_values(view: DetectionContext, reading: ClaimAsQuery) -> list[KnownVal
     return found
 
 
-def means(name: str, predicate: str) -> bool:
+def same_attribute(name: str, predicate: str) -> bool:
     """Whether an attribute or fact of that name speaks of the predicate, from the same end: who manages
     someone has another manager himself."""
     if not inverse(predicate) or normal(predicate) == "employ":  # whom, or how many
@@ -321,7 +321,7 @@ def _of_fact(fact: Fact, reading: ClaimAsQuery, today: date) -> Iterator[KnownVa
     ours = [role for role in fact.roles if _is(role.value, reading.entity)]
     others = [role for role in fact.roles if not _is(role.value, reading.entity)]
     is_subject = any(role.name == "subject" for role in ours) or (bool(ours) and ours[0] is fact.roles[0])
-    meant = means(fact.predicate, reading.predicate)
+    meant = same_attribute(fact.predicate, reading.predicate)
     backwards = bool(inverse(fact.predicate)) and same(inverse(fact.predicate), reading.predicate)
     for role in others:
         plain = role.name in ("object", "value") or len(others) == 1
