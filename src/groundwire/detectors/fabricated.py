@@ -14,7 +14,13 @@ from collections.abc import Iterator
 from groundwire.detectors.context import DetectionContext
 from groundwire.detectors.entities import is_covered_name
 from groundwire.detectors.facts import told
-from groundwire.detectors.kb_lookup import ClaimAsQuery, claim_queries, entity_of, is_mentioned, known_values
+from groundwire.detectors.kb_lookup import (
+    ClaimAsQuery,
+    claim_queries,
+    is_mentioned,
+    known_values,
+    resolve_entity,
+)
 from groundwire.detectors.values import core
 from groundwire.openie.parser import bare
 from groundwire.openie.predicates import groups, is_known, normal, same
@@ -49,7 +55,7 @@ def _judged(view: DetectionContext, claim: Triple) -> Flag | None:
     if claim.denied or not _is_checkable(claim) or _is_supported(view, claim):
         return None
     found = claim_queries(view, claim)
-    if not found or (entity_of(view, claim.subject) is None and not _has_holder(found, claim)):
+    if not found or (resolve_entity(view, claim.subject) is None and not _has_holder(found, claim)):
         return _unknown_subject(view, claim)
     if any(known_values(view, reading) for reading in found):
         return None  # something is held under this predicate: others compare it

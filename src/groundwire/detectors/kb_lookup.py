@@ -189,12 +189,12 @@ def claim_queries(view: DetectionContext, claim: Triple) -> list[ClaimAsQuery]:
     if view.known is None:
         return []
     found: list[ClaimAsQuery] = []
-    subject = entity_of(view, claim.subject)
+    subject = resolve_entity(view, claim.subject)
     if subject and _can_be_called(subject[0], view.response[slice(*claim.subject_span)]):
         predicate = _joining(view, claim, subject[0]) or claim.predicate
         found.append(ClaimAsQuery(subject[0], predicate, claim.object, claim.object_span, subject[1]))
     turned = inverse(claim.predicate)
-    holder = entity_of(view, claim.object) if turned else None
+    holder = resolve_entity(view, claim.object) if turned else None
     if holder:
         found.append(ClaimAsQuery(holder[0], turned, claim.subject, claim.subject_span, holder[1]))
     return found
@@ -215,7 +215,7 @@ def _joining(view: DetectionContext, claim: Triple, who: Entity) -> str:
 
 def _is_employer(view: DetectionContext, name: str, who: Entity) -> bool:
     """Whom the store says someone works for; else the only company it knows."""
-    found = entity_of(view, name)
+    found = resolve_entity(view, name)
     company = found[0] if found else None
     held = [a.value.text for a in who.attributes if normal(a.name) in ("employer", "company")]
     if company and held:
@@ -233,7 +233,7 @@ def _can_be_called(entity: Entity, written: str) -> bool:
     return (kind in PERSON_TYPES) == (low != "it")
 
 
-def entity_of(view: DetectionContext, name: str) -> tuple[Entity, float] | None:
+def resolve_entity(view: DetectionContext, name: str) -> tuple[Entity, float] | None:
     """Whom a name or a description means: in the store, or the one of its type that is spoken of."""
     known = view.known
     if known is None:
