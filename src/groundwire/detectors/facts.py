@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from groundwire.detectors.context import DetectionContext
-from groundwire.detectors.kb_lookup import LookupResult, claim_queries, judge, reliability
+from groundwire.detectors.kb_lookup import LookupResult, claim_queries, look_up, reliability
 from groundwire.detectors.values import Verdict, fix
 from groundwire.types import Flag, HallucinationType, Segment, Triple, Value
 
@@ -45,7 +45,7 @@ def _is_further(view: DetectionContext, segment: Segment, claim: Triple) -> bool
         if (other.subject_span, other.predicate) == (claim.subject_span, claim.predicate)
         and other.object_span != claim.object_span
     ]
-    found = (judge(view, other, reading) for other in beside for reading in claim_queries(view, other))
+    found = (look_up(view, other, reading) for other in beside for reading in claim_queries(view, other))
     return any(judged is not None and judged.verdict is Verdict.SAME for judged in found)
 
 
@@ -65,7 +65,7 @@ def _without_fix(flag: Flag) -> Flag:
 
 
 def _against(view: DetectionContext, claim: Triple) -> list[LookupResult]:
-    found = [judge(view, claim, reading) for reading in claim_queries(view, claim)]
+    found = [look_up(view, claim, reading) for reading in claim_queries(view, claim)]
     if any(judged and judged.verdict is Verdict.SAME for judged in found):
         return []
     return [judged for judged in found if judged and judged.verdict is Verdict.DIFFERENT][:1]

@@ -417,7 +417,7 @@ class LookupResult:
     holding: KnownValue | None = None
 
 
-def judge(view: DetectionContext, claim: Triple, reading: ClaimAsQuery) -> LookupResult | None:
+def look_up(view: DetectionContext, claim: Triple, reading: ClaimAsQuery) -> LookupResult | None:
     """The claim's standing with what is held; None where nothing is held under its predicate."""
     held = known_values(view, reading)
     if not held or view.known is None:
