@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from groundwire.detectors.context import DetectionContext, KBSnapshot
-from groundwire.detectors.kb_lookup import is_mentioned
+from groundwire.detectors.kb_lookup import is_licensed
 from groundwire.detectors.values import core
 from groundwire.openie.mentions import is_person
 from groundwire.openie.parser import bare
@@ -73,7 +73,7 @@ def _exists(view: DetectionContext, known: KBSnapshot, mention: Mention) -> bool
         return True
     if known.is_known(plain) or known.is_known(core(plain)) or is_world(plain) or is_world(core(plain)):
         return True
-    return is_mentioned(view, mention.text)
+    return is_licensed(view, mention.text)
 
 
 def _should_be_known(view: DetectionContext, known: KBSnapshot, segment: Segment, mention: Mention) -> bool:

@@ -17,7 +17,7 @@ from groundwire.detectors.facts import told
 from groundwire.detectors.kb_lookup import (
     ClaimAsQuery,
     claim_queries,
-    is_mentioned,
+    is_licensed,
     known_values,
     resolve_entity,
 )
@@ -83,7 +83,7 @@ def _is_named(text: str) -> bool:
 
 def _is_supported(view: DetectionContext, claim: Triple) -> bool:
     """Whether what the response may draw on mentions both ends of the claim."""
-    return is_mentioned(view, claim.object) and is_mentioned(view, claim.subject)
+    return is_licensed(view, claim.object) and is_licensed(view, claim.subject)
 
 
 def _unknown_subject(view: DetectionContext, claim: Triple) -> Flag | None:
@@ -106,7 +106,7 @@ def _is_covered_subject(view: DetectionContext, claim: Triple) -> bool:
     subject = bare(claim.subject)
     if subject.lower() in COMPANY_NOUNS and subject != claim.subject:
         return bool(known.coverage.types or known.matches) and bool(groups(claim.predicate) & _OF_COMPANIES)
-    if is_mentioned(view, claim.subject) or not _is_named(claim.subject):
+    if is_licensed(view, claim.subject) or not _is_named(claim.subject):
         return False
     return is_covered_name(view, claim.subject) or _covers(view, claim)
 
@@ -123,7 +123,7 @@ def _covers(view: DetectionContext, claim: Triple) -> bool:
 
 def _unknown_attribute(view: DetectionContext, claim: Triple, reading: ClaimAsQuery) -> Flag | None:
     entity = reading.entity
-    if is_mentioned(view, reading.said):
+    if is_licensed(view, reading.said):
         return None
     names = list(dict.fromkeys([*(a.name for a in entity.attributes), *_predicates(view, entity)]))
     if len(names) < _LEAST or _is_held_otherwise(view, reading):

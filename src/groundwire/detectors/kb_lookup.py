@@ -473,7 +473,7 @@ def reliability(holding: KnownValue) -> float:
 # dialogue.
 
 
-def is_mentioned(view: DetectionContext, name: str) -> bool:
+def is_licensed(view: DetectionContext, name: str) -> bool:
     """Whether a name occurs in what the response could draw on, in whole words."""
     wanted = fold(core(name) or bare(name))
     if not wanted:
