@@ -7,7 +7,7 @@ from datetime import date, datetime
 import pytest
 
 from groundwire.detectors.context import KBSnapshot
-from groundwire.detectors.values import Verdict, compare, fix
+from groundwire.detectors.values import Comparison, compare, fix
 from groundwire.types import Entity, Value, ValueKind
 
 NOW = datetime(2026, 6, 15)  # a Monday
@@ -50,7 +50,7 @@ CASES = [
 
 @pytest.mark.parametrize(("value", "said", "verdict"), CASES, ids=[f"{v.text}~{s}" for v, s, _ in CASES])
 def test_values_compare(value: Value, said: str, verdict: str) -> None:
-    assert compare(value, said, KNOWN, NOW) is Verdict(verdict)
+    assert compare(value, said, KNOWN, NOW) is Comparison(verdict)
 
 
 @pytest.mark.parametrize(
@@ -77,4 +77,4 @@ def test_the_fix_replaces_the_wrong_words_and_then_agrees(value: Value, said: st
     repair = fix(value, said, KNOWN)
     assert repair is not None
     assert said[: repair.start] + repair.text + said[repair.end :] == fixed
-    assert compare(value, fixed, KNOWN, NOW) is Verdict.SAME
+    assert compare(value, fixed, KNOWN, NOW) is Comparison.SAME

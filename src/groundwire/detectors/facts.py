@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from groundwire.detectors.context import DetectionContext
 from groundwire.detectors.kb_lookup import LookupResult, claim_queries, look_up, reliability
-from groundwire.detectors.values import Verdict, fix
+from groundwire.detectors.values import Comparison, fix
 from groundwire.types import Flag, HallucinationType, Segment, Triple, Value
 
 _TIES = ("from", "in", "at", "on")
@@ -46,7 +46,7 @@ def _is_further(view: DetectionContext, segment: Segment, claim: Triple) -> bool
         and other.object_span != claim.object_span
     ]
     found = (look_up(view, other, reading) for other in beside for reading in claim_queries(view, other))
-    return any(judged is not None and judged.verdict is Verdict.SAME for judged in found)
+    return any(judged is not None and judged.verdict is Comparison.SAME for judged in found)
 
 
 def _is_shared(segment: Segment, claim: Triple, judged: LookupResult) -> bool:
@@ -66,9 +66,9 @@ def _without_fix(flag: Flag) -> Flag:
 
 def _against(view: DetectionContext, claim: Triple) -> list[LookupResult]:
     found = [look_up(view, claim, reading) for reading in claim_queries(view, claim)]
-    if any(judged and judged.verdict is Verdict.SAME for judged in found):
+    if any(judged and judged.verdict is Comparison.SAME for judged in found):
         return []
-    return [judged for judged in found if judged and judged.verdict is Verdict.DIFFERENT][:1]
+    return [judged for judged in found if judged and judged.verdict is Comparison.DIFFERENT][:1]
 
 
 def _flag(

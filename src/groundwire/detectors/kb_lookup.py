@@ -9,7 +9,7 @@ from datetime import date
 from functools import lru_cache
 
 from groundwire.detectors.context import DetectionContext, KBSnapshot
-from groundwire.detectors.values import Verdict, compare, core
+from groundwire.detectors.values import Comparison, compare, core
 from groundwire.openie.lexicon import Form, form_of
 from groundwire.openie.parser import bare
 from groundwire.openie.predicates import groups, inverse, normal, same
@@ -412,7 +412,7 @@ def _fits_being(kinds: frozenset[str], holding: KnownValue, said: str) -> bool:
 class LookupResult:
     """A claim against what is held: `holding` is the one that speaks for or against it."""
 
-    verdict: Verdict
+    verdict: Comparison
     reading: ClaimAsQuery
     holding: KnownValue | None = None
 
@@ -426,16 +426,16 @@ def look_up(view: DetectionContext, claim: Triple, reading: ClaimAsQuery) -> Loo
     past = claim.tense is Tense.PAST
     told = [h for h in fitting if h.current or past]
     verdicts = [(compare(h.value, reading.said, view.known, view.now), h) for h in told]
-    alike = next((h for verdict, h in verdicts if verdict is Verdict.SAME), None)
+    alike = next((h for verdict, h in verdicts if verdict is Comparison.SAME), None)
     if alike:
         return LookupResult(
-            Verdict.DIFFERENT if claim.denied and alike.current else Verdict.SAME, reading, alike
+            Comparison.DIFFERENT if claim.denied and alike.current else Comparison.SAME, reading, alike
         )
-    against = [h for verdict, h in verdicts if verdict is Verdict.DIFFERENT and h.current]
+    against = [h for verdict, h in verdicts if verdict is Comparison.DIFFERENT and h.current]
     decided = [h for h in against if _is_single(h, fitting) and not (past and _is_state(h))]
-    if decided and not claim.denied and not any(v is Verdict.OPEN for v, _ in verdicts):
-        return LookupResult(Verdict.DIFFERENT, reading, _nearest(decided, reading))
-    return LookupResult(Verdict.OPEN, reading)
+    if decided and not claim.denied and not any(v is Comparison.OPEN for v, _ in verdicts):
+        return LookupResult(Comparison.DIFFERENT, reading, _nearest(decided, reading))
+    return LookupResult(Comparison.OPEN, reading)
 
 
 def _is_state(holding: KnownValue) -> bool:

@@ -28,7 +28,7 @@ from groundwire.text.tokens import words
 from groundwire.types import Value, ValueKind
 
 
-class Verdict(StrEnum):
+class Comparison(StrEnum):
     SAME = "same"
     DIFFERENT = "different"
     OPEN = "open"
@@ -75,32 +75,32 @@ _MONTH_NAMES = (
 )
 
 
-def compare(value: Value, said: str, known: KBSnapshot, now: datetime) -> Verdict:
+def compare(value: Value, said: str, known: KBSnapshot, now: datetime) -> Comparison:
     """Whether the words say what the value is."""
     if fold(value.text) == fold(bare(said)):
-        return Verdict.SAME
+        return Comparison.SAME
     for judge in (_addresses, _days, _clocks, _amounts):
         verdict = judge(value, said, now)
         if verdict is not None:
             return verdict
     if value.kind in (ValueKind.NUMBER, ValueKind.DATE):
-        return Verdict.OPEN
+        return Comparison.OPEN
     return _names(value, said, known)
 
 
-def _addresses(value: Value, said: str, _: datetime) -> Verdict | None:
+def _addresses(value: Value, said: str, _: datetime) -> Comparison | None:
     """E-mail, web and telephone: character by character, spaces and signs aside."""
     ours, theirs = _ADDRESS.search(value.text), _ADDRESS.search(said)
     if not ours or not theirs or dates(said) or ("@" in ours[0]) != ("@" in theirs[0]):
         return None
-    return Verdict.SAME if _plain(ours[0]) == _plain(theirs[0]) else Verdict.DIFFERENT
+    return Comparison.SAME if _plain(ours[0]) == _plain(theirs[0]) else Comparison.DIFFERENT
 
 
 def _plain(address: str) -> str:
     return re.sub(r"[\s()./-]", "", address.casefold())
 
 
-def _days(value: Value, said: str, now: datetime) -> Verdict | None:
+def _days(value: Value, said: str, now: datetime) -> Comparison | None:
     """Dates on what both state; a weekday against the weekday of a date; "tomorrow" against the day it is."""
     ours = _known_date(value)
     our_weekday = _weekday_of(value, ours)
@@ -110,14 +110,20 @@ def _days(value: Value, said: str, now: datetime) -> Verdict | None:
         return _of(relations)
     spoken = weekdays(said)
     if spoken and our_weekday and not theirs:
-        return Verdict.SAME if spoken[0][0] == our_weekday else Verdict.DIFFERENT
+        return Comparison.SAME if spoken[0][0] == our_weekday else Comparison.DIFFERENT
     if theirs and theirs[0].day and our_weekday:
         day = _as_day(theirs[0], now)
-        return None if day is None else Verdict.SAME if day.isoweekday() == our_weekday else Verdict.DIFFERENT
+        return (
+            None
+            if day is None
+            else Comparison.SAME
+            if day.isoweekday() == our_weekday
+            else Comparison.DIFFERENT
+        )
     return _relative(ours, our_weekday, said, now)
 
 
-def _relative(ours: PartialDate | None, our_weekday: int, said: str, now: datetime) -> Verdict | None:
+def _relative(ours: PartialDate | None, our_weekday: int, said: str, now: datetime) -> Comparison | None:
     if ours is None and not our_weekday:
         return None
     found = next((t for t in times(said, 0, now) if t.first and t.last), None)
@@ -127,10 +133,10 @@ def _relative(ours: PartialDate | None, our_weekday: int, said: str, now: dateti
         low = date(ours.year, ours.month or 1, ours.day or 1)
         high = date(ours.year, ours.month or 12, ours.day or 28)
         overlaps = found.first.date() <= high and low <= found.last.date()
-        return Verdict.SAME if overlaps else Verdict.DIFFERENT
+        return Comparison.SAME if overlaps else Comparison.DIFFERENT
     one_day = found.first.date() == found.last.date()
     if our_weekday and one_day:
-        return Verdict.SAME if found.first.isoweekday() == our_weekday else Verdict.DIFFERENT
+        return Comparison.SAME if found.first.isoweekday() == our_weekday else Comparison.DIFFERENT
     return None
 
 
@@ -168,13 +174,13 @@ def _as_day(partial: PartialDate, now: datetime) -> date | None:
         return None
 
 
-def _of(relations: Sequence[str]) -> Verdict:
+def _of(relations: Sequence[str]) -> Comparison:
     if any(relation in ("same", "compatible") for relation in relations):
-        return Verdict.SAME
-    return Verdict.DIFFERENT if "conflict" in relations else Verdict.OPEN
+        return Comparison.SAME
+    return Comparison.DIFFERENT if "conflict" in relations else Comparison.OPEN
 
 
-def _clocks(value: Value, said: str, _: datetime) -> Verdict | None:
+def _clocks(value: Value, said: str, _: datetime) -> Comparison | None:
     ours = [n for n in numbers(value.text) if n.unit == "clock"]
     theirs = [n for n in numbers(said) if n.unit == "clock"]
     if not ours or not theirs:
@@ -182,10 +188,10 @@ def _clocks(value: Value, said: str, _: datetime) -> Verdict | None:
     # "at 3:00" may be the afternoon's
     half = re.search(r"[ap]\.?m|1[3-9]:|2\d:", said, re.IGNORECASE) is None
     same = abs(ours[0].value - theirs[0].value) in ((0, 720) if half else (0,))
-    return Verdict.SAME if same else Verdict.DIFFERENT
+    return Comparison.SAME if same else Comparison.DIFFERENT
 
 
-def _amounts(value: Value, said: str, _: datetime) -> Verdict | None:
+def _amounts(value: Value, said: str, _: datetime) -> Comparison | None:
     """Numbers of the same unit; where one side leaves the unit out, by the figure."""
     ours, theirs = _known_number(value), numbers(said)
     if ours is None or not theirs:
@@ -210,21 +216,21 @@ def _known_number(value: Value) -> Number | None:
     return None
 
 
-def _names(value: Value, said: str, known: KBSnapshot) -> Verdict:
+def _names(value: Value, said: str, known: KBSnapshot) -> Comparison:
     """Names and text: by entity, alias, parts of names, short forms, synonyms."""
     spoken = core(said)
     if not spoken:
-        return Verdict.OPEN
+        return Comparison.OPEN
     match = known.match(bare(said)) or known.match(spoken)
     entity = known.entities.get(value.entity)
     if match and value.entity and match.entity.id == value.entity:
-        return Verdict.SAME
+        return Comparison.SAME
     ours = [value.text, *((entity.name, *entity.aliases) if entity else ())]
     if any(_alike(core(name), spoken) for name in ours):
-        return Verdict.SAME
+        return Comparison.SAME
     if match and any(_alike(core(name), core(match.entity.name)) for name in ours):
-        return Verdict.SAME
-    return Verdict.OPEN if _incomparable(value.text, spoken) else Verdict.DIFFERENT
+        return Comparison.SAME
+    return Comparison.OPEN if _incomparable(value.text, spoken) else Comparison.DIFFERENT
 
 
 def core(name: str) -> str:
