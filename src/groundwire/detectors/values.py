@@ -35,7 +35,7 @@ class Comparison(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Fix:
+class Replacement:
     """`said[start:end]` should be `text`."""
 
     start: int
@@ -269,7 +269,7 @@ def _incomparable(ours: str, spoken: str) -> bool:
     return len(spoken.split()) > 6 or len(ours.split()) > 8
 
 
-def fix(value: Value, said: str, known: KBSnapshot) -> Fix | None:
+def fix(value: Value, said: str, known: KBSnapshot) -> Replacement | None:
     """Which words to replace, and by what, so that the sentence reads on; None where there is no such way."""
     for repair in (_fix_day, _fix_clock, _fix_amount):
         found = repair(value, said)
@@ -286,8 +286,8 @@ def fix(value: Value, said: str, known: KBSnapshot) -> Fix | None:
         return None
     new = bare(text) if start else text
     if said.lower().startswith(("a ", "an ")):  # the article goes with what follows it
-        return Fix(0, at + len(kept), f"{'an' if new[:1].lower() in 'aeiou' else 'a'} {new}")
-    return Fix(at, at + len(kept), new)
+        return Replacement(0, at + len(kept), f"{'an' if new[:1].lower() in 'aeiou' else 'a'} {new}")
+    return Replacement(at, at + len(kept), new)
 
 
 def _without_article(said: str) -> str:
@@ -295,20 +295,20 @@ def _without_article(said: str) -> str:
     return plain if said.endswith(plain) else said
 
 
-def _fix_day(value: Value, said: str) -> Fix | None:
+def _fix_day(value: Value, said: str) -> Replacement | None:
     ours = _known_date(value)
     written = dates(said)
     if ours and written:
         spoken = written[0]
-        return Fix(
+        return Replacement(
             spoken.start, spoken.end, _dated(ours, spoken, said[spoken.start : spoken.end], value.text)
         )
     named = weekdays(said)
     weekday = _weekday_of(value, ours)
     if named and weekday:
-        return Fix(named[0][1], named[0][2], _DAY_NAMES[weekday])
+        return Replacement(named[0][1], named[0][2], _DAY_NAMES[weekday])
     if weekday or ours:
-        return Fix(0, len(said), value.text)
+        return Replacement(0, len(said), value.text)
     return None
 
 
@@ -329,15 +329,15 @@ def _dated(ours: PartialDate, spoken: PartialDate, written: str, text: str) -> s
     )
 
 
-def _fix_clock(value: Value, said: str) -> Fix | None:
+def _fix_clock(value: Value, said: str) -> Replacement | None:
     spoken = next((n for n in numbers(said) if n.unit == "clock"), None)
     ours = next((n for n in numbers(value.text) if n.unit == "clock"), None)
     if spoken is None or ours is None:
         return None
-    return Fix(spoken.start, spoken.end, value.text[ours.start : ours.end])
+    return Replacement(spoken.start, spoken.end, value.text[ours.start : ours.end])
 
 
-def _fix_amount(value: Value, said: str) -> Fix | None:
+def _fix_amount(value: Value, said: str) -> Replacement | None:
     """The figure with its unit, written as it was: "$49" becomes "$59", "5 kg" becomes "6 kg"."""
     ours, spoken = _known_number(value), numbers(said)
     if ours is None or not spoken:
@@ -345,11 +345,11 @@ def _fix_amount(value: Value, said: str) -> Fix | None:
     first = spoken[0]
     sign = said[first.start : first.start + 1]
     if sign in CURRENCY_SIGNS and UNITS[sign].base == ours.unit:
-        return Fix(first.start, first.end, f"{sign}{ours.value:,.2f}".removesuffix(".00"))
+        return Replacement(first.start, first.end, f"{sign}{ours.value:,.2f}".removesuffix(".00"))
     digits = _DIGITS.match(said, first.start, first.end)
     if digits and value.unit and value.number is not None:
         unit = said[digits.end() : first.end].strip()
         if unit in UNITS and UNITS[unit] == UNITS.get(value.unit):  # the word for the unit stays as it was
-            return Fix(first.start, digits.end(), f"{value.number:,.10g}")
+            return Replacement(first.start, digits.end(), f"{value.number:,.10g}")
     lacks_unit = bool(first.unit and value.unit) and value.unit not in value.text
-    return Fix(first.start, first.end, f"{value.text} {value.unit}" if lacks_unit else value.text)
+    return Replacement(first.start, first.end, f"{value.text} {value.unit}" if lacks_unit else value.text)
