@@ -7,7 +7,7 @@ from datetime import date, datetime
 import pytest
 
 from groundwire.detectors.context import KBSnapshot
-from groundwire.detectors.values import Comparison, compare, fix
+from groundwire.detectors.values import Comparison, compare, replacement
 from groundwire.types import Entity, Value, ValueKind
 
 NOW = datetime(2026, 6, 15)  # a Monday
@@ -74,7 +74,7 @@ def test_values_compare(value: Value, said: str, verdict: str) -> None:
     ],
 )
 def test_the_fix_replaces_the_wrong_words_and_then_agrees(value: Value, said: str, fixed: str) -> None:
-    repair = fix(value, said, KNOWN)
+    repair = replacement(value, said, KNOWN)
     assert repair is not None
     assert said[: repair.start] + repair.text + said[repair.end :] == fixed
     assert compare(value, fixed, KNOWN, NOW) is Comparison.SAME

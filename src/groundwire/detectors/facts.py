@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from groundwire.detectors.context import DetectionContext
 from groundwire.detectors.kb_lookup import LookupResult, claim_queries, look_up, reliability
-from groundwire.detectors.values import Comparison, fix
+from groundwire.detectors.values import Comparison, replacement
 from groundwire.types import Flag, HallucinationType, Segment, Triple, Value
 
 _TIES = ("from", "in", "at", "on")
@@ -78,7 +78,7 @@ def _flag(
     assert holding is not None
     assert view.known is not None
     value = _shown(holding.value)
-    repair = None if claim.denied else fix(holding.value, _said(view, reading.span), view.known)
+    repair = None if claim.denied else replacement(holding.value, _said(view, reading.span), view.known)
     place = (reading.span[0] + repair.start, reading.span[0] + repair.end) if repair else None
     source = holding.fact.provenance.source if holding.fact else ""
     known = f"{reading.entity.name}: {holding.name} = {value}"

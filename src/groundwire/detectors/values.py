@@ -269,7 +269,7 @@ def _incomparable(ours: str, spoken: str) -> bool:
     return len(spoken.split()) > 6 or len(ours.split()) > 8
 
 
-def fix(value: Value, said: str, known: KBSnapshot) -> Replacement | None:
+def replacement(value: Value, said: str, known: KBSnapshot) -> Replacement | None:
     """Which words to replace, and by what, so that the sentence reads on; None where there is no such way."""
     for repair in (_fix_day, _fix_clock, _fix_amount):
         found = repair(value, said)
