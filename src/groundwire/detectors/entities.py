@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from groundwire.detectors.context import DetectionContext, KBSnapshot
 from groundwire.detectors.kb_lookup import is_licensed
-from groundwire.detectors.values import core
+from groundwire.detectors.values import strip_unit_noun
 from groundwire.openie.mentions import is_person
 from groundwire.openie.parser import bare
 from groundwire.openie.predicates import groups
@@ -68,10 +68,15 @@ def _in_segment(view: DetectionContext, known: KBSnapshot, segment: Segment) -> 
 def _exists(view: DetectionContext, known: KBSnapshot, mention: Mention) -> bool:
     """Found in the store (a slip of spelling is still found), as a value there, or in what was given."""
     plain = bare(mention.text)
-    match = known.match(plain) or known.match(core(plain))
+    match = known.match(plain) or known.match(strip_unit_noun(plain))
     if match and (match.kind is not MatchKind.FUZZY or match.score >= _SIMILAR_FROM):
         return True
-    if known.is_known(plain) or known.is_known(core(plain)) or is_world(plain) or is_world(core(plain)):
+    if (
+        known.is_known(plain)
+        or known.is_known(strip_unit_noun(plain))
+        or is_world(plain)
+        or is_world(strip_unit_noun(plain))
+    ):
         return True
     return is_licensed(view, mention.text)
 
@@ -137,7 +142,7 @@ def is_covered_name(view: DetectionContext, name: str) -> bool:
                 and claim.predicate not in ("be", "be in", "in")
             ):
                 other = ends[1] if ends[0] == plain else ends[0]
-                if known.match(other) or known.match(core(other)):
+                if known.match(other) or known.match(strip_unit_noun(other)):
                     return True
     return False
 

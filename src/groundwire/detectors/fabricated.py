@@ -21,7 +21,7 @@ from groundwire.detectors.kb_lookup import (
     known_values,
     resolve_entity,
 )
-from groundwire.detectors.values import core
+from groundwire.detectors.values import strip_unit_noun
 from groundwire.openie.parser import bare
 from groundwire.openie.predicates import groups, is_known, normal, same
 from groundwire.text.dates import dates
@@ -142,7 +142,9 @@ def _is_held_otherwise(view: DetectionContext, reading: ClaimAsQuery) -> bool:
     values = [a.value for a in reading.entity.attributes]
     for fact in view.known.facts.get(reading.entity.id, ()) if view.known else ():
         values += [role.value for role in fact.roles]
-    return any(core(value.text).casefold() == core(reading.said).casefold() for value in values)
+    return any(
+        strip_unit_noun(value.text).casefold() == strip_unit_noun(reading.said).casefold() for value in values
+    )
 
 
 def _predicates(view: DetectionContext, entity: Entity) -> Iterator[str]:

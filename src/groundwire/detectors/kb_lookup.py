@@ -9,7 +9,7 @@ from datetime import date
 from functools import lru_cache
 
 from groundwire.detectors.context import DetectionContext, KBSnapshot
-from groundwire.detectors.values import Comparison, compare, core
+from groundwire.detectors.values import Comparison, compare, strip_unit_noun
 from groundwire.openie.lexicon import Form, form_of
 from groundwire.openie.parser import bare
 from groundwire.openie.predicates import groups, inverse, normal, same
@@ -475,7 +475,7 @@ def reliability(holding: KnownValue) -> float:
 
 def is_licensed(view: DetectionContext, name: str) -> bool:
     """Whether a name occurs in what the response could draw on, in whole words."""
-    wanted = fold(core(name) or bare(name))
+    wanted = fold(strip_unit_noun(name) or bare(name))
     if not wanted:
         return True
     texts = _texts(view)

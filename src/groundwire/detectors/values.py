@@ -218,7 +218,7 @@ def _known_number(value: Value) -> Number | None:
 
 def _names(value: Value, said: str, known: KBSnapshot) -> Comparison:
     """Names and text: by entity, alias, parts of names, short forms, synonyms."""
-    spoken = core(said)
+    spoken = strip_unit_noun(said)
     if not spoken:
         return Comparison.OPEN
     match = known.match(bare(said)) or known.match(spoken)
@@ -226,14 +226,14 @@ def _names(value: Value, said: str, known: KBSnapshot) -> Comparison:
     if match and value.entity and match.entity.id == value.entity:
         return Comparison.SAME
     ours = [value.text, *((entity.name, *entity.aliases) if entity else ())]
-    if any(_alike(core(name), spoken) for name in ours):
+    if any(_alike(strip_unit_noun(name), spoken) for name in ours):
         return Comparison.SAME
-    if match and any(_alike(core(name), core(match.entity.name)) for name in ours):
+    if match and any(_alike(strip_unit_noun(name), strip_unit_noun(match.entity.name)) for name in ours):
         return Comparison.SAME
     return Comparison.OPEN if _incomparable(value.text, spoken) else Comparison.DIFFERENT
 
 
-def core(name: str) -> str:
+def strip_unit_noun(name: str) -> str:
     """Without article and without "team" or "department"."""
     plain = bare(name).strip(" .,;:'\"*_`~")
     parts = plain.split()
@@ -280,7 +280,7 @@ def replacement(value: Value, said: str, known: KBSnapshot) -> Replacement | Non
     if not text or not said:
         return None
     start = len(said) - len(_without_article(said))
-    kept = core(said) if core(text) == bare(text) else bare(said)
+    kept = strip_unit_noun(said) if strip_unit_noun(text) == bare(text) else bare(said)
     at = said.find(kept, start)
     if at < 0 or not kept:
         return None
