@@ -43,7 +43,7 @@ _LONGEST = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class UtteranceValue:
     """A value at text[start:end] of its utterance. `kind` tells what it can be compared with."""
 
     kind: str
@@ -63,7 +63,7 @@ class Utterance:
     text: str
     start: int
     frame: frozenset[str]
-    values: tuple[Value, ...]
+    values: tuple[UtteranceValue, ...]
     claims: tuple[Triple, ...]
     turn: int = 0
     binding: bool = True
@@ -97,21 +97,21 @@ def _parts(text: str, match: re.Match[str]) -> bool:
     return bool(rest.strip(" .!?)\"”'’")) and not (match[0] in ".:" and rest[:1].strip())
 
 
-def _values(text: str) -> Iterator[Value]:
+def _values(text: str) -> Iterator[UtteranceValue]:
     taken: list[tuple[int, int]] = []
     for weekday, start, end in dates.weekdays(text):
         taken.append((start, end))
-        yield Value("weekday", text[start:end], start, end, choice=weekday)
+        yield UtteranceValue("weekday", text[start:end], start, end, choice=weekday)
     for date in dates.dates(text):
         taken.append((date.start, date.end))
-        yield Value("date", text[date.start : date.end], date.start, date.end, date=date)
+        yield UtteranceValue("date", text[date.start : date.end], date.start, date.end, date=date)
     for number in numbers.numbers(text):
         if number.kind != "ordinal" and all(number.end <= a or b <= number.start for a, b in taken):
             kind = number.unit or f"count {_counted(text, number.end)}"
             shown = text[number.start : number.end]
             if shown.count(".") == 1:  # the sentence's own point, not that of "a.m."
                 shown = shown.removesuffix(".")
-            yield Value(kind, shown, number.start, number.start + len(shown), number=number)
+            yield UtteranceValue(kind, shown, number.start, number.start + len(shown), number=number)
 
 
 def _counted(text: str, end: int) -> str:
@@ -120,7 +120,7 @@ def _counted(text: str, end: int) -> str:
     return next((word.norm for word in following[:2] if not word.is_stop), "")
 
 
-def _frame(text: str, values: Sequence[Value]) -> frozenset[str]:
+def _frame(text: str, values: Sequence[UtteranceValue]) -> frozenset[str]:
     return frozenset(
         word.norm
         for word in words(text)
@@ -193,7 +193,7 @@ def _content(text: str) -> frozenset[str]:
     return frozenset(word.norm for word in words(text) if not word.is_stop)
 
 
-def conflict(a: Utterance, b: Utterance) -> tuple[Value, Value] | None:
+def conflict(a: Utterance, b: Utterance) -> tuple[UtteranceValue, UtteranceValue] | None:
     """The values of one kind, one in each, that cannot both be meant."""
     for mine, theirs in _paired(a, b):
         if not agree(mine, theirs):
@@ -206,7 +206,7 @@ def agrees(a: Utterance, b: Utterance) -> bool:
     return any(agree(mine, theirs) for mine, theirs in _paired(a, b))
 
 
-def _paired(a: Utterance, b: Utterance) -> Iterator[tuple[Value, Value]]:
+def _paired(a: Utterance, b: Utterance) -> Iterator[tuple[UtteranceValue, UtteranceValue]]:
     """Values that are the only one of their kind in both."""
     for kind in {value.kind for value in a.values} & {value.kind for value in b.values} - {"count "}:
         mine = [value for value in a.values if value.kind == kind]
@@ -215,7 +215,7 @@ def _paired(a: Utterance, b: Utterance) -> Iterator[tuple[Value, Value]]:
             yield mine[0], theirs[0]
 
 
-def agree(a: Value, b: Value) -> bool:
+def agree(a: UtteranceValue, b: UtteranceValue) -> bool:
     """Also where the two leave each other open: "in March" and "on 5 March", "about 50" and "52"."""
     if a.date and b.date:
         return dates.compare(a.date, b.date) != "conflict"
@@ -232,7 +232,7 @@ _IS_NAMED = re.compile(
 )
 
 
-def _named(text: str, by_user: bool) -> Iterator[Value]:
+def _named(text: str, by_user: bool) -> Iterator[UtteranceValue]:
     """ "Your account manager is Anna Lee": a name as the value of what it names."""
     match = _IS_NAMED.match(text)
     if not match or any(name.sure for name in names("of " + match["what"])):
@@ -243,16 +243,16 @@ def _named(text: str, by_user: bool) -> Iterator[Value]:
         what = " ".join(word.norm for word in words(match["what"]) if not word.is_stop)
         owner = _OWNER.search(match["what"])
         whose = "" if not owner else "user " if (owner[0].lower() == "my") == by_user else "assistant "
-        yield Value(f"name {whose}{what}", who, match.start("who"), match.start("who") + len(who))
+        yield UtteranceValue(f"name {whose}{what}", who, match.start("who"), match.start("who") + len(who))
 
 
-def _categories(text: str, claims: Sequence[Triple]) -> Iterator[Value]:
+def _categories(text: str, claims: Sequence[Triple]) -> Iterator[UtteranceValue]:
     """ "is open": a side of an axis, where nothing else is said of it."""
     for claim in claims:
         start, end = claim.object_span
         if claim.predicate == "be" and not claim.denied and text[start:end].lower() in CATEGORIES:
             axis, side = CATEGORIES[text[start:end].lower()]
-            yield Value(f"{CATEGORY} {axis}", text[start:end], start, end, choice=side)
+            yield UtteranceValue(f"{CATEGORY} {axis}", text[start:end], start, end, choice=side)
 
 
 # Contradictions with what was said earlier in the conversation.
@@ -292,7 +292,7 @@ class _Found:
     type: ContradictionType
     confidence: float
     similarity: float
-    value: Value | None = None
+    value: UtteranceValue | None = None
     correction: str = ""
 
 

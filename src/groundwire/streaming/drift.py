@@ -15,7 +15,7 @@ from itertools import islice
 from math import sqrt
 
 from groundwire.detectors.context import segment_response
-from groundwire.detectors.history import Utterance, Value, nested, similarity, utterances
+from groundwire.detectors.history import Utterance, UtteranceValue, nested, similarity, utterances
 from groundwire.openie.tense import verb_groups
 from groundwire.text import dates, numbers
 from groundwire.text.numbers import numbers as numbers_module
@@ -325,7 +325,7 @@ def _bar(said: _Said, prior: _Said) -> str:
     return "lower bar" if (became.value > was.value) == at_most else "another number"
 
 
-def _figure(clause: Utterance) -> Value | None:
+def _figure(clause: Utterance) -> UtteranceValue | None:
     """The one figure of a clause that measures or counts something."""
     found = [value for value in clause.values if value.number and value.kind not in ("count ", "clock")]
     return found[0] if len(found) == 1 else None
