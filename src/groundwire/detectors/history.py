@@ -284,7 +284,7 @@ _REQUESTS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _HistoryConflict:
     """A contradiction: `said` is the clause of the response, `prior` the one it goes against."""
 
     said: Utterance
@@ -301,7 +301,7 @@ async def detect_history_contradictions(view: DetectionContext) -> list[Flag]:
     priors = list(islice(_established(view), _CLAUSES))
     if not priors:
         return []
-    found: list[_Found] = []
+    found: list[_HistoryConflict] = []
     open_: list[tuple[Utterance, Utterance, float]] = []
     for said in islice((said for piece in view.segments for said in _said(piece)), _CLAUSES):
         contradiction, ask = _against(said, priors)
@@ -348,7 +348,7 @@ def _inheriting(said: Utterance, before: Sequence[Utterance]) -> Utterance:
 
 def _against(
     said: Utterance, priors: Sequence[Utterance]
-) -> tuple[_Found | None, list[tuple[Utterance, Utterance, float]]]:
+) -> tuple[_HistoryConflict | None, list[tuple[Utterance, Utterance, float]]]:
     """What it contradicts by rule, else the pairs a verifier may be asked about."""
     ask: list[tuple[Utterance, Utterance, float]] = []
     for prior in priors:
@@ -365,21 +365,21 @@ def _against(
     return None, ask
 
 
-def _by_rule(said: Utterance, prior: Utterance, share: float) -> _Found | None:
+def _by_rule(said: Utterance, prior: Utterance, share: float) -> _HistoryConflict | None:
     values = conflict(said, prior)
     if values and nested(said, prior):
         if not values[0].kind.startswith(CATEGORY):
             kind = ContradictionType.INCOMPATIBLE_VALUES
-            return _Found(said, prior, kind, _BY_VALUE, share, values[0], values[1].text)
+            return _HistoryConflict(said, prior, kind, _BY_VALUE, share, values[0], values[1].text)
         if _kinds(said) == _kinds(prior):  # not "open", and "closed on Mondays"
             kind = ContradictionType.LOGICAL_IMPOSSIBILITY
-            return _Found(said, prior, kind, _BY_CATEGORY, share, values[0], values[1].text)
+            return _HistoryConflict(said, prior, kind, _BY_CATEGORY, share, values[0], values[1].text)
     for mine in said.claims:
         for theirs in prior.claims:
             if _words_of(mine.subject) != _words_of(theirs.subject) or mine.predicate != theirs.predicate:
                 continue
             if mine.denied != theirs.denied and _words_of(mine.object) == _words_of(theirs.object):
-                return _Found(said, prior, ContradictionType.DIRECT_NEGATION, _BY_NEGATION, share)
+                return _HistoryConflict(said, prior, ContradictionType.DIRECT_NEGATION, _BY_NEGATION, share)
     return None
 
 
@@ -391,14 +391,16 @@ def _words_of(text: str) -> frozenset[str]:
     return frozenset(word.norm for word in words(text) if not word.is_stop)
 
 
-async def _asked(view: DetectionContext, pairs: Sequence[tuple[Utterance, Utterance, float]]) -> list[_Found]:
+async def _asked(
+    view: DetectionContext, pairs: Sequence[tuple[Utterance, Utterance, float]]
+) -> list[_HistoryConflict]:
     """The verifier reads the earlier clause as context. What it cannot judge contradicts nothing."""
     if view.verifier is None or not pairs:
         return []
     queries = [Query(said.text, prior.text) for said, prior, _ in pairs]
     estimates = await view.verifier.estimate(queries)
     return [
-        _Found(said, prior, ContradictionType.LOGICAL_IMPOSSIBILITY, estimate.p_no, share)
+        _HistoryConflict(said, prior, ContradictionType.LOGICAL_IMPOSSIBILITY, estimate.p_no, share)
         for (said, prior, share), estimate in zip(pairs, estimates, strict=True)
         if estimate.error is None and estimate.p_no >= CONTRADICTS and estimate.p_no > estimate.p_yes
     ]
@@ -422,7 +424,7 @@ def _out_of_order(view: DetectionContext) -> Iterator[Flag]:
                     )  # fmt: skip
 
 
-def _flag(found: _Found) -> Flag:
+def _flag(found: _HistoryConflict) -> Flag:
     said, prior, value = found.said, found.prior, found.value
     fix = (said.start + value.start, said.start + value.end) if value else None
     evidence = f"Earlier: '{prior.text}' (Turn {prior.turn})"
