@@ -183,7 +183,7 @@ QUANTITIES = word_set(
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class ComparableStatement:
     """`subject` without articles and quantities; `frame` are the other words of its clause."""
 
     segment: Segment
@@ -198,7 +198,7 @@ class Statement:
         return self.claim.predicate
 
 
-def statements(segments: Sequence[Segment]) -> Iterator[Statement]:
+def statements(segments: Sequence[Segment]) -> Iterator[ComparableStatement]:
     """The claims that are plainly stated of something definite."""
     for segment in segments:
         if segment.assertive and not QUOTED.search(segment.text) and not SHIFTS.search(segment.text):
@@ -214,7 +214,7 @@ def statements(segments: Sequence[Segment]) -> Iterator[Statement]:
                 yield made
 
 
-def _statement(segment: Segment, claim: Triple) -> Statement | None:
+def _statement(segment: Segment, claim: Triple) -> ComparableStatement | None:
     subject = _content(claim.subject)
     low = claim.subject.lower().split()
     if low and low[-1] in _PRONOUNS:
@@ -228,7 +228,7 @@ def _statement(segment: Segment, claim: Triple) -> Statement | None:
     ]
     value = _content(claim.object)
     frame = _content(segment.text[start:end]) - subject - value - _content(written) - _LIGHT
-    return Statement(segment, claim, subject, value, frame, segment.text[start:end])
+    return ComparableStatement(segment, claim, subject, value, frame, segment.text[start:end])
 
 
 def _content(text: str) -> frozenset[str]:
@@ -332,7 +332,7 @@ def _across(view: DetectionContext, one: Segment, two: Segment, confidence: floa
     return Flag(kind, one.start, two.end, content, confidence, suggestion=_WHY, evidence=evidence)
 
 
-def _by_claim(found: list[Statement]) -> Iterator[tuple[Segment, Segment]]:
+def _by_claim(found: list[ComparableStatement]) -> Iterator[tuple[Segment, Segment]]:
     """ "All items were shipped. None of the items were shipped."; "Three items were not shipped." """
     for i, a in enumerate(found):
         for b in found[i + 1 : i + 40]:
@@ -340,11 +340,11 @@ def _by_claim(found: list[Statement]) -> Iterator[tuple[Segment, Segment]]:
                 yield a.segment, b.segment
 
 
-def _same_matter(a: Statement, b: Statement) -> bool:
+def _same_matter(a: ComparableStatement, b: ComparableStatement) -> bool:
     return (a.subject, a.predicate, a.object, a.frame) == (b.subject, b.predicate, b.object, b.frame)
 
 
-def _conflict(a: Statement, b: Statement) -> bool:
+def _conflict(a: ComparableStatement, b: ComparableStatement) -> bool:
     if a.claim.denied:
         return False
     if a.claim.quantifier in _UNIVERSALS:
@@ -449,7 +449,7 @@ def _impossible(segment: Segment) -> Iterator[Flag]:
 
 def _pairs(view: DetectionContext) -> Iterator[Flag]:
     """Every two statements about the same subject."""
-    about: defaultdict[frozenset[str], list[Statement]] = defaultdict(list)
+    about: defaultdict[frozenset[str], list[ComparableStatement]] = defaultdict(list)
     for statement in statements(view.segments):
         about[statement.subject].append(statement)
     headings = [(found.start(), found[0].strip()) for found in _HEADING.finditer(view.response)]
@@ -464,7 +464,9 @@ def _pairs(view: DetectionContext) -> Iterator[Flag]:
                 yield _flag(view, a, b, *found)
 
 
-def _set_apart(response: str, headings: list[tuple[int, str]], a: Statement, b: Statement) -> bool:
+def _set_apart(
+    response: str, headings: list[tuple[int, str]], a: ComparableStatement, b: ComparableStatement
+) -> bool:
     """Whether each stands under a heading or label of its own ("Winter:"), or is of someone else's thing."""
     one, two = (_label(response, s.claim.start) for s in (a, b))
     above, over = (_heading(headings, s.claim.start) for s in (a, b))
@@ -483,7 +485,9 @@ def _heading(headings: list[tuple[int, str]], at: int) -> str:
     return headings[before - 1][1] if before else ""
 
 
-def _flag(view: DetectionContext, a: Statement, b: Statement, confidence: float, why: str) -> Flag:
+def _flag(
+    view: DetectionContext, a: ComparableStatement, b: ComparableStatement, confidence: float, why: str
+) -> Flag:
     start, end = min(a.claim.start, b.claim.start), max(a.claim.end, b.claim.end)
     return Flag(
         HallucinationType.LOGICAL_INCONSISTENCY, start, end, view.response[start:end], confidence,
@@ -491,7 +495,7 @@ def _flag(view: DetectionContext, a: Statement, b: Statement, confidence: float,
     )  # fmt: skip
 
 
-def _negation(a: Statement, b: Statement) -> tuple[float, str] | None:
+def _negation(a: ComparableStatement, b: ComparableStatement) -> tuple[float, str] | None:
     if _never(a, b) or _never(b, a):
         return NEGATION, "What never is cannot be at times"
     same = a.predicate == b.predicate and a.object == b.object and a.frame == b.frame
@@ -502,7 +506,7 @@ def _negation(a: Statement, b: Statement) -> tuple[float, str] | None:
     return NEGATION, "Direct logical negation"
 
 
-def _never(a: Statement, b: Statement) -> bool:
+def _never(a: ComparableStatement, b: ComparableStatement) -> bool:
     """ "is never closed" and "is closed on Sundays"."""
     never = a.claim.denied and re.search(r"\bnever\b", a.clause, re.IGNORECASE)
     if not never or b.claim.denied or a.frame or b.claim.quantifier:
@@ -512,7 +516,7 @@ def _never(a: Statement, b: Statement) -> bool:
     return a.predicate == "be" and a.object == {normalise(b.predicate.split()[0])}
 
 
-def _values(a: Statement, b: Statement) -> tuple[float, str] | None:
+def _values(a: ComparableStatement, b: ComparableStatement) -> tuple[float, str] | None:
     """One attribute, two values."""
     if a.predicate != b.predicate or a.claim.denied or b.claim.denied or a.segment is b.segment:
         return None
@@ -525,7 +529,7 @@ def _values(a: Statement, b: Statement) -> tuple[float, str] | None:
     return INCOMPATIBLE, f"{a.claim.subject} cannot be both {a.claim.object} and {b.claim.object}"
 
 
-def _is_single(predicate: str, *both: Statement) -> bool:
+def _is_single(predicate: str, *both: ComparableStatement) -> bool:
     """Whether what they say of a thing has one value at a time."""
     again = any(RECURRING & s.subject for s in both)
     return (
@@ -546,19 +550,19 @@ def _is_hour(value: str) -> bool:
     return any(number.unit == "clock" for number in numbers.numbers(value))
 
 
-def _tells_name(statement: Statement) -> bool:
+def _tells_name(statement: ComparableStatement) -> bool:
     """ "is called Rex": what it is called now, not what it was or was made."""
     of_name = statement.predicate == "be" and "name" in statement.subject
     return (of_name or statement.predicate in CALLED) and bool(_BY_NAME.search(statement.clause))
 
 
-def _is_measure(statement: Statement) -> bool:
+def _is_measure(statement: ComparableStatement) -> bool:
     """Nothing but a number with its unit: "$50", "5 km", "300"."""
     found = numbers.numbers(statement.claim.object)
     return len(found) == 1 and len(statement.claim.object) - (found[0].end - found[0].start) <= 12
 
 
-def _incompatible(a: Statement, b: Statement) -> bool:
+def _incompatible(a: ComparableStatement, b: ComparableStatement) -> bool:
     one, two = a.claim.object, b.claim.object
     days, other = dates.dates(one), dates.dates(two)
     if days and other:
@@ -578,7 +582,7 @@ def _incompatible(a: Statement, b: Statement) -> bool:
     return a.predicate not in PLACES and _other_names(one, two)
 
 
-def _rest(statement: Statement) -> frozenset[str]:
+def _rest(statement: ComparableStatement) -> frozenset[str]:
     """What the value counts: its words without figures and without what makes figures a time of the day."""
     value = statement.claim.object
     places = [(start, end) for _, start, end, _ in number_words(value)]
@@ -600,7 +604,7 @@ def _other_names(one: str, two: str) -> bool:
     )
 
 
-def _categories(a: Statement, b: Statement) -> tuple[float, str] | None:
+def _categories(a: ComparableStatement, b: ComparableStatement) -> tuple[float, str] | None:
     if a.predicate != "be" or b.predicate != "be" or a.claim.denied or b.claim.denied:
         return None
     one, two = head(a.claim.object), head(b.claim.object)
@@ -612,7 +616,7 @@ def _categories(a: Statement, b: Statement) -> tuple[float, str] | None:
     return EXCLUSIVE, f"{one} and {two} are mutually exclusive categories"
 
 
-def _alone(a: Statement, b: Statement) -> bool:
+def _alone(a: ComparableStatement, b: ComparableStatement) -> bool:
     """Nothing else is said: neither where, nor when, nor which part."""
     if a.segment is not b.segment:
         return not a.frame and not b.frame and len(a.object) == 1 and len(b.object) == 1
@@ -625,7 +629,7 @@ def _alone(a: Statement, b: Statement) -> bool:
     )
 
 
-def _contents(a: Statement, b: Statement) -> tuple[float, str] | None:
+def _contents(a: ComparableStatement, b: ComparableStatement) -> tuple[float, str] | None:
     """ "is vegetarian" and "contains chicken"."""
     kind = head(a.claim.object)
     if a.predicate != "be" or kind not in CONTENTS or b.predicate.split()[0] not in HOLDS:
