@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from groundwire.detectors.context import DetectionContext
 from groundwire.detectors.entities import is_covered_name
-from groundwire.detectors.facts import told
+from groundwire.detectors.facts import asserted_triples
 from groundwire.detectors.kb_lookup import (
     ClaimAsQuery,
     claim_queries,
@@ -47,7 +47,7 @@ _FIRST_PERSON = word_set("i we you me us he she it they this that these those wh
 
 
 async def detect_fabricated_facts(view: DetectionContext) -> list[Flag]:
-    flags = (_judged(view, claim) for segment in view.segments for claim in told(segment))
+    flags = (_judged(view, claim) for segment in view.segments for claim in asserted_triples(segment))
     return [flag for flag in flags if flag is not None]
 
 

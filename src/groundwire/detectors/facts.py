@@ -13,7 +13,7 @@ from groundwire.types import Flag, HallucinationType, Segment, Triple, Value
 _TIES = ("from", "in", "at", "on")
 
 
-def told(segment: Segment) -> Iterator[Triple]:
+def asserted_triples(segment: Segment) -> Iterator[Triple]:
     """The claims a sentence makes: all of an assertion; of an instruction what it says by the way
     ("contact Sarah from the Analytics team")."""
     for claim in segment.claims:
@@ -29,7 +29,7 @@ def disagreements(
     return [
         _without_fix(flag) if _is_shared(segment, claim, judged) else flag
         for segment in view.segments
-        for claim in told(segment)
+        for claim in asserted_triples(segment)
         for judged in _against(view, claim)
         if not _is_further(view, segment, claim)
         if (judged.holding is not None and judged.holding.fact is not None) == of_facts
