@@ -22,7 +22,7 @@ def asserted_triples(segment: Segment) -> Iterator[Triple]:
             yield claim
 
 
-def disagreements(
+def find_conflicts(
     view: DetectionContext, *, of_facts: bool, kind: HallucinationType, base: float
 ) -> list[Flag]:
     """One flag for every claim that some attribute, or some fact, speaks against."""
@@ -117,7 +117,7 @@ ATTRIBUTE_BASE = 0.9
 
 async def detect_wrong_attributes(view: DetectionContext) -> list[Flag]:
     kind = HallucinationType.WRONG_ATTRIBUTE
-    return disagreements(view, of_facts=False, kind=kind, base=ATTRIBUTE_BASE)
+    return find_conflicts(view, of_facts=False, kind=kind, base=ATTRIBUTE_BASE)
 
 
 # Contradictions of known facts: a fact of the store with the same subject and predicate says otherwise.
@@ -131,4 +131,4 @@ FACT_BASE = 0.95
 
 async def detect_kb_contradictions(view: DetectionContext) -> list[Flag]:
     kind = HallucinationType.CONTRADICTS_FACT
-    return disagreements(view, of_facts=True, kind=kind, base=FACT_BASE)
+    return find_conflicts(view, of_facts=True, kind=kind, base=FACT_BASE)
