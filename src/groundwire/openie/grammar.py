@@ -62,7 +62,7 @@ class Tie:
 
 
 @dataclass(slots=True)
-class Reading:
+class SentenceParse:
     """The sentence being read."""
 
     tokens: Sequence[Token]
@@ -79,7 +79,7 @@ class Reading:
 # Verb groups: auxiliaries, negation, adverbs and the verb, with voice and tense.
 
 
-def verb_group(reading: Reading, at: int, *, plural: bool = False) -> tuple[Verb | None, int]:
+def verb_group(reading: SentenceParse, at: int, *, plural: bool = False) -> tuple[Verb | None, int]:
     """The verb group here, if one is: auxiliaries, negation, adverbs and the verb itself."""
     start, denied, real, chain = at, False, True, []
     while at < len(reading.tokens):
@@ -108,7 +108,7 @@ def verb_group(reading: Reading, at: int, *, plural: bool = False) -> tuple[Verb
 _PHRASAL = {("come", "out"): "come out", ("weigh", "in", "at"): "weigh", ("go", "live"): "go live"}
 
 
-def phrasal(reading: Reading, verb: Verb, at: int) -> tuple[Verb, int]:
+def phrasal(reading: SentenceParse, verb: Verb, at: int) -> tuple[Verb, int]:
     """The verb with the words that make another one of it: "came out" did not come."""
     for (lemma, *others), meant in _PHRASAL.items():
         if verb.lemma == lemma and [reading.low(at + i) for i in range(len(others))] == others:
@@ -117,12 +117,12 @@ def phrasal(reading: Reading, verb: Verb, at: int) -> tuple[Verb, int]:
     return verb, at
 
 
-def opens_amount(reading: Reading, at: int) -> bool:
+def opens_amount(reading: SentenceParse, at: int) -> bool:
     return reading.tag(at + 1) is Tag.NUMBER
 
 
 def _whole_verb(
-    reading: Reading, at: int, verb: Verb, chain: list[str], plural: bool
+    reading: SentenceParse, at: int, verb: Verb, chain: list[str], plural: bool
 ) -> tuple[Verb | None, int]:
     low = reading.low(at) if reading.tag(at) in (Tag.VERB, Tag.WORD) else ""
     tense = _tense(chain)
@@ -145,14 +145,14 @@ def _whole_verb(
     return None, at
 
 
-def _is_passive(reading: Reading, at: int) -> bool:
+def _is_passive(reading: SentenceParse, at: int) -> bool:
     """A participle known as one, or an unknown word in -ed that a preposition or the end follows."""
     if reading.tag(at) is Tag.VERB:
         return reading.tag(at + 1) not in (Tag.WORD,) or reading.low(at + 1) in en.TIME_LEADS
     return reading.tag(at + 1) in (Tag.PREP, Tag.STOP, Tag.TO, None, Tag.ADVERB)
 
 
-def _bare(reading: Reading, at: int, verb: Verb, plural: bool) -> tuple[Verb | None, int]:
+def _bare(reading: SentenceParse, at: int, verb: Verb, plural: bool) -> tuple[Verb | None, int]:
     """A verb without auxiliaries must show that it is finite; bare forms need a plural subject."""
     if reading.tag(at) is not Tag.VERB:
         return None, at
@@ -178,7 +178,9 @@ def _tense(chain: list[str]) -> Tense:
 _LONGEST_LIST, _LONGEST_ITEM = 12, 5
 
 
-def joined_phrases(reading: Reading, at: int, *, subject: bool = False) -> tuple[tuple[Phrase, ...], int]:
+def joined_phrases(
+    reading: SentenceParse, at: int, *, subject: bool = False
+) -> tuple[tuple[Phrase, ...], int]:
     """ "Alice", "Alice and Bob", "Alice, Bob and Carol"; a comma joins only where "and" comes in the end."""
     first, after = phrase_at(reading, at)
     if first is None:
@@ -200,13 +202,13 @@ def joined_phrases(reading: Reading, at: int, *, subject: bool = False) -> tuple
         after = end
 
 
-def _opens_clause(reading: Reading, first: Phrase, end: int) -> bool:
+def _opens_clause(reading: SentenceParse, first: Phrase, end: int) -> bool:
     """ "… helps you and Ann works in Sales": behind a pronoun, "and" with a verb to come begins a clause."""
     pronoun = reading.tag(first.head) is Tag.PRONOUN and not first.determiner
     return pronoun and verb_group(reading, end, plural=True)[0] is not None
 
 
-def _list_goes_on(reading: Reading, at: int) -> bool:
+def _list_goes_on(reading: SentenceParse, at: int) -> bool:
     """Whether behind this comma another item and, soon enough, "and" with the last one follow."""
     for _ in range(_LONGEST_LIST):
         item, end = phrase_at(reading, at + 2 if reading.tag(at + 1) is Tag.AND else at + 1)
@@ -222,7 +224,7 @@ def _list_goes_on(reading: Reading, at: int) -> bool:
     return False
 
 
-def phrase_at(reading: Reading, at: int) -> tuple[Phrase | None, int]:
+def phrase_at(reading: SentenceParse, at: int) -> tuple[Phrase | None, int]:
     """A noun phrase, with its owner and its "of …"."""
     first, determiner = at, ""
     if reading.tag(at) is Tag.PRONOUN:
@@ -251,7 +253,7 @@ def phrase_at(reading: Reading, at: int) -> tuple[Phrase | None, int]:
     return Phrase(first, after, head, owner, inner, determiner, core), after
 
 
-def _pronoun(reading: Reading, at: int) -> tuple[Phrase | None, int]:
+def _pronoun(reading: SentenceParse, at: int) -> tuple[Phrase | None, int]:
     """A pronoun stands alone, but "all of the items" is one phrase."""
     if reading.low(at) == "there":
         return None, at
@@ -263,14 +265,14 @@ def _pronoun(reading: Reading, at: int) -> tuple[Phrase | None, int]:
     return Phrase(at, after, at, None, inner, reading.low(at) if inner else "", at + 1), after
 
 
-def _leads_noun(reading: Reading, at: int) -> bool:
+def _leads_noun(reading: SentenceParse, at: int) -> bool:
     return reading.tag(at + 1) in (Tag.NUMBER, Tag.WORD, Tag.NAME) and reading.low(at) not in (
         "here",
         "there",
     )
 
 
-def _nouns(reading: Reading, at: int) -> tuple[int, int]:
+def _nouns(reading: SentenceParse, at: int) -> tuple[int, int]:
     """The run of words that make a noun phrase's body: (head, behind), head −1 where there is none."""
     start = at
     while at < len(reading.tokens):
@@ -297,7 +299,7 @@ def _nouns(reading: Reading, at: int) -> tuple[int, int]:
     return (at - 1 if at > start else -1), at
 
 
-def _is_plain_verb(reading: Reading, at: int) -> bool:
+def _is_plain_verb(reading: SentenceParse, at: int) -> bool:
     """At the beginning of a phrase only forms that are nouns or adjectives too: -ing, -ed, names of
     things.
     """
@@ -310,7 +312,7 @@ def _is_plain_verb(reading: Reading, at: int) -> bool:
     )
 
 
-def _is_finite(reading: Reading, at: int) -> bool:
+def _is_finite(reading: SentenceParse, at: int) -> bool:
     """Whether a verb form behind a noun is the clause's verb, and not a noun of the phrase itself."""
     low, nxt = reading.low(at), at + 1
     while reading.tag(nxt) is Tag.ADVERB:
@@ -334,21 +336,21 @@ def _is_finite(reading: Reading, at: int) -> bool:
     return False
 
 
-def _is_joined(reading: Reading, at: int) -> bool:
+def _is_joined(reading: SentenceParse, at: int) -> bool:
     """Whether the names before this verb are the last of several."""
     while reading.tag(at - 1) is Tag.NAME:
         at -= 1
     return reading.tag(at - 1) is Tag.AND
 
 
-def is_plural(reading: Reading, phrase: Phrase) -> bool:
+def is_plural(reading: SentenceParse, phrase: Phrase) -> bool:
     low = reading.low(phrase.core - 1 if phrase.core else phrase.head)
     return low in ("they", "we", "you", "i", "these", "those", "people") or (
         low.endswith("s") and not low.endswith("ss")
     )
 
 
-def is_time(reading: Reading, phrase: Phrase) -> bool:
+def is_time(reading: SentenceParse, phrase: Phrase) -> bool:
     """ "last year", "next Tuesday": a time that needs no preposition."""
     return reading.low(phrase.first) in en.TIME_LEADS and reading.low(phrase.head) in en.TIME_NOUNS
 
@@ -369,9 +371,9 @@ _ASIDE = word_set("in on at by")
 _MARKS = frozenset({",", "–", "—"})  # between which something is said by the way
 
 
-def read(tokens: Sequence[Token]) -> Reading:
+def read(tokens: Sequence[Token]) -> SentenceParse:
     """All clauses of a sentence that can be told with some safety."""
-    reading = Reading(tokens)
+    reading = SentenceParse(tokens)
     at, real = 0, True
     while at < len(tokens):
         real = _is_real(reading, at, real)
@@ -381,11 +383,11 @@ def read(tokens: Sequence[Token]) -> Reading:
     return reading
 
 
-def _is_real(reading: Reading, at: int, real: bool) -> bool:
+def _is_real(reading: SentenceParse, at: int, real: bool) -> bool:
     return real and reading.low(at) not in en.CONDITIONS
 
 
-def _next_start(reading: Reading, at: int) -> tuple[int, bool]:
+def _next_start(reading: SentenceParse, at: int) -> tuple[int, bool]:
     """Where the next clause may begin: behind a stop or a joining word. Conditions make it unreal."""
     while at < len(reading.tokens):
         tag, low = reading.tag(at), reading.low(at)
@@ -407,7 +409,7 @@ _SPEECH = word_set(
 )
 
 
-def _clause(reading: Reading, at: int, *, real: bool = True) -> int:
+def _clause(reading: SentenceParse, at: int, *, real: bool = True) -> int:
     """Read one clause with all the verbs its subject has; the position behind it."""
     opening = at
     at = _past_aside(reading, at)
@@ -426,7 +428,9 @@ def _clause(reading: Reading, at: int, *, real: bool = True) -> int:
     return after
 
 
-def _with_purpose(reading: Reading, subjects: tuple[Phrase, ...], at: int) -> tuple[tuple[Phrase, ...], int]:
+def _with_purpose(
+    reading: SentenceParse, subjects: tuple[Phrase, ...], at: int
+) -> tuple[tuple[Phrase, ...], int]:
     """ "The deadline for the report is …" is the report's, as "of" would say."""
     subject = subjects[0]
     if len(subjects) > 1 or reading.low(at) != "for" or subject.of or subject.determiner not in ("the", ""):
@@ -437,7 +441,7 @@ def _with_purpose(reading: Reading, subjects: tuple[Phrase, ...], at: int) -> tu
     return (replace(subject, of=inner, last=after, core=at),), after
 
 
-def _past_aside(reading: Reading, at: int) -> int:
+def _past_aside(reading: SentenceParse, at: int) -> int:
     """Behind "Founded in 2011,": a participle with its phrases, which tell of the subject to come."""
     leads = at == 0 and form_of(reading.low(at), Form.PARTICIPLE) and reading.low(at + 1) in _ASIDE
     if not leads:
@@ -446,7 +450,7 @@ def _past_aside(reading: Reading, at: int) -> int:
     return comma + 1 if comma > 0 else at
 
 
-def _aside(reading: Reading, subject: Phrase, at: int, behind: int) -> None:
+def _aside(reading: SentenceParse, subject: Phrase, at: int, behind: int) -> None:
     """Read what stood before the subject; what does not end at its comma was something else."""
     verb = Verb(reading.low(at), passive=True, start=at)
     if _past_aside(reading, at) == behind:
@@ -455,7 +459,7 @@ def _aside(reading: Reading, subject: Phrase, at: int, behind: int) -> None:
             reading.clauses.pop()
 
 
-def _past_intro(reading: Reading, at: int) -> int:
+def _past_intro(reading: SentenceParse, at: int) -> int:
     """Behind "In 2019,", "As I mentioned," and "However,": up to a comma with no subject and verb of its
     own before.
     """
@@ -475,14 +479,14 @@ def _past_intro(reading: Reading, at: int) -> int:
     return after if phrase and verb_group(reading, after + 1, plural=True)[0] else at
 
 
-def _is_when(reading: Reading, at: int) -> bool:
+def _is_when(reading: SentenceParse, at: int) -> bool:
     """ "These days Ann …", "Last year the firm …": a time before the subject, with no comma."""
     leads = reading.low(at) in en.TIME_LEADS | {"these", "those"}
     timed = reading.low(at + 1).removesuffix("s") in en.TIME_NOUNS
     return leads and timed and reading.tag(at + 2) in (Tag.NAME, Tag.DET, Tag.PRONOUN, Tag.STOP)
 
 
-def _modifiers(reading: Reading, subject: Phrase, at: int) -> int:
+def _modifiers(reading: SentenceParse, subject: Phrase, at: int) -> int:
     """Phrases, appositions, relative and reduced clauses between a subject and its verb."""
     for _ in range(4):
         after = _modifier(reading, subject, at)
@@ -492,7 +496,7 @@ def _modifiers(reading: Reading, subject: Phrase, at: int) -> int:
     return at
 
 
-def _modifier(reading: Reading, subject: Phrase, at: int) -> int:
+def _modifier(reading: SentenceParse, subject: Phrase, at: int) -> int:
     tag, low = reading.tag(at), reading.low(at)
     if tag is Tag.PREP and low != "than":
         right, after = phrase_at(reading, at + 1)
@@ -519,7 +523,7 @@ def _modifier(reading: Reading, subject: Phrase, at: int) -> int:
     return at
 
 
-def _main_verb_follows(reading: Reading, at: int) -> bool:
+def _main_verb_follows(reading: SentenceParse, at: int) -> bool:
     """ "The company founded in 1847 is …": the participle only describes."""
     for i in range(at + 1, len(reading.tokens)):
         if reading.tag(i) in (Tag.STOP, Tag.AND, Tag.RELATIVE, Tag.JOIN, Tag.PRONOUN):
@@ -529,7 +533,7 @@ def _main_verb_follows(reading: Reading, at: int) -> bool:
     return False
 
 
-def _relative(reading: Reading, subject: Phrase, at: int, *, closed: bool) -> int:
+def _relative(reading: SentenceParse, subject: Phrase, at: int, *, closed: bool) -> int:
     """ "…, which was founded in 1990, …": its verb has the same subject."""
     verb, behind = verb_group(reading, at, plural=is_plural(reading, subject))
     if verb is None:
@@ -538,7 +542,7 @@ def _relative(reading: Reading, subject: Phrase, at: int, *, closed: bool) -> in
     return after + (closed and reading.low(after) in _MARKS)
 
 
-def _apposition(reading: Reading, subject: Phrase, at: int) -> int:
+def _apposition(reading: SentenceParse, subject: Phrase, at: int) -> int:
     """ "John Smith, the CEO of Acme, …"; only between two commas, and only for a name."""
     right, after = phrase_at(reading, at + 1)
     if right is None or reading.tag(subject.head) is not Tag.NAME:
@@ -556,7 +560,7 @@ def _apposition(reading: Reading, subject: Phrase, at: int) -> int:
     return at
 
 
-def _tie(reading: Reading, left: Phrase, word: str, right: Phrase) -> None:
+def _tie(reading: SentenceParse, left: Phrase, word: str, right: Phrase) -> None:
     """A name from, in or of a team or another name belongs there."""
     unit = reading.low(right.head) in _UNITS or (reading.tag(right.head) is Tag.NAME)
     if word in ("from", "at", "in", "on") and unit and reading.tag(left.head) is Tag.NAME:
@@ -565,7 +569,7 @@ def _tie(reading: Reading, left: Phrase, word: str, right: Phrase) -> None:
             reading.ties.append(Tie(left, word, right))
 
 
-def _predicate(reading: Reading, subjects: tuple[Phrase, ...], verb: Verb, at: int) -> int:
+def _predicate(reading: SentenceParse, subjects: tuple[Phrase, ...], verb: Verb, at: int) -> int:
     """What stands behind a verb: its objects and the phrases with their prepositions."""
     verb, at = phrasal(reading, verb, at)
     at = _past_particles(reading, at)
@@ -589,7 +593,7 @@ def _predicate(reading: Reading, subjects: tuple[Phrase, ...], verb: Verb, at: i
     return after
 
 
-def _past_particles(reading: Reading, at: int) -> int:
+def _past_particles(reading: SentenceParse, at: int) -> int:
     while (
         reading.tag(at) is Tag.ADVERB
         and not opens_amount(reading, at)
@@ -599,7 +603,7 @@ def _past_particles(reading: Reading, at: int) -> int:
     return at
 
 
-def _object_modifiers(reading: Reading, phrase: Phrase, at: int) -> int:
+def _object_modifiers(reading: SentenceParse, phrase: Phrase, at: int) -> int:
     """ "Sarah from the Analytics team": noted, and then read as any other phrase."""
     if reading.tag(at) is Tag.PREP:
         right, _ = phrase_at(reading, at + 1)
@@ -610,7 +614,7 @@ def _object_modifiers(reading: Reading, phrase: Phrase, at: int) -> int:
     return at
 
 
-def _tail(reading: Reading, at: int) -> tuple[str, tuple[Phrase, ...], int]:
+def _tail(reading: SentenceParse, at: int) -> tuple[str, tuple[Phrase, ...], int]:
     """One preposition with its phrases, or a bare time ("next Tuesday"); nothing where a clause begins
     instead.
     """
@@ -633,7 +637,7 @@ def _tail(reading: Reading, at: int) -> tuple[str, tuple[Phrase, ...], int]:
     return (word, (), at) if clause else (word, right, after)
 
 
-def _next_verb(reading: Reading, at: int, subject: Phrase) -> tuple[Verb | None, int]:
+def _next_verb(reading: SentenceParse, at: int, subject: Phrase) -> tuple[Verb | None, int]:
     """ "… and lives in Berlin": another verb of the same subject."""
     step = at + (reading.low(at) == ",")
     if reading.tag(step) is Tag.AND or reading.low(step) == "but":

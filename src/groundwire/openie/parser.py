@@ -21,7 +21,7 @@ from hashlib import sha256
 from groundwire.errors import GroundwireError
 from groundwire.llm.base import Generator, Message
 from groundwire.openie import lexicon as en
-from groundwire.openie.grammar import Clause, Phrase, Reading, Tie, Verb, read
+from groundwire.openie.grammar import Clause, Phrase, SentenceParse, Tie, Verb, read
 from groundwire.openie.lexicon import Tag, tokens
 from groundwire.openie.predicates import normal
 from groundwire.text.dates import dates
@@ -47,7 +47,7 @@ _LIGHT = re.compile(r"(?:the|a|an|this|these|those|its|our|their|his|her)\s+", r
 class _Sentence:
     text: str
     offset: int
-    reading: Reading
+    reading: SentenceParse
 
     def span(self, first: int, last: int) -> tuple[int, int]:
         tokens = self.reading.tokens
