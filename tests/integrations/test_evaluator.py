@@ -9,7 +9,7 @@ from importlib import import_module
 import pytest
 
 from groundwire.errors import BackendTimeout, InputError, MissingExtra
-from groundwire.integrations.evaluator import Judge, as_sources
+from groundwire.integrations.evaluator import GroundednessChecker, as_sources
 from groundwire.types import Source
 from groundwire.verifiers.fake import FakeVerifier
 
@@ -20,7 +20,7 @@ class Document:
     metadata: dict[str, str] = field(default_factory=dict)
 
 
-def test_sources_are_what_retrievers_return() -> None:
+def test_accepted_forms_of_sources() -> None:
     assert as_sources("text") == "text"
     assert as_sources({"a": "text"}) == {"a": "text"}
     assert as_sources(None) == ()
@@ -30,14 +30,14 @@ def test_sources_are_what_retrievers_return() -> None:
         Source("z", "z"),
     ]
     assert as_sources(Document("one")) == [Source("S0", "one")]
-    with pytest.raises(InputError, match="source 0 is no text but int"):
+    with pytest.raises(InputError, match="source 0 must be a string or a document, got int"):
         as_sources([7])
 
 
-def test_what_could_not_be_checked_is_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unchecked_answer_has_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
     failing = FakeVerifier(failing=[BackendTimeout("too slow")] * 9)
     monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda: failing)
-    found = Judge(backend="fake").judge("It is red.", "It is red.")
+    found = GroundednessChecker(backend="fake").check("It is red.", "It is red.")
     assert (found.score, found.grounded, found.value) == (None, None, "unchecked")
     assert "could not check everything" in found.reasoning
 
@@ -45,9 +45,7 @@ def test_what_could_not_be_checked_is_no_score(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("name", "package"), [("langchain", "langchain_classic"), ("llamaindex", "llama_index.core")]
 )
-def test_without_the_framework_the_install_line_is_given(
-    name: str, package: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_framework_names_the_extra(name: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     module = f"groundwire.integrations.{name}"
     monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(sys.modules, package, None)

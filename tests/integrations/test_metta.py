@@ -16,7 +16,7 @@ from groundwire.cli import main
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
-from groundwire.integrations.metta import Predicates, evaluate, new_metta, predicates, register
+from groundwire.integrations.metta import MettaPredicates, evaluate, new_metta, predicates, register
 from groundwire.stores.knowledge_base import Knowledge
 from groundwire.types import Attribute, Entity, Turn, Value
 
@@ -63,7 +63,7 @@ def company(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def own(company: Path) -> Iterator[tuple[Any, Predicates]]:
+def own(company: Path) -> Iterator[tuple[Any, MettaPredicates]]:
     metta, kb, engine = new_metta(), Knowledge.open(str(company), create=False), Groundwire(Config())
     turns = [Turn(1, "assistant", "The meeting is on Monday.")]
     found = register(metta, engine, kb=kb, history=turns, now=NOW)
@@ -73,18 +73,18 @@ def own(company: Path) -> Iterator[tuple[Any, Predicates]]:
     run(engine.aclose())
 
 
-def result(own: tuple[Any, Predicates], program: str) -> str:
+def result(own: tuple[Any, MettaPredicates], program: str) -> str:
     return " ".join(str(atom) for found in evaluate(own[0], program, 100_000) for atom in found)
 
 
-def test_every_predicate_of_the_seed_is_registered(own: tuple[Any, Predicates]) -> None:
+def test_every_predicate_is_registered(own: tuple[Any, MettaPredicates]) -> None:
     assert set(SEED) <= set(predicates(own[1]))
     for name in SEED:
         assert name not in result(own, f"!(get-metatype {name})")  # a symbol would stand for itself
         assert "Grounded" in result(own, f"!(get-metatype {name})")
 
 
-def test_a_response_is_detected_and_its_flags_are_matched(own: tuple[Any, Predicates]) -> None:
+def test_flags_can_be_matched(own: tuple[Any, MettaPredicates]) -> None:
     assert "WrongAttribute" in result(own, f'!(detect-hallucinations "{WRONG}" &dialogue &kb)')
     program = f"""
     !(let $flags (detect-hallucinations "{WRONG}" &dialogue &kb)
@@ -124,7 +124,7 @@ def test_a_response_is_detected_and_its_flags_are_matched(own: tuple[Any, Predic
         ('!(hallucination-confidence (HallucinationFlag WrongAttribute 0 4 "This" 0.625))', "0.625"),
     ],
 )  # fmt: skip
-def test_each_predicate_answers(own: tuple[Any, Predicates], program: str, expected: str) -> None:
+def test_predicate_results(own: tuple[Any, MettaPredicates], program: str, expected: str) -> None:
     assert expected in result(own, program)
 
 
@@ -140,7 +140,7 @@ def test_each_predicate_answers(own: tuple[Any, Predicates], program: str, expec
         '!(dialogue-state ((says "user" "x")))',
     ],
 )
-def test_a_wrong_argument_is_an_error_atom_and_no_crash(own: tuple[Any, Predicates], program: str) -> None:
+def test_invalid_argument_is_an_error_atom(own: tuple[Any, MettaPredicates], program: str) -> None:
     assert result(own, program).startswith("(Error")
     assert "Traceback" not in result(own, program)
 
@@ -148,11 +148,11 @@ def test_a_wrong_argument_is_an_error_atom_and_no_crash(own: tuple[Any, Predicat
 @pytest.mark.parametrize(
     "program", ["!(py-atom os.system)", '!(py-dot "abc" upper)', '!((py-atom eval) "1")']
 )
-def test_python_is_out_of_reach(own: tuple[Any, Predicates], program: str) -> None:
+def test_python_is_blocked(own: tuple[Any, MettaPredicates], program: str) -> None:
     assert "is blocked" in result(own, program)
 
 
-def test_python_modules_are_not_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_modules_are_not_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "evil.py").write_text("open('owned', 'w')")
     monkeypatch.chdir(tmp_path)
     found = evaluate(new_metta(), "!(import! &self evil)", 1000)
@@ -160,22 +160,22 @@ def test_python_modules_are_not_found(tmp_path: Path, monkeypatch: pytest.Monkey
     assert not (tmp_path / "owned").exists()
 
 
-def test_python_is_there_for_those_who_ask() -> None:
+def test_allow_python() -> None:
     found = evaluate(new_metta(allow_python=True), '!((py-dot "abc" upper))', 1000)
     assert '"ABC"' in str(found)
 
 
-def test_a_runaway_is_stopped() -> None:
+def test_step_limit() -> None:
     with pytest.raises(GroundwireError, match="stopped after 5,000 steps"):
         evaluate(new_metta(), "(= (loop $x) (loop (+ $x 1))) !(loop 0)", 5000)
 
 
-def test_a_broken_program_is_one_line() -> None:
+def test_invalid_program_is_a_one_line_error() -> None:
     with pytest.raises(InputError):
         evaluate(new_metta(), "!(+ 1", 100)
 
 
-def test_a_file_is_run_from_the_terminal(company: Path, tmp_path: Path) -> None:
+def test_command_runs_a_file(company: Path, tmp_path: Path) -> None:
     program = tmp_path / "ask.metta"
     program.write_text('!(entity-exists "John Smith" &kb)\n!(+ 1 1)\n')
     found = CliRunner().invoke(main.app, ["metta", str(program), "--kb", str(company), "--json"])
@@ -183,12 +183,12 @@ def test_a_file_is_run_from_the_terminal(company: Path, tmp_path: Path) -> None:
     assert json.loads(found.stdout) == [["True"], ["2"]]
 
 
-def test_a_program_that_is_not_there_is_said_to_be_missing() -> None:
+def test_missing_program_file() -> None:
     found = CliRunner().invoke(main.app, ["metta", "nosuch.metta"])
     assert isinstance(found.exception, InputError)
     assert "nosuch.metta does not exist" in str(found.exception)
 
 
-def test_the_program_ends_at_an_error_and_what_it_found_before_is_kept(own: tuple[Any, Predicates]) -> None:
+def test_results_before_an_error_are_kept(own: tuple[Any, MettaPredicates]) -> None:
     found = evaluate(own[0], "!(+ 1 1)\n!(hallucination-severity Rumour)\n!(+ 2 2)", 10_000)
     assert [str(result[0])[:6] for result in found] == ["2", "(Error"]

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from groundwire.cli.batch import Job, run_batch
-from groundwire.cli.gate import Gate
+from groundwire.cli.batch import BatchArgs, Gate, run_batch
 from groundwire.config import Config
 from groundwire.errors import MissingExtra
 
@@ -26,17 +25,17 @@ def go(folder: Path, engine: str) -> tuple[int, bytes]:
         "".join(json.dumps({**row, "id": f"{row['id']}-{n}"}) + "\n" for n in range(12) for row in ROWS)
     )
     gate = Gate(0.5, folder / f"{engine}.xml", folder / f"{engine}.md")
-    code = run_batch(Job(rows, out, engine=engine, gate=gate), Config(), Console(quiet=True))
+    code = run_batch(BatchArgs(rows, out, engine=engine, gate=gate), Config(), Console(quiet=True))
     return code, out.read_bytes() + b"".join(path.read_bytes() for path in gate.files)
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_ray_and_local_agree_line_by_line(tmp_path: Path) -> None:
+def test_ray_output_equals_local_output(tmp_path: Path) -> None:
     pytest.importorskip("ray")
     assert go(tmp_path, "ray") == go(tmp_path, "local")
 
 
-def test_without_ray_the_install_line_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_ray_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
     with pytest.raises(MissingExtra, match=r"pip install 'groundwire\[ray\]'"):
         go(tmp_path, "ray")

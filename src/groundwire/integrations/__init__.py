@@ -1,1 +1,1 @@
-"""Thin adapters: groundwire as an evaluator of other frameworks."""
+"""Adapters for other frameworks: LangChain, LlamaIndex, MeTTa and Ray."""

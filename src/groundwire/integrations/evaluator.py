@@ -1,4 +1,4 @@
-"""What an evaluator of any framework does: one answer in, a score, a verdict and the reasons out."""
+"""The evaluator behind the framework adapters: an answer in; a score, a verdict and the reasons out."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ GROUNDED, UNGROUNDED, UNCHECKED = "grounded", "ungrounded", "unchecked"
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """`score` is the share of claims that the sources carry; None where nobody could say."""
+class GroundednessResult:
+    """`score` is the share of claims that the sources support; None if it could not be determined."""
 
     score: float | None
     grounded: bool | None
@@ -32,8 +32,8 @@ class Judged:
         return {True: GROUNDED, False: UNGROUNDED, None: UNCHECKED}[self.grounded]
 
 
-class Judge:
-    """An engine, opened at once: what is wrong with the settings is said before the first row."""
+class GroundednessChecker:
+    """An engine that is opened at once, so that configuration errors appear before the first row."""
 
     def __init__(self, **options: Unpack[Options]) -> None:
         config = options.get("config") or Config.load()
@@ -42,24 +42,26 @@ class Judge:
             config.changed(**changes) if changes else config, backend=options.get("backend")
         )
 
-    def judge(self, answer: str, sources: Sources, question: str = "") -> Judged:
-        return run(self._judged(answer, sources, question))
+    def check(self, answer: str, sources: Sources, question: str = "") -> GroundednessResult:
+        return run(self._check(answer, sources, question))
 
-    async def ajudge(self, answer: str, sources: Sources, question: str = "") -> Judged:
-        return await away(self._judged(answer, sources, question))
+    async def acheck(self, answer: str, sources: Sources, question: str = "") -> GroundednessResult:
+        return await away(self._check(answer, sources, question))
 
-    async def _judged(self, answer: str, sources: Sources, question: str) -> Judged:
-        """A row that cannot be judged says why, and the others of its data set go on."""
+    async def _check(self, answer: str, sources: Sources, question: str) -> GroundednessResult:
+        """Check one answer; invalid input gives a result without a score, so that a data set goes on."""
         try:
             report = await self._engine.check(answer, sources, question=question)
         except InputError as error:
-            return Judged(None, None, str(error))
+            return GroundednessResult(None, None, str(error))
         grounded = None if report.flagged is None else not report.flagged
-        return Judged(report.grounding_ratio, grounded, explain_failure(report), report_object(report))
+        return GroundednessResult(
+            report.grounding_ratio, grounded, explain_failure(report), report_object(report)
+        )
 
 
 def as_sources(given: object) -> Sources:
-    """Texts, texts by id, or documents as retrievers return them (`page_content` or `text`, metadata)."""
+    """Accept texts, texts by id, or documents of retrievers (`page_content` or `text`, and metadata)."""
     if given is None:
         return ()
     if isinstance(given, str | Mapping):
@@ -74,7 +76,7 @@ def _source(item: object, number: int) -> Source:
         return item if isinstance(item, Source) else Source(f"S{number}", item)
     text = getattr(item, "page_content", None) or getattr(item, "text", None)
     if not isinstance(text, str):
-        raise InputError(f"source {number} is no text but {type(item).__name__}")
+        raise InputError(f"source {number} must be a string or a document, got {type(item).__name__}")
     metadata = getattr(item, "metadata", None)
     origin = metadata.get("source", "") if isinstance(metadata, Mapping) else ""
     return Source(f"S{number}", text, str(origin))

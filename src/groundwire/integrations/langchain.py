@@ -1,4 +1,4 @@
-"""LangChain: a string evaluator, a step for chains, and a function for LangSmith's `evaluate`."""
+"""LangChain adapters: a string evaluator, a runnable for chains, and an evaluator for LangSmith."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 from groundwire._optional import load
 from groundwire.api import Options
-from groundwire.integrations.evaluator import Judge, Judged, as_sources
+from groundwire.integrations.evaluator import GroundednessChecker, GroundednessResult, as_sources
 
 _FEATURE = "groundwire for LangChain"
 StringEvaluator: Any = load(
@@ -15,20 +15,20 @@ StringEvaluator: Any = load(
 )
 RunnableLambda: Any = load("langchain_core.runnables:RunnableLambda", feature=_FEATURE, extra="langchain")
 
-_ANSWER = ("answer", "output", "result", "response", "text")
-_CONTEXT = ("context", "documents", "source_documents", "sources", "contexts")
-_QUESTION = ("question", "input", "query")
+_ANSWER_KEYS = ("answer", "output", "result", "response", "text")
+_CONTEXT_KEYS = ("context", "documents", "source_documents", "sources", "contexts")
+_QUESTION_KEYS = ("question", "input", "query")
 
 
-class GroundednessEvaluator(StringEvaluator):  # type: ignore[misc]
+class LangChainGroundednessEvaluator(StringEvaluator):  # type: ignore[misc]
     """`evaluate_strings(prediction=answer, reference=sources, input=question)`.
 
-    The score is the share of claims that the sources carry, None where nobody could check; `value` is
-    grounded, ungrounded or unchecked. `reference` takes a text, texts by id, or LangChain documents.
+    The score is the share of claims that the sources support, or None if they could not be checked; `value`
+    is grounded, ungrounded or unchecked. `reference` takes a text, texts by id, or LangChain documents.
     """
 
     def __init__(self, **options: Unpack[Options]) -> None:
-        self._judge = Judge(**options)
+        self._checker = GroundednessChecker(**options)
 
     @property
     def evaluation_name(self) -> str:
@@ -43,9 +43,9 @@ class GroundednessEvaluator(StringEvaluator):  # type: ignore[misc]
         return True
 
     def _check_evaluation_args(self, reference: Any = None, input_: str | None = None) -> None:  # noqa: ARG002
-        """A question may be given and need not be: no warning either way."""
+        """Do not warn about the optional question."""
         if reference is None:
-            raise ValueError("the sources are missing: give them as `reference`")
+            raise ValueError("sources are missing: pass them as `reference`")
 
     def _evaluate_strings(
         self,
@@ -55,7 +55,7 @@ class GroundednessEvaluator(StringEvaluator):  # type: ignore[misc]
         input: str | None = None,
         **_: Any,
     ) -> dict[str, Any]:
-        return _result(self._judge.judge(prediction, as_sources(reference), input or ""))
+        return _result(self._checker.check(prediction, as_sources(reference), input or ""))
 
     async def _aevaluate_strings(
         self,
@@ -65,10 +65,14 @@ class GroundednessEvaluator(StringEvaluator):  # type: ignore[misc]
         input: str | None = None,
         **_: Any,
     ) -> dict[str, Any]:
-        return _result(await self._judge.ajudge(prediction, as_sources(reference), input or ""))
+        return _result(await self._checker.acheck(prediction, as_sources(reference), input or ""))
 
 
-def _result(found: Judged) -> dict[str, Any]:
+GroundednessEvaluator = LangChainGroundednessEvaluator
+"""The name that LangChain users import."""
+
+
+def _result(found: GroundednessResult) -> dict[str, Any]:
     return {
         "score": found.score,
         "value": found.value,
@@ -78,27 +82,32 @@ def _result(found: Judged) -> dict[str, Any]:
 
 
 def grounded(key: str = "grounding", **options: Unpack[Options]) -> Any:
-    """A step for the end of a chain: takes its dictionary (answer, context, question) and adds the verdict.
+    """A runnable for the end of a chain: `chain | grounded()`.
 
-    `chain | grounded()`: what came in goes out, with `score`, `value`, `reasoning` and `report` under `key`.
+    It takes the chain's dictionary (answer, context, question) and adds `score`, `value`, `reasoning` and
+    `report` under `key`.
     """
-    judge = Judge(**options)
+    checker = GroundednessChecker(**options)
 
     def step(state: Mapping[str, Any]) -> dict[str, Any]:
-        return {**state, key: _result(judge.judge(*_asked(state)))}
+        return {**state, key: _result(checker.check(*_read_state(state)))}
 
     async def astep(state: Mapping[str, Any]) -> dict[str, Any]:
-        return {**state, key: _result(await judge.ajudge(*_asked(state)))}
+        return {**state, key: _result(await checker.acheck(*_read_state(state)))}
 
     return RunnableLambda(step, afunc=astep, name="groundwire")
 
 
-def _asked(state: Mapping[str, Any]) -> tuple[str, Any, str]:
-    """The answer, the sources and the question of a chain's state, by the names chains give them."""
-    answer = _first(state, _ANSWER)
+def _read_state(state: Mapping[str, Any]) -> tuple[str, Any, str]:
+    """Return answer, sources and question from a chain's state, by the keys that chains commonly use."""
+    answer = _first(state, _ANSWER_KEYS)
     text = getattr(answer, "content", answer)
-    question = _first(state, _QUESTION)
-    return str(text or ""), as_sources(_first(state, _CONTEXT)), question if isinstance(question, str) else ""
+    question = _first(state, _QUESTION_KEYS)
+    return (
+        str(text or ""),
+        as_sources(_first(state, _CONTEXT_KEYS)),
+        question if isinstance(question, str) else "",
+    )
 
 
 def _first(state: Mapping[str, Any], names: tuple[str, ...]) -> Any:
@@ -108,12 +117,12 @@ def _first(state: Mapping[str, Any], names: tuple[str, ...]) -> Any:
 def groundedness(**options: Unpack[Options]) -> Any:
     """An evaluator for `langsmith.evaluate(…, evaluators=[groundedness()])`.
 
-    It reads the answer and its context from the outputs of a run, and the question from its inputs.
+    It reads the answer and its context from a run's outputs, and the question from its inputs.
     """
-    judge = Judge(**options)
+    checker = GroundednessChecker(**options)
 
     def evaluate(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> dict[str, Any]:
-        found = judge.judge(*_asked({**inputs, **outputs}))
+        found = checker.check(*_read_state({**inputs, **outputs}))
         return {"key": "groundedness", "score": found.score, "value": found.value, "comment": found.reasoning}
 
     return evaluate

@@ -1,4 +1,4 @@
-"""LlamaIndex: an evaluator of responses, as its own `FaithfulnessEvaluator` is, without a model to ask."""
+"""LlamaIndex adapter: an evaluator like its `FaithfulnessEvaluator`, but without a language model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 from groundwire._optional import load
 from groundwire.api import Options
-from groundwire.integrations.evaluator import Judge, Judged
+from groundwire.integrations.evaluator import GroundednessChecker, GroundednessResult
 
 _FEATURE = "groundwire for LlamaIndex"
 BaseEvaluator: Any = load("llama_index.core.evaluation:BaseEvaluator", feature=_FEATURE, extra="llamaindex")
@@ -16,20 +16,20 @@ EvaluationResult: Any = load(
 )
 
 
-class GroundednessEvaluator(BaseEvaluator):  # type: ignore[misc]
-    """`passing` where no claim is flagged; the score is the share of claims that the contexts carry.
+class LlamaIndexGroundednessEvaluator(BaseEvaluator):  # type: ignore[misc]
+    """`passing` if no claim is flagged; the score is the share of claims that the contexts support.
 
-    What could not be checked is an invalid result with its reason, never a passing one.
+    An answer that could not be checked is an invalid result with a reason, never a passing one.
     """
 
     def __init__(self, **options: Unpack[Options]) -> None:
-        self._judge = Judge(**options)
+        self._checker = GroundednessChecker(**options)
 
     def _get_prompts(self) -> dict[str, Any]:
         return {}
 
     def _update_prompts(self, prompts: dict[str, Any]) -> None:
-        """There are no prompts: nobody is asked."""
+        """There are no prompts, because no language model is called."""
 
     def evaluate(
         self,
@@ -38,8 +38,8 @@ class GroundednessEvaluator(BaseEvaluator):  # type: ignore[misc]
         contexts: Sequence[str] | None = None,
         **_: Any,
     ) -> Any:
-        """Without LlamaIndex's way from async to sync, which cannot be gone inside a running loop."""
-        found = self._judge.judge(response or "", list(contexts or ()), query or "")
+        """Overridden because the base class cannot run inside an event loop."""
+        found = self._checker.check(response or "", list(contexts or ()), query or "")
         return _result(found, query, response, contexts)
 
     async def aevaluate(
@@ -49,11 +49,17 @@ class GroundednessEvaluator(BaseEvaluator):  # type: ignore[misc]
         contexts: Sequence[str] | None = None,
         **_: Any,
     ) -> Any:
-        found = await self._judge.ajudge(response or "", list(contexts or ()), query or "")
+        found = await self._checker.acheck(response or "", list(contexts or ()), query or "")
         return _result(found, query, response, contexts)
 
 
-def _result(found: Judged, query: str | None, response: str | None, contexts: Sequence[str] | None) -> Any:
+GroundednessEvaluator = LlamaIndexGroundednessEvaluator
+"""The name that LlamaIndex users import."""
+
+
+def _result(
+    found: GroundednessResult, query: str | None, response: str | None, contexts: Sequence[str] | None
+) -> Any:
     unchecked = found.grounded is None
     return EvaluationResult(
         query=query,

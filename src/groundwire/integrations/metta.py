@@ -183,7 +183,7 @@ def severity_of(kind: Atom) -> Atom:
 
 
 def _detectors(own: MettaPredicates) -> dict[str, Callable[..., Atom]]:
-    """The eight detectors; arguments are segments, then the dialogue, then the knowledge base, as each needs."""
+    """The eight detectors. Arguments: segments, then the dialogue and the knowledge base where needed."""
     one = own.detect_one
     kb_only = ("fabricated_facts", "wrong_attributes", "kb_contradictions", "unsupported_claims")
     found: dict[str, Callable[..., Atom]] = {

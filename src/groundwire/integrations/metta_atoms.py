@@ -1,8 +1,8 @@
-"""Nouns of groundwire as MeTTa atoms, and back.
+"""Conversion between groundwire's types and MeTTa atoms.
 
-A structured result is an expression whose parts a program can match; its last part is a handle that carries
-the whole object, so that what comes back has lost nothing. An expression written by hand, without a handle,
-is read from its visible parts.
+A structured result is an expression whose parts a program can match; its last part is a handle to the whole
+object, so that nothing is lost on the way back. An expression written by hand, without a handle, is read from
+its visible parts.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Handle:
-    """What an expression stands for. Programs pass it on; they cannot look inside."""
+    """The object behind an expression. Programs can pass it on but not look inside."""
 
     what: object
 
@@ -72,7 +72,7 @@ def signal_atom(signal: Signal) -> Atom:
 
 
 def action_atom(action: Action) -> Atom:
-    """Named as the action is, with the parts that kind has."""
+    """Name the expression after the action's kind, with the parts of that kind."""
     span = (action.start, action.end)
     parts: dict[ActionKind, tuple[Any, ...]] = {
         ActionKind.FLAG: (*span, action.annotation),
@@ -105,7 +105,7 @@ def error_atom(name: str, message: str) -> Atom:
 
 
 def items(atom: Atom) -> list[Atom]:
-    """The members of a list; an expression that begins with a symbol is one thing, not a list."""
+    """Return the members of a list; an expression that begins with a symbol is a single item."""
     children = _children(atom)
     if children is None or (children and _name(children[0])):
         return [atom]
@@ -140,18 +140,18 @@ def claim_of(atom: Atom) -> Triple:
 
 def signal_of(atom: Atom) -> Signal:
     def read(*_: Atom) -> Signal:
-        raise InputError("a LinguisticSignal comes from linguistic-signals")
+        raise InputError("a LinguisticSignal must come from linguistic-signals")
 
     return _read(atom, "LinguisticSignal", Signal, read)
 
 
 def turn_of(atom: Atom, number: int) -> Turn:
-    """`(turn "user" "text")`, or the text alone."""
+    """Read `(turn "user" "text")`, or the text alone."""
     children = _children(atom)
     if children is None:
         return Turn(number, "", text_of(atom))
     if len(children) != 3 or _name(children[0]) != "turn":
-        raise InputError(f"{atom} is no turn", hint='write (turn "user" "text")')
+        raise InputError(f"{atom} is not a turn", hint='write (turn "user" "text")')
     return Turn(number, text_of(children[1]).lower(), text_of(children[2]))
 
 
@@ -171,28 +171,28 @@ def type_of(atom: Atom) -> HallucinationType:
         return HallucinationType(name)
     except ValueError:
         known = ", ".join(kind.value for kind in HallucinationType)
-        raise InputError(f"{name} is no type of hallucination", hint=known) from None
+        raise InputError(f"{name} is not a type of hallucination", hint=known) from None
 
 
 def text_of(atom: Atom) -> str:
     value = _value(atom)
     if isinstance(value, str):
         return value
-    raise InputError(f"{atom} is no String", hint='write it in quotes: "text"')
+    raise InputError(f"{atom} is not a String", hint='write it in quotes: "text"')
 
 
 def number_of(atom: Atom) -> float:
     value = _value(atom)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
-    raise InputError(f"{atom} is no Number")
+    raise InputError(f"{atom} is not a Number")
 
 
 def bool_of(atom: Atom) -> bool:
     value = _value(atom)
     if isinstance(value, bool):
         return value
-    raise InputError(f"{atom} is no Bool")
+    raise InputError(f"{atom} is not a Bool")
 
 
 def object_of(atom: Atom, kind: type[T], made_by: str) -> T:
@@ -204,7 +204,7 @@ def object_of(atom: Atom, kind: type[T], made_by: str) -> T:
 
 
 def head_of(atom: Atom) -> str:
-    """The symbol an expression begins with, or the symbol itself."""
+    """Return the symbol that an expression begins with, or the symbol itself."""
     children = _children(atom)
     return _name(atom) if children is None else _name(children[0]) if children else ""
 
@@ -212,14 +212,14 @@ def head_of(atom: Atom) -> str:
 def _read(atom: Atom, head: str, kind: type[T], read: Callable[..., T]) -> T:
     children = _children(atom)
     if not children or _name(children[0]) != head:
-        raise InputError(f"{atom} is no {head}")
+        raise InputError(f"{atom} is not a {head}")
     last = _value(children[-1])
     if isinstance(last, Handle) and isinstance(last.what, kind):
         return last.what
     try:
         return read(*children[1:])
     except TypeError:
-        raise InputError(f"{atom} has not the parts of a {head}") from None
+        raise InputError(f"{atom} does not have the parts of a {head}") from None
 
 
 def _evidence(atom: Atom, head: str, parts: int) -> Sequence[Atom] | None:
@@ -227,7 +227,7 @@ def _evidence(atom: Atom, head: str, parts: int) -> Sequence[Atom] | None:
         return None
     children = _children(atom)
     if not children or len(children) != parts + 1 or _name(children[0]) != head:
-        raise InputError(f"{atom} is no {head}", hint="or write Nothing")
+        raise InputError(f"{atom} is not a {head}", hint="or write Nothing")
     return children[1:]
 
 

@@ -1,7 +1,7 @@
-"""`groundwire batch --engine ray`: the same rows and the same lines, spread over a Ray cluster by Ray Data.
+"""`groundwire batch --engine ray`: the same rows and output, distributed over a Ray cluster by Ray Data.
 
-`RAY_ADDRESS` names the cluster; without it Ray runs on this machine. Rows travel with the tasks, so the nodes
-need no common file system; they need groundwire installed.
+`RAY_ADDRESS` names the cluster; without it Ray runs on this machine. Rows are sent with the tasks, so the
+nodes need groundwire installed but no shared file system.
 """
 
 from __future__ import annotations
@@ -14,28 +14,29 @@ from typing import Any
 
 from groundwire._loop import run
 from groundwire._optional import load
-from groundwire.cli.rows import Row, judge_row
+from groundwire.cli.rows import BatchRow, judge_row
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 
-WINDOW = 4096
-"""Rows handed to Ray at once: enough to keep a cluster busy, few enough to hold in memory."""
-BATCH = 16
+WINDOW_ROWS = 4096
+"""Rows submitted at once: enough to keep a cluster busy, few enough to hold in memory."""
+BATCH_ROWS = 16
+"""Rows per task: enough that its overhead of some milliseconds does not count."""
 
 
-class Judge:
-    """One on each worker: loads the engine once and turns rows into lines."""
+class RayWorker:
+    """One per worker: loads the engine once and turns rows into output lines."""
 
     def __init__(self, settings: bytes) -> None:
         self._engine = Groundwire(pickle.loads(settings))
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        rows = [Row(int(n), bytes(raw)) for n, raw in zip(batch["number"], batch["raw"], strict=True)]
+        rows = [BatchRow(int(n), bytes(raw)) for n, raw in zip(batch["number"], batch["raw"], strict=True)]
         return {"line": [run(judge_row(self._engine, row)) for row in rows]}
 
 
-def judge_on_ray(rows: Iterator[Row], workers: int, config: Config) -> Iterator[str]:
-    """One line per row, in order."""
+def check_on_ray(rows: Iterator[BatchRow], workers: int, config: Config) -> Iterator[str]:
+    """Yield one output line per row, in order."""
     ray = load("ray", feature="--engine ray", extra="ray")
     data = load("ray.data", feature="--engine ray", extra="ray")
     ray.init(
@@ -47,14 +48,14 @@ def judge_on_ray(rows: Iterator[Row], workers: int, config: Config) -> Iterator[
     context.enable_progress_bars = False
     settings = pickle.dumps(config)
     try:
-        while window := list(islice(rows, WINDOW)):
-            given = data.from_items([{"number": row.number, "raw": row.raw} for row in window])
-            judged = given.map_batches(
-                Judge,
+        while window := list(islice(rows, WINDOW_ROWS)):
+            dataset = data.from_items([{"number": row.number, "raw": row.raw} for row in window])
+            checked = dataset.map_batches(
+                RayWorker,
                 fn_constructor_args=(settings,),
-                batch_size=BATCH,
+                batch_size=BATCH_ROWS,
                 compute=data.ActorPoolStrategy(size=workers),
             )
-            yield from (row["line"] for row in judged.iter_rows())
+            yield from (row["line"] for row in checked.iter_rows())
     finally:
         ray.shutdown()
