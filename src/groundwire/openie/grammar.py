@@ -371,7 +371,7 @@ _ASIDE = word_set("in on at by")
 _MARKS = frozenset({",", "–", "—"})  # between which something is said by the way
 
 
-def read(tokens: Sequence[Token]) -> SentenceParse:
+def parse(tokens: Sequence[Token]) -> SentenceParse:
     """All clauses of a sentence that can be told with some safety."""
     reading = SentenceParse(tokens)
     at, real = 0, True

@@ -21,7 +21,7 @@ from hashlib import sha256
 from groundwire.errors import GroundwireError
 from groundwire.llm.base import Generator, Message
 from groundwire.openie import lexicon as en
-from groundwire.openie.grammar import Clause, Phrase, SentenceParse, Tie, Verb, read
+from groundwire.openie.grammar import Clause, Phrase, SentenceParse, Tie, Verb, parse
 from groundwire.openie.lexicon import Tag, tokens
 from groundwire.openie.predicates import normal
 from groundwire.text.dates import dates
@@ -62,7 +62,7 @@ def triples(sentence: str, offset: int = 0) -> list[Triple]:
     """The triples of one sentence; their spans are into the text in which it begins at `offset`."""
     if len(sentence) > MAX_CHARS or not sentence.strip() or language_hint(sentence) != "en":
         return []
-    reading = read(tokens(sentence))
+    reading = parse(tokens(sentence))
     made = _Sentence(sentence, offset, reading)
     found: list[Triple] = []
     for clause in reading.clauses:
