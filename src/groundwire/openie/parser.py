@@ -44,7 +44,7 @@ _LIGHT = re.compile(r"(?:the|a|an|this|these|those|its|our|their|his|her)\s+", r
 
 
 @dataclass(frozen=True, slots=True)
-class _Sentence:
+class _ParsedSentence:
     text: str
     offset: int
     reading: SentenceParse
@@ -63,7 +63,7 @@ def triples(sentence: str, offset: int = 0) -> list[Triple]:
     if len(sentence) > MAX_CHARS or not sentence.strip() or language_hint(sentence) != "en":
         return []
     reading = parse(tokens(sentence))
-    made = _Sentence(sentence, offset, reading)
+    made = _ParsedSentence(sentence, offset, reading)
     found: list[Triple] = []
     for clause in reading.clauses:
         found.extend(_of_clause(made, clause))
@@ -72,7 +72,7 @@ def triples(sentence: str, offset: int = 0) -> list[Triple]:
     return list(dict.fromkeys(found))
 
 
-def _of_clause(made: _Sentence, clause: Clause) -> Iterator[Triple]:
+def _of_clause(made: _ParsedSentence, clause: Clause) -> Iterator[Triple]:
     if not clause.verb.real:
         return
     lemma = clause.verb.lemma
@@ -92,7 +92,7 @@ def _of_clause(made: _Sentence, clause: Clause) -> Iterator[Triple]:
         yield from _active(made, clause)
 
 
-def _at(made: _Sentence, clause: Clause) -> int:
+def _at(made: _ParsedSentence, clause: Clause) -> int:
     """Where the participle of a passive stands."""
     at = clause.verb.start
     while made.reading.low(at) != clause.verb.lemma:
@@ -100,7 +100,7 @@ def _at(made: _Sentence, clause: Clause) -> int:
     return at
 
 
-def _active(made: _Sentence, clause: Clause) -> Iterator[Triple]:
+def _active(made: _ParsedSentence, clause: Clause) -> Iterator[Triple]:
     lemma = clause.verb.lemma
     for thing in clause.objects:
         yield _triple(made, clause, lemma, thing)
@@ -111,7 +111,7 @@ def _active(made: _Sentence, clause: Clause) -> Iterator[Triple]:
     yield from _tails(made, clause, lemma)
 
 
-def _event(made: _Sentence, clause: Clause) -> Iterator[Triple]:
+def _event(made: _ParsedSentence, clause: Clause) -> Iterator[Triple]:
     """ "Ann founded Acme in 1990": Acme was founded in 1990. Only of what happens to a thing once, and
     everywhere: what is launched in Germany may have been launched elsewhere before."""
     thing, when = clause.objects[-1], [tail for tail in clause.tails if tail[0] in ("in", "on", "at")]
@@ -124,13 +124,13 @@ def _event(made: _Sentence, clause: Clause) -> Iterator[Triple]:
         yield _triple(made, clause, f"{done} {word}", phrases[0], subject=thing)
 
 
-def _tails(made: _Sentence, clause: Clause, stem: str) -> Iterator[Triple]:
+def _tails(made: _ParsedSentence, clause: Clause, stem: str) -> Iterator[Triple]:
     for word, phrases in clause.tails:
         for phrase in phrases if word != "per" else ():
             yield _triple(made, clause, f"{stem} {word}".strip(), phrase)
 
 
-def _copula(made: _Sentence, clause: Clause) -> Iterator[Triple]:
+def _copula(made: _ParsedSentence, clause: Clause) -> Iterator[Triple]:
     """ "X is …": a measure, a role of somebody, or simply what it is."""
     for thing in clause.objects:
         measured = _measure(made, clause, thing)
@@ -153,7 +153,7 @@ def _copula(made: _Sentence, clause: Clause) -> Iterator[Triple]:
         yield from _tails(made, clause, f"be {adjective}".strip())
 
 
-def _being(made: _Sentence, clause: Clause, thing: Phrase) -> Iterator[Triple]:
+def _being(made: _ParsedSentence, clause: Clause, thing: Phrase) -> Iterator[Triple]:
     """ "Paris is the capital of France" says it of Paris, and of France that its capital is Paris."""
     yield _triple(made, clause, "be", thing)
     owned = _owned(made, thing)
@@ -162,7 +162,7 @@ def _being(made: _Sentence, clause: Clause, thing: Phrase) -> Iterator[Triple]:
         yield _turned(made, clause, owner, predicate, clause.subject)
 
 
-def _is_role(made: _Sentence, thing: Phrase) -> bool:
+def _is_role(made: _ParsedSentence, thing: Phrase) -> bool:
     return made.reading.tag(thing.head if thing.of is None else thing.core - 1) in (
         Tag.WORD,
         Tag.VERB,
@@ -170,7 +170,7 @@ def _is_role(made: _Sentence, thing: Phrase) -> bool:
     )
 
 
-def _role_triple(made: _Sentence, clause: Clause, thing: Phrase) -> Triple | None:
+def _role_triple(made: _ParsedSentence, clause: Clause, thing: Phrase) -> Triple | None:
     """ "The capital of France is Paris": said of France."""
     owned = _owned(made, clause.subject)
     if owned is None:
@@ -178,7 +178,7 @@ def _role_triple(made: _Sentence, clause: Clause, thing: Phrase) -> Triple | Non
     return _triple(made, clause, owned[1], thing, subject=owned[0])
 
 
-def _owned(made: _Sentence, phrase: Phrase) -> tuple[Phrase, str] | None:
+def _owned(made: _ParsedSentence, phrase: Phrase) -> tuple[Phrase, str] | None:
     """Whose a phrase is, and as what: (France, "capital")."""
     last = phrase.core or phrase.last
     if phrase.owner is not None:
@@ -195,11 +195,11 @@ def _owned(made: _Sentence, phrase: Phrase) -> tuple[Phrase, str] | None:
     return None
 
 
-def _noun(made: _Sentence, first: int, last: int) -> str:
+def _noun(made: _ParsedSentence, first: int, last: int) -> str:
     return " ".join(made.reading.low(i) for i in range(first, last) if made.reading.tag(i) is not Tag.ADVERB)
 
 
-def _measure(made: _Sentence, clause: Clause, thing: Phrase) -> Triple | None:
+def _measure(made: _ParsedSentence, clause: Clause, thing: Phrase) -> Triple | None:
     """ "is 330 metres tall": the adjective names what is measured."""
     last = made.reading.low(thing.last - 1)
     if (
@@ -212,14 +212,14 @@ def _measure(made: _Sentence, clause: Clause, thing: Phrase) -> Triple | None:
     return _triple(made, clause, _MEASURES[last], amount)
 
 
-def _first_word(made: _Sentence, thing: Phrase) -> int:
+def _first_word(made: _ParsedSentence, thing: Phrase) -> int:
     at = thing.first
     while made.reading.tag(at) in (Tag.ADVERB, Tag.DET) and at < thing.head:
         at += 1
     return at
 
 
-def _having(made: _Sentence, clause: Clause) -> Iterator[Triple]:
+def _having(made: _ParsedSentence, clause: Clause) -> Iterator[Triple]:
     """ "has a population of 2 million" and "has 500 employees" name what is counted; else "have"."""
     for thing in clause.objects:
         first = _first_word(made, thing)
@@ -237,14 +237,14 @@ def _having(made: _Sentence, clause: Clause) -> Iterator[Triple]:
     yield from _tails(made, clause, f"have {head}")
 
 
-def _amount_end(made: _Sentence, first: int, thing: Phrase) -> int:
+def _amount_end(made: _ParsedSentence, first: int, thing: Phrase) -> int:
     at = first
     while at < thing.last and made.reading.tag(at) is Tag.NUMBER:
         at += 1
     return at
 
 
-def _of_tie(made: _Sentence, tie: Tie) -> Iterator[Triple]:
+def _of_tie(made: _ParsedSentence, tie: Tie) -> Iterator[Triple]:
     verb = Verb("be", tense=Tense.PRESENT)
     clause = Clause(tie.left, verb, (tie.right,))
     if tie.word == "be":
@@ -254,18 +254,18 @@ def _of_tie(made: _Sentence, tie: Tie) -> Iterator[Triple]:
 
 
 def _triple(
-    made: _Sentence, clause: Clause, predicate: str, thing: Phrase, *, subject: Phrase | None = None
+    made: _ParsedSentence, clause: Clause, predicate: str, thing: Phrase, *, subject: Phrase | None = None
 ) -> Triple:
     who = subject or clause.subject
     return _built(made, clause, (who, predicate, thing), thing)
 
 
-def _turned(made: _Sentence, clause: Clause, owner: Phrase, predicate: str, thing: Phrase) -> Triple:
+def _turned(made: _ParsedSentence, clause: Clause, owner: Phrase, predicate: str, thing: Phrase) -> Triple:
     """The same statement said of the owner: the subject of the sentence is its value."""
     return _built(made, clause, (owner, predicate, thing), thing)
 
 
-def _built(made: _Sentence, clause: Clause, parts: tuple[Phrase, str, Phrase], thing: Phrase) -> Triple:
+def _built(made: _ParsedSentence, clause: Clause, parts: tuple[Phrase, str, Phrase], thing: Phrase) -> Triple:
     who, predicate, what = parts
     subject_span = (
         made.span(who.first, who.core or who.last) if who.of is None else made.span(who.first, who.last)
@@ -294,7 +294,7 @@ def _built(made: _Sentence, clause: Clause, parts: tuple[Phrase, str, Phrase], t
     )
 
 
-def _quantifier(made: _Sentence, subject: Phrase) -> str:
+def _quantifier(made: _ParsedSentence, subject: Phrase) -> str:
     low = made.reading.low(subject.first)
     if low in ("nobody", "nothing", "none"):
         return "no"
