@@ -33,7 +33,7 @@ from groundwire.detectors.temporal import detect_temporal_errors
 from groundwire.detectors.unsupported import detect_unsupported_claims
 from groundwire.errors import GroundwireError
 from groundwire.llm.base import Generator
-from groundwire.openie.parser import with_model
+from groundwire.openie.parser import extract_with_model
 from groundwire.types import Case, Detection, Flag, MentionKind, Segment, Verifier
 
 Detector = Callable[[DetectionContext], Coroutine[None, None, list[Flag]]]
@@ -94,7 +94,7 @@ async def _view(
     before, segments = await asyncio.to_thread(_taken_apart, case, now)
     errors: list[str] = []
     if settings.extractor == "llm":
-        segments, error = await with_model(generator, segments)
+        segments, error = await extract_with_model(generator, segments)
         errors += [error] if error else []
     segments = _limited(segments, settings.max_claims)
     known, error = await _known(case, segments, before)

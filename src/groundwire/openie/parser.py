@@ -325,7 +325,7 @@ _SYSTEM = (
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
-async def with_model(
+async def extract_with_model(
     generator: Generator | None, segments: tuple[Segment, ...]
 ) -> tuple[tuple[Segment, ...], str]:
     """The segments with the model's triples, and what went wrong with the model, if anything did."""
