@@ -208,7 +208,7 @@ def governing(text: str, groups: list[VerbGroup], start: int, end: int) -> VerbG
 # [('last year', 2025, 'past')]
 
 
-class _Found(NamedTuple):
+class _RawTime(NamedTuple):
     """An expression before it is resolved: what to count in (`unit`) and how to say it to dateparser."""
 
     start: int
@@ -280,13 +280,13 @@ def times(text: str, offset: int, now: datetime) -> list[TimeExpression]:
     return result
 
 
-def _written_year(item: _Found, first: datetime | None) -> int | None:
+def _written_year(item: _RawTime, first: datetime | None) -> int | None:
     if not item.date or not item.date.year:
         return None
     return first.year if first else item.date.year
 
 
-def _find(text: str) -> Iterator[_Found]:
+def _find(text: str) -> Iterator[_RawTime]:
     """The fullest forms first: what they take is not read again."""
     for match in _QUARTER.finditer(text):
         yield _quarter(match)
@@ -294,23 +294,23 @@ def _find(text: str) -> Iterator[_Found]:
         yield _relative(match)
     for date in dates(text):
         if not _ERA.match(text, date.end):
-            yield _Found(date.start, date.end, "date", date=date)
+            yield _RawTime(date.start, date.end, "date", date=date)
     for match in _FAR_YEAR.finditer(text):
         year = PartialDate(int(match["year"]), 0, 0, match.start("year"), match.end("year"))
-        yield _Found(year.start, year.end, "date", date=year)
+        yield _RawTime(year.start, year.end, "date", date=year)
     for match in _BARE_DAY.finditer(text):
-        yield _Found(match.start(), match.end(), "day", match["day"])
+        yield _RawTime(match.start(), match.end(), "day", match["day"])
 
 
-def _without_overlaps(found: Iterator[_Found]) -> list[_Found]:
-    kept: list[_Found] = []
+def _without_overlaps(found: Iterator[_RawTime]) -> list[_RawTime]:
+    kept: list[_RawTime] = []
     for item in found:
         if all(item.end <= other.start or other.end <= item.start for other in kept):
             kept.append(item)
     return sorted(kept)
 
 
-def _quarter(match: re.Match[str]) -> _Found:
+def _quarter(match: re.Match[str]) -> _RawTime:
     half = bool(match["h"]) or (match["part"] or "").lower() == "half"
     number = int(match["q"] or match["h"] or _NTH[(match["nth"] or "").lower()])
     number = min(number, 2) if half else number
@@ -318,23 +318,23 @@ def _quarter(match: re.Match[str]) -> _Found:
     year = int(match["year"])
     date = PartialDate(year, 0, 0, match.start(), match.end())
     first = (number - 1) * months + 1
-    return _Found(match.start(), match.end(), "months", date=date, months=(year, first, first + months - 1))
+    return _RawTime(match.start(), match.end(), "months", date=date, months=(year, first, first + months - 1))
 
 
-def _relative(match: re.Match[str]) -> _Found:
+def _relative(match: re.Match[str]) -> _RawTime:
     phrase = match[0].lower().removeprefix("the ")
     if match["fixed"]:
-        return _Found(match.start(), match.end(), "day", {"tonight": "today"}.get(phrase, phrase))
+        return _RawTime(match.start(), match.end(), "day", {"tonight": "today"}.get(phrase, phrase))
     unit = (match["of"] or match["unit"] or match["unit2"]).lower()
     if unit in WEEKDAYS:
         unit = "day"
     elif unit in MONTHS:
         unit = "month"
     counted = "year" if unit == "decade" and not match["of"] else unit
-    return _Found(match.start(), match.end(), counted, phrase)
+    return _RawTime(match.start(), match.end(), counted, phrase)
 
 
-def _resolve(item: _Found, now: datetime, tense: Tense) -> tuple[datetime | None, datetime | None]:
+def _resolve(item: _RawTime, now: datetime, tense: Tense) -> tuple[datetime | None, datetime | None]:
     """Both ends, in the time zone of `now`; (None, None) where there is no such day or none can be told."""
     if item.months:
         year, first, last = item.months
@@ -380,7 +380,7 @@ def _stretch(point: datetime, unit: str, now: datetime) -> tuple[datetime | None
     return _day(year, month, point.day, now), _day(year, month, point.day, now)
 
 
-def _counted(item: _Found, now: datetime) -> tuple[datetime | None, datetime | None]:
+def _counted(item: _RawTime, now: datetime) -> tuple[datetime | None, datetime | None]:
     """What dateparser does not know: last quarter, next century, last March."""
     step = {"last": -1, "this": 0, "next": 1}[item.phrase.split()[0]]
     if item.unit == "century":
@@ -442,7 +442,7 @@ _RANGE_END = re.compile(
 _RANGE_START = re.compile(r"\s?[–—-]\s?(?:1\d{3}|20\d\d|21\d\d)\b")
 
 
-def _relation(text: str, item: _Found, group: VerbGroup | None) -> TimeRelation | None:
+def _relation(text: str, item: _RawTime, group: VerbGroup | None) -> TimeRelation | None:
     """By the words right before it; else by a verb of beginning or ending that governs it."""
     before = text[max(0, item.start - 60) : item.start]
     for relation, pattern in _BEFORE_CUES:
