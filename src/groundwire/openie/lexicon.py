@@ -256,7 +256,7 @@ def tokens(text: str) -> list[Token]:
         tag = _tag(match[0], low, opening)
         opening = opening and tag is Tag.STOP
         found.append(Token(match[0], low, match.start(), match.end(), tag))
-    return _settled(found)
+    return _retag(found)
 
 
 _CLASSES: tuple[tuple[frozenset[str], Tag], ...] = (
@@ -299,7 +299,7 @@ _HOW_OFTEN = word_set("hourly daily weekly biweekly fortnightly monthly quarterl
 _BEFORE_THAT = word_set("reminder fact note sure aware mind clear true news certain likely")
 
 
-def _settled(found: list[Token]) -> list[Token]:
+def _retag(found: list[Token]) -> list[Token]:
     """What the neighbours decide: "'s" after a pronoun is "is", "that" before a noun a determiner, …"""
     result: list[Token] = []
     for index, token in enumerate(found):
