@@ -35,7 +35,7 @@ _LEAD_REACH = 160
 
 
 @dataclass(frozen=True, slots=True)
-class _Draft:
+class _DraftClaim:
     """A claim before the whole answer is known: labels as written, no id."""
 
     text: str
@@ -53,7 +53,7 @@ class _Answer:
     text: str
     target: float
     known: Collection[str]
-    drafts: list[_Draft] = field(default_factory=list)
+    drafts: list[_DraftClaim] = field(default_factory=list)
     footnotes: dict[str, str] = field(default_factory=dict)
     sentence: int = 0
     in_references: bool = False
@@ -145,7 +145,7 @@ def _read_sentence(read: _Answer, prose: Plain, span: Span, cited: Sequence[Mark
         if not any(map(str.isalnum, piece)):
             continue  # nothing but a stated confidence
         sure = confidence(piece, read.target) if level is None else level
-        read.drafts.append(_Draft(readable(piece), place, kind, sure, labels, read.sentence))
+        read.drafts.append(_DraftClaim(readable(piece), place, kind, sure, labels, read.sentence))
 
 
 def _is_reference(read: _Answer, text: str) -> bool:
@@ -254,7 +254,7 @@ def _rate_last(read: _Answer, level: float | None) -> None:
         _change_last(read, lambda draft: replace(draft, confidence=level))
 
 
-def _change_last(read: _Answer, change: Callable[[_Draft], _Draft]) -> None:
+def _change_last(read: _Answer, change: Callable[[_DraftClaim], _DraftClaim]) -> None:
     """Change all parts of the last sentence."""
     last = read.drafts[-1].sentence if read.drafts else 0
     for index in range(len(read.drafts) - 1, -1, -1):
@@ -276,7 +276,7 @@ def _read_row(read: _Answer, block: Block, _: Block | None) -> None:
     kind = ClaimKind.META if block.kind is BlockKind.HEADER else ClaimKind.ASSERTION
     place = Span(start, said[-1][1].at[-1] + 1)
     sure = confidence(text, read.target)
-    read.drafts.append(_Draft(text, place, kind, sure, tuple(labels), read.sentence))
+    read.drafts.append(_DraftClaim(text, place, kind, sure, tuple(labels), read.sentence))
 
 
 def _columns(block: Block) -> Iterator[tuple[str, Span]]:
@@ -294,7 +294,7 @@ def _read_code(read: _Answer, block: Block, _: Block | None) -> None:
     read.sentence += 1
     text = readable(read.text[block.start : block.end])
     place = Span(block.start, block.end)
-    read.drafts.append(_Draft(text, place, ClaimKind.META, read.target, (), read.sentence))
+    read.drafts.append(_DraftClaim(text, place, ClaimKind.META, read.target, (), read.sentence))
 
 
 def _read_definition(read: _Answer, block: Block, following: Block | None) -> None:
