@@ -29,7 +29,7 @@ from benchmarks import command, run
 from benchmarks.load_generator import digest
 from groundwire.bench.figures import Figure, show
 from groundwire.bench.speed import fact, prose
-from groundwire.cli.streams import open_console
+from groundwire.cli.console import open_console
 from groundwire.config import Config
 from groundwire.config.service import ServerConfig
 from groundwire.engine import Groundwire
@@ -95,7 +95,7 @@ def measure(terms: Terms) -> Iterator[Figure]:
 
 def _until_full(usual: float) -> float:
     """Thrice the time in which what comes too much is as much as the server takes in."""
-    return 3 * ServerConfig().capacity / ((OVERLOAD - 1) * usual)
+    return 3 * ServerConfig().max_in_flight / ((OVERLOAD - 1) * usual)
 
 
 @dataclass(frozen=True, slots=True)

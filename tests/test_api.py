@@ -199,7 +199,7 @@ def test_a_forked_process_begins_with_a_loop_of_its_own() -> None:
     ("options", "complaint"),
     [
         ({"target": 2.0}, "'target' cannot be 2.0"),
-        ({"profile": "lax"}, "'profile' cannot be 'lax'"),
+        ({"profile": "lax"}, "invalid value 'lax' for 'profile'"),
         ({"backend": "gpt"}, "there is no backend 'gpt': use one of local"),
     ],
 )

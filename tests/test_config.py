@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from groundwire.config import Config
+from groundwire.config.load import RENAMED
 from groundwire.errors import ConfigError
 
 
@@ -131,18 +133,27 @@ def test_config_is_frozen() -> None:
     [
         ("hallucination: {enabeld: true}", "unknown key 'hallucination.enabeld', did you mean 'enabled'?"),
         ("halucination: {}", "unknown key 'halucination', did you mean 'hallucination'?"),
-        ("verification: {sample_rate: 1.5}", "'verification.sample_rate' cannot be 1.5"),
-        ("hallucination: {timeout: soon}", "'hallucination.timeout' cannot be 'soon': write a duration"),
-        ("hallucination: {backend: {type: gpt}}", "'hallucination.backend.type' cannot be 'gpt'"),
-        ("hallucination: {timeout: true}", "'hallucination.timeout' cannot be True: write a duration"),
-        ("hallucination: {timeout: 0}", "'hallucination.timeout' cannot be 0"),
-        ("hallucination: {memory_gate: {timeout: 0s}}", "'hallucination.memory_gate.timeout' cannot be '0s'"),
+        ("verification: {sample_rate: 1.5}", "invalid value 1.5 for 'verification.sample_rate'"),
+        (
+            "hallucination: {timeout: soon}",
+            "invalid value 'soon' for 'hallucination.timeout': write a duration",
+        ),
+        ("hallucination: {backend: {type: gpt}}", "invalid value 'gpt' for 'hallucination.backend.type'"),
+        (
+            "hallucination: {timeout: true}",
+            "invalid value True for 'hallucination.timeout': write a duration",
+        ),
+        ("hallucination: {timeout: 0}", "invalid value 0 for 'hallucination.timeout'"),
+        (
+            "hallucination: {memory_gate: {timeout: 0s}}",
+            "invalid value '0s' for 'hallucination.memory_gate.timeout'",
+        ),
         (
             "hallucination: {backend: {operations: {x: local}}}",
-            "'hallucination.backend.operations.x' cannot be",
+            "for 'hallucination.backend.operations.x'",
         ),
-        ("target: .nan", "'target' cannot be nan"),
-        ("[1, 2]", "must hold keys and values"),
+        ("target: .nan", "invalid value nan for 'target'"),
+        ("[1, 2]", "must contain a mapping"),
         ("a: [", "is not valid"),
     ],
 )
@@ -182,3 +193,26 @@ def test_an_unknown_environment_variable_is_named(
     with pytest.raises(ConfigError) as caught:
         Config.load()
     assert complaint in str(caught.value)
+
+
+@pytest.mark.parametrize(("old", "new"), RENAMED.items())
+def test_renamed_key_is_accepted_with_a_warning(old: str, new: str) -> None:
+    values: dict[str, Any] = {
+        "server.keys": "always", "server.hosts": ("app.example",), "server.capacity": 3,
+        "realtime.ahead_chars": 7, "proxy.keys": {"default": "sk-1"}, "log.source_text": True,
+    }  # fmt: skip
+    with pytest.warns(FutureWarning, match=f"'{old}' is now called '{new}'"):
+        found = Config.load(overrides={old: values[old]})
+    assert found == Config.load(overrides={new: values[old]})
+
+
+def test_renamed_key_is_accepted_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GROUNDWIRE_SERVER__CAPACITY", "3")
+    with pytest.warns(FutureWarning, match="server.max_in_flight"):
+        assert Config.load().server.max_in_flight == 3
+
+
+def test_secret_is_not_printed_in_an_error() -> None:
+    with pytest.raises(ConfigError) as raised:
+        Config.load(overrides={"proxy.api_keys": {"default": ["sk-secret"]}})
+    assert "sk-secret" not in str(raised.value)

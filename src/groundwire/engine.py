@@ -80,7 +80,7 @@ class Groundwire:
             self.backend,
             self.profile,
             self.metrics,
-            self.config.log.source_text,
+            self.config.log.include_text,
             extractor=reader if reads else None,
             mapper=reader if maps else None,
             reader=reader if parses else None,

@@ -1,6 +1,6 @@
 """What is counted and what is logged: the figures an operator watches, and one line per verdict.
 
-Nothing here holds text of a claim or a source, unless `log.source_text` asks for it.
+Nothing here holds text of a claim or a source, unless `log.include_text` asks for it.
 """
 
 from __future__ import annotations

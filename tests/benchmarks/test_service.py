@@ -69,7 +69,7 @@ def test_the_table_and_the_json_show_the_same(
 def generator(**more: object) -> Iterator[Generator]:
     """A load on a server with the fake verifier, in this process."""
     body = service._asked(0).body
-    with served({"hallucination.backend.type": "fake", "server.capacity": 1}) as running:
+    with served({"hallucination.backend.type": "fake", "server.max_in_flight": 1}) as running:
         port = int(running.url.rpartition(":")[2])
         fields = {"port": port, "bodies": [body], "expected": ["another"], "seconds": 0.3, **more}
         yield Generator(plan_from(fields))

@@ -106,7 +106,7 @@ def test_an_answer_without_claims_says_so(opened: Opener) -> None:
 
 @pytest.fixture(scope="module")
 def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    more = {"hallucination.backend.type": "fake", "server.keys": "always"}
+    more = {"hallucination.backend.type": "fake", "server.auth": "always"}
     with served(settings(tmp_path_factory.mktemp("locked"), **more)) as running:
         yield running
 

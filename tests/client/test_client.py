@@ -193,7 +193,7 @@ class TestErrors:
             client.output("../../v1/facts")
 
     def test_a_key_is_sent_and_a_missing_one_is_said(self, tmp_path: Any, stub: Loopback) -> None:
-        settings = {"server.keys": "always", "hallucination.backend.type": "fake"}
+        settings = {"server.auth": "always", "hallucination.backend.type": "fake"}
         with (
             served(settings) as locked,
             Client(locked.url) as stranger,

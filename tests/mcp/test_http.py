@@ -104,7 +104,7 @@ def token(*scopes: str) -> str:
 
 async def test_tools_require_a_key_if_the_server_does() -> None:
     good, other = token("check"), token("metrics")
-    with served({**FAKE, "server.keys": "always"}) as running:
+    with served({**FAKE, "server.auth": "always"}) as running:
 
         def asked(key: str) -> int:
             sent = {**ACCEPTING, "authorization": f"Bearer {key}"} if key else ACCEPTING
@@ -117,7 +117,7 @@ async def test_tools_require_a_key_if_the_server_does() -> None:
 async def test_knowledge_base_requires_the_read_scope() -> None:
     """By the rule of every other path, whichever way the client speaks."""
     keys = {"check": token("check"), "facts:read": token("check", "facts:read")}
-    with served({**FAKE, "server.keys": "always"}) as running:
+    with served({**FAKE, "server.auth": "always"}) as running:
         for mode in ("auto", "legacy"):
             for scope, key in keys.items():
                 carried = httpx2.AsyncClient(headers={"authorization": f"Bearer {key}"})

@@ -228,8 +228,8 @@ def key(tmp_path: Path) -> str:
 @pytest.mark.parametrize("house", [False, True])
 def test_keys_of_this_server_are_not_forwarded(upstream: ScriptedUpstream, key: str, house: bool) -> None:
     upstream.script(whole(completion(GOOD)))
-    settings = {"proxy.upstreams": {"default": upstream.url}, "server.keys": "always"}
-    settings |= {"proxy.keys": {"default": "sk-house"}} if house else {}
+    settings = {"proxy.upstreams": {"default": upstream.url}, "server.auth": "always"}
+    settings |= {"proxy.api_keys": {"default": "sk-house"}} if house else {}
     expected = "Bearer sk-house" if house else None
     with serving(settings) as url:
         ask = f"{url}/v1/chat/completions"
@@ -252,6 +252,6 @@ def test_keys_of_this_server_are_not_forwarded(upstream: ScriptedUpstream, key: 
 
 
 def test_upstream_keys_are_never_shown() -> None:
-    config = Config.load(overrides={"proxy.upstreams": {"a": "http://h/v1"}, "proxy.keys": {"a": "sk-house"}})
+    config = Config.load(overrides={"proxy.upstreams": {"a": "http://h/v1"}, "proxy.api_keys": {"a": "sk-house"}})
     assert "sk-house" not in repr(config)
     assert "sk-house" not in json.dumps(config.model_dump(mode="json"))

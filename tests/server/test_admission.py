@@ -181,7 +181,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
 
 @pytest.fixture
 def server(held: Held) -> Iterator[Served]:
-    with served({"hallucination.backend.type": "fake", "server.capacity": CAPACITY}) as running:
+    with served({"hallucination.backend.type": "fake", "server.max_in_flight": CAPACITY}) as running:
         held.release.set()  # the server asks the model once itself, to see that it is there
         while running.client.get("/readyz").status_code != 200:
             pass

@@ -82,7 +82,7 @@ async def test_another_groundwire_asks_this_one(server: Served) -> None:
 
 async def test_a_server_behind_a_server_with_keys(plain: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the key the claims are unchecked, never fine."""
-    with served({"hallucination.backend.type": "fake", "server.keys": "always"}) as far:
+    with served({"hallucination.backend.type": "fake", "server.auth": "always"}) as far:
         config = Config.load(overrides={"hallucination.backend.type": "external", "external.url": far.url})
         async with Groundwire(config) as other:
             report = await other.check("It has 40 employees.", SOURCE)

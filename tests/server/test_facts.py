@@ -76,7 +76,7 @@ def test_what_is_not_there_is_not_found(plain: Served) -> None:
 def test_to_store_unverified_takes_a_key_for_it() -> None:
     from groundwire.stores.keys import Keys
 
-    with served({"hallucination.backend.type": "fake", "server.keys": "always"}) as running:
+    with served({"hallucination.backend.type": "fake", "server.auth": "always"}) as running:
         _, token = Keys(running.service.database).add("writer", ["facts:write"])
         running.client.headers["x-groundwire-key"] = token
         assert add(running, fact="Acme is nice.", verify=False).status_code == 403

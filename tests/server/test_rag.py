@@ -27,7 +27,7 @@ def server(loopback: Loopback) -> Iterator[Served]:
         "openai.base_url": f"{loopback.url}/v1",
         "generator.provider": "openai",
         "generator.model": "scripted",
-        "server.capacity": 4,
+        "server.max_in_flight": 4,
         "limits.retries": 0,
     }
     with served(settings) as running:

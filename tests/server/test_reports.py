@@ -186,7 +186,7 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("locked")
     settings = {
         "hallucination.backend.type": "fake",
-        "server.keys": "always",
+        "server.auth": "always",
         "store.url": str(folder / "store.db"),
         "store.cache_path": "",
     }

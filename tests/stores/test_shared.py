@@ -118,7 +118,7 @@ class TestLimits:
         with_store.close()
         settings = {
             "hallucination.backend.type": "fake",
-            "server.keys": "always",
+            "server.auth": "always",
             "store.url": store,
             "redis.url": redis.url,
         }

@@ -272,7 +272,7 @@ class TestAnotherGroundwire:
             await verifier.estimate(ONE)
 
     async def test_a_full_server_is_one_that_asks_to_come_back(self) -> None:
-        with served({"hallucination.backend.type": "fake", "server.capacity": 1}) as running:
+        with served({"hallucination.backend.type": "fake", "server.max_in_flight": 1}) as running:
             running.service.admission.inside += 1.0
             external = ExternalVerifier(running.url)
             with pytest.raises(RateLimited) as told:

@@ -1,4 +1,4 @@
-"""`groundwire serve`: the HTTP service on an address of this machine, until a signal ends it."""
+"""`groundwire serve`: the HTTP service."""
 
 from __future__ import annotations
 
@@ -8,19 +8,47 @@ import socket
 import sys
 from collections.abc import Sequence
 from contextlib import closing
+from typing import Annotated
+
+import typer
 
 from groundwire._optional import load
+from groundwire.cli.console import ExitCode
+from groundwire.cli.options import Backend, ConfigFile, ProfileOption, Store, command_app, settings
 from groundwire.config import Config
 from groundwire.errors import InputError
+from groundwire.proxy.upstream import parse_upstreams
 
-FINE = 0
+app = command_app()
 _BACKLOG = 2048
-_SWITCH = 0.0005
-"""Seconds the engine's thread may keep the one that carries streams waiting, each time it is busy."""
+"""Connections that the kernel queues: a burst waits instead of being refused."""
+_SWITCH_INTERVAL_SECONDS = 0.0005
+"""How long the engine's thread may hold the GIL while proxied streams wait (Python's default is 0.005)."""
 
 
-def run_serve(config: Config, routers: Sequence[str] | None = None) -> int:
-    """Serve until told to stop. What can be wrong is said before anything listens."""
+@app.command()
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on (127.0.0.1).")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="0 takes a free port (8321).")] = None,
+    keys: Annotated[str | None, typer.Option("--keys", help="auto (not on loopback) or always.")] = None,
+    upstream: Annotated[
+        list[str] | None,
+        typer.Option("--upstream", help="Proxy this OpenAI-compatible API: URL or name=URL."),
+    ] = None,
+    mode: Annotated[str | None, typer.Option(help="Proxy: observe, annotate, block, fix or off.")] = None,
+    backend: Backend = None,
+    profile: ProfileOption = None,
+    store: Store = None,
+    config: ConfigFile = None,
+) -> None:
+    """Serve HTTP: the API, the page, and a proxy that verifies the answers that pass through."""
+    overrides: dict[str, object] = {"server.host": host, "server.port": port, "server.auth": keys}
+    overrides |= {"proxy.upstreams": parse_upstreams(upstream or []) or None, "proxy.mode": mode}
+    raise typer.Exit(run_serve(settings(config, backend, None, profile, store, overrides)))
+
+
+def run_serve(config: Config, routers: Sequence[str] | None = None) -> ExitCode:
+    """Serve until interrupted. Errors in the configuration are raised before the port is opened."""
     for module in ("uvicorn", "fastapi", "opentelemetry", "httptools"):
         load(module, feature="the HTTP service", extra="server")
     from groundwire.server.app import ROUTERS, create_app, make_server
@@ -31,33 +59,35 @@ def run_serve(config: Config, routers: Sequence[str] | None = None) -> int:
     for handler in logging.getLogger("groundwire").handlers:
         handler.addFilter(WithRequestId())
     if wants_keys(config.server):
-        _refuse_without_keys(config)
-    held = Service(config)
-    with closing(_bound(config.server.host, config.server.port)) as listener:
-        said = _greeting(_address(config.server.host, listener), held.engine.backend.name, config)
-        app = create_app(config, held, ROUTERS if routers is None else routers)
-        server = make_server(app, config.server, held.life, lambda: print(said, file=sys.stderr, flush=True))
+        _require_keys(config)
+    service = Service(config)
+    with closing(_listen(config.server.host, config.server.port)) as listener:
+        greeting = _greeting(_address(config.server.host, listener), service.engine.backend.name, config)
+        app = create_app(config, service, ROUTERS if routers is None else routers)
+        server = make_server(
+            app, config.server, service.state, lambda: print(greeting, file=sys.stderr, flush=True)
+        )
         if config.proxy.upstreams:
-            sys.setswitchinterval(_SWITCH)
+            sys.setswitchinterval(_SWITCH_INTERVAL_SECONDS)
         server.run(sockets=[listener])
-    return FINE
+    return ExitCode.OK
 
 
 def _greeting(where: str, backend: str, config: Config) -> str:
     from groundwire.server.middleware.auth import wants_keys
 
-    keys = "API keys needed" if wants_keys(config.server) else "no keys needed"
+    keys = "API keys required" if wants_keys(config.server) else "no keys required"
     return f"groundwire serves {where} (backend {backend}, {keys}; Ctrl-C stops it)"
 
 
-def _bound(host: str, port: int) -> socket.socket:
-    """A listening socket; why there is none is one line."""
+def _listen(host: str, port: int) -> socket.socket:
+    """A listening socket; raises `InputError` if the address cannot be used."""
     try:
         family, kind, number, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
     except (OSError, UnicodeError):
-        raise InputError(f"there is no address {host}", hint="set server.host or --host") from None
+        raise InputError(f"unknown address {host}", hint="set server.host or --host") from None
     listener = socket.socket(family, kind, number)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -66,7 +96,7 @@ def _bound(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         if error.errno == errno.EADDRINUSE:
-            raise InputError(f"port {port} of {host} is taken", hint="choose another with --port") from None
+            raise InputError(f"port {port} of {host} is in use", hint="choose another with --port") from None
         raise InputError(f"cannot listen on {host}:{port}: {error.strerror}") from None
     return listener
 
@@ -75,7 +105,7 @@ def _address(host: str, listener: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
 
 
-def _refuse_without_keys(config: Config) -> None:
+def _require_keys(config: Config) -> None:
     from groundwire.stores.database import open_database
     from groundwire.stores.keys import Keys
 
@@ -83,8 +113,8 @@ def _refuse_without_keys(config: Config) -> None:
     try:
         if not Keys(database).standing():
             raise InputError(
-                f"there are no API keys, and {config.server.host} can be reached by others",
-                hint="make one first: groundwire keys add NAME --scope check",
+                f"there are no API keys, and {config.server.host} is reachable from other machines",
+                hint="create one first: groundwire keys add NAME --scope check",
             )
     finally:
         database.close()

@@ -1,4 +1,4 @@
-"""The configuration: its sections, and the one `Config` that reads them."""
+"""Configuration: `Config` and its sections."""
 
 from groundwire.config.load import Config
 from groundwire.config.sections import (

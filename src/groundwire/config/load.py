@@ -1,14 +1,15 @@
-"""One frozen `Config`, the only reader of files and environment.
+"""The configuration: one frozen `Config`, the only reader of files and environment variables.
 
-Arguments win over the environment (`GROUNDWIRE_HALLUCINATION__TIMEOUT=5s`), the environment over the file
-(YAML or TOML: `--config`, `GROUNDWIRE_CONFIG`, or `groundwire.yaml`/`.yml`/`.toml` in the working folder),
-the file over the SDKs' own variables (`OPENAI_API_KEY`, …), and those over the defaults.
+In order of precedence: arguments, environment variables (`GROUNDWIRE_HALLUCINATION__TIMEOUT=5s`), the file
+(YAML or TOML: `--config`, `GROUNDWIRE_CONFIG`, or `groundwire.yaml`/`.yml`/`.toml` in the working directory),
+the SDKs' own variables (`OPENAI_API_KEY`, …), defaults.
 """
 
 from __future__ import annotations
 
 import os
 import tomllib
+import warnings
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -16,7 +17,7 @@ from textwrap import shorten
 from typing import Any
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ValidationError, model_validator
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -47,9 +48,19 @@ from groundwire.config.sections import (
 from groundwire.config.service import ProxyConfig, RagConfig, RealTimeConfig, RedisConfig, ServerConfig
 from groundwire.errors import ConfigError
 
+RENAMED = {
+    "server.keys": "server.auth",
+    "server.hosts": "server.allowed_hosts",
+    "server.capacity": "server.max_in_flight",
+    "realtime.ahead_chars": "realtime.lookahead_chars",
+    "proxy.keys": "proxy.api_keys",
+    "log.source_text": "log.include_text",
+}
+"""Keys renamed in this release. The old names are accepted with a warning until the next one."""
+
 
 class Config(BaseSettings):
-    """`Config()` is the plain defaults; `Config.load()` reads file and environment."""
+    """All settings. `Config()` has the defaults; `Config.load()` reads the file and the environment."""
 
     model_config = SettingsConfigDict(
         env_prefix="GROUNDWIRE_", env_nested_delimiter="__", frozen=True, extra="forbid"
@@ -79,6 +90,18 @@ class Config(BaseSettings):
     proxy: ProxyConfig = ProxyConfig()
     log: LogConfig = LogConfig()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_renamed_keys(cls, data: Any) -> Any:
+        for old, new in RENAMED.items():
+            (section, key), new_key = old.split("."), new.split(".")[1]
+            values = data.get(section)
+            if isinstance(values, Mapping) and key in values:
+                warnings.warn(f"configuration key '{old}' is now called '{new}'", FutureWarning, stacklevel=2)
+                rest = {name: value for name, value in values.items() if name != key}
+                data = {**data, section: {new_key: values[key], **rest}}
+        return data
+
     @classmethod
     def settings_customise_sources(
         cls,
@@ -88,19 +111,27 @@ class Config(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Only what is passed in: `load` alone decides what else is read."""
+        """Disable pydantic's own sources: only `load` reads files and the environment."""
         return (init_settings,)
 
     @classmethod
     def load(cls, path: str | Path | None = None, overrides: Mapping[str, Any] | None = None) -> Config:
-        """File, then environment, then `overrides` (dotted keys allowed: {"openai.model": "…"})."""
+        """Read the file, then the environment, then apply `overrides`.
+
+        Args:
+            path: the configuration file; by default the one found in the working directory, if any.
+            overrides: values by key; dotted keys are allowed ({"openai.model": "…"}), None means not given.
+
+        Raises:
+            ConfigError: if a file cannot be read, or a key or value is invalid.
+        """
         data: dict[str, Any] = {}
         for layer in (_vendor_environment(), _file(path), _environment(cls), _nest(overrides or {})):
             _merge(data, layer)
         return cls._valid(data)
 
     def changed(self, **changes: object) -> Config:
-        """This configuration with some keys of its first level set otherwise; what was not set stays so."""
+        """Return a copy with some top-level keys changed; keys that were never set stay unset."""
         return self._valid({**self.model_dump(exclude_unset=True), **changes})
 
     @classmethod
@@ -122,7 +153,7 @@ _VENDOR = {
 
 
 def _vendor_environment() -> dict[str, Any]:
-    """The variables that the SDKs' users have set already."""
+    """Read the variables of the vendors' SDKs."""
     found: dict[str, Any] = {}
     for name, (section, key) in _VENDOR.items():
         if os.environ.get(name):
@@ -163,12 +194,12 @@ def _parse(path: Path) -> dict[str, Any]:
     if data is None:
         return {}
     if not isinstance(data, dict):
-        raise ConfigError(f"{path} must hold keys and values, not a {type(data).__name__}")
+        raise ConfigError(f"{path} must contain a mapping, got {type(data).__name__}")
     return _given(data)
 
 
 def _given(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what is left empty, such as a section whose every key is commented out."""
+    """Remove empty values, such as a section whose keys are all commented out."""
     return {
         key: _given(value) if isinstance(value, Mapping) else value
         for key, value in data.items()
@@ -177,7 +208,7 @@ def _given(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _nest(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """{"a.b": 1} → {"a": {"b": 1}}; a value of None means "not given"."""
+    """Expand dotted keys: {"a.b": 1} → {"a": {"b": 1}}. Values of None are dropped."""
     nested: dict[str, Any] = {}
     for dotted, value in flat.items():
         if value is not None:
@@ -203,9 +234,11 @@ def _explain(error: ValidationError) -> str:
     if first["type"] == "extra_forbidden":
         near = get_close_matches(str(first["loc"][-1]), _keys_beside(first["loc"]), n=1)
         return f"unknown key '{where}'" + (f", did you mean '{near[0]}'?" if near else "")
-    secret = where.endswith("api_key")
-    said = "what it is" if secret else shorten(repr(first.get("input")), 80, placeholder="…")
-    return f"'{where}' cannot be {said}: {first['msg'].removeprefix('Value error, ')}"
+    message = first["msg"].removeprefix("Value error, ")
+    if "api_key" in where:  # never print a secret
+        return f"invalid value for '{where}': {message}"
+    value = shorten(repr(first.get("input")), 80, placeholder="…")
+    return f"invalid value {value} for '{where}': {message}"
 
 
 def _keys_beside(location: tuple[int | str, ...]) -> list[str]:

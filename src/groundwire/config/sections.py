@@ -1,4 +1,4 @@
-"""The sections of the configuration, each a frozen model whose keys are checked one by one."""
+"""The sections of the configuration: frozen models that reject unknown keys."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 def seconds(value: object) -> object:
-    """'500ms', '2s', '1h30m' or a number of seconds.
+    """Parse a duration such as '500ms', '2s' or '1h30m', or a number of seconds.
 
     >>> seconds("500ms"), seconds("1h30m"), seconds("2"), seconds(2)
     (0.5, 5400.0, 2.0, 2)
@@ -45,7 +45,9 @@ class Section(BaseModel):
 
 
 class BackendConfig(Section):
-    """`type` serves everything; where it is `configurable`, `operations` decides, else `default`."""
+    """The verifier backend. With the type `configurable`, `operations` maps each operation to a backend and
+    `default` serves the others.
+    """
 
     type: BackendName = "local"
     default: BackendName = "local"
@@ -116,16 +118,16 @@ class AnthropicConfig(Section):
 
 
 class GeneratorConfig(Section):
-    """The model that writes answers; the backend `self` verifies with the very same one."""
+    """The model that generates answers; the backend `self` verifies with the same model."""
 
     provider: Literal["openai", "anthropic", "llm"] = "openai"
     model: str | None = None
 
 
 class ClaimsConfig(Section):
-    """Who takes an answer apart and who maps its claims to sources: rules, or the generator's model.
+    """Claim extraction and mapping of claims to sources, by rules or by the generator's model.
 
-    What the model says is checked against the text; where it does not hold, the rules take over.
+    The model's output is validated against the text; if it is invalid, the rules' result is used.
     """
 
     extractor: Literal["rules", "llm"] = "rules"
@@ -149,8 +151,8 @@ class LimitsConfig(Section):
 
 
 class StoreConfig(Section):
-    """Where what must survive a restart is kept. `url` is a SQLite file or postgresql://…; it holds facts,
-    traces, queue and feedback. An empty `cache_path` keeps nothing.
+    """Persistent storage. `url` is a SQLite file or postgresql://…, and holds facts, traces, jobs and
+    feedback. An empty `cache_path` disables the cache.
     """
 
     url: str = "~/.local/share/groundwire/groundwire.db"
@@ -158,7 +160,7 @@ class StoreConfig(Section):
 
 
 class DetectorSwitches(Section):
-    """Each of the eight detectors, on or off."""
+    """Enables or disables each detector."""
 
     fabricated_facts: bool = True
     nonexistent_entities: bool = True
@@ -171,7 +173,7 @@ class DetectorSwitches(Section):
 
 
 class DetectorWeights(Section):
-    """What each detector's confidence is multiplied by before the threshold."""
+    """Factors applied to each detector's confidence before the threshold."""
 
     fabricated_facts: Weight = 1.0
     nonexistent_entities: Weight = 1.0
@@ -184,7 +186,7 @@ class DetectorWeights(Section):
 
 
 class EvidenceWeights(Section):
-    """How much each kind of evidence moves a flag's refined confidence."""
+    """Weight of each kind of evidence in a flag's score."""
 
     kb_evidence: Share = 0.35
     history_evidence: Share = 0.25
@@ -193,7 +195,7 @@ class EvidenceWeights(Section):
 
 
 class DetectorsConfig(Section):
-    """The knowledge detectors: which run, how they weigh, and from which confidence they flag."""
+    """The detectors: which ones run, their weights, and the confidence from which they flag."""
 
     detection_threshold: Share = 0.5
     max_claims: int = Field(default=200, ge=1)
@@ -204,9 +206,9 @@ class DetectorsConfig(Section):
 
 
 class MitigationConfig(Section):
-    """From which confidence a flag is annotated, corrected, or the whole response asked for again.
+    """Confidence thresholds for annotating, correcting and regenerating.
 
-    A response that is still as bad after `max_regenerations` goes to a person.
+    A response that is still bad after `max_regenerations` is escalated to a person.
     """
 
     flag_threshold: Share = 0.5
@@ -218,7 +220,7 @@ class MitigationConfig(Section):
 
 
 class SandboxConfig(Section):
-    """What code in the REPL may use."""
+    """Resource limits of code that runs in the sandbox."""
 
     seconds: Timeout = 10.0
     memory_bytes: int = Field(default=256_000_000, ge=1_000_000)
@@ -227,17 +229,17 @@ class SandboxConfig(Section):
 
 
 class Price(Section):
-    """What a million tokens cost, in dollars."""
+    """Price per million tokens, in US dollars."""
 
     input: float = Field(default=0.0, ge=0)
     output: float = Field(default=0.0, ge=0)
 
 
 class OrchestratorConfig(Section):
-    """How far a model may go on its own: turns, depth of calls to itself, and what its tokens cost.
+    """Limits of the agent: turns, recursion depth, model calls and token prices.
 
-    `code` says whether it may write code that runs in the sandbox; `auto` asks no small local model to.
-    `max_calls` is for one question with all the calls of the model to itself: each of them may make others.
+    `code` allows the model to write code for the sandbox; `auto` does not ask small local models to.
+    `max_calls` covers one question including all recursive calls.
     """
 
     code: Literal["auto", "always", "never"] = "auto"
@@ -251,4 +253,4 @@ class OrchestratorConfig(Section):
 class LogConfig(Section):
     level: Literal["debug", "info", "warning", "error"] = "error"
     format: Literal["json", "text"] = "json"
-    source_text: bool = False
+    include_text: bool = False

@@ -1,4 +1,4 @@
-"""The sections of what runs as a service: the server itself, the RAG chatbot, real time and the proxy."""
+"""Settings of the services: HTTP server, RAG chatbot, streaming guard and proxy."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from groundwire.config.sections import Duration, Section, Share, Timeout
 
 
 class ServerConfig(Section):
-    """The HTTP service. `keys: auto` asks for API keys everywhere but on loopback.
+    """The HTTP server. `auth: auto` requires API keys except on a loopback address.
 
-    `hosts` are names besides localhost by which a server without keys may be called.
-    `capacity` is how many requests are worked on or wait at once; beyond it callers hear 429.
+    `allowed_hosts` are host names, besides localhost, accepted by a server without API keys.
+    `max_in_flight` limits the requests that are processed or queued; further ones get a 429.
     """
 
     host: str = "127.0.0.1"
     port: int = Field(default=8321, ge=0, le=65535)
-    hosts: tuple[str, ...] = ()
-    keys: Literal["auto", "always"] = "auto"
+    allowed_hosts: tuple[str, ...] = ()
+    auth: Literal["auto", "always"] = "auto"
     requests_per_minute: int = Field(default=600, ge=1)
     max_body_bytes: int = Field(default=10_000_000, ge=1024)
     body_timeout: Timeout = 10.0
     request_timeout: Timeout = 60.0
-    capacity: int = Field(default=64, ge=1)
+    max_in_flight: int = Field(default=64, ge=1)
     cors_origins: tuple[str, ...] = ()
     shutdown_grace: Duration = 30.0
     keep_reports: bool = True
@@ -35,15 +35,15 @@ class ServerConfig(Section):
 
 
 class RedisConfig(Section):
-    """Cache and limits shared across replicas; none is used without a `url`."""
+    """Redis for the cache and rate limits shared by replicas; unused without a `url`."""
 
     url: SecretStr | None = None
 
 
 class RagConfig(Section):
-    """The RAG chatbot: where its passages are, how they are found and how many are shown to the model.
+    """The RAG chatbot: its index, the passage size and how many passages the model sees.
 
-    A Pinecone index is looked up by its name, or not at all where `pinecone_host` is its own address.
+    A Pinecone index is looked up by name unless `pinecone_host` gives its address.
     """
 
     index: Literal["sqlite", "pinecone"] = "sqlite"
@@ -60,17 +60,17 @@ class RagConfig(Section):
 
 RiskAction = Literal["mark", "rephrase", "reformulate", "discard", "none"]
 CLEAR = 0.8
-"""How sure a contradiction must be to count as a clear one, unless the configuration says otherwise."""
+"""Default confidence (0 to 1) from which a contradiction is clear enough to interrupt a stream."""
 
 
 class RealTimeConfig(Section):
-    """Watching an answer while it is written.
+    """The streaming guard, which verifies an answer while it is generated.
 
-    `hallucination_threshold` is the confidence below which a claim counts as weak, `interrupt_threshold` the
-    confidence of a contradiction (or of a warning of critical risk) that may stop the stream. `low` to
-    `critical` are what is done at each risk. A new sentence waits until the ones before it are
-    judged, or runs `ahead_chars` ahead of that, as long as the verifier answers within `hold_timeout`; the
-    last verification may take `report_timeout`.
+    A claim with a confidence below `hallucination_threshold` counts as weak; a contradiction, or a warning of
+    critical risk, with a confidence of at least `interrupt_threshold` may stop the stream. `low`, `medium`,
+    `high` and `critical` are the actions per risk level. A new sentence is held back until the previous ones
+    are verified, except for `lookahead_chars` characters, or until `hold_timeout` has passed; the final
+    verification may take `report_timeout`.
     """
 
     hallucination_threshold: Share = 0.5
@@ -80,19 +80,21 @@ class RealTimeConfig(Section):
     medium: RiskAction = "rephrase"
     high: RiskAction = "reformulate"
     critical: RiskAction = "discard"
-    ahead_chars: int = Field(default=0, ge=0)
+    lookahead_chars: int = Field(default=0, ge=0)
     hold_timeout: Timeout = 2.0
     report_timeout: Timeout = 30.0
     max_tokens: int = Field(default=512, ge=16)
 
 
 class ProxyConfig(Section):
-    """The OpenAI-compatible proxy. `upstreams` are base URLs by name; a model "name/model" goes to that one,
-    any other to the first. An upstream with a key in `keys` gets that instead of the caller's own.
+    """The OpenAI-compatible proxy.
+
+    `upstreams` maps names to base URLs; the model "name/model" is routed to that upstream, any other model to
+    the first one. An upstream listed in `api_keys` gets that key instead of the caller's.
     """
 
     upstreams: Mapping[str, str] = Field(default_factory=dict)
-    keys: Mapping[str, SecretStr] = Field(default_factory=dict)
+    api_keys: Mapping[str, SecretStr] = Field(default_factory=dict)
     mode: Literal["observe", "annotate", "block", "fix", "off"] = "observe"
     report_timeout: Timeout = 2.0
     connect_timeout: Timeout = 10.0
@@ -103,7 +105,7 @@ class ProxyConfig(Section):
     def _base_urls(cls, given: Mapping[str, str]) -> Mapping[str, str]:
         for name in given:
             if not re.fullmatch(UPSTREAM_NAME, name):
-                raise ValueError(f"an upstream cannot be called {name[:64]!r}")
+                raise ValueError(f"invalid upstream name {name[:64]!r}")
         return {name: base_url(url) for name, url in given.items()}
 
 
@@ -111,9 +113,13 @@ UPSTREAM_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 
 
 def base_url(url: str) -> str:
-    """The base URL of an API without its last slash; a ValueError for whatever is none."""
+    """Validate the base URL of an API and remove its trailing slash.
+
+    Raises:
+        ValueError: if it is not an http(s) URL without credentials, query and fragment.
+    """
     parts = urlsplit(url)
     good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     if not good or parts.query or parts.fragment or parts.username or re.search(r"\s", url):
-        raise ValueError(f"{url[:200]!r} is no base URL such as https://api.openai.com/v1")
+        raise ValueError(f"invalid base URL {url[:200]!r}, expected one such as https://api.openai.com/v1")
     return url.rstrip("/")

@@ -57,7 +57,7 @@ def check_base_url(name: str, url: str) -> str:
     try:
         return base_url(url)
     except ValueError as error:
-        raise InputError(f"upstream {name!r}: {error}", hint="its key goes into proxy.keys") from None
+        raise InputError(f"upstream {name!r}: {error}", hint="its key goes into proxy.api_keys") from None
 
 
 def split_model_name(model: str, names: Mapping[str, object]) -> tuple[str, str]:
@@ -172,7 +172,7 @@ class Upstreams:
     """All configured upstreams and their connections; the first is the default. Bound to one event loop."""
 
     def __init__(self, config: ProxyConfig) -> None:
-        keys = {name: key.get_secret_value() for name, key in config.keys.items()}
+        keys = {name: key.get_secret_value() for name, key in config.api_keys.items()}
         self._config = config
         self._pool = ConnectionPool()
         self.by_name: Mapping[str, Upstream] = {
@@ -181,7 +181,7 @@ class Upstreams:
         }
         self._name_prefixes = tuple(f'"{name}/'.encode() for name in self.by_name)
         for name in keys.keys() - self.by_name.keys():
-            _log.warning("proxy.keys names %r, which is not a configured upstream", name)
+            _log.warning("proxy.api_keys names %r, which is not a configured upstream", name)
         if any(upstream.url.startswith("https:") for upstream in self.by_name.values()):
             _ = self._tls  # loading the certificates takes a while: do it at start-up
 

@@ -1,4 +1,9 @@
-"""The generation monitor: an answer watched token by token for the signs of invention."""
+"""`guard(generator, request, context)`: verify an answer while a model writes it.
+
+Before generation, check that the request can be answered from the context. During generation, pass tokens on,
+warn about suspicious patterns, verify finished claims and stop when the evidence clearly contradicts one.
+Afterwards, check coherence and apply the response protocol to the whole answer.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +25,18 @@ from groundwire.llm.stream import tokens
 from groundwire.streaming.attribution import SourceAttributionTracker
 from groundwire.streaming.coherence import coherence_of
 from groundwire.streaming.incremental import IncrementalVerifier, JobRunner, run_inline
-from groundwire.streaming.patterns import PATTERNS, Hit, Pattern
+from groundwire.streaming.patterns import PATTERNS, PatternHit, StreamPattern
 from groundwire.streaming.protocol import Assessment, action_for, assess, is_clear_contradiction, stops
 from groundwire.streaming.rewrite import Rewriter, limits, reformulate, worded
-from groundwire.streaming.session import Desk, lacks, open_desk
-from groundwire.streaming.state import Known, Past, Recent, Seen, Sentence, Splitter
+from groundwire.streaming.session import GuardSession, is_unanswerable, open_session
+from groundwire.streaming.state import (
+    KnownContent,
+    LRUDict,
+    SentenceFeatures,
+    SentenceSplitter,
+    StreamSentence,
+    StreamState,
+)
 from groundwire.types import ClaimKind, ClaimVerification, HallucinationReport, Risk, Source
 from groundwire.types.stream import (
     Attribution,
@@ -44,15 +56,18 @@ from groundwire.types.stream import (
 from groundwire.verdicts.judge import unchecked
 
 TAIL = 4000
-"""So many characters of the answer are kept."""
+"""Characters of the answer that the monitor keeps, whatever the length of the stream."""
 
 KEPT_WARNINGS = 500
-_REMEMBERED = 4096
-_SEGMENT = 100
+"""Warnings that are kept per stream; later ones are only counted."""
+_REPORTED_HITS = 4096  # entries; bounds the memory for recognising repeated hits
+_SEGMENT_CHARS = 100
+NO_SOURCES = "error: there are no sources"
+_log = logging.getLogger(__name__)
 
 
-class Judge(Protocol):
-    """Gets the text as it comes and judges its finished claims in the background: `Incremental` is one."""
+class StreamJudge(Protocol):
+    """Receives the text as it arrives and verifies finished claims in the background."""
 
     def push(self, text: str) -> None: ...
 
@@ -60,32 +75,32 @@ class Judge(Protocol):
 
 
 class GenerationMonitor:
-    """`update` with each token; read `warnings` and `verdicts`, and ask `should_interrupt`.
+    """Call `update` with each token; read `warnings` and `verdicts`, and poll `should_interrupt`.
 
-    `sources` are what the answer may rest on, `request` what was asked: both are where its particulars may
-    come from. Sentences are looked at when the next one begins, so that the warnings are the same however
-    the text is cut into tokens; `close()` looks at the last one. What is kept of the stream is bounded:
-    the end of its text, the first `KEPT_WARNINGS` warnings and the number of all.
+    Names, numbers and dates of the answer may come from `sources` or from `request`. A sentence is examined
+    when the next one begins, so the warnings do not depend on how the text is cut into tokens; `close()`
+    examines the last one. Memory is bounded: the end of the text, the first `KEPT_WARNINGS` warnings and
+    counts of all.
     """
 
     def __init__(
         self,
-        patterns: Sequence[Pattern] = PATTERNS,
+        patterns: Sequence[StreamPattern] = PATTERNS,
         sources: Sequence[Source] = (),
-        judge: Judge | None = None,
+        judge: StreamJudge | None = None,
         config: RealTimeConfig | None = None,
         *,
         request: str = "",
     ) -> None:
         self.patterns = tuple(patterns)
-        self._known = Known(sources, request)
+        self._known = KnownContent(sources, request)
         self._judge = judge
         self._config = config or RealTimeConfig()
-        self._splitter = Splitter()
-        self._past = Past()
+        self._splitter = SentenceSplitter()
+        self._past = StreamState()
         self._tail: list[str] = []
         self._tail_length = 0
-        self._told: Recent[tuple[str, str], None] = Recent(_REMEMBERED)
+        self._told: LRUDict[tuple[str, str], None] = LRUDict(_REPORTED_HITS)
         self._warnings: list[StreamWarning] = []
         self._counts: Counter[str] = Counter()
         self._critical: StreamWarning | None = None
@@ -93,7 +108,7 @@ class GenerationMonitor:
         self._contradicted: ClaimVerification | None = None
 
     def prepare(self) -> None:
-        """Read the sources now and not at the first sentence; may run in a thread while the model thinks."""
+        """Index the sources now instead of at the first sentence. May run in a thread."""
         self._known.read()
 
     @property
@@ -107,7 +122,7 @@ class GenerationMonitor:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How often each pattern showed, those included that are not kept."""
+        """Number of hits per pattern, including warnings that were not kept."""
         return dict(self._counts)
 
     @property
@@ -115,7 +130,7 @@ class GenerationMonitor:
         return tuple(self._judge.verdicts()) if self._judge else ()
 
     def update(self, text: str) -> tuple[StreamWarning, ...]:
-        """More of the answer; gives the warnings that it brings."""
+        """Add text and return the new warnings."""
         if not text:
             return ()
         if self._judge is not None:
@@ -124,20 +139,20 @@ class GenerationMonitor:
         return self._look(self._splitter.feed(text))
 
     def close(self) -> tuple[StreamWarning, ...]:
-        """The answer is over; gives the warnings of its last sentence."""
+        """End the stream and return the warnings for its last sentence."""
         return self._look(self._splitter.rest())
 
     def should_interrupt(self) -> bool:
-        """Only where evidence contradicts the answer, or the risk is critical; never for want of support."""
+        """True if evidence contradicts the answer or the risk is critical; never for lack of support."""
         return self.contradiction() is not None or self._critical is not None
 
     @property
     def critical(self) -> StreamWarning | None:
-        """The first warning of critical risk that is as sure as `realtime.interrupt_threshold` asks."""
+        """The first critical warning whose confidence reaches `realtime.interrupt_threshold`."""
         return self._critical
 
     def contradiction(self) -> ClaimVerification | None:
-        """The first claim that the sources contradict, as surely as an interruption needs."""
+        """The first claim that the sources contradict clearly enough to interrupt."""
         found = self._judge.verdicts() if self._judge and self._contradicted is None else self._looked_at
         if found is not self._looked_at:
             self._looked_at = found
@@ -153,27 +168,27 @@ class GenerationMonitor:
             self._tail = [self.current_generation]
             self._tail_length = TAIL
 
-    def _look(self, sentences: Sequence[Sentence]) -> tuple[StreamWarning, ...]:
+    def _look(self, sentences: Sequence[StreamSentence]) -> tuple[StreamWarning, ...]:
         if not sentences:
             return ()
         found: list[StreamWarning] = []
         for sentence in sentences:
             self._past.follow(sentence)
-            seen = Seen(sentence, self._known, self._past)
+            seen = SentenceFeatures(sentence, self._known, self._past)
             for pattern in self.patterns:
                 if pattern.applies(seen):
                     found += [w for hit in pattern.find(seen) if (w := self._warn(pattern, seen, hit))]
         return tuple(found)
 
-    def _warn(self, pattern: Pattern, seen: Seen, hit: Hit) -> StreamWarning | None:
-        """A warning, unless the same was said before."""
+    def _warn(self, pattern: StreamPattern, seen: SentenceFeatures, hit: PatternHit) -> StreamWarning | None:
+        """The warning for a hit, or None if it was reported before."""
         start, end = seen.start + hit.start, seen.start + hit.end
         key = (pattern.name, hit.key or f"@{start}")
         if key in self._told:
             return None
         self._told.put(key, None)
         self._counts[pattern.name] += 1
-        segment = seen.text[hit.start : hit.end][:_SEGMENT]
+        segment = seen.text[hit.start : hit.end][:_SEGMENT_CHARS]
         warning = StreamWarning(
             pattern.name, start, end, segment, round(pattern.confidence(seen, hit), 3), pattern.risk, hit.note
         )
@@ -184,17 +199,11 @@ class GenerationMonitor:
         return warning
 
 
-# What follows the last token: the report, coherence, the protocol, the log of weak points, the end.
-
-NO_SOURCES = "error: there are no sources"
-_log = logging.getLogger(__name__)
-
-
 @dataclass(frozen=True, slots=True)
-class Written:
-    """What the model wrote, as far as it came, and what was seen on the way."""
+class GenerationResult:
+    """The text a model wrote, possibly incomplete, and what was found while it wrote."""
 
-    desk: Desk
+    session: GuardSession
     judge: IncrementalVerifier
     text: str
     warnings: tuple[StreamWarning, ...]
@@ -204,22 +213,22 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class _Outcome:
+class _ActionResult:
     text: str
     action: RiskAction
     report: HallucinationReport | None
 
 
-async def finished(written: Written) -> AsyncGenerator[ReformulatedEvent | DoneEvent]:
-    """What is put in place of the answer, where something is, and the end of the stream."""
-    desk, text = written.desk, written.text
+async def finished(written: GenerationResult) -> AsyncGenerator[ReformulatedEvent | DoneEvent]:
+    """The events after the last token: a replacement if the protocol asks for one, then `DoneEvent`."""
+    session, text = written.session, written.text
     if not text.strip():
         yield DoneEvent(text, Assessment().risk, written.knowledge, error=written.error, generated=text)
         return
-    report = _honest(await written.judge.finish(within=desk.config.report_timeout), desk)
+    report = _honest(await written.judge.finish(within=session.config.report_timeout), session)
     coherence = await _coherence(written, report)
     found = _assessed(written, report, coherence)
-    log_weak_points(found.points, source_text=desk.engine.config.log.source_text)
+    log_weak_points(found.points, source_text=session.engine.config.log.include_text)
     outcome = await _act(written, report, found)
     if outcome.action in ("reformulate", "discard"):
         yield ReformulatedEvent(outcome.text, found.reason)
@@ -229,7 +238,7 @@ async def finished(written: Written) -> AsyncGenerator[ReformulatedEvent | DoneE
         knowledge=written.knowledge,
         report=outcome.report,
         coherence=coherence,
-        attributions=_attributions(desk, outcome.report or report),
+        attributions=_attributions(session, outcome.report or report),
         warnings=written.warnings,
         weak_points=found.points,
         error="; ".join(filter(None, (written.error, report.error))),
@@ -238,21 +247,23 @@ async def finished(written: Written) -> AsyncGenerator[ReformulatedEvent | DoneE
     )
 
 
-def _honest(report: HallucinationReport, desk: Desk) -> HallucinationReport:
-    """Where there is nothing to hold an answer against, its claims are unchecked, and not "not flagged"."""
-    if desk.context.kb is not None or any(source.text.strip() for source in desk.context.sources):
+def _honest(report: HallucinationReport, session: GuardSession) -> HallucinationReport:
+    """Without any source, report all claims as unchecked rather than as not flagged."""
+    if session.context.kb is not None or any(source.text.strip() for source in session.context.sources):
         return report
     claims = [claim for claim in extract(report.response) if claim.kind is ClaimKind.ASSERTION]
     verdicts = tuple(unchecked(claim, NO_SOURCES) for claim in claims)
     return replace(report, claims=verdicts, flagged=True if report.flags else None, risk=None)
 
 
-def _assessed(written: Written, report: HallucinationReport, coherence: Coherence | None) -> Assessment:
-    """By the report; where a late report cannot say why the answer was stopped, by what stopped it.
+def _assessed(
+    written: GenerationResult, report: HallucinationReport, coherence: Coherence | None
+) -> Assessment:
+    """Assess the report; if it came too late to explain an interruption, assess the verdicts that caused it.
 
-    What had only begun when it was stopped ("Its …") is no claim, and weak for no reason of its own.
+    The sentence that was cut off by the interruption ("Its …") is ignored.
     """
-    threshold = written.desk.config.interrupt_threshold
+    threshold = written.session.config.interrupt_threshold
     said = written.judge.judged if written.interrupted else len(written.text)
     claims = [claim for claim in report.claims if claim.start < said]
     found = assess(claims, written.warnings, coherence, threshold)
@@ -261,51 +272,45 @@ def _assessed(written: Written, report: HallucinationReport, coherence: Coherenc
     return found
 
 
-async def _act(written: Written, report: HallucinationReport, found: Assessment) -> _Outcome:
-    """What the protocol asks for at this risk."""
-    desk, text = written.desk, written.text
-    action = action_for(found.risk, desk.config)
+async def _act(written: GenerationResult, report: HallucinationReport, found: Assessment) -> _ActionResult:
+    """Apply the protocol's action for this risk."""
+    session, text = written.session, written.text
+    action = action_for(found.risk, session.config)
     if action == "none":
-        return _Outcome(text, action, report)
+        return _ActionResult(text, action, report)
     if action == "discard":
-        return _Outcome(limits(desk.request, found.failing, written.knowledge), action, report)
+        return _ActionResult(limits(session.request, found.failing, written.knowledge), action, report)
     if action == "reformulate" and found.failing:
-        asked = None if written.error else desk.generator
-        rewriter = Rewriter(asked, desk.messages, desk.check, desk.config, desk.context.history)
+        asked = None if written.error else session.generator
+        rewriter = Rewriter(asked, session.messages, session.check, session.config, session.context.history)
         made = await reformulate(text, found, rewriter)
-        return _Outcome(made.text, action, made.report)
-    return _Outcome(worded(text, report, found, desk.config), action, report)
+        return _ActionResult(made.text, action, made.report)
+    return _ActionResult(worded(text, report, found, session.config), action, report)
 
 
-async def _coherence(written: Written, report: HallucinationReport) -> Coherence | None:
-    """The detectors looked at the answer with the report, where there was something to hold it against."""
-    desk = written.desk
+async def _coherence(written: GenerationResult, report: HallucinationReport) -> Coherence | None:
+    """Coherence with the conversation, from the report's detection if it has one."""
+    session = written.session
     try:
-        found = report.detection or await desk.detect(written.text)
+        found = report.detection or await session.detect(written.text)
     except GroundwireError as error:
         _log.warning("coherence could not be checked: %s", type(error).__name__)
         return None
-    # Aside: many clauses against many take longer than a loop that carries other streams may stand still.
-    return await asyncio.to_thread(coherence_of, written.text, desk.context.history, found)
+    # In a thread: comparing all clauses pairwise would block the other streams of this loop.
+    return await asyncio.to_thread(coherence_of, written.text, session.context.history, found)
 
 
-def _attributions(desk: Desk, report: HallucinationReport) -> tuple[Attribution, ...]:
-    tracker = SourceAttributionTracker(desk.context.sources, history=desk.context.history)
+def _attributions(session: GuardSession, report: HallucinationReport) -> tuple[Attribution, ...]:
+    tracker = SourceAttributionTracker(session.context.sources, history=session.context.history)
     tracker.track(report)
     return tracker.attributions()
 
 
 def log_weak_points(points: Sequence[WeakPoint], *, source_text: bool) -> None:
-    """A line of JSON each; the words themselves only where the configuration lets text into the log."""
+    """Log one JSON object per weak point; its text only if the configuration allows source text in the log."""
     for point in points:
         told = asdict(point) if source_text else {"start": point.start, "end": point.end, "kind": point.kind}
         _log.info("weak point %s", json.dumps({**told, "risk": point.risk.value}, ensure_ascii=False))
-
-
-# `guard(generator, request, context)`: an answer written under watch, as one stream of events.
-#
-# Before: is there anything to answer from? During: tokens as they come, warnings, verdicts on finished claims,
-# a stop where evidence says otherwise. After: coherence, the report, and what the protocol makes of it all.
 
 
 async def guard(
@@ -316,12 +321,16 @@ async def guard(
     engine: Groundwire | None = None,
     work: JobRunner = run_inline,
 ) -> AsyncGenerator[StreamEvent]:
-    """Every event of one guarded answer; the last is a `DoneEvent`, also where the model fails.
+    """Generate an answer and yield its events; the last is a `DoneEvent`, even if the model fails.
 
-    `request` is a question, which is put to the model with the sources, or the messages as they shall be
-    sent. `context` is what the answer may rest on, or its sources alone. Without an `engine` one is opened,
-    and closed at the end. `work` is where the engine's jobs run. Whoever stops reading stops the model and
-    leaves nothing running.
+    Args:
+        generator: the model that writes the answer.
+        request: a question, which is sent together with the sources, or the messages to send as they are.
+        context: sources, history and knowledge base, or the sources alone.
+        engine: verifies the claims; without one, an engine is opened for this call.
+        work: runs the engine's jobs, for example on another event loop.
+
+    Closing the iterator cancels the model's request and all verification.
     """
     if engine is None:
         async with (
@@ -331,12 +340,16 @@ async def guard(
             async for event in events:
                 yield event
         return
-    desk = await asyncio.to_thread(open_desk, generator, request, context, engine, work)  # may read at length
-    knowledge = await desk.knowledge()
-    if lacks(knowledge, desk.context):
-        yield DoneEvent(limits(desk.request, knowledge=knowledge), Risk.CRITICAL, knowledge, action="discard")
+    session = await asyncio.to_thread(
+        open_session, generator, request, context, engine, work
+    )  # may read long sources
+    knowledge = await session.knowledge()
+    if is_unanswerable(knowledge, session.context):
+        yield DoneEvent(
+            limits(session.request, knowledge=knowledge), Risk.CRITICAL, knowledge, action="discard"
+        )
         return
-    watched = _Watched(desk)
+    watched = GuardedGeneration(session)
     try:
         async with aclosing(watched.events()) as during:
             async for event in during:
@@ -348,17 +361,21 @@ async def guard(
         await watched.close()
 
 
-class _Watched:
-    """A model's text on its way: what was said, what was found, and whether it had to be stopped."""
+class GuardedGeneration:
+    """One generation under watch: its text so far, its verdicts, and whether it was interrupted."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-        self._config = desk.engine.config.realtime
+    def __init__(self, session: GuardSession) -> None:
+        self._session = session
+        self._config = session.engine.config.realtime
         self._judge = IncrementalVerifier(
-            desk.engine, desk.context.sources, question=desk.request, work=desk.work, **desk.beside
+            session.engine,
+            session.context.sources,
+            question=session.request,
+            work=session.work,
+            **session.beside,
         )
         self._monitor = GenerationMonitor(
-            sources=desk.context.sources, judge=self._judge, config=self._config, request=desk.request
+            sources=session.context.sources, judge=self._judge, config=self._config, request=session.request
         )
         self._parts: list[str] = []
         self._length = 0
@@ -369,8 +386,8 @@ class _Watched:
         self.error = ""
 
     async def events(self) -> AsyncGenerator[StreamEvent]:
-        await asyncio.to_thread(self._monitor.prepare)  # long sources are read aside, not at the first token
-        stream = tokens(self._desk.generator, self._desk.messages, max_tokens=self._config.max_tokens)
+        await asyncio.to_thread(self._monitor.prepare)  # long sources must not delay the first token
+        stream = tokens(self._session.generator, self._session.messages, max_tokens=self._config.max_tokens)
         try:
             async with aclosing(stream) as pieces:
                 async for piece in pieces:
@@ -399,8 +416,8 @@ class _Watched:
         return self._monitor.update(piece)
 
     async def _hold(self) -> None:
-        """Let the verifier catch up, so that a stop comes before much more is said; not on one that hangs."""
-        if self._patient and self._length - self._judge.judged > self._config.ahead_chars:
+        """Let the verifier catch up, so that an interruption comes early; give up after a timeout."""
+        if self._patient and self._length - self._judge.judged > self._config.lookahead_chars:
             await self._caught_up()
 
     async def _caught_up(self) -> None:
@@ -420,7 +437,7 @@ class _Watched:
         return fresh
 
     def _stop(self) -> InterruptedEvent | None:
-        """Only where the monitor asks for it and the protocol breaks off at this risk."""
+        """Interrupt if the monitor asks for it and the protocol stops at this risk."""
         if not self._monitor.should_interrupt():
             return None
         found = assess(
@@ -431,9 +448,9 @@ class _Watched:
         self.interrupted = True
         return InterruptedEvent(self._length, found.reason, found.risk)
 
-    def written(self, knowledge: KnowledgeCheck | None) -> Written:
-        return Written(
-            desk=self._desk,
+    def written(self, knowledge: KnowledgeCheck | None) -> GenerationResult:
+        return GenerationResult(
+            session=self._session,
             judge=self._judge,
             text="".join(self._parts),
             warnings=self._monitor.warnings,

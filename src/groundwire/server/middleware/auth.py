@@ -1,7 +1,8 @@
-"""Who may ask for what: by key where keys are asked for, else only from this very machine.
+"""Authentication: by API key, or without keys only from this machine; and the rate limit of each key.
 
-Without keys a server on loopback can still be reached by a page in a browser, even one whose name was made to
-point here (DNS rebinding). So the request must come from this machine, name it, and come from no other site.
+A server on loopback without keys can still be reached by a web page in a local browser, even by one whose DNS
+name was made to point here (DNS rebinding). So a request must come from this machine, name it in its Host
+header, and not originate from another site.
 """
 
 from __future__ import annotations
@@ -22,130 +23,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from groundwire.config import Config
 from groundwire.config.service import ServerConfig
 from groundwire.errors import StoreError
-from groundwire.server.problems import Problem, tell
+from groundwire.server.problems import Problem, send_problem
 from groundwire.stores.keys import ADMIN, ApiKey, parts_of
 
 if TYPE_CHECKING:
     from groundwire.stores.cache import RedisCache
-
-# The keys as the running server knows them: what the store held a moment ago.
-
-FRESH = 2.0
-"""Seconds after which a revoked key is noticed."""
-AGAIN = 0.25
-"""Seconds between two looks for keys that are not known: they may have been made just now, and all who wait
-share one look, so that a flood of made-up keys does not reach the store."""
-STALE = 300.0
-"""Seconds for which the keys last read are good while the store cannot be reached."""
-PATIENCE = 2.0
-"""Seconds that one look may take."""
-PAUSE = 5.0
-"""Seconds until a store that failed is asked again."""
-
-_log = logging.getLogger("groundwire.server")
-
-
-class Keyring:
-    """`read` is asked in a thread; it gives the standing keys by id."""
-
-    def __init__(
-        self, read: Callable[[], Mapping[str, ApiKey]], clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._read = read
-        self._clock = clock
-        self._known: Mapping[str, ApiKey] = {}
-        self._at = self._failed = float("-inf")
-        self._reading = asyncio.Lock()
-
-    async def holder(self, token: str) -> ApiKey | None:
-        """The key that a token belongs to; None where it opens nothing."""
-        parts = parts_of(token)
-        if parts is None:
-            return None
-        identity, secret = parts
-        asked = self._clock()
-        await self._read_since(asked - FRESH)
-        if identity not in self._known:
-            await self._read_since(asked, apart=AGAIN)
-        key = self._known.get(identity)
-        return key if key is not None and key.opens(secret) else None
-
-    async def _read_since(self, moment: float, apart: float = 0.0) -> None:
-        """Have the keys as they were at that moment or later, from a store that is asked so far apart."""
-        if self._at >= moment:
-            return
-        async with self._reading:
-            if self._at >= moment:  # whoever was before us has read them
-                return
-            if self._clock() >= self._failed + PAUSE:
-                await asyncio.sleep(max(0.0, self._at + apart - self._clock()))
-                await self._look()
-            if self._clock() - self._at > STALE:
-                raise StoreError("the keys cannot be read")
-
-    async def _look(self) -> None:
-        """A store that is away, or says nothing, is left alone for a while: nobody waits for it in a row."""
-        at = self._clock()
-        try:
-            async with asyncio.timeout(PATIENCE):
-                self._known = await asyncio.to_thread(self._read)
-            self._at = at
-        except (StoreError, TimeoutError) as error:
-            self._failed = self._clock()
-            _log.warning("the API keys cannot be read now: %s", error)
-
-
-# How often a key may ask: a token bucket for each, in this process or shared by all replicas.
-
-_MOST = 10_000
-
-
-class Limiter(Protocol):
-    """Whoever counts. `name` is the key's id."""
-
-    async def take(self, name: str, per_minute: int) -> float:
-        """0.0 where the request may go on, else in how many seconds the next one may."""
-        ...
-
-
-class Buckets:
-    """One bucket a name, full at first: it holds a minute's worth and refills steadily."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._filled: OrderedDict[str, tuple[float, float]] = OrderedDict()
-
-    async def take(self, name: str, per_minute: int) -> float:
-        now, rate = self._clock(), per_minute / 60.0
-        level, since = self._filled.pop(name, (float(per_minute), now))
-        level = min(float(per_minute), level + (now - since) * rate)
-        granted = level >= 1.0
-        self._filled[name] = (level - 1.0 if granted else level, now)
-        if len(self._filled) > _MOST:  # whoever was not seen for longest has a full bucket anyway
-            self._filled.popitem(last=False)
-        return 0.0 if granted else (1.0 - level) / rate
-
-
-class SharedBuckets:
-    """The same for all replicas, counted in Redis; where that is gone, each counts by itself."""
-
-    def __init__(self, shared: RedisCache, own: Buckets | None = None) -> None:
-        self._shared = shared
-        self._own = own or Buckets()
-
-    async def take(self, name: str, per_minute: int) -> float:
-        found = await asyncio.to_thread(self._shared.take, name, per_minute)
-        return await self._own.take(name, per_minute) if found is None else found
-
-
-def limiter_for(config: Config) -> Limiter:
-    """Counted here; with `redis.url` for all replicas together."""
-    if config.redis.url is None:
-        return Buckets()
-    from groundwire.stores.cache import RedisCache
-
-    return SharedBuckets(RedisCache(config.redis.url.get_secret_value()))
-
 
 PUBLIC = "public"
 
@@ -176,18 +58,16 @@ PATHS: tuple[tuple[str, frozenset[str], str], ...] = (
     ("/openapi.json", _READ, PUBLIC),
     ("/page", _READ, PUBLIC),
     ("/r", _READ, PUBLIC),
-    ("/dashboard", _READ, PUBLIC),
     ("/audit", _READ, PUBLIC),
-    ("/kb", _READ, PUBLIC),
     ("/favicon.ico", _READ, PUBLIC),
 )
-"""A path and all below it, the methods (none: every one), and the scope it takes. The first that fits counts:
-what else begins with /v1 is the proxy's, and whatever is not here takes `admin`."""
+"""Path prefix, methods (empty: all) and required scope; the first match counts. Other paths below /v1 belong to
+the proxy, and any path not listed requires `admin`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks. Without keys it is the local caller, who may do everything."""
+    """The authenticated caller. Without keys it is the local user, who may do everything."""
 
     name: str = "local"
     key_id: str = ""
@@ -198,11 +78,12 @@ class Caller:
 
 
 LOCAL = Caller()
-ANYONE = Caller("anyone", "", frozenset())
+ANONYMOUS = Caller("anyone", "", frozenset())
 
 
 def scope_of(path: str, method: str) -> str:
-    """
+    """The scope that a request requires.
+
     >>> scope_of("/v1/facts", "GET"), scope_of("/v1/facts/f1", "POST"), scope_of("/v1/files", "GET")
     ('facts:read', 'facts:write', 'proxy')
     """
@@ -229,19 +110,21 @@ def is_loopback(host: str) -> bool:
     return bool((mapped or address).is_loopback)
 
 
-def wants_keys(config: ServerConfig) -> bool:
-    return config.keys == "always" or not is_loopback(config.host)
+def requires_keys(config: ServerConfig) -> bool:
+    return config.auth == "always" or not is_loopback(config.host)
 
 
-class Guard:
-    """Lets a request through to the application with its `Caller`, or answers why not."""
+class AuthMiddleware:
+    """Pass a request on with its `Caller`, or respond with the reason why not."""
 
-    def __init__(self, app: ASGIApp, config: ServerConfig, keyring: Keyring | None, limiter: Limiter) -> None:
+    def __init__(
+        self, app: ASGIApp, config: ServerConfig, keys: KeyCache | None, limiter: RateLimiter
+    ) -> None:
         self.app = app
         self._config = config
-        self._keyring = keyring
+        self._keys = keys
         self._limiter = limiter
-        self._names = {name.lower() for name in config.hosts}
+        self._host_names = {name.lower() for name in config.allowed_hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -249,85 +132,203 @@ class Guard:
             return
         headers = Headers(scope=scope)
         state = scope.setdefault("state", {})
-        found = self._local(scope, headers) if self._keyring is None else await self._keyed(scope, headers)
-        if isinstance(found, Problem):
-            await tell(found, scope, receive, send)
+        caller = self._local(scope, headers) if self._keys is None else await self._by_key(scope, headers)
+        if isinstance(caller, Problem):
+            await send_problem(caller, scope, receive, send)
             return
-        state["caller"] = found
+        state["caller"] = caller
         await self.app(scope, receive, send)
 
     def _local(self, scope: Scope, headers: Headers) -> Caller | Problem:
         client = scope.get("client")
         if client is not None and not is_loopback(client[0]):
-            return Problem("forbidden", "without keys only this machine may ask", "set server.keys: always")
-        named = _host(headers.get("host", ""))
-        if not (is_loopback(named) or named in self._names):
-            return Problem("forbidden", f"this server is not called {named[:100]!r}", "see server.hosts")
-        if self._is_foreign(headers):
-            return Problem("forbidden", "pages of other sites may not ask", "see server.cors_origins")
+            return Problem(
+                "forbidden", "without API keys only local requests are accepted", "set server.auth: always"
+            )
+        host = _host_name(headers.get("host", ""))
+        if not (is_loopback(host) or host in self._host_names):
+            return Problem("forbidden", f"unknown host name {host[:100]!r}", "see server.allowed_hosts")
+        if self._is_cross_site(headers):
+            return Problem("forbidden", "cross-site requests are not accepted", "see server.cors_origins")
         return LOCAL
 
-    def _is_foreign(self, headers: Headers) -> bool:
-        """Asked by a page of another site. To follow a link from one is fine; browsers say which it is."""
+    def _is_cross_site(self, headers: Headers) -> bool:
+        """True for a request made by a page of another site; following a link from there is fine."""
         origin = headers.get("origin")
         if origin is not None:
-            own = urlsplit(origin).netloc == headers.get("host", "")
-            return not own and origin not in self._config.cors_origins
-        across = headers.get("sec-fetch-site", "") == "cross-site"
-        return across and headers.get("sec-fetch-mode", "") != "navigate"
+            same = urlsplit(origin).netloc == headers.get("host", "")
+            return not same and origin not in self._config.cors_origins
+        # Images and scripts carry no Origin header, but browsers tell where they are loaded from.
+        cross_site = headers.get("sec-fetch-site", "") == "cross-site"
+        return cross_site and headers.get("sec-fetch-mode", "") != "navigate"
 
-    async def _keyed(self, scope: Scope, headers: Headers) -> Caller | Problem:
-        needed = scope_of(scope["path"], scope["method"])
-        if needed == PUBLIC:
-            return ANYONE
-        assert self._keyring is not None
+    async def _by_key(self, scope: Scope, headers: Headers) -> Caller | Problem:
+        required = scope_of(scope["path"], scope["method"])
+        if required == PUBLIC:
+            return ANONYMOUS
+        assert self._keys is not None
+        sent = token_in(headers)
         try:
-            sent = token_in(headers)
-            key = await self._keyring.holder(sent.token)
+            key = await self._keys.find(sent.token)
         except StoreError as error:
-            return Problem("unavailable", "the keys cannot be read", error.hint, retry_after=5)
+            return Problem("unavailable", "the API keys cannot be read", error.hint, retry_after=5)
         if key is None:
-            named = "the API key opens nothing here" if sent.token else "there is no API key"
+            detail = "the API key is not valid" if sent.token else "no API key was sent"
             return Problem(
-                "no-key", named, "send authorization: Bearer gw_…", headers={"www-authenticate": "Bearer"}
+                "no-key", detail, "send authorization: Bearer gw_…", headers={"www-authenticate": "Bearer"}
             )
         caller = Caller(key.name, key.id, key.scopes)
-        if not caller.may(needed):
-            return Problem("forbidden", f"the key {key.name!r} lacks the scope {needed}")
+        if not caller.may(required):
+            return Problem("forbidden", f"the key {key.name!r} lacks the scope {required}")
         wait = await self._limiter.take(key.id, key.per_minute or self._config.requests_per_minute)
         if wait > 0:
-            return Problem("too-many", f"the key {key.name!r} asks too often", retry_after=wait)
-        scope["groundwire.key_header"] = sent.header.encode()
+            return Problem("too-many", f"the key {key.name!r} exceeded its rate limit", retry_after=wait)
+        scope["groundwire.key_header"] = sent.header.encode()  # the proxy must not forward it
         return caller
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
-    """A key as it came, and in which header."""
+class SentToken:
+    """An API key as it was sent, and the header that carried it."""
 
     token: str = ""
     header: str = ""
 
 
-def token_in(headers: Headers) -> Sent:
-    """A bearer token that is not ours is somebody else's business: the proxy's upstream's."""
+def token_in(headers: Headers) -> SentToken:
+    """The groundwire key of a request. Other bearer tokens are meant for the proxy's upstream."""
     own = headers.get("x-groundwire-key")
     if own is not None:
-        return Sent(own.strip(), "x-groundwire-key")
-    kind, _, bearer = headers.get("authorization", "").partition(" ")
+        return SentToken(own.strip(), "x-groundwire-key")
+    scheme, _, bearer = headers.get("authorization", "").partition(" ")
     candidates = (
-        Sent(bearer.strip() if kind.lower() == "bearer" else "", "authorization"),
-        Sent(headers.get("x-api-key", "").strip(), "x-api-key"),
+        SentToken(bearer.strip() if scheme.lower() == "bearer" else "", "authorization"),
+        SentToken(headers.get("x-api-key", "").strip(), "x-api-key"),
     )
-    return next((sent for sent in candidates if sent.token.startswith("gw_")), Sent())
+    return next((sent for sent in candidates if sent.token.startswith("gw_")), SentToken())
 
 
-def _host(header: str) -> str:
+def _host_name(header: str) -> str:
     """The name in a Host header, without its port.
 
-    >>> _host("LocalHost:80"), _host("[::1]:80"), _host("::1"), _host("")
+    >>> _host_name("LocalHost:80"), _host_name("[::1]:80"), _host_name("::1"), _host_name("")
     ('localhost', '::1', '::1', '')
     """
     if header.startswith("["):
         return header[1:].partition("]")[0].lower()
     return (header if header.count(":") > 1 else header.partition(":")[0]).lower()
+
+
+REFRESH_SECONDS = 2.0
+"""Age at which the cached keys are read again: a revoked key is noticed after at most this long."""
+MISS_INTERVAL = 0.25
+"""Seconds between two reads for unknown keys. Such a key may have just been created, but all waiting requests
+share one read, so that a flood of invented keys does not reach the store."""
+STALE_SECONDS = 300.0
+"""How long the cached keys remain valid while the store cannot be reached."""
+READ_TIMEOUT = 2.0
+"""Seconds that one read may take."""
+RETRY_SECONDS = 5.0
+"""Pause before a store that failed is asked again."""
+
+_log = logging.getLogger("groundwire.server")
+
+
+class KeyCache:
+    """The valid API keys, cached. `read` returns them by id and is called in a thread."""
+
+    def __init__(
+        self, read: Callable[[], Mapping[str, ApiKey]], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._read = read
+        self._clock = clock
+        self._keys: Mapping[str, ApiKey] = {}
+        self._read_at = self._failed_at = float("-inf")
+        self._lock = asyncio.Lock()
+
+    async def find(self, token: str) -> ApiKey | None:
+        """The key that a token belongs to, or None if it is not valid."""
+        parts = parts_of(token)
+        if parts is None:
+            return None
+        identity, secret = parts
+        now = self._clock()
+        await self._ensure_read_since(now - REFRESH_SECONDS)
+        if identity not in self._keys:
+            await self._ensure_read_since(now, interval=MISS_INTERVAL)
+        key = self._keys.get(identity)
+        return key if key is not None and key.opens(secret) else None
+
+    async def _ensure_read_since(self, moment: float, interval: float = 0.0) -> None:
+        """Read the keys unless that was done after `moment`, with at least `interval` between two reads."""
+        if self._read_at >= moment:
+            return
+        async with self._lock:
+            if self._read_at >= moment:  # another request read them while this one waited
+                return
+            if self._clock() >= self._failed_at + RETRY_SECONDS:
+                await asyncio.sleep(max(0.0, self._read_at + interval - self._clock()))
+                await self._refresh()
+            if self._clock() - self._read_at > STALE_SECONDS:
+                raise StoreError("the API keys cannot be read")
+
+    async def _refresh(self) -> None:
+        now = self._clock()
+        try:
+            async with asyncio.timeout(READ_TIMEOUT):
+                self._keys = await asyncio.to_thread(self._read)
+            self._read_at = now
+        except (StoreError, TimeoutError) as error:
+            self._failed_at = self._clock()  # requests must not wait for a failed store one after another
+            _log.warning("the API keys cannot be read now: %s", error)
+
+
+_MAX_BUCKETS = 10_000
+"""Beyond it the least recently used bucket is dropped: after that long it is full again anyway."""
+
+
+class RateLimiter(Protocol):
+    """Limits requests per key."""
+
+    async def take(self, name: str, per_minute: int) -> float:
+        """0.0 if the request may proceed, else the seconds until the next one may."""
+        ...
+
+
+class TokenBuckets:
+    """One token bucket per key, full at first: it holds a minute's worth and refills steadily."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    async def take(self, name: str, per_minute: int) -> float:
+        now, per_second = self._clock(), per_minute / 60.0
+        level, updated = self._buckets.pop(name, (float(per_minute), now))
+        level = min(float(per_minute), level + (now - updated) * per_second)
+        granted = level >= 1.0
+        self._buckets[name] = (level - 1.0 if granted else level, now)
+        if len(self._buckets) > _MAX_BUCKETS:
+            self._buckets.popitem(last=False)
+        return 0.0 if granted else (1.0 - level) / per_second
+
+
+class RedisTokenBuckets:
+    """Token buckets in Redis, shared by all replicas. While Redis is down each replica counts alone."""
+
+    def __init__(self, redis: RedisCache) -> None:
+        self._redis = redis
+        self._fallback = TokenBuckets()
+
+    async def take(self, name: str, per_minute: int) -> float:
+        wait = await asyncio.to_thread(self._redis.take, name, per_minute)
+        return await self._fallback.take(name, per_minute) if wait is None else wait
+
+
+def rate_limiter(config: Config) -> RateLimiter:
+    """In this process, or with `redis.url` shared by all replicas."""
+    if config.redis.url is None:
+        return TokenBuckets()
+    from groundwire.stores.cache import RedisCache
+
+    return RedisTokenBuckets(RedisCache(config.redis.url.get_secret_value()))
