@@ -86,7 +86,7 @@ def blocks(text: str) -> list[Block]:
     >>> [(b.kind.value, text[b.start : b.end]) for b in blocks(text)]
     [('heading', 'Sights'), ('item', 'the *tower*')]
     """
-    return list(_Reader(list(_read(text))).blocks())
+    return list(_BlockReader(list(_read(text))).blocks())
 
 
 def _read(text: str) -> Iterator[_Line]:
@@ -101,7 +101,7 @@ def _read(text: str) -> Iterator[_Line]:
         start = following
 
 
-class _Reader:
+class _BlockReader:
     """Walks over the lines once; `_open` is the block that the next plain line would continue."""
 
     def __init__(self, lines: Sequence[_Line]) -> None:
