@@ -259,7 +259,7 @@ def pieces(text: str, *, rendered: bool = True) -> list[Piece]:
     >>> [p.text for p in pieces("City | People\\nLyon | 522,000")]
     ['City: Lyon; People: 522,000']
     """
-    found = _under_headings(_Reader(text, rendered).pieces())
+    found = _under_headings(_PieceReader(text, rendered).pieces())
     return [piece for piece in found if piece.text.strip() and not _is_marker(text, piece)]
 
 
@@ -286,7 +286,7 @@ def _is_marker(text: str, piece: Piece) -> bool:
     return text[piece.start : piece.end].strip("\"'| \t") in MARKERS
 
 
-class _Reader:
+class _PieceReader:
     """Walks over the lines once; what is neither data, table nor keys is left to the Markdown reader.
 
     Each kind remembers how far it has looked in vain, so that no line is tried again and again.
