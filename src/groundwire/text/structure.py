@@ -402,7 +402,7 @@ def _fences(text: str, lines: Sequence[Line]) -> dict[int, int]:
     return found
 
 
-def _row(text: str, names: Sequence[str], row: tables.Row) -> Iterator[Piece]:
+def _row(text: str, names: Sequence[str], row: tables.TableRow) -> Iterator[Piece]:
     """A row with its column names; one with whole texts in its cells falls into their sentences."""
     if row.end - row.start > _LONG_ROW:
         for start, end in spans(text[row.start : row.end]):

@@ -18,7 +18,7 @@ Line = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """One row: its range from the first cell to the last, and the cells' texts."""
 
     start: int
@@ -31,7 +31,7 @@ class Table:
     """Column names (no evidence by themselves) and the rows below them."""
 
     names: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
 
 
 def find(text: str, lines: Sequence[Line], at: int, markers: Sequence[str] = ()) -> tuple[Table | None, int]:
@@ -53,7 +53,7 @@ def _table(
     text: str, lines: Sequence[Line], at: int, separator: str, markers: Sequence[str]
 ) -> tuple[Table | None, int]:
     head = row(text, *lines[at], separator)
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     ruled = False
     after = at + 1
     while after < len(lines):
@@ -72,7 +72,7 @@ def _table(
     return None, after
 
 
-def _plausible(raw: str, separator: str, head: Row, rows: int) -> bool:
+def _plausible(raw: str, separator: str, head: TableRow, rows: int) -> bool:
     """Prose has commas too: column names are short words, and CSV writes no space after its commas."""
     if any(len(cell) > _MAX_NAME or _NUMBER.match(cell) for cell in head.cells):
         return False
@@ -88,7 +88,7 @@ def _one_number(left: str, right: str) -> bool:
     return left[-1:].isdigit() and bool(_THOUSANDS.match(right))
 
 
-def row(text: str, start: int, end: int, separator: str) -> Row:
+def row(text: str, start: int, end: int, separator: str) -> TableRow:
     """Split one line into cells; the range leaves out outer pipes and spaces.
 
     >>> row("| a | b |", 0, 9, "|")
@@ -101,7 +101,7 @@ def row(text: str, start: int, end: int, separator: str) -> Row:
     start += len(raw) - len(raw.lstrip(outer))
     body = raw.strip(outer)
     cells = bars(raw) if separator == "|" else fields(body, separator)
-    return Row(start, start + len(body), tuple(cells))
+    return TableRow(start, start + len(body), tuple(cells))
 
 
 def bars(line: str) -> list[str]:
