@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from groundwire.text.structure import Piece, pieces
+from groundwire.text.structure import TextPiece, pieces
 from groundwire.text.tokens import words
 from groundwire.types import Source, UnitKind
 
@@ -88,9 +88,9 @@ def _of_one(text: str, blank: Passage, cutting: Cutting) -> Iterator[Passage]:
         yield replace(blank, text=_shown(text, run), start=start, end=end, heading=heading)
 
 
-def _runs(found: Sequence[Piece], cutting: Cutting) -> Iterator[tuple[list[Piece], str]]:
+def _runs(found: Sequence[TextPiece], cutting: Cutting) -> Iterator[tuple[list[TextPiece], str]]:
     """Pieces that fit into one passage, with the heading above; a heading begins a passage of its own."""
-    run: list[Piece] = []
+    run: list[TextPiece] = []
     size, fresh, heading = 0, False, ""
     for piece in found:
         long = len(words(piece.text))
@@ -108,9 +108,9 @@ def _runs(found: Sequence[Piece], cutting: Cutting) -> Iterator[tuple[list[Piece
         yield run, heading
 
 
-def _tail(run: Sequence[Piece], limit: int) -> list[Piece]:
+def _tail(run: Sequence[TextPiece], limit: int) -> list[TextPiece]:
     """The last pieces of a passage, as many as the overlap allows; never all, or it would come twice."""
-    kept: list[Piece] = []
+    kept: list[TextPiece] = []
     for piece in reversed(run[1:]):
         limit -= len(words(piece.text))
         if limit < 0:
@@ -119,7 +119,7 @@ def _tail(run: Sequence[Piece], limit: int) -> list[Piece]:
     return kept
 
 
-def _shown(text: str, run: Sequence[Piece]) -> str:
+def _shown(text: str, run: Sequence[TextPiece]) -> str:
     """Prose as it was written; rows and data with their names, which may stand far above."""
     if all(piece.kind is UnitKind.SENTENCE for piece in run):
         return text[run[0].start : run[-1].end]

@@ -22,7 +22,7 @@ from groundwire.retrieval.cite import cited_ids
 from groundwire.retrieval.render import excerpt, header, neutral, scrub, tokens, whole
 from groundwire.retrieval.select import Index
 from groundwire.retrieval.units import ref_of
-from groundwire.text.structure import MARKERS, Piece
+from groundwire.text.structure import MARKERS, TextPiece
 from groundwire.text.tokens import PRONOUN, names
 from groundwire.types import Claim, EvidenceRef, Source
 
@@ -165,7 +165,7 @@ class Evidence:
         return max(int(self.index.costs[number]), tokens(self.marker) + 1) + tokens(header(unit.source)) + 1
 
     def _excerpt(self, shown: Sequence[int], cut: frozenset[int]) -> str:
-        picked: dict[int, list[tuple[int, Piece]]] = {}
+        picked: dict[int, list[tuple[int, TextPiece]]] = {}
         removed: set[tuple[str, int]] = set()
         for number in sorted(shown):
             at = bisect_right(self.index.first, number) - 1

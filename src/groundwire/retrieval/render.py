@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 
-from groundwire.text.structure import MARKERS, Piece, labelled
+from groundwire.text.structure import MARKERS, TextPiece, labelled
 from groundwire.types import Source
 
 GAP = "…"
@@ -78,7 +78,7 @@ def neutral(text: str, ids: Collection[str] = (), marker: str = "") -> str:
     return _CONTROL.sub(lambda m: m[0].translate(_OTHER_BRACKETS), text) if "<" in text else text
 
 
-def scrub(text: str, cut: Iterable[Piece], marker: str) -> str:
+def scrub(text: str, cut: Iterable[TextPiece], marker: str) -> str:
     """The text with the marker where the pieces stood; line breaks, keys, names and marks stay.
 
     >>> from groundwire.text.structure import pieces
@@ -115,7 +115,7 @@ def _marked(line: str, marker: str) -> str:
     return indent + marker if line.strip() else line
 
 
-def is_evidence(piece: Piece) -> bool:
+def is_evidence(piece: TextPiece) -> bool:
     """A short heading is a label and stays; one that says something (a sentence, a figure) does not."""
     if not piece.heading:
         return True
@@ -132,7 +132,7 @@ def whole(blocks: Iterable[tuple[str, str]]) -> str:
 
 
 def excerpt(
-    picked: Sequence[tuple[Source, Sequence[tuple[int, Piece]]]],
+    picked: Sequence[tuple[Source, Sequence[tuple[int, TextPiece]]]],
     cut: Collection[tuple[str, int]],
     ids: Collection[str],
     marker: str,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from groundwire.retrieval.render import tokens
 from groundwire.retrieval.units import unit_of
-from groundwire.text.structure import Piece, pieces
+from groundwire.text.structure import TextPiece, pieces
 from groundwire.text.tokens import PRONOUN, terms, weighted
 from groundwire.types import Source, Unit
 
@@ -40,7 +40,7 @@ class Index:
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = tuple(sources)
-        self.pieces: tuple[tuple[Piece, ...], ...] = tuple(
+        self.pieces: tuple[tuple[TextPiece, ...], ...] = tuple(
             tuple(pieces(source.text, rendered=False)) for source in sources
         )
         self.units: list[Unit] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groundwire.text.structure import Piece, pieces
+from groundwire.text.structure import TextPiece, pieces
 from groundwire.types import EvidenceRef, Source, Unit
 
 
@@ -15,7 +15,7 @@ def units(source: Source) -> list[Unit]:
     return [unit_of(source.id, piece) for piece in pieces(source.text, rendered=False)]
 
 
-def unit_of(source: str, piece: Piece) -> Unit:
+def unit_of(source: str, piece: TextPiece) -> Unit:
     return Unit(source, piece.start, piece.end, piece.text, piece.kind)
 
 

@@ -16,7 +16,7 @@ __all__ = [
     "HEADER",
     "MARKERS",
     "Path",
-    "Piece",
+    "TextPiece",
     "chunks",
     "labelled",
     "leaves",
@@ -31,7 +31,7 @@ _PARAGRAPH = 4000  # characters; what is longer is not kept
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TextPiece:
     """`text[start:end]` in readable form. `label` is the path or key that `text` begins with.
 
     `bare` is a value of structured data without quotes of its own: what replaces it must bring them.
@@ -83,12 +83,12 @@ def chunks(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         start = cut
 
 
-def prose(text: str, start: int, end: int) -> Iterator[Piece]:
+def prose(text: str, start: int, end: int) -> Iterator[TextPiece]:
     """The sentences of Markdown or plain text; code line by line."""
     for block in blocks(text[start:end]):
         heading = block.kind is BlockKind.HEADING
         for first, last in _parts(text, block, start):
-            yield Piece(first, last, " ".join(text[first:last].split()), heading=heading)
+            yield TextPiece(first, last, " ".join(text[first:last].split()), heading=heading)
 
 
 def _parts(text: str, block: Block, offset: int) -> Iterator[tuple[int, int]]:
@@ -130,7 +130,7 @@ _WORDS = {"true": "yes", "false": "no", "null": "not given", "none": "not given"
 Path = tuple[str, ...]
 
 
-def leaves(text: str, node: Node, path: Path = ()) -> Iterator[Piece]:
+def leaves(text: str, node: Node, path: Path = ()) -> Iterator[TextPiece]:
     """Every scalar below `node`, in order. Short lists of scalars are one piece, long strings several."""
     if node.kind in ("string", "bare"):
         yield from _leaf(text, node, path)
@@ -144,7 +144,7 @@ def leaves(text: str, node: Node, path: Path = ()) -> Iterator[Piece]:
             yield from _list(text, group, path)
 
 
-def _object(text: str, node: Node, path: Path) -> Iterator[Piece]:
+def _object(text: str, node: Node, path: Path) -> Iterator[TextPiece]:
     pair = _pair(text, node)
     if pair:
         yield from leaves(text, pair[1], (*path, pair[0]))
@@ -174,21 +174,21 @@ def _element(text: str, item: Node, number: int, count: int) -> Path:
     return (str(number),) if count > 1 else ()
 
 
-def _leaf(text: str, node: Node, path: Path) -> Iterator[Piece]:
+def _leaf(text: str, node: Node, path: Path) -> Iterator[TextPiece]:
     label = _label(path)
     value, where = decode(text, node.start, node.end)
     if node.kind == "bare":
         said = labelled(label, _WORDS.get(value.lower(), value))
-        yield Piece(node.start, node.end, said, UnitKind.LEAF, label, bare=True)
+        yield TextPiece(node.start, node.end, said, UnitKind.LEAF, label, bare=True)
     elif len(value) <= _LONG_VALUE:
         lead, tail = len(value) - len(value.lstrip()), len(value.rstrip())
         if lead < tail:
             said = labelled(label, " ".join(value.split()))
-            yield Piece(where[lead], where[tail], said, UnitKind.LEAF, label)
+            yield TextPiece(where[lead], where[tail], said, UnitKind.LEAF, label)
     else:
         for start, end in spans(value):
             said = labelled(label, " ".join(value[start:end].split()))
-            yield Piece(where[start], where[end], said, UnitKind.LEAF, label)
+            yield TextPiece(where[start], where[end], said, UnitKind.LEAF, label)
 
 
 def _groups(items: Sequence[Node]) -> Iterator[list[Node]]:
@@ -203,7 +203,7 @@ def _groups(items: Sequence[Node]) -> Iterator[list[Node]]:
         yield group
 
 
-def _list(text: str, group: list[Node], path: Path) -> Iterator[Piece]:
+def _list(text: str, group: list[Node], path: Path) -> Iterator[TextPiece]:
     if len(group) == 1:
         yield from _leaf(text, group[0], path)
         return
@@ -214,7 +214,7 @@ def _list(text: str, group: list[Node], path: Path) -> Iterator[Piece]:
         for item, value in zip(group, values, strict=True)
     )
     start, end = group[0].outer[0], group[-1].outer[1]
-    yield Piece(start, end, labelled(label, said), UnitKind.LEAF, label, bare=True)
+    yield TextPiece(start, end, labelled(label, said), UnitKind.LEAF, label, bare=True)
 
 
 def _label(path: Path) -> str:
@@ -248,10 +248,10 @@ _FAILED_SCAN = 64  # what a vain attempt to read data costs beside the character
 _VAIN_SCANS = 20_000
 
 Line = tuple[int, int]
-Found = tuple[list[Piece], int]
+Found = tuple[list[TextPiece], int]
 
 
-def pieces(text: str, *, rendered: bool = True) -> list[Piece]:
+def pieces(text: str, *, rendered: bool = True) -> list[TextPiece]:
     """All pieces of a text, in order, never overlapping. Only a `rendered` one has ids before its blocks.
 
     >>> [p.text for p in pieces('{"hours": {"Monday": "9-17"}, "WiFi": false}')]
@@ -263,7 +263,7 @@ def pieces(text: str, *, rendered: bool = True) -> list[Piece]:
     return [piece for piece in found if piece.text.strip() and not _is_marker(text, piece)]
 
 
-def _under_headings(found: Iterable[Piece]) -> Iterator[Piece]:
+def _under_headings(found: Iterable[TextPiece]) -> Iterator[TextPiece]:
     """Lines of data are told what heading they stand under; sentences mostly say themselves what is meant."""
     heading = ""
     for piece in found:
@@ -282,7 +282,7 @@ def readable(text: str) -> str:
     return "\n".join(piece.text for piece in pieces(text))
 
 
-def _is_marker(text: str, piece: Piece) -> bool:
+def _is_marker(text: str, piece: TextPiece) -> bool:
     return text[piece.start : piece.end].strip("\"'| \t") in MARKERS
 
 
@@ -302,7 +302,7 @@ class _PieceReader:
         self.no_table_before = 0
         self.no_keys_before = 0
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Iterator[TextPiece]:
         at = 0
         while at < len(self.lines):
             if at in self.fences:
@@ -330,7 +330,7 @@ class _PieceReader:
         self.free = (self.lines[first][0] if self.free is None else self.free[0], self.lines[last][1])
         return last + 1
 
-    def _prose(self) -> Iterator[Piece]:
+    def _prose(self) -> Iterator[TextPiece]:
         if self.free:
             start, end = self.free
             self.free = None
@@ -402,19 +402,19 @@ def _fences(text: str, lines: Sequence[Line]) -> dict[int, int]:
     return found
 
 
-def _row(text: str, names: Sequence[str], row: tables.TableRow) -> Iterator[Piece]:
+def _row(text: str, names: Sequence[str], row: tables.TableRow) -> Iterator[TextPiece]:
     """A row with its column names; one with whole texts in its cells falls into their sentences."""
     if row.end - row.start > _LONG_ROW:
         for start, end in spans(text[row.start : row.end]):
             said = " ".join(text[row.start + start : row.start + end].split())
-            yield Piece(row.start + start, row.start + end, said, UnitKind.ROW)
+            yield TextPiece(row.start + start, row.start + end, said, UnitKind.ROW)
         return
     cells = []
     for number, cell in enumerate(row.cells):
         name = names[number] if number < len(names) else ""
         if cell:
             cells.append(labelled(name, cell))
-    yield Piece(row.start, row.end, "; ".join(cells), UnitKind.ROW)
+    yield TextPiece(row.start, row.end, "; ".join(cells), UnitKind.ROW)
 
 
 def _key(text: str, line: Line) -> re.Match[str] | None:
@@ -422,7 +422,7 @@ def _key(text: str, line: Line) -> re.Match[str] | None:
     return match if match and len(match["key"].split()) <= _MAX_KEY_WORDS else None
 
 
-def _keyed(text: str, run: Sequence[Line], matches: Sequence[re.Match[str] | None]) -> Iterator[Piece]:
+def _keyed(text: str, run: Sequence[Line], matches: Sequence[re.Match[str] | None]) -> Iterator[TextPiece]:
     """Values with their keys; a key without a value is the parent of the lines indented below it."""
     parents: list[tuple[int, str]] = []
     for (start, end), match in zip(run, matches, strict=True):
@@ -439,9 +439,9 @@ def _keyed(text: str, run: Sequence[Line], matches: Sequence[re.Match[str] | Non
             yield from _value(text, match.start("value"), match.end("value"), label)
 
 
-def _value(text: str, start: int, end: int, label: str) -> Iterator[Piece]:
+def _value(text: str, start: int, end: int, label: str) -> Iterator[TextPiece]:
     end = start + len(text[start:end].rstrip())
     value = text[start:end]
     for first, last in spans(value) if len(value) > _LONG_VALUE_STRUCTURE else [(0, len(value))]:
         said = labelled(label, " ".join(value[first:last].split()))
-        yield Piece(start + first, start + last, said, UnitKind.LEAF, label)
+        yield TextPiece(start + first, start + last, said, UnitKind.LEAF, label)

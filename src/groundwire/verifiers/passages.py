@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from groundwire.text.structure import Piece, pieces
+from groundwire.text.structure import TextPiece, pieces
 from groundwire.types import UnitKind
 
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -56,7 +56,7 @@ def readable(label: str) -> str:
     return " ".join(_CAMEL.sub(" ", label).lower().split())
 
 
-def value_of(piece: Piece) -> str:
+def value_of(piece: TextPiece) -> str:
     """The leaf's value as a reader would say it."""
     value = piece.text[len(piece.label) :].removeprefix(":").strip() if piece.label else piece.text
     if value in ("not given", "null", "None", ""):
@@ -68,7 +68,7 @@ def value_of(piece: Piece) -> str:
     return value
 
 
-def _group(piece: Piece) -> tuple[str, str]:
+def _group(piece: TextPiece) -> tuple[str, str]:
     if piece.kind is not UnitKind.LEAF or " " not in piece.label:
         return "", ""
     parent, _, last = piece.label.rpartition(" ")
@@ -80,7 +80,7 @@ def _group(piece: Piece) -> tuple[str, str]:
     return "", ""
 
 
-def _week(parent: str, members: Sequence[Piece]) -> Passage:
+def _week(parent: str, members: Sequence[TextPiece]) -> Passage:
     table = {piece.label.rpartition(" ")[2]: value_of(piece) for piece in members}
     runs: list[tuple[int, int, str]] = []
     for number, day in enumerate(DAYS):
@@ -96,7 +96,7 @@ def _week(parent: str, members: Sequence[Piece]) -> Passage:
     return Passage(f"{name}: {said}", name, tuple(table.items()))
 
 
-def _flags(parent: str, members: Sequence[Piece]) -> Passage:
+def _flags(parent: str, members: Sequence[TextPiece]) -> Passage:
     name = readable(parent.rpartition(" ")[2])
     values = tuple((readable(piece.label.rpartition(" ")[2]), value_of(piece)) for piece in members)
     parts = [
@@ -107,7 +107,7 @@ def _flags(parent: str, members: Sequence[Piece]) -> Passage:
     return Passage(f"{name}: {'; '.join(parts)}", name, values)
 
 
-def _single(piece: Piece) -> Iterator[Passage]:
+def _single(piece: TextPiece) -> Iterator[Passage]:
     if piece.kind is UnitKind.LEAF and piece.label:
         label, value = readable(piece.label), value_of(piece)
         if len(value.split()) <= _LONG_VALUE:

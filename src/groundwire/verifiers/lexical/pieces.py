@@ -20,7 +20,7 @@ from groundwire.text.lexicon import NEGATIONS, word_set
 from groundwire.text.names import Name, names
 from groundwire.text.numbers import SCALES, Number
 from groundwire.text.structure import MARKERS, pieces
-from groundwire.text.structure import Piece as RawPiece
+from groundwire.text.structure import TextPiece as RawPiece
 from groundwire.text.tokens import Word, is_stop, words
 from groundwire.types import UnitKind
 from groundwire.verifiers.lexical.tables import LIGHT, NEUTRAL_AFTER_NOT, SAME

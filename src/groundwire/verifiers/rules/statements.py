@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from statistics import median
 
-from groundwire.text.structure import MARKERS, Piece, pieces
+from groundwire.text.structure import MARKERS, TextPiece, pieces
 from groundwire.types import UnitKind
 from groundwire.verifiers.lexical.pieces import Analysis, analyse, content_norms
 
@@ -83,7 +83,7 @@ def _read(source: str) -> tuple[tuple[Statement, ...], tuple[Listing, ...]]:
     return tuple(_statements(source, cut)), tuple(_listings(source, cut))
 
 
-def _statements(source: str, cut: list[Piece]) -> Iterator[Statement]:
+def _statements(source: str, cut: list[TextPiece]) -> Iterator[Statement]:
     heading: frozenset[str] = frozenset()
     name = _record_name(cut)
     subject: frozenset[str] = frozenset()
@@ -103,7 +103,7 @@ def _statements(source: str, cut: list[Piece]) -> Iterator[Statement]:
             yield from _cells(piece, heading | name)
 
 
-def _record_name(cut: list[Piece]) -> frozenset[str]:
+def _record_name(cut: list[TextPiece]) -> frozenset[str]:
     """The name of the one thing that a whole source is a record of."""
     named = [piece for piece in cut if piece.label and _RECORD_NAME.fullmatch(piece.label)]
     return content_norms(named[0].text[len(named[0].label) :]) if len(named) == 1 else frozenset()
@@ -126,7 +126,7 @@ def _subject(statement: Statement) -> frozenset[str]:
     return content_norms(statement.text[:opening])
 
 
-def _cells(piece: Piece, about: frozenset[str]) -> Iterator[Statement]:
+def _cells(piece: TextPiece, about: frozenset[str]) -> Iterator[Statement]:
     """A leaf is one statement; a row, or a leaf with several things in it, one a cell."""
     if piece.kind is UnitKind.ROW:
         parts = piece.text.split("; ")
@@ -155,7 +155,7 @@ def _labelled(text: str, about: frozenset[str], label: str | None = None) -> Sta
     )  # fmt: skip
 
 
-def _listings(source: str, cut: list[Piece]) -> Iterator[Listing]:
+def _listings(source: str, cut: list[TextPiece]) -> Iterator[Listing]:
     lead = ""
     items: list[str] = []
     named = content_norms(" ".join(_names_of(cut)))
@@ -174,11 +174,11 @@ def _listings(source: str, cut: list[Piece]) -> Iterator[Listing]:
     yield from _listed(items, lead)
 
 
-def _names_of(cut: list[Piece]) -> list[str]:
+def _names_of(cut: list[TextPiece]) -> list[str]:
     return [p.text[len(p.label) :] for p in cut if p.label and _RECORD_NAME.fullmatch(p.label)][:1]
 
 
-def _is_item(source: str, piece: Piece) -> bool:
+def _is_item(source: str, piece: TextPiece) -> bool:
     return bool(_ITEM.search(source[: piece.start][-12:])) and len(piece.text.split()) <= _MAX_ITEM_WORDS
 
 
