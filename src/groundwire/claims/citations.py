@@ -65,7 +65,7 @@ _INTERVAL = re.compile(r"(?:∈|\b(?:in|range|interval|between|from|values?))\s*
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class CitationMark:
     """A citation mark in a text: where it stands and the labels it holds, as written."""
 
     start: int
@@ -73,7 +73,9 @@ class Mark:
     labels: tuple[str, ...]
 
 
-def marks(text: str, known: Collection[str] = (), protected: Sequence[tuple[int, int]] = ()) -> list[Mark]:
+def marks(
+    text: str, known: Collection[str] = (), protected: Sequence[tuple[int, int]] = ()
+) -> list[CitationMark]:
     """The citation marks of a text, in order; none within `protected` ranges (code).
 
     >>> [m.labels for m in marks("It is so [1, 3]. And so (S2); in 2020 (2) a[1] was 5 m².")]
@@ -84,7 +86,7 @@ def marks(text: str, known: Collection[str] = (), protected: Sequence[tuple[int,
     for match in _outside(_BRACKETS.finditer(text), protected):
         labels = _read(match, ids)
         if labels:
-            found.append(Mark(match.start(), match.end(), labels))
+            found.append(CitationMark(match.start(), match.end(), labels))
     return found
 
 

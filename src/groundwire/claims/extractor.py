@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
 from groundwire.claims.assertiveness import kind_of
-from groundwire.claims.citations import Mark, named_in, resolve
+from groundwire.claims.citations import CitationMark, named_in, resolve
 from groundwire.claims.confidence import confidence, content, is_only_confidence, stated
 from groundwire.claims.decompose import has_verb, split
 from groundwire.claims.markup import Plain, plain, readable
@@ -128,7 +128,9 @@ def _is_title(answer: str, block: Block, spans: Sequence[Span], following: Block
     return len(raw.split()) <= 10 and raw[-1:] not in ".!?" and (titled or (lists and _is_phrase(raw, 10)))
 
 
-def _read_sentence(read: _Answer, prose: Plain, span: Span, cited: Sequence[Mark], *, title: bool) -> None:
+def _read_sentence(
+    read: _Answer, prose: Plain, span: Span, cited: Sequence[CitationMark], *, title: bool
+) -> None:
     read.sentence += 1
     text = prose.text[span.start : span.end]
     if is_only_confidence(text):
@@ -201,17 +203,17 @@ def _lead_in(text: str) -> int:
     return colon if kind_of(text[: colon - 1]) is ClaimKind.META else 0
 
 
-def _labels(cited: Sequence[Mark]) -> tuple[str, ...]:
+def _labels(cited: Sequence[CitationMark]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(label for mark in cited for label in mark.labels))
 
 
-def _owned(starts: Sequence[int], cited: Sequence[Mark]) -> list[tuple[str, ...]]:
+def _owned(starts: Sequence[int], cited: Sequence[CitationMark]) -> list[tuple[str, ...]]:
     """The labels of each part of a sentence: its own marks, else the next part's, else the last ones before.
 
     Marks before the first word speak for the whole sentence.
     """
     leading = [mark for mark in cited if mark.start <= starts[0]]
-    parts: list[list[Mark]] = [[] for _ in starts]
+    parts: list[list[CitationMark]] = [[] for _ in starts]
     for mark in cited[len(leading) :]:
         parts[bisect_right(starts, mark.start) - 1].append(mark)
     owned: list[tuple[str, ...]] = []
@@ -221,9 +223,9 @@ def _owned(starts: Sequence[int], cited: Sequence[Mark]) -> list[tuple[str, ...]
     return owned
 
 
-def _assigned(prose: Plain, spans: Sequence[Span]) -> list[list[Mark]]:
+def _assigned(prose: Plain, spans: Sequence[Span]) -> list[list[CitationMark]]:
     """The citation marks of each sentence."""
-    found: list[list[Mark]] = [[] for _ in spans]
+    found: list[list[CitationMark]] = [[] for _ in spans]
     leads = _marks_lead(prose, spans)
     at = 0
     for mark in prose.marks if spans else ():
@@ -238,7 +240,7 @@ def _marks_lead(prose: Plain, spans: Sequence[Span]) -> bool:
     return bool(prose.marks and spans) and prose.marks[0].start < spans[0].start
 
 
-def _owner(prose: Plain, spans: Sequence[Span], at: int, mark: Mark, *, leads: bool) -> int:
+def _owner(prose: Plain, spans: Sequence[Span], at: int, mark: CitationMark, *, leads: bool) -> int:
     gap = mark.start >= spans[at].end and at + 1 < len(spans)
     return at + 1 if gap and (leads or "\n" in prose.text[spans[at].end : mark.start]) else at
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from groundwire.claims.citations import Mark, marks
+from groundwire.claims.citations import CitationMark, marks
 from groundwire.types import Span
 
 _INLINE = re.compile(
@@ -41,7 +41,7 @@ class Plain:
 
     text: str
     at: Sequence[int]
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[CitationMark, ...] = ()
 
     def span(self, start: int, end: int) -> Span:
         """The place in the answer of `text[start:end]`."""
@@ -167,18 +167,18 @@ def _within(pieces: Sequence[tuple[int, str]], code: Sequence[tuple[int, int]]) 
     return found
 
 
-def _uncited(text: str, at: Sequence[int], found: Sequence[Mark]) -> Plain:
+def _uncited(text: str, at: Sequence[int], found: Sequence[CitationMark]) -> Plain:
     """Take the marks out; one that is a word of its sentence ("according to [1]") loses its brackets only."""
     pieces: list[str] = []
     where: list[int] = []
-    moved: list[Mark] = []
+    moved: list[CitationMark] = []
     done, inline = 0, False
     for mark in found:
         inline = _is_word(text, mark) or (inline and text[done : mark.start] in (" and ", ", ", " & "))
         start = mark.start if inline else _before_space(text, done, mark)
         pieces.append(text[done:start])
         where.extend(at[done:start])
-        moved.append(Mark(len(where), len(where), mark.labels))
+        moved.append(CitationMark(len(where), len(where), mark.labels))
         done = mark.end
         if inline:
             pieces.append(text[mark.start + 1 : mark.end - 1])
@@ -188,7 +188,7 @@ def _uncited(text: str, at: Sequence[int], found: Sequence[Mark]) -> Plain:
     return Plain("".join(pieces), where, tuple(moved))
 
 
-def _before_space(text: str, done: int, mark: Mark) -> int:
+def _before_space(text: str, done: int, mark: CitationMark) -> int:
     """A mark takes the space before it along when punctuation or the end follows."""
     after = text[mark.end : mark.end + 1]
     start = mark.start
@@ -198,7 +198,7 @@ def _before_space(text: str, done: int, mark: Mark) -> int:
     return start
 
 
-def _is_word(text: str, mark: Mark) -> bool:
+def _is_word(text: str, mark: CitationMark) -> bool:
     if text[mark.start] not in "[【":
         return False
     before = text[max(0, mark.start - 40) : mark.start]

@@ -1,4 +1,4 @@
-"""What an answer may rest on, as sets: words, numbers, addresses and names of its sources and its request."""
+"""What the stream patterns work on: the content of the sources, the stream's sentences, and its state."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Generic, TypeVar
 
-from groundwire.claims.citations import Mark, marks, resolve
+from groundwire.claims.citations import CitationMark, marks, resolve
 from groundwire.text.dates import MONTHS, WEEKDAYS, PartialDate, dates
 from groundwire.text.gazetteer import is_world
 from groundwire.text.names import Name, names
@@ -46,19 +46,19 @@ _LABEL = re.compile(
     r"|article|item|step|note|מקור|מסמך|קטע)s?\s?[#:]?\s?\d{1,3}\b",
     re.IGNORECASE,
 )
-_LOOSE = 0.005
+_APPROXIMATE_TOLERANCE = 0.005  # relative, for numbers the answer calls approximate
 
 
-class Known:
-    """Built once from the sources and the request; each set only when something first asks for it."""
+class KnownContent:
+    """Words, numbers, URLs and identifiers of the sources and the request; each set is built on first use."""
 
     def __init__(self, sources: Sequence[Source] = (), request: str = "") -> None:
         self.ids = tuple(source.id for source in sources)
         self._texts = (*(source.text for source in sources), *((request,) if request else ()))
-        self.sourced = any(source.text.strip() for source in sources)
+        self.has_sources = any(source.text.strip() for source in sources)
 
     def read(self) -> None:
-        """Make all sets now, which takes some time where the sources are long."""
+        """Build all sets now; takes time if the sources are long."""
         for made in (self.words, self.years, self.hosts, self.handles, self.code, self.marks):
             len(made)
 
@@ -67,14 +67,14 @@ class Known:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """Without case and accents; `BusinessParking` is also business and parking."""
+        """Without case and accents; `BusinessParking` also yields business and parking."""
         found = {word for text in self._texts for word in _WORD.findall(text)}
         found |= {part for word in found if _CAMEL.search(word) for part in _CAMEL.sub(" ", word).split()}
         return frozenset(map(plain, found))
 
     @cached_property
     def values(self) -> list[float]:
-        """Every number the sources write, in digits or in words, sorted."""
+        """All numbers in the sources, in digits or words, sorted."""
         found: set[float] = set()
         for text in self._texts:
             for digits, scale in _NUMBER.findall(text):
@@ -101,13 +101,13 @@ class Known:
 
     @cached_property
     def code(self) -> frozenset[str]:
-        """Identifiers, options and calls, and the parts of dotted ones."""
+        """Identifiers, options and calls, and the parts of dotted names."""
         found = set(self._found(NAME_IN_CODE))
         return frozenset(found | {part for name in found for part in JOINT.split(name)})
 
     @cached_property
     def marks(self) -> frozenset[str]:
-        """Labels that stand in the sources' own text ("[5]", "passage 2"): an answer may speak of them."""
+        """Labels inside the sources' own text ("[5]", "passage 2"), which an answer may mention."""
         return frozenset(map(label, self._found(_LABEL)))
 
     def has_word(self, word: str) -> bool:
@@ -115,7 +115,7 @@ class Known:
         return folded in self.words or folded.removesuffix("s") in self.words or f"{folded}s" in self.words
 
     def has_number(self, number: Number, raw: str = "") -> bool:
-        """Whether the sources write this number (`raw` as written), as exactly as the answer, in any unit."""
+        """True if the sources contain this number (`raw` as written) to the answer's precision, in any unit."""
         if number.kind == "time":
             hour = int(number.value // 60)
             return self._has(hour) or self._has(hour % 12 or 12)
@@ -125,14 +125,14 @@ class Known:
         return any(self._has_near(value, number) for value in values)
 
     def _has_near(self, value: float, number: Number) -> bool:
-        """As exact as the last place that is written, or as rough as the answer calls it."""
+        """Compare to the last written digit, or with a tolerance if the answer says "about"."""
         place = number.step if value == number.value else min(number.step, 1.0)
-        room = max(place / 2, abs(value) * _LOOSE if number.bound else 0.0) + 1e-9
+        room = max(place / 2, abs(value) * _APPROXIMATE_TOLERANCE if number.bound else 0.0) + 1e-9
         at = bisect_left(self.values, value - room)
         return at < len(self.values) and self.values[at] <= value + room
 
     def has_date(self, date: PartialDate) -> bool:
-        """Whether its year, and where it names them its month and day, stand somewhere in the sources."""
+        """True if its year and, if given, its month and day occur in the sources."""
         if date.year and date.years == 1 and date.year not in self.years:
             return False
         month = not date.month or self._has(date.month) or bool(_NAMES[date.month] & self.words)
@@ -185,16 +185,16 @@ def handle(text: str) -> str:
 
 _NAMES = {number: frozenset(plain(n) for n, m in MONTHS.items() if m == number) for number in range(1, 13)}
 
-# A stream of text as sentences, each as soon as the next one begins: the same ones however it is cut.
+# Sentences of a stream, each emitted when the next one begins, independent of how the text is cut.
 #
-# A cut is made only where no later text could move it, and everything a decision looks at is bounded, so that
-# neither the cost of a token nor the memory grows with the text. Coarser than `text.segment`, which sees the
-# whole: good enough to look for patterns in.
+# A cut is made only where later text cannot move it, and every decision looks at a bounded window, so neither
+# the cost per token nor the memory grows with the text. Coarser than `text.sentences`, which sees the whole
+# text, but sufficient for patterns.
 
-LONGEST = 1000
+MAX_SENTENCE_CHARS = 1000
 """A sentence without an end is cut here."""
 
-_GUARD = 300  # no boundary is longer: what begins before LONGEST is decided by LONGEST + _GUARD
+_MAX_BOUNDARY_CHARS = 300  # a boundary is never longer, so this much lookahead decides a cut
 _CLOSER = r"[\"'”’»)\]*_`]{0,6}"
 _MARK = r"(?:[ \t]{0,2}(?:\[(?:[^\]\n.!?…。！？]{1,20}|[^\]\s。！？]{1,40})\]|\(S\d{1,4}\)))"
 _BOUNDARY = re.compile(
@@ -210,13 +210,13 @@ _SHORT = re.compile(
     r"|e\.g|i\.e|al|Inc|Ltd|Co|Corp|U\.S|U\.K|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|Gen|Gov|Sen|Rep"
     r"|\d{1,2}))\Z"
 )
-_LOOK_BACK = 12
-_BITE = 2000  # so much is looked at at once, however much comes
+_ABBREVIATION_CHARS = 12  # the longest abbreviation with its context
+_FEED_CHARS = 2000  # larger inputs are processed in pieces of this size
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
-    """`text` stood at `start` in the stream. `line` says that it begins a line."""
+class StreamSentence:
+    """`text` begins at offset `start` of the stream; `line` is true if it begins a line."""
 
     text: str
     start: int
@@ -227,8 +227,8 @@ class Sentence:
         return self.start + len(self.text)
 
 
-class Splitter:
-    """Feed it text, take the sentences that are complete; `rest()` is what no sentence end followed."""
+class SentenceSplitter:
+    """Feed text and take the complete sentences; `rest()` returns the unfinished one."""
 
     def __init__(self) -> None:
         self._pending = ""
@@ -237,58 +237,62 @@ class Splitter:
         self._open = False
         self._line = True
 
-    def feed(self, text: str) -> Sequence[Sentence]:
-        if len(text) <= _BITE:
+    def feed(self, text: str) -> Sequence[StreamSentence]:
+        if len(text) <= _FEED_CHARS:
             return self._feed(text)
-        bites = (text[at : at + _BITE] for at in range(0, len(text), _BITE))
+        bites = (text[at : at + _FEED_CHARS] for at in range(0, len(text), _FEED_CHARS))
         return [sentence for bite in bites for sentence in self._feed(bite)]
 
-    def _feed(self, text: str) -> Sequence[Sentence]:
+    def _feed(self, text: str) -> Sequence[StreamSentence]:
         self._pending += text
-        if not self._open and len(self._pending) < LONGEST + _GUARD and not _STOP.search(text):
+        if (
+            not self._open
+            and len(self._pending) < MAX_SENTENCE_CHARS + _MAX_BOUNDARY_CHARS
+            and not _STOP.search(text)
+        ):
             return ()
-        found: list[Sentence] = []
+        found: list[StreamSentence] = []
         while (cut := self._cut()) > 0:
             found += self._take(cut)
-        self._open = _OPEN_END.search(self._pending, max(0, len(self._pending) - _GUARD)) is not None
-        self._from = max(self._from, len(self._pending) - _GUARD)
+        self._open = (
+            _OPEN_END.search(self._pending, max(0, len(self._pending) - _MAX_BOUNDARY_CHARS)) is not None
+        )
+        self._from = max(self._from, len(self._pending) - _MAX_BOUNDARY_CHARS)
         return found
 
-    def rest(self) -> Sequence[Sentence]:
+    def rest(self) -> Sequence[StreamSentence]:
         return list(self._take(len(self._pending)))
 
     def _cut(self) -> int:
-        """How much of what is pending is a sentence; 0 where that cannot be said yet."""
+        """Length of the first pending sentence; 0 if it may not be complete yet."""
         at = self._from
         while match := _BOUNDARY.search(self._pending, at):
-            if match.start() >= LONGEST:
+            if match.start() >= MAX_SENTENCE_CHARS:
                 break
-            if match.end() - match.start() < _GUARD and not self._is_short(match):
+            if match.end() - match.start() < _MAX_BOUNDARY_CHARS and not self._is_short(match):
                 return match.end()
             at = match.start() + 1
-        if len(self._pending) < LONGEST + _GUARD:
+        if len(self._pending) < MAX_SENTENCE_CHARS + _MAX_BOUNDARY_CHARS:
             return 0
-        return self._pending.rfind(" ", 1, LONGEST) + 1 or LONGEST
+        return self._pending.rfind(" ", 1, MAX_SENTENCE_CHARS) + 1 or MAX_SENTENCE_CHARS
 
     def _is_short(self, match: re.Match[str]) -> bool:
-        """The stop of an abbreviation, an initial or an enumerator."""
+        """True if the full stop ends an abbreviation, an initial or an enumerator."""
         if not match[0].startswith(".") or match[0].startswith(".."):
             return False
         start = max(0, match.start() - _LOOK_BACK)
         return _SHORT.search(self._pending[start : match.start()]) is not None
 
-    def _take(self, cut: int) -> Iterator[Sentence]:
+    def _take(self, cut: int) -> Iterator[StreamSentence]:
         raw, self._pending = self._pending[:cut], self._pending[cut:]
         left = len(raw) - len(raw.lstrip())
         text = raw.strip()
         if any(map(str.isalnum, text)) or "`" in text:
-            yield Sentence(text, self._at + left, self._line)
+            yield StreamSentence(text, self._at + left, self._line)
         self._line = raw.endswith("\n") or (self._line and not text)
         self._at += cut
         self._from = 0
 
-
-# One sentence of a stream, read once for all patterns; and the little that is remembered of those before.
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -308,12 +312,12 @@ _SUPPOSED = re.compile(
     r"|לדוגמה|נניח|אם ",
     re.IGNORECASE,
 )
-_NEW = 0.5
+_UNKNOWN_NAME_SHARE = 0.5  # a name counts as unsourced if at least half of its words are unknown
 _TIMES = frozenset((*MONTHS, *WEEKDAYS, "am", "pm", "step", "part", "section"))
 
 
-class Recent(Generic[K, V]):
-    """A table that forgets what was used longest ago, once it holds `size` entries."""
+class LRUDict(Generic[K, V]):
+    """A mapping that evicts the least recently used entry when it exceeds `size`."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -339,11 +343,8 @@ class Recent(Generic[K, V]):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """A statement kept to be held against later ones: what it says, and of which value.
-
-    `turned`: denied, or said with the opposite word.
-    """
+class PriorStatement:
+    """An earlier statement, kept to compare later ones with. `turned`: negated, or with the opposite word."""
 
     text: str
     start: int
@@ -352,26 +353,26 @@ class Said:
 
 
 @dataclass(slots=True)
-class Past:
-    """What a monitor remembers of the stream, bounded however long it gets."""
+class StreamState:
+    """What a monitor remembers of the stream; bounded, whatever its length."""
 
     in_code: bool = False
     scope: str = ""
     specifics: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=4))
-    said: Recent[tuple[object, ...], Said] = field(default_factory=lambda: Recent(1024))
-    invented: Recent[str, None] = field(default_factory=lambda: Recent(64))
-    defined: Recent[str, None] = field(default_factory=lambda: Recent(512))
+    said: LRUDict[tuple[object, ...], PriorStatement] = field(default_factory=lambda: LRUDict(1024))
+    invented: LRUDict[str, None] = field(default_factory=lambda: LRUDict(64))
+    defined: LRUDict[str, None] = field(default_factory=lambda: LRUDict(512))
 
     def follow(self, sentence: Sentence) -> None:
-        """Step over a fence into code, or out of it."""
+        """Track code fences."""
         if sentence.line and _FENCE.match(sentence.text):
             self.in_code = not self.in_code
 
 
-class Seen:
-    """A sentence with what it names, counts, dates and cites; each is looked for only when asked for."""
+class SentenceFeatures:
+    """The names, numbers, dates and citations of a sentence, each extracted on first use."""
 
-    def __init__(self, sentence: Sentence, known: Known, past: Past) -> None:
+    def __init__(self, sentence: StreamSentence, known: KnownContent, past: StreamState) -> None:
         self.text = sentence.text
         self.start = sentence.start
         self.known = known
@@ -391,7 +392,7 @@ class Seen:
 
     @cached_property
     def numbers(self) -> list[Number]:
-        """Numbers that are no dates and stand in no address."""
+        """Numbers outside dates, URLs, citation marks and enumerators."""
         if not _MAY_COUNT.search(self.text):
             return []
         taken = [(date.start, date.end) for date in self.dates]
@@ -402,7 +403,7 @@ class Seen:
 
     @cached_property
     def names(self) -> list[Name]:
-        """Proper names; what is bold or a heading has capitals for another reason."""
+        """Proper names; headings and bold labels are skipped, since they are capitalised anyway."""
         if self.text.startswith("#"):
             return []
         return [name for name in names(self.text) if name.sure and not self._is_label(name)]
@@ -414,36 +415,40 @@ class Seen:
         )
 
     @cached_property
-    def marks(self) -> list[Mark]:
+    def marks(self) -> list[CitationMark]:
         return marks(self.text, self.known.ids) if _MAY_CITE.search(self.text) else []
 
     @cached_property
     def cited(self) -> bool:
-        """Whether it names a source that exists."""
+        """True if it cites an existing source."""
         ids = self.known.ids
         return any(resolve(label, ids) in ids for mark in self.marks for label in mark.labels)
 
     @cached_property
     def supposed(self) -> bool:
-        """Whether it only supposes, as an example does."""
+        """True for hypothetical sentences and examples."""
         return _SUPPOSED.search(self.text) is not None
 
     @cached_property
-    def strange_numbers(self) -> list[Number]:
-        """Those that neither the sources nor the request write."""
+    def unsourced_numbers(self) -> list[Number]:
+        """Numbers that occur neither in the sources nor in the request."""
         return [n for n in self.numbers if not self.known.has_number(n, self.text[n.start : n.end])]
 
     @cached_property
-    def strange_dates(self) -> list[PartialDate]:
+    def unsourced_dates(self) -> list[PartialDate]:
         return [date for date in self.dates if date.year and not self.known.has_date(date)]
 
     @cached_property
-    def strange_names(self) -> list[Name]:
-        """Names at least half of whose words no source knows, except those everybody knows."""
-        return [name for name in self.names if self.newness(name) >= _NEW and not is_world(name.text)]
+    def unsourced_names(self) -> list[Name]:
+        """Names that are mostly unknown to the sources, except widely known ones."""
+        return [
+            name
+            for name in self.names
+            if self.unknown_share(name) >= _UNKNOWN_NAME_SHARE and not is_world(name.text)
+        ]
 
-    def newness(self, name: Name) -> float:
-        """The share of a name's words that are in no source; what opens a sentence is no name by that."""
+    def unknown_share(self, name: Name) -> float:
+        """Share of a name's words that are in no source. A sentence-initial word counts as known."""
         parts = [part for part in PART.findall(name.text) if part[0].isupper()]
         new = [part.lower() not in _TIMES and not self.known.has_word(part) for part in parts]
         if not name.start and len(new) > 1:
