@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groundwire.claims.assertiveness import kind_of
+from groundwire.claims.assertiveness import classify_sentence
 
 ASSERTIONS = [
     "Answer: 42",
@@ -127,9 +127,9 @@ TABLE = {
 @pytest.mark.spec("SPEC-08.09")
 @pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind, texts in TABLE.items() for text in texts])
 def test_kind(kind: str, text: str) -> None:
-    assert kind_of(text).value == kind
+    assert classify_sentence(text).value == kind
 
 
 def test_a_heading_needs_a_verb_to_assert() -> None:
-    assert kind_of("History of Paris", heading=True).value == "meta"
-    assert kind_of("Paris is the capital of France", heading=True).value == "assertion"
+    assert classify_sentence("History of Paris", heading=True).value == "meta"
+    assert classify_sentence("Paris is the capital of France", heading=True).value == "assertion"

@@ -251,10 +251,10 @@ _INTRODUCES = re.compile(
 _HEAD = 400
 
 
-def kind_of(text: str, *, heading: bool = False) -> ClaimKind:
+def classify_sentence(text: str, *, heading: bool = False) -> ClaimKind:
     """What a sentence does: only assertions can be right or wrong.
 
-    >>> [kind_of(text).value for text in ("Will Smith was born in 1968.", "Will you come?", "Maybe it is.")]
+    >>> [classify_sentence(text).value for text in ("Will Smith was born in 1968.", "Will you come?", "Maybe it is.")]
     ['assertion', 'question', 'hedge']
     """
     if not any(map(str.isalnum, text)) or is_only_confidence(text):

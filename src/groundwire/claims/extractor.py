@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
-from groundwire.claims.assertiveness import kind_of
+from groundwire.claims.assertiveness import classify_sentence
 from groundwire.claims.citations import CitationMark, named_in, resolve
 from groundwire.claims.confidence import confidence, content, is_only_confidence, stated
 from groundwire.claims.decompose import has_verb, split
@@ -137,7 +137,7 @@ def _read_sentence(
         _rate_last(read, stated(text))
     if _REFERENCES.match(text):
         read.in_references = True
-    whole = ClaimKind.META if _is_reference(read, text) else kind_of(text, heading=title)
+    whole = ClaimKind.META if _is_reference(read, text) else classify_sentence(text, heading=title)
     level = stated(text)
     parts = list(_parts(text, whole))
     owned = _owned([span.start + start for start, _, _ in parts], cited)
@@ -166,17 +166,17 @@ def _parts(text: str, whole: ClaimKind) -> Iterator[tuple[int, int, ClaimKind]]:
     if lead:
         yield 0, lead, ClaimKind.META
         begin = lead + len(text[lead:]) - len(text[lead:].lstrip())
-        whole = kind_of(text[begin:end])
+        whole = classify_sentence(text[begin:end])
     turn = _turn(text, begin, end, whole)
     if turn:
-        yield begin, turn.start(), kind_of(text[begin : turn.start()])
-        begin, whole = turn.end(), kind_of(text[turn.end() : end])
+        yield begin, turn.start(), classify_sentence(text[begin : turn.start()])
+        begin, whole = turn.end(), classify_sentence(text[turn.end() : end])
     if whole is not ClaimKind.ASSERTION:
         yield begin, end, whole
         return
     atoms = split(text[begin:end])
     for start, stop in atoms:
-        kind = whole if len(atoms) == 1 else kind_of(text[begin + start : begin + stop])
+        kind = whole if len(atoms) == 1 else classify_sentence(text[begin + start : begin + stop])
         yield begin + start, begin + stop, kind
 
 
@@ -189,8 +189,12 @@ def _turn(text: str, begin: int, end: int, whole: ClaimKind) -> re.Match[str] | 
     if whole in (ClaimKind.REFUSAL, ClaimKind.META):
         for splice in _SPLICE.finditer(text, begin, end):
             right = text[splice.end() : end]
-            if any(map(str.isdigit, right)) and has_verb(right) and kind_of(right) is ClaimKind.ASSERTION:
-                same = whole is ClaimKind.META or kind_of(text[begin : splice.start()]) is whole
+            if (
+                any(map(str.isdigit, right))
+                and has_verb(right)
+                and classify_sentence(right) is ClaimKind.ASSERTION
+            ):
+                same = whole is ClaimKind.META or classify_sentence(text[begin : splice.start()]) is whole
                 return splice if same else None
     return None
 
@@ -200,7 +204,7 @@ def _lead_in(text: str) -> int:
     colon = text.find(":", 0, _LEAD_REACH) + 1
     if not colon or len(text[colon:].split()) < _MIN_REST or not text[colon].isspace():
         return 0
-    return colon if kind_of(text[: colon - 1]) is ClaimKind.META else 0
+    return colon if classify_sentence(text[: colon - 1]) is ClaimKind.META else 0
 
 
 def _labels(cited: Sequence[CitationMark]) -> tuple[str, ...]:

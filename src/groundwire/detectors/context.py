@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 
-from groundwire.claims.assertiveness import kind_of
+from groundwire.claims.assertiveness import classify_sentence
 from groundwire.claims.markup import Plain, plain
 from groundwire.openie.mentions import is_person, may_be_person, mentions
 from groundwire.openie.parser import triples
@@ -241,7 +241,7 @@ def _sentence(prose: Plain, span: Span, *, heading: bool) -> Iterator[_PlainSent
     if not any(map(str.isalnum, text)):
         return
     place = prose.span(span.start, span.end)
-    kind = kind_of(text, heading=heading)
+    kind = classify_sentence(text, heading=heading)
     yield _PlainSentence(
         text, place.start, place.end, prose.at[span.start : span.end], kind is ClaimKind.ASSERTION
     )

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from groundwire.claims.assertiveness import kind_of
+from groundwire.claims.assertiveness import classify_sentence
 from groundwire.text.sentences import sentences
 from groundwire.types import ClaimKind
 
@@ -253,4 +253,4 @@ def _is_request(paragraph: str) -> bool:
 def _is_request_sentence(sentence: str) -> bool:
     if _ADDRESSES_MODEL.search(sentence):
         return True
-    return kind_of(sentence) in (ClaimKind.QUESTION, ClaimKind.INSTRUCTION)
+    return classify_sentence(sentence) in (ClaimKind.QUESTION, ClaimKind.INSTRUCTION)

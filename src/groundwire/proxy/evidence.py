@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
-from groundwire.claims.assertiveness import kind_of
+from groundwire.claims.assertiveness import classify_sentence
 from groundwire.errors import InputError
 from groundwire.proxy.documents import PromptDocument, split_prompt
 from groundwire.text.sentences import sentences
@@ -167,7 +167,7 @@ def _statements(turn: Turn) -> str:
     if turn.role != "user":
         return ""
     parts = (turn.text[s.start : s.end] for s in sentences(turn.text[:_MAX_STATED]))
-    return " ".join(part for part in parts if kind_of(part) is ClaimKind.ASSERTION)
+    return " ".join(part for part in parts if classify_sentence(part) is ClaimKind.ASSERTION)
 
 
 def _as_sources(documents: Iterable[PromptDocument]) -> tuple[Source, ...]:
