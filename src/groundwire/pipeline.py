@@ -8,7 +8,7 @@ from pathlib import PurePath
 from time import perf_counter
 
 from groundwire.claims.extractor import extract, steps_as_claims
-from groundwire.claims.llm_extractor import extract_with
+from groundwire.claims.llm_extractor import extract_with_model
 from groundwire.config import DetectorsConfig, MitigationConfig
 from groundwire.llm.base import Generator
 from groundwire.metrics import Metrics, log_verdict
@@ -98,7 +98,7 @@ async def extract_claims(case: Case, court: CheckContext) -> list[Claim]:
     if court.extractor is None:
         found = extract(case.response, target=court.profile.target, known_sources=known)
     else:
-        found = await extract_with(
+        found = await extract_with_model(
             court.extractor, case.response, target=court.profile.target, known_sources=known
         )
     return steps_as_claims(found, asked=bool(case.question))

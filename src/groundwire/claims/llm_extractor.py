@@ -46,7 +46,7 @@ _MAX_LOST = 0.15
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
-async def extract_with(
+async def extract_with_model(
     generator: Generator, answer: str, *, target: float = 0.95, known_sources: Collection[str] = ()
 ) -> list[Claim]:
     """As `extract`, with assertions cut further where a model says so and the text bears it out.
