@@ -17,7 +17,7 @@ from groundwire.claims.assertiveness import classify_sentence
 from groundwire.claims.citations import CitationMark, named_in, resolve
 from groundwire.claims.confidence import confidence, content, is_only_confidence, stated
 from groundwire.claims.decompose import has_verb, split
-from groundwire.claims.markup import Plain, plain, readable
+from groundwire.claims.markup import PlainText, plain, readable
 from groundwire.text.sentences import Block, BlockKind, blocks, sentences
 from groundwire.types import Claim, ClaimKind, Span
 
@@ -129,7 +129,7 @@ def _is_title(answer: str, block: Block, spans: Sequence[Span], following: Block
 
 
 def _read_sentence(
-    read: _Answer, prose: Plain, span: Span, cited: Sequence[CitationMark], *, title: bool
+    read: _Answer, prose: PlainText, span: Span, cited: Sequence[CitationMark], *, title: bool
 ) -> None:
     read.sentence += 1
     text = prose.text[span.start : span.end]
@@ -227,7 +227,7 @@ def _owned(starts: Sequence[int], cited: Sequence[CitationMark]) -> list[tuple[s
     return owned
 
 
-def _assigned(prose: Plain, spans: Sequence[Span]) -> list[list[CitationMark]]:
+def _assigned(prose: PlainText, spans: Sequence[Span]) -> list[list[CitationMark]]:
     """The citation marks of each sentence."""
     found: list[list[CitationMark]] = [[] for _ in spans]
     leads = _marks_lead(prose, spans)
@@ -239,12 +239,12 @@ def _assigned(prose: Plain, spans: Sequence[Span]) -> list[list[CitationMark]]:
     return found
 
 
-def _marks_lead(prose: Plain, spans: Sequence[Span]) -> bool:
+def _marks_lead(prose: PlainText, spans: Sequence[Span]) -> bool:
     """Whether marks stand before their sentences: "[1] One. [2] Two." """
     return bool(prose.marks and spans) and prose.marks[0].start < spans[0].start
 
 
-def _owner(prose: Plain, spans: Sequence[Span], at: int, mark: CitationMark, *, leads: bool) -> int:
+def _owner(prose: PlainText, spans: Sequence[Span], at: int, mark: CitationMark, *, leads: bool) -> int:
     gap = mark.start >= spans[at].end and at + 1 < len(spans)
     return at + 1 if gap and (leads or "\n" in prose.text[spans[at].end : mark.start]) else at
 

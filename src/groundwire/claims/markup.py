@@ -36,7 +36,7 @@ _SAYS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
+class PlainText:
     """`text[i]` stood at `at[i]` in the answer; a mark's `start` is where it would stand in `text`."""
 
     text: str
@@ -53,7 +53,7 @@ def readable(text: str) -> str:
     return _SURROGATE.sub("\ufffd", " ".join(text.split()))
 
 
-def plain(answer: str, lines: Sequence[Span], known: Collection[str] = ()) -> Plain:
+def plain(answer: str, lines: Sequence[Span], known: Collection[str] = ()) -> PlainText:
     """The prose of some lines of an answer, without emphasis, link targets, tags and citation marks."""
     raw, at = _joined(answer, lines)
     pieces, code = _unmarked(raw)
@@ -167,7 +167,7 @@ def _within(pieces: Sequence[tuple[int, str]], code: Sequence[tuple[int, int]]) 
     return found
 
 
-def _uncited(text: str, at: Sequence[int], found: Sequence[CitationMark]) -> Plain:
+def _uncited(text: str, at: Sequence[int], found: Sequence[CitationMark]) -> PlainText:
     """Take the marks out; one that is a word of its sentence ("according to [1]") loses its brackets only."""
     pieces: list[str] = []
     where: list[int] = []
@@ -185,7 +185,7 @@ def _uncited(text: str, at: Sequence[int], found: Sequence[CitationMark]) -> Pla
             where.extend(at[mark.start + 1 : mark.end - 1])
     pieces.append(text[done:])
     where.extend(at[done:])
-    return Plain("".join(pieces), where, tuple(moved))
+    return PlainText("".join(pieces), where, tuple(moved))
 
 
 def _before_space(text: str, done: int, mark: CitationMark) -> int:

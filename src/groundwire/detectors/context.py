@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 
 from groundwire.claims.assertiveness import classify_sentence
-from groundwire.claims.markup import Plain, plain
+from groundwire.claims.markup import PlainText, plain
 from groundwire.openie.mentions import is_person, may_be_person, mentions
 from groundwire.openie.parser import triples
 from groundwire.openie.predicates import normal
@@ -236,7 +236,7 @@ def _said_in(response: str, cells: Sequence[tuple[int, int]], header: Sequence[s
             )
 
 
-def _sentence(prose: Plain, span: Span, *, heading: bool) -> Iterator[_PlainSentence]:
+def _sentence(prose: PlainText, span: Span, *, heading: bool) -> Iterator[_PlainSentence]:
     text = prose.text[span.start : span.end]
     if not any(map(str.isalnum, text)):
         return
