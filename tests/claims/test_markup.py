@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.claims.markup import plain, readable
+from groundwire.claims.markup import readable, strip_markup
 from groundwire.types import Span
 
 
 def shown(text: str, *known: str) -> str:
-    return readable(plain(text, [Span(0, len(text))], known).text)
+    return readable(strip_markup(text, [Span(0, len(text))], known).text)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_what_a_reader_sees(text: str, expected: str) -> None:
 @settings(max_examples=150, deadline=None)
 @given(st.text(alphabet=st.sampled_from("ab1 *_`[]()<>!\\-\n\u200b¹【】."), max_size=80))
 def test_every_character_kept_knows_its_place(text: str) -> None:
-    found = plain(text, [Span(0, len(text))])
+    found = strip_markup(text, [Span(0, len(text))])
     assert len(found.text) == len(found.at)
     assert list(found.at) == sorted(found.at)
     for char, at in zip(found.text, found.at, strict=True):

@@ -17,7 +17,7 @@ from groundwire.claims.assertiveness import classify_sentence
 from groundwire.claims.citations import CitationMark, named_in, resolve
 from groundwire.claims.confidence import confidence, content, is_only_confidence, stated
 from groundwire.claims.decompose import has_verb, split
-from groundwire.claims.markup import PlainText, plain, readable
+from groundwire.claims.markup import PlainText, readable, strip_markup
 from groundwire.text.sentences import Block, BlockKind, blocks, sentences
 from groundwire.types import Claim, ClaimKind, Span
 
@@ -99,7 +99,7 @@ def _source(read: _Answer, label: str, *, zero_based: bool) -> str:
 
 
 def _read_prose(read: _Answer, block: Block, following: Block | None) -> None:
-    prose = plain(read.text, block.lines, read.known)
+    prose = strip_markup(read.text, block.lines, read.known)
     spans = [s for s in sentences(prose.text) if any(map(str.isalnum, prose.text[s.start : s.end]))]
     assigned = _assigned(prose, spans)
     if not spans:
@@ -271,7 +271,7 @@ def _change_last(read: _Answer, change: Callable[[_DraftClaim], _DraftClaim]) ->
 
 def _read_row(read: _Answer, block: Block, _: Block | None) -> None:
     """A table row says each of its cells under its column's name."""
-    cells = [(name, plain(read.text, [cell], read.known)) for name, cell in _columns(block)]
+    cells = [(name, strip_markup(read.text, [cell], read.known)) for name, cell in _columns(block)]
     said = [(name, cell) for name, cell in cells if any(map(str.isalnum, cell.text))]
     if not said:
         return
@@ -292,7 +292,7 @@ def _columns(block: Block) -> Iterator[tuple[str, Span]]:
 
 
 def _labelled(name: str, cell: str) -> str:
-    label = readable(plain(name, [Span(0, len(name))]).text) if name else ""
+    label = readable(strip_markup(name, [Span(0, len(name))]).text) if name else ""
     return f"{label}: {readable(cell)}" if label else readable(cell)
 
 

@@ -17,7 +17,7 @@ from dataclasses import replace
 from hashlib import sha256
 
 from groundwire.claims.extractor import extract
-from groundwire.claims.markup import plain, readable
+from groundwire.claims.markup import readable, strip_markup
 from groundwire.errors import GroundwireError
 from groundwire.llm.base import Generator, Message
 from groundwire.types import Claim, ClaimKind, Span
@@ -132,7 +132,7 @@ def _refined(answer: str, claim: Claim, quotes: Sequence[Span]) -> Iterator[Clai
 
 
 def _text(answer: str, place: Span) -> str:
-    return readable(plain(answer, [place]).text)
+    return readable(strip_markup(answer, [place]).text)
 
 
 def _covers(answer: str, claim: Claim, quotes: Sequence[Span]) -> bool:
@@ -140,7 +140,9 @@ def _covers(answer: str, claim: Claim, quotes: Sequence[Span]) -> bool:
     edges = [claim.start, *(edge for quote in quotes for edge in (quote.start, quote.end)), claim.end]
     gaps = " ".join(answer[left:right] for left, right in zip(edges[::2], edges[1::2], strict=True))
     lost = [
-        word for word in _WORD.findall(plain(gaps, [Span(0, len(gaps))]).text) if not _LIGHT.fullmatch(word)
+        word
+        for word in _WORD.findall(strip_markup(gaps, [Span(0, len(gaps))]).text)
+        if not _LIGHT.fullmatch(word)
     ]
     heavy = any(any(map(str.isdigit, word)) or word[:1].isupper() for word in lost)
     short = all(len(_WORD.findall(answer[quote.start : quote.end])) >= 2 for quote in quotes)

@@ -53,7 +53,7 @@ def readable(text: str) -> str:
     return _SURROGATE.sub("\ufffd", " ".join(text.split()))
 
 
-def plain(answer: str, lines: Sequence[Span], known: Collection[str] = ()) -> PlainText:
+def strip_markup(answer: str, lines: Sequence[Span], known: Collection[str] = ()) -> PlainText:
     """The prose of some lines of an answer, without emphasis, link targets, tags and citation marks."""
     raw, at = _joined(answer, lines)
     pieces, code = _unmarked(raw)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 
 from groundwire.claims.assertiveness import classify_sentence
-from groundwire.claims.markup import PlainText, plain
+from groundwire.claims.markup import PlainText, strip_markup
 from groundwire.openie.mentions import is_person, may_be_person, mentions
 from groundwire.openie.parser import triples
 from groundwire.openie.predicates import normal
@@ -212,7 +212,7 @@ def _sentences(response: str) -> Iterator[_PlainSentence]:
         if block.kind in (BlockKind.ROW, BlockKind.HEADER):
             yield from _row(response, block)
             continue
-        prose = plain(response, block.lines)
+        prose = strip_markup(response, block.lines)
         for span in sentences(prose.text):
             yield from _sentence(prose, span, heading=block.kind is BlockKind.HEADING)
 
