@@ -14,11 +14,11 @@ from random import Random
 from typing import Annotated
 
 import typer
-from groundwire.cli.streams import open_console
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks import command, run
+from groundwire.cli.console import open_console
 from groundwire.errors import InputError
 from groundwire.reports.terminal import progress_bar
 from groundwire.stores.knowledge_base import Knowledge

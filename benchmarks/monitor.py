@@ -18,12 +18,12 @@ from time import perf_counter, process_time
 from typing import Annotated, Any
 
 import typer
-from groundwire.cli.console import open_console
 from rich.console import Console
 
 from benchmarks import command, run
 from groundwire.bench.figures import Figure, show
 from groundwire.bench.quality_data import LabelledRow, load_sets
+from groundwire.cli.console import open_console
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError

@@ -11,14 +11,14 @@ from statistics import median
 from typing import Annotated
 
 import typer
-from groundwire.cli.streams import open_console
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks import command, run
-from groundwire.agent import Orchestrator, Outcome
+from groundwire.agent import AgentResult, Orchestrator
 from groundwire.agent.cost import Cost, Usage
 from groundwire.bench.procedural_items import generate
+from groundwire.cli.console import open_console
 from groundwire.cli.options import ConfigFile, settings
 from groundwire.config import Config, Price
 from groundwire.engine import Groundwire
@@ -91,7 +91,7 @@ async def measured(config: Config, count: int, *, llm: bool) -> list[Figure]:
         return figures
 
 
-async def _answered(config: Config, generator: Generator, made: Sequence[Job]) -> list[Outcome]:
+async def _answered(config: Config, generator: Generator, made: Sequence[Job]) -> list[AgentResult]:
     async with Groundwire(config) as engine:
         orchestrator = Orchestrator(generator, engine, config)
         await orchestrator.process(_QUESTION, {"warm.txt": made[0].text})  # loading the model is no latency

@@ -23,8 +23,8 @@ from groundwire._loop import run as run_async
 from groundwire.bench.quality import judge_sets, load_predictions, publish, write_text
 from groundwire.bench.quality_data import LabelledRow, load_sets
 from groundwire.bench.quality_figures import Answers, Prediction
+from groundwire.cli.console import open_console
 from groundwire.cli.options import Backend, ConfigFile, settings
-from groundwire.cli.streams import open_console
 from groundwire.engine import Groundwire
 
 REQUIREMENTS = {"director-ai": "director-ai==3.21.0", "styxx": "styxx==7.50.0"}

@@ -28,7 +28,7 @@ from rich.console import Console
 from benchmarks import command, run
 from benchmarks.scripted_model import LISTENING, Pace, facts, frames
 from groundwire.bench.figures import Figure, show
-from groundwire.cli.streams import open_console
+from groundwire.cli.console import open_console
 from groundwire.errors import BackendDown
 
 _REPORT = re.compile(rb'data: \{[^\n]*"groundwire":[^\n]*\n\n')

@@ -17,7 +17,6 @@ from statistics import median
 from typing import Annotated, Literal
 
 import typer
-from groundwire.cli.streams import open_console
 from rich.console import Console
 from rich.table import Table
 
@@ -27,6 +26,7 @@ from groundwire.bench.procedural_contexts import Fact, capital, claimed, lay_out
 from groundwire.bench.procedural_items import fill, named, scene
 from groundwire.bench.procedural_shapes import Domain, domains, draw_other, nearest
 from groundwire.bench.quality_data import LabelledRow, load_sets
+from groundwire.cli.console import open_console
 from groundwire.cli.options import Backend, ConfigFile, settings
 from groundwire.config import Config
 from groundwire.engine import Groundwire

@@ -8,9 +8,9 @@ import pytest
 from rich.console import Console
 from tests.agent.conftest import Engines
 
-from groundwire.agent import Kind, Orchestrator
-from groundwire.agent.checkpoint import way
-from groundwire.cli.trajectory import _SHOWN
+from groundwire.agent import EventKind, Orchestrator
+from groundwire.agent.checkpoint import answer_trace
+from groundwire.cli.trajectory import _EVENT_LINES
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.llm.base import Message
@@ -27,7 +27,7 @@ FILES = {"word.txt": "The word is strawberry."}
 
 @pytest.mark.spec("SPEC-08.23", "SPEC-08.25", "SPEC-16.25")
 @pytest.mark.parametrize(("answer", "outcome"), [("2", Derived.NO), ("3", Derived.YES)])
-async def test_an_execution_trace_is_audited(answer: str, outcome: Derived) -> None:
+async def test_steps_to_an_answer_are_audited(answer: str, outcome: Derived) -> None:
     engine = Groundwire(Config.model_validate(ON), operation="trace")
     found = await Orchestrator(ScriptedGenerator([f"{COUNTED}\nFINAL: {answer}"]), engine).process(
         QUERY, FILES
@@ -35,15 +35,15 @@ async def test_an_execution_trace_is_audited(answer: str, outcome: Derived) -> N
     await engine.aclose()
     assert found.audit is not None
     assert found.audit.post_hoc.outcome is outcome
-    (event,) = [event for event in found.trajectory if event.kind is Kind.AUDIT]
+    (event,) = [event for event in found.trajectory if event.kind is EventKind.AUDIT]
     assert event.data["flagged"] is (outcome is Derived.NO)
     console = Console(file=io.StringIO(), width=200)
-    console.print(_SHOWN[Kind.AUDIT](event))
+    console.print(_EVENT_LINES[EventKind.AUDIT](event))
     assert outcome.value in console.file.getvalue()  # type: ignore[attr-defined]
 
 
 @pytest.mark.spec("SPEC-08.23", "SPEC-08.02")
-async def test_it_is_off_by_default_and_bypassed_with_the_rest(engines: Engines) -> None:
+async def test_trace_audit_is_off_by_default(engines: Engines) -> None:
     said = f"{COUNTED}\nFINAL: 2"
     off = await Orchestrator(ScriptedGenerator([said]), engines()).process(QUERY, FILES)
     engine = engines(**{"hallucination.enabled": True, "hallucination.trace_auditing.enabled": True})
@@ -52,8 +52,8 @@ async def test_it_is_off_by_default_and_bypassed_with_the_rest(engines: Engines)
     assert (off.audit, bypassed.audit, at_once.audit) == (None, None, None)
 
 
-def test_the_way_is_what_was_said_and_ran_since_the_question() -> None:
-    found = way(
+def test_answer_trace_covers_text_and_code_since_the_question() -> None:
+    found = answer_trace(
         [
             Message("user", "An old question"),
             Message("assistant", "An old answer"),

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from groundwire.cli.batch import Interrupted, Job, run_batch
+from groundwire.cli.batch import BatchArgs, BatchInterrupted, run_batch
 from groundwire.config import Config
 from groundwire.errors import GroundwireError, InputError
 
@@ -36,7 +36,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 def go(rows: Path, out: Path, *, resume: bool = False, workers: int = 1) -> int:
-    return run_batch(Job(rows, out, resume=resume, workers=workers), Config(), Console(quiet=True))
+    return run_batch(BatchArgs(rows, out, resume=resume, workers=workers), Config(), Console(quiet=True))
 
 
 def test_one_line_out_for_one_line_in_in_order(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_an_interrupted_run_says_how_to_go_on(tmp_path: Path, monkeypatch: pytes
         raise KeyboardInterrupt
 
     monkeypatch.setattr("groundwire.cli.batch._judged", interrupt)
-    with pytest.raises(Interrupted, match="--resume") as caught:
+    with pytest.raises(BatchInterrupted, match="--resume") as caught:
         go(write(tmp_path / "in.jsonl", GOOD), tmp_path / "out.jsonl")
     assert caught.value.exit_code == 130
 
@@ -159,7 +159,7 @@ def test_input_and_output_must_differ(tmp_path: Path) -> None:
 def test_a_full_disk_is_one_line_and_keeps_what_is_whole(tmp_path: Path) -> None:
     rows = write(tmp_path / "in.jsonl", GOOD)
     with pytest.raises(InputError, match="No space left"):
-        run_batch(Job(rows, Path("/dev/full")), Config(), Console(quiet=True))
+        run_batch(BatchArgs(rows, Path("/dev/full")), Config(), Console(quiet=True))
 
 
 def test_rows_stream_through_pipes(tmp_path: Path) -> None:
@@ -194,5 +194,5 @@ def test_a_wrong_configuration_leaves_an_earlier_output_alone(
     before = out.read_bytes()
     config = Config.load(None, {"hallucination.backend.type": "external"})
     with pytest.raises(GroundwireError, match="external"):
-        run_batch(Job(rows, out), config, Console(quiet=True))
+        run_batch(BatchArgs(rows, out), config, Console(quiet=True))
     assert out.read_bytes() == before

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from groundwire.api import check
 from groundwire.cli import main
-from groundwire.cli.calibrate import labelled, round_up
+from groundwire.cli.calibrate import read_labelled, round_up
 from groundwire.config import Config
 from groundwire.errors import GroundwireError
 
@@ -53,7 +53,7 @@ def test_the_written_threshold_gives_the_promised_decisions(tmp_path: Path, alph
     config = Config.load(target)
     assert config.risk_threshold is not None
     alarms = caught = 0
-    for row in labelled(EXAMPLE):
+    for row in read_labelled(EXAMPLE):
         report = check(row.row.response, row.row.sources, config=config)
         assert report.risk is not None
         assert report.flagged == (report.risk > config.risk_threshold)

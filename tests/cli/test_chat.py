@@ -9,8 +9,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from groundwire.cli.lines import completer, piped, typed
-from groundwire.cli.talk import Talk
 from prompt_toolkit.application import create_app_session
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
@@ -19,8 +17,9 @@ from prompt_toolkit.output import DummyOutput
 from rich.console import Console
 
 from groundwire.cli import chat as chatting
-from groundwire.cli.chat import Request, converse, run_chat, with_verification
-from groundwire.cli.models import open_writer
+from groundwire.cli.chat import ChatArgs, ChatSession, converse, run_chat, with_verification
+from groundwire.cli.models import open_chat_model
+from groundwire.cli.prompt import completer, read_from_pipe, read_from_terminal
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, ConfigError, InputError
@@ -52,7 +51,7 @@ def config(**verification: object) -> Config:
 def talked(
     lines: Sequence[str],
     replies: Sequence[str | BackendDown],
-    request: Request,
+    request: ChatArgs,
     settings: Config | None = None,
 ) -> tuple[int, str]:
     """What a chat prints when the lines are piped into it."""
@@ -68,20 +67,20 @@ def talked(
 
 
 def test_an_answer_is_shown_with_its_verdict_and_its_unsupported_parts_marked(tower: str) -> None:
-    code, out = talked(["How tall is it?"], [BAD], Request((tower,)))
+    code, out = talked(["How tall is it?"], [BAD], ChatArgs((tower,)))
     assert code == 1
     assert "> How tall is it?" in out
     assert re.search(r"⟦[^⟧]*450[^⟧]*⟧", out)
     assert "✗ c1 CONTRADICTED" in out
     assert "1 flagged · risk" in out
-    code, out = talked(["How tall is it?"], [GOOD], Request((tower,)))
+    code, out = talked(["How tall is it?"], [GOOD], ChatArgs((tower,)))
     assert code == 0
     assert "✓ 2 claims, 0 flagged" in out or "✓ 3 claims, 0 flagged" in out
 
 
 def test_a_wrong_answer_is_caught_and_asked_for_again(tower: str) -> None:
     settings = config(on_failure="retry")
-    code, out = talked(["How tall is it?", "/cost"], [BAD, GOOD], Request((tower,)), settings)
+    code, out = talked(["How tall is it?", "/cost"], [BAD, GOOD], ChatArgs((tower,)), settings)
     assert code == 0
     assert out.index("450") < out.index("↻ asked again with the evidence, 1 of 2") < out.index("✓")
     assert "after 1 retry" in out
@@ -90,17 +89,17 @@ def test_a_wrong_answer_is_caught_and_asked_for_again(tower: str) -> None:
 
 
 def test_one_question_alone(tower: str) -> None:
-    assert talked([], [GOOD], Request((tower,), question="How tall?"))[0] == 0
-    assert talked([], [BAD], Request((tower,), question="How tall?"))[0] == 1
+    assert talked([], [GOOD], ChatArgs((tower,), question="How tall?"))[0] == 0
+    assert talked([], [BAD], ChatArgs((tower,), question="How tall?"))[0] == 1
 
 
 def test_one_question_that_cannot_be_asked_fails(tower: str) -> None:
     with pytest.raises(BackendDown):
-        talked([], [BackendDown("gone")], Request((tower,), question="How tall?"))
+        talked([], [BackendDown("gone")], ChatArgs((tower,), question="How tall?"))
 
 
 def test_a_conversation_survives_a_model_that_does_not_answer(tower: str) -> None:
-    code, out = talked(["One?", "Two?"], [BackendDown("it went away"), GOOD], Request((tower,)))
+    code, out = talked(["One?", "Two?"], [BackendDown("it went away"), GOOD], ChatArgs((tower,)))
     assert "groundwire: it went away" in out
     assert "330 metres" in out
     assert code == 3
@@ -114,7 +113,7 @@ def test_what_was_said_before_goes_along(tower: str) -> None:
         return GOOD
 
     generator = ScriptedGenerator(reply, name="llm/scripted")
-    talk = Talk(config(), Groundwire(config()), generator, Console(file=io.StringIO()))
+    talk = ChatSession(config(), Groundwire(config()), generator, Console(file=io.StringIO()))
     lines = iter(["How tall is it?", "And when?", "/clear", "Anew?"])
     converse(talk, lambda _: next(lines, None))
     talk.close()
@@ -123,7 +122,7 @@ def test_what_was_said_before_goes_along(tower: str) -> None:
 
 @pytest.mark.spec("SPEC-16.35")
 def test_verify_judges_the_last_answer_whole(tower: str) -> None:
-    request = Request((tower,), simple=True)
+    request = ChatArgs((tower,), simple=True)
     code, out = talked(["How tall is it?", "/verify", "/verify last"], [BAD], request)
     assert "not verified" in out
     assert out.count("CONTRADICTED") == 2
@@ -132,18 +131,18 @@ def test_verify_judges_the_last_answer_whole(tower: str) -> None:
 
 @pytest.mark.spec("SPEC-16.35")
 def test_verify_judges_a_text(tower: str) -> None:
-    assert "ENTAILED" in talked(["/verify The tower is 330 metres tall."], [], Request((tower,)))[1]
-    assert "CONTRADICTED" in talked(["/verify The tower is 450 metres tall."], [], Request((tower,)))[1]
+    assert "ENTAILED" in talked(["/verify The tower is 330 metres tall."], [], ChatArgs((tower,)))[1]
+    assert "CONTRADICTED" in talked(["/verify The tower is 450 metres tall."], [], ChatArgs((tower,)))[1]
 
 
 @pytest.mark.spec("SPEC-16.35")
 def test_verify_with_nothing_to_verify_says_so(tower: str) -> None:
-    assert "there is no answer yet" in talked(["/verify"], [], Request((tower,)))[1]
-    assert "nothing to verify against" in talked(["/verify The sky is blue."], [], Request())[1]
+    assert "there is no answer yet" in talked(["/verify"], [], ChatArgs((tower,)))[1]
+    assert "nothing to verify against" in talked(["/verify The sky is blue."], [], ChatArgs())[1]
 
 
 def test_simple_turns_verification_off_and_on(tower: str) -> None:
-    out = talked(["/simple", "How tall?", "/simple", "How tall?"], [BAD, BAD], Request((tower,)))[1]
+    out = talked(["/simple", "How tall?", "/simple", "How tall?"], [BAD, BAD], ChatArgs((tower,)))[1]
     first, second = out.split("answers are verified again")
     assert "CONTRADICTED" not in first
     assert "CONTRADICTED" in second
@@ -154,7 +153,7 @@ def test_sources_are_listed_and_added(tower: str, tmp_path: Path) -> None:
     out = talked(
         ["/sources", f"/sources {tmp_path / 'more.txt'}", "/sources no/such.txt", "/sources mistyped"],
         [],
-        Request((tower,)),
+        ChatArgs((tower,)),
     )[1]
     assert "tower.md  94 characters" in out
     assert "more.txt  18 characters" in out
@@ -165,14 +164,14 @@ def test_sources_are_listed_and_added(tower: str, tmp_path: Path) -> None:
 
 def test_the_way_to_an_answer_is_shown_and_saved(tower: str, tmp_path: Path) -> None:
     saved = tmp_path / "trace.jsonl"
-    out = talked(["How tall?", "/trace", f"/trace {saved}"], [BAD], Request((tower,)))[1]
+    out = talked(["How tall?", "/trace", f"/trace {saved}"], [BAD], ChatArgs((tower,)))[1]
     assert "verified, mode full" in out
     assert json.loads(saved.read_text().splitlines()[0])["event"] == "query"
 
 
 def test_every_answer_is_recorded(tower: str, tmp_path: Path) -> None:
     kept = tmp_path / "all.jsonl"
-    talked(["How tall?", "And now?"], [GOOD, BAD], Request((tower,), trajectory=kept))
+    talked(["How tall?", "And now?"], [GOOD, BAD], ChatArgs((tower,), trajectory=kept))
     events = [json.loads(line)["event"] for line in kept.read_text().splitlines()]
     assert events.count("query") == events.count("end") == 2
 
@@ -180,7 +179,7 @@ def test_every_answer_is_recorded(tower: str, tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
 def test_a_full_disk_costs_the_record_and_not_the_conversation(tower: str) -> None:
     code, out = talked(
-        ["How tall?", "And now?"], [GOOD, GOOD], Request((tower,), trajectory=Path("/dev/full"))
+        ["How tall?", "And now?"], [GOOD, GOOD], ChatArgs((tower,), trajectory=Path("/dev/full"))
     )
     assert out.count("nothing is recorded any more: cannot write /dev/full") == 1
     assert out.count("finished in March 1889") == 2
@@ -189,7 +188,7 @@ def test_a_full_disk_costs_the_record_and_not_the_conversation(tower: str) -> No
 
 def test_a_conversation_is_saved(tower: str, tmp_path: Path) -> None:
     lines = ["How tall?", f"/save {tmp_path / 'talk.md'}", f"/save {tmp_path / 'talk.json'}", "/save"]
-    out = talked(lines, [GOOD], Request((tower,)))[1]
+    out = talked(lines, [GOOD], ChatArgs((tower,)))[1]
     assert "where to?" in out
     assert GOOD in (tmp_path / "talk.md").read_text()
     saved = json.loads((tmp_path / "talk.json").read_text())
@@ -198,7 +197,7 @@ def test_a_conversation_is_saved(tower: str, tmp_path: Path) -> None:
 
 
 def test_a_verdict_is_marked_and_shown_from_then_on(tower: str) -> None:
-    out = talked(["How tall?", "/wrong c1 it grew", "/wrong c99", "/right"], [BAD], Request((tower,)))[1]
+    out = talked(["How tall?", "/wrong c1 it grew", "/wrong c99", "/right"], [BAD], ChatArgs((tower,)))[1]
     assert "a user marked CONTRADICTED wrong" in out
     assert "it grew" in out
     assert "no claim c99" in out
@@ -206,14 +205,14 @@ def test_a_verdict_is_marked_and_shown_from_then_on(tower: str) -> None:
 
 
 def test_an_answer_is_held_against_a_knowledge_base_that_exists(tower: str) -> None:
-    out = talked(["/kb /no/such/kb.db", "/kb", "/kb off"], [], Request((tower,)))[1]
+    out = talked(["/kb /no/such/kb.db", "/kb", "/kb off"], [], ChatArgs((tower,)))[1]
     assert "there is no store at" in out
     assert out.count("there is no knowledge base") == 2
 
 
 def test_asking_again_keeps_at_it_until_it_holds(tower: str) -> None:
     lines = ["/again", "How tall?", "/again"]
-    _, out = talked(lines, [BAD, BAD, GOOD], Request((tower,)), config(on_failure="ask"))
+    _, out = talked(lines, [BAD, BAD, GOOD], ChatArgs((tower,)), config(on_failure="ask"))
     assert "there is no question yet" in out
     assert "have it written again? (/again)" in out
     assert "after 1 retry" in out
@@ -222,14 +221,14 @@ def test_asking_again_keeps_at_it_until_it_holds(tower: str) -> None:
 def test_asking_again_in_vain_leaves_the_conversation_as_it_was(tower: str, tmp_path: Path) -> None:
     saved = tmp_path / "talk.json"
     lines = ["How tall?", "And then?", "/again", f"/save {saved}"]
-    talked(lines, [GOOD, "", BackendDown("gone")], Request((tower,)))
+    talked(lines, [GOOD, "", BackendDown("gone")], ChatArgs((tower,)))
     turns = [turn["text"] for turn in json.loads(saved.read_text())["turns"]]
     assert turns == ["How tall?", GOOD, "And then?"]
 
 
 def test_odd_lines_do_no_harm(tower: str) -> None:
     lines = ["", "   ", "/", "/nope", "//etc is a folder?", "\x1b[2J\x00", "/help", "/quit", "never asked"]
-    code, out = talked(lines, [GOOD, GOOD], Request((tower,)))
+    code, out = talked(lines, [GOOD, GOOD], ChatArgs((tower,)))
     assert "there is no /nope" in out
     assert "/verify [last|TEXT]" in out
     assert "never asked" not in out
@@ -238,25 +237,25 @@ def test_odd_lines_do_no_harm(tower: str) -> None:
 
 def test_hostile_answers_cannot_steer_the_terminal(tower: str) -> None:
     evil = f"\x1b]0;owned\x07\x1b[2J[bold]{BAD}[/bold]"
-    out = talked(["How tall?"], [evil], Request((tower,)))[1]
+    out = talked(["How tall?"], [evil], ChatArgs((tower,)))[1]
     assert "\x1b" not in out
     assert "\x07" not in out
     assert "[bold]" in out
 
 
 def test_an_empty_answer_is_said_to_be_none(tower: str) -> None:
-    assert "(no answer)" in talked(["How tall?"], [""], Request((tower,)))[1]
+    assert "(no answer)" in talked(["How tall?"], [""], ChatArgs((tower,)))[1]
 
 
 def test_without_sources_nothing_is_verified() -> None:
-    code, out = talked(["How tall?"], [GOOD], Request())
+    code, out = talked(["How tall?"], [GOOD], ChatArgs())
     assert "not verified: there are no files to verify against" in out
     assert code == 0
 
 
 def test_questions_and_a_source_cannot_share_standard_input() -> None:
     with pytest.raises(InputError, match="-q"):
-        run_chat(Request(("-",)), config(), Console(file=io.StringIO()), ScriptedGenerator([]))
+        run_chat(ChatArgs(("-",)), config(), Console(file=io.StringIO()), ScriptedGenerator([]))
 
 
 def test_an_interrupt_stops_the_answer_and_not_the_chat(tower: str) -> None:
@@ -266,7 +265,9 @@ def test_an_interrupt_stops_the_answer_and_not_the_chat(tower: str) -> None:
     def reply(call: ScriptedCall) -> str:
         return GOOD
 
-    talk = Talk(config(), Groundwire(config()), ScriptedGenerator(reply, name="llm/x"), Console(file=out))
+    talk = ChatSession(
+        config(), Groundwire(config()), ScriptedGenerator(reply, name="llm/x"), Console(file=out)
+    )
     asked: list[str] = []
 
     def ask(question: str, settings: Config | None = None) -> None:
@@ -275,7 +276,7 @@ def test_an_interrupt_stops_the_answer_and_not_the_chat(tower: str) -> None:
             raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Talk, "ask", lambda self, question, settings=None: ask(question, settings))
+        patch.setattr(ChatSession, "ask", lambda self, question, settings=None: ask(question, settings))
         converse(talk, lambda _: next(lines, None))
     talk.close()
     assert asked == ["first", "second"]
@@ -286,7 +287,7 @@ def test_words_are_shown_as_they_come_on_a_terminal(tower: str) -> None:
     out = io.StringIO()
     console = Console(file=out, width=100, height=30, force_terminal=True, color_system="truecolor")
     generator = ScriptedGenerator([BAD], name="llm/scripted")
-    code = run_chat(Request((tower,), question="How tall?"), config(), console, generator)
+    code = run_chat(ChatArgs((tower,), question="How tall?"), config(), console, generator)
     shown = out.getvalue()
     assert code == 1
     assert "⟦" not in shown  # marked by colour
@@ -296,7 +297,7 @@ def test_words_are_shown_as_they_come_on_a_terminal(tower: str) -> None:
 
 def test_a_terminal_edits_lines_and_ends_with_control_d(tmp_path: Path) -> None:
     with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
-        read = typed(Config.load(), "chat", lambda begun: [])
+        read = read_from_terminal(Config.load(), "chat", lambda begun: [])
         keys.send_text("hallo\x7fo\r")
         assert read("> ") == "hallo"
         keys.send_text("oops\x03")
@@ -317,7 +318,7 @@ def test_a_whole_conversation_on_a_terminal(tower: str, monkeypatch: pytest.Monk
     console = Console(file=out, width=100, force_terminal=True, color_system=None)
     with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
         keys.send_text("How tall?\r\x03/verify\r/nope\r\x04")
-        code = run_chat(Request((tower,)), config(), console, ScriptedGenerator([BAD], name="llm/scripted"))
+        code = run_chat(ChatArgs((tower,)), config(), console, ScriptedGenerator([BAD], name="llm/scripted"))
     assert code == 0  # a conversation is no check: it ends well
     shown = out.getvalue()
     assert "1 source · /help" in shown
@@ -337,7 +338,7 @@ def test_commands_complete_and_questions_do_not() -> None:
 
 
 def test_a_closed_standard_input_is_the_end() -> None:
-    assert piped(None, print)("> ") is None
+    assert read_from_pipe(None, print)("> ") is None
 
 
 def test_the_command_line_sets_mode_and_failure() -> None:
@@ -350,13 +351,13 @@ def test_the_command_line_sets_mode_and_failure() -> None:
 def test_without_any_model_one_line_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("groundwire.llm.gguf.find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"groundwire\[llm\].*--provider openai"):
-        open_writer(Config.load())
+        open_chat_model(Config.load())
     with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
-        open_writer(Config.load(), "openai")
+        open_chat_model(Config.load(), "openai")
     with pytest.raises(InputError, match="unknown provider"):
-        open_writer(Config.load(), "oracle")
+        open_chat_model(Config.load(), "oracle")
     with pytest.raises(InputError, match="--provider"):
-        open_writer(Config.load(), None, "gpt-4o")
+        open_chat_model(Config.load(), None, "gpt-4o")
 
 
 @pytest.mark.llm
@@ -367,7 +368,7 @@ def test_with_the_real_model_on_this_machine(smollm: str, tower: str) -> None:
     )
     out = io.StringIO()
     console = Console(file=out, width=120)
-    request = Request((tower,), question="Tell me all about the tower.", provider="openai")
+    request = ChatArgs((tower,), question="Tell me all about the tower.", provider="openai")
     code = chatting.run_chat(request, settings, console)
     assert code in (0, 1)
     assert "tower" in out.getvalue().lower()
@@ -387,7 +388,7 @@ def test_answers_are_checked_on_their_way_to_the_user_where_that_is_on(tower: st
     out = io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"How tall is it?\nAre you sure?\n")))
-        code = run_chat(Request((tower,)), settings, Console(file=out, width=120), ScriptedGenerator(answer))
+        code = run_chat(ChatArgs((tower,)), settings, Console(file=out, width=120), ScriptedGenerator(answer))
     assert code == 1
     assert BAD in out.getvalue()
     assert "✗ not carried by the conversation:" in out.getvalue()

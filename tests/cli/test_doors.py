@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 from groundwire import check
 from groundwire._loop import run
 from groundwire.cli import main
-from groundwire.cli.batch import Job, run_batch
-from groundwire.cli.repl import Request, Session
+from groundwire.cli.batch import BatchArgs, run_batch
+from groundwire.cli.repl import ReplArgs, ReplSession
 from groundwire.client import Client
 from groundwire.config import Config, ProfileName
 from groundwire.engine import Groundwire
@@ -121,7 +121,7 @@ def by_command(cases: Mapping[str, Asked], folder: Path, store: str) -> dict[str
 
 def by_repl(cases: Mapping[str, Asked], folder: Path, store: str) -> dict[str, Report]:
     """Its functions take a response and a context; its reports have no id."""
-    session = Session(Request(), Config.load())
+    session = ReplSession(ReplArgs(), Config.load())
     try:
         ask = session.functions["detect_hallucinations"].call
         reports = {name: run(_awaited(ask, c.answer, dict(c.sources))) for name, c in cases.items()}
@@ -220,7 +220,7 @@ def by_batch(cases: Mapping[str, Asked], folder: Path, store: str) -> dict[str, 
             for c in chosen.values()
         )  # fmt: skip
         rows.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-        run_batch(Job(rows, out), Config.load(overrides={"profile": profile}), Console(quiet=True))
+        run_batch(BatchArgs(rows, out), Config.load(overrides={"profile": profile}), Console(quiet=True))
         reports = map(json.loads, out.read_text(encoding="utf-8").splitlines())
         found.update(zip(chosen, reports, strict=True))
     return found

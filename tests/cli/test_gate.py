@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from typer.testing import CliRunner
 
-from groundwire.cli.batch import Job, run_batch
-from groundwire.cli.gate import Gate, Ledger
+from groundwire.cli.batch import BatchArgs, BatchTally, Gate, run_batch
 from groundwire.cli.main import app
 from groundwire.config import Config
 from groundwire.errors import InputError
@@ -39,7 +38,7 @@ def write(path: Path, *rows: object) -> Path:
 
 
 def go(rows: Path, gate: Gate, out: Path | None = None, **more: Any) -> int:
-    job = Job(rows, out or rows.with_suffix(".out"), gate=gate, **more)
+    job = BatchArgs(rows, out or rows.with_suffix(".out"), gate=gate, **more)
     return run_batch(job, Config(), Console(quiet=True))
 
 
@@ -87,7 +86,7 @@ def test_a_batch_within_the_rate_passes_though_some_are_flagged(
     assert go(rows, Gate(0.25)) == 0
     assert go(rows, Gate(0.2)) == 1
     assert go(rows, Gate()) == 1
-    run_batch(Job(rows, tmp_path / "out", gate=Gate(0.2)), Config(), Console())
+    run_batch(BatchArgs(rows, tmp_path / "out", gate=Gate(0.2)), Config(), Console())
     assert "gate failed: 25 % flagged, at most 20 % allowed" in capsys.readouterr().out
 
 
@@ -163,7 +162,7 @@ def test_nothing_in_a_cell_ends_it(text: str) -> None:
 
 def test_only_the_riskiest_are_listed_and_memory_stays_small(tmp_path: Path) -> None:
     gate = Gate(None, None, tmp_path / "summary.md")
-    with Ledger("many", gate) as ledger:
+    with BatchTally("many", gate) as ledger:
         for line in many(500):
             ledger.add(line)
         ledger.write()

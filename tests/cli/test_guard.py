@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from groundwire.cli.guard import Request, run_guard
+from groundwire.cli.guard import GuardArgs, run_guard
 from groundwire.cli.main import app
 from groundwire.config import Config
 from groundwire.errors import BackendDown, InputError
@@ -18,7 +18,7 @@ from groundwire.llm.fake import ScriptedCall, ScriptedGenerator
 
 SOURCE = "Acme was founded in 1987 in Berlin. Acme has 40 employees. Its office is in Berlin."
 WRONG = "Acme was founded in 1987 in Berlin. Acme has 400 employees. Its office is in Berlin. It is old."
-ASKED = Request("What is known about Acme?", (SOURCE,))
+ASKED = GuardArgs("What is known about Acme?", (SOURCE,))
 
 
 def says(answer: str) -> ScriptedGenerator:
@@ -28,7 +28,7 @@ def says(answer: str) -> ScriptedGenerator:
     return ScriptedGenerator(script)
 
 
-def shown(asked: Request, generator: ScriptedGenerator) -> tuple[int, str]:
+def shown(asked: GuardArgs, generator: ScriptedGenerator) -> tuple[int, str]:
     out = StringIO()
     return run_guard(asked, Config(), Console(file=out, width=200), generator), out.getvalue()
 
@@ -48,7 +48,7 @@ def test_what_fails_is_stopped_and_written_again() -> None:
 
 
 def test_events_are_lines_of_json() -> None:
-    code, out = shown(Request(ASKED.request, ASKED.files, as_json=True), says(WRONG))
+    code, out = shown(GuardArgs(ASKED.request, ASKED.files, as_json=True), says(WRONG))
     events = [json.loads(line) for line in out.splitlines()]
     assert code == 1
     assert [event["kind"] for event in events][-3:] == ["interrupted", "reformulated", "done"]
@@ -68,13 +68,13 @@ def test_where_nothing_was_said_no_risk_is_told() -> None:
 def test_a_conversation_is_held_against_it(tmp_path: Path) -> None:
     chat = tmp_path / "chat.json"
     chat.write_text(json.dumps([{"role": "assistant", "content": "Acme has 40 employees."}]))
-    code, out = shown(Request(ASKED.request, ASKED.files, str(chat)), says("Acme has 55 employees."))
+    code, out = shown(GuardArgs(ASKED.request, ASKED.files, str(chat)), says("Acme has 55 employees."))
     assert (code, "55" in out.partition("\n\n")[2]) == (1, False)
 
 
 def test_standard_input_is_read_once() -> None:
     with pytest.raises(InputError, match="stdin"):
-        shown(Request("x", ("-",), "-"), says(""))
+        shown(GuardArgs("x", ("-",), "-"), says(""))
 
 
 def test_an_empty_request_is_one_line() -> None:

@@ -1,4 +1,8 @@
-"""`groundwire calibrate`: a user's own operating point, with a promise about false alarms."""
+"""`groundwire calibrate`: set the operating point from labelled rows, with a bound on false alarms.
+
+With `--from-feedback` the rows are the reports that people gave feedback on: a report counts as supported if all of its
+flags were marked wrong, and as unsupported if a claim was confirmed to be unsupported.
+"""
 
 from __future__ import annotations
 
@@ -9,49 +13,86 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
+from typing import Annotated
 
+import typer
 import yaml
 from rich.console import Console
 
 from groundwire._loop import run
 from groundwire.budget import wilson
-from groundwire.cli.rows import Parsed, Row, parse_row, read_rows
-from groundwire.cli.streams import write_whole
+from groundwire.cli.console import ExitCode, write_atomic
+from groundwire.cli.feedback import open_feedback
+from groundwire.cli.options import Backend, ConfigFile, ProfileOption, Store, Target, command_app, settings
+from groundwire.cli.rows import BatchRow, ParsedRow, parse_row, read_rows
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, GroundwireError, InputError
 from groundwire.reports.terminal import progress_bar
+from groundwire.stores.feedback import Reviewed
 from groundwire.verdicts.conformal import TooFewRows, rank, threshold
 
+app = command_app()
 WINDOW = 8
-SCALE = 10_000
-KEY = re.compile(r"^risk_threshold\s*:.*$", re.M)
+"""Rows scored concurrently."""
+_THRESHOLD_SCALE = 10_000  # four digits, as reports round a risk
+_KEY = re.compile(r"^risk_threshold\s*:.*$", re.M)
+_ROUNDING_ERROR = 0.00005
+"""Reports round a risk to four digits: the true one may be higher by this much."""
+
+
+@app.command()
+def calibrate(
+    rows: Annotated[
+        Path | None, typer.Argument(metavar="[LABELLED.jsonl]", help="Batch rows with a label: 1 or 0.")
+    ] = None,
+    from_feedback: Annotated[
+        bool, typer.Option("--from-feedback", help="Use people's feedback on verdicts instead.")
+    ] = False,
+    max_fpr: Annotated[float, typer.Option(help="Share of supported responses that may be flagged.")] = 0.05,
+    confidence: Annotated[
+        float | None, typer.Option(help="Guarantee it for these very rows, with this confidence.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="Set the key in this YAML file.")] = None,
+    backend: Backend = None,
+    target: Target = None,
+    profile: ProfileOption = None,
+    store: Store = None,
+    config: ConfigFile = None,
+) -> None:
+    """Set the operating point from labelled rows, so that false alarms stay below a rate."""
+    bound, found = FalseAlarmBound(max_fpr, confidence), settings(config, backend, target, profile, store)
+    if (rows is None) != from_feedback:
+        raise InputError("give either labelled rows or --from-feedback")
+    if rows is None:
+        raise typer.Exit(run_calibrate_feedback(bound, out, found))
+    raise typer.Exit(run_calibrate(rows, bound, out, found))
 
 
 @dataclass(frozen=True, slots=True)
-class Promise:
-    """What is asked for: at most `max_fpr` false alarms, on average or with `confidence` for these rows."""
+class FalseAlarmBound:
+    """At most `max_fpr` false alarms: on average, or with `confidence` for these very rows."""
 
     max_fpr: float
     confidence: float | None = None
 
     def __str__(self) -> str:
-        sure = f" at {_percent(self.confidence)} confidence" if self.confidence else ""
-        return f"≤ {_percent(self.max_fpr)}{sure}"
+        confidence = f" at {_percent(self.confidence)} confidence" if self.confidence else ""
+        return f"≤ {_percent(self.max_fpr)}{confidence}"
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
-    row: Parsed
+class LabelledExample:
+    row: ParsedRow
     supported: bool
 
 
 @dataclass(frozen=True, slots=True)
 class OperatingPoint:
-    """The threshold and what was seen at it. `alarms` are flags on supported rows, `caught` on the others."""
+    """The threshold and its counts: `alarms` are flags on supported rows, `caught` those on unsupported rows."""
 
     risk_threshold: float
-    promise: Promise
+    bound: FalseAlarmBound
     supported: int
     alarms: int
     unsupported: int
@@ -61,76 +102,76 @@ class OperatingPoint:
 
     @property
     def line(self) -> str:
-        """The one line of configuration, with its origin."""
-        origin = f"false alarms {self.promise}, {self.supported} supported rows, backend {self.backend}"
+        """The line of configuration, with its origin as a comment."""
+        origin = f"false alarms {self.bound}, {self.supported} supported rows, backend {self.backend}"
         return f"risk_threshold: {self.risk_threshold}  # calibrated: {origin}"
 
 
-def run_calibrate(path: Path, promise: Promise, out: Path | None, config: Config) -> int:
-    rows = list(labelled(path))
-    _refuse_too_few(sum(row.supported for row in rows), promise)
-    old = existing(out)
+def run_calibrate(path: Path, bound: FalseAlarmBound, out: Path | None, config: Config) -> ExitCode:
+    rows = list(read_labelled(path))
+    _require_enough(sum(row.supported for row in rows), bound)
+    old = _read_existing(out)
     engine = Groundwire(config)
-    point = calibrate(rows, promise, engine, Console(stderr=True))
-    deliver(point, explain(point), out, old)
-    return 0
+    point = find_operating_point(rows, bound, engine, Console(stderr=True))
+    _publish(point, _explain(point), out, old)
+    return ExitCode.OK
 
 
-def deliver(point: OperatingPoint, words: Iterable[str], out: Path | None, old: str) -> None:
-    """Console output is valid YAML, so that it can be sent to a file as it is."""
+def _publish(point: OperatingPoint, comments: Iterable[str], out: Path | None, old: str) -> None:
+    """Print the result as valid YAML, so that it can be redirected to a file, and update the file `out`."""
     console = Console(highlight=False, soft_wrap=True)
-    for line in words:
+    for line in comments:
         console.print(f"# {line}", markup=False)
     console.print(point.line, markup=False)
     if out is not None:
-        write_whole(out, merged(old, point, out))
+        write_atomic(out, _merge(old, point, out))
         console.print(f"# written to {out}", markup=False)
 
 
-def labelled(path: Path) -> Iterator[Labelled]:
-    """Batch rows with a `label`. A row that cannot be used is an error: the promise rests on all of them."""
+def read_labelled(path: Path) -> Iterator[LabelledExample]:
+    """Batch rows with a `label`. A row that cannot be used is an error: the bound holds for all of them."""
     if not path.is_file():
-        raise InputError(f"there is no file {path}")
+        raise InputError(f"{path} is not a file")
     for row in read_rows(path):
         try:
-            yield Labelled(parse_row(row.raw), _label(row))
+            yield LabelledExample(parse_row(row.raw), _label(row))
         except InputError as error:
             raise InputError(f"{path}, row {row.number}: {error}") from None
 
 
-def _label(row: Row) -> bool:
+def _label(row: BatchRow) -> bool:
     label = json.loads(row.raw).get("label")
     if label not in (0, 1):
         raise InputError("'label' must be 1 (supported) or 0 (not)")
     return bool(label)
 
 
-def _refuse_too_few(supported: int, promise: Promise, failed: int = 0) -> None:
+def _require_enough(supported: int, bound: FalseAlarmBound, failed: int = 0) -> None:
     try:
-        rank(supported, promise.max_fpr, promise.confidence)
-    except TooFewRows as short:
+        rank(supported, bound.max_fpr, bound.confidence)
+    except TooFewRows as error:
         lost = f" ({failed} rows could not be checked)" if failed else ""
-        what = f"{supported} supported rows{lost} cannot promise false alarms {promise}"
-        raise InputError(what, hint=f"at least {short.needed} rows with label 1 are needed") from None
+        what = f"{supported} supported rows{lost} cannot guarantee false alarms {bound}"
+        raise InputError(what, hint=f"at least {error.needed} rows with label 1 are needed") from None
     except ValueError as error:
         raise InputError(str(error)) from None
 
 
-def calibrate(
-    rows: Sequence[Labelled], promise: Promise, engine: Groundwire, console: Console
+def find_operating_point(
+    rows: Sequence[LabelledExample], bound: FalseAlarmBound, engine: Groundwire, console: Console
 ) -> OperatingPoint:
-    """Score every row with the engine, and put the threshold where the promise is kept."""
+    """Score every row with the engine and choose the lowest threshold that keeps the bound."""
     risks = _risks(rows, engine, console)
     supported = [r for r, row in zip(risks, rows, strict=True) if r is not None and row.supported]
     others = [r for r, row in zip(risks, rows, strict=True) if r is not None and not row.supported]
     failed = len(rows) - len(supported) - len(others)
     if rows and failed == len(rows):
-        raise BackendDown(f"none of the {len(rows)} rows could be checked", hint="groundwire doctor says why")
-    _refuse_too_few(len(supported), promise, failed)
-    cut = round_up(threshold(supported, promise.max_fpr, promise.confidence))
+        raise BackendDown(f"none of the {len(rows)} rows could be checked", hint="run groundwire doctor")
+    _require_enough(len(supported), bound, failed)
+    cut = round_up(threshold(supported, bound.max_fpr, bound.confidence))
     return OperatingPoint(
         risk_threshold=cut,
-        promise=promise,
+        bound=bound,
         supported=len(supported),
         alarms=sum(risk > cut for risk in supported),
         unsupported=len(others),
@@ -141,11 +182,11 @@ def calibrate(
 
 
 def round_up(value: float) -> float:
-    """A few digits, and never below: rounding must not add false alarms."""
-    return min(1.0, ceil(value * SCALE) / SCALE)
+    """Round to four digits, never down: rounding must not add false alarms."""
+    return min(1.0, ceil(value * _THRESHOLD_SCALE) / _THRESHOLD_SCALE)
 
 
-def _risks(rows: Sequence[Labelled], engine: Groundwire, console: Console) -> list[float | None]:
+def _risks(rows: Sequence[LabelledExample], engine: Groundwire, console: Console) -> list[float | None]:
     risks: list[float | None] = []
     try:
         with progress_bar(console) as progress:
@@ -159,12 +200,12 @@ def _risks(rows: Sequence[Labelled], engine: Groundwire, console: Console) -> li
     return risks
 
 
-async def _score(window: Sequence[Labelled], engine: Groundwire) -> list[float | None]:
+async def _score(window: Sequence[LabelledExample], engine: Groundwire) -> list[float | None]:
     return await asyncio.gather(*(_risk(labelled.row, engine) for labelled in window))
 
 
-async def _risk(row: Parsed, engine: Groundwire) -> float | None:
-    """None where the row, or a claim of it, could not be checked: half a risk is no risk."""
+async def _risk(row: ParsedRow, engine: Groundwire) -> float | None:
+    """The risk of a row; None if the row or one of its claims could not be checked."""
     try:
         report = await engine.check(row.response, row.sources, question=row.question)
     except GroundwireError:
@@ -172,20 +213,20 @@ async def _risk(row: Parsed, engine: Groundwire) -> float | None:
     return None if report.error else report.risk
 
 
-def explain(point: OperatingPoint) -> Iterator[str]:
-    promise = point.promise
+def _explain(point: OperatingPoint) -> Iterator[str]:
+    bound = point.bound
     yield f"{point.supported} supported rows, {point.unsupported} others" + (
         f"; {point.failed} could not be checked and are left out" if point.failed else ""
     )
-    kth = _nth(rank(point.supported, promise.max_fpr, promise.confidence))
-    yield f"flagged: responses with a risk over {point.risk_threshold}, the supported rows' {kth} smallest"
-    most = f"at most {_percent(promise.max_fpr)}"
-    if promise.confidence:
-        sure = f"with {_percent(promise.confidence)} confidence"
-        yield f"promised {sure}: {most} of new supported responses are flagged,"
+    kth = _ordinal(rank(point.supported, bound.max_fpr, bound.confidence))
+    yield f"flagged: responses with a risk over {point.risk_threshold}, the {kth} smallest risk of the supported rows"
+    limit = f"at most {_percent(bound.max_fpr)}"
+    if bound.confidence:
+        confidence = f"with {_percent(bound.confidence)} confidence"
+        yield f"guaranteed {confidence}: {limit} of new supported responses are flagged,"
     else:
-        yield f"promised: a new supported response is flagged with probability {most},"
-    yield "as long as new responses come from where these rows came from"
+        yield f"guaranteed: a new supported response is flagged with probability {limit},"
+    yield "as long as new responses are drawn from the same distribution as these rows"
     yield _recall(point)
 
 
@@ -193,37 +234,37 @@ def _recall(point: OperatingPoint) -> str:
     if not point.unsupported:
         return "how many unsupported responses it catches is unknown: there are no rows with label 0"
     low, high = wilson(point.caught, point.unsupported)
-    seen = f"{point.caught} of {point.unsupported} unsupported rows, {point.caught / point.unsupported:.0%}"
-    return f"expected to catch: {seen} (95% interval {low:.0%} to {high:.0%})"
+    counts = f"{point.caught} of {point.unsupported} unsupported rows, {point.caught / point.unsupported:.0%}"
+    return f"expected to catch: {counts} (95% interval {low:.0%} to {high:.0%})"
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.3g}%"
 
 
-def _nth(number: int) -> str:
+def _ordinal(number: int) -> str:
     ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{ending}"
 
 
-def existing(out: Path | None) -> str:
-    """What the file holds already, checked before anything is computed."""
+def _read_existing(out: Path | None) -> str:
+    """The content of the output file, validated before the rows are scored."""
     if out is None:
         return ""
     if out.suffix not in (".yaml", ".yml"):
-        raise InputError(f"cannot write {out}", hint="-o names a YAML file")
+        raise InputError(f"cannot write {out}", hint="-o must be a YAML file")
     if out.is_dir() or not out.absolute().parent.is_dir():
-        raise InputError(f"cannot write {out}", hint="-o names a file in a folder that exists")
+        raise InputError(f"cannot write {out}", hint="-o must be a file in an existing folder")
     try:
         return out.read_text(encoding="utf-8") if out.exists() else ""
     except (OSError, UnicodeDecodeError):
         raise InputError(f"cannot read {out}", hint="choose another -o") from None
 
 
-def merged(old: str, point: OperatingPoint, out: Path) -> str:
-    """The file with this key set and everything else as it was."""
-    if KEY.search(old):
-        text = KEY.sub(lambda _: point.line, old, count=1)
+def _merge(old: str, point: OperatingPoint, out: Path) -> str:
+    """The file with this key set and everything else unchanged."""
+    if _KEY.search(old):
+        text = _KEY.sub(lambda _: point.line, old, count=1)
     else:
         text = f"{old.rstrip()}\n{point.line}\n".lstrip()
     try:
@@ -231,5 +272,73 @@ def merged(old: str, point: OperatingPoint, out: Path) -> str:
     except yaml.YAMLError:
         data = None
     if not isinstance(data, dict) or data.get("risk_threshold") != point.risk_threshold:
-        raise InputError(f"{out} is not written as keys and values a line", hint="add the line above to it")
+        raise InputError(f"{out} does not have one key per line", hint="add the line above to it by hand")
     return text
+
+
+# ---- from feedback
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewedRisks:
+    """Risks of supported and unsupported responses, and how many reports could not be used."""
+
+    supported: list[float]
+    others: list[float]
+    undecided: int
+    other_backend: int
+
+
+def run_calibrate_feedback(bound: FalseAlarmBound, out: Path | None, config: Config) -> ExitCode:
+    old = _read_existing(out)
+    with open_feedback(config) as feedback:
+        rows = _risks_by_label(feedback.reviewed(), config)
+    point = _from_feedback(rows, bound, config)
+    _publish(point, _explain_feedback(point, rows), out, old)
+    return ExitCode.OK
+
+
+def _risks_by_label(reviewed: Sequence[Reviewed], config: Config) -> ReviewedRisks:
+    """Only reports of the configured backend and profile count: risks of others are not comparable."""
+    ours = (config.hallucination.backend.type, config.profile)
+    own = [r for r in reviewed if (r.report.backend, r.report.profile) == ours]
+    risks = [
+        (min(1.0, r.report.risk + _ROUNDING_ERROR), r.supported) for r in own if r.report.risk is not None
+    ]
+    supported = [risk for risk, label in risks if label is True]
+    others = [risk for risk, label in risks if label is False]
+    undecided = len(own) - len(supported) - len(others)
+    return ReviewedRisks(supported, others, undecided, len(reviewed) - len(own))
+
+
+def _from_feedback(rows: ReviewedRisks, bound: FalseAlarmBound, config: Config) -> OperatingPoint:
+    try:
+        rank(len(rows.supported), bound.max_fpr, bound.confidence)
+    except TooFewRows as error:
+        what = (
+            f"{len(rows.supported)} supported responses with feedback cannot guarantee false alarms {bound}"
+        )
+        hint = f"at least {error.needed} are needed, each with all its flags marked wrong or a claim right"
+        raise InputError(what, hint=hint) from None
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    cut = round_up(threshold(rows.supported, bound.max_fpr, bound.confidence))
+    return OperatingPoint(
+        risk_threshold=cut,
+        bound=bound,
+        supported=len(rows.supported),
+        alarms=sum(risk > cut for risk in rows.supported),
+        unsupported=len(rows.others),
+        caught=sum(risk > cut for risk in rows.others),
+        failed=0,
+        backend=config.hallucination.backend.type,
+    )
+
+
+def _explain_feedback(point: OperatingPoint, rows: ReviewedRisks) -> Iterator[str]:
+    yield "from feedback: people mark what they notice, so the rows are not a random sample"
+    if rows.undecided:
+        yield f"{rows.undecided} responses have unmarked flags or no risk, and are left out"
+    if rows.other_backend:
+        yield f"{rows.other_backend} were checked with another backend or profile, and are left out"
+    yield from _explain(point)

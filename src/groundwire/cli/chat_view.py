@@ -1,4 +1,4 @@
-"""What a chat shows: words as they come, the answer with its unsupported parts marked, one verdict line."""
+"""Display of a chat: tokens as they arrive, the answer with unsupported parts marked, one verdict line."""
 
 from __future__ import annotations
 
@@ -12,20 +12,23 @@ from rich.live import Live
 from rich.text import Text
 
 from groundwire.agent.checkpoint import is_uncertain
-from groundwire.agent.orchestrator import Outcome
-from groundwire.agent.trajectory import Event, Kind
+from groundwire.agent.orchestrator import AgentResult
+from groundwire.agent.trajectory import Event, EventKind
 from groundwire.config import VerificationConfig
-from groundwire.reports.plaintext import bracket_spans, sanitize, split_at_spans
+from groundwire.reports.plaintext import bracket_spans, sanitize, shorten, split_at_spans
 from groundwire.types import ClaimKind, HallucinationReport, Span
 
-_MARGIN = 3
-_TAIL = 8000
-_LINE = 200
+_SCREEN_MARGIN = 3
+"""Lines left free below the growing answer, for the prompt and the verdict."""
+_TAIL_CHARS = 8000
+"""Characters of a growing answer that are wrapped on every refresh: more than a screen holds."""
+_LINE_CHARS = 200
+"""Length of a claim or a reason on one line."""
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
-    """A claim that fails, and why."""
+class FailedClaim:
+    """A claim that failed verification, and why."""
 
     claim: str
     status: str
@@ -33,8 +36,8 @@ class Doubt:
     reason: str
 
 
-class View:
-    """Draws one answer at a time. Events come from another thread than the one that waits for the answer."""
+class ChatView:
+    """Shows one answer at a time. Events arrive on another thread than the one that waits for the answer."""
 
     def __init__(self, console: Console, settings: VerificationConfig) -> None:
         self.console = console
@@ -44,8 +47,8 @@ class View:
         self._verification: Mapping[str, Any] = {}
 
     @contextmanager
-    def answering(self) -> Iterator[None]:
-        """While an answer is made its words are shown as they come; they go when the answer stands."""
+    def live(self) -> Iterator[None]:
+        """Show the tokens as they arrive, and erase them when the block ends."""
         self._words = self._draft = ""
         self._verification = {}
         if not self.console.is_terminal:
@@ -59,53 +62,55 @@ class View:
                 self.console.print(Text(sanitize(self._words), style="dim"))
             raise
 
-    def watch(self, event: Event) -> None:
-        """What happens on the way to the answer; calls of the model to itself stay in the trajectory."""
+    def on_event(self, event: Event) -> None:
+        """Show an event of the orchestrator. Recursive calls of the model are left to the trajectory."""
         if event.depth:
             return
         data: Mapping[str, Any] = event.data
-        if event.kind is Kind.TOKEN:
+        if event.kind is EventKind.TOKEN:
             self._words += data["text"]
-        elif event.kind is Kind.ANSWER:
+        elif event.kind is EventKind.ANSWER:
             self._words, self._draft = "", data["text"]
-        elif event.kind is Kind.VERIFICATION:
+        elif event.kind is EventKind.VERIFICATION:
             self._verification = data
-        elif event.kind in _TOLD:
+        elif event.kind in _SHOWN_FIELDS:
             self._words = ""
-            self._tell(event.kind, data)
+            self._show_step(event.kind, data)
 
-    def _tell(self, kind: Kind, data: Mapping[str, Any]) -> None:
-        if kind is Kind.RETRY:
+    def _show_step(self, kind: EventKind, data: Mapping[str, Any]) -> None:
+        if kind is EventKind.RETRY:
             self._show_draft()
             what = f"↻ asked again with the evidence, {data['attempt']} of {self._settings.max_retries}"
             self.console.print(Text(what, style="yellow"))
             self.console.print()
             return
-        text = str(data.get(_TOLD[kind]) or "").strip()
+        text = str(data.get(_SHOWN_FIELDS[kind]) or "").strip()
         if text:
-            self.console.print(Text(f"· {kind.value}: {_line(text)}", style="dim"))
+            self.console.print(Text(f"· {kind.value}: {shorten(text, _LINE_CHARS)}", style="dim"))
 
     def _show_draft(self) -> None:
         report = self._verification.get("report") or {"spans": [], "claims": []}
         spans = [Span(s["start"], s["end"], s["score"]) for s in report["spans"]]
         failed = set(self._verification.get("uncertain", ()))
-        doubts = [
-            Doubt(c["id"], c["status"], c["text"], c["reason"]) for c in report["claims"] if c["id"] in failed
+        failed_claims = [
+            FailedClaim(c["id"], c["status"], c["text"], c["reason"])
+            for c in report["claims"]
+            if c["id"] in failed
         ]
-        self._show(self._draft, spans, doubts)
+        self._show(self._draft, spans, failed_claims)
 
-    def outcome(self, outcome: Outcome) -> None:
-        """The answer as it stands, and what is known of it."""
+    def show_outcome(self, outcome: AgentResult) -> None:
+        """Print the final answer with its verdict."""
         report = outcome.report
         claims = report.claims if report else ()
-        doubts = [
-            Doubt(c.claim_id, c.status.value, c.claim_text, c.reason)
+        failed_claims = [
+            FailedClaim(c.claim_id, c.status.value, c.claim_text, c.reason)
             for c in claims
             if is_uncertain(c, self._settings)
         ]
-        self._show(outcome.answer or "(no answer)", report.spans if report else (), doubts)
+        self._show(outcome.answer or "(no answer)", report.spans if report else (), failed_claims)
         if report is not None and claims:
-            self.console.print(verdict_line(report, len(doubts), outcome.retries))
+            self.console.print(verdictshorten(report, len(failed_claims), outcome.retries))
         for words in (outcome.skipped and f"not verified: {outcome.skipped}", outcome.stopped):
             if words:
                 self.console.print(Text(words, style="dim"))
@@ -114,14 +119,16 @@ class View:
         if outcome.asked:
             self.console.print(Text(f"{sanitize(outcome.asked)} (/again)", style="yellow"))
 
-    def _show(self, answer: str, spans: Sequence[Span], doubts: Sequence[Doubt]) -> None:
-        self.console.print(self._marked(answer, spans), soft_wrap=not self.console.is_terminal)
-        for doubt in doubts:
-            line = Text().append(f"✗ {doubt.claim} {doubt.status}  ", style="red")
-            line.append(_line(doubt.text)).append(f"  {_line(doubt.reason)}", style="dim")
+    def _show(self, answer: str, spans: Sequence[Span], failed_claims: Sequence[FailedClaim]) -> None:
+        self.console.print(self._mark(answer, spans), soft_wrap=not self.console.is_terminal)
+        for claim in failed_claims:
+            line = Text().append(f"✗ {claim.claim} {claim.status}  ", style="red")
+            line.append(shorten(claim.text, _LINE_CHARS)).append(
+                f"  {shorten(claim.reason, _LINE_CHARS)}", style="dim"
+            )
             self.console.print(line, soft_wrap=not self.console.is_terminal)
 
-    def _marked(self, answer: str, spans: Sequence[Span]) -> Text:
+    def _mark(self, answer: str, spans: Sequence[Span]) -> Text:
         text = sanitize(answer)
         if self.console.no_color or not self.console.is_terminal:
             return Text(bracket_spans(text, spans))
@@ -131,29 +138,29 @@ class View:
         return shown
 
     def _tail(self) -> Text:
-        """The last lines of what was written so far: as much as the screen holds."""
-        words = Text(sanitize(self._words[-_TAIL:]), style="dim")
+        """The last lines of the growing answer, as many as fit on the screen."""
+        words = Text(sanitize(self._words[-_TAIL_CHARS:]), style="dim")
         lines = words.wrap(self.console, max(10, self.console.width))
-        room = max(1, self.console.height - _MARGIN)
+        room = max(1, self.console.height - _SCREEN_MARGIN)
         return Text("\n").join(lines[-room:]) if words.plain else Text("…", style="dim")
 
 
-_TOLD = {Kind.CODE: "code", Kind.OUTPUT: "error", Kind.STOPPED: "reason", Kind.RETRY: "guidance"}
+_SHOWN_FIELDS = {
+    EventKind.CODE: "code",
+    EventKind.OUTPUT: "error",
+    EventKind.STOPPED: "reason",
+    EventKind.RETRY: "guidance",
+}
 
 
-def verdict_line(report: HallucinationReport, failed: int, retries: int = 0) -> Text:
-    """How many claims there are, how many were looked at, how many fail, and how risky it is."""
-    seen = report.total_claims
-    made = seen + sum(claim.kind is ClaimKind.ASSERTION for claim in report.skipped)
-    claims = f"{made} claim{'' if made == 1 else 's'}"
-    looked = "" if seen == made else f", {seen} looked at"
+def verdictshorten(report: HallucinationReport, failed: int, retries: int = 0) -> Text:
+    """How many claims there are, how many were verified and failed, and the risk of the answer."""
+    verified = report.total_claims
+    total = verified + sum(claim.kind is ClaimKind.ASSERTION for claim in report.skipped)
+    claims = f"{total} claim{'' if total == 1 else 's'}"
+    checked = "" if verified == total else f", {verified} verified"
     risk = "unknown" if report.risk is None else f"{report.risk:.2f}"
     style = "red" if failed else "yellow" if report.flagged is None else "green"
-    again = f" · after {retries} retr{'y' if retries == 1 else 'ies'}" if retries else ""
-    said = f"{'✗' if failed else '✓'} {claims}{looked}, {failed} flagged"
-    return Text().append(said, style=f"bold {style}").append(f" · risk {risk}{again}", style="dim")
-
-
-def _line(text: str) -> str:
-    one = " ".join(sanitize(text).split())
-    return one if len(one) <= _LINE else one[: _LINE - 1] + "…"
+    retried = f" · after {retries} retr{'y' if retries == 1 else 'ies'}" if retries else ""
+    summary = f"{'✗' if failed else '✓'} {claims}{checked}, {failed} flagged"
+    return Text().append(summary, style=f"bold {style}").append(f" · risk {risk}{retried}", style="dim")

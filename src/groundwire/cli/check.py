@@ -1,33 +1,75 @@
-"""`groundwire check`: one answer, its sources, one report."""
+"""`groundwire check`: judge one answer by its sources."""
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
 
 from groundwire._loop import run
-from groundwire.cli.opinions import Said
-from groundwire.cli.remembered import remember
-from groundwire.cli.streams import delivered, stdin_bytes, write_whole
+from groundwire.cli.console import (
+    ExitCode,
+    open_console,
+    print_json,
+    safe_stdout,
+    stdin_bytes,
+    warn,
+    write_atomic,
+)
+from groundwire.cli.options import (
+    AsJson,
+    Backend,
+    ConfigFile,
+    History,
+    HtmlOut,
+    KnowledgeBase,
+    ProfileOption,
+    Sources,
+    Target,
+    command_app,
+    settings,
+)
+from groundwire.cli.report_history import FeedbackReader, remember_report
 from groundwire.config import Config
 from groundwire.engine import Beside, Groundwire
 from groundwire.errors import InputError
 from groundwire.reports.html import to_html
-from groundwire.reports.json import to_json
+from groundwire.reports.json import report_object
 from groundwire.reports.terminal import show_repair, show_report
 from groundwire.retrieval.history import parse_history
 from groundwire.retrieval.load import load_answer, load_sources
 from groundwire.types import Detection, HallucinationReport, Source, Turn
 from groundwire.verdicts.repair import diff
 
-FINE, FLAGGED, BAD_INPUT, COULD_NOT_CHECK = 0, 1, 2, 3
+app = command_app()
+
+
+@app.command()
+def check(
+    answer: Annotated[str, typer.Argument(help="A file, '-' for stdin, or the text itself.")],
+    source: Sources = None,
+    question: Annotated[str, typer.Option("-q", "--question", help="The question that was asked.")] = "",
+    kb: KnowledgeBase = None,
+    history: History = None,
+    fix: Annotated[bool, typer.Option("--fix", help="Print the repaired answer and what changed.")] = False,
+    session: Annotated[str | None, typer.Option(help="Store the detectors' flags under this name.")] = None,
+    backend: Backend = None,
+    target: Target = None,
+    profile: ProfileOption = None,
+    as_json: AsJson = False,
+    html: HtmlOut = None,
+    config: ConfigFile = None,
+) -> None:
+    """Judge every claim of ANSWER by its sources. Exit code 1 if any is flagged."""
+    args = CheckArgs(answer, tuple(source or ()), question, as_json, html, kb, history, fix, session)
+    raise typer.Exit(run_check(args, settings(config, backend, target, profile), open_console()))
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class CheckArgs:
     answer: str
     sources: tuple[str, ...]
     question: str = ""
@@ -39,85 +81,76 @@ class Request:
     session: str | None = None
 
 
-def run_check(request: Request, config: Config, console: Console) -> int:
-    if [*request.sources, request.answer, request.history].count("-") > 1:
-        raise InputError("only one of answer, sources and history can be read from stdin")
-    if not (request.sources or request.kb or request.history):
-        raise InputError("there is nothing to check against", hint="give -s, --kb or --history")
-    if request.session is not None and not request.session.strip():
-        raise InputError("the session has no name")
+def run_check(args: CheckArgs, config: Config, console: Console) -> ExitCode:
+    _validate(args)
     limit = config.limits.max_source_bytes
-    answer = load_answer(request.answer, stdin=stdin_bytes(), max_bytes=limit)
-    sources = _sources(request, limit)
-    beside: Beside = {"history": _history(request, limit), "kb": request.kb}
-    if not (sources or request.kb or beside["history"]):
+    answer = load_answer(args.answer, stdin=stdin_bytes(), max_bytes=limit)
+    sources = _sources(args, limit)
+    context: Beside = {"history": _history(args, limit), "kb": args.kb}
+    if not (sources or args.kb or context["history"]):
         raise InputError("the history is empty, and there is nothing else to check against")
     engine = Groundwire(config)
-    report = run(
-        engine.check(
-            answer, sources, question=request.question, response_id=_identity(request.answer), **beside
-        )
-    )
-    if request.fix:
-        report = run(engine.fix(report, sources, **beside))
-    with Said(config) as said:
-        report = said.report(report)
-    remember(report, config)
-    if request.html:
-        write_whole(request.html, to_html(report))
-    with delivered():
-        if request.as_json:
-            sys.stdout.write(to_json(report) + "\n")
+    name = _response_id(args.answer)
+    report = run(engine.check(answer, sources, question=args.question, response_id=name, **context))
+    if args.fix:
+        report = run(engine.fix(report, sources, **context))
+    with FeedbackReader(config) as feedback:
+        report = feedback.annotate(report)
+    remember_report(report, config)
+    if args.html:
+        write_atomic(args.html, to_html(report))
+    with safe_stdout():
+        if args.as_json:
+            print_json(report_object(report))
         else:
             show_report(report, console)
             if report.repair:
                 show_repair(report.repair, diff(report.repair), console)
     run(engine.aclose())
-    if request.session is not None:  # last: a store that cannot be written costs nobody the report
-        _keep(report, request, config, turn=len(beside["history"]) + 1)
-    return exit_code(report)
+    # Last, so that the report is printed even if the store cannot be written.
+    if args.session is not None:
+        _store_flags(report, args, config, turn=len(context["history"]) + 1)
+    return ExitCode.of(report.flagged)
 
 
-def _sources(request: Request, limit: int) -> list[Source]:
-    """None at all is fine where there is something else to check against."""
-    if not request.sources:
+def _validate(args: CheckArgs) -> None:
+    if [*args.sources, args.answer, args.history].count("-") > 1:
+        raise InputError("only one of answer, sources and history can be read from stdin")
+    if not (args.sources or args.kb or args.history):
+        raise InputError("there is nothing to check against", hint="give -s, --kb or --history")
+    if args.session is not None and not args.session.strip():
+        raise InputError("--session must not be empty")
+
+
+def _sources(args: CheckArgs, limit: int) -> list[Source]:
+    if not args.sources:
         return []
-    return load_sources(request.sources, stdin=stdin_bytes(), max_bytes=limit, report=_say)
+    return load_sources(args.sources, stdin=stdin_bytes(), max_bytes=limit, report=warn)
 
 
-def _history(request: Request, limit: int) -> tuple[Turn, ...]:
-    if request.history is None:
+def _history(args: CheckArgs, limit: int) -> tuple[Turn, ...]:
+    if args.history is None:
         return ()
-    return parse_history(load_answer(request.history, stdin=stdin_bytes(), max_bytes=limit))
+    return parse_history(load_answer(args.history, stdin=stdin_bytes(), max_bytes=limit))
 
 
-def _keep(report: HallucinationReport, request: Request, config: Config, turn: int) -> None:
-    """What the detectors found in this turn of the session, by path."""
+def _store_flags(report: HallucinationReport, args: CheckArgs, config: Config, turn: int) -> None:
+    """Store the detectors' flags for this turn of the session; `groundwire kb paths` lists them."""
     from groundwire.stores.database import open_database
     from groundwire.stores.paths import PathStore
     from groundwire.verdicts.paths import record
 
-    database = open_database(request.kb or config.store.url)
+    database = open_database(args.kb or config.store.url)
     try:
         actions = report.repair.actions if report.repair else ()
-        record(PathStore(database), request.session or "", turn, report.detection or Detection(), actions)
+        record(PathStore(database), args.session or "", turn, report.detection or Detection(), actions)
     finally:
         database.close()
 
 
-def _say(words: str) -> None:
-    print(f"groundwire: {words}", file=sys.stderr)
-
-
-def exit_code(report: HallucinationReport) -> int:
-    if report.flagged is None:
-        return COULD_NOT_CHECK
-    return FLAGGED if report.flagged else FINE
-
-
-def _identity(answer: str) -> str:
-    """The file's name, where the answer is a file."""
+def _response_id(answer: str) -> str:
+    """The file's name if the answer is a file."""
     try:
         return Path(answer).name if answer != "-" and Path(answer).is_file() else "response"
-    except (OSError, ValueError):
+    except (OSError, ValueError):  # a text that is too long for a path, or has a null character
         return "response"

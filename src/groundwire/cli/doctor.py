@@ -1,4 +1,4 @@
-"""`groundwire doctor`: what is configured, reachable and installed."""
+"""`groundwire doctor`: show what is configured, reachable and installed."""
 
 from __future__ import annotations
 
@@ -11,70 +11,82 @@ from pathlib import Path
 from typing import Literal
 
 import httpx
+import typer
 from pydantic import SecretStr
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from groundwire._loop import run
-from groundwire.cli.streams import delivered
+from groundwire.cli.console import ExitCode, open_console, safe_stdout
+from groundwire.cli.options import Backend, ConfigFile, command_app, settings
 from groundwire.config import Config, OpenAIConfig
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError
 from groundwire.types import Estimate, Query
 from groundwire.version import __version__
 
+app = command_app()
 State = Literal["ok", "off", "bad"]
 _MARK = {"ok": ("✓", "green"), "off": ("·", "dim"), "bad": ("✗", "bold red")}
+_TIMEOUT_SECONDS = 3.0
+"""A server that takes longer is as good as unreachable for an interactive command."""
 EXTRAS = {"openai": "openai", "anthropic": "anthropic", "llm": "xllamacpp"}
 
 
+@app.command()
+def doctor(backend: Backend = None, config: ConfigFile = None) -> None:
+    """Show what is configured, reachable and installed. Exit code 3 if the backend cannot be used."""
+    raise typer.Exit(run_doctor(settings(config, backend), open_console()))
+
+
 @dataclass(frozen=True, slots=True)
-class Finding:
-    what: str
+class DoctorFinding:
+    subject: str
     state: State
-    words: str
+    detail: str
 
 
-def run_doctor(config: Config, console: Console) -> int:
-    """Exit code 3 when the configured backend cannot be used."""
+def run_doctor(config: Config, console: Console) -> ExitCode:
+    """Exit code 3 if the configured backend cannot be used."""
     table = Table(box=None, show_header=False, pad_edge=False)
     findings = list(diagnose(config))
     for finding in findings:
         mark, style = _MARK[finding.state]
-        table.add_row(Text(mark, style=style), Text(finding.what), Text(finding.words, overflow="fold"))
-    with delivered():
+        table.add_row(Text(mark, style=style), Text(finding.subject), Text(finding.detail, overflow="fold"))
+    with safe_stdout():
         console.print(table)
-    return 3 if any(finding.state == "bad" for finding in findings) else 0
+    bad = any(finding.state == "bad" for finding in findings)
+    return ExitCode.COULD_NOT_CHECK if bad else ExitCode.OK
 
 
-def diagnose(config: Config) -> Iterator[Finding]:
-    yield Finding("groundwire", "ok", f"{__version__} on Python {platform.python_version()}")
-    yield Finding("profile", "ok", f"{config.profile}, target {config.target}")
+def diagnose(config: Config) -> Iterator[DoctorFinding]:
+    yield DoctorFinding("groundwire", "ok", f"{__version__} on Python {platform.python_version()}")
+    yield DoctorFinding("profile", "ok", f"{config.profile}, target {config.target}")
     yield _backend(config)
     yield _cache(config)
     for extra, module in EXTRAS.items():
-        there = find_spec(module) is not None
-        words = "installed" if there else f"pip install 'groundwire[{extra}]'"
-        yield Finding(f"[{extra}]", "ok" if there else "off", words)
+        installed = find_spec(module) is not None
+        detail = "installed" if installed else f"pip install 'groundwire[{extra}]'"
+        yield DoctorFinding(f"[{extra}]", "ok" if installed else "off", detail)
     yield from _services(config)
 
 
-def _backend(config: Config) -> Finding:
-    """The proof of a backend is one real estimate."""
+def _backend(config: Config) -> DoctorFinding:
+    """Make one real estimate: nothing else proves that a backend works."""
     name = config.hallucination.backend.type
     try:
         engine = Groundwire(config)
-        estimate = run(_ask(engine))
+        estimate = run(_estimate(engine))
     except GroundwireError as error:
-        return Finding(f"backend {name}", "bad", str(error))
+        return DoctorFinding(f"backend {name}", "bad", str(error))
     if estimate.error:
-        return Finding(f"backend {name}", "bad", estimate.error)
-    words = f"{estimate.method}, flags a gap over {engine.profile.threshold_bits:.2f} bits"
-    return Finding(f"backend {name}", "ok", words)
+        return DoctorFinding(f"backend {name}", "bad", estimate.error)
+    detail = f"{estimate.method}, flags a gap over {engine.profile.threshold_bits:.2f} bits"
+    return DoctorFinding(f"backend {name}", "ok", detail)
 
 
-async def _ask(engine: Groundwire) -> Estimate:
+async def _estimate(engine: Groundwire) -> Estimate:
     query = Query("The sky is blue.", "[S0] The sky is blue.")
     try:
         return (await engine.backend.verifier.estimate([query]))[0]
@@ -82,35 +94,37 @@ async def _ask(engine: Groundwire) -> Estimate:
         await engine.aclose()
 
 
-def _cache(config: Config) -> Finding:
+def _cache(config: Config) -> DoctorFinding:
     if not config.store.cache_path:
-        return Finding("cache", "off", "no path configured")
+        return DoctorFinding("cache", "off", "no path configured")
     path = Path(config.store.cache_path).expanduser()
-    home = next(folder for folder in (path.parent, *path.parents) if folder.exists())
-    if not os.access(path if path.exists() else home, os.W_OK):
-        return Finding("cache", "off", f"{path} cannot be written; verdicts are not cached")
-    size = f", {path.stat().st_size:,} bytes" if path.exists() else ", not begun yet"
-    return Finding("cache", "ok", f"{path}{size}")
+    folder = next(parent for parent in (path.parent, *path.parents) if parent.exists())
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        return DoctorFinding("cache", "off", f"{path} is not writable; verdicts are not cached")
+    size = f", {path.stat().st_size:,} bytes" if path.exists() else ", empty"
+    return DoctorFinding("cache", "ok", f"{path}{size}")
 
 
-def _services(config: Config) -> Iterator[Finding]:
-    """Servers that other backends would use: asked only where somebody configured them."""
+def _services(config: Config) -> Iterator[DoctorFinding]:
+    """Servers of other backends, contacted only if they are configured."""
     if config.openai.api_key or config.openai.base_url != OpenAIConfig().base_url:
         yield _reach("openai", f"{config.openai.base_url.rstrip('/')}/models", config.openai.api_key)
     else:
-        yield Finding("openai", "off", "no key and no base_url configured (OPENAI_API_KEY, openai.base_url)")
-    words = "key configured" if config.anthropic.api_key else "no key configured (ANTHROPIC_API_KEY)"
-    yield Finding("anthropic", "ok" if config.anthropic.api_key else "off", words)
+        yield DoctorFinding(
+            "openai", "off", "no key and no base_url configured (OPENAI_API_KEY, openai.base_url)"
+        )
+    detail = "key configured" if config.anthropic.api_key else "no key configured (ANTHROPIC_API_KEY)"
+    yield DoctorFinding("anthropic", "ok" if config.anthropic.api_key else "off", detail)
     if config.external.url:
         yield _reach("external", f"{config.external.url.rstrip('/')}/healthz", config.external.api_key)
 
 
-def _reach(what: str, url: str, key: SecretStr | None) -> Finding:
+def _reach(subject: str, url: str, key: SecretStr | None) -> DoctorFinding:
     headers = {"Authorization": f"Bearer {key.get_secret_value()}"} if key else {}
     try:
-        answer = httpx.get(url, headers=headers, timeout=3.0)
+        answer = httpx.get(url, headers=headers, timeout=_TIMEOUT_SECONDS)
     except httpx.HTTPError as error:
-        return Finding(what, "off", f"{url} cannot be reached: {type(error).__name__}")
+        return DoctorFinding(subject, "off", f"{url} cannot be reached: {type(error).__name__}")
     except httpx.InvalidURL as error:
-        return Finding(what, "bad", f"{url} is no address: {error}")
-    return Finding(what, "ok" if answer.is_success else "off", f"{url} answers {answer.status_code}")
+        return DoctorFinding(subject, "bad", f"{url} is not a valid URL: {error}")
+    return DoctorFinding(subject, "ok" if answer.is_success else "off", f"{url} answers {answer.status_code}")

@@ -74,7 +74,9 @@ class GuardArgs:
     as_json: bool = False
 
 
-def run_guard(args: GuardArgs, config: Config, console: Console, generator: Generator | None = None) -> ExitCode:
+def run_guard(
+    args: GuardArgs, config: Config, console: Console, generator: Generator | None = None
+) -> ExitCode:
     """Exit code 1 if a part of the answer was weak, 3 if the model failed. `generator` is for tests."""
     if [*args.files, args.history].count("-") > 1:
         raise InputError("only one of sources and history can be read from stdin")

@@ -1,64 +1,95 @@
-"""`groundwire keys`: who may ask the HTTP service for what."""
+"""`groundwire keys`: API keys of the HTTP service."""
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from groundwire.cli.streams import delivered
+from groundwire.cli.console import ExitCode, open_console, print_json, safe_stdout, warn
+from groundwire.cli.options import AsJson, ConfigFile, Store, group_app, settings
 from groundwire.config import Config
 from groundwire.errors import InputError
 from groundwire.reports.plaintext import sanitize
 from groundwire.stores.database import open_database
 from groundwire.stores.keys import SCOPES, ApiKey, Keys
 
-FINE = 0
+app = group_app("API keys of the HTTP service: create, list, revoke.")
 
 
-def run_add(name: str, scopes: Sequence[str], per_minute: int | None, config: Config) -> int:
-    """Make a key. It goes to standard output alone, so that a script can take it."""
+@app.command("add")
+def add(
+    name: Annotated[str, typer.Argument(help="Name of the key's owner.")],
+    scope: Annotated[
+        list[str] | None, typer.Option("--scope", help="What it gives access to; repeatable.")
+    ] = None,
+    per_minute: Annotated[int | None, typer.Option(min=1, help="Requests per minute.")] = None,
+    store: Store = None,
+    config: ConfigFile = None,
+) -> None:
+    """Create a key and print it once."""
+    raise typer.Exit(run_add(name, scope or (), per_minute, settings(config, store=store)))
+
+
+@app.command("list")
+def list_keys(as_json: AsJson = False, store: Store = None, config: ConfigFile = None) -> None:
+    """List the keys and their scopes."""
+    raise typer.Exit(run_list(as_json, settings(config, store=store), open_console()))
+
+
+@app.command("revoke")
+def revoke(
+    key: Annotated[str, typer.Argument(help="The key's name or id.")],
+    store: Store = None,
+    config: ConfigFile = None,
+) -> None:
+    """Revoke a key immediately."""
+    raise typer.Exit(run_revoke(key, settings(config, store=store), open_console()))
+
+
+def run_add(name: str, scopes: Sequence[str], per_minute: int | None, config: Config) -> ExitCode:
+    """Create a key and print only the key to stdout, so that a script can capture it."""
     unknown = next((scope for scope in scopes if scope not in SCOPES), None)
     if unknown is not None:
-        raise InputError(f"there is no scope '{unknown}'", hint=f"one of {', '.join(SCOPES)}")
+        raise InputError(f"unknown scope '{unknown}'", hint=f"use one of {', '.join(SCOPES)}")
     if not scopes:
         raise InputError("a key needs a scope", hint=f"--scope {' | '.join(SCOPES)}")
-    with _opened(config) as keys:
+    with _open_keys(config) as keys:
         _, token = keys.add(name, scopes, per_minute)
-    print("groundwire: keep it; it is not shown again", file=sys.stderr)
+    warn("store this key now: it is not shown again")
     print(token)
-    return FINE
+    return ExitCode.OK
 
 
-def run_list(as_json: bool, config: Config, console: Console) -> int:
-    with _opened(config) as keys:
+def run_list(as_json: bool, config: Config, console: Console) -> ExitCode:
+    with _open_keys(config) as keys:
         found = keys.all()
-    with delivered():
+    with safe_stdout():
         if as_json:
-            sys.stdout.write(json.dumps([_object(key) for key in found], ensure_ascii=False, indent=2) + "\n")
+            print_json([_key_object(key) for key in found])
         elif found:
             console.print(_table(found))
         else:
             console.print("no keys")
-    return FINE
+    return ExitCode.OK
 
 
-def run_revoke(which: str, config: Config, console: Console) -> int:
-    with _opened(config) as keys:
-        gone = keys.revoke(which)
-    console.print(Text(f"{sanitize(gone.name)} opens nothing any more"))
-    return FINE
+def run_revoke(which: str, config: Config, console: Console) -> ExitCode:
+    with _open_keys(config) as keys:
+        revoked = keys.revoke(which)
+    console.print(Text(f"{sanitize(revoked.name)} is revoked"))
+    return ExitCode.OK
 
 
 def _table(found: Sequence[ApiKey]) -> Table:
     table = Table(box=None, pad_edge=False)
-    for header in ("name", "id", "scopes", "per minute", "made", "revoked"):
+    for header in ("name", "id", "scopes", "per minute", "created", "revoked"):
         table.add_column(header)
     for key in found:
         rate = "" if key.per_minute is None else str(key.per_minute)
@@ -74,8 +105,8 @@ def _table(found: Sequence[ApiKey]) -> Table:
     return table
 
 
-def _object(key: ApiKey) -> dict[str, object]:
-    """All but the digest, which is nobody's business."""
+def _key_object(key: ApiKey) -> dict[str, object]:
+    """A key without its digest, which must not leave the store."""
     return {
         "name": key.name,
         "id": key.id,
@@ -91,7 +122,7 @@ def _when(stamp: float | None) -> str:
 
 
 @contextmanager
-def _opened(config: Config) -> Iterator[Keys]:
+def _open_keys(config: Config) -> Iterator[Keys]:
     database = open_database(config.store.url)
     try:
         yield Keys(database)

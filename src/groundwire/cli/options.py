@@ -1,4 +1,4 @@
-"""What several commands take, and the configuration that comes of it."""
+"""Options that several commands share, and the configuration they result in."""
 
 from __future__ import annotations
 
@@ -8,19 +8,45 @@ from typing import Annotated, Any
 
 import typer
 
+from groundwire.config import Config
+from groundwire.metrics import setup_logging
+
+SOURCE_HELP = "A file, a folder, '-' for stdin, or the text itself."
 ConfigFile = Annotated[Path | None, typer.Option("--config", help="YAML or TOML file.")]
 Backend = Annotated[str | None, typer.Option(help="local, openai, haiku, self, external or configurable.")]
 ProfileOption = Annotated[str | None, typer.Option("--profile", help="default, rag or strict.")]
-Target = Annotated[float | None, typer.Option(help="Confidence a claim must reach, 0 to 1.")]
-SOURCE_HELP = "A file, a folder, '-' for stdin, or the text itself."
-Sources = Annotated[list[str], typer.Option("-s", "--source", help=SOURCE_HELP)]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the report as JSON.")]
+Target = Annotated[float | None, typer.Option(help="Confidence that a claim must reach, 0 to 1.")]
+Sources = Annotated[list[str] | None, typer.Option("-s", "--source", help=SOURCE_HELP)]
+Files = Annotated[list[str] | None, typer.Option("-s", "--files", help=f"{SOURCE_HELP} Repeatable.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+JsonOut = Annotated[Path | None, typer.Option("--json", help="Write the figures to this JSON file.")]
+HtmlOut = Annotated[Path | None, typer.Option("--html", help="Write the report as one HTML page.")]
 Store = Annotated[str | None, typer.Option("--store", help="A SQLite file or postgresql://… URL.")]
+KnowledgeBase = Annotated[
+    str | None, typer.Option("--kb", help="Knowledge base: a SQLite file or postgresql://…")
+]
+History = Annotated[
+    str | None, typer.Option("--history", help="The conversation so far: JSON or a transcript.")
+]
+Provider = Annotated[str | None, typer.Option(help="openai, anthropic, or llm for the local model.")]
+Model = Annotated[str | None, typer.Option(help="Name of the provider's model.")]
 
 
-def group(help_text: str) -> typer.Typer:
-    """A group of commands, such as `groundwire bench`."""
-    return typer.Typer(help=help_text, no_args_is_help=True, rich_markup_mode=None)
+def command_app() -> typer.Typer:
+    """The application of a module with a single command."""
+    return typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+def group_app(help_text: str, cls: type[Any] | None = None) -> typer.Typer:
+    """The application of a module with several subcommands, such as `groundwire kb`."""
+    return typer.Typer(
+        cls=cls,
+        help=help_text,
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
 
 
 def settings(
@@ -29,19 +55,22 @@ def settings(
     target: float | None = None,
     profile: str | None = None,
     store: str | None = None,
-    further: Mapping[str, object] | None = None,
-) -> Any:
-    """The configuration; `further` are dotted keys of a command's own options, None where not given."""
-    from groundwire.config import Config
-    from groundwire.metrics import setup_logging
+    overrides: Mapping[str, object] | None = None,
+) -> Config:
+    """Load the configuration and set up logging.
 
-    overrides = {
-        "hallucination.backend.type": backend,
-        "target": target,
-        "profile": profile,
-        "store.url": store,
-        **(further or {}),
-    }
-    found = Config.load(config, overrides)
+    Options win over the file and the environment; None means "not given". `overrides` maps dotted keys to the
+    values of a command's own options.
+    """
+    found = Config.load(
+        config,
+        {
+            "hallucination.backend.type": backend,
+            "target": target,
+            "profile": profile,
+            "store.url": store,
+            **(overrides or {}),
+        },
+    )
     setup_logging(found)
     return found

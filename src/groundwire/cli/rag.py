@@ -1,58 +1,113 @@
-"""`groundwire rag`: documents into the index, questions to them, and what is there."""
+"""`groundwire rag`: index documents, and answer questions from them with verified claims."""
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.text import Text
 
 from groundwire._loop import run
-from groundwire.cli.models import open_writer
-from groundwire.cli.streams import delivered
+from groundwire.cli.console import ExitCode, open_console, print_json, safe_stdout, warn
+from groundwire.cli.models import open_chat_model
+from groundwire.cli.options import AsJson, Backend, ConfigFile, Model, Provider, group_app, settings
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
 from groundwire.rag.chatbot import Asked, Chatbot, Reply, check
 from groundwire.rag.index import PassageIndex, open_index
 from groundwire.rag.ingest import Ingest, Ingested
-from groundwire.reports.plaintext import sanitize
+from groundwire.reports.plaintext import format_number, sanitize
 from groundwire.reports.terminal import progress_bar
 from groundwire.verdicts.rag import CheckedClaim
 
-FINE, FLAGGED, FAILED = 0, 1, 3
-_WORDS_ALONE = "passages are found by their words alone: pip install 'groundwire[rag]' adds their meaning"
+app = group_app("Answer questions from documents, and check which claims they support.")
+IndexFile = Annotated[Path | None, typer.Option("--index", help="File of the index; default: as configured.")]
+_KEYWORDS_ONLY = "passages are ranked by keywords only: pip install 'groundwire[rag]' adds embeddings"
 
 
-def run_ingest(paths: Sequence[Path], config: Config, console: Console, *, prune: bool) -> int:
-    """0 where every file went in, 1 where some could not be read."""
+@app.command()
+def ingest(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH…", help="Files and folders, recursively.")],
+    prune: Annotated[bool, typer.Option("--prune", help="Remove documents whose files are gone.")] = False,
+    index: IndexFile = None,
+    config: ConfigFile = None,
+) -> None:
+    """Add documents to the index. Documents that did not change are skipped."""
+    raise typer.Exit(run_ingest(paths, _settings(config, index), open_console(), prune=prune))
+
+
+@app.command()
+def ask(
+    question: Annotated[str, typer.Argument(help="The question.")],
+    top_k: Annotated[int | None, typer.Option(min=1, max=50, help="Number of passages to retrieve.")] = None,
+    provider: Provider = None,
+    model: Model = None,
+    backend: Backend = None,
+    as_json: AsJson = False,
+    index: IndexFile = None,
+    config: ConfigFile = None,
+) -> None:
+    """Answer from the documents. Exit code 1 if they do not support some claim of the answer."""
+    args = AskArgs(question, top_k, provider, model, as_json)
+    raise typer.Exit(run_ask(args, _settings(config, index, backend), open_console()))
+
+
+@app.command("list")
+def list_(as_json: AsJson = False, index: IndexFile = None, config: ConfigFile = None) -> None:
+    """List the documents of the index."""
+    raise typer.Exit(run_list(_settings(config, index), open_console(), as_json=as_json))
+
+
+@app.command()
+def remove(
+    documents: Annotated[list[str], typer.Argument(metavar="DOCUMENT…", help="Their ids or files.")],
+    index: IndexFile = None,
+    config: ConfigFile = None,
+) -> None:
+    """Remove documents from the index."""
+    raise typer.Exit(run_remove(documents, _settings(config, index), open_console()))
+
+
+def _settings(config: Path | None, index: Path | None, backend: str | None = None) -> Config:
+    found = settings(config, backend)
+    if index is None:
+        return found
+    return found.changed(
+        rag={**found.rag.model_dump(exclude_unset=True), "index": "sqlite", "path": str(index)}
+    )
+
+
+def run_ingest(paths: Sequence[Path], config: Config, console: Console, *, prune: bool) -> ExitCode:
+    """Exit code 1 if some files could not be read."""
     for path in paths:
         if not path.exists():
             raise InputError(f"{path} does not exist")
     index = open_index(config)
     try:
-        done = _ingested(paths, index, config, prune)
-        _note_search(index)
+        done = _ingest(paths, index, config, prune)
+        _warn_without_embeddings(index)
     finally:
         index.close()
-    for words in done.failed:
-        print(f"left out: {sanitize(words)}", file=sys.stderr)
+    for reason in done.failed:
+        print(f"left out: {sanitize(reason)}", file=sys.stderr)
     console.print(_summary(done), markup=False, highlight=False, soft_wrap=True)
-    return FLAGGED if done.failed else FINE
+    return ExitCode.FLAGGED if done.failed else ExitCode.OK
 
 
-def _ingested(paths: Sequence[Path], index: PassageIndex, config: Config, prune: bool) -> Ingested:
+def _ingest(paths: Sequence[Path], index: PassageIndex, config: Config, prune: bool) -> Ingested:
     with progress_bar(Console(stderr=True)) as progress:
         bar = progress.add_task("documents", total=None)
 
-        def seen(number: int, of: int) -> None:
+        def on_file(number: int, of: int) -> None:
             progress.update(bar, completed=number, total=of)
 
-        return Ingest(index, config).files(paths, prune=prune, seen=seen)
+        return Ingest(index, config).files(paths, prune=prune, seen=on_file)
 
 
 def _summary(done: Ingested) -> str:
@@ -71,15 +126,13 @@ def _counted(number: int, what: str) -> str:
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
-def _note_search(index: PassageIndex) -> None:
+def _warn_without_embeddings(index: PassageIndex) -> None:
     if not index.embedder:
-        print(f"groundwire: {_WORDS_ALONE}", file=sys.stderr)
+        warn(_KEYWORDS_ONLY)
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked, of which model, and how the answer is shown."""
-
+class AskArgs:
     text: str
     top_k: int | None = None
     provider: str | None = None
@@ -87,116 +140,111 @@ class Question:
     as_json: bool = False
 
 
-def run_ask(question: Question, config: Config, console: Console) -> int:
-    """0 where all claims are grounded, 1 where one is not, 3 where one could not be checked."""
+def run_ask(args: AskArgs, config: Config, console: Console) -> ExitCode:
+    """Exit code 1 if a claim is not grounded, 3 if one could not be checked."""
     index = open_index(config, create=False)
-    writer = engine = None
+    model = engine = None
     try:
-        writer = open_writer(config, question.provider, question.model)
+        model = open_chat_model(config, args.provider, args.model)
         engine = Groundwire(config)
-        _note_search(index)
-        asked = Asked(question.text, top_k=question.top_k)
-        reply = run(_answered(Chatbot(index, writer, config.rag), asked, engine, question, console))
+        _warn_without_embeddings(index)
+        asked = Asked(args.text, top_k=args.top_k)
+        reply = run(_answer(Chatbot(index, model, config.rag), asked, engine, args, console))
     finally:
         index.close()
-        if writer is not None:
-            run(writer.aclose())
+        if model is not None:
+            run(model.aclose())
         if engine is not None:
             run(engine.aclose())
-    with delivered():
-        _show(reply, question, console)
-    return _code(reply)
+    with safe_stdout():
+        _show(reply, args, console)
+    return _exit_code(reply)
 
 
-async def _answered(
-    bot: Chatbot, asked: Asked, engine: Groundwire, question: Question, console: Console
-) -> Reply:
-    """On a terminal the words appear as they come, and the verdict after them."""
-    live = console.is_terminal and not question.as_json
+async def _answer(bot: Chatbot, asked: Asked, engine: Groundwire, args: AskArgs, console: Console) -> Reply:
+    """Answer and check. On a terminal the tokens are shown as they arrive, before the verdict."""
+    live = console.is_terminal and not args.as_json
 
-    def shown(text: str) -> None:
+    def show_token(text: str) -> None:
         console.print(Text(sanitize(text)), end="", soft_wrap=True)
 
-    draft = await bot.write(asked, await bot.find(asked), shown if live else None)
+    draft = await bot.write(asked, await bot.find(asked), show_token if live else None)
     if live:
         console.print()
     return await check(draft, engine)
 
 
-def _show(reply: Reply, question: Question, console: Console) -> None:
-    if question.as_json:
-        print(json.dumps(reply, ensure_ascii=False, indent=2))
+def _show(reply: Reply, args: AskArgs, console: Console) -> None:
+    if args.as_json:
+        print_json(reply)
         return
     if not console.is_terminal:
         console.print(Text(sanitize(reply["response"])), soft_wrap=True)
     console.print()
     for source in reply["sources"]:
         place = " › ".join(filter(None, (source["title"], source["part"], source["heading"])))
-        where = f"{_near(source['document'])}:{source['start']}-{source['end']}"
+        where = f"{_relative(source['document'])}:{source['start']}-{source['end']}"
         console.print(
             Text(f"[{source['id']}] {sanitize(place)}  {sanitize(where)}", style="dim"), soft_wrap=True
         )
     for claim in (reply["hallucination_check"] or {"claims": []})["claims"]:
-        console.print(_line(claim), soft_wrap=True)
+        console.print(_claim_line(claim), soft_wrap=True)
     if reply["warning"]:
         console.print(Text(reply["warning"], style="yellow"), soft_wrap=True)
 
 
-def _near(name: str) -> str:
-    """A file below this folder by its name from here; anything else as it is called."""
+def _relative(name: str) -> str:
+    """The path relative to the working folder if it is inside it."""
     path = Path(name)
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else name
 
 
-def _line(claim: CheckedClaim) -> Text:
+def _claim_line(claim: CheckedClaim) -> Text:
     mark, style = ("✓", "green") if claim["grounded"] else ("✗", "red")
     cites = f" [{', '.join(claim['citing'])}]" if claim["citing"] else ""
-    figures = "" if claim["p1"] is None else f"  {_shown(claim['p0'])} → {_shown(claim['p1'])}"
-    why = f"  {claim['warning']}" if claim["warning"] else ""
-    return Text(f"{mark} {sanitize(claim['text'])}{cites}{figures}{why}", style=style)
+    figures = (
+        "" if claim["p1"] is None else f"  {format_number(claim['p0'], 2)} → {format_number(claim['p1'], 2)}"
+    )
+    warning = f"  {claim['warning']}" if claim["warning"] else ""
+    return Text(f"{mark} {sanitize(claim['text'])}{cites}{figures}{warning}", style=style)
 
 
-def _shown(probability: float | None) -> str:
-    return "–" if probability is None else f"{probability:.2f}"
-
-
-def _code(reply: Reply) -> int:
+def _exit_code(reply: Reply) -> ExitCode:
     found = reply["hallucination_check"]
     if found is None or any(claim["p1"] is None for claim in found["claims"]):
-        return FAILED
-    return (
-        FINE if found["overall_grounded"] and found["grounded_claims"] == found["total_claims"] else FLAGGED
-    )
+        return ExitCode.COULD_NOT_CHECK
+    grounded = found["overall_grounded"] and found["grounded_claims"] == found["total_claims"]
+    return ExitCode.of(not grounded)
 
 
-def run_list(config: Config, console: Console, *, as_json: bool) -> int:
+def run_list(config: Config, console: Console, *, as_json: bool) -> ExitCode:
     index = open_index(config, create=False)
     try:
         found = index.documents()
     finally:
         index.close()
-    with delivered():
+    with safe_stdout():
         if as_json:
-            print(json.dumps([asdict(document) for document in found], ensure_ascii=False, indent=2))
-            return FINE
+            print_json([asdict(document) for document in found])
+            return ExitCode.OK
         for document in found:
             counts = f"{_counted(document.passages, 'passage')}, {_counted(document.characters, 'character')}"
-            words = f"{_near(document.id)}  {counts}"
-            console.print(sanitize(words), markup=False, highlight=False, soft_wrap=True)
-    return FINE
+            line = f"{_relative(document.id)}  {counts}"
+            console.print(sanitize(line), markup=False, highlight=False, soft_wrap=True)
+    return ExitCode.OK
 
 
-def run_remove(names: Sequence[str], config: Config, console: Console) -> int:
-    """By id, or by the file's name from here."""
+def run_remove(names: Sequence[str], config: Config, console: Console) -> ExitCode:
+    """Remove documents by id or by path."""
     index = open_index(config, create=False)
     try:
         known = {document.id for document in index.documents()}
         wanted = [name if name in known else str(Path(name).resolve()) for name in names]
         missing = [name for name, full in zip(names, wanted, strict=True) if full not in known]
         if missing:
-            raise InputError(f"there is no document {missing[0]}", hint="groundwire rag list shows them")
+            raise InputError(f"there is no document {missing[0]}", hint="groundwire rag list shows all")
         removed = index.delete(wanted)
     finally:
         index.close()
     console.print(f"{removed} removed", markup=False, highlight=False)
-    return FINE
+    return ExitCode.OK

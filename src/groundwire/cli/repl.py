@@ -1,4 +1,4 @@
-"""`groundwire repl`: Python with the verifying functions at hand, plain or sandboxed."""
+"""`groundwire repl`: Python with the verification functions at hand, plain or sandboxed."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from rlcompleter import Completer
 from traceback import format_exception, format_exception_only
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from rich.console import Console
 from rich.text import Text
 
@@ -22,9 +23,10 @@ from groundwire._loop import run
 from groundwire.agent.functions import Evidence, Function, functions_for, namespace
 from groundwire.agent.orchestrator import Orchestrator
 from groundwire.agent.sandbox import Sandbox
-from groundwire.cli.lines import Read, is_interactive, typed
-from groundwire.cli.models import open_writer
-from groundwire.cli.streams import delivered, stdin_bytes
+from groundwire.cli.console import ExitCode, open_console, safe_stdout, stdin_bytes, warn
+from groundwire.cli.models import open_chat_model
+from groundwire.cli.options import Backend, ConfigFile, Files, Model, Provider, command_app, settings
+from groundwire.cli.prompt import ReadLine, is_interactive, read_from_terminal
 from groundwire.config import Config
 from groundwire.engine import Groundwire, as_sources
 from groundwire.errors import GroundwireError, InputError
@@ -33,43 +35,57 @@ from groundwire.reports.plaintext import sanitize
 from groundwire.reports.terminal import show_result
 from groundwire.retrieval.load import load_sources
 
-FINE, FAILED = 0, 2
+app = command_app()
 Feed = Callable[[str], bool]
-"""Takes what was typed so far and runs it; True where it is not complete yet."""
+"""Runs the statement typed so far; returns True if it is not complete yet."""
+
+
+@app.command()
+def repl(
+    files: Files = None,
+    sandbox: Annotated[bool, typer.Option("--sandbox", help="Run the code in a sandbox.")] = False,
+    provider: Provider = None,
+    model: Model = None,
+    backend: Backend = None,
+    config: ConfigFile = None,
+) -> None:
+    """Python with verify_claim, audit_trace, llm and the others at hand; code may be piped in."""
+    args = ReplArgs(tuple(files or ()), provider, model, sandbox)
+    raise typer.Exit(run_repl(args, settings(config, backend), open_console()))
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ReplArgs:
     files: tuple[str, ...] = ()
     provider: str | None = None
     model: str | None = None
     sandbox: bool = False
 
 
-class Session:
-    """The engine, the files and the functions of a REPL. A model is opened when it is first asked."""
+class ReplSession:
+    """The engine, the files and the functions of a REPL. The model is opened on first use."""
 
-    def __init__(self, request: Request, config: Config, generator: Generator | None = None) -> None:
-        self.request, self.config = request, config
+    def __init__(self, args: ReplArgs, config: Config, generator: Generator | None = None) -> None:
+        self.args, self.config = args, config
         self.engine = Groundwire(config)
         self._generator = generator
-        self.files = self._loaded()
+        self.files = self._load_files()
         self.functions: dict[str, Function] = functions_for(self.engine, self.ask)
 
     async def ask(self, query: str, context: Evidence = "", *, verify: bool = True) -> str:
-        """A model's answer about a text, or about the files."""
+        """Ask the model about a text, or about the files."""
         if self._generator is None:
-            self._generator = open_writer(self.config, self.request.provider, self.request.model)
+            self._generator = open_chat_model(self.config, self.args.provider, self.args.model)
         orchestrator = Orchestrator(self._generator, self.engine, self.config)
         given = {source.id: source.text for source in as_sources(context)} if context else self.files
         outcome = await orchestrator.process(query, given, verify=verify)
         return outcome.text
 
-    def _loaded(self) -> dict[str, str]:
-        if not self.request.files:
+    def _load_files(self) -> dict[str, str]:
+        if not self.args.files:
             return {}
         limit = self.config.limits.max_source_bytes
-        found = load_sources(self.request.files, stdin=stdin_bytes(), max_bytes=limit, report=_say)
+        found = load_sources(self.args.files, stdin=stdin_bytes(), max_bytes=limit, report=warn)
         return {source.origin or source.id: source.text for source in found}
 
     def close(self) -> None:
@@ -78,8 +94,8 @@ class Session:
             run(self._generator.aclose())
 
 
-class Plain(InteractiveInterpreter):
-    """Python in this process. An error that a user can fix is one line; any other shows where."""
+class PlainInterpreter(InteractiveInterpreter):
+    """Python in this process. Errors that the user can fix are one line; others show their traceback."""
 
     def __init__(self, names: Mapping[str, object], console: Console) -> None:
         super().__init__({"__name__": "__console__", "__builtins__": builtins, **names})
@@ -87,21 +103,21 @@ class Plain(InteractiveInterpreter):
         self.failed = False
 
     def showtraceback(self) -> None:
-        """Without our own frame, and past any hook: hooks are for errors of the program."""
+        """Print the traceback without our own frame, bypassing `sys.excepthook`."""
         self.failed = True
         error = sys.exc_info()[1]
         if isinstance(error, GroundwireError) or error is None:
             self.write(f"{type(error).__name__}: {error}\n")
             return
-        where = error.__traceback__.tb_next if error.__traceback__ else None
-        self.write("".join(format_exception(type(error), error, where)))
+        frames = error.__traceback__.tb_next if error.__traceback__ else None
+        self.write("".join(format_exception(type(error), error, frames)))
 
     def showsyntaxerror(self, filename: str | None = None, **_: Any) -> None:  # noqa: ARG002
         self.failed = True
         self.write("".join(format_exception_only(sys.exc_info()[1])))
 
-    def script(self, source: str) -> None:
-        """A whole text, statement by statement, up to the first that fails; values are shown."""
+    def run_script(self, source: str) -> None:
+        """Run statements one by one up to the first that fails, and show their values."""
         try:
             statements = ast.parse(source, "<stdin>").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -113,57 +129,65 @@ class Plain(InteractiveInterpreter):
                 return
 
 
-def run_repl(request: Request, config: Config, console: Console, generator: Generator | None = None) -> int:
-    """`generator` is for tests. Input that is no terminal is a script: its values are printed."""
+def run_repl(
+    args: ReplArgs, config: Config, console: Console, generator: Generator | None = None
+) -> ExitCode | int:
+    """Run the REPL, or a script from a pipe. `generator` is for tests. `exit(n)` in the code sets the exit code."""
     interactive = is_interactive()
-    if "-" in request.files and not interactive:
-        raise InputError("standard input cannot hold both a source and the code")
-    session = Session(request, config, generator)
-    code = FINE
+    if "-" in args.files and not interactive:
+        raise InputError("stdin cannot be both a source and the code")
+    session = ReplSession(args, config, generator)
+    code: ExitCode | int = ExitCode.OK
     try:
-        with delivered(), _displayed(console):
-            code = _sandboxed(session, console) if request.sandbox else _plain(session, console)
+        with safe_stdout(), _display_hook(console):
+            code = _run_sandboxed(session, console) if args.sandbox else _run_plain(session, console)
     except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else FINE
+        code = end.code if isinstance(end.code, int) else ExitCode.OK
     finally:
         session.close()
     return code
 
 
-def _plain(session: Session, console: Console) -> int:
-    plain = Plain(namespace(session.functions, session.files), console)
+def _run_plain(session: ReplSession, console: Console) -> ExitCode:
+    plain = PlainInterpreter(namespace(session.functions, session.files), console)
     if not is_interactive():
-        plain.script(_script())
-        return FAILED if plain.failed else FINE
+        plain.run_script(_read_script())
+        return ExitCode.BAD_INPUT if plain.failed else ExitCode.OK
     _greet(session, console)
-    converse(typed(session.config, "repl", _names(plain.locals), **_look()), plain.runsource, console)
-    return FINE
+    converse(
+        read_from_terminal(session.config, "repl", _name_completer(plain.locals), **_highlighting()),
+        plain.runsource,
+        console,
+    )
+    return ExitCode.OK
 
 
-def _sandboxed(session: Session, console: Console) -> int:
+def _run_sandboxed(session: ReplSession, console: Console) -> ExitCode:
     sandbox = Sandbox(session.functions, session.files, session.config.sandbox)
     try:
         if not is_interactive():
-            return FINE if _ran(sandbox, _script(), console) else FAILED
+            return ExitCode.OK if _execute(sandbox, _read_script(), console) else ExitCode.BAD_INPUT
         _greet(session, console)
-        read = typed(session.config, "repl", _names(dict(session.functions)), **_look())
-        converse(read, lambda source: _fed(sandbox, source, console), console)
-        return FINE
+        read = read_from_terminal(
+            session.config, "repl", _name_completer(dict(session.functions)), **_highlighting()
+        )
+        converse(read, lambda source: _feed(sandbox, source, console), console)
+        return ExitCode.OK
     finally:
         run(sandbox.aclose())
 
 
-def _fed(sandbox: Sandbox, source: str, console: Console) -> bool:
+def _feed(sandbox: Sandbox, source: str, console: Console) -> bool:
     try:
         complete = compile_command(source) is not None
     except (SyntaxError, ValueError, OverflowError):
-        complete = True  # the sandbox says what is wrong with it
+        complete = True  # the sandbox reports the error
     if complete and source.strip():
-        _ran(sandbox, source, console)
+        _execute(sandbox, source, console)
     return not complete
 
 
-def _ran(sandbox: Sandbox, source: str, console: Console) -> bool:
+def _execute(sandbox: Sandbox, source: str, console: Console) -> bool:
     output = run(sandbox.run(source))
     if output.stdout:
         console.print(Text(sanitize(output.stdout.rstrip("\n"))), soft_wrap=True)
@@ -174,8 +198,8 @@ def _ran(sandbox: Sandbox, source: str, console: Console) -> bool:
     return output.error is None
 
 
-def converse(read: Read, feed: Feed, console: Console) -> None:
-    """Lines until they make a statement, statements until the end. An interrupt drops what was begun."""
+def converse(read: ReadLine, feed: Feed, console: Console) -> None:
+    """Read lines until they make a statement, until the end of input. Ctrl-C drops the unfinished statement."""
     lines: list[str] = []
     while True:
         try:
@@ -191,8 +215,8 @@ def converse(read: Read, feed: Feed, console: Console) -> None:
 
 
 @contextmanager
-def _displayed(console: Console) -> Iterator[None]:
-    """Values show as their kind deserves, and the last one is `_`, as ever."""
+def _display_hook(console: Console) -> Iterator[None]:
+    """Show values by their type, and keep the last one as `_`, as Python does."""
 
     def display(value: object) -> None:
         if value is not None:
@@ -206,24 +230,24 @@ def _displayed(console: Console) -> Iterator[None]:
         sys.displayhook = before
 
 
-def _greet(session: Session, console: Console) -> None:
-    where = "a sandbox" if session.request.sandbox else "Python"
+def _greet(session: ReplSession, console: Console) -> None:
+    where = "a sandbox" if session.args.sandbox else "Python"
     console.print(Text(f"{where} with {', '.join(session.functions)}", style="dim"))
-    held = ", ".join(session.files) or "none: --files FILE brings some"
-    console.print(Text(f"files: {held} · help(verify_claim) · Ctrl-D ends", style="dim"))
+    files = ", ".join(session.files) or "none: --files FILE adds one"
+    console.print(Text(f"files: {files} · help(verify_claim) · Ctrl-D ends", style="dim"))
 
 
-def _names(names: dict[str, Any]) -> Callable[[str], list[str]]:
+def _name_completer(names: dict[str, Any]) -> Callable[[str], list[str]]:
     known = Completer(names)
 
-    def complete(begun: str) -> list[str]:
-        found = (known.complete(begun, n) for n in range(50)) if begun else iter(())
+    def complete(prefix: str) -> list[str]:
+        found = (known.complete(prefix, n) for n in range(50)) if prefix else iter(())
         return [name for name in found if name]
 
     return complete
 
 
-def _look() -> dict[str, Any]:
+def _highlighting() -> dict[str, Any]:
     if find_spec("prompt_toolkit") is None:
         return {}
     from prompt_toolkit.lexers import PygmentsLexer
@@ -231,9 +255,5 @@ def _look() -> dict[str, Any]:
     return {"lexer": PygmentsLexer.from_filename("repl.py")}
 
 
-def _script() -> str:
+def _read_script() -> str:
     return stdin_bytes().read().decode("utf-8", "replace")
-
-
-def _say(words: str) -> None:
-    print(f"groundwire: {words}", file=sys.stderr)

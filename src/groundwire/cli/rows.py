@@ -1,4 +1,4 @@
-"""The rows of a batch: `{"id", "response", "sources" | "context", "question"?, "history"?}`, one a line."""
+"""Rows of a batch: JSON lines with a response, its sources and optionally a question and a history."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from groundwire.cli.streams import stdin_bytes
+from groundwire.cli.console import stdin_bytes
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
 from groundwire.reports.json import failed_object, report_object
@@ -17,17 +17,20 @@ from groundwire.retrieval.history import as_turns
 from groundwire.types import Source, Turn
 
 MAX_ROW_BYTES = 64_000_000
+"""A row holds a response and its sources; a larger line is most likely not JSON Lines at all."""
 STREAM = Path("-")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class BatchRow:
+    """One line of the input, not parsed yet. `number` counts from 1."""
+
     number: int
     raw: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedRow:
     response: str
     sources: tuple[Source, ...]
     question: str
@@ -35,19 +38,19 @@ class Parsed:
 
 
 def is_stream(path: Path) -> bool:
-    """Standard input or output, a pipe, a device: what can be gone through once only."""
+    """Whether this is stdin or stdout, a pipe or a device, which can be read only once."""
     return path == STREAM or (path.exists() and not path.is_file() and not path.is_dir())
 
 
-def read_rows(path: Path) -> Iterator[Row]:
-    """The rows of a file, numbered from 1; blank lines are no rows."""
+def read_rows(path: Path) -> Iterator[BatchRow]:
+    """The rows of a file, numbered from 1; blank lines are skipped."""
     with nullcontext(stdin_bytes()) if path == STREAM else path.open("rb") as file:
         lines = (line for line in file if line.strip())
-        yield from (Row(number, line) for number, line in enumerate(lines, start=1))
+        yield from (BatchRow(number, line) for number, line in enumerate(lines, start=1))
 
 
-def row_identity(row: Row) -> str:
-    """The row's own id, or its number where it has none or cannot be read."""
+def row_identity(row: BatchRow) -> str:
+    """The id of the row, or its number if it has none or cannot be parsed."""
     try:
         identity = json.loads(row.raw).get("id")
     except (ValueError, AttributeError, RecursionError):
@@ -55,7 +58,7 @@ def row_identity(row: Row) -> str:
     return str(identity) if _is_identity(identity) else f"row-{row.number}"
 
 
-def parse_row(raw: bytes) -> Parsed:
+def parse_row(raw: bytes) -> ParsedRow:
     if len(raw) > MAX_ROW_BYTES:
         raise InputError(f"the row has {len(raw):,} bytes", hint=f"the limit is {MAX_ROW_BYTES:,}")
     try:
@@ -67,7 +70,7 @@ def parse_row(raw: bytes) -> Parsed:
     if not isinstance(row, dict):
         raise InputError("the row is not a JSON object")
     question, history = _text(row, "question", optional=True), as_turns(row.get("history") or ())
-    return Parsed(_text(row, "response"), _sources(row), question, history)
+    return ParsedRow(_text(row, "response"), _sources(row), question, history)
 
 
 def _text(row: Mapping[str, Any], key: str, *, optional: bool = False) -> str:
@@ -75,7 +78,7 @@ def _text(row: Mapping[str, Any], key: str, *, optional: bool = False) -> str:
     if value is None and optional:
         return ""
     if not isinstance(value, str):
-        raise InputError(f"'{key}' must be text" if key in row else f"the row has no '{key}'")
+        raise InputError(f"'{key}' must be a string" if key in row else f"the row has no '{key}'")
     return value
 
 
@@ -93,7 +96,7 @@ def _sources(row: Mapping[str, Any]) -> tuple[Source, ...]:
 
 
 def _listed(item: object, number: int) -> Source:
-    """A text, or as retrievers give them, an object with a text and perhaps an id."""
+    """A source in a list: a text, or an object with a text and an optional id, as retrievers return them."""
     found = item if isinstance(item, dict) else {"text": item}
     identity, text = found.get("id", f"S{number}"), found.get("text")
     if not isinstance(text, str) or not _is_identity(identity):
@@ -105,8 +108,8 @@ def _is_identity(value: object) -> bool:
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 
-async def judge_row(engine: Groundwire, row: Row) -> str:
-    """The contract's line for one row. Whatever is wrong with it is said in it."""
+async def judge_row(engine: Groundwire, row: BatchRow) -> str:
+    """The report on one row as a line of JSON. A row that cannot be checked gets a report with an `error`."""
     identity = row_identity(row)
     try:
         parsed = parse_row(row.raw)

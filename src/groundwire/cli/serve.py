@@ -52,13 +52,13 @@ def run_serve(config: Config, routers: Sequence[str] | None = None) -> ExitCode:
     for module in ("uvicorn", "fastapi", "opentelemetry", "httptools"):
         load(module, feature="the HTTP service", extra="server")
     from groundwire.server.app import ROUTERS, create_app, make_server
-    from groundwire.server.middleware.auth import wants_keys
-    from groundwire.server.middleware.telemetry import WithRequestId
+    from groundwire.server.middleware.auth import requires_keys
+    from groundwire.server.middleware.telemetry import RequestIdFilter
     from groundwire.server.service import Service
 
     for handler in logging.getLogger("groundwire").handlers:
-        handler.addFilter(WithRequestId())
-    if wants_keys(config.server):
+        handler.addFilter(RequestIdFilter())
+    if requires_keys(config.server):
         _require_keys(config)
     service = Service(config)
     with closing(_listen(config.server.host, config.server.port)) as listener:
@@ -74,9 +74,9 @@ def run_serve(config: Config, routers: Sequence[str] | None = None) -> ExitCode:
 
 
 def _greeting(where: str, backend: str, config: Config) -> str:
-    from groundwire.server.middleware.auth import wants_keys
+    from groundwire.server.middleware.auth import requires_keys
 
-    keys = "API keys required" if wants_keys(config.server) else "no keys required"
+    keys = "API keys required" if requires_keys(config.server) else "no keys required"
     return f"groundwire serves {where} (backend {backend}, {keys}; Ctrl-C stops it)"
 
 

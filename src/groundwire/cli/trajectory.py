@@ -1,58 +1,69 @@
-"""`groundwire trajectory`: what runs of the orchestrator did, step by step, and what they come to."""
+"""`groundwire trajectory`: show what runs of the orchestrator did, step by step, with a summary."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.text import Text
 
 from groundwire.agent.trajectory import (
-    Analysis,
+    TrajectoryStats,
     Event,
     Json,
-    Kind,
+    EventKind,
     Trajectory,
     analyse,
     claims_of,
     last_verdict,
     read_trajectory,
 )
-from groundwire.cli.streams import delivered
+from groundwire.cli.console import ExitCode, open_console, print_json, safe_stdout
+from groundwire.cli.options import AsJson, command_app
 from groundwire.errors import InputError
 from groundwire.reports.plaintext import sanitize
 
-FINE, FLAGGED, COULD_NOT_CHECK = 0, 1, 3
+app = command_app()
 _TEXT_CHARS = 2000
+"""Characters shown of the text of an event."""
+_CLAIM_CHARS = 300
+"""Characters shown of a claim or a reason."""
 _HEAD = 13
-"""Columns for what kind of event a line is; the rest hangs beside it."""
+"""Columns for the kind of the event; its text is indented beyond them."""
 
 
-def run_trajectory(path: Path, console: Console, *, as_json: bool = False) -> int:
+@app.command()
+def trajectory(
+    file: Annotated[Path, typer.Argument(help="The JSON lines a run wrote.")], as_json: AsJson = False
+) -> None:
+    """Show what runs of the orchestrator did and verified. Exit code 1 if an answer was flagged."""
+    raise typer.Exit(run_trajectory(file, open_console(), as_json=as_json))
+
+
+def run_trajectory(path: Path, console: Console, *, as_json: bool = False) -> ExitCode:
     found = read_trajectory(path)
     if not found.events and not found.damaged:
-        raise InputError(f"{path} is empty", hint="name the file that a run wrote")
-    with delivered():
+        raise InputError(f"{path} is empty", hint="give a file that a run wrote")
+    with safe_stdout():
         if as_json:
-            sys.stdout.write(json.dumps(to_object(found), indent=2, ensure_ascii=False) + "\n")
+            print_json(trajectory_object(found))
         else:
-            show(found, console)
-    return exit_code(found)
+            show_trajectory(found, console)
+    return _exit_code(found)
 
 
-def exit_code(found: Trajectory) -> int:
-    """As `groundwire check` has it, over the last answer of every run."""
+def _exit_code(found: Trajectory) -> ExitCode:
+    """The exit code of `groundwire check` over the last answers of all runs."""
     verdicts = [last_verdict(events) for events in found.runs().values()]
-    if any(verdicts):
-        return FLAGGED
-    return COULD_NOT_CHECK if None in verdicts else FINE
+    return ExitCode.of(True if any(verdicts) else None if None in verdicts else False)
 
 
-def to_object(found: Trajectory) -> dict[str, Json]:
+def trajectory_object(found: Trajectory) -> dict[str, Json]:
     analysis = analyse(found)
     shares: dict[str, Json] = {
         "flagged_share": analysis.flagged_share,
@@ -64,23 +75,23 @@ def to_object(found: Trajectory) -> dict[str, Json]:
     return {"analysis": {**asdict(analysis), **shares}, "damaged_lines": found.damaged, "events": events}
 
 
-def show(found: Trajectory, console: Console) -> None:
+def show_trajectory(found: Trajectory, console: Console) -> None:
     for run, events in found.runs().items():
         console.print(Text(f"run {sanitize(run)}", style="bold"))
         for event in events:
             _show(event, console)
-        if not any(event.kind is Kind.END and event.depth == 0 for event in events):
-            console.print(Text("  cut off: the run did not come to its end", style="yellow"))
+        if not any(event.kind is EventKind.END and event.depth == 0 for event in events):
+            console.print(Text("  cut off: the run did not finish", style="yellow"))
         console.print()
     if found.damaged:
         console.print(
-            Text(f"{found.damaged} unreadable {_plural(found.damaged, 'line')} passed over", style="yellow")
+            Text(f"{found.damaged} unreadable {_plural(found.damaged, 'line')} skipped", style="yellow")
         )
     console.print(_summary(analyse(found)))
 
 
 def _show(event: Event, console: Console) -> None:
-    shown = _SHOWN[event.kind](event)
+    shown = _EVENT_LINES[event.kind](event)
     if shown is None:
         return
     indent = " " * (2 + 4 * min(event.depth, 8))
@@ -108,39 +119,41 @@ def _verification(event: Event) -> Text:
     failed, error = event.data.get("failed") is True, event.data.get("error")
     claims = claims_of(event)
     head = f"{len(claims)} verified, mode {_text(event, 'mode')}"
-    text = Text(f"{'verification':<13}", style="bold red" if failed else "bold green").append(head)
+    text = Text(f"{'verification':<{_HEAD}}", style="bold red" if failed else "bold green").append(head)
     if error:
         text.append(f" · {_text(event, 'error')}", style="yellow")
     uncertain = event.data.get("uncertain")
     for claim in claims:
         bad = claim.get("flagged") is True or (isinstance(uncertain, list) and claim.get("id") in uncertain)
         text.append(f"\n{_figures(claim)}  ", style="red" if bad else "green")
-        text.append(sanitize(str(claim.get("text", "")))[:300])
+        text.append(sanitize(str(claim.get("text", "")))[:_CLAIM_CHARS])
         if bad:
-            text.append(f"\n  {sanitize(str(claim.get('reason', '')))[:300]}", style="red")
+            text.append(f"\n  {sanitize(str(claim.get('reason', '')))[:_CLAIM_CHARS]}", style="red")
     return text
 
 
 def _audit(event: Event) -> Text:
-    """How the way to the answer stands up: the steps that do not, and whether they lead there."""
+    """The audit of the steps: those that failed, and whether the answer follows from them."""
     found, steps = event.data.get("post_hoc"), event.data.get("steps")
     flagged = event.data.get("flagged")
-    told = [step for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
-    text = Text(f"{'audit':<13}", style="bold red" if flagged else "bold green")
-    text.append(f"{len(told)} steps")
+    found_steps = [step for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
+    text = Text(f"{'audit':<{_HEAD}}", style="bold red" if flagged else "bold green")
+    text.append(f"{len(found_steps)} steps")
     if isinstance(found, dict):
         outcome, reason = (sanitize(str(found.get(key, ""))) for key in ("outcome", "reason"))
-        text.append(f" · answer {outcome}: {reason[:300]}")
+        text.append(f" · answer {outcome}: {reason[:_CLAIM_CHARS]}")
     if event.data.get("error"):
         text.append(f" · {_text(event, 'error')}", style="yellow")
-    for step in told:
+    for step in found_steps:
         if step.get("flagged") is True:
-            text.append(f"\n{_figures(step)}  {sanitize(str(step.get('text', '')))[:300]}", style="red")
+            text.append(
+                f"\n{_figures(step)}  {sanitize(str(step.get('text', '')))[:_CLAIM_CHARS]}", style="red"
+            )
     return text
 
 
 def _output_check(event: Event) -> Text:
-    """What the answer looked like on its way to the user; why it was not looked at, where it was not."""
+    """The check of the answer before it reached the user, or why it was not checked."""
     flagged = event.data.get("flagged")
     text = Text(f"{'output check':<{_HEAD}}", style="bold red" if flagged else "bold green")
     text.append(_text(event, "status"))
@@ -164,7 +177,7 @@ def _cost(event: Event) -> Text:
         for key, value in shares.items()
         if isinstance(value, float) and value
     ]
-    text = Text(f"{'cost':<13}", style="dim")
+    text = Text(f"{'cost':<{_HEAD}}", style="dim")
     parts = [f"{word} {_usage(event.data.get(part))}" for part, word in _PARTS.items()]
     beside = f" ({', '.join(shown)})" if shown else ""
     return text.append(" · ".join(parts) + beside)
@@ -174,8 +187,8 @@ _PARTS = {"base": "answer", "verification": "verification"}
 
 
 def _usage(usage: Json) -> str:
-    held = usage if isinstance(usage, dict) else {}
-    numbers = {key: value for key, value in held.items() if isinstance(value, int | float)}
+    fields = usage if isinstance(usage, dict) else {}
+    numbers = {key: value for key, value in fields.items() if isinstance(value, int | float)}
     tokens = int(numbers.get("prompt_tokens", 0) + numbers.get("completion_tokens", 0))
     calls = int(numbers.get("calls", 0))
     return f"{calls} {_plural(calls, 'call')}, {tokens:,} tokens, {numbers.get('seconds', 0.0):.1f} s"
@@ -183,32 +196,32 @@ def _usage(usage: Json) -> str:
 
 def _end(event: Event) -> Text | None:
     return (
-        Text(f"{'failed':<13}", style="bold red").append(_text(event, "error"))
+        Text(f"{'failed':<{_HEAD}}", style="bold red").append(_text(event, "error"))
         if event.data.get("error")
         else None
     )
 
 
-_SHOWN: dict[Kind, Callable[[Event], Text | None]] = {
-    Kind.QUERY: _line("question", "bold", "query"),
-    Kind.TOKEN: lambda _: None,
-    Kind.MODEL: lambda _: None,
-    Kind.CODE: _line("code", "cyan", "code"),
-    Kind.OUTPUT: _line("output", "cyan", "text", "dim"),
-    Kind.ANSWER: _line("answer", "bold", "text"),
-    Kind.SKIPPED: _line("not verified", "dim", "reason", "dim"),
-    Kind.VERIFICATION: _verification,
-    Kind.AUDIT: _audit,
-    Kind.OUTPUT_CHECK: _output_check,
-    Kind.RETRY: _line("retry", "yellow", "guidance", "dim"),
-    Kind.ASK: _line("asked", "yellow", "question"),
-    Kind.STOPPED: _line("stopped", "yellow", "reason"),
-    Kind.COST: _cost,
-    Kind.END: _end,
+_EVENT_LINES: dict[EventKind, Callable[[Event], Text | None]] = {
+    EventKind.QUERY: _line("question", "bold", "query"),
+    EventKind.TOKEN: lambda _: None,
+    EventKind.MODEL: lambda _: None,
+    EventKind.CODE: _line("code", "cyan", "code"),
+    EventKind.OUTPUT: _line("output", "cyan", "text", "dim"),
+    EventKind.ANSWER: _line("answer", "bold", "text"),
+    EventKind.SKIPPED: _line("not verified", "dim", "reason", "dim"),
+    EventKind.VERIFICATION: _verification,
+    EventKind.AUDIT: _audit,
+    EventKind.OUTPUT_CHECK: _output_check,
+    EventKind.RETRY: _line("retry", "yellow", "guidance", "dim"),
+    EventKind.ASK: _line("asked", "yellow", "question"),
+    EventKind.STOPPED: _line("stopped", "yellow", "reason"),
+    EventKind.COST: _cost,
+    EventKind.END: _end,
 }
 
 
-def _summary(analysis: Analysis) -> Text:
+def _summary(analysis: TrajectoryStats) -> Text:
     parts = [
         f"{analysis.runs} {_plural(analysis.runs, 'run')}",
         f"{analysis.flagged} of {analysis.claims} claims flagged{_share(analysis.flagged_share)}",

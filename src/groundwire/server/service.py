@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from groundwire.rag.index import PassageIndex
     from groundwire.server.reports import ReportWriter
     from groundwire.stores.database import Database
-    from groundwire.stores.knowledge import Knowledge
+    from groundwire.stores.knowledge_base import Knowledge
     from groundwire.streaming.output import OutputVerifier
 
 T = TypeVar("T")
 LONG_CHARS = 200_000
-"""Requests with more characters run on a loop of their own: splitting them blocks a loop for about a second."""
+"""Longer requests run on a loop of their own: splitting their text blocks a loop for about a second."""
 OK = "ok"
 _LOCAL_BACKENDS = ("local", "fake")
 """Backends that compute in this process: they cost nothing and never ask to be called later."""
@@ -240,7 +240,7 @@ class Service:
     @cached_property
     def knowledge(self) -> Knowledge:
         """The knowledge base: the entities and facts of the server's own store."""
-        from groundwire.stores.knowledge import Knowledge
+        from groundwire.stores.knowledge_base import Knowledge
 
         return Knowledge(self.database)
 

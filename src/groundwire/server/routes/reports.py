@@ -1,4 +1,4 @@
-"""`/v1/reports`: reports that were kept, listed, read, marked and deleted; `/v1/stats`: what they come to."""
+"""`/v1/reports`: list, read, rate and delete stored reports; `/v1/stats`: their statistics."""
 
 from __future__ import annotations
 
@@ -7,42 +7,38 @@ import time
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, TypeVar
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from groundwire.cli.feedback import mark
-from groundwire.cli.reported import named_in
+from groundwire.cli.feedback import add_feedback, claim_of_stored_report
 from groundwire.reports.json import feedback_object
+from groundwire.server.deps import ServiceDep
 from groundwire.server.problems import NotFound, problems, reading_problems
 from groundwire.server.reports import (
-    AS_PAGE,
-    ReportList,
-    StatsOut,
-    StoredOut,
-    html_answer,
-    opened,
+    HTML_RESPONSE,
+    html_response,
     owner_of,
-    page_of,
     stats_object,
+    stored_report_object,
+    stored_report_page,
     summary_object,
     wants_html,
 )
-from groundwire.server.responses import FeedbackOut, answered
-from groundwire.server.service import Service, service
+from groundwire.server.responses import FeedbackOut, ReportList, StatsOut, StoredOut, json_response
+from groundwire.server.service import Service
 from groundwire.stores.keys import ADMIN
 from groundwire.stores.reports import HOUR, Reports, Stretch, Summary
 
 router = APIRouter(prefix="/v1", tags=["reports"])
 
-Held = Annotated[Service, Depends(service)]
 Identity = Annotated[str, Path(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
 Flagged = Literal["true", "false", "unknown"]
 _FLAGGED = {"true": True, "false": False, "unknown": None}
 T = TypeVar("T")
 
 
-class Opinion(BaseModel):
-    """What a person says of the verdict on a claim."""
+class FeedbackRequest(BaseModel):
+    """A user's judgement of the verdict on a claim."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -54,52 +50,54 @@ class Opinion(BaseModel):
     note: str = Field(default="", max_length=2000)
 
 
-@router.get("/reports", summary="The newest reports", response_model=ReportList, responses=reading_problems())
+@router.get(
+    "/reports", summary="List reports, newest first", response_model=ReportList, responses=reading_problems()
+)
 async def reports(
     request: Request,
-    held: Held,
+    service: ServiceDep,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
-    before: Annotated[str, Query(max_length=64, description="The `next` of the list before.")] = "",
+    before: Annotated[str, Query(max_length=64, description="`next` of the previous page.")] = "",
     flagged: Annotated[Flagged | None, Query(description="`unknown`: could not be checked.")] = None,
     kind: Annotated[str, Query(max_length=20, description="`check`, `audit`, …")] = "",
 ) -> Response:
-    """Those that the caller's key made; all of them for a key with the scope `admin`, or without keys."""
+    """The reports of the caller's key; all reports with the scope `admin` or without keys."""
     only: dict[str, Any] = {} if flagged is None else {"flagged": _FLAGGED[flagged]}
     only |= {"kind": kind} if kind else {}
     found = await _read(
-        held,
-        lambda kept: kept.recent(limit + 1, before=before, owner=_owner(request), only=only),
+        service,
+        lambda reports: reports.recent(limit + 1, before=before, owner=_owner(request), only=only),
     )
-    page = [summary for summary in found[:limit] if summary.created >= held.keeper.oldest]
+    page = [summary for summary in found[:limit] if summary.created >= service.report_writer.oldest]
     rest = page[-1].id if len(found) > limit and page else None
-    return answered({"reports": [summary_object(s, held.config) for s in page], "next": rest})
+    return json_response({"reports": [summary_object(s, service.config) for s in page], "next": rest})
 
 
 @router.get(
     "/reports/{identity}",
     summary="One report",
     response_model=StoredOut,
-    responses={200: AS_PAGE, **reading_problems(404)},
+    responses={200: HTML_RESPONSE, **reading_problems(404)},
 )
-async def report(identity: Identity, request: Request, held: Held) -> Response:
-    """The report with all that was given: whoever has its id and may read reports may read this one.
+async def report(identity: Identity, request: Request, service: ServiceDep) -> Response:
+    """The report with its input. Any caller with the scope `reports` who knows the id may read it.
 
-    With `Accept: text/html` it is one self-contained page.
+    With `Accept: text/html` the response is a self-contained page.
     """
-    summary, body = await _found(held, identity)
-    found = await asyncio.to_thread(opened, summary, body, held)
+    summary, body = await _found(service, identity)
+    found = await asyncio.to_thread(stored_report_object, summary, body, service)
     if wants_html(request):
-        return html_answer(await asyncio.to_thread(page_of, found))
-    return answered(found)
+        return html_response(await asyncio.to_thread(stored_report_page, found))
+    return json_response(found)
 
 
 @router.delete(
-    "/reports/{identity}", summary="Forget a report", status_code=204, responses=reading_problems(404)
+    "/reports/{identity}", summary="Delete a report", status_code=204, responses=reading_problems(404)
 )
-async def forget(identity: Identity, request: Request, held: Held) -> Response:
-    """Only the key that made it may, or one with the scope `admin`."""
-    await asyncio.to_thread(held.keeper.flush)
-    gone = await _read(held, lambda kept: kept.delete(identity, _owner(request)))
+async def delete(identity: Identity, request: Request, service: ServiceDep) -> Response:
+    """Allowed for the key that created it and for the scope `admin`."""
+    await asyncio.to_thread(service.report_writer.flush)
+    gone = await _read(service, lambda reports: reports.delete(identity, _owner(request)))
     if not gone:
         raise _unknown(identity)
     return Response(status_code=204)
@@ -107,32 +105,34 @@ async def forget(identity: Identity, request: Request, held: Held) -> Response:
 
 @router.post(
     "/reports/{identity}/feedback",
-    summary="Say whether a verdict is right",
+    summary="Rate a verdict as right or wrong",
     response_model=FeedbackOut,
     responses=problems(404),
 )
-async def feedback(identity: Identity, said: Opinion, held: Held) -> Response:
-    """The opinion is kept beyond the report: `groundwire calibrate --from-feedback` learns from it."""
-    _, body = await _found(held, identity)
+async def feedback(identity: Identity, body: FeedbackRequest, service: ServiceDep) -> Response:
+    """Feedback outlives the report: `groundwire calibrate --from-feedback` learns from it."""
+    _, stored = await _found(service, identity)
 
-    def keep() -> dict[str, Any]:
-        judged, verdict = named_in(body, said.claim)
-        return feedback_object(mark(judged, verdict, said.right, said.note, held.config))
+    def record() -> dict[str, Any]:
+        judged, verdict = claim_of_stored_report(stored, body.claim)
+        return feedback_object(add_feedback(judged, verdict, body.right, body.note, service.config))
 
-    return answered(await asyncio.to_thread(keep))
+    return json_response(await asyncio.to_thread(record))
 
 
 @router.get(
     "/stats", summary="Hallucination rate over time", response_model=StatsOut, responses=reading_problems()
 )
 async def stats(
-    request: Request, held: Held, days: Annotated[int, Query(ge=1, le=365, description="How far back.")] = 7
+    request: Request,
+    service: ServiceDep,
+    days: Annotated[int, Query(ge=1, le=365, description="Length of the period.")] = 7,
 ) -> Response:
-    """Counted by hours up to two days, by days beyond; by type and by source, the most flagged first."""
+    """Counts per hour up to two days, else per day; by type and by source, most flagged first."""
     step = 1 if days <= 2 else 24
-    since = max(time.time() - days * 24 * HOUR, held.keeper.oldest)
-    found = await _read(held, lambda kept: kept.figures(Stretch(since, step, _owner(request))))
-    return answered(stats_object(found, since, step))
+    since = max(time.time() - days * 24 * HOUR, service.report_writer.oldest)
+    found = await _read(service, lambda reports: reports.figures(Stretch(since, step, _owner(request))))
+    return json_response(stats_object(found, since, step))
 
 
 def _owner(request: Request) -> str | None:
@@ -140,20 +140,20 @@ def _owner(request: Request) -> str | None:
     return None if caller is None or caller.may(ADMIN) else owner_of(request)
 
 
-async def _read(held: Service, job: Callable[[Reports], T]) -> T:
-    return await asyncio.to_thread(lambda: job(Reports(held.database)))
+async def _read(service: Service, job: Callable[[Reports], T]) -> T:
+    return await asyncio.to_thread(lambda: job(Reports(service.database)))
 
 
-async def _found(held: Service, identity: str) -> tuple[Summary, str]:
-    """A report that was kept and is not too old, whether or not it is written yet."""
-    waiting = await asyncio.to_thread(held.keeper.waiting, identity)
-    if waiting is not None:
-        return waiting.summary, waiting.body
-    found = await _read(held, lambda kept: kept.get(identity))
-    if found is None or found[0].created < held.keeper.oldest:
+async def _found(service: Service, identity: str) -> tuple[Summary, str]:
+    """A stored report that has not expired, written or still pending."""
+    pending = await asyncio.to_thread(service.report_writer.pending, identity)
+    if pending is not None:
+        return pending.summary, pending.body
+    found = await _read(service, lambda reports: reports.get(identity))
+    if found is None or found[0].created < service.report_writer.oldest:
         raise _unknown(identity)
     return found
 
 
 def _unknown(identity: str) -> NotFound:
-    return NotFound(f"there is no report {identity}", hint="it may be too old, or deleted")
+    return NotFound(f"no report {identity}", hint="it may have expired or been deleted")

@@ -1,4 +1,4 @@
-"""Lines from whoever types or pipes them: with history and completion on a terminal, plain otherwise."""
+"""Read lines interactively: with history and completion on a terminal, plain from a pipe."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from prompt_toolkit.completion import Completer
     from prompt_toolkit.history import History
 
-Read = Callable[[str], str | None]
-"""Shows a prompt and returns a line; None at the end of input. An interrupt is raised."""
+ReadLine = Callable[[str], str | None]
+"""Shows a prompt and returns a line, or None at the end of input. Ctrl-C raises `KeyboardInterrupt`."""
 Complete = Callable[[str], Iterable[str]]
-"""What the word before the cursor may become."""
+"""Returns the completions of the word before the cursor."""
 _WORD = re.compile(r"[\w./]+$")
 
 
@@ -27,8 +27,8 @@ def is_interactive() -> bool:
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
-def piped(stream: TextIO | None, echo: Callable[[str], None]) -> Read:
-    """Lines of a pipe; each is echoed behind its prompt, so that the output reads as a conversation."""
+def read_from_pipe(stream: TextIO | None, echo: Callable[[str], None]) -> ReadLine:
+    """Read lines from a pipe. Each is echoed after its prompt, so that the output reads as a conversation."""
 
     def read(prompt: str) -> str | None:
         line = stream.readline() if stream is not None else ""
@@ -40,10 +40,10 @@ def piped(stream: TextIO | None, echo: Callable[[str], None]) -> Read:
     return read
 
 
-def typed(config: Config, name: str, complete: Complete, **options: Any) -> Read:
-    """Lines of a terminal: prompt_toolkit where it is installed, else readline.
+def read_from_terminal(config: Config, name: str, complete: Complete, **options: Any) -> ReadLine:
+    """Read lines with prompt_toolkit if it is installed, else with readline.
 
-    `options` are prompt_toolkit's, for what a line looks like.
+    `name` selects the history file; `options` are passed to prompt_toolkit's session.
     """
     if find_spec("prompt_toolkit") is None:
         return _with_readline(complete)
@@ -68,21 +68,21 @@ def typed(config: Config, name: str, complete: Complete, **options: Any) -> Read
 
 
 def completer(complete: Complete) -> Completer:
-    """What may stand in place of the word before the cursor, as prompt_toolkit wants it."""
+    """A prompt_toolkit completer around a function."""
     from prompt_toolkit.completion import Completer, Completion
 
-    class Words(Completer):
+    class WordCompleter(Completer):
         def get_completions(self, document: Any, complete_event: Any) -> Iterator[Completion]:  # noqa: ARG002
             word = _WORD.search(document.text_before_cursor)
-            begun = word[0] if word else ""
-            for found in complete(begun):
-                yield Completion(found, start_position=-len(begun))
+            prefix = word[0] if word else ""
+            for found in complete(prefix):
+                yield Completion(found, start_position=-len(prefix))
 
-    return Words()
+    return WordCompleter()
 
 
 def _history(config: Config, name: str) -> History:
-    """What was typed before, beside the cache and the owner's only; in memory where nothing may be kept."""
+    """The history file next to the cache, readable by its owner only; in memory if there is no cache path."""
     from prompt_toolkit.history import FileHistory, InMemoryHistory
 
     if not config.store.cache_path:
@@ -96,7 +96,7 @@ def _history(config: Config, name: str) -> History:
     return FileHistory(str(path))
 
 
-def _with_readline(complete: Complete) -> Read:
+def _with_readline(complete: Complete) -> ReadLine:
     if find_spec("readline") is not None:
         import readline
 
