@@ -16,7 +16,7 @@ from groundwire.detectors.values import strip_unit_noun
 from groundwire.openie.mentions import is_person
 from groundwire.openie.parser import bare
 from groundwire.openie.predicates import groups
-from groundwire.text.gazetteer import PERSON_TYPES, is_world
+from groundwire.text.gazetteer import PERSON_TYPES, is_common_name
 from groundwire.text.lexicon import word_set
 from groundwire.types import Flag, HallucinationType, MatchKind, Mention, MentionKind, Segment
 
@@ -74,8 +74,8 @@ def _exists(view: DetectionContext, known: KBSnapshot, mention: Mention) -> bool
     if (
         known.is_known(plain)
         or known.is_known(strip_unit_noun(plain))
-        or is_world(plain)
-        or is_world(strip_unit_noun(plain))
+        or is_common_name(plain)
+        or is_common_name(strip_unit_noun(plain))
     ):
         return True
     return is_licensed(view, mention.text)
@@ -92,7 +92,7 @@ def _should_be_known(view: DetectionContext, known: KBSnapshot, segment: Segment
 def _is_named_unit(text: str) -> bool:
     """ "the Analytics team", but not "the whole team" or "the Brazil national team"."""
     *name, head = bare(text).split()
-    named = bool(name) and all(part[:1].isupper() for part in name) and not any(map(is_world, name))
+    named = bool(name) and all(part[:1].isupper() for part in name) and not any(map(is_common_name, name))
     return named and head.lower() in _UNITS
 
 
@@ -124,13 +124,13 @@ def _is_tied(known: KBSnapshot, segment: Segment, mention: Mention) -> bool:
     if _TURN_TO.search(before) or _IN_TEAM.match(after):
         return True
     others = (bare(other.text) for other in segment.mentions if other.text != mention.text)
-    return any(known.match(other) is not None and not is_world(other) for other in others)
+    return any(known.match(other) is not None and not is_common_name(other) for other in others)
 
 
 def is_covered_name(view: DetectionContext, name: str) -> bool:
     """Whether some claim ties the name, by a relation the store keeps, to something the store knows."""
     known = view.known
-    if known is None or is_world(name) or not any(c.isupper() for c in name):
+    if known is None or is_common_name(name) or not any(c.isupper() for c in name):
         return False
     plain = bare(name).casefold()
     for segment in view.segments:

@@ -25,7 +25,7 @@ from groundwire.detectors.values import strip_unit_noun
 from groundwire.openie.parser import bare
 from groundwire.openie.predicates import groups, is_known, normal, same
 from groundwire.text.dates import dates
-from groundwire.text.gazetteer import COMPANY_NOUNS, is_world
+from groundwire.text.gazetteer import COMPANY_NOUNS, is_common_name
 from groundwire.text.lexicon import word_set
 from groundwire.text.numbers import numbers
 from groundwire.text.tokens import similarity
@@ -101,7 +101,7 @@ def _unknown_subject(view: DetectionContext, claim: Triple) -> Flag | None:
 def _is_covered_subject(view: DetectionContext, claim: Triple) -> bool:
     """A name the store should know, or "the company" it is of."""
     known = view.known
-    if known is None or is_world(claim.subject) or known.is_known(bare(claim.subject)):
+    if known is None or is_common_name(claim.subject) or known.is_known(bare(claim.subject)):
         return False
     subject = bare(claim.subject)
     if subject.lower() in COMPANY_NOUNS and subject != claim.subject:

@@ -1,4 +1,7 @@
-"""How people ask: small talk, errands on a given text, question words, comparisons. English and Hebrew."""
+"""Parse a request into what it needs to know: questions, sides of comparisons, premises and names.
+
+The first half is the grammar as regular expressions, for English and Hebrew.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from groundwire.openie.mentions import UNITS, mentions
-from groundwire.text.gazetteer import is_world
+from groundwire.text.gazetteer import is_common_name
 from groundwire.text.sentences import sentences
 from groundwire.text.tokens import names, terms
 from groundwire.types import Mention, MentionKind
 
 
 def _any(words: str) -> str:
-    """A table of words or `phrases_with_underscores` as alternatives."""
+    """A regular expression for a list of words or `phrases_with_underscores`."""
     return "|".join(word.replace("_", " ") for word in words.split())
 
 
@@ -79,7 +82,7 @@ ON_MATERIAL = re.compile(
     r"(?!.*\b(?:about|regarding|concerning|of|on|for|על)\b)",
     re.IGNORECASE | re.DOTALL,
 )
-"""An errand on whatever is at hand: "summarise this", "list three facts"."""
+"""A task on the given material: "summarise this", "list three facts"."""
 GIVEN = re.compile(
     r"```|\n\s*\S+(?:\s+\S+){5,}|[\"“«][^\"”»]{2,}[\"”»]|:\s+\S+(?:\s+\S+){2,}|'[^']{3,}'\s+(?:to|into)\b"
 )
@@ -132,7 +135,7 @@ EXPECTS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("name", r"\bwho(?:m|se)?\b|(?<![א-ת])מי(?![א-ת])"),
     )
 )
-"""What the answer to a question would hold."""
+"""The kind of value that a question asks for."""
 
 WHY = re.compile(
     r"\W*(?:why|how come)\s+(?:(?:is|are|was|were|do|does|did|has|have|had)(?:n't)?\s+)?(?P<said>.+)"
@@ -141,7 +144,7 @@ WHY = re.compile(
     r"|\W*(?:למה|מדוע)\s+(?P<said4>.+)",
     re.IGNORECASE | re.DOTALL,
 )
-"""A question that takes for granted what it asks the reason of."""
+"""A question for a reason, which presupposes the fact."""
 
 SIDES: tuple[re.Pattern[str], ...] = tuple(
     re.compile(pattern, re.IGNORECASE)
@@ -171,32 +174,30 @@ EMPTY_IT = re.compile(
     r"|\bthis (?:year|month|week|time|morning|way)\b",
     re.IGNORECASE,
 )
-"""An "it" that means nobody: "is it safe to …", "does it take long"."""
+"""An expletive "it": "is it safe to …", "does it take long"."""
 
 OF_USER = re.compile(
     r"\b(?:what|when|where|which|who|how (?:much|many|old))\b.{0,30}?\b(?:is|was|are|were)\s+(?:my|our)\b"
     r"|\bwhat (?:did|have) i\b|\b(?:remind me|did i (?:say|tell|mention))\b|(?<![א-ת])(?:שלי|אמרתי)(?![א-ת])",
     re.IGNORECASE,
 )
-"""A question about the one who asks."""
+"""A question about the user."""
 
 NAMED_HE = re.compile(
     r"(?<![א-ת])(?:חברת|עיריית|פרויקט|אוניברסיטת|בנק|מפלגת|מדינת|העיר|רחוב|מר|גברת|פרופסור|ד\"ר|ד״ר)\s+"
     r"(?P<name>[א-ת][א-ת\"״'-]+)"
 )
-"""Hebrew has no capitals: what stands behind these words is a name."""
+"""Hebrew has no capitals; names are recognised by the words before them."""
 
-# What a request needs to know: its questions, both sides of its comparisons, what it takes for granted.
-
-_LITTLE = 3
-_HEAD = 400
-_LONGEST = 2000
-_MOST = 12
+_SHORT_QUESTION_TERMS = 3  # a question with fewer content words is about the sentence before it
+_HEAD_CHARS = 400  # the kind of a request shows in its beginning
+_REQUEST_CHARS = 2000  # the end of a long request is parsed
+_MAX_NEEDS = 12
 _MIN_PREMISE_WORDS = 2
 
 
 class RequestKind(StrEnum):
-    """Only a question needs to know what the request itself does not hold."""
+    """The kind of a request. Only a question needs knowledge from outside the request."""
 
     QUESTION = "question"
     CHAT = "chat"
@@ -207,9 +208,9 @@ class RequestKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Something a request needs to know. `expects` is what the answer holds: "time", "number" or "name".
+    """Something a request needs to know. `expects` is the kind of answer: "time", "number" or "name".
 
-    `about` is what a pronoun in it stands for, as far as the request says.
+    `about` is what a pronoun in it refers to, if the request says so.
     """
 
     text: str
@@ -220,58 +221,58 @@ class Need:
 
 
 def kind_of(request: str) -> RequestKind:
-    """What kind of request it is.
+    """Classify a request.
 
     >>> [kind_of(r).value for r in ("Hi there!", "Write a poem on rain", "2 + 2?", "When did Acme move?")]
     ['chat', 'creative', 'sum', 'question']
     """
-    head = request[:_HEAD]
+    head = request[:_HEAD_CHARS]
     if not any(map(str.isalnum, head)) or CHAT.fullmatch(head):
         return RequestKind.CHAT
     if SUM.fullmatch(head):
         return RequestKind.SUM
     if CREATIVE.match(head):
         return RequestKind.CREATIVE
-    if ON_TEXT.match(head) and GIVEN.search(request[:_LONGEST]):
+    if ON_TEXT.match(head) and GIVEN.search(request[:_REQUEST_CHARS]):
         return RequestKind.GIVEN_TEXT
     return RequestKind.QUESTION
 
 
 def needs(request: str) -> list[Need]:
-    """All that a request needs, what it asks for first; nothing where it is no question.
+    """What a request needs to know, explicit needs first; empty if it is not a question.
 
     >>> [(n.kind, n.text) for n in needs("Why did Atlas Mining fail?")]
     [('question', 'Why did Atlas Mining fail?'), ('premise', 'Atlas Mining fail'), ('entity', 'Atlas Mining')]
     """
     if kind_of(request) is not RequestKind.QUESTION:
         return []
-    if ON_MATERIAL.match(request[:_HEAD]) and not _named(request[:_HEAD]):
-        return [Need(request[:_HEAD].strip(), "material")]
+    if ON_MATERIAL.match(request[:_HEAD_CHARS]) and not _named(request[:_HEAD_CHARS]):
+        return [Need(request[:_HEAD_CHARS].strip(), "material")]
     found: dict[tuple[str, str], Need] = {}
-    text = request[-_LONGEST:]
+    text = request[-_REQUEST_CHARS:]
     for question in questions(text):
         before = text[: max(0, text.find(question))]
         about = _told(question, before)
         for need in (*_asked(question), *_granted(question, before)):
             found.setdefault((need.kind, need.text.casefold()), replace(need, about=about))
-    return list(found.values())[:_MOST]
+    return list(found.values())[:_MAX_NEEDS]
 
 
 def _told(question: str, before: str) -> str:
-    """What a question that says little is about: whom the request named before, or what it told."""
-    if len(terms(question)) < _LITTLE and before.strip():
+    """What a short question or one with a pronoun is about, from the text before it."""
+    if len(terms(question)) < _SHORT_QUESTION_TERMS and before.strip():
         last = sentences(before)[-1]
         return before[last.start : last.end]
     return names(before) if REFERS.search(question) else ""
 
 
 def questions(request: str) -> list[str]:
-    """The questions of a request, one by one; statements around them are what the user tells.
+    """The questions of a request; statements around them are ignored.
 
     >>> questions("I run a shop. Who founded Acme and when was it sold?")
     ['Who founded Acme', 'when was it sold?']
     """
-    text = request[-_LONGEST:]
+    text = request[-_REQUEST_CHARS:]
     said = [text[span.start : span.end] for span in sentences(text)]
     asked = [part for part in said if "?" in part or ASKS.match(part)] or said
     parts = (piece.strip() for part in asked for piece in JOINED.split(part))
@@ -279,7 +280,7 @@ def questions(request: str) -> list[str]:
 
 
 def _asked(question: str) -> Iterator[Need]:
-    """The question itself, or where it compares both things it compares."""
+    """The question itself, or both sides of a comparison."""
     first = WH_WORD.search(question)
     expects = next(
         (kind for kind, pattern in EXPECTS if first and pattern.match(question, first.start())), ""
@@ -296,7 +297,7 @@ def _asked(question: str) -> Iterator[Need]:
 
 
 def _granted(question: str, before: str) -> Iterator[Need]:
-    """What must be so for the question to make sense."""
+    """What the question presupposes: premises, names, descriptions and referents."""
     why = WHY.match(question)
     said = next((part for part in why.groups() if part), "").strip(" ?.!") if why else ""
     if len(said.split()) >= _MIN_PREMISE_WORDS:
@@ -308,7 +309,7 @@ def _granted(question: str, before: str) -> Iterator[Need]:
     lead = LEAD.match(question)
     begin = lead.end() if lead else 0
     for mention in spoken_of:
-        # What stands right behind "what is …" is what is asked for, not what is taken for granted.
+        # Right after "what is …" comes what is asked for, not a presupposition.
         if mention.kind is MentionKind.DEFINITE and mention.start > begin + 1 and _tells(mention.text):
             yield Need(mention.text, "description", explicit=False)
     pronoun = REFERS.search(question)
@@ -317,11 +318,11 @@ def _granted(question: str, before: str) -> Iterator[Need]:
 
 
 def _named(text: str) -> list[Mention]:
-    """Whom a text names, except those everybody knows."""
-    return [m for m in mentions(text) if m.kind is MentionKind.PROPER_NAME and not is_world(m.text)]
+    """Names in a text, except widely known ones."""
+    return [m for m in mentions(text) if m.kind is MentionKind.PROPER_NAME and not is_common_name(m.text)]
 
 
 def _tells(description: str) -> bool:
-    """Whether a description means one certain thing: "the Atlas project", not "the effects"."""
+    """True if a description identifies one thing: "the Atlas project", not "the effects"."""
     words = description.split()[1:]
     return any(word[:1].isupper() for word in words) or bool(words and words[-1].lower() in UNITS)

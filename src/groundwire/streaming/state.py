@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 from groundwire.claims.citations import CitationMark, marks, resolve
 from groundwire.text.dates import MONTHS, WEEKDAYS, PartialDate, dates
-from groundwire.text.gazetteer import is_world
+from groundwire.text.gazetteer import is_common_name
 from groundwire.text.names import Name, names
 from groundwire.text.numbers import Number, numbers
 from groundwire.text.numbers import number_words as in_words
@@ -444,7 +444,7 @@ class SentenceFeatures:
         return [
             name
             for name in self.names
-            if self.unknown_share(name) >= _UNKNOWN_NAME_SHARE and not is_world(name.text)
+            if self.unknown_share(name) >= _UNKNOWN_NAME_SHARE and not is_common_name(name.text)
         ]
 
     def unknown_share(self, name: Name) -> float:

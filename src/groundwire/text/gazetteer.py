@@ -80,10 +80,10 @@ PERSON_TYPES = word_set(
 )
 
 
-def is_world(name: str) -> bool:
+def is_common_name(name: str) -> bool:
     """Whether a name is one of the world's, with or without its article.
 
-    >>> is_world("the United States"), is_world("Acme")
+    >>> is_common_name("the United States"), is_common_name("Acme")
     (True, False)
     """
     low = name.casefold().removeprefix("the ").strip(" .,'")
