@@ -71,7 +71,7 @@ OTHERS = _lines(
     """
 )
 PLACES = COUNTRIES | CITIES
-WORLD = PLACES | OTHERS
+COMMON_NAMES = PLACES | OTHERS
 COMPANY_NOUNS = word_set("company organisation organization firm business corporation enterprise startup")
 PLACE_TYPES = word_set("place city country region location town state continent office building site")
 PERSON_TYPES = word_set(
@@ -87,7 +87,7 @@ def is_common_name(name: str) -> bool:
     (True, False)
     """
     low = name.casefold().removeprefix("the ").strip(" .,'")
-    return low in WORLD
+    return low in COMMON_NAMES
 
 
 def is_place(name: str) -> bool:
