@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.text.names import core, core_words, fold, label
+from groundwire.text.names import core_name, core_words, fold, label
 
 
 @pytest.mark.parametrize(
@@ -46,12 +46,12 @@ def test_languages_that_differ_in_a_sign_are_three() -> None:
     ],
 )
 def test_what_stands_around_a_name_is_not_the_name(a: str, b: str) -> None:
-    assert core(a) == core(b)
+    assert core_name(a) == core_name(b)
 
 
 @pytest.mark.parametrize(("a", "b"), [("Saint Petersburg", "Petersburg"), ("New York", "York"), ("The", "A")])
 def test_what_belongs_to_a_name_stays(a: str, b: str) -> None:
-    assert core(a) != core(b)
+    assert core_name(a) != core_name(b)
 
 
 def test_programs_write_names_together() -> None:

@@ -4,7 +4,7 @@
 'dr zoe oneil'
 >>> fold("J.K. Rowling & Co., C++"), label("works_in") == label("worksIn") == label("Works in")
 ('jk rowling and co c++', True)
->>> core("the Analytics team") == core("Analytics") and core("Apple Inc.") == core("apple")
+>>> core_name("the Analytics team") == core_name("Analytics") and core_name("Apple Inc.") == core_name("apple")
 True
 """
 
@@ -62,7 +62,7 @@ def core_words(text: str) -> list[str]:
     return words
 
 
-def core(text: str) -> str:
+def core_name(text: str) -> str:
     """The same without spaces: "New York" and "NewYork" are one."""
     return "".join(core_words(text))
 
