@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.text.names import core_name, core_words, fold, label
+from groundwire.text.names import core_name, core_words, fold, fold_identifier
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,9 @@ def test_what_belongs_to_a_name_stays(a: str, b: str) -> None:
 
 
 def test_programs_write_names_together() -> None:
-    assert label("worksIn") == label("works_in") == label("Works in") == "works in"
+    assert (
+        fold_identifier("worksIn") == fold_identifier("works_in") == fold_identifier("Works in") == "works in"
+    )
 
 
 @given(st.text(max_size=40))

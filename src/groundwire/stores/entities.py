@@ -24,7 +24,7 @@ from groundwire.stores.values import (
     same_value,
     value_key,
 )
-from groundwire.text.names import fold, label
+from groundwire.text.names import fold, fold_identifier
 from groundwire.types import Attribute, Entity, Value, ValueKind
 
 _PREDICATES = select(predicates)
@@ -59,7 +59,7 @@ class Predicates:
 
 
 def predicate_key(name: str) -> str:
-    return label(name)
+    return fold_identifier(name)
 
 
 # Attributes of entities in the database: typed, one value or many, valid from and to.
@@ -124,10 +124,10 @@ def merge_attributes(
         called.number(attribute.name)
     held: dict[tuple[int, str], list[AttributeState]] = {}
     for no, standing in _current_attributes(connection, {no for no, _, _ in wanted}):
-        held.setdefault((no, label(standing.attribute.name)), []).append(standing)
+        held.setdefault((no, fold_identifier(standing.attribute.name)), []).append(standing)
     number = last_number(connection, attributes)
     for no, attribute, reference in wanted:
-        others = held.setdefault((no, label(attribute.name)), [])
+        others = held.setdefault((no, fold_identifier(attribute.name)), [])
         if _supersede_others(others, attribute, batch):
             number += 1
             many = attribute.many or any(o.attribute.many for o in others)
@@ -291,7 +291,7 @@ def with_attribute(connection: Connection, name: str, value: str, kind: str, lim
         .where(attributes.c.value_key == value_key(value), attributes.c.superseded.is_(None))
     )
     if name:
-        query = query.where(attributes.c.name_key == label(name))
+        query = query.where(attributes.c.name_key == fold_identifier(name))
     if kind:
         query = query.join(entities, and_(entities.c.no == attributes.c.entity, entities.c.type == kind))
     return list(connection.execute(query.order_by(attributes.c.entity).limit(limit)).scalars())

@@ -20,7 +20,7 @@ from typing import BinaryIO, TextIO
 
 from groundwire.errors import InputError
 from groundwire.stores.values import known_kind, typed_value, value_of
-from groundwire.text.names import label
+from groundwire.text.names import fold_identifier
 from groundwire.types import Attribute, Entity, Fact, FactStatus, Provenance, Role, Value, ValueKind
 
 FORMATS = ("csv", "jsonl", "triples", "nt")
@@ -130,7 +130,7 @@ def read_csv(file: TextIO, source: str) -> Iterator[Read]:
     delimiter = max(_DELIMITERS, key=first.count)
     reader = csv.reader(chain([first], file), delimiter=delimiter)
     columns = _header(_next(reader) or [])
-    fields = {label(column.name) for column in columns if column}
+    fields = {fold_identifier(column.name) for column in columns if column}
     make = _maker(fields, source)
     line = reader.line_num + 1
     while (cells := _next(reader, line)) is not None:
@@ -157,10 +157,10 @@ def _header(cells: Sequence[str] | Read) -> list[Column | None]:
         raise InputError(f"the header {error.message}", hint=error.hint) from None
     seen: set[str] = set()
     for column in columns:
-        if column is not None and label(column.name) in seen:
+        if column is not None and fold_identifier(column.name) in seen:
             raise InputError(f"the column '{column.name}' is there twice")
         if column is not None:
-            seen.add(label(column.name))
+            seen.add(fold_identifier(column.name))
     return columns
 
 
@@ -206,13 +206,13 @@ def _cells(columns: Sequence[Column | None], cells: Sequence[str]) -> list[tuple
 
 
 def _entity(cells: Sequence[tuple[Column, str]]) -> Entity:
-    plain = {label(column.name): cell.strip() for column, cell in cells}
+    plain = {fold_identifier(column.name): cell.strip() for column, cell in cells}
     if not plain.get("name"):
         raise InputError("has no name")
     attributes = [
         Attribute(column.name, value, column.many)
         for column, cell in cells
-        if label(column.name) not in ENTITY_FIELDS
+        if fold_identifier(column.name) not in ENTITY_FIELDS
         for value in column.values(cell)
     ]
     aliases = tuple(split(plain.get("aliases", "")))
@@ -220,7 +220,7 @@ def _entity(cells: Sequence[tuple[Column, str]]) -> Entity:
 
 
 def _fact(cells: Sequence[tuple[Column, str]], source: str) -> Fact:
-    plain = {label(column.name): cell.strip() for column, cell in cells}
+    plain = {fold_identifier(column.name): cell.strip() for column, cell in cells}
     for needed in ("subject", "predicate"):
         if not plain.get(needed):
             raise InputError(f"has no {needed}")
@@ -244,7 +244,7 @@ def _fact(cells: Sequence[tuple[Column, str]], source: str) -> Fact:
 
 def _roles(cells: Iterable[tuple[Column, str]], predicate: str) -> Iterator[Role]:
     for column, cell in cells:
-        name = label(column.name)
+        name = fold_identifier(column.name)
         if name == "subject":
             kind = ValueKind.REFERENCE if column.kind is None else None
             yield Role(name, Value(cell.strip(), kind) if kind else column.value(cell.strip()))

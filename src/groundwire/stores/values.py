@@ -18,7 +18,7 @@ from sqlalchemy import Row
 from groundwire.errors import InputError
 from groundwire.text.dates import PartialDate, dates
 from groundwire.text.lexicon import word_set
-from groundwire.text.names import fold, label
+from groundwire.text.names import fold, fold_identifier
 from groundwire.text.numbers import UNITS, numbers
 from groundwire.types import Value, ValueKind
 
@@ -155,7 +155,7 @@ def _as_date(text: str, about: str) -> Value | None:
 
 def _meant(said: PartialDate, about: str) -> bool:
     """Four digits alone are a year only where a year is asked for, or nothing is known."""
-    return bool(said.month) or not about or not _DATED.isdisjoint(label(about).split())
+    return bool(said.month) or not about or not _DATED.isdisjoint(fold_identifier(about).split())
 
 
 def _as_number(text: str) -> Value | None:

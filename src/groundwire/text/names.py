@@ -2,7 +2,7 @@
 
 >>> fold("  Dr. Zoë O'Neil's ")
 'dr zoe oneil'
->>> fold("J.K. Rowling & Co., C++"), label("works_in") == label("worksIn") == label("Works in")
+>>> fold("J.K. Rowling & Co., C++"), fold_identifier("works_in") == fold_identifier("worksIn") == fold_identifier("Works in")
 ('jk rowling and co c++', True)
 >>> core_name("the Analytics team") == core_name("Analytics") and core_name("Apple Inc.") == core_name("apple")
 True
@@ -47,7 +47,7 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", folded) or " ".join(text.casefold().split())
 
 
-def label(text: str) -> str:
+def fold_identifier(text: str) -> str:
     """What programs call a thing, folded: `worksIn` and `works_in` are "works in"."""
     return fold(_CAMEL.sub(" ", text))
 
