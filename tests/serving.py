@@ -24,7 +24,7 @@ import pytest
 from groundwire.config import Config
 
 if TYPE_CHECKING:
-    from groundwire.server.app import Server
+    from groundwire.server.app import DrainingServer
     from groundwire.server.service import Service
 
 _PATIENCE = 30.0
@@ -35,7 +35,7 @@ class Served:
     url: str
     service: Service
     client: httpx.Client
-    server: Server
+    server: DrainingServer
 
 
 @contextmanager
@@ -60,7 +60,7 @@ def served(
     service = made or Service(config)
     listener = socket.create_server(("127.0.0.1", 0))
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    server = make_server(create_app(config, service), config.server, service.life)
+    server = make_server(create_app(config, service), config.server, service.state)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:
@@ -87,7 +87,7 @@ def process(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
             started.kill()
 
 
-def _wait(server: Server, thread: threading.Thread) -> None:
+def _wait(server: DrainingServer, thread: threading.Thread) -> None:
     until = time.monotonic() + _PATIENCE
     while not server.started:
         if not thread.is_alive() or time.monotonic() > until:

@@ -29,7 +29,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """One that waits for nobody's head or body for long."""
+    """A server with a short body timeout."""
     folder = tmp_path_factory.mktemp("hasty")
     settings = {
         "hallucination.backend.type": "fake",

@@ -1,4 +1,4 @@
-"""A server that is full says so at once, says when to come back, and never answers wrongly for it."""
+"""A full server rejects requests with 429 and Retry-After, and answers the admitted ones correctly."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from tests.serving import Served, served
 
 from groundwire.errors import Overloaded
-from groundwire.server.admission import ORDINARY, Admission, watch
+from groundwire.server.admission import ORDINARY_CHARS, Admission, export_metrics
 from groundwire.types import Estimate, Query
 from groundwire.verifiers import backends
 from groundwire.verifiers.backends import Raw
@@ -25,8 +25,8 @@ from groundwire.verifiers.fake import FakeVerifier
 CAPACITY = 4
 
 
-class TestPlaces:
-    def test_there_is_room_for_so_many_and_no_more(self) -> None:
+class TestAdmission:
+    def test_requests_beyond_the_capacity_are_rejected(self) -> None:
         admission = Admission(2)
         with admission.admitted(), admission.admitted():
             assert admission.load == 1.0
@@ -36,27 +36,28 @@ class TestPlaces:
             assert admission.load == 0.5
         assert (admission.inside, admission.refused) == (0.0, 1)
 
-    def test_a_place_is_given_back_whatever_happens_in_it(self) -> None:
+    def test_an_exception_releases_the_place(self) -> None:
         admission = Admission(1)
         with pytest.raises(ZeroDivisionError), admission.admitted():
             raise ZeroDivisionError
         assert admission.inside == 0.0
 
-    def test_long_requests_count_for_more(self) -> None:
+    def test_long_requests_weigh_more(self) -> None:
         admission = Admission(8)
-        with admission.admitted(3 * ORDINARY):
+        with admission.admitted(3 * ORDINARY_CHARS):
             assert admission.inside == 3.0
 
-    def test_however_long_one_is_two_fit_in(self) -> None:
+    def test_two_requests_of_any_size_fit(self) -> None:
         admission = Admission(8)
         with admission.admitted(10**9), admission.admitted(10**9):
             assert admission.load == 1.0
 
-    def test_the_smallest_capacity_takes_the_largest_request(self) -> None:
-        with Admission(1).admitted(10**9):
-            pass
+    def test_the_smallest_capacity_admits_the_largest_request(self) -> None:
+        admission = Admission(1)
+        with admission.admitted(10**9):
+            assert admission.load == 1.0
 
-    def test_when_to_come_back_follows_from_the_pace(self) -> None:
+    def test_retry_after_follows_from_the_pace(self) -> None:
         now = 1.0
         admission = Admission(4, clock=lambda: now)
         with admission.admitted():
@@ -64,11 +65,11 @@ class TestPlaces:
         assert admission.wait == 0.0
         with admission.admitted(), admission.admitted(), admission.admitted(), admission.admitted():
             assert admission.wait == pytest.approx(12.0)
-            with pytest.raises(Overloaded) as told, admission.admitted(2 * ORDINARY):
+            with pytest.raises(Overloaded) as told, admission.admitted(2 * ORDINARY_CHARS):
                 pass
         assert told.value.retry_after == pytest.approx(6.0)
 
-    def test_many_at_once_show_the_pace_of_all(self) -> None:
+    def test_concurrent_requests_yield_the_overall_pace(self) -> None:
         """Four at a time, each four seconds: one a second."""
         now = 1.0
         admission = Admission(4, clock=lambda: now)
@@ -77,7 +78,7 @@ class TestPlaces:
         with admission.admitted():
             assert admission.wait == pytest.approx(1.0, rel=0.5)
 
-    def test_who_leaves_teaches_nothing_about_the_pace(self) -> None:
+    def test_cancelled_requests_do_not_change_the_pace(self) -> None:
         now = 1.0
         admission = Admission(4, clock=lambda: now)
         with suppress(asyncio.CancelledError), admission.admitted():
@@ -86,7 +87,7 @@ class TestPlaces:
         with admission.admitted():
             assert admission.wait == 0.0
 
-    def test_nobody_is_told_to_come_back_at_once_or_never(self) -> None:
+    def test_retry_after_is_bounded(self) -> None:
         now = 1.0
         admission = Admission(1, clock=lambda: now)
         with admission.admitted(), pytest.raises(Overloaded) as soon, admission.admitted():
@@ -97,9 +98,9 @@ class TestPlaces:
             pass
         assert (soon.value.retry_after, late.value.retry_after) == (1.0, 60.0)
 
-    def test_nobody_is_let_in_who_would_wait_too_long(self) -> None:
+    def test_requests_that_would_wait_too_long_are_rejected(self) -> None:
         now = 1.0
-        admission = Admission(64, patience=30.0, clock=lambda: now)
+        admission = Admission(64, max_wait=30.0, clock=lambda: now)
         with admission.admitted():
             now += 2.0  # one takes two seconds
         with ExitStack() as inside:
@@ -109,9 +110,9 @@ class TestPlaces:
                 pass
             assert told.value.retry_after == pytest.approx(2.0)
 
-    def test_a_few_are_let_in_however_slow_one_was(self) -> None:
+    def test_one_slow_request_does_not_close_the_server(self) -> None:
         now = 1.0
-        admission = Admission(64, patience=30.0, clock=lambda: now)
+        admission = Admission(64, max_wait=30.0, clock=lambda: now)
         with admission.admitted():
             now += 1000.0
         with ExitStack() as inside:
@@ -122,7 +123,7 @@ class TestPlaces:
             assert 2.0 < admission.wait < 200.0
 
     @given(st.lists(st.integers(1, 40), min_size=1, max_size=30))
-    def test_those_who_end_together_do_not_look_slow(self, order: list[int]) -> None:
+    def test_the_order_of_completion_does_not_change_the_pace(self, order: list[int]) -> None:
         """Sixteen at a time, one a second in truth: whatever the order they end in, that is what is seen."""
         now = 1.0
         admission = Admission(64, clock=lambda: now)
@@ -138,24 +139,24 @@ class TestPlaces:
         with admission.admitted():
             assert admission.wait == pytest.approx(1.0)
 
-    def test_busy_begins_before_full(self) -> None:
+    def test_busy_starts_before_full(self) -> None:
         admission = Admission(4)
         with admission.admitted(), admission.admitted():
             assert not admission.is_busy
             with admission.admitted():
                 assert admission.is_busy
 
-    def test_its_figures_are_there_to_be_watched(self) -> None:
+    def test_its_state_is_exported_as_metrics(self) -> None:
         registry = CollectorRegistry()
         admission = Admission(2)
-        watch(admission, registry)
+        export_metrics(admission, registry)
         with admission.admitted():
             shown = generate_latest(registry).decode()
         assert "groundwire_server_load 0.5" in shown
         assert "groundwire_server_refused_requests 0.0" in shown
 
 
-class Held:
+class HeldVerifier:
     """A fake model that answers nothing until it is released."""
 
     def __init__(self) -> None:
@@ -172,15 +173,15 @@ class Held:
 
 
 @pytest.fixture
-def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
-    slow = Held()
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[HeldVerifier]:
+    slow = HeldVerifier()
     monkeypatch.setitem(backends.OPENERS, "fake", lambda _: Raw(slow, "fake", "fake", 10**6, 0.0))
     yield slow
     slow.release.set()
 
 
 @pytest.fixture
-def server(held: Held) -> Iterator[Served]:
+def server(held: HeldVerifier) -> Iterator[Served]:
     with served({"hallucination.backend.type": "fake", "server.max_in_flight": CAPACITY}) as running:
         held.release.set()  # the server asks the model once itself, to see that it is there
         while running.client.get("/readyz").status_code != 200:
@@ -205,8 +206,8 @@ def asked(number: int) -> dict[str, object]:
     return {"id": f"r{number}", "response": answer, "context": f"The box number {number} is green."}
 
 
-async def test_at_four_times_its_capacity_it_refuses_the_rest_and_answers_the_others_rightly(
-    held: Held, server: Served
+async def test_at_four_times_the_capacity_the_excess_gets_429_and_the_rest_is_correct(
+    held: HeldVerifier, server: Served
 ) -> None:
     async with httpx.AsyncClient(base_url=server.url, timeout=30, trust_env=False) as client:
         tasks = [asyncio.create_task(client.post("/v1/check", json=asked(n))) for n in range(4 * CAPACITY)]
@@ -224,7 +225,7 @@ async def test_at_four_times_its_capacity_it_refuses_the_rest_and_answers_the_ot
     assert (await asyncio.to_thread(server.client.post, "/v1/check", json=asked(0))).status_code == 200
 
 
-async def test_while_it_is_full_it_still_tells_how_it_is(held: Held, server: Served) -> None:
+async def test_a_full_server_still_answers_health_and_metrics(held: HeldVerifier, server: Served) -> None:
     async with httpx.AsyncClient(base_url=server.url, timeout=30, trust_env=False) as client:
         tasks = [asyncio.create_task(client.post("/v1/check", json=asked(n))) for n in range(CAPACITY)]
         await until(lambda: server.service.admission.load == 1.0)
@@ -234,7 +235,9 @@ async def test_while_it_is_full_it_still_tells_how_it_is(held: Held, server: Ser
         await asyncio.gather(*tasks)
 
 
-async def test_work_of_a_client_that_left_is_dropped_before_it_is_begun(held: Held, server: Served) -> None:
+async def test_work_of_a_disconnected_client_is_dropped_before_it_begins(
+    held: HeldVerifier, server: Served
+) -> None:
     async with httpx.AsyncClient(base_url=server.url, timeout=30, trust_env=False) as client:
         first = []
         for number in range(2):  # two batches are under way: what comes after them must wait

@@ -17,7 +17,7 @@ from tests.serving import served
 
 from groundwire.config import Config
 from groundwire.errors import ConfigError, MissingExtra
-from groundwire.server.middleware.auth import SharedBuckets, limiter_for
+from groundwire.server.middleware.auth import RedisTokenBuckets, rate_limiter
 from groundwire.stores.cache import CacheStore, LayeredCache, RedisCache
 from groundwire.stores.database import open_database
 from groundwire.stores.keys import Keys
@@ -149,7 +149,7 @@ class TestWithoutRedis:
         asyncio.run(layered.aclose())
 
     async def test_limits_are_counted_here(self) -> None:
-        limiter = SharedBuckets(RedisCache(GONE))
+        limiter = RedisTokenBuckets(RedisCache(GONE))
         assert [await limiter.take("key", 2) == 0.0 for _ in range(3)] == [True, True, False]
 
     def test_it_is_noticed_when_redis_goes_and_comes(
@@ -176,6 +176,6 @@ class TestWithoutRedis:
             RedisCache("http://here")
 
     async def test_without_an_address_nothing_of_it_is_loaded(self) -> None:
-        assert not isinstance(limiter_for(Config()), SharedBuckets)
+        assert not isinstance(rate_limiter(Config()), RedisTokenBuckets)
         code = "import sys; sys.modules['redis'] = None; import groundwire; groundwire.check('It is red.', 'It is red.')"
         await asyncio.to_thread(subprocess.run, [sys.executable, "-c", code], check=True)

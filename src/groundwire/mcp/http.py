@@ -104,9 +104,9 @@ class SharedToolService:
 
     async def known(self, request: Any) -> Knowledge | None:
         """Return the knowledge base, for callers whose key may read it."""
-        from groundwire.server.knowing import known
+        from groundwire.server.deps import require_kb
 
-        return await known(True, request, self._service)
+        return await require_kb(True, request, self._service)
 
 
 def _create_manager(service: Service) -> StreamableHTTPSessionManager:

@@ -44,7 +44,7 @@ from groundwire.proxy.verifier import (
     VerifiedRequest,
     parse_object,
 )
-from groundwire.server.reports import keep
+from groundwire.server.reports import store_report
 from groundwire.types import HallucinationReport
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class Proxy:
         mode = exchange.options.mode
 
         def store(report: HallucinationReport, evidence: RequestEvidence) -> str:
-            return keep(
+            return store_report(
                 self._service,
                 report,
                 exchange.request,

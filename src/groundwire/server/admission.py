@@ -1,4 +1,4 @@
-"""How much may be in work at once: beyond it a caller hears when to come back instead of waiting."""
+"""Admission control: limit the work in progress and reject the rest with the time to come back."""
 
 from __future__ import annotations
 
@@ -15,97 +15,104 @@ from groundwire.errors import Overloaded
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
-ORDINARY = 20_000
-"""Characters of an ordinary request: its answer and its sources. A longer one counts for more."""
-_LARGEST = 0.5  # of the capacity: however large a request is, another one fits beside it
-_BUSY = 0.75  # of the capacity: work that may be left out is left out
-_ALWAYS = 8  # as many are let in whatever the pace is thought to be: they may well run side by side
-_NEWEST = 0.2  # how much the newest request moves the estimate of the pace
-_SOONEST, _LATEST = 1.0, 60.0
+ORDINARY_CHARS = 20_000
+"""Characters of an ordinary request, its answer and sources together. A longer one weighs more."""
+_MAX_WEIGHT_SHARE = 0.5
+"""Largest share of the capacity that one request takes, so that another one always fits beside it."""
+_BUSY_SHARE = 0.75
+"""Share of the capacity from which on optional work is skipped."""
+_ALWAYS_ADMITTED = 8
+"""Requests admitted whatever their estimated wait: a single slow one must not close the server."""
+_SMOOTHING = 0.2
+"""Weight of the newest request in the running estimate of the pace."""
+_MIN_RETRY_SECONDS, _MAX_RETRY_SECONDS = 1.0, 60.0
 
 
 @dataclass(slots=True)
 class Admission:
-    """At most `capacity` ordinary requests are in work or wait, and nobody is let in who would probably wait
-    longer than `patience` seconds: an answer that comes too late was work for nothing. Safe for threads.
+    """Admit at most `capacity` ordinary requests, and none that would wait longer than `max_wait` seconds.
+
+    A response that arrives after the caller gave up was work for nothing. Thread-safe.
     """
 
     capacity: int
-    patience: float = math.inf
+    max_wait: float = math.inf
     clock: Callable[[], float] = time.monotonic
     inside: float = 0.0
     refused: int = 0
-    _pace: float = 0.0
-    _spent: float = 0.0
-    _since: float = 0.0
+    _seconds_per_request: float = 0.0
+    _busy_seconds: float = 0.0
+    _updated: float = 0.0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @contextmanager
     def admitted(self, size: int = 0) -> Iterator[None]:
-        """A place for a request of so many characters, given back at the end; `Overloaded` where none is."""
+        """Hold a place for a request of `size` characters; raise `Overloaded` if there is none."""
         weight = self.weight(size)
         with self._lock:
-            began, spent = self._now(), self._spent
+            began, busy_before = self._advance(), self._busy_seconds
             self._enter(weight)
-        done = False
+        completed = False
         try:
             yield
-            done = True
+            completed = True
         finally:
             with self._lock:
-                took = self._now() - began
-                if done:  # how long a caller stayed who left, or was refused, tells nothing
-                    self._learn(took, self._spent - spent)
+                took = self._advance() - began
+                if completed:  # a cancelled or failed request says nothing about the pace
+                    self._update_pace(took, self._busy_seconds - busy_before)
                 self.inside -= weight
 
     @property
     def load(self) -> float:
-        """How much of the capacity is taken, 0 to 1."""
+        """Share of the capacity in use, 0 to 1."""
         return min(1.0, self.inside / self.capacity)
 
     @property
     def is_busy(self) -> bool:
-        """Is there so much to do that what can be left out should be?"""
-        return self.load >= _BUSY
+        """True if optional work should be skipped."""
+        return self.load >= _BUSY_SHARE
 
     @property
     def wait(self) -> float:
-        """In how many seconds all that is inside will be done, at the pace so far."""
-        return self.inside * self._pace
+        """Estimated seconds until everything admitted so far is done."""
+        return self.inside * self._seconds_per_request
 
     def weight(self, size: int) -> float:
-        return min(max(1.0, size / ORDINARY), max(1.0, self.capacity * _LARGEST))
+        return min(max(1.0, size / ORDINARY_CHARS), max(1.0, self.capacity * _MAX_WEIGHT_SHARE))
 
     def _enter(self, weight: float) -> None:
-        then = self.inside + weight
-        over = then - self.capacity
-        late = then * self._pace - self.patience if self.inside >= _ALWAYS else 0.0
-        if over > 0 or late > 0:
+        total = self.inside + weight
+        excess = total - self.capacity
+        late = total * self._seconds_per_request - self.max_wait if self.inside >= _ALWAYS_ADMITTED else 0.0
+        if excess > 0 or late > 0:
             self.refused += 1
-            soon = min(max(over * self._pace, late, _SOONEST), _LATEST)
-            raise Overloaded("the server has more to do than it can", retry_after=soon)
-        self.inside = then
+            retry_after = max(excess * self._seconds_per_request, late, _MIN_RETRY_SECONDS)
+            raise Overloaded("the server is at capacity", retry_after=min(retry_after, _MAX_RETRY_SECONDS))
+        self.inside = total
 
-    def _now(self) -> float:
-        """The time; what was inside since it was last asked for is added up."""
+    def _advance(self) -> float:
+        """The current time, with the work done since the last call added to `_busy_seconds`."""
         now = self.clock()
-        self._spent += self.inside * (now - self._since) if self._since else 0.0
-        self._since = now
+        self._busy_seconds += self.inside * (now - self._updated) if self._updated else 0.0
+        self._updated = now
         return now
 
-    def _learn(self, took: float, spent: float) -> None:
-        """By Little's law: so much inside on average, each so long, makes one done every so often."""
-        newest = took * took / spent if spent else 0.0
-        self._pace += (newest - self._pace) * (_NEWEST if self._pace else 1.0)
+    def _update_pace(self, took: float, busy: float) -> None:
+        # Little's law: with `busy / took` requests inside on average, each taking `took` seconds, one
+        # completes every `took * took / busy` seconds.
+        newest = took * took / busy if busy else 0.0
+        weight = _SMOOTHING if self._seconds_per_request else 1.0
+        self._seconds_per_request += (newest - self._seconds_per_request) * weight
 
 
-def watch(admission: Admission, registry: CollectorRegistry) -> None:
-    """Its figures among the others that an operator watches."""
+def export_metrics(admission: Admission, registry: CollectorRegistry) -> None:
+    """Register the load, the estimated wait and the number of rejected requests as gauges."""
     from prometheus_client import Gauge
 
-    for name, about, value in (
-        ("load", "Share of the capacity that is taken", lambda: admission.load),
-        ("wait_seconds", "How long what is inside will take, as estimated", lambda: admission.wait),
+    for name, description, value in (
+        ("load", "Share of the capacity in use", lambda: admission.load),
+        ("wait_seconds", "Estimated seconds until the admitted work is done", lambda: admission.wait),
         ("refused_requests", "Requests answered 429 since the start", lambda: float(admission.refused)),
     ):
-        Gauge(f"groundwire_server_{name}", about, registry=registry).set_function(value)
+        Gauge(f"groundwire_server_{name}", description, registry=registry).set_function(value)

@@ -1,4 +1,4 @@
-"""The service put together: routes, what stands around them, and their life."""
+"""The application (routes, middleware, lifespan) and the uvicorn server that runs it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from fastapi import APIRouter, FastAPI
 from groundwire.config import Config
 from groundwire.config.service import ServerConfig
 from groundwire.mcp.http import mount
-from groundwire.server.middleware.timeout import Life
-from groundwire.server.openapi import DESCRIPTION, SUMMARY, TAGS, describe, operation_id
+from groundwire.server.middleware import middleware_stack
+from groundwire.server.middleware.auth import KeyCache
+from groundwire.server.middleware.timeout import ServerState
+from groundwire.server.openapi import DESCRIPTION, SUMMARY, TAGS, operation_id, use_custom_openapi
 from groundwire.server.problems import handle_errors
-from groundwire.server.protocol import TimelyProtocol
 from groundwire.server.service import Service
-from groundwire.server.surround import surround
+from groundwire.stores.keys import Keys
 from groundwire.version import __version__
 
 ROUTERS: tuple[str, ...] = (
@@ -31,79 +32,75 @@ ROUTERS: tuple[str, ...] = (
     "sources",
     "health",
     "check",
-    "claims",
-    "traces",
-    "detect",
     "facts",
-    "kb",
-    "estimate",
     "outputs",
     "rag",
     "guard",
-    "docs",
 )
-"""Modules under `routes`, each with a `router`, in the order in which they are matched."""
+"""Modules of `routes`, each with a `router`, in the order in which they are matched."""
+_KEEP_ALIVE_SECONDS = 75
+"""Idle time of a connection between two requests: longer than the 60 s that load balancers assume."""
+_CANCEL_SECONDS = 2
+"""Time that in-flight requests get after the grace period before they are cancelled."""
 
 
 def create_app(
     config: Config | None = None, made: Service | None = None, routers: Sequence[str] = ROUTERS
 ) -> FastAPI:
-    """The whole service as an ASGI application; `made` is its service where somebody else has use for it."""
-    held = made or Service(config or Config.load())
+    """The service as an ASGI application.
+
+    `made` is a service that the caller already has; it is started and closed with the application.
+    """
+    service = made or Service(config or Config.load())
+    config = service.config
 
     @asynccontextmanager
-    async def life(app: FastAPI) -> AsyncIterator[None]:
-        app.state.service = held
-        held.start()
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        app.state.service = service
+        service.start()
         yield
-        await tools.aclose()
-        await held.aclose()
+        await mcp.aclose()
+        await service.aclose()
 
     app = FastAPI(
         title="groundwire",
         summary=SUMMARY,
         description=DESCRIPTION,
         version=__version__,
-        lifespan=life,
-        docs_url=None,
+        lifespan=lifespan,
+        docs_url=None,  # routes/page.py serves it from local assets
         redoc_url=None,
         openapi_tags=TAGS,
         generate_unique_id_function=operation_id,
-        telemetry={"tracing": False, "metrics": False, "logs": False},  # ours; older releases have none
+        middleware=middleware_stack(
+            config, service.metrics, service.state, KeyCache(lambda: Keys(service.database).standing())
+        ),
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # TelemetryMiddleware does it
     )
     handle_errors(app)
-    surround(app, held)
-    describe(app)
-    proxied = ("proxy",) if held.config.proxy.upstreams else ()
-    for name in (*routers, *proxied):
+    use_custom_openapi(app)
+    proxy = ("proxy",) if config.proxy.upstreams else ()  # last: it takes every other path below /v1
+    for name in (*routers, *proxy):
         router: APIRouter = import_module(f"groundwire.server.routes.{name}").router
         app.include_router(router)
-    tools = mount(app, held)
+    mcp = mount(app, service)
     return app
 
 
-# uvicorn around the application: one process, heads in time, and a shutdown that finishes what it took.
+class DrainingServer(uvicorn.Server):
+    """The first signal drains: reject new requests, finish those in flight. The second one stops at once.
 
-_LAST_SECONDS = 2
-"""What requests have that are still under way when the grace is over, before they are cut off."""
-
-
-_KEPT_OPEN = 75
-"""Seconds between two requests of a connection: more than the minute that load balancers take for granted."""
-
-
-class Server(uvicorn.Server):
-    """The first signal: take nothing new, finish what is under way. The second: stop now.
-
-    While it drains it still listens, so that whoever balances the load can read in /readyz that it leaves.
+    A draining server keeps listening, so that load balancers see in /readyz that it is going away.
     """
 
-    def __init__(self, config: uvicorn.Config, life: Life, grace: float, started: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, state: ServerState, grace: float, on_started: Callable[[], None]
+    ) -> None:
         super().__init__(config)
-        self._life = life
+        self._state = state
         self._grace = grace
-        self._until: float | None = None
-        self._on_started = started
+        self._drain_until: float | None = None
+        self._on_started = on_started
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -111,38 +108,36 @@ class Server(uvicorn.Server):
             self._on_started()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        if self._until is None:
+        if self._drain_until is None:
             self.drain()
         else:
             self.should_exit = True
             self.force_exit = self.force_exit or sig == signal.SIGINT
 
     def drain(self) -> None:
-        self._life.draining = True
-        self._until = time.monotonic() + self._grace
+        self._state.draining = True
+        self._drain_until = time.monotonic() + self._grace
 
     async def on_tick(self, counter: int) -> bool:
-        if self._until is not None and (not self._life.under_way or time.monotonic() >= self._until):
+        until = self._drain_until
+        if until is not None and (not self._state.in_flight or time.monotonic() >= until):
             self.should_exit = True
         return await super().on_tick(counter)
 
 
 def make_server(
-    app: Any, settings: ServerConfig, life: Life, started: Callable[[], None] = lambda: None
-) -> Server:
-    class Protocol(TimelyProtocol):
-        head_seconds = settings.body_timeout
-
+    app: Any, settings: ServerConfig, state: ServerState, on_started: Callable[[], None] = lambda: None
+) -> DrainingServer:
     config = uvicorn.Config(
         app,
-        http=Protocol,
+        http="h11",  # unlike httptools it bounds the size of the request head (64 KiB)
         ws="none",
         lifespan="on",
         log_config=None,
         log_level="error",
         access_log=False,
         server_header=False,
-        timeout_keep_alive=_KEPT_OPEN,
-        timeout_graceful_shutdown=_LAST_SECONDS,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=_CANCEL_SECONDS,
     )
-    return Server(config, life, settings.shutdown_grace, started)
+    return DrainingServer(config, state, settings.shutdown_grace, on_started)

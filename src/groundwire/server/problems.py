@@ -1,4 +1,4 @@
-"""Errors as problem documents (RFC 9457): one table from what went wrong to what a caller is told."""
+"""Errors as problem documents (RFC 9457): one table from exception classes to kinds of problems."""
 
 from __future__ import annotations
 
@@ -31,24 +31,25 @@ from groundwire.errors import (
 )
 
 MEDIA_TYPE = "application/problem+json"
-_SHOWN_ERRORS = 20
-_STORE_AGAIN = 5.0
-_WORDS = {"extra_forbidden": "there is no such field", "model_attributes_type": "a JSON object is wanted"}
+_MAX_FIELD_ERRORS = 20
+"""Field errors listed in one response; a wrong type in a long list would repeat itself a thousand times."""
+_STORE_RETRY_SECONDS = 5.0
+_MESSAGES = {"extra_forbidden": "unknown field", "model_attributes_type": "must be a JSON object"}
 _UNPARSED = "the body is nested too deeply, or a number in it is too long"
-_USUAL = {404: "there is nothing at this path", 405: "this path takes other methods"}
+_DETAILS = {404: "nothing at this path", 405: "this path does not support the method"}
 
 
 class NotFound(InputError):
-    """There is nothing under the name that was asked for."""
+    """The requested resource does not exist."""
 
 
 class Forbidden(GroundwireError):
-    """Whoever asks may not."""
+    """The caller lacks a scope."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """One kind of problem: its short name, its status and what it means."""
+class ProblemKind:
+    """One kind of problem. `name` is part of the `type` in responses, so it never changes."""
 
     name: str
     status: int
@@ -56,25 +57,25 @@ class Kind:
 
 
 _KINDS = (
-    Kind("malformed", 400, "The body cannot be read"),
-    Kind("no-key", 401, "An API key is needed"),
-    Kind("forbidden", 403, "Not allowed"),
-    Kind("not-found", 404, "There is no such thing here"),
-    Kind("wrong-method", 405, "The method does not fit the address"),
-    Kind("too-slow", 408, "The request came too slowly"),
-    Kind("conflict", 409, "It is in the way of something else"),
-    Kind("too-large", 413, "The body is too large"),
-    Kind("wrong-type", 415, "The body is of a kind that is not read here"),
-    Kind("unusable", 422, "What was given cannot be used"),
-    Kind("not-grounded", 422, "The evidence does not carry the fact"),
-    Kind("too-many", 429, "Too many requests"),
-    Kind("broken", 500, "Something is broken here"),
-    Kind("not-installed", 501, "A part is not installed on this server"),
-    Kind("backend-failed", 502, "The verifier behind the server failed"),
-    Kind("unavailable", 503, "Not available now"),
-    Kind("timeout", 504, "It took too long"),
+    ProblemKind("malformed", 400, "The request cannot be read"),
+    ProblemKind("no-key", 401, "An API key is needed"),
+    ProblemKind("forbidden", 403, "Not allowed"),
+    ProblemKind("not-found", 404, "Not found"),
+    ProblemKind("wrong-method", 405, "Method not allowed"),
+    ProblemKind("too-slow", 408, "The request came too slowly"),
+    ProblemKind("conflict", 409, "Conflict"),
+    ProblemKind("too-large", 413, "The body is too large"),
+    ProblemKind("wrong-type", 415, "Unsupported content type"),
+    ProblemKind("unusable", 422, "The request is not valid"),
+    ProblemKind("not-grounded", 422, "The fact is not supported by its evidence"),
+    ProblemKind("too-many", 429, "Too many requests"),
+    ProblemKind("broken", 500, "Internal error"),
+    ProblemKind("not-installed", 501, "A component is not installed on this server"),
+    ProblemKind("backend-failed", 502, "The verifier behind the server failed"),
+    ProblemKind("unavailable", 503, "Temporarily unavailable"),
+    ProblemKind("timeout", 504, "Timed out"),
 )
-KINDS: Mapping[str, Kind] = {kind.name: kind for kind in _KINDS}
+KINDS: Mapping[str, ProblemKind] = {kind.name: kind for kind in _KINDS}
 _BY_STATUS = {kind.status: kind.name for kind in reversed(_KINDS)} | {422: "unusable"}
 
 _ERRORS: tuple[tuple[type[GroundwireError], str], ...] = (
@@ -93,36 +94,36 @@ _ERRORS: tuple[tuple[type[GroundwireError], str], ...] = (
     (BackendError, "backend-failed"),
     (GroundwireError, "broken"),
 )
-"""The first class that fits decides."""
+"""The first class that matches decides."""
 
 
-class Invalid(BaseModel):
-    """One thing that is wrong with a request."""
+class FieldError(BaseModel):
+    """One invalid field of a request."""
 
     pointer: str = Field(description="Where in the request: `/sources/S0`, or `?limit`.")
     detail: str
 
 
 class ProblemDocument(BaseModel):
-    """What every error answers, as `application/problem+json` (RFC 9457)."""
+    """The body of every error response, as `application/problem+json` (RFC 9457)."""
 
     model_config = ConfigDict(title="Problem")
 
-    type: str = Field(description="What kind of problem it is; the address explains it.")
+    type: str = Field(description="The kind of problem; /docs lists them.")
     title: str
     status: int
     detail: str = Field(description="What happened, in one line.")
-    instance: str = Field(description="The path that was asked for.")
+    instance: str = Field(description="The path of the request.")
     request_id: str = Field(description="Also in the header x-request-id and in the server's log.")
-    hint: str | None = Field(default=None, description="What helps.")
-    errors: list[Invalid] | None = Field(default=None, description="What is wrong, field by field.")
+    hint: str | None = Field(default=None, description="How to fix it.")
+    errors: list[FieldError] | None = Field(default=None, description="Invalid fields, one by one.")
     retry_after: int | None = Field(default=None, description="Seconds, as in the header Retry-After.")
-    gap_bits: float | None = Field(default=None, description="What the evidence lacks (not-grounded).")
+    gap_bits: float | None = Field(default=None, description="Bits of evidence missing (not-grounded).")
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem about to be told."""
+    """A problem that occurred, ready to be sent."""
 
     kind: str
     detail: str
@@ -151,19 +152,19 @@ class Problem:
             "retry_after": wait,
             "gap_bits": None if self.gap_bits is None else round(self.gap_bits, 4),
         }
-        told = {name: value for name, value in fields.items() if value is not None}
+        present = {name: value for name, value in fields.items() if value is not None}
         headers = dict(self.headers) | ({} if wait is None else {"retry-after": str(wait)})
-        body = json.dumps(told, ensure_ascii=False).encode("utf-8", "backslashreplace")
+        body = json.dumps(present, ensure_ascii=False).encode("utf-8", "backslashreplace")
         return Response(body, kind.status, headers, MEDIA_TYPE)
 
 
 def problem_of(error: GroundwireError) -> Problem:
-    """What a caller is told of an error of ours."""
+    """The problem that an exception is reported as."""
     kind = next(name for known, name in _ERRORS if isinstance(error, known))
-    if kind == "broken":  # how this server is set up is for its log, not for its callers
-        return Problem(kind, "this server cannot do that as it is set up")
+    if kind == "broken":  # the server's configuration is for its log, not for its callers
+        return Problem(kind, "this server is not configured for that")
     if isinstance(error, StoreError):
-        return Problem(kind, "the store cannot be used now", retry_after=_STORE_AGAIN)
+        return Problem(kind, "the store is not available", retry_after=_STORE_RETRY_SECONDS)
     return Problem(
         kind,
         error.message,
@@ -173,19 +174,19 @@ def problem_of(error: GroundwireError) -> Problem:
     )
 
 
-def told(request: Request, problem: Problem) -> Response:
-    """The answer of a route."""
+def problem_response(request: Request, problem: Problem) -> Response:
+    """For routes."""
     return problem.response(request.scope["path"], getattr(request.state, "request_id", ""))
 
 
-async def tell(problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:
-    """The answer of what stands around the routes."""
+async def send_problem(problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:
+    """For middleware."""
     identity = scope.get("state", {}).get("request_id", "")
     await problem.response(scope["path"], identity)(scope, receive, send)
 
 
 def handle_errors(app: FastAPI) -> None:
-    """Have every error of a route answered as a problem document."""
+    """Respond to every exception of a route with a problem document."""
     app.add_exception_handler(GroundwireError, _on_error)
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http)
@@ -196,42 +197,47 @@ async def _on_error(request: Request, error: Exception) -> Response:
     problem = problem_of(error)
     if problem.status >= 500:
         request.state.failure = error
-    return told(request, problem)
+    return problem_response(request, problem)
 
 
 async def _on_invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     found = error.errors()
     if any(one["type"] == "json_invalid" for one in found):
-        said = str(found[0].get("ctx", {}).get("error", "")) or "it is no JSON"
-        return told(request, Problem("malformed", f"the body is not JSON: {said}"))
-    places = [(_pointer(one["loc"], error.body), _said(one)) for one in found]
-    errors = tuple(_deepest(places)[:_SHOWN_ERRORS])
+        reason = str(found[0].get("ctx", {}).get("error", "")) or "syntax error"
+        return problem_response(request, Problem("malformed", f"the body is not JSON: {reason}"))
+    places = [(_pointer(one["loc"], error.body), _message(one)) for one in found]
+    errors = tuple(_deepest(places)[:_MAX_FIELD_ERRORS])
     where, what = errors[0]
-    return told(request, Problem("unusable", f"{where}: {what}" if where else what, errors=errors))
+    return problem_response(
+        request, Problem("unusable", f"{where}: {what}" if where else what, errors=errors)
+    )
 
 
 async def _on_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     kind = _BY_STATUS.get(error.status_code, "broken" if error.status_code >= 500 else "malformed")
-    said = _USUAL.get(error.status_code) if error.detail == _phrase(error.status_code) else None
-    said = _UNPARSED if error.detail == "There was an error parsing the body" else said
-    return told(request, Problem(kind, said or str(error.detail), headers=error.headers or {}))
+    detail = str(error.detail)
+    if detail == _phrase(error.status_code):  # Starlette's default text only repeats the status
+        detail = _DETAILS.get(error.status_code, detail)
+    elif detail == "There was an error parsing the body":
+        detail = _UNPARSED
+    return problem_response(request, Problem(kind, detail, headers=error.headers or {}))
 
 
 def _phrase(status: int) -> str:
     return HTTPStatus(status).phrase if status in set(HTTPStatus) else ""
 
 
-def _said(one: Mapping[str, Any]) -> str:
-    words: str = _WORDS.get(one["type"]) or one["msg"].removeprefix("Value error, ")
+def _message(one: Mapping[str, Any]) -> str:
     if one["type"] == "missing":
         return "the body is empty" if one["loc"] == ("body",) else f"'{one['loc'][-1]}' is missing"
-    return words
+    message: str = _MESSAGES.get(one["type"]) or one["msg"].removeprefix("Value error, ")
+    return message
 
 
 def _pointer(location: Sequence[int | str], body: object) -> str:
-    """A JSON pointer into the body; a parameter as ?name. What only names a branch of a type is left out.
+    """A JSON pointer into the body, or ?name for a parameter, without Pydantic's names of union branches.
 
     >>> _pointer(("body", "sources", "dict[str,str]", "a/b"), {"sources": {"a/b": 5}})
     '/sources/a~1b'
@@ -243,39 +249,39 @@ def _pointer(location: Sequence[int | str], body: object) -> str:
         return "?" + ".".join(map(str, path))
     pointer, here = "", body
     for part in path:
-        inside = _held(here, part)
-        if inside is not _NOTHING:
+        child = _child(here, part)
+        if child is not _MISSING:
             pointer += "/" + str(part).replace("~", "~0").replace("/", "~1")
-            here = inside
+            here = child
     return pointer
 
 
-_NOTHING = object()
+_MISSING = object()
 
 
-def _held(here: object, part: int | str) -> object:
+def _child(here: object, part: int | str) -> object:
     if isinstance(here, dict):
-        return here.get(part, _NOTHING)
+        return here.get(part, _MISSING)
     if isinstance(here, list) and isinstance(part, int) and 0 <= part < len(here):
         return here[part]
-    return _NOTHING
+    return _MISSING
 
 
 def _deepest(errors: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Where a value may be of several types, the type it comes nearest to says most."""
+    """Of the errors of a union, keep those of the branch that matched furthest into the value."""
     found = dict(reversed(errors))
     within = [where for where in found if any(other.startswith(f"{where}/") for other in found)]
     return [(where, what) for where, what in reversed(found.items()) if where not in within or not where]
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The `responses` of a route: these problems, and those that any request may meet."""
-    usual = (400, 401, 403, 408, 413, 415, 422, 429, 500, 503, 504)
-    return {status: _documented(status) for status in sorted({*usual, *statuses})}
+    """The `responses` of a route with a body: the given statuses and those of any request."""
+    always = (400, 401, 403, 408, 413, 415, 422, 429, 500, 503, 504)
+    return {status: _documented(status) for status in sorted({*always, *statuses})}
 
 
 def reading_problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The same for a route without a body."""
+    """The `responses` of a route without a body."""
     return {status: _documented(status) for status in sorted({400, 401, 403, 422, 429, 500, 503, *statuses})}
 
 

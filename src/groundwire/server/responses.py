@@ -1,4 +1,4 @@
-"""What the server answers, as models: the OpenAPI document is made from them, and answers are held to it."""
+"""Response bodies as Pydantic models, from which the OpenAPI document is generated."""
 
 from __future__ import annotations
 
@@ -6,23 +6,40 @@ import json
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import Request
 from starlette.responses import Response
 
-from groundwire.types import FactStatus, GapType, HallucinationType, MatchKind, Status
+from groundwire.errors import GroundwireError
+from groundwire.server.problems import problem_of, problem_response
+from groundwire.types import FactStatus, GapType, HallucinationType, MatchKind, Risk, Status
 
 
-def answered(found: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """JSON as the command line prints it."""
-    return written(json.dumps(found, ensure_ascii=False, indent=2), status, headers)
+def json_response(found: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """JSON formatted as the command line prints it."""
+    return raw_json_response(json.dumps(found, ensure_ascii=False, indent=2), status, headers)
 
 
-def written(text: str, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+def raw_json_response(text: str, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """A response from text that is JSON already."""
     body = f"{text}\n".encode("utf-8", "backslashreplace")
     return Response(body, status, headers, "application/json")
 
 
+EVENT_STREAM = "text/event-stream"
+
+
+def sse_event(name: str, data: object) -> bytes:
+    """A server-sent event."""
+    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode("utf-8", "replace")
+
+
+def error_event(request: Request, error: GroundwireError) -> bytes:
+    """A failure after a streamed response has begun: the problem document as the last event."""
+    return sse_event("error", json.loads(bytes(problem_response(request, problem_of(error)).body)))
+
+
 class SpanOut(BaseModel):
-    """Characters of the response, `response[start:end]`, that nothing supports."""
+    """An unsupported part of the response, `response[start:end]`."""
 
     start: int
     end: int
@@ -30,7 +47,7 @@ class SpanOut(BaseModel):
 
 
 class EvidenceOut(BaseModel):
-    """Where in a source the claim was looked up."""
+    """A passage of a source that the claim was compared with."""
 
     source: str
     start: int
@@ -46,7 +63,7 @@ class FeedbackOut(BaseModel):
 
 
 class ClaimOut(BaseModel):
-    """One claim: what was measured, in probabilities and bits, and what follows."""
+    """One claim: probabilities, bits of evidence, and the verdict."""
 
     id: str
     text: str
@@ -54,12 +71,12 @@ class ClaimOut(BaseModel):
     end: int
     citations: list[str]
     evidence: list[EvidenceOut]
-    confidence: float = Field(description="What the claim must reach.")
-    p1: float | None = Field(description="How likely it is with its evidence.")
-    p0: float | None = Field(description="How likely it is with the evidence removed.")
+    confidence: float = Field(description="Target confidence of the claim.")
+    p1: float | None = Field(description="Probability with the evidence.")
+    p0: float | None = Field(description="Probability with the evidence removed.")
     required_bits: float | None
     observed_bits: float | None
-    budget_gap: float | None = Field(description="required - observed; above 0 the evidence falls short.")
+    budget_gap: float | None = Field(description="required - observed; above 0 the evidence is insufficient.")
     gap_low: float | None
     gap_high: float | None
     certain: bool
@@ -70,12 +87,12 @@ class ClaimOut(BaseModel):
     reason: str
     method: str
     spans: list[SpanOut]
-    key: str = Field(description="Names the claim in every report it stands in.")
+    key: str = Field(description="Identifies the same claim across reports.")
     feedback: FeedbackOut | None
 
 
 class SkippedOut(BaseModel):
-    """A sentence that claims nothing: a question, an instruction, an opinion."""
+    """A sentence without a claim: a question, an instruction, an opinion."""
 
     text: str
     start: int
@@ -84,7 +101,7 @@ class SkippedOut(BaseModel):
 
 
 class FlagOut(BaseModel):
-    """What a knowledge detector found."""
+    """A finding of a knowledge detector."""
 
     type: HallucinationType
     start: int
@@ -114,7 +131,9 @@ class ReportOut(BaseModel):
     model_config = ConfigDict(title="Report", extra="allow")
 
     id: str
-    flagged: bool | None = Field(description="null: it could not be checked, which is not the same as fine.")
+    flagged: bool | None = Field(
+        description="null if it could not be checked, which is not the same as fine."
+    )
     risk: float | None
     grounding_ratio: float | None
     overall_confidence: float | None
@@ -144,7 +163,7 @@ class DetectionOut(BaseModel):
 
 
 class StepOut(ClaimOut):
-    """A step is judged like a claim, by its sources and by the steps before it that held."""
+    """A step is judged like a claim, by its sources and by earlier supported steps."""
 
     cites: list[str]
     premises: list[str]
@@ -153,7 +172,7 @@ class StepOut(ClaimOut):
 
 
 class PostHocOut(BaseModel):
-    """Whether the answer follows from the steps alone."""
+    """The result of deriving the answer from the steps alone."""
 
     outcome: str
     answer: str
@@ -173,7 +192,7 @@ class AuditOut(BaseModel):
 
 
 class EstimateOut(BaseModel):
-    """How likely a claim is in its context; `error` where that could not be found out."""
+    """The probability of a claim in its context, or an `error`."""
 
     probability: float | None
     p_no: float | None = None
@@ -181,8 +200,10 @@ class EstimateOut(BaseModel):
     high: float | None = None
     method: str
     reason: str = ""
-    spans: list[SpanOut] = Field(default_factory=list, description="Characters of the claim.")
-    speaks: bool | None = Field(default=None, description="Whether the context is about the claim at all.")
+    spans: list[SpanOut] = Field(default_factory=list, description="Unsupported parts of the claim.")
+    speaks: bool | None = Field(
+        default=None, description="False if the context is not about the claim at all."
+    )
     error: str | None = None
 
 
@@ -212,7 +233,7 @@ class RecordOut(BaseModel):
 
 
 class FactOut(BaseModel):
-    """A fact as it is kept; what is empty is left out."""
+    """A stored fact; empty fields are left out."""
 
     kind: Literal["fact"]
     id: str
@@ -233,7 +254,7 @@ class FactOut(BaseModel):
 
 
 class KeptFactOut(FactOut):
-    reason: str = Field(description="Why it is not verified, where it is not.")
+    reason: str = Field(description="Why it is not verified, if it is not.")
 
 
 class FactsOut(BaseModel):
@@ -245,7 +266,7 @@ class RejectedOut(BaseModel):
 
 
 class EntityOut(BaseModel):
-    """An entity as it is kept; what is empty is left out."""
+    """A stored entity; empty fields are left out."""
 
     kind: Literal["entity"]
     id: str
@@ -270,7 +291,7 @@ class KnownOut(BaseModel):
 
 
 class KnowledgeOut(BaseModel):
-    """How much is known; the commonest types and predicates."""
+    """The size of the knowledge base, and its most common types and predicates."""
 
     entities: int
     names: int
@@ -290,3 +311,152 @@ class ReadyOut(BaseModel):
     status: Literal["ready"]
     model: str
     store: str
+
+
+class SummaryOut(BaseModel):
+    """A report in one row. `flagged` is null if it could not be checked."""
+
+    id: str
+    kind: str = Field(description="`check`, `audit`, or the interface that made it.")
+    created: str
+    expires: str
+    title: str = Field(description="The question, or the beginning of the answer.")
+    flagged: bool | None
+    risk: float | None
+    grounding_ratio: float | None
+    claims: int
+    flagged_claims: int
+    unchecked: int
+    backend: str
+    profile: str
+
+
+class ReportList(BaseModel):
+    reports: list[SummaryOut]
+    next: str | None = Field(description="Pass it as `before` to get the next page.")
+
+
+class SourceOut(BaseModel):
+    id: str
+    text: str
+    origin: str
+
+
+class StoredOut(SummaryOut):
+    """A report with its input. A check has `report` and `answer`, an audit has `audit`."""
+
+    report: dict[str, Any] | None = Field(default=None, description="The response of `/v1/check`.")
+    audit: dict[str, Any] | None = Field(default=None, description="The response of `/v1/traces/audit`.")
+    answer: str | None = None
+    question: str
+    history: list[Any]
+    sources: list[SourceOut]
+    sources_kept: bool = Field(description="False if the sources were too large to store.")
+
+
+class MomentOut(BaseModel):
+    start: str
+    reports: int
+    flagged_reports: int
+    failed_reports: int
+    claims: int
+    flagged_claims: int
+    unchecked: int
+
+
+class CountOut(BaseModel):
+    name: str
+    claims: int
+    flagged: int
+
+
+class StatsOut(BaseModel):
+    """Statistics over time; empty `moments` are left out."""
+
+    since: str
+    step_hours: int
+    totals: dict[str, int]
+    moments: list[MomentOut]
+    types: list[CountOut]
+    sources: list[CountOut]
+
+
+class GuardReply(BaseModel):
+    """The result of a guarded answer: `text` is what the user should read."""
+
+    kind: Literal["done"]
+    text: str
+    risk: Risk = Field(description="Risk of the generated text.")
+    action: str = Field(description="Action taken: none, mark, rephrase, reformulate, discard.")
+    error: str | None = Field(description="Why generation or verification failed, if it did.")
+    generated: str = Field(description="The generated text.")
+    knowledge: dict[str, Any] | None
+    coherence: dict[str, Any] | None
+    attributions: list[dict[str, Any]]
+    warnings: list[dict[str, Any]]
+    weak_points: list[dict[str, Any]]
+    report: ReportOut | None
+
+
+class KnownDocument(BaseModel):
+    id: str
+    title: str
+    passages: int
+    characters: int
+
+
+class Documents(BaseModel):
+    """`meaning` is true if passages are retrieved by embeddings as well as by words."""
+
+    documents: list[KnownDocument]
+    meaning: bool
+
+
+class Removed(BaseModel):
+    removed: int
+
+
+class ChatSource(BaseModel):
+    """A passage the answer may cite: its id, its document, and its position there."""
+
+    id: str
+    document: str
+    title: str
+    heading: str
+    part: str
+    start: int
+    end: int
+    score: float
+    text: str
+
+
+class CheckedClaimOut(BaseModel):
+    """`p1` and `p0` are the probabilities with and without the evidence; null if it could not be
+    checked, which never counts as `grounded`.
+    """
+
+    text: str
+    citing: list[str]
+    p1: float | None
+    p0: float | None
+    confidence: float
+    grounded: bool
+    warning: str | None
+
+
+class ClaimsCheck(BaseModel):
+    overall_grounded: bool = Field(description="At least 70 % of the claims are grounded.")
+    grounded_claims: int
+    total_claims: int
+    grounding_ratio: float
+    claims: list[CheckedClaimOut]
+
+
+class ChatReply(BaseModel):
+    success: bool
+    response: str
+    sources: list[ChatSource]
+    hallucination_check: ClaimsCheck | None = Field(
+        description="null if the answer was not checked: see `warning`."
+    )
+    warning: str | None = Field(description="A note for the reader, in the language of the answer.")

@@ -1,4 +1,4 @@
-"""A client that goes takes its work along, and nothing else changes for an application."""
+"""The handler is cancelled when the client disconnects; nothing else changes for the application."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from starlette.types import ASGIApp, Message, Receive, Send
 
-from groundwire.server.middleware.disconnect import Asgi, Leaving, Message, Receive, Send
+from groundwire.server.middleware.disconnect import CancelOnDisconnectMiddleware
 
 BODY: Message = {"type": "http.request", "body": b"{}", "more_body": False}
 GONE: Message = {"type": "http.disconnect"}
@@ -30,9 +31,9 @@ class Wire:
         self.sent.append(message)
 
 
-async def serve(app: Asgi, wire: Wire, kind: str = "http") -> None:
+async def serve(app: ASGIApp, wire: Wire, kind: str = "http") -> None:
     async with asyncio.timeout(10):
-        await Leaving(app)({"type": kind, "path": "/v1/check"}, wire.receive, wire.send)
+        await CancelOnDisconnectMiddleware(app)({"type": kind, "path": "/v1/check"}, wire.receive, wire.send)
 
 
 async def test_an_answer_goes_through_as_it_is() -> None:

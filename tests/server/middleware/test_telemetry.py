@@ -15,7 +15,7 @@ from tests.serving import Served, served
 
 from groundwire.engine import Groundwire
 from groundwire.metrics import VERDICTS
-from groundwire.server.middleware.telemetry import ACCESS, CSP, WithRequestId
+from groundwire.server.middleware.telemetry import ACCESS, CSP, RequestIdFilter
 
 FINE = {"response": "It has 40 employees.", "context": "It has 40 employees."}
 
@@ -62,7 +62,7 @@ def test_a_line_for_each_request_and_no_text_of_users(
 
 
 def test_addresses_are_logged_where_texts_are(caplog: pytest.LogCaptureFixture) -> None:
-    settings = {"hallucination.backend.type": "fake", "log.source_text": True}
+    settings = {"hallucination.backend.type": "fake", "log.include_text": True}
     with served(settings) as running, caplog.at_level(logging.INFO, "groundwire"):
         running.client.get("/v1/kb/entities", params={"q": "Ada"})
         running.client.get("/healthz")  # a line is written behind its answer
@@ -71,7 +71,7 @@ def test_addresses_are_logged_where_texts_are(caplog: pytest.LogCaptureFixture) 
 
 
 def test_what_the_engine_logs_says_for_which_request(plain: Served, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.handler.addFilter(WithRequestId())
+    caplog.handler.addFilter(RequestIdFilter())
     with caplog.at_level(logging.INFO, "groundwire"):
         plain.client.post("/v1/check", json=FINE, headers={"x-request-id": "r7"})
     verdict = next(record for record in caplog.records if record.name == VERDICTS)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 
+from groundwire.config import Config
 from groundwire.metrics import Metrics
 from groundwire.server.middleware.auth import AuthMiddleware, KeyCache, rate_limiter, requires_keys
 from groundwire.server.middleware.body import BodyLimitMiddleware
 from groundwire.server.middleware.disconnect import CancelOnDisconnectMiddleware
 from groundwire.server.middleware.telemetry import HttpMetrics, TelemetryMiddleware
 from groundwire.server.middleware.timeout import DrainMiddleware, ServerState, TimeoutMiddleware
-from groundwire.config import Config
 
 _REQUEST_HEADERS = (
     "authorization", "content-type", "x-request-id", "x-groundwire-key", "x-groundwire-store",

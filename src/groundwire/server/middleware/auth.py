@@ -61,8 +61,8 @@ PATHS: tuple[tuple[str, frozenset[str], str], ...] = (
     ("/audit", _READ, PUBLIC),
     ("/favicon.ico", _READ, PUBLIC),
 )
-"""Path prefix, methods (empty: all) and required scope; the first match counts. Other paths below /v1 belong to
-the proxy, and any path not listed requires `admin`."""
+"""Path prefix, methods (empty: all) and required scope; the first match counts. Other paths below /v1 belong
+to the proxy, and any path not listed requires `admin`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
-"""Bodies, read whole before any work is taken up: not too large, not too slow, of a known kind, and text.
+"""Read request bodies whole before any work begins, and reject those that are too large, slow or malformed.
 
-Whoever sends slowly, or too much, thus holds neither the engine nor a place in its queue.
+A client that sends slowly or too much thus holds neither the engine nor a place in its queue.
 """
 
 from __future__ import annotations
@@ -15,109 +15,111 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from groundwire.config.service import ServerConfig
 from groundwire.server.middleware.auth import scope_of
-from groundwire.server.problems import Problem, tell
+from groundwire.server.problems import Problem, send_problem
 
-SLOWEST = 64_000
-"""Bytes a second: every so many bytes that came win a sender another second."""
-_AT_ONCE = 16
-"""Bodies of the largest size that may be under way together."""
-_KINDS = re.compile(r"application/(?:[\w.-]+\+)?json|application/x-ndjson|multipart/form-data")
-_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+MIN_BYTES_PER_SECOND = 64_000
+"""Slowest accepted transfer: this many received bytes extend the deadline by a second."""
+_MAX_FULL_SIZE_BODIES = 16
+"""Bodies of the largest size that may be in memory at once."""
+_CONTENT_TYPES = re.compile(r"application/(?:[\w.-]+\+)?json|application/x-ndjson|multipart/form-data")
+_ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _CLOSE = {"connection": "close"}
 _BUSY = Problem("unavailable", "too many large bodies at once", retry_after=1, headers=_CLOSE)
 
 
-class Bodies:
-    """Reads each body and hands it on in one piece."""
+class BodyLimitMiddleware:
+    """Read each body and pass it on in one piece."""
 
     def __init__(self, app: ASGIApp, config: ServerConfig) -> None:
         self.app = app
-        self._most = config.max_body_bytes
+        self._max_bytes = config.max_body_bytes
         self._seconds = config.body_timeout
-        self._held = 0
+        self._bytes_in_memory = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        body = self._refused(scope, headers) or await self._read(receive)
+        body = self._rejected(scope, headers) or await self._read(receive)
         if isinstance(body, Problem):
-            await tell(body, scope, receive, send)
-        elif body is not None:  # None: the sender left before all was sent
+            await send_problem(body, scope, receive, send)
+        elif body is not None:  # None: the client disconnected before the end of the body
             try:
-                await self._hand_on(body, headers, scope, receive, send)
+                await self._pass_on(body, headers, scope, receive, send)
             finally:
-                self._held -= len(body)
+                self._bytes_in_memory -= len(body)
 
-    async def _hand_on(
+    async def _pass_on(
         self, body: bytes, headers: Headers, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        ours = scope_of(scope["path"], scope["method"]) != "proxy"  # what goes on to a model is not read here
-        wrong = _unreadable(body, headers) if ours else None
-        if wrong is not None:
-            await tell(wrong, scope, receive, send)
+        # The proxy forwards bodies unread, so they need not be JSON.
+        proxied = scope_of(scope["path"], scope["method"]) == "proxy"
+        problem = None if proxied else _find_problem(body, headers)
+        if problem is not None:
+            await send_problem(problem, scope, receive, send)
         else:
-            await self.app(scope, _replayed(body, receive), send)
+            await self.app(scope, _replay(body, receive), send)
 
-    def _refused(self, scope: Scope, headers: Headers) -> Problem | None:
-        """What can be said before the first byte. No database takes a NUL, and no name holds one."""
+    def _rejected(self, scope: Scope, headers: Headers) -> Problem | None:
+        """A problem that is known before the first byte of the body."""
         if "\x00" in scope["path"] or b"%00" in scope.get("query_string", b""):
-            return Problem("malformed", "there is a NUL in the address")
+            return Problem("malformed", "the URL contains a NUL character")  # databases reject it
         length = headers.get("content-length")
-        if length is not None and length.isdecimal() and int(length) > self._most:
+        if length is not None and length.isdecimal() and int(length) > self._max_bytes:
             return self._too_large()
         return None
 
     def _too_large(self) -> Problem:
-        return Problem("too-large", f"a body may have {self._most:,} bytes", headers=_CLOSE)
+        return Problem("too-large", f"a body may have at most {self._max_bytes:,} bytes", headers=_CLOSE)
 
     async def _read(self, receive: Receive) -> bytes | Problem | None:
-        """All of it; None where the sender left. What is given back counts as held until it is handed on."""
+        """The whole body, or None if the client disconnected. A returned body counts as held in memory."""
         loop, pieces, size = asyncio.get_running_loop(), [], 0
-        until, whole = loop.time() + self._seconds, False
+        deadline, complete = loop.time() + self._seconds, False
         try:
-            while not whole:
-                async with asyncio.timeout_at(until + size / SLOWEST):
+            while not complete:
+                async with asyncio.timeout_at(deadline + size / MIN_BYTES_PER_SECOND):
                     message = await receive()
                 if message["type"] == "http.disconnect":
                     return None
                 piece: bytes = message.get("body", b"")
                 pieces.append(piece)
-                size, self._held = size + len(piece), self._held + len(piece)
-                if size > self._most:
+                size, self._bytes_in_memory = size + len(piece), self._bytes_in_memory + len(piece)
+                if size > self._max_bytes:
                     return self._too_large()
-                if self._held > self._most * _AT_ONCE:
+                if self._bytes_in_memory > self._max_bytes * _MAX_FULL_SIZE_BODIES:
                     return _BUSY
-                whole = not message.get("more_body", False)
+                complete = not message.get("more_body", False)
             return b"".join(pieces)
         except TimeoutError:
-            return Problem("too-slow", f"the body did not come within {self._seconds:g} s", headers=_CLOSE)
+            detail = f"the body did not arrive within {self._seconds:g} s"
+            return Problem("too-slow", detail, headers=_CLOSE)
         finally:
-            self._held -= 0 if whole else size
+            self._bytes_in_memory -= 0 if complete else size
 
 
-def _unreadable(body: bytes, headers: Headers) -> Problem | None:
-    """What is wrong with a body whoever it is for."""
-    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+def _find_problem(body: bytes, headers: Headers) -> Problem | None:
+    """What makes a body unusable for every route."""
     if not body:
         return None
-    if not _KINDS.fullmatch(kind):
-        said = f"a body of the type {kind[:100]!r}" if kind else "a body without a content-type"
-        return Problem("wrong-type", f"{said} is not read here", "send content-type: application/json")
-    if not kind.endswith("json"):
+    media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if not _CONTENT_TYPES.fullmatch(media_type):
+        detail = f"unsupported content type {media_type[:100]!r}" if media_type else "no content type given"
+        return Problem("wrong-type", detail, "send content-type: application/json")
+    if not media_type.endswith("json"):
         return None
     try:
         body.decode("utf-8")
     except UnicodeDecodeError as error:
         return Problem("malformed", f"the body is not UTF-8 (byte {error.start})")
-    if _HALF.search(body) and _holds_half(body):
-        return Problem("malformed", "the body holds half a surrogate pair, which is no character")
+    if _ESCAPED_SURROGATE.search(body) and _has_lone_surrogate(body):
+        return Problem("malformed", "the body contains half a surrogate pair")
     return None
 
 
-def _holds_half(body: bytes) -> bool:
-    with suppress(ValueError, RecursionError):  # those are told by whoever reads it
+def _has_lone_surrogate(body: bytes) -> bool:
+    with suppress(ValueError, RecursionError):  # invalid JSON is reported by the route that parses it
         try:
             json.dumps(json.loads(body), ensure_ascii=False).encode()
         except UnicodeEncodeError:
@@ -125,7 +127,7 @@ def _holds_half(body: bytes) -> bool:
     return False
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
+def _replay(body: bytes, receive: Receive) -> Receive:
     pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def next_message() -> Message:

@@ -1,82 +1,78 @@
-"""A client that goes takes its work along: the handler of a request is cancelled when nobody waits for it."""
+"""Cancel the request handler when the client disconnects."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Asgi = Callable[[Message, Receive, Send], Awaitable[None]]
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-_GONE: Message = {"type": "http.disconnect"}
-_BY_ITSELF = frozenset({"/mcp"})
-"""Paths that watch for it themselves: an MCP client that has heard enough hangs up, and its session stays."""
+_DISCONNECT: Message = {"type": "http.disconnect"}
+_EXEMPT = frozenset({"/mcp"})
+"""MCP clients hang up as soon as they have their response, and their session must survive that."""
 
 
-class Leaving:
-    """ASGI middleware, the outermost one. Once a request has been read whole, it listens for its end."""
+class CancelOnDisconnectMiddleware:
+    """Once the request body has been read, listen for the disconnect and cancel the handler."""
 
-    def __init__(self, app: Asgi) -> None:
-        self._app = app
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] in _BY_ITSELF:
-            await self._app(scope, receive, send)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] in _EXEMPT:
+            await self.app(scope, receive, send)
             return
-        watched = _Watched(receive, send)
-        handling = asyncio.ensure_future(self._app(scope, watched.receive, watched.send))
-        watched.on_gone = handling.cancel
+        listener = _DisconnectListener(receive, send)
+        handler = asyncio.ensure_future(self.app(scope, listener.receive, listener.send))
+        listener.on_disconnect = handler.cancel
         try:
-            await handling
+            await handler
         except asyncio.CancelledError:
-            handling.cancel()
-            if not watched.gone:  # the server itself is stopping
+            handler.cancel()
+            if not listener.disconnected:  # the server itself is stopping
                 raise
         finally:
-            await watched.stop()
+            await listener.stop()
 
 
-class _Watched:
-    """The messages of one request. After the last of its body only the news that the client left can come."""
+class _DisconnectListener:
+    """The messages of one request. After the end of the body only the disconnect can follow."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive = receive
         self._send = send
-        self._answered = False
+        self._response_sent = False
         self._listening: asyncio.Task[None] | None = None
-        self._end = asyncio.Event()
-        self.on_gone: Callable[[], object] = lambda: None
+        self._disconnected = asyncio.Event()
+        self.on_disconnect: Callable[[], object] = lambda: None
 
     @property
-    def gone(self) -> bool:
-        return self._end.is_set()
+    def disconnected(self) -> bool:
+        return self._disconnected.is_set()
 
     async def receive(self) -> Message:
         if self._listening is not None:
-            await self._end.wait()
-            return _GONE
+            await self._disconnected.wait()
+            return _DISCONNECT
         message = await self._receive()
         if message["type"] == "http.request" and not message.get("more_body", False):
             self._listening = asyncio.create_task(self._listen())
         elif message["type"] == "http.disconnect":
-            self._end.set()
+            self._disconnected.set()
         return message
 
     async def send(self, message: Message) -> None:
         await self._send(message)
         if message["type"] == "http.response.body" and not message.get("more_body", False):
-            self._answered = True  # what is done after the answer was not done for the client
+            self._response_sent = True  # what runs after the response is not the client's to cancel
 
     async def _listen(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":
             pass
-        self._end.set()
-        if not self._answered:
-            self.on_gone()
+        self._disconnected.set()
+        if not self._response_sent:
+            self.on_disconnect()
 
     async def stop(self) -> None:
         if self._listening is not None:

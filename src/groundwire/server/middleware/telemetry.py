@@ -1,4 +1,4 @@
-"""Around every request: its id, its span, its line in the log, its figures, and protecting headers."""
+"""Request ids, traces, access log, metrics and security headers for every request."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from groundwire.metrics import Metrics
-from groundwire.server.problems import Problem, tell
+from groundwire.server.problems import Problem, send_problem
 from groundwire.version import __version__
 
 ACCESS = "groundwire.access"
-LEFT = 499
-"""The status in the log where the caller left before the answer."""
+CLIENT_CLOSED = 499
+"""Logged status of a request whose client disconnected before the response (as nginx does)."""
 
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-_PROTECTING = {
+_SECURITY_HEADERS = {
     "content-security-policy": CSP,
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
@@ -36,15 +36,15 @@ _PROTECTING = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
-_IDENTITY = re.compile(r"[\w.:+/=@-]{1,128}", re.ASCII)
+_SAFE_ID = re.compile(r"[\w.:+/=@-]{1,128}", re.ASCII)
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
+_LATENCY_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 _log = logging.getLogger(ACCESS)
 _request_id: ContextVar[str] = ContextVar("groundwire_request_id", default="")
 
 
-class WithRequestId(logging.Filter):
-    """For a handler: what is logged for a request, on whichever thread, says for which."""
+class RequestIdFilter(logging.Filter):
+    """Add the request id to log records, whichever thread they come from."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         identity, fields = _request_id.get(), getattr(record, "fields", None)
@@ -53,29 +53,33 @@ class WithRequestId(logging.Filter):
         return True
 
 
-class HttpFigures:
-    """The server's own figures, in the registry of the engine's."""
+class HttpMetrics:
+    """Metrics of the HTTP layer, in the registry of the engine."""
 
     def __init__(self, metrics: Metrics) -> None:
         from prometheus_client import Counter, Gauge, Histogram
 
         own = metrics.registry
         self.requests = Counter(
-            "groundwire_http_requests", "Answered", ["method", "route", "status"], registry=own
+            "groundwire_http_requests", "Requests answered", ["method", "route", "status"], registry=own
         )
         self.seconds = Histogram(
-            "groundwire_http_request_seconds", "From head to end", ["route"], registry=own, buckets=_SECONDS
+            "groundwire_http_request_seconds",
+            "Request duration",
+            ["route"],
+            registry=own,
+            buckets=_LATENCY_BUCKETS,
         )
-        self.in_flight = Gauge("groundwire_http_requests_in_flight", "Under way", registry=own)
+        self.in_flight = Gauge("groundwire_http_requests_in_flight", "Requests in flight", registry=own)
 
 
-class Telemetry:
-    """The outermost layer: whatever breaks inside is logged here and answered as a problem."""
+class TelemetryMiddleware:
+    """The outermost middleware: unhandled exceptions are logged here and answered with a problem."""
 
-    def __init__(self, app: ASGIApp, figures: HttpFigures, texts: bool = False) -> None:
+    def __init__(self, app: ASGIApp, metrics: HttpMetrics, log_paths: bool = False) -> None:
         self.app = app
-        self._figures = figures
-        self._texts = texts
+        self._metrics = metrics
+        self._log_paths = log_paths
         self._tracer = trace.get_tracer("groundwire", __version__)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -83,31 +87,31 @@ class Telemetry:
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        call = _Call(scope, _identity(headers), send)
+        call = _TrackedRequest(scope, _request_id_of(headers), send)
         _request_id.set(call.identity)
         with (
-            self._figures.in_flight.track_inprogress(),
+            self._metrics.in_flight.track_inprogress(),
             self._tracer.start_as_current_span(
-                scope["method"], propagate.extract(headers), SpanKind.SERVER, _described(scope)
+                scope["method"], propagate.extract(headers), SpanKind.SERVER, _span_attributes(scope)
             ) as span,
         ):
             try:
                 await self.app(scope, receive, call.send)
-            except Exception as error:  # a bug: the caller hears that it is ours, the log where it is
+            except Exception as error:  # a bug; the traceback goes to the log
                 call.failure = error
                 if call.status is not None:
                     raise
-                broken = Problem("broken", "something is broken here; the log says what")
-                await tell(broken, scope, receive, call.send)
+                problem = Problem("broken", "internal error; the server's log has the details")
+                await send_problem(problem, scope, receive, call.send)
             finally:
                 self._finish(call, span)
 
-    def _finish(self, call: _Call, span: Span) -> None:
+    def _finish(self, call: _TrackedRequest, span: Span) -> None:
         status = call.final_status
         route, method = _route(call.scope), call.scope["method"]
-        known = method if method in _METHODS else "other"
-        self._figures.requests.labels(known, route, str(status)).inc()
-        self._figures.seconds.labels(route).observe(call.seconds)
+        known = method if method in _METHODS else "other"  # a label must not grow with what clients send
+        self._metrics.requests.labels(known, route, str(status)).inc()
+        self._metrics.seconds.labels(route).observe(call.seconds)
         span.update_name(f"{known} {route}")
         span.set_attribute("http.route", route)
         span.set_attribute("http.response.status_code", status)
@@ -116,11 +120,11 @@ class Telemetry:
             span.record_exception(failure)
         if status >= 500:
             span.set_status(Status(StatusCode.ERROR))
-        _write(call, status, route, failure, self._texts)
+        _write_log(call, status, route, failure, self._log_paths)
 
 
-class _Call:
-    """One request on its way."""
+class _TrackedRequest:
+    """One request and what is known of its response so far."""
 
     def __init__(self, scope: Scope, identity: str, send: Send) -> None:
         self.scope = scope
@@ -139,14 +143,14 @@ class _Call:
 
     @property
     def final_status(self) -> int:
-        return LEFT if self.status is None else self.status
+        return CLIENT_CLOSED if self.status is None else self.status
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers = MutableHeaders(scope=message)
             headers["x-request-id"] = self.identity
-            for name, value in _PROTECTING.items():
+            for name, value in _SECURITY_HEADERS.items():
                 headers.setdefault(name, value)
             headers.setdefault("cache-control", "no-store")
         elif message["type"] == "http.response.body":
@@ -154,23 +158,25 @@ class _Call:
         await self._send(message)
 
 
-def _identity(headers: Headers) -> str:
-    """The caller's own id where it is one that can be logged; else a new one."""
+def _request_id_of(headers: Headers) -> str:
+    """The client's own request id if it is safe to log, else a new one."""
     given = headers.get("x-request-id", "")
-    return given if _IDENTITY.fullmatch(given) else uuid.uuid4().hex
+    return given if _SAFE_ID.fullmatch(given) else uuid.uuid4().hex
 
 
-def _described(scope: Scope) -> Mapping[str, str]:
+def _span_attributes(scope: Scope) -> Mapping[str, str]:
     return {"http.request.method": scope["method"], "url.path": scope["path"], "url.scheme": scope["scheme"]}
 
 
 def _route(scope: Scope) -> str:
-    """The route's own template: a label must not grow with what callers type."""
+    """The route's template, not the path: a metric label must not grow with what clients send."""
     return getattr(scope.get("route"), "path", None) or "unmatched"
 
 
-def _write(call: _Call, status: int, route: str, failure: Exception | None, texts: bool) -> None:
-    """A line for the log; what users typed into the address only where texts are asked for."""
+def _write_log(
+    call: _TrackedRequest, status: int, route: str, failure: Exception | None, log_paths: bool
+) -> None:
+    """One line per request; path and query, which users type, only if `log_paths` is set."""
     level = logging.ERROR if failure is not None else logging.INFO
     if not _log.isEnabledFor(level):
         return
@@ -186,9 +192,8 @@ def _write(call: _Call, status: int, route: str, failure: Exception | None, text
         "caller": caller.name if caller else None,
         "client": client[0] if client else None,
     }
-    if texts:
+    if log_paths:
         fields |= {"path": call.scope["path"], "query": call.scope.get("query_string", b"").decode("latin-1")}
     if failure is not None:
         fields["error"] = f"{type(failure).__name__}: {failure}"
-    bug = call.failure
-    _log.log(level, json.dumps(fields), extra={"fields": fields}, exc_info=bug)
+    _log.log(level, json.dumps(fields), extra={"fields": fields}, exc_info=call.failure)

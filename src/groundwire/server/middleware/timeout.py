@@ -1,4 +1,4 @@
-"""How long a request may take, and what a server that is about to stop still takes on."""
+"""Time limits: of a single request, and of a server that is shutting down."""
 
 from __future__ import annotations
 
@@ -7,92 +7,94 @@ import asyncio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from groundwire.server.middleware.auth import scope_of
-from groundwire.server.problems import Problem, tell
+from groundwire.server.problems import Problem, send_problem
 
-_OWN_PACE = frozenset({"proxy", "rag", "rag:write"})
-"""Scopes whose routes wait for a language model and have time limits of their own."""
-_WRITING = frozenset({"/v1/guard"})
-"""Paths of another scope that wait for one as well."""
-_STILL = frozenset({"/healthz", "/readyz", "/metrics"})
+_UNLIMITED_SCOPES = frozenset({"proxy", "rag", "rag:write"})
+"""Their routes wait for a language model and have time limits of their own."""
+_UNLIMITED_PATHS = frozenset({"/v1/guard"})
+"""Routes of other scopes that wait for a language model."""
+_SERVED_WHILE_DRAINING = frozenset({"/healthz", "/readyz", "/metrics"})
 _CLOSE = {"connection": "close"}
-_LEAVING = Problem("unavailable", "this server is about to stop", retry_after=1, headers=_CLOSE)
-_CUT_OFF = Problem("unavailable", "this server stopped before it was done", retry_after=1, headers=_CLOSE)
+_DRAINING = Problem("unavailable", "this server is shutting down", retry_after=1, headers=_CLOSE)
+_CUT_OFF = Problem(
+    "unavailable", "this server shut down before the request was done", retry_after=1, headers=_CLOSE
+)
 
 
-class Life:
-    """What is under way, and whether the server is about to stop."""
+class ServerState:
+    """The number of requests in flight, and whether the server is shutting down."""
 
     def __init__(self) -> None:
         self.draining = False
-        self.under_way = 0
+        self.in_flight = 0
 
 
-class Draining:
-    """Counts requests; once the server drains, new ones are refused and the others are finished."""
+class DrainMiddleware:
+    """Count requests; while the server drains, reject new ones and let the others finish."""
 
-    def __init__(self, app: ASGIApp, life: Life) -> None:
+    def __init__(self, app: ASGIApp, state: ServerState) -> None:
         self.app = app
-        self._life = life
+        self._state = state
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] in _STILL:
+        if scope["type"] != "http" or scope["path"] in _SERVED_WHILE_DRAINING:
             await self.app(scope, receive, send)
             return
-        if self._life.draining:
-            await tell(_LEAVING, scope, receive, send)
+        if self._state.draining:
+            await send_problem(_DRAINING, scope, receive, send)
             return
-        self._life.under_way += 1
+        self._state.in_flight += 1
         try:
-            await self._finished(scope, receive, send)
+            await self._call(scope, receive, send)
         finally:
-            self._life.under_way -= 1
+            self._state.in_flight -= 1
 
-    async def _finished(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """What outlasts the grace is told so, where nothing was answered yet."""
-        begun = False
+    async def _call(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = False
 
-        async def sending(message: Message) -> None:
-            nonlocal begun
-            begun = True
+        async def track_start(message: Message) -> None:
+            nonlocal started
+            started = True
             await send(message)
 
         try:
-            await self.app(scope, receive, sending)
+            await self.app(scope, receive, track_start)
         except asyncio.CancelledError:
-            if begun or not self._life.draining:
+            # uvicorn cancels requests that outlast the grace period
+            if started or not self._state.draining:
                 raise
-            await tell(_CUT_OFF, scope, receive, send)
+            await send_problem(_CUT_OFF, scope, receive, send)
 
 
-class Timely:
-    """An answer must begin in so many seconds; how long it goes on is its own affair."""
+class TimeoutMiddleware:
+    """Limit the time to the first response byte; streaming afterwards is not limited."""
 
     def __init__(self, app: ASGIApp, seconds: float) -> None:
         self.app = app
         self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or _has_own_pace(scope["path"], scope["method"]):
+        if scope["type"] != "http" or _is_unlimited(scope["path"], scope["method"]):
             await self.app(scope, receive, send)
             return
-        begun = False
+        started = False
 
-        async def sending(message: Message) -> None:
-            nonlocal begun
-            if not begun:
-                begun = True
+        async def lift_limit(message: Message) -> None:
+            nonlocal started
+            if not started:
+                started = True
                 limit.reschedule(None)
             await send(message)
 
         try:
             async with asyncio.timeout(self._seconds) as limit:
-                await self.app(scope, receive, sending)
+                await self.app(scope, receive, lift_limit)
         except TimeoutError:
-            if begun or not limit.expired():
+            if started or not limit.expired():  # a TimeoutError of the application itself
                 raise
-            late = Problem("timeout", f"there was no answer within {self._seconds:g} s")
-            await tell(late, scope, receive, send)
+            problem = Problem("timeout", f"no response within {self._seconds:g} s")
+            await send_problem(problem, scope, receive, send)
 
 
-def _has_own_pace(path: str, method: str) -> bool:
-    return path in _WRITING or scope_of(path, method) in _OWN_PACE
+def _is_unlimited(path: str, method: str) -> bool:
+    return path in _UNLIMITED_PATHS or scope_of(path, method) in _UNLIMITED_SCOPES

@@ -1,4 +1,4 @@
-"""`/v1/facts`: facts go in through the memory gate, and what is there can be read."""
+"""`/v1/facts`: store facts through the memory gate, and read them. `/v1/kb`: search the knowledge base."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import asyncio
 from dataclasses import asdict, replace
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from groundwire.cli.facts import rejected_object
 from groundwire.memory.decision import Decision
 from groundwire.memory.writer import fact_from_roles
+from groundwire.server.deps import ServiceDep
 from groundwire.server.middleware.auth import Caller
 from groundwire.server.problems import Forbidden, NotFound, problems, reading_problems
 from groundwire.server.responses import (
@@ -21,26 +22,27 @@ from groundwire.server.responses import (
     KnowledgeOut,
     KnownOut,
     RejectedOut,
-    answered,
+    json_response,
 )
 from groundwire.server.schemas import FactRequest
-from groundwire.server.service import Service, service
+from groundwire.server.service import Service
 from groundwire.stores.facts import listing
 from groundwire.stores.io_jsonl import entity_object, fact_object
 from groundwire.stores.keys import ADMIN
-from groundwire.stores.knowledge_base import Stats
 from groundwire.stores.queue import RejectedFacts
 from groundwire.types import Entity, Fact, FactStatus, Match
 
-router = APIRouter(prefix="/v1/facts", tags=["facts"])
+facts_router = APIRouter(prefix="/v1/facts", tags=["facts"])
+kb_router = APIRouter(prefix="/v1/kb", tags=["knowledge"])
 
-Held = Annotated[Service, Depends(service)]
-Limit = Annotated[int, Query(ge=1, le=1000, description="At most so many.")]
+_MIN_SIMILARITY = 0.6
+"""Lowest similarity of a name that a search returns: enough for typos, not for other names."""
+Limit = Annotated[int, Query(ge=1, le=1000, description="Maximum number of results.")]
 
 
-@router.post(
+@facts_router.post(
     "",
-    summary="Remember a fact that its evidence carries",
+    summary="Store a fact that its evidence supports",
     status_code=201,
     response_model=KeptFactOut,
     responses={
@@ -48,99 +50,92 @@ Limit = Annotated[int, Query(ge=1, le=1000, description="At most so many.")]
         **problems(501, 502),
     },
 )
-async def add(asked: FactRequest, request: Request, held: Held) -> Response:
-    """201: it is in the store. 202: it is in the store as `pending` and will be verified; either way a server
-    that dies after this answer has not lost it. A fact that its evidence does not carry is refused (422,
-    `not-grounded`) with the bits it lacks.
+async def add(body: FactRequest, request: Request, service: ServiceDep) -> Response:
+    """201: stored. 202: stored as `pending` and verified later. Either way a crash does not lose it. A
+    fact that its evidence does not support is rejected (422, `not-grounded`) with the missing bits.
     """
     caller: Caller = request.state.caller
-    if not asked.verify and not caller.may(ADMIN):
-        raise Forbidden("to store a fact unverified takes the scope admin")
-    kept, decision = await held.work(lambda: _admitted(asked, held), asked.size)
-    known = f"known already, but {decision.reason}" if kept.status is not decision.status else ""
-    found = {**fact_object(kept), "reason": known or decision.reason}
-    return answered(found, 202 if kept.status is FactStatus.PENDING else 201)
+    if not body.verify and not caller.may(ADMIN):
+        raise Forbidden("storing an unverified fact requires the scope admin")
+    fact, decision = await service.work(lambda: _admitted(body, service), body.size)
+    known = f"known already, but {decision.reason}" if fact.status is not decision.status else ""
+    found = {**fact_object(fact), "reason": known or decision.reason}
+    return json_response(found, 202 if fact.status is FactStatus.PENDING else 201)
 
 
-async def _admitted(asked: FactRequest, held: Service) -> tuple[Fact, Decision]:
-    gate = await asyncio.to_thread(lambda: held.gate)
-    return await gate.admit(_fact(asked), asked.given, confidence=asked.confidence, verify=asked.verify)
+async def _admitted(body: FactRequest, service: Service) -> tuple[Fact, Decision]:
+    gate = await asyncio.to_thread(lambda: service.gate)
+    return await gate.admit(_fact(body), body.parsed_sources, confidence=body.confidence, verify=body.verify)
 
 
-def _fact(asked: FactRequest) -> Fact | str:
-    if not asked.predicate.strip():
-        return asked.fact
-    made = fact_from_roles(list(asked.roles.items()), asked.predicate.strip(), asked.fact.strip())
-    return replace(made, many=asked.many)
+def _fact(body: FactRequest) -> Fact | str:
+    if not body.predicate.strip():
+        return body.fact
+    made = fact_from_roles(list(body.roles.items()), body.predicate.strip(), body.fact.strip())
+    return replace(made, many=body.many)
 
 
-@router.get("", summary="Facts, the newest first", response_model=FactsOut, responses=reading_problems())
+@facts_router.get(
+    "", summary="List facts, newest first", response_model=FactsOut, responses=reading_problems()
+)
 async def facts(
-    held: Held,
+    service: ServiceDep,
     status: FactStatus | None = None,
     limit: Limit = 100,
-    after: Annotated[str, Query(max_length=300, description="The id of the last one before.")] = "",
+    after: Annotated[
+        str, Query(max_length=300, description="Id of the last fact of the previous page.")
+    ] = "",
 ) -> Response:
-    """A page of them; ask for the next with `after`."""
+    """One page; pass `after` to get the next one."""
 
     def read() -> list[Fact]:
-        with held.database.read() as connection:
+        with service.database.read() as connection:
             return listing(connection, status=status, limit=limit, after=after)
 
     found = await asyncio.to_thread(read)
-    return answered({"facts": [fact_object(fact) for fact in found]})
+    return json_response({"facts": [fact_object(fact) for fact in found]})
 
 
-@router.get(
+@facts_router.get(
     "/rejected",
-    summary="Facts that were refused, the newest first",
+    summary="List rejected facts, newest first",
     response_model=RejectedOut,
     responses=reading_problems(),
 )
-async def rejected(held: Held, limit: Limit = 100) -> Response:
-    """With what they were measured by: to be looked at, never to be believed."""
-    found = await asyncio.to_thread(lambda: RejectedFacts(held.database).latest(limit))
-    return answered({"rejected": [rejected_object(one) for one in found]})
+async def rejected(service: ServiceDep, limit: Limit = 100) -> Response:
+    """With their scores: for inspection only, never used as knowledge."""
+    found = await asyncio.to_thread(lambda: RejectedFacts(service.database).latest(limit))
+    return json_response({"rejected": [rejected_object(one) for one in found]})
 
 
-@router.get("/{fact_id}", summary="One fact", response_model=FactOut, responses=reading_problems(404))
-async def fact(fact_id: str, held: Held) -> Response:
-    found = await asyncio.to_thread(lambda: held.knowledge.fact(fact_id))
+@facts_router.get("/{fact_id}", summary="One fact", response_model=FactOut, responses=reading_problems(404))
+async def fact(fact_id: str, service: ServiceDep) -> Response:
+    found = await asyncio.to_thread(lambda: service.knowledge.fact(fact_id))
     if found is None:
-        raise NotFound(f"there is no fact {fact_id[:100]!r}")
-    return answered(fact_object(found))
+        raise NotFound(f"no fact {fact_id[:100]!r}")
+    return json_response(fact_object(found))
 
 
-# `/v1/kb`: what the server's knowledge base holds, for people and pages to look at.
-
-kb_router = APIRouter(prefix="/v1/kb", tags=["knowledge"])
-
-HeldKb = Annotated[Service, Depends(service)]
-_ALIKE = 0.6
-
-
-@kb_router.get("", summary="How much is known", response_model=KnowledgeOut, responses=reading_problems())
-async def stats(held: HeldKb) -> Response:
-    return answered(asdict(await asyncio.to_thread(_stats, held)))
-
-
-def _stats(held: Service) -> Stats:
-    return held.knowledge.stats()
+@kb_router.get(
+    "", summary="Size of the knowledge base", response_model=KnowledgeOut, responses=reading_problems()
+)
+async def stats(service: ServiceDep) -> Response:
+    return json_response(asdict(await asyncio.to_thread(service.knowledge.stats)))
 
 
 @kb_router.get(
     "/entities",
-    summary="Entities by a name, best first",
+    summary="Find entities by name, best match first",
     response_model=EntitiesOut,
     responses=reading_problems(),
 )
 async def entities(
-    held: HeldKb,
-    q: Annotated[str, Query(min_length=1, max_length=300, description="A name, or something like it.")],
+    service: ServiceDep,
+    q: Annotated[str, Query(min_length=1, max_length=300, description="A name, or something similar.")],
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
 ) -> Response:
-    found = await asyncio.to_thread(lambda: held.knowledge.similar(q, _ALIKE, limit))
-    return answered({"entities": [_match(one) for one in found]})
+    found = await asyncio.to_thread(lambda: service.knowledge.similar(q, _MIN_SIMILARITY, limit))
+    return json_response({"entities": [_match(one) for one in found]})
 
 
 def _match(found: Match) -> dict[str, object]:
@@ -153,17 +148,24 @@ def _match(found: Match) -> dict[str, object]:
     response_model=KnownOut,
     responses=reading_problems(404),
 )
-async def entity(entity_id: str, held: HeldKb, limit: Annotated[int, Query(ge=1, le=1000)] = 200) -> Response:
-    """By its id, or by a name it is known under."""
+async def entity(
+    entity_id: str, service: ServiceDep, limit: Annotated[int, Query(ge=1, le=1000)] = 200
+) -> Response:
+    """By id, name or alias."""
 
     def read() -> tuple[Entity, list[Fact]] | None:
-        known = held.knowledge
+        known = service.knowledge
         match = known.find([entity_id], fuzzy=False).get(entity_id)
         one = known.entities([entity_id]).get(entity_id) or (match.entity if match else None)
         return (one, known.facts_about([one.id], limit)) if one else None
 
     found = await asyncio.to_thread(read)
     if found is None:
-        raise NotFound(f"nothing is known under the name {entity_id[:100]!r}")
+        raise NotFound(f"no entity {entity_id[:100]!r}")
     one, about = found
-    return answered({"entity": entity_object(one), "facts": [fact_object(fact) for fact in about]})
+    return json_response({"entity": entity_object(one), "facts": [fact_object(fact) for fact in about]})
+
+
+router = APIRouter()
+router.include_router(facts_router)
+router.include_router(kb_router)

@@ -1,32 +1,30 @@
-"""`POST /v1/guard`: an answer of the server's model, written under watch; as events or as its end."""
+"""`POST /v1/guard`: an answer of the server's model, verified while it is generated."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from groundwire.errors import GroundwireError
 from groundwire.reports.json import event_object
 from groundwire.retrieval.history import as_turns
-from groundwire.server.events import failed, sse
-from groundwire.server.knowing import known
+from groundwire.server.deps import ServiceDep, require_kb
 from groundwire.server.problems import problems
-from groundwire.server.schemas import GuardReply, GuardRequest
-from groundwire.server.service import Service, service
+from groundwire.server.responses import EVENT_STREAM, GuardReply, error_event, sse_event
+from groundwire.server.schemas import GuardRequest
+from groundwire.server.service import Service
 from groundwire.streaming.guard import guard
 from groundwire.types.stream import Context, StreamEvent
 
 router = APIRouter(prefix="/v1", tags=["check"])
-EVENTS = "text/event-stream"
 _SSE = {
     "description": "With `stream` the events `token`, `warning`, `verdict`, `interrupted`, `reformulated` as "
-    "they happen, and at last `done`, whose data are the whole reply (or `error`, a problem document).",
+    "they happen, and finally `done` with the whole reply (or `error` with a problem document).",
     "content": {
-        EVENTS: {
+        EVENT_STREAM: {
             "schema": {
                 "type": "object",
                 "properties": {"event": {"type": "string"}, "data": {"type": "string"}},
@@ -37,46 +35,37 @@ _SSE = {
 
 
 @router.post("/guard", response_model=GuardReply, responses={200: _SSE, **problems(501, 502)})
-async def post_guard(
-    asked: GuardRequest, request: Request, held: Annotated[Service, Depends(service)]
-) -> Response:
-    """Let the server's model answer, and stop it where the sources say otherwise.
+async def post_guard(body: GuardRequest, request: Request, service: ServiceDep) -> Response:
+    """Let the server's model answer, and interrupt it when the sources contradict it.
 
-    Claims are judged while the answer is written. What is weak is said so, what fails is written again or
-    replaced by a statement of limits; `text` of the last event is what the user should read.
+    Claims are verified while the answer is generated. Weak ones are marked; failed ones are rewritten or
+    replaced by a statement of limits. `text` of the last event is what the user should read.
     """
-    events = await _guarded(asked, request, held)
-    if asked.stream:
-        _let_in(held)
-        body = _streamed(events, held, request)
-        return StreamingResponse(body, headers={"cache-control": "no-cache"}, media_type=EVENTS)
-    with held.chatting.admission.admitted():
+    events = await _guarded(body, request, service)
+    if body.stream:
+        service.chat.require_capacity()
+        stream = _streamed(events, service, request)
+        return StreamingResponse(stream, headers={"cache-control": "no-cache"}, media_type=EVENT_STREAM)
+    with service.chat.admission.admitted():
         async with aclosing(events):
             last = [event async for event in events][-1]
     return JSONResponse(event_object(last))
 
 
-def _let_in(held: Service) -> None:
-    """A full house is told as a status, before a stream begins."""
-    if held.chatting.admission.load >= 1.0:
-        with held.chatting.admission.admitted():
-            return
-
-
-async def _guarded(asked: GuardRequest, request: Request, held: Service) -> AsyncGenerator[StreamEvent]:
-    kb = await known(asked.kb, request, held)
-    context = Context(asked.given, as_turns(asked.said), kb)
-    return guard(await held.chatting.writer(), asked.request, context, engine=held.engine, work=held.work)
+async def _guarded(body: GuardRequest, request: Request, service: Service) -> AsyncGenerator[StreamEvent]:
+    kb = await require_kb(body.kb, request, service)
+    context = Context(body.parsed_sources, as_turns(body.turns), kb)
+    return guard(await service.chat.model(), body.request, context, engine=service.engine, work=service.work)
 
 
 async def _streamed(
-    events: AsyncGenerator[StreamEvent], held: Service, request: Request
+    events: AsyncGenerator[StreamEvent], service: Service, request: Request
 ) -> AsyncIterator[bytes]:
-    """Whoever leaves takes the model's work along."""
+    """The events as they happen; closing the stream stops the model."""
     try:
-        with held.chatting.admission.admitted():
+        with service.chat.admission.admitted():
             async with aclosing(events):
                 async for event in events:
-                    yield sse(event.kind, event_object(event))
+                    yield sse_event(event.kind, event_object(event))
     except GroundwireError as error:
-        yield failed(request, error)
+        yield error_event(request, error)

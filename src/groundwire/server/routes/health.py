@@ -1,46 +1,46 @@
-"""`GET /healthz`, `/readyz` and `/metrics`: is it alive, can it work, and how is it doing."""
+"""`GET /healthz`, `/readyz` and `/metrics`: liveness, readiness and Prometheus metrics."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 
-from groundwire.server.problems import Problem, reading_problems, told
-from groundwire.server.responses import HealthOut, ReadyOut, answered
-from groundwire.server.service import OK, Service, service
+from groundwire.server.deps import ServiceDep
+from groundwire.server.problems import Problem, problem_response, reading_problems
+from groundwire.server.responses import HealthOut, ReadyOut, json_response
+from groundwire.server.service import OK
 from groundwire.version import __version__
 
 router = APIRouter(tags=["operation"])
 
 
 @router.head("/healthz", include_in_schema=False)
-@router.get("/healthz", summary="Is the process alive", response_model=HealthOut)
+@router.get("/healthz", summary="Liveness", response_model=HealthOut)
 async def healthz() -> Response:
-    return answered({"status": "ok", "version": __version__})
+    return json_response({"status": "ok", "version": __version__})
 
 
 @router.head("/readyz", include_in_schema=False)
-@router.get("/readyz", summary="Can it take work", response_model=ReadyOut, responses=reading_problems(503))
-async def readyz(request: Request, held: Annotated[Service, Depends(service)]) -> Response:
-    """The model is loaded and the store answers. 503 while it starts or stops, and while either fails."""
-    if held.life.draining:
-        return told(request, Problem("unavailable", "this server is about to stop"))
-    model, store = held.readiness.model, await held.readiness.store(lambda: held.database)
+@router.get("/readyz", summary="Readiness", response_model=ReadyOut, responses=reading_problems(503))
+async def readyz(request: Request, service: ServiceDep) -> Response:
+    """200 if the model is loaded and the store answers; 503 while starting, draining or failing."""
+    if service.state.draining:
+        return problem_response(request, Problem("unavailable", "this server is shutting down"))
+    model, store = service.readiness.model, await service.readiness.store(lambda: service.database)
     if model == store == OK:
-        return answered({"status": "ready", "model": model, "store": store})
-    return told(request, Problem("unavailable", f"model: {model}; store: {store}", retry_after=1))
+        return json_response({"status": "ready", "model": model, "store": store})
+    return problem_response(request, Problem("unavailable", f"model: {model}; store: {store}", retry_after=1))
 
 
 @router.get(
     "/metrics",
-    summary="Figures for Prometheus",
+    summary="Prometheus metrics",
     response_class=PlainTextResponse,
     responses=reading_problems(),
 )
-async def metrics(held: Annotated[Service, Depends(service)]) -> Response:
-    """Claims, verdicts, batches, cache and failures of the engine, and what HTTP did."""
-    body = await asyncio.to_thread(held.metrics.render)
+async def metrics(service: ServiceDep) -> Response:
+    """Claims, verdicts, batches, cache and failures of the engine, and HTTP requests."""
+    body = await asyncio.to_thread(service.metrics.render)
     return Response(body, media_type="text/plain; version=0.0.4; charset=utf-8")

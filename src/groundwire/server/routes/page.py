@@ -1,20 +1,26 @@
-"""The pages people see: plain HTML, CSS and modules, read once and packed, and what they need to know."""
+"""The web pages (`/`, `/audit`, `/r/{id}`) and the interactive API documentation (`/docs`).
+
+Everything is served from this host: HTML, CSS and ES modules of this package, and Swagger UI from the package
+fastapi-offline.
+"""
 
 from __future__ import annotations
 
+import base64
 import gzip
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from importlib.resources import files
-from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
+from fastapi.openapi.docs import get_swagger_ui_html
 
+from groundwire.server.deps import ServiceDep
 from groundwire.server.problems import NotFound
-from groundwire.server.service import Service, service
 from groundwire.version import __version__
 
 router = APIRouter(include_in_schema=False)
@@ -24,68 +30,65 @@ CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-_PAGES = {"check": "Check", "dashboard": "Dashboard", "audit": "Audit", "kb": "Knowledge"}
-_TYPES = {"js": "text/javascript", "css": "text/css", "svg": "image/svg+xml", "html": "text/html"}
-
-
-@dataclass(frozen=True, slots=True)
-class Asset:
-    """A file as it goes over the wire, packed once."""
-
-    body: bytes
-    packed: bytes
-    kind: str
-    etag: str
-
-    @classmethod
-    def of(cls, text: str, kind: str) -> Asset:
-        body = text.encode()
-        digest = hashlib.sha256(body).hexdigest()[:20]
-        return cls(body, gzip.compress(body, 9, mtime=0), f"{kind}; charset=utf-8", f'"{digest}"')
-
-    def response(self, request: Request) -> Response:
-        headers = {"ETag": self.etag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding", **_GUARDS}
-        if self.etag in request.headers.get("if-none-match", ""):
-            return Response(status_code=304, headers=headers)
-        if "gzip" in request.headers.get("accept-encoding", ""):
-            return Response(
-                self.packed, headers={**headers, "Content-Encoding": "gzip"}, media_type=self.kind
-            )
-        return Response(self.body, headers=headers, media_type=self.kind)
-
-
-_GUARDS = {
+_PAGES = {"check": "Check", "audit": "Audit"}
+_MEDIA_TYPES = {"js": "text/javascript", "css": "text/css", "svg": "image/svg+xml", "html": "text/html"}
+_SECURITY_HEADERS = {
     "Content-Security-Policy": CSP,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
+_SWAGGER_FILES = ("swagger-ui-bundle.js", "swagger-ui.css")
+_INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
-def _assets() -> Mapping[str, Asset]:
-    """Every file of the page by its name; the four pages are the shell with their own part in it."""
+@dataclass(frozen=True, slots=True)
+class StaticAsset:
+    """A file as it is sent, compressed once."""
+
+    body: bytes
+    gzipped: bytes
+    media_type: str
+    etag: str
+
+    @classmethod
+    def of(cls, body: bytes, media_type: str) -> StaticAsset:
+        digest = hashlib.sha256(body).hexdigest()[:20]
+        return cls(body, gzip.compress(body, 9, mtime=0), f"{media_type}; charset=utf-8", f'"{digest}"')
+
+    def response(self, request: Request) -> Response:
+        headers = {
+            "ETag": self.etag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding", **_SECURITY_HEADERS
+        }  # fmt: skip
+        if self.etag in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers=headers)
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            headers["Content-Encoding"] = "gzip"
+            return Response(self.gzipped, headers=headers, media_type=self.media_type)
+        return Response(self.body, headers=headers, media_type=self.media_type)
+
+
+def _load_assets() -> Mapping[str, StaticAsset]:
+    """All files of `page/` by name; a page is the shell with its own part filled in."""
     folder = files("groundwire.server").joinpath("page")
     texts = {item.name: item.read_text(encoding="utf-8") for item in folder.iterdir() if item.is_file()}
     shell = texts.pop("shell.html")
     for name, title in _PAGES.items():
-        made = shell.replace("{{title}}", title).replace("{{script}}", name)
-        texts[f"{name}.html"] = made.replace("{{main}}", texts[f"{name}.html"])
-    kinds = {name: _TYPES.get(name.rpartition(".")[2]) for name in texts}
-    return {name: Asset.of(text, kind) for name, text in texts.items() if (kind := kinds[name])}
+        page = shell.replace("{{title}}", title).replace("{{script}}", name)
+        texts[f"{name}.html"] = page.replace("{{main}}", texts[f"{name}.html"])
+    types = {name: _MEDIA_TYPES.get(name.rpartition(".")[2]) for name in texts}
+    return {
+        name: StaticAsset.of(text.encode(), kind) for name, text in texts.items() if (kind := types[name])
+    }
 
 
-ASSETS = _assets()
+ASSETS = _load_assets()
 
 
 @_get("/")
 @_get("/r/{identity}")
 async def check_page(request: Request) -> Response:
-    """A stored report is shown by the same page: who may read it is decided where it is read."""
+    """The same page shows a stored report; `/v1/reports` decides who may read it."""
     return ASSETS["check.html"].response(request)
-
-
-@_get("/dashboard")
-async def dashboard_page(request: Request) -> Response:
-    return ASSETS["dashboard.html"].response(request)
 
 
 @_get("/audit")
@@ -93,27 +96,57 @@ async def audit_page(request: Request) -> Response:
     return ASSETS["audit.html"].response(request)
 
 
-@_get("/kb")
-async def kb_page(request: Request) -> Response:
-    return ASSETS["kb.html"].response(request)
-
-
 @_get("/page/settings.json")
-async def settings(held: Annotated[Service, Depends(service)]) -> Response:
-    """What the page tells its reader: whether reports are kept and how much may be sent."""
-    server = held.config.server
-    told = {
+async def settings(service: ServiceDep) -> Response:
+    """What the page tells its user: whether reports are stored, and how much may be sent."""
+    server = service.config.server
+    shown = {
         "version": __version__,
         "keep_reports": server.keep_reports,
         "keep_days": server.keep_days,
         "max_body_bytes": server.max_body_bytes,
-        "max_source_bytes": min(held.config.limits.max_source_bytes, server.max_body_bytes),
+        "max_source_bytes": min(service.config.limits.max_source_bytes, server.max_body_bytes),
     }
-    return Response(json.dumps(told), headers={"Cache-Control": "no-cache"}, media_type="application/json")
+    return Response(json.dumps(shown), headers={"Cache-Control": "no-cache"}, media_type="application/json")
 
 
 @_get("/page/{name}")
 async def asset(name: str, request: Request) -> Response:
     if name not in ASSETS or name.endswith(".html"):
-        raise NotFound(f"the page has no file {name[:100]}")
+        raise NotFound(f"no file {name[:100]!r}")
     return ASSETS[name].response(request)
+
+
+@_get("/docs")
+async def docs() -> Response:
+    """Swagger UI over /openapi.json, without a request to any other host."""
+    page = get_swagger_ui_html(
+        openapi_url="/openapi.json",
+        title="groundwire: HTTP API",
+        swagger_js_url="/docs/swagger-ui-bundle.js",
+        swagger_css_url="/docs/swagger-ui.css",
+        swagger_favicon_url="/page/icon.svg",
+        swagger_ui_parameters={"validatorUrl": None},  # its badge would call validator.swagger.io
+    )
+    script = _INLINE_SCRIPT.search(bytes(page.body).decode())
+    assert script is not None
+    digest = base64.b64encode(hashlib.sha256(script[1].encode()).digest()).decode()
+    # FastAPI's page starts Swagger UI in an inline script, and Swagger UI sets styles on elements.
+    csp = CSP.replace("script-src 'self'", f"script-src 'self' 'sha256-{digest}'")
+    page.headers["Content-Security-Policy"] = csp.replace(
+        "style-src 'self'", "style-src 'self' 'unsafe-inline'"
+    )
+    return page
+
+
+@_get("/docs/{name}")
+async def docs_asset(name: str, request: Request) -> Response:
+    if name not in _SWAGGER_FILES:
+        raise NotFound(f"no file {name[:100]!r}")
+    return _swagger_asset(name).response(request)
+
+
+@cache
+def _swagger_asset(name: str) -> StaticAsset:
+    body = files("fastapi_offline").joinpath("static", name).read_bytes()
+    return StaticAsset.of(body, _MEDIA_TYPES[name.rpartition(".")[2]])

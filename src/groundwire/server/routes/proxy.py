@@ -1,4 +1,4 @@
-"""`/v1/…`: whatever is none of our own routes goes to the upstreams that are configured."""
+"""`/v1/…`: forward every path that is not a route of this server to the configured upstreams."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from groundwire.server.middleware.auth import scope_of
 from groundwire.server.service import Service
 
 
-class Forward:
-    """Plain ASGI: the answer is written as it comes, by whoever fetches it."""
+class ProxyEndpoint:
+    """Pure ASGI, because the proxy writes the response itself while it receives it."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope_of(scope["path"], scope["method"]) != "proxy":
-            raise HTTPException(404)  # the neighbourhood of a route of ours is nobody else's
-        scope["route"] = ROUTE  # its name in logs and figures
-        held: Service = scope["app"].state.service
-        await held.proxying.answer(Request(scope, receive), send)
+            raise HTTPException(404)  # a path below one of our own routes is never forwarded
+        scope["route"] = ROUTE  # its name in logs and metrics
+        service: Service = scope["app"].state.service
+        await service.proxy.answer(Request(scope, receive), send)
 
 
-ROUTE = Route("/v1/{path:path}", Forward())
+ROUTE = Route("/v1/{path:path}", ProxyEndpoint())
 router = APIRouter()
 router.routes.append(ROUTE)

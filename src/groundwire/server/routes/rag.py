@@ -1,4 +1,4 @@
-"""`/v1/rag/…`: the chatbot. Questions to documents, answered with sources and a verdict on each claim."""
+"""`/v1/rag/…`: the chatbot. Answers from documents, with sources and a verdict on each claim."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from groundwire.errors import GroundwireError, Overloaded
@@ -27,81 +27,72 @@ from groundwire.rag.chatbot import (
 from groundwire.rag.index import PassageIndex
 from groundwire.rag.ingest import Ingest
 from groundwire.rag.passages import Document
-from groundwire.server.events import failed, sse
+from groundwire.server.deps import ServiceDep
 from groundwire.server.problems import NotFound, problems, reading_problems
-from groundwire.server.reports import REPORT_HEADER, keep
-from groundwire.server.schemas import (
+from groundwire.server.reports import REPORT_HEADER, store_report
+from groundwire.server.responses import (
+    EVENT_STREAM,
     ChatReply,
-    ChatRequest,
-    DocumentId,
     Documents,
     KnownDocument,
-    NewDocument,
-    NewDocuments,
     Removed,
+    error_event,
+    sse_event,
 )
-from groundwire.server.service import Service, service
+from groundwire.server.schemas import ChatRequest, DocumentId, NewDocument, NewDocuments
+from groundwire.server.service import Service
 
 router = APIRouter(prefix="/v1/rag", tags=["rag"])
-Held = Annotated[Service, Depends(service)]
 Event = tuple[str, object]
-EVENTS = "text/event-stream"
-_AT_ONCE = {"cache-control": "no-cache", "x-accel-buffering": "no"}
+_UNBUFFERED = {"cache-control": "no-cache", "x-accel-buffering": "no"}
 _SSE = {
-    "description": "The reply. With `stream` as events `sources`, `token` …, `answer`, `report` and `check`, "
-    "whose data are the whole reply (or `error`, a problem document).",
-    "content": {EVENTS: {}},
+    "description": "The reply. With `stream` the events `sources`, `token` …, `answer`, `report`, `check`; "
+    "the last has the whole reply (or `error` with a problem document).",
+    "content": {EVENT_STREAM: {}},
 }
 
 
 @router.post("/chat", response_model=ChatReply, responses={200: _SSE, **problems(501, 502)})
-async def rag_chat(asked: ChatRequest, request: Request, held: Held) -> Response:
-    """Answer from the documents, and say of each claim whether they carry it."""
-    bot = await held.chatting.bot()
-    wanted = Asked(asked.text, asked.said, asked.top_k)
-    if asked.stream:
-        _let_in(held)
-        events = _events(bot, wanted, held, request)
-        return StreamingResponse(events, headers=_AT_ONCE, media_type=EVENTS)
-    with held.chatting.admission.admitted():
+async def rag_chat(body: ChatRequest, request: Request, service: ServiceDep) -> Response:
+    """Answer from the documents, with a verdict on each claim."""
+    bot = await service.chat.bot()
+    wanted = Asked(body.text, body.turns, body.top_k)
+    if body.stream:
+        service.chat.require_capacity()
+        events = _events(bot, wanted, service, request)
+        return StreamingResponse(events, headers=_UNBUFFERED, media_type=EVENT_STREAM)
+    with service.chat.admission.admitted():
         draft = await bot.write(wanted, await bot.find(wanted))
-    reply, report = await _checked(draft, held, request)
+    reply, report = await _checked(draft, service, request)
     return JSONResponse(reply, headers={REPORT_HEADER: report} if report else None)
 
 
-def _let_in(held: Service) -> None:
-    """A full house is told as a status, before a stream begins."""
-    if held.chatting.admission.load >= 1.0:
-        with held.chatting.admission.admitted():
-            return
-
-
-async def _checked(draft: Draft, held: Service, request: Request) -> tuple[Reply, str]:
-    """The reply, and the id of the kept report. Under load the check is left out, and the reply says so."""
+async def _checked(draft: Draft, service: Service, request: Request) -> tuple[Reply, str]:
+    """The reply and the id of the stored report. A busy server skips the check, and the reply says so."""
     if not draft.hits:
         return nothing_found(draft.response), ""
-    if held.admission.is_busy:
+    if service.admission.is_busy:
         return unchecked(draft.response, draft.hits), ""
     size = len(draft.response) + sum(len(hit.passage.text) for hit in draft.hits)
     try:
-        report = await held.work(lambda: judged(draft, held.engine), size)
+        report = await service.work(lambda: judged(draft, service.engine), size)
     except Overloaded:
         return unchecked(draft.response, draft.hits), ""
     sources = sources_of(draft.hits)
-    kept = keep(held, report, request, sources=sources, question=draft.question, kind="rag")
+    kept = store_report(service, report, request, sources=sources, question=draft.question, kind="rag")
     return checked(draft.response, draft.hits, report), kept
 
 
-async def _events(bot: Chatbot, asked: Asked, held: Service, request: Request) -> AsyncIterator[bytes]:
-    """What happens, as it happens; the work ends with whoever listens."""
+async def _events(bot: Chatbot, body: Asked, service: Service, request: Request) -> AsyncIterator[bytes]:
+    """The events as they happen; closing the stream cancels the work."""
     queue: asyncio.Queue[Event | None] = asyncio.Queue()
-    working = asyncio.create_task(_work(bot, asked, held, request, queue))
+    working = asyncio.create_task(_work(bot, body, service, request, queue))
     try:
         while (event := await queue.get()) is not None:
-            yield sse(*event)
+            yield sse_event(*event)
         await working
     except GroundwireError as error:
-        yield failed(request, error)
+        yield error_event(request, error)
     finally:
         working.cancel()
         with suppress(asyncio.CancelledError, GroundwireError):
@@ -109,15 +100,15 @@ async def _events(bot: Chatbot, asked: Asked, held: Service, request: Request) -
 
 
 async def _work(
-    bot: Chatbot, asked: Asked, held: Service, request: Request, queue: asyncio.Queue[Event | None]
+    bot: Chatbot, body: Asked, service: Service, request: Request, queue: asyncio.Queue[Event | None]
 ) -> None:
     try:
-        with held.chatting.admission.admitted():
-            hits = await bot.find(asked)
+        with service.chat.admission.admitted():
+            hits = await bot.find(body)
             queue.put_nowait(("sources", found_sources(hits)))
-            draft = await bot.write(asked, hits, lambda text: queue.put_nowait(("token", {"text": text})))
+            draft = await bot.write(body, hits, lambda text: queue.put_nowait(("token", {"text": text})))
         queue.put_nowait(("answer", {"response": draft.response}))
-        reply, report = await _checked(draft, held, request)
+        reply, report = await _checked(draft, service, request)
         if report:
             queue.put_nowait(("report", {"id": report}))
         queue.put_nowait(("check", reply))
@@ -126,37 +117,37 @@ async def _work(
 
 
 @router.post("/documents", status_code=201, response_model=Documents, responses=problems())
-async def rag_ingest(given: NewDocuments, held: Held) -> Documents:
-    """Take documents in. Each is committed by itself."""
-    index = await held.chatting.index()
-    with held.admission.admitted(sum(len(document.text) for document in given.documents)):
-        taken = await asyncio.to_thread(_ingested, given.documents, index, held)
+async def rag_ingest(body: NewDocuments, service: ServiceDep) -> Documents:
+    """Ingest documents. Each is committed separately."""
+    index = await service.chat.index()
+    with service.admission.admitted(sum(len(document.text) for document in body.documents)):
+        taken = await asyncio.to_thread(_ingested, body.documents, index, service)
     return _listed(taken, index)
 
 
-def _ingested(given: list[NewDocument], index: PassageIndex, held: Service) -> list[Document]:
-    run = Ingest(index, held.config)
-    return [run.text(one.id or _own_id(one.text), one.title, one.text) for one in given]
+def _ingested(given: list[NewDocument], index: PassageIndex, service: Service) -> list[Document]:
+    run = Ingest(index, service.config)
+    return [run.text(one.id or _content_id(one.text), one.title, one.text) for one in given]
 
 
-def _own_id(text: str) -> str:
+def _content_id(text: str) -> str:
     return f"text-{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:16]}"
 
 
 @router.get("/documents", response_model=Documents, responses=reading_problems())
-async def rag_documents(held: Held) -> Documents:
-    """All documents that answers are written from."""
-    index = await held.chatting.index()
+async def rag_documents(service: ServiceDep) -> Documents:
+    """List the ingested documents."""
+    index = await service.chat.index()
     return _listed(await asyncio.to_thread(index.documents), index)
 
 
 @router.delete("/documents", response_model=Removed, responses=reading_problems(404))
-async def rag_remove(id: Annotated[list[DocumentId], Query(max_length=1000)], held: Held) -> Removed:
-    """Let documents go, by their ids."""
-    index = await held.chatting.index()
+async def rag_remove(id: Annotated[list[DocumentId], Query(max_length=1000)], service: ServiceDep) -> Removed:
+    """Remove documents by id."""
+    index = await service.chat.index()
     removed = await asyncio.to_thread(index.delete, id)
     if not removed:
-        raise NotFound(f"there is no document {id[0]!r}")
+        raise NotFound(f"no document {id[0]!r}")
     return Removed(removed=removed)
 
 

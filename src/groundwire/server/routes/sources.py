@@ -1,4 +1,4 @@
-"""`POST /v1/sources`: files in, texts out: PDF, Word, HTML and CSV as the command line reads them."""
+"""`POST /v1/sources`: extract the text of PDF, Word, HTML and CSV files, as the command line does."""
 
 from __future__ import annotations
 
@@ -6,60 +6,62 @@ import asyncio
 from pathlib import PurePosixPath
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, File, UploadFile
+from fastapi import APIRouter, File, UploadFile
 from pydantic import BaseModel, Field
 
 from groundwire.errors import InputError
 from groundwire.retrieval.load import read_bytes
+from groundwire.server.deps import ServiceDep
 from groundwire.server.problems import problems
-from groundwire.server.service import Service, service
 
 router = APIRouter(prefix="/v1", tags=["sources"])
 
-_MOST_FILES = 50
-_NAME_CHARS = 200
+_MAX_FILES = 50
+_MAX_NAME_CHARS = 200
 
 
-class TextOfFile(BaseModel):
-    """A source as `/v1/check` takes it; `id` only where the file names its sources itself."""
+class FileText(BaseModel):
+    """A source as `/v1/check` takes it; `id` only if the file itself names its sources."""
 
     text: str
     origin: str
     id: str | None = None
 
 
-class Unreadable(BaseModel):
+class FileError(BaseModel):
     origin: str
     detail: str
 
 
-class Texts(BaseModel):
-    sources: list[TextOfFile]
-    errors: list[Unreadable] = Field(description="Files that cannot be read, each with what helps.")
+class ExtractedTexts(BaseModel):
+    sources: list[FileText]
+    errors: list[FileError] = Field(description="Files that cannot be read, and why.")
 
 
 @router.post("/sources", responses=problems())
 async def texts_of(
-    files: Annotated[list[UploadFile], File(description="Any number of files.", max_length=_MOST_FILES)],
-    held: Annotated[Service, Depends(service)],
-) -> Texts:
-    """The texts of files, to be given to a check. Nothing is kept."""
-    found = Texts(sources=[], errors=[])
+    files: Annotated[list[UploadFile], File(description="One or more files.", max_length=_MAX_FILES)],
+    service: ServiceDep,
+) -> ExtractedTexts:
+    """Extract the texts of files, to be sent with a check. Nothing is stored."""
+    found = ExtractedTexts(sources=[], errors=[])
     for file in files:
         name = _name(file.filename or "")
         data = await file.read()
         try:
-            found.sources += await asyncio.to_thread(_texts, data, name, held.config.limits.max_source_bytes)
+            found.sources += await asyncio.to_thread(
+                _texts, data, name, service.config.limits.max_source_bytes
+            )
         except InputError as error:
-            found.errors.append(Unreadable(origin=name, detail=str(error)))
+            found.errors.append(FileError(origin=name, detail=str(error)))
     return found
 
 
 def _name(given: str) -> str:
-    """The last part of a name: where it lay on somebody's disk is nobody's business."""
+    """The last part of a file name, without the path on the client's disk."""
     last = PurePosixPath(given.replace("\\", "/")).name
-    return "".join(char for char in last if char.isprintable())[-_NAME_CHARS:] or "file"
+    return "".join(char for char in last if char.isprintable())[-_MAX_NAME_CHARS:] or "file"
 
 
-def _texts(data: bytes, name: str, most: int) -> list[TextOfFile]:
-    return [TextOfFile(text=item.text, origin=name, id=item.id) for item in read_bytes(data, name, most)]
+def _texts(data: bytes, name: str, most: int) -> list[FileText]:
+    return [FileText(text=item.text, origin=name, id=item.id) for item in read_bytes(data, name, most)]

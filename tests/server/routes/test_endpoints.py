@@ -103,7 +103,7 @@ def test_it_is_not_ready_without_its_store() -> None:
     }
     with served(settings) as running:
         answer = running.client.get("/readyz")
-        assert (answer.status_code, answer.json()["title"]) == (503, "Not available now")
+        assert (answer.status_code, answer.json()["title"]) == (503, "Temporarily unavailable")
         refused = running.client.get("/v1/facts")
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
         assert "postgresql" not in answer.text + refused.text, "where the store is, is nobody's business"

@@ -1,4 +1,4 @@
-"""Who gets in: keys, scopes, rates, and on loopback only this machine."""
+"""API keys, scopes, rate limits, and the rules for a server without keys."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from groundwire.config import Config
 from groundwire.config.service import ServerConfig
 from groundwire.errors import StoreError
 from groundwire.server.app import create_app
-from groundwire.server.middleware.auth import PATHS, Buckets, Guard, Keyring, is_loopback
+from groundwire.server.middleware.auth import PATHS, AuthMiddleware, KeyCache, TokenBuckets, is_loopback
 from groundwire.stores.keys import SCOPES, ApiKey, Keys, digest_of
 
 FINE = {"response": "It has 40 employees.", "context": "It has 40 employees."}
 
 
 @dataclass(frozen=True)
-class Locked:
+class KeyedServer:
     server: Served
     keys: Keys
 
@@ -31,7 +31,7 @@ class Locked:
 
 
 @pytest.fixture(scope="module")
-def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Locked]:
+def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KeyedServer]:
     folder = tmp_path_factory.mktemp("locked")
     settings = {
         "hallucination.backend.type": "fake",
@@ -40,10 +40,10 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Locked]:
         "store.cache_path": "",
     }
     with served(settings) as running:
-        yield Locked(running, Keys(running.service.database))
+        yield KeyedServer(running, Keys(running.service.database))
 
 
-def test_without_a_key_nobody_gets_in(locked: Locked) -> None:
+def test_requests_without_a_key_are_rejected(locked: KeyedServer) -> None:
     answer = locked.server.client.post("/v1/check", json=FINE)
     assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
     assert answer.json()["type"] == "/docs#problem-no-key"
@@ -54,14 +54,14 @@ def test_without_a_key_nobody_gets_in(locked: Locked) -> None:
 
 
 @pytest.mark.parametrize("header", ["authorization", "x-groundwire-key", "x-api-key"])
-def test_a_key_opens_what_its_scopes_name(locked: Locked, header: str) -> None:
+def test_a_key_grants_its_scopes(locked: KeyedServer, header: str) -> None:
     _, token = locked.keys.add(f"checker by {header}", ["check"])
     assert locked.ask(token, header) == 200
     answer = locked.server.client.post("/v1/facts", json={}, headers={"x-groundwire-key": token})
     assert (answer.status_code, "facts:write" in answer.json()["detail"]) == (403, True)
 
 
-def test_to_be_held_against_what_is_known_takes_the_scope_to_read_it(locked: Locked) -> None:
+def test_using_the_knowledge_base_requires_facts_read(locked: KeyedServer) -> None:
     for name, scopes, status in (("a", ["check"], 403), ("b", ["check", "facts:read"], 200)):
         _, token = locked.keys.add(f"knower {name}", scopes)
         headers = {"x-groundwire-key": token}
@@ -69,14 +69,14 @@ def test_to_be_held_against_what_is_known_takes_the_scope_to_read_it(locked: Loc
         assert answer.status_code == status
 
 
-def test_admin_opens_everything(locked: Locked) -> None:
+def test_admin_grants_everything(locked: KeyedServer) -> None:
     _, token = locked.keys.add("root", ["admin"])
     got = locked.server.client.get("/metrics", headers={"x-groundwire-key": token})
     assert got.status_code == 200
 
 
-def test_a_revoked_key_opens_nothing(locked: Locked, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groundwire.server.middleware.auth.FRESH", 0.0)
+def test_a_revoked_key_is_rejected(locked: KeyedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("groundwire.server.middleware.auth.REFRESH_SECONDS", 0.0)
     _, token = locked.keys.add("leaver", ["check"])
     assert locked.ask(token) == 200
     locked.keys.revoke("leaver")
@@ -86,7 +86,7 @@ def test_a_revoked_key_opens_nothing(locked: Locked, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     "change", [lambda t: t[:-1], lambda t: t[:-1] + "ü", lambda t: "gw_ffffffffffff_" + t]
 )
-def test_a_wrong_secret_opens_nothing(locked: Locked, change: object) -> None:
+def test_a_wrong_secret_is_rejected(locked: KeyedServer, change: object) -> None:
     known = [key for key in locked.keys.all() if key.name == "wrong"]
     token = f"gw_{known[0].id}_x" if known else locked.keys.add("wrong", ["check"])[1]
     headers = {b"authorization": b"Bearer " + change(token).encode("latin-1")}  # type: ignore[operator]
@@ -94,7 +94,7 @@ def test_a_wrong_secret_opens_nothing(locked: Locked, change: object) -> None:
     assert answer.status_code == 401
 
 
-def test_a_key_has_a_rate_of_its_own(locked: Locked) -> None:
+def test_a_key_has_its_own_rate_limit(locked: KeyedServer) -> None:
     _, token = locked.keys.add("eager", ["check"], per_minute=2)
     assert [locked.ask(token) for _ in range(2)] == [200, 200]
     answer = locked.server.client.post("/v1/check", json=FINE, headers={"x-groundwire-key": token})
@@ -102,7 +102,7 @@ def test_a_key_has_a_rate_of_its_own(locked: Locked) -> None:
     assert answer.json()["retry_after"] == 30
 
 
-def test_keys_are_no_part_of_the_log(locked: Locked, caplog: pytest.LogCaptureFixture) -> None:
+def test_secrets_are_not_logged(locked: KeyedServer, caplog: pytest.LogCaptureFixture) -> None:
     _, token = locked.keys.add("logged", ["check"])
     with caplog.at_level("INFO", "groundwire"):
         locked.ask(token)
@@ -112,37 +112,37 @@ def test_keys_are_no_part_of_the_log(locked: Locked, caplog: pytest.LogCaptureFi
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example:80", "", "[::ffff:10.0.0.1]"])
-def test_another_name_for_this_machine_is_refused(plain: Served, host: str) -> None:
+def test_unknown_host_names_are_rejected(plain: Served, host: str) -> None:
     """DNS rebinding: a page's own name, made to point here."""
     answer = plain.client.post("/v1/check", json=FINE, headers={"host": host})
     assert (answer.status_code, answer.json()["type"]) == (403, "/docs#problem-forbidden")
 
 
 @pytest.mark.parametrize("host", ["localhost:8321", "LOCALHOST", "[::1]:80", "127.0.0.1"])
-def test_its_own_names_are_fine(plain: Served, host: str) -> None:
+def test_loopback_names_are_accepted(plain: Served, host: str) -> None:
     assert plain.client.get("/readyz", headers={"host": host}).status_code == 200
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://localhost:1"])
-def test_pages_of_other_sites_are_refused(plain: Served, origin: str) -> None:
+def test_cross_site_requests_are_rejected(plain: Served, origin: str) -> None:
     answer = plain.client.post("/v1/check", json=FINE, headers={"origin": origin})
     assert answer.status_code == 403
     assert "access-control-allow-origin" not in answer.headers
 
 
-def test_other_sites_may_link_here_but_not_load_from_here(plain: Served) -> None:
-    """A picture or a script carries no origin, but browsers say where it is asked from."""
+def test_cross_site_links_work_but_embedding_does_not(plain: Served) -> None:
+    """Images and scripts carry no Origin header, but browsers send Sec-Fetch-Site."""
     across = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}
     assert plain.client.get("/v1/facts", headers=across).status_code == 403
     followed = {**across, "sec-fetch-mode": "navigate"}
     assert plain.client.get("/docs", headers=followed).status_code == 200
 
 
-def test_its_own_page_may_ask(plain: Served) -> None:
+def test_same_origin_requests_are_accepted(plain: Served) -> None:
     assert plain.client.post("/v1/check", json=FINE, headers={"origin": plain.url}).status_code == 200
 
 
-def test_other_sites_may_ask_where_that_is_configured() -> None:
+def test_configured_cors_origins_are_accepted() -> None:
     site = "https://app.example"
     with served({"hallucination.backend.type": "fake", "server.cors_origins": [site]}) as running:
         asked = {"origin": site, "access-control-request-method": "POST"}
@@ -154,14 +154,14 @@ def test_other_sites_may_ask_where_that_is_configured() -> None:
         assert other.status_code == 403
 
 
-def test_what_comes_through_a_reverse_proxy_comes_from_elsewhere(plain: Served) -> None:
+def test_forwarded_requests_count_as_remote(plain: Served) -> None:
     for forwarded in ("203.0.113.5", "127.0.0.1, 203.0.113.5"):
         answer = plain.client.get("/readyz", headers={"x-forwarded-for": forwarded})
         assert answer.status_code == 403
 
 
-async def test_without_keys_only_this_machine_may_ask() -> None:
-    """Whoever runs the application under a server of his own may bind it elsewhere."""
+async def test_without_keys_remote_clients_are_rejected() -> None:
+    """The application may run under another ASGI server, bound to any address."""
 
     async def nothing(*_: object) -> None:
         raise AssertionError
@@ -171,7 +171,7 @@ async def test_without_keys_only_this_machine_may_ask() -> None:
     async def send(message: dict[str, object]) -> None:
         sent.append(message)
 
-    guard = Guard(nothing, ServerConfig(), None, Buckets())
+    guard = AuthMiddleware(nothing, ServerConfig(), None, TokenBuckets())
     scope = {
         "type": "http", "method": "GET", "path": "/v1/kb", "client": ("10.0.0.7", 1),
         "headers": [(b"host", b"localhost")],
@@ -180,12 +180,12 @@ async def test_without_keys_only_this_machine_may_ask() -> None:
     assert sent[0]["status"] == 403
 
 
-def test_every_path_has_a_scope_that_keys_can_have() -> None:
+def test_every_scope_in_the_path_table_can_be_granted() -> None:
     assert {scope for _, _, scope in PATHS} <= {*SCOPES, "public"}
 
 
-def test_every_operation_has_its_line_in_the_table() -> None:
-    """What is nobody's would take `admin`: safe, and a surprise."""
+def test_every_operation_is_in_the_path_table() -> None:
+    """Unlisted paths would require `admin`."""
     prefixes = [prefix for prefix, _, _ in PATHS if prefix != "/v1"]
     for path in create_app(Config.load()).openapi()["paths"]:
         assert any(path == prefix or path.startswith(f"{prefix}/") for prefix in prefixes), path
@@ -196,9 +196,9 @@ def test_loopback(host: str, is_own: bool) -> None:
     assert is_loopback(host) is is_own
 
 
-async def test_a_bucket_refills_steadily() -> None:
+async def test_a_token_bucket_refills_steadily() -> None:
     now = 0.0
-    buckets = Buckets(lambda: now)
+    buckets = TokenBuckets(lambda: now)
     assert [await buckets.take("a", 2) for _ in range(3)] == [0.0, 0.0, 30.0]
     assert await buckets.take("b", 2) == 0.0
     now = 29.0
@@ -209,7 +209,7 @@ async def test_a_bucket_refills_steadily() -> None:
     assert [await buckets.take("a", 2) for _ in range(3)] == [0.0, 0.0, 30.0]
 
 
-async def test_a_flood_of_unknown_keys_does_not_reach_the_store() -> None:
+async def test_a_flood_of_unknown_keys_causes_few_reads() -> None:
     reads = 0
 
     def read() -> dict[str, ApiKey]:
@@ -217,14 +217,14 @@ async def test_a_flood_of_unknown_keys_does_not_reach_the_store() -> None:
         reads += 1
         return {}
 
-    ring = Keyring(read)
-    found = await asyncio.gather(*(ring.holder(f"gw_{n:012x}_secret") for n in range(500)))
+    ring = KeyCache(read)
+    found = await asyncio.gather(*(ring.find(f"gw_{n:012x}_secret") for n in range(500)))
     assert set(found) == {None}
     assert reads <= 2
-    assert await ring.holder("sk-someone-elses") is None
+    assert await ring.find("sk-someone-elses") is None
 
 
-async def test_keys_outlive_a_store_that_is_away_for_a_while() -> None:
+async def test_cached_keys_stay_valid_while_the_store_is_down() -> None:
     now, broken = 0.0, False
 
     def read() -> dict[str, ApiKey]:
@@ -232,20 +232,20 @@ async def test_keys_outlive_a_store_that_is_away_for_a_while() -> None:
             raise StoreError("gone")
         return {"a1": ApiKey("a1", "ann", digest_of("s"), frozenset({"check"}))}
 
-    ring = Keyring(read, clock=lambda: now)
-    assert await ring.holder("gw_a1_s")
+    ring = KeyCache(read, clock=lambda: now)
+    assert await ring.find("gw_a1_s")
     now, broken = 200.0, True
-    assert await ring.holder("gw_a1_s")
+    assert await ring.find("gw_a1_s")
     now = 400.0
     with pytest.raises(StoreError):
-        await ring.holder("gw_a1_s")
+        await ring.find("gw_a1_s")
     broken = False
     now = 406.0
-    assert await ring.holder("gw_a1_s")
+    assert await ring.find("gw_a1_s")
 
 
-async def test_a_store_that_says_nothing_holds_nobody_up_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groundwire.server.middleware.auth.PATIENCE", 0.05)
+async def test_a_store_that_hangs_is_read_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("groundwire.server.middleware.auth.READ_TIMEOUT", 0.05)
     released, reads = threading.Event(), 0
 
     def read() -> dict[str, ApiKey]:
@@ -254,11 +254,11 @@ async def test_a_store_that_says_nothing_holds_nobody_up_for_long(monkeypatch: p
         released.wait(20)
         return {}
 
-    ring = Keyring(read)
+    ring = KeyCache(read)
     try:
         for _ in range(3):
             with pytest.raises(StoreError):
-                await ring.holder("gw_a1_s")
+                await ring.find("gw_a1_s")
     finally:
         released.set()
     assert reads == 1

@@ -1,4 +1,4 @@
-"""How the server starts, how long it waits, and how it stops."""
+"""How the server starts, times out and shuts down."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from groundwire.types import Estimate, Query
 FINE = {"response": "It has 40 employees.", "context": "It has 40 employees."}
 
 
-class Gated:
-    """A verifier that answers once it may."""
+class GatedVerifier:
+    """A verifier that answers once it is released."""
 
     def __init__(self) -> None:
         self.asked = threading.Event()
@@ -38,17 +38,17 @@ class Gated:
 
 
 @pytest.fixture
-def gated(monkeypatch: pytest.MonkeyPatch) -> Gated:
-    verifier = Gated()
+def gated(monkeypatch: pytest.MonkeyPatch) -> GatedVerifier:
+    verifier = GatedVerifier()
     monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda: verifier)
-    monkeypatch.setattr("groundwire.server.service.warmed", _nothing)
+    monkeypatch.setattr("groundwire.server.service.load_model", _nothing)
     return verifier
 
 
 async def _nothing(_: object) -> None: ...
 
 
-def test_a_taken_port_is_one_line() -> None:
+def test_a_port_in_use_is_reported_in_one_line() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(InputError, match=f"port {port} of 127.0.0.1 is taken: choose another"):
@@ -56,26 +56,26 @@ def test_a_taken_port_is_one_line() -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
-def test_a_public_address_without_keys_is_refused(host: str) -> None:
+def test_a_public_address_requires_keys(host: str) -> None:
     config = Config.load(overrides={"server.host": host, "server.port": 0})
     with pytest.raises(InputError, match="there are no API keys") as refused:
         run_serve(config)
     assert refused.value.exit_code == 2
 
 
-def test_a_name_that_is_no_address_is_one_line() -> None:
+def test_an_unknown_host_is_reported_in_one_line() -> None:
     CliRunner().invoke(app, ["keys", "add", "ci", "--scope", "check"])
     with pytest.raises(InputError, match="there is no address"):
         run_serve(Config.load(overrides={"server.host": "no.such.host.invalid"}))
 
 
-def test_the_command_says_what_is_wrong() -> None:
+def test_the_command_reports_errors() -> None:
     result = CliRunner().invoke(app, ["serve", "--host", "0.0.0.0", "--port", "0"])
     assert isinstance(result.exception, InputError)
     assert CliRunner().invoke(app, ["serve", "--port", "99999"]).exit_code == 2
 
 
-def test_a_request_that_takes_too_long_is_a_problem(gated: Gated) -> None:
+def test_a_request_that_exceeds_the_timeout_gets_504(gated: GatedVerifier) -> None:
     with served({"hallucination.backend.type": "fake", "server.request_timeout": "200ms"}) as running:
         answer = running.client.post("/v1/check", json=FINE)
         assert (answer.status_code, answer.json()["type"]) == (504, "/docs#problem-timeout")
@@ -83,7 +83,7 @@ def test_a_request_that_takes_too_long_is_a_problem(gated: Gated) -> None:
         gated.may.set()
 
 
-def test_a_stopping_server_finishes_what_it_took_and_takes_nothing_new(gated: Gated) -> None:
+def test_a_draining_server_finishes_old_requests_and_rejects_new_ones(gated: GatedVerifier) -> None:
     with served({"hallucination.backend.type": "fake"}) as running, ThreadPoolExecutor(1) as pool:
         taken = pool.submit(running.client.post, "/v1/check", json=FINE)
         assert gated.asked.wait(10)
@@ -98,7 +98,7 @@ def test_a_stopping_server_finishes_what_it_took_and_takes_nothing_new(gated: Ga
         assert taken.result().json()["flagged"] is False
 
 
-def test_the_grace_has_an_end(gated: Gated) -> None:
+def test_requests_are_cancelled_after_the_grace_period(gated: GatedVerifier) -> None:
     settings = {"hallucination.backend.type": "fake", "server.shutdown_grace": 0}
     began = time.monotonic()
     with served(settings) as running, ThreadPoolExecutor(1) as pool:
@@ -107,11 +107,11 @@ def test_the_grace_has_an_end(gated: Gated) -> None:
         running.server.drain()
         cut = taken.result()
     assert (cut.status_code, cut.headers["retry-after"]) == (503, "1")
-    assert cut.json()["detail"] == "this server stopped before it was done"
+    assert cut.json()["detail"] == "this server shut down before the request was done"
     assert time.monotonic() - began < 20
 
 
-def test_a_signal_stops_the_process_with_success() -> None:
+def test_sigterm_exits_with_success() -> None:
     with process("--backend", "fake") as (started, url):
         assert httpx.get(f"{url}/healthz", trust_env=False).status_code == 200
         started.terminate()

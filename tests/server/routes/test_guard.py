@@ -123,7 +123,7 @@ def test_a_client_that_leaves_stops_the_work(guarded: Served) -> None:
 
 @pytest.mark.parametrize("stream", [True, False])
 def test_a_full_house_says_when_to_come_back(guarded: Served, stream: bool) -> None:
-    admission = guarded.service.chatting.admission
+    admission = guarded.service.chat.admission
     admission.inside = admission.capacity
     answer = guarded.client.post("/v1/guard", json={**ASKED, "stream": stream})
     admission.inside = 0

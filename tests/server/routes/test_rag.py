@@ -162,7 +162,7 @@ def test_under_load_the_check_is_left_out_and_the_reply_says_so(server: Served) 
 
 
 def test_a_full_house_is_told_to_come_back(server: Served) -> None:
-    held = server.service.chatting.admission
+    held = server.service.chat.admission
     with held.admitted(), held.admitted(), held.admitted(), held.admitted():
         for stream in (False, True):
             answer = server.client.post("/v1/rag/chat", json={"message": QUESTION, "stream": stream})
@@ -222,7 +222,7 @@ def test_a_listener_who_leaves_ends_the_work(server: Served, loopback: Loopback)
     with server.client.stream("POST", "/v1/rag/chat", json={"message": QUESTION, "stream": True}) as answer:
         assert next(answer.iter_lines()) == "event: sources"
     for _ in range(500):
-        if server.service.chatting.admission.inside == 0:
+        if server.service.chat.admission.inside == 0:
             break
         threading.Event().wait(0.02)
-    assert server.service.chatting.admission.inside == 0
+    assert server.service.chat.admission.inside == 0

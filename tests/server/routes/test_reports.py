@@ -1,0 +1,225 @@
+"""Reports through the service: kept behind the answer, read by their id, listed, counted, marked, forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from tests.serving import Served, served
+
+from groundwire.server.reports import REPORT_HEADER, STORE_HEADER
+from groundwire.stores.feedback import Opinions
+from groundwire.stores.keys import Keys
+from groundwire.stores.reports import Reports, Stored, Summary
+
+SOURCE = "Acme was founded in 1987. It has 40 employees."
+ANSWER = "Acme was founded in 1987. It has 400 employees."
+
+
+def check(client: httpx.Client, headers: dict[str, str] | None = None, **asked: Any) -> httpx.Response:
+    source = {"id": "S0", "text": SOURCE, "origin": "acme.txt"}
+    body = {"response": ANSWER, "sources": [source], "question": "Who is Acme?", **asked}
+    answer = client.post("/v1/check", json=body, headers=headers)
+    assert answer.status_code == 200, answer.text
+    return answer
+
+
+def kept(client: httpx.Client, **asked: Any) -> str:
+    return check(client, **asked).headers[REPORT_HEADER]
+
+
+def test_a_report_can_be_read_from_the_first_moment(plain: Served) -> None:
+    answer = check(plain.client)
+    stored = plain.client.get(f"/v1/reports/{answer.headers[REPORT_HEADER]}").json()
+    assert stored["report"] == answer.json()
+    assert stored["answer"] == ANSWER
+    assert stored["sources"] == [{"id": "S0", "text": SOURCE, "origin": "acme.txt"}]
+    assert (stored["kind"], stored["title"], stored["flagged"]) == ("check", "Who is Acme?", True)
+    assert stored["created"] < stored["expires"]
+
+
+def test_it_is_the_same_once_it_is_written(plain: Served) -> None:
+    identity = kept(plain.client)
+    first = plain.client.get(f"/v1/reports/{identity}").json()
+    plain.service.report_writer.flush()
+    assert plain.service.report_writer.pending(identity) is None
+    assert plain.client.get(f"/v1/reports/{identity}").json() == first
+
+
+def test_ids_cannot_be_guessed_and_name_nothing_else(plain: Served) -> None:
+    identities = {kept(plain.client) for _ in range(3)}
+    assert len(identities) == 3
+    assert all(len(identity) >= 20 for identity in identities)
+    assert plain.client.get("/v1/reports/no-such-report").status_code == 404
+    assert plain.client.get("/v1/reports/%3Cscript%3E").status_code == 422
+
+
+@pytest.mark.parametrize("said", ["false", "False", "0", "no"])
+def test_who_says_so_has_nothing_kept(plain: Served, said: str) -> None:
+    assert REPORT_HEADER not in check(plain.client, {STORE_HEADER: said}).headers
+
+
+def test_an_audit_is_kept_too(plain: Served) -> None:
+    body = {"steps": ["It has 40 employees."], "sources": {"S0": SOURCE}, "question": "How many?"}
+    answer = plain.client.post("/v1/traces/audit", json=body)
+    stored = plain.client.get(f"/v1/reports/{answer.headers[REPORT_HEADER]}").json()
+    assert (stored["kind"], stored["audit"]) == ("audit", answer.json())
+
+
+def test_hostile_text_comes_back_as_text(plain: Served) -> None:
+    hostile = "<script>alert(1)</script>\u202e \x00 & it has 40 employees."
+    identity = kept(plain.client, response=hostile, question=hostile, id="<b>")
+    plain.service.report_writer.flush()
+    answer = plain.client.get(f"/v1/reports/{identity}")
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.json()["answer"] == hostile
+    page = plain.client.get(f"/v1/reports/{identity}", headers={"accept": "text/html"})
+    assert "<script>" not in page.text
+    assert "sandbox" in page.headers["content-security-policy"]
+
+
+def test_a_browser_gets_a_page(plain: Served) -> None:
+    identity = kept(plain.client)
+    page = plain.client.get(f"/v1/reports/{identity}", headers={"accept": "text/html,*/*"})
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert "It has 400 employees." in page.text
+    assert "Acme was founded in 1987" in page.text
+    direct = check(plain.client, {"accept": "text/html"})
+    assert direct.text == page.text
+    steps = {"steps": ["It has 40 employees."], "sources": {"S0": SOURCE}}
+    audit = plain.client.post("/v1/traces/audit", json=steps).headers[REPORT_HEADER]
+    assert "<h1>" in plain.client.get(f"/v1/reports/{audit}", headers={"accept": "text/html"}).text
+
+
+def test_a_list_is_read_page_by_page(plain: Served) -> None:
+    made = [kept(plain.client, question=f"Question {number}") for number in range(3)]
+    plain.service.report_writer.flush()
+    first = plain.client.get("/v1/reports", params={"limit": 2}).json()
+    assert [row["id"] for row in first["reports"]] == [made[2], made[1]]
+    assert "owner" not in first["reports"][0]
+    rest = plain.client.get("/v1/reports", params={"limit": 1, "before": first["next"]}).json()
+    assert rest["reports"][0]["title"] == "Question 0"
+    flagged = plain.client.get("/v1/reports", params={"flagged": "false"}).json()["reports"]
+    assert not any(row["flagged"] for row in flagged)
+    assert plain.client.get("/v1/reports", params={"flagged": "perhaps"}).status_code == 422
+
+
+def test_a_report_is_forgotten_on_request(plain: Served) -> None:
+    identity = kept(plain.client)
+    assert plain.client.delete(f"/v1/reports/{identity}").status_code == 204
+    assert plain.client.get(f"/v1/reports/{identity}").status_code == 404
+    assert plain.client.delete(f"/v1/reports/{identity}").status_code == 404
+
+
+def test_an_opinion_on_a_verdict_is_kept_and_shown(plain: Served) -> None:
+    identity = kept(plain.client)
+    said = plain.client.post(
+        f"/v1/reports/{identity}/feedback", json={"claim": "c2", "right": False, "note": "it is 400"}
+    )
+    assert said.status_code == 200, said.text
+    claims = plain.client.get(f"/v1/reports/{identity}").json()["report"]["claims"]
+    assert claims[0]["feedback"] is None
+    assert claims[1]["feedback"] == said.json()
+    assert (said.json()["right"], said.json()["supported"]) == (False, True)
+    entry = Opinions(plain.service.database).entries()[0]
+    assert (entry.verdict.key, entry.feedback.note) == (claims[1]["key"], "it is 400")
+    for claim in ("c9", "<script>"):
+        wrong = plain.client.post(f"/v1/reports/{identity}/feedback", json={"claim": claim, "right": True})
+        assert wrong.status_code == 422
+
+
+def test_figures_count_what_was_checked(tmp_path: Any) -> None:
+    settings = {
+        "hallucination.backend.type": "fake",
+        "store.url": str(tmp_path / "s.db"),
+        "store.cache_path": "",
+    }
+    with served(settings) as running:
+        assert running.client.get("/v1/stats").json()["totals"]["reports"] == 0
+        for response in (ANSWER, "It has 40 employees."):
+            check(running.client, response=response)
+        running.service.report_writer.flush()
+        for days, step in ((1, 1), (7, 24)):
+            found = running.client.get("/v1/stats", params={"days": days}).json()
+            assert found["step_hours"] == step
+            totals = found["totals"]
+            assert (totals["reports"], totals["flagged_reports"], totals["claims"]) == (2, 1, 3)
+            assert totals["flagged_claims"] == 1
+            assert [(row["claims"], row["flagged"]) for row in found["types"]] == [(1, 1)]
+            assert {"name": "acme.txt", "claims": 3, "flagged": 1} in found["sources"]
+
+
+def test_what_is_too_old_is_gone_even_before_it_is_deleted(plain: Served) -> None:
+    ancient = plain.service.report_writer.oldest - 1
+    summary = Summary("ancient", "check", "", ancient, "Old", True, 1.0, 0.0, 1, 1, 0, "local", "default")
+    Reports(plain.service.database).add([Stored(summary, '{"report": {}, "sources": []}')])
+    assert plain.client.get("/v1/reports/ancient").status_code == 404
+    rows = plain.client.get("/v1/reports", params={"limit": 200}).json()["reports"]
+    assert "ancient" not in [row["id"] for row in rows]
+
+
+def test_nothing_is_kept_where_the_server_is_told_so(tmp_path: Any) -> None:
+    settings = {
+        "hallucination.backend.type": "fake",
+        "store.url": str(tmp_path / "s.db"),
+        "store.cache_path": "",
+    }
+    with served({**settings, "server.keep_reports": False}) as running:
+        assert REPORT_HEADER not in check(running.client).headers
+        assert running.client.get("/v1/reports").json() == {"reports": [], "next": None}
+
+
+def test_a_store_that_fails_fails_no_check(tmp_path: Any, caplog: pytest.LogCaptureFixture) -> None:
+    broken = tmp_path / "broken.db"
+    broken.write_text("this is no database at all, and long enough to be looked at as one")
+    settings = {"hallucination.backend.type": "fake", "store.url": str(broken), "store.cache_path": ""}
+    with served(settings) as running:
+        assert check(running.client).json()["flagged"] is True
+        running.service.report_writer.flush()
+    assert "could not be kept" in caplog.text
+
+
+@pytest.fixture(scope="module")
+def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("locked")
+    settings = {
+        "hallucination.backend.type": "fake",
+        "server.auth": "always",
+        "store.url": str(folder / "store.db"),
+        "store.cache_path": "",
+    }
+    with served(settings) as running:
+        yield running
+
+
+def test_with_keys_each_sees_its_own_and_admin_all(locked: Served) -> None:
+    keys = Keys(locked.service.database)
+    tokens = {
+        name: {"authorization": f"Bearer {keys.add(name, scopes)[1]}"}
+        for name, scopes in (
+            ("ann", ["check", "reports"]),
+            ("ben", ["check", "reports"]),
+            ("eve", ["check"]),
+            ("root", ["admin"]),
+        )
+    }
+    made = check(locked.client, tokens["ann"]).headers[REPORT_HEADER]
+    locked.service.report_writer.flush()
+
+    def seen(name: str) -> list[str]:
+        return [row["id"] for row in locked.client.get("/v1/reports", headers=tokens[name]).json()["reports"]]
+
+    assert (seen("ann"), seen("ben"), seen("root")) == ([made], [], [made])
+    assert locked.client.get("/v1/stats", headers=tokens["ben"]).json()["totals"]["reports"] == 0
+    assert locked.client.get("/v1/reports", headers=tokens["eve"]).status_code == 403
+    assert locked.client.get(f"/v1/reports/{made}").status_code == 401
+    assert locked.client.get(f"/v1/reports/{made}", headers=tokens["ben"]).status_code == 200  # a shared link
+    assert locked.client.delete(f"/v1/reports/{made}", headers=tokens["ben"]).status_code == 404
+    assert locked.client.delete(f"/v1/reports/{made}", headers=tokens["ann"]).status_code == 204
+
+
+@pytest.mark.parametrize("path", ["/", "/r/x", "/audit", "/page/page.css", "/page/settings.json"])
+def test_pages_need_no_key(locked: Served, path: str) -> None:
+    assert locked.client.get(path).status_code == 200

@@ -1,0 +1,118 @@
+"""The service: loops for short and long requests, and feedback attached to reports."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from tests.serving import Served, served
+
+from groundwire.config import Config
+from groundwire.engine import Groundwire
+from groundwire.errors import StoreError
+from groundwire.server.service import LONG_CHARS, FeedbackEnricher, Service
+from groundwire.stores.database import Database
+from groundwire.stores.feedback import Judged, Opinions, Verdict
+from groundwire.types import Feedback, HallucinationReport, Status
+
+
+@pytest.fixture
+def service() -> Service:
+    fake = {"hallucination.backend.type": "fake", "server.keep_reports": False}
+    return Service(Config.load(overrides=fake))
+
+
+async def test_a_long_request_does_not_block_a_short_one(service: Service) -> None:
+    begun, read = threading.Event(), threading.Event()
+
+    async def long() -> str:
+        begun.set()
+        await asyncio.sleep(0)
+        read.wait()  # blocks its loop
+        return "long"
+
+    async def short() -> str:
+        return "short"
+
+    service.start()
+    try:
+        waiting = asyncio.create_task(service.work(long, LONG_CHARS + 1))
+        await asyncio.to_thread(begun.wait)
+        assert await service.work(short, LONG_CHARS) == "short"
+        read.set()
+        assert await waiting == "long"
+    finally:
+        read.set()
+        await service.aclose()
+
+
+async def test_jobs_run_on_the_loop_of_their_size(service: Service) -> None:
+    async def here() -> str:
+        return threading.current_thread().name
+
+    service.start()
+    names = [
+        await service.work(here, size, apart=apart)
+        for size, apart in ((1, True), (10**6, True), (10**6, False))
+    ]
+    assert names == ["groundwire-engine", "groundwire-long", "groundwire-engine"]
+    assert await service.work_unmetered(here) == "groundwire-engine"
+    await service.aclose()
+
+
+@pytest.fixture
+async def report() -> HallucinationReport:
+    async with Groundwire(backend="fake") as engine:
+        return await engine.check("It has 40 employees.", "It has 40 employees.")
+
+
+FINE = {"response": "It has 40 employees.", "context": "It has 40 employees."}
+
+
+def test_earlier_feedback_is_in_the_report() -> None:
+    with served({"hallucination.backend.type": "fake"}) as running:
+        key = check(running)["key"]
+        said = Feedback(True, Status.ENTAILED, False, datetime.now(UTC), "seen it")
+        report = Judged("r", "r", 0.1, "fake", "default", 1, ())
+        Opinions(running.service.database).add(
+            report, Verdict(key, "It has 40 employees.", Status.ENTAILED, None, False), said
+        )
+        assert check(running)["feedback"]["note"] == "seen it"
+
+
+def check(running: Served) -> Any:
+    return running.client.post("/v1/check", json=FINE).json()["claims"][0]
+
+
+async def test_a_failed_store_is_asked_again_after_a_pause(report: HallucinationReport) -> None:
+    now, asked = 0.0, 0
+
+    def opened() -> Database:
+        nonlocal asked
+        asked += 1
+        raise StoreError("gone")
+
+    enricher = FeedbackEnricher(opened, lambda: now)
+    assert [await enricher.enrich(report) for _ in range(3)] == [report] * 3
+    assert asked == 1
+    now = 31.0
+    await enricher.enrich(report)
+    assert asked == 2
+
+
+async def test_a_store_that_hangs_does_not_delay_reports(report: HallucinationReport) -> None:
+    released = threading.Event()
+
+    def opened() -> Database:
+        released.wait(20)
+        raise StoreError("gone")
+
+    enricher = FeedbackEnricher(opened)
+    try:
+        assert await enricher.enrich(report) is report
+        assert await enricher.enrich(report) is report
+    finally:
+        released.set()
