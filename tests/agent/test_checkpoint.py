@@ -18,7 +18,7 @@ CLAIMS = [Claim(f"c{n}", f"Thing {n} is red.", 20 * n, 20 * n + 16) for n in ran
 
 
 @pytest.mark.spec("SPEC-16.21")
-def test_its_settings_are_a_section_of_the_configuration() -> None:
+def test_settings_are_a_section_of_the_configuration() -> None:
     settings = Config.load(
         None, {"verification.on_failure": "retry", "verification.max_retries": 1}
     ).verification
@@ -39,7 +39,7 @@ def test_its_settings_are_a_section_of_the_configuration() -> None:
         (LONG, {"a.txt": " \n"}, {}, True, "no files"),
     ],
 )
-def test_when_nothing_is_verified(
+def test_reasons_to_skip_verification(
     answer: str, files: dict[str, str], changes: dict[str, bool], verify: bool, why: str
 ) -> None:
     settings = VerificationConfig(**changes)  # type: ignore[arg-type]
@@ -48,7 +48,7 @@ def test_when_nothing_is_verified(
 
 
 @pytest.mark.spec("SPEC-16.28")
-def test_a_sample_is_a_share_and_always_the_same() -> None:
+def test_sample_is_deterministic() -> None:
     settings = VerificationConfig(mode="sample", sample_rate=0.3)
     first = choose("answer", CLAIMS, settings=settings)
     assert len(first) == 6
@@ -60,7 +60,7 @@ def test_a_sample_is_a_share_and_always_the_same() -> None:
 
 
 @given(st.integers(1, 20), st.floats(0, 1), st.integers(1, 30), st.sampled_from(["full", "sample"]))
-def test_at_least_one_and_never_more_than_allowed(count: int, rate: float, most: int, mode: str) -> None:
+def test_selection_stays_within_limits(count: int, rate: float, most: int, mode: str) -> None:
     settings = VerificationConfig(mode=mode, sample_rate=rate, max_claims_per_response=most)  # type: ignore[arg-type]
     chosen = choose("answer", CLAIMS[:count], settings=settings)
     assert 1 <= len(chosen) <= min(count, most)
@@ -68,7 +68,7 @@ def test_at_least_one_and_never_more_than_allowed(count: int, rate: float, most:
 
 
 @pytest.mark.spec("SPEC-16.31")
-def test_critical_is_what_doubts_or_counts() -> None:
+def test_claims_with_hedges_or_numbers_are_critical() -> None:
     answer = (
         "The tower is tall. It was probably built by Eiffel. It opened in 1889. Two men saw it. It is grey."
     )
@@ -81,7 +81,7 @@ def test_critical_is_what_doubts_or_counts() -> None:
     assert choose("It is grey.", extract("It is grey."), settings=settings) == []
 
 
-def test_too_many_claims_leave_the_plain_ones_out() -> None:
+def test_critical_claims_are_selected_first() -> None:
     answer = "It is grey. It is wide. It opened in 1889."
     settings = VerificationConfig(mode="full", max_claims_per_response=1)
     assert [claim.text for claim in choose(answer, extract(answer), settings=settings)] == [
@@ -89,7 +89,7 @@ def test_too_many_claims_leave_the_plain_ones_out() -> None:
     ]
 
 
-async def test_what_is_not_chosen_is_listed(engines: Engines) -> None:
+async def test_unselected_claims_are_listed(engines: Engines) -> None:
     engine = engines()
     answer = "The tower is tall. It opened in 1889. It is made of cheese."
     found = await check(engine, answer, FILES, question="", settings=VerificationConfig())
@@ -98,7 +98,7 @@ async def test_what_is_not_chosen_is_listed(engines: Engines) -> None:
 
 
 @pytest.mark.spec("SPEC-16.23")
-async def test_what_fails_is_marked_where_it_stands(engines: Engines) -> None:
+async def test_failing_claims_are_annotated_in_place(engines: Engines) -> None:
     answer = "The tower is tall. It is made of cheese. It opened in 1889."
     settings = VerificationConfig(mode="full")
     found = await check(engines(), answer, FILES, question="", settings=settings)
@@ -121,7 +121,7 @@ async def test_thresholds_decide(engines: Engines, changes: dict[str, float], fa
     assert found.report.should_retry is fails
 
 
-async def test_an_answer_that_cannot_be_checked_is_no_failure(engines: Engines) -> None:
+async def test_unchecked_answer_does_not_fail(engines: Engines) -> None:
     engine = engines(**{"limits.max_answer_chars": 10})
     found = await check(engine, LONG, FILES, question="", settings=VerificationConfig())
     assert (found.failed, found.report) == (False, None)

@@ -18,7 +18,7 @@ counts = st.builds(
 
 
 @pytest.mark.spec("SPEC-16.27")
-async def test_answering_and_verifying_are_counted_apart() -> None:
+async def test_answering_and_verification_are_counted_separately() -> None:
     meter = Meter({"big-1": Price(input=2.0, output=4.0)})
     generator = ScriptedGenerator([SAID, SAID, SAID])
     with meter.on("base"):
@@ -31,7 +31,7 @@ async def test_answering_and_verifying_are_counted_apart() -> None:
     assert meter.cost.unpriced == ()
 
 
-async def test_a_model_without_a_price_is_named() -> None:
+async def test_unpriced_models_are_named() -> None:
     meter = Meter({})
     with meter.on("base"):
         await ScriptedGenerator([SAID]).complete([Message("user", "a")])
@@ -42,14 +42,14 @@ async def test_a_model_without_a_price_is_named() -> None:
 
 
 @pytest.mark.parametrize("key", ["big-1", "openai/big@host", "openai/big", "big"])
-async def test_a_price_is_found_by_any_name_of_the_model(key: str) -> None:
+async def test_price_lookup_accepts_any_name_of_the_model(key: str) -> None:
     meter = Meter({key: Price(input=1.0, output=1.0)})
     with meter.on("base"):
         await ScriptedGenerator([SAID], name="openai/big@host").complete([Message("user", "a")])
     assert meter.cost.base.dollars == 0.0015
 
 
-async def test_the_model_on_this_machine_costs_time_only() -> None:
+async def test_local_model_costs_no_money() -> None:
     meter = Meter({})
     with meter.on("base"):
         await ScriptedGenerator([SAID], name="llm/small@127.0.0.1").complete([Message("user", "a")])
@@ -65,7 +65,7 @@ def test_time_is_counted_once() -> None:
     assert meter.cost.verification.seconds >= 0
 
 
-def test_what_fails_is_paid_for_all_the_same() -> None:
+def test_failed_calls_are_counted() -> None:
     meter = Meter({})
     with pytest.raises(RuntimeError), meter.on("verification"):
         raise RuntimeError
@@ -80,6 +80,6 @@ def test_costs_add_up_in_any_order(a: Usage, b: Usage, c: Usage) -> None:
     assert (one.dollars is None) == (None in (a.dollars, b.dollars, c.dollars))
 
 
-def test_nothing_has_no_share() -> None:
+def test_empty_cost_has_no_share() -> None:
     assert Cost().share("seconds") is None
     assert cost_object(Cost())["share"] == {"seconds": None, "tokens": None, "dollars": None}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.agent import Event, Kind, Orchestrator, Recorder, read_trajectory
+from groundwire.agent import Event, EventKind, Orchestrator, Recorder, read_trajectory
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.llm.base import Endpoint
@@ -37,23 +37,21 @@ def config(**settings: object) -> Config:
 
 
 @pytest.mark.spec("SPEC-16.30", "SPEC-16.24", "SPEC-16.27")
-async def test_a_real_model_is_caught_tries_again_and_the_way_is_on_disk(
-    smol: OpenAIGenerator, tmp_path: Path
-) -> None:
+async def test_real_model_retries_and_records_its_trajectory(smol: OpenAIGenerator, tmp_path: Path) -> None:
     path, words = tmp_path / "run.jsonl", list[str]()
     async with Groundwire(config(**{"verification.on_failure": "retry"})) as engine:
         with Recorder(path) as recorder:
 
             def watch(event: Event) -> None:
                 recorder(event)
-                if event.kind is Kind.TOKEN:
+                if event.kind is EventKind.TOKEN:
                     words.append(str(event.data["text"]))
 
             outcome = await Orchestrator(smol, engine).process(QUESTION, FILES, on_event=watch)
     assert outcome.answer
     assert outcome.report is not None
     assert outcome.report.verified_claims == outcome.report.total_claims > 0
-    checks = [event for event in outcome.trajectory if event.kind is Kind.VERIFICATION]
+    checks = [event for event in outcome.trajectory if event.kind is EventKind.VERIFICATION]
     # What a model says differs from processor to processor; what follows from it does not.
     assert (outcome.retries >= 1) is checks[0].data["failed"]
     assert outcome.cost.base.calls == outcome.retries + 1
@@ -61,20 +59,22 @@ async def test_a_real_model_is_caught_tries_again_and_the_way_is_on_disk(
     assert (outcome.cost.verification.tokens, outcome.cost.unpriced) == (0, ())
     assert outcome.cost.verification.seconds > 0
     assert [e.kind for e in read_trajectory(path).events] == [e.kind for e in outcome.trajectory]
-    assert "".join(words) == "".join(str(e.data["text"]) for e in outcome.trajectory if e.kind is Kind.MODEL)
+    assert "".join(words) == "".join(
+        str(e.data["text"]) for e in outcome.trajectory if e.kind is EventKind.MODEL
+    )
 
 
 @pytest.mark.spec("SPEC-16.30")
-async def test_with_code_allowed_it_comes_to_an_end_all_the_same(smol: OpenAIGenerator) -> None:
+async def test_real_model_with_code_terminates(smol: OpenAIGenerator) -> None:
     settings = {"orchestrator.code": "always", "orchestrator.max_turns": 2, "orchestrator.max_tokens": 60}
     async with Groundwire(config(**settings)) as engine:
         outcome = await Orchestrator(smol, engine).process("How many files are there?", FILES)
-    assert outcome.trajectory[-1].kind is Kind.END
+    assert outcome.trajectory[-1].kind is EventKind.END
     assert 1 <= outcome.cost.base.calls <= 3
 
 
 @pytest.mark.spec("SPEC-16.30", "SPEC-16.27")
-async def test_a_verifier_that_is_a_model_is_paid_for_in_tokens(smol: OpenAIGenerator, smollm: str) -> None:
+async def test_llm_verifier_tokens_are_counted(smol: OpenAIGenerator, smollm: str) -> None:
     settings = {"hallucination.backend.type": "openai", "openai.base_url": smollm, "openai.model": "smol",
                 "verification.mode": "sample", "hallucination.timeout": 120.0}  # fmt: skip
     async with Groundwire(config(**settings)) as engine:

@@ -51,14 +51,14 @@ async def error_of(sandbox: Sandbox, code: str) -> str:
     return output.error
 
 
-async def test_names_live_from_run_to_run(sandbox: Sandbox) -> None:
+async def test_names_persist_between_runs(sandbox: Sandbox) -> None:
     assert (await sandbox.run("x = 40")).error is None
     output = await sandbox.run("print('so'); x + 2")
     assert (output.stdout, output.value, output.text) == ("so\n", 42, "so\n42")
 
 
 @pytest.mark.spec("SPEC-08.32", "SPEC-08.33")
-async def test_results_have_every_field_inside(sandbox: Sandbox) -> None:
+async def test_results_keep_their_fields(sandbox: Sandbox) -> None:
     code = (
         "r = verify_claim('Paris is its capital.', files['france.txt'], 0.9)\n"
         "[r.p0, r.p1, r.required_bits, r.observed_bits, r.budget_gap, r.status, r.confidence]"
@@ -89,7 +89,7 @@ async def test_results_have_every_field_inside(sandbox: Sandbox) -> None:
         ("list(files)", ["france.txt"]),
     ],
 )  # fmt: skip
-async def test_every_function_works_inside(sandbox: Sandbox, code: str, expected: object) -> None:
+async def test_functions_work_inside_the_sandbox(sandbox: Sandbox, code: str, expected: object) -> None:
     output = await sandbox.run(code)
     assert output.error is None
     assert output.value == expected
@@ -146,7 +146,7 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("code", BOMBS.values(), ids=BOMBS.keys())
-async def test_bombs_go_off_without_harm(sandbox: Sandbox, code: str) -> None:
+async def test_resource_bombs_are_contained(sandbox: Sandbox, code: str) -> None:
     await sandbox.run("kept = 1")
     output = await sandbox.run(code)
     assert output.error is not None
@@ -158,32 +158,32 @@ async def test_bombs_go_off_without_harm(sandbox: Sandbox, code: str) -> None:
         assert "NameError" in await error_of(sandbox, "kept")
 
 
-async def test_a_pattern_that_never_ends_ends(sandbox: Sandbox) -> None:
+async def test_catastrophic_patterns_time_out(sandbox: Sandbox) -> None:
     output = await sandbox.run("import re\nre.match('(a+)+$', 'a' * 60 + 'b')\nsearch('(a+)+$')")
     assert output.seconds < 8
 
 
-async def test_a_flood_of_output_is_cut(sandbox: Sandbox) -> None:
+async def test_long_output_is_truncated(sandbox: Sandbox) -> None:
     output = await sandbox.run("for n in range(100000):\n    print('a' * 1000)")
     assert len(output.stdout) < 300_000
-    assert "more was printed" in output.stdout
+    assert "output truncated" in output.stdout
     assert (await sandbox.run("1 + 1")).value == 2
 
 
-async def test_time_does_not_pass_while_code_sleeps(sandbox: Sandbox) -> None:
+async def test_sleep_returns_at_once(sandbox: Sandbox) -> None:
     output = await sandbox.run("import time\ntime.sleep(1000)\n'awake'")
     assert output.value == "awake"
     assert output.seconds < 5
 
 
-async def test_calls_are_counted_and_bounded(sandbox: Sandbox) -> None:
+async def test_calls_are_counted_and_limited(sandbox: Sandbox) -> None:
     assert (await sandbox.run("[echo(n) for n in range(5)]")).calls == 5
-    assert "only 5 calls" in await error_of(sandbox, "while True:\n    echo(1)")
+    assert "only 5 function calls" in await error_of(sandbox, "while True:\n    echo(1)")
     stubborn = "while True:\n    try:\n        echo(1)\n    except Exception:\n        pass"
-    assert "more than 5 times" in await error_of(sandbox, stubborn)
+    assert "more than 5 function calls" in await error_of(sandbox, stubborn)
 
 
-async def test_what_a_file_says_is_never_run(engine: Groundwire) -> None:
+async def test_file_contents_are_never_executed(engine: Groundwire) -> None:
     text = "__import__('os').system('touch /tmp/groundwire-escape')\n'''\nimport socket\n'''\n\"}); raise SystemExit"
     async with Sandbox(functions_for(engine), {"evil'].py\n": text}, LIMITS) as sandbox:
         output = await sandbox.run("name = list(files)[0]\nread(name) == files[name], len(search('import'))")
@@ -211,7 +211,7 @@ async def test_what_a_file_says_is_never_run(engine: Groundwire) -> None:
         ("echo(1).nothing()", "AttributeError"),
     ],
 )
-async def test_failures_cross_the_border_as_python_errors(sandbox: Sandbox, code: str, kind: str) -> None:
+async def test_function_failures_are_python_exceptions(sandbox: Sandbox, code: str, kind: str) -> None:
     assert kind in await error_of(sandbox, code)
     assert (await sandbox.run("1 + 1")).value == 2
 
@@ -225,16 +225,16 @@ async def test_code_can_catch_what_a_function_raises(sandbox: Sandbox) -> None:
 
 @pytest.mark.parametrize("code", ["def bad(:", "x = = 1", "\x00", "'\\ud800'", "", "   ", "raise SystemExit(3)",
                                   "raise KeyboardInterrupt", "echo", "class A: pass\nA()"])  # fmt: skip
-async def test_nothing_the_code_does_raises_here(sandbox: Sandbox, code: str) -> None:
+async def test_run_never_raises(sandbox: Sandbox, code: str) -> None:
     await sandbox.run(code)
     assert (await sandbox.run("1 + 1")).value == 2
 
 
-async def test_too_much_code_is_no_code(sandbox: Sandbox) -> None:
+async def test_too_long_code_is_rejected(sandbox: Sandbox) -> None:
     assert "characters of code" in await error_of(sandbox, "x = 1\n" * 100_000)
 
 
-async def test_two_sandboxes_know_nothing_of_each_other(engine: Groundwire) -> None:
+async def test_sandboxes_are_isolated(engine: Groundwire) -> None:
     functions = functions_for(engine)
     async with Sandbox(functions, FILES, LIMITS) as one, Sandbox(functions, {}, LIMITS) as other:
         outputs = await asyncio.gather(one.run("x = 1\nlen(files)"), other.run("len(files)"))
@@ -242,7 +242,7 @@ async def test_two_sandboxes_know_nothing_of_each_other(engine: Groundwire) -> N
         assert (await other.run("x")).error is not None
 
 
-async def test_a_run_that_is_given_up_leaves_a_sandbox_that_works(engine: Groundwire) -> None:
+async def test_sandbox_works_after_a_cancelled_run(engine: Groundwire) -> None:
     held = asyncio.Event()
 
     async def wait() -> None:
@@ -258,14 +258,14 @@ async def test_a_run_that_is_given_up_leaves_a_sandbox_that_works(engine: Ground
         assert (await sandbox.run("1 + 1")).value == 2
 
 
-async def test_files_do_not_count_against_the_memory_of_code(engine: Groundwire) -> None:
+async def test_files_do_not_count_against_the_memory_limit(engine: Groundwire) -> None:
     limits = SandboxConfig(seconds=5.0, memory_bytes=8_000_000)
     async with Sandbox({}, {"big": "a line of text\n" * 1_000_000}, limits) as sandbox:
         assert (await sandbox.run("len(files['big'])")).value == 15_000_000
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets one process bound another")
-async def test_the_kernel_bounds_the_worker_too(sandbox: Sandbox) -> None:
+async def test_kernel_limits_the_worker(sandbox: Sandbox) -> None:
     await sandbox.run("1")
     worker = sandbox._session.worker_pid
     assert worker != os.getpid()
@@ -274,7 +274,7 @@ async def test_the_kernel_bounds_the_worker_too(sandbox: Sandbox) -> None:
     assert sizes["Max address space"].isdigit()
 
 
-def test_a_program_that_used_the_sandbox_ends_well() -> None:
+def test_process_exits_cleanly() -> None:
     program = (
         "import asyncio\nfrom groundwire.agent.sandbox import Sandbox\n"
         "async def main():\n    async with Sandbox({}) as s:\n        print((await s.run('6 * 7')).value)\n"
@@ -284,7 +284,7 @@ def test_a_program_that_used_the_sandbox_ends_well() -> None:
     assert (done.returncode, done.stdout) == (0, "42\n")
 
 
-async def test_an_interrupt_ends_code_at_once_and_the_next_runs(engine: Groundwire) -> None:
+async def test_interrupt_stops_code_at_once(engine: Groundwire) -> None:
     async with Sandbox(functions_for(engine), FILES, SandboxConfig(seconds=60.0)) as sandbox:
         assert (await sandbox.run("1")).value == 1
         under_way = asyncio.create_task(sandbox.run("while True: pass"))

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from groundwire.agent.trajectory import Event, Kind
+from groundwire.agent.trajectory import Event, EventKind
 from groundwire.cli.main import app
 from groundwire.cli.trajectory import run_trajectory
 from groundwire.errors import InputError
@@ -34,20 +34,20 @@ def verification(failed: bool, error: str | None = None) -> Event:
         "error": error,
         "report": report,
     }
-    return Event(Kind.VERIFICATION, "r", data=data)  # type: ignore[arg-type]
+    return Event(EventKind.VERIFICATION, "r", data=data)  # type: ignore[arg-type]
 
 
 RUN = (
-    Event(Kind.QUERY, "r", data={"query": "What colour?"}),
-    Event(Kind.CODE, "r", data={"code": "print([bold]1[/bold])"}),
-    Event(Kind.OUTPUT, "r", data={"text": "1"}),
-    Event(Kind.ANSWER, "r", 1, data={"text": "Red, deeper down."}),
+    Event(EventKind.QUERY, "r", data={"query": "What colour?"}),
+    Event(EventKind.CODE, "r", data={"code": "print([bold]1[/bold])"}),
+    Event(EventKind.OUTPUT, "r", data={"text": "1"}),
+    Event(EventKind.ANSWER, "r", 1, data={"text": "Red, deeper down."}),
     verification(True),
-    Event(Kind.RETRY, "r", data={"attempt": 1, "guidance": "Look again."}),
+    Event(EventKind.RETRY, "r", data={"attempt": 1, "guidance": "Look again."}),
     verification(False),
-    Event(Kind.COST, "r", data={"base": {"seconds": 2.0, "calls": 2}, "verification": {"seconds": 0.1},
+    Event(EventKind.COST, "r", data={"base": {"seconds": 2.0, "calls": 2}, "verification": {"seconds": 0.1},
                                 "share": {"seconds": 0.05, "tokens": None}}),
-    Event(Kind.END, "r", data={"error": None, "retries": 1}),
+    Event(EventKind.END, "r", data={"error": None, "retries": 1}),
 )  # fmt: skip
 
 
@@ -74,7 +74,7 @@ def test_a_run_that_was_killed_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("events", "code"),
-    [(RUN, 0), (RUN[:6], 1), ((verification(False, "down"),), 3), ((Event(Kind.QUERY, "r"),), 0)],
+    [(RUN, 0), (RUN[:6], 1), ((verification(False, "down"),), 3), ((Event(EventKind.QUERY, "r"),), 0)],
 )
 def test_the_exit_code_is_that_of_the_last_answer(
     tmp_path: Path, events: tuple[Event, ...], code: int
@@ -96,7 +96,7 @@ def test_json_for_programs(tmp_path: Path) -> None:
 
 def test_hostile_events_are_shown_without_harm(tmp_path: Path) -> None:
     odd = [Event(kind, "\x1b[2J", 99, data={"text": 3, "report": [1], "share": 5, "query": {}, "code": None})
-           for kind in Kind if kind is not Kind.TOKEN]  # fmt: skip
+           for kind in EventKind if kind is not EventKind.TOKEN]  # fmt: skip
     assert "\x1b" not in shown(written(tmp_path, *odd), width=30)
 
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 import pytest
 
-from groundwire.agent import Kind, Orchestrator
+from groundwire.agent import EventKind, Orchestrator
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, InputError
@@ -215,7 +215,7 @@ class TestOrchestrator:
         assert found.answer == "It stands in Rome."
         assert found.output is not None
         assert found.output.flagged is True
-        (event,) = [event for event in found.trajectory if event.kind is Kind.OUTPUT_CHECK]
+        (event,) = [event for event in found.trajectory if event.kind is EventKind.OUTPUT_CHECK]
         assert event.data["status"] == "verified"
 
     async def test_without_being_asked_for_nothing_is_verified_twice(self) -> None:

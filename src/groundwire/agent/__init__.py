@@ -1,21 +1,21 @@
-"""A small recursive language-model loop that verifies its own answers."""
+"""An agent loop that answers questions about files and verifies its own answers."""
 
 from groundwire.agent.cost import Cost, Usage
 from groundwire.agent.functions import Function, functions_for, namespace
-from groundwire.agent.orchestrator import Orchestrator, Outcome
-from groundwire.agent.sandbox import Output, Sandbox
-from groundwire.agent.trajectory import Event, Kind, Recorder, read_trajectory
+from groundwire.agent.orchestrator import AgentResult, Orchestrator
+from groundwire.agent.sandbox import Sandbox, SandboxOutput
+from groundwire.agent.trajectory import Event, EventKind, Recorder, read_trajectory
 
 __all__ = [
+    "AgentResult",
     "Cost",
     "Event",
+    "EventKind",
     "Function",
-    "Kind",
     "Orchestrator",
-    "Outcome",
-    "Output",
     "Recorder",
     "Sandbox",
+    "SandboxOutput",
     "Usage",
     "functions_for",
     "namespace",

@@ -1,4 +1,4 @@
-"""The checkpoint after an answer: which of its claims are verified, what they come to, and what follows."""
+"""Verification of a finished answer: which claims to check, which ones fail, and an audit of the steps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
 
-from groundwire.agent.loop import before_answer, read_reply, without_code
+from groundwire.agent.loop import answer_text, before_answer, parse_reply
 from groundwire.claims.confidence import inferred, stated
 from groundwire.config import Config, VerificationConfig
 from groundwire.engine import Groundwire
@@ -18,13 +18,13 @@ from groundwire.text.numbers import numbers
 from groundwire.traces.steps import CALL, MAX_STEP, RETURNED, read_text
 from groundwire.types import Claim, ClaimVerification, HallucinationReport, Status, TraceAudit
 
-SHORT = 100
-"""Shorter answers are small talk, a word or a figure: not worth a second look."""
+MIN_ANSWER_CHARS = 100
+"""Shorter answers are small talk, a word or a number, and not verified."""
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """`skipped` says why nothing was verified, `error` why it could not be; `uncertain` is what fails."""
+class CheckResult:
+    """`skipped` and `error` say why nothing was verified; `uncertain` are the claims that fail."""
 
     report: HallucinationReport | None = None
     uncertain: tuple[ClaimVerification, ...] = ()
@@ -38,7 +38,7 @@ class Checked:
 
     @property
     def badness(self) -> tuple[float, float]:
-        """What an attempt is worth beside another: the share of its claims that fail, then its risk."""
+        """Sort key of attempts, best first: the share of failing claims, then the risk."""
         if self.report is None or self.empty:
             return (0.0, 0.0) if self.skipped and not self.empty else (1.0, 1.0)
         verified = self.report.verified_claims
@@ -55,15 +55,15 @@ def reason_to_skip(
     verify: bool = True,
     any_length: bool = False,
 ) -> str | None:
-    """Why this answer needs no verification, if it needs none."""
+    """Return why an answer is not verified; None if it is."""
     if not answer.strip():
         return "there is no answer"
     if not settings.enabled:
         return "verification is off (verification.enabled)"
     if not verify:
         return "verification was not asked for"
-    if len(answer.strip()) < SHORT and not any_length:
-        return f"the answer is shorter than {SHORT} characters"
+    if len(answer.strip()) < MIN_ANSWER_CHARS and not any_length:
+        return f"the answer is shorter than {MIN_ANSWER_CHARS} characters"
     if not any(text.strip() for text in files.values()):
         return "there are no files to verify against"
     return None
@@ -71,43 +71,43 @@ def reason_to_skip(
 
 async def check(
     engine: Groundwire, answer: str, files: Mapping[str, str], *, question: str, settings: VerificationConfig
-) -> Checked:
-    """Verify what the mode chooses. A failure of the verifier is told, and never costs the answer."""
+) -> CheckResult:
+    """Verify the claims that the mode selects. Failures are reported in the result, not raised."""
     try:
         report = await engine.check(
             answer, files, question=question, choose=partial(choose, answer, settings=settings)
         )
     except GroundwireError as error:
-        return Checked(error=str(error))
+        return CheckResult(error=str(error))
     if not report.claims:
-        return Checked(report, skipped=f"nothing to verify in mode {settings.mode}")
+        return CheckResult(report, skipped=f"nothing to verify in mode {settings.mode}")
     uncertain = tuple(claim for claim in report.claims if is_uncertain(claim, settings))
-    return Checked(_with(report, uncertain), uncertain, error=report.error)
+    return CheckResult(_with_advice(report, uncertain), uncertain, error=report.error)
 
 
 def choose(
     answer: str, claims: Sequence[Claim], *, settings: VerificationConfig, seed: int = 0
 ) -> list[Claim]:
-    """The claims to verify, in the order they stand. The same answer always gives the same choice."""
+    """Select the claims to verify, in text order. The same answer always gives the same selection."""
     if settings.mode == "critical_only":
         picked = [claim for claim in claims if is_critical(answer, claim)]
     elif settings.mode == "sample":
         wanted = max(1, ceil(settings.sample_rate * len(claims)))
-        picked = sorted(claims, key=lambda claim: _lot(answer, claim, seed))[:wanted]
+        picked = sorted(claims, key=lambda claim: _random_key(answer, claim, seed))[:wanted]
     else:
-        # Where there are too many, those that say most that could be wrong come first.
+        # If there are too many, claims with numbers or hedges are checked first.
         picked = sorted(claims, key=lambda claim: not is_critical(answer, claim))
     kept = picked[: settings.max_claims_per_response]
     return sorted(kept, key=lambda claim: (claim.start, claim.id))
 
 
-def _lot(answer: str, claim: Claim, seed: int) -> bytes:
+def _random_key(answer: str, claim: Claim, seed: int) -> bytes:
     drawn = f"{seed}\0{claim.id}\0{claim.text}\0{answer}"
     return hashlib.sha256(drawn.encode("utf-8", "replace")).digest()
 
 
 def is_critical(answer: str, claim: Claim) -> bool:
-    """Words of doubt, a stated confidence, or a figure: where an answer goes wrong, it goes wrong here."""
+    """True for claims with hedges, a stated confidence or a number, where errors are most likely."""
     said = answer[claim.start : claim.end]
     if inferred(said) is not None or stated(said) is not None:
         return True
@@ -115,10 +115,10 @@ def is_critical(answer: str, claim: Claim) -> bool:
 
 
 def is_uncertain(claim: ClaimVerification, settings: VerificationConfig) -> bool:
-    """Flagged, or beyond one of the thresholds. Not checked is not uncertain: nobody knows anything of it.
+    """True if a claim is flagged or beyond one of the thresholds; unchecked claims are not.
 
-    Evidence that makes no difference counts only against what it does not carry: what would be believed
-    anyway may well be true.
+    Low evidence dependence counts only against claims that are not entailed: an entailed claim may be common
+    knowledge.
     """
     if claim.status is Status.UNCHECKED:
         return False
@@ -129,8 +129,8 @@ def is_uncertain(claim: ClaimVerification, settings: VerificationConfig) -> bool
     return (claim.evidence_dependence or 0.0) < settings.dependence_threshold
 
 
-def _with(report: HallucinationReport, uncertain: Sequence[ClaimVerification]) -> HallucinationReport:
-    """The report, told what to do by the checkpoint's thresholds."""
+def _with_advice(report: HallucinationReport, uncertain: Sequence[ClaimVerification]) -> HallucinationReport:
+    """Return the report with retry advice by the thresholds of the configuration."""
     failed = bool(uncertain)
     return replace(
         report,
@@ -141,8 +141,8 @@ def _with(report: HallucinationReport, uncertain: Sequence[ClaimVerification]) -
 
 
 def guidance(uncertain: Sequence[ClaimVerification]) -> str:
-    """What a second attempt is told: the claims that fail, why, and what the files say instead."""
-    lines = ["These statements of your answer are not carried by the files:"]
+    """Return instructions for a second attempt: failing claims, reasons, and what the files say instead."""
+    lines = ["These statements of your answer are not supported by the files:"]
     for claim in uncertain:
         lines.append(f'- "{_line(claim.claim_text)}" ({_line(claim.reason)})')
         lines += [
@@ -153,14 +153,14 @@ def guidance(uncertain: Sequence[ClaimVerification]) -> str:
 
 
 def question_for(uncertain: Sequence[ClaimVerification]) -> str:
-    """What the user is asked in place of a second attempt."""
+    """Return the question to the user when `on_failure` is `ask`."""
     listed = "\n".join(f'- "{_line(claim.claim_text)}": {_line(claim.reason)}' for claim in uncertain)
     what = "this statement" if len(uncertain) == 1 else "these statements"
-    return f"The files do not carry {what}:\n{listed}\nKeep the answer as it is, or have it written again?"
+    return f"The files do not support {what}:\n{listed}\nKeep the answer, or write it again?"
 
 
 def annotate(answer: str, uncertain: Sequence[ClaimVerification]) -> str:
-    """The answer with a remark behind each claim that fails; nothing of it is changed otherwise."""
+    """Return the answer with a remark after each failing claim."""
     text = answer
     for claim in sorted(uncertain, key=lambda claim: -claim.end):
         kind = (claim.flag_reason or "uncertain").replace("_", " ")
@@ -173,66 +173,64 @@ def _line(text: str, limit: int = 300) -> str:
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
-# The way to an answer, audited: what the model said and ran before it, and whether that leads there.
-
 _OUTPUT, _END = "<output>", "</output>"
-_MAX_CODE = 300
-_LONG = 2000
+_MAX_CODE = 300  # characters of code in a step
+_MAX_STEP_TEXT = 2000  # characters; longer text is split into steps
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """The steps to an answer, and what the model had before it: its files, and what its code printed."""
+class AnswerTrace:
+    """The steps that led to an answer, and their sources: the files and the output of code."""
 
     steps: tuple[str, ...]
     sources: Mapping[str, str]
 
 
-def is_wanted(config: Config) -> bool:
+def is_audit_enabled(config: Config) -> bool:
     return config.hallucination.enabled and config.hallucination.trace_auditing.enabled
 
 
-def way(messages: Sequence[Message], files: Mapping[str, str]) -> Way:
-    """Since the question, or since it was last told to try again."""
+def answer_trace(messages: Sequence[Message], files: Mapping[str, str]) -> AnswerTrace:
+    """Extract the steps since the question, or since the last request to try again."""
     asked = [n for n, m in enumerate(messages) if m.role == "user" and not m.content.startswith(_OUTPUT)]
     since = list(messages[asked[-1] + 1 :]) if asked else list(messages)
     steps: list[str] = []
     sources = dict(files)
     for message in since[:-1]:
         if message.role == "assistant":
-            steps += [*_said(without_code(message.content)), *_ran(message.content)]
+            steps += [*_text_steps(answer_text(message.content)), *_code_steps(message.content)]
         else:
             shown = message.content.removeprefix(_OUTPUT).removesuffix(_END).strip()
-            sources[_free("output", sources)] = shown
+            sources[_unused_name("output", sources)] = shown
             if steps and steps[-1].startswith(CALL):
-                steps[-1] += f"{RETURNED}{shown[:_LONG]}"
+                steps[-1] += f"{RETURNED}{shown[:_MAX_STEP_TEXT]}"
     if since:
-        steps += _said(before_answer(since[-1].content))
-    return Way(tuple(steps), sources)
+        steps += _text_steps(before_answer(since[-1].content))
+    return AnswerTrace(tuple(steps), sources)
 
 
-def _said(text: str) -> list[str]:
-    found = [text.strip()] if len(text) <= _LONG else list(read_text(text).steps)
+def _text_steps(text: str) -> list[str]:
+    found = [text.strip()] if len(text) <= _MAX_STEP_TEXT else list(read_text(text).steps)
     return [step[:MAX_STEP] for step in found if step]
 
 
-def _ran(text: str) -> list[str]:
-    code = " ".join(read_reply(text).code.split())
+def _code_steps(text: str) -> list[str]:
+    code = " ".join(parse_reply(text).code.split())
     return [f"{CALL}Python with {code[:_MAX_CODE]}"] if code else []
 
 
-def _free(name: str, taken: Mapping[str, str]) -> str:
+def _unused_name(name: str, taken: Mapping[str, str]) -> str:
     number = 1
     while (place := name if number == 1 else f"{name}-{number}") in taken:
         number += 1
     return place
 
 
-async def audited(
+async def audit_answer(
     engine: Groundwire, query: str, answer: str, messages: Sequence[Message], files: Mapping[str, str]
 ) -> TraceAudit | None:
-    """None where the model answered at once: there is no way to look at."""
-    found = way(messages, files)
+    """Audit the steps that led to an answer; None if the model answered at once."""
+    found = answer_trace(messages, files)
     if not found.steps or not answer.strip():
         return None
     return await engine.audit_trace(found.steps, query, found.sources, answer)

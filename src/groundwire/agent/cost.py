@@ -1,4 +1,4 @@
-"""What an answer cost and what verifying it cost: calls, tokens, seconds, and money by a price table."""
+"""The cost of an answer and of its verification: calls, tokens, seconds, and dollars by a price table."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from groundwire.llm.usage import track_usage
 
 Part = Literal["base", "verification"]
 Share = Literal["seconds", "tokens", "dollars"]
-LOCAL = "llm/"
-"""Generators of this machine are called so; they cost time and no money."""
+LOCAL_PREFIX = "llm/"
+"""Name prefix of generators that run on this machine and cost no money."""
 
 _MILLION = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """`dollars` is None as soon as one call went to a model without a price."""
+    """`dollars` is None if any call went to a model without a price."""
 
     calls: int = 0
     prompt_tokens: int = 0
@@ -48,14 +48,14 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What answering took (`base`) and what checking took. `unpriced` are models without a price."""
+    """Cost of answering (`base`) and of verification; `unpriced` lists models without a price."""
 
     base: Usage = Usage()
     verification: Usage = Usage()
     unpriced: tuple[str, ...] = ()
 
     def share(self, of: Share) -> float | None:
-        """Verification as a share of the base; None where there is no base to compare with, or no price."""
+        """Return verification as a share of the base; None without a base or a price."""
         base, checked = getattr(self.base, of), getattr(self.verification, of)
         return checked / base if base and checked is not None else None
 
@@ -64,7 +64,7 @@ class Cost:
         return Cost(self.base + other.base, self.verification + other.verification, unpriced)
 
     def __str__(self) -> str:
-        """One line for people.
+        """Format as one line.
 
         >>> print(Cost(Usage(2, 900, 100, 4.0, 0.002), Usage(seconds=0.2)))
         answer 2 calls, 1,000 tokens, 4.0 s, $0.0020 · verification 0 calls, 0.2 s (5.0 % of the time)
@@ -90,7 +90,7 @@ def _words(usage: Usage) -> str:
 
 
 def cost_object(cost: Cost) -> dict[str, Json]:
-    """For the trajectory."""
+    """Return the JSON object for the trajectory."""
     shares: tuple[Share, ...] = ("seconds", "tokens", "dollars")
     return {
         "base": _object(cost.base),
@@ -115,7 +115,7 @@ def _rounded(value: float | None) -> float | None:
 
 
 class Meter:
-    """Counts what happens inside `with meter.on("base")`: the time, and every completion in it."""
+    """Measures the time and all completions inside `with meter.on("base")`."""
 
     def __init__(self, prices: Mapping[str, Price]) -> None:
         self._prices = prices
@@ -132,7 +132,7 @@ class Meter:
             self._add(part, Usage(seconds=max(0.0, time.perf_counter() - began - nested)))
 
     def add(self, cost: Cost) -> None:
-        """What a call to another orchestrator cost: its answering is part of ours, its verifying too."""
+        """Add the cost of a nested orchestrator call."""
         self.cost += cost
 
     @staticmethod
@@ -151,8 +151,8 @@ class Meter:
         self._add(part, Usage(used.calls, used.prompt_tokens, used.completion_tokens, dollars=dollars))
 
     def _price(self, name: str, model: str) -> Price | None:
-        """By what the server calls the model, else by what we do: `gpt-4o-mini`, `openai/gpt-4o-mini`."""
-        if name.startswith(LOCAL):
+        """Look up the price by the server's model name, then by ours: `gpt-4o-mini`, `openai/gpt-4o-mini`."""
+        if name.startswith(LOCAL_PREFIX):
             return Price()
         plain = name.partition("@")[0]
         named = (model, name, plain, plain.rpartition("/")[2])

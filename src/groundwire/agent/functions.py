@@ -1,7 +1,8 @@
-"""The functions a REPL offers: one table for the sandbox, for `groundwire repl` and for tools."""
+"""The functions that code may call, in the sandbox and in `groundwire repl`."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial, wraps
@@ -11,7 +12,6 @@ from typing import Protocol
 from pydantic import ConfigDict, ValidationError, validate_call
 
 from groundwire._loop import run
-from groundwire.agent import context
 from groundwire.engine import Groundwire
 from groundwire.types import ClaimVerification, HallucinationReport, TraceAudit
 
@@ -21,15 +21,15 @@ Call = Callable[..., Awaitable[object]]
 _STRICT = ConfigDict(strict=True, arbitrary_types_allowed=True)
 
 
-class Ask(Protocol):
-    """Another call of a language model: on the same files, or on the text it is given."""
+class AskModel(Protocol):
+    """Asks the model again, about the same files or about the given text."""
 
     async def __call__(self, query: str, context: Evidence = "", *, verify: bool = True) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """`call` is asynchronous; what it is called with is checked, since the caller may be a model's code."""
+    """`call` is asynchronous and validates its arguments, since the caller may be a model's code."""
 
     name: str
     summary: str
@@ -37,7 +37,7 @@ class Function:
 
     @property
     def signature(self) -> str:
-        """As one writes it: `verify_claim(claim, evidence, confidence=None)`."""
+        """The call signature, such as `verify_claim(claim, evidence, confidence=None)`."""
         shown = (
             p.name if p.default is Parameter.empty else f"{p.name}={p.default!r}"
             for p in signature(self.call).parameters.values()
@@ -45,8 +45,8 @@ class Function:
         return f"{self.name}({', '.join(shown)})"
 
 
-def functions_for(engine: Groundwire, ask: Ask | None = None) -> dict[str, Function]:
-    """All functions over one engine; `llm` is there where a model is."""
+def functions_for(engine: Groundwire, ask: AskModel | None = None) -> dict[str, Function]:
+    """Return all functions for one engine; `llm` only if there is a model to ask."""
 
     async def verify_claim(
         claim: str, evidence: Evidence, confidence: float | None = None, threshold: float | None = None
@@ -73,37 +73,42 @@ def functions_for(engine: Groundwire, ask: Ask | None = None) -> dict[str, Funct
 
     async def llm(query: str, context: Evidence = "", verify: bool = True) -> str:
         if ask is None:
-            raise LookupError("no language model is at hand here")
+            raise LookupError("no language model is available here")
         return await ask(query, context, verify=verify)
 
     offered: list[tuple[Call, str]] = [
         (verify_claim, "p0, p1, required_bits, observed_bits, budget_gap and status of one claim"),
         (verify_claims, "the same for every claim of a text"),
-        (audit_trace, "a verdict on each step, and whether the answer follows from the steps alone"),
+        (audit_trace, "a verdict on each step, and if the answer follows from the steps alone"),
         (audit_reasoning, "a verdict on each step of {claim, cites} against its sources"),
-        (evidence_dependence, "0.0: the answer stands without the evidence; 1.0: it hangs on it"),
-        (detect_hallucinations, "everything found out about a response"),
+        (
+            evidence_dependence,
+            "0.0: the answer does not depend on the evidence; 1.0: it depends on it entirely",
+        ),
+        (detect_hallucinations, "the full report on a response"),
     ]
     if ask is not None:
         offered.append((llm, "a model's answer about the files, or about the text given as context"))
-    return {call.__name__: Function(call.__name__, summary, checked(call)) for call, summary in offered}
+    return {
+        call.__name__: Function(call.__name__, summary, validated_call(call)) for call, summary in offered
+    }
 
 
-def checked(call: Call) -> Call:
-    """The function, refusing arguments of another kind with a `TypeError` of one line."""
+def validated_call(call: Call) -> Call:
+    """Wrap a function so that arguments of the wrong type raise a one-line `TypeError`."""
     validated = validate_call(config=_STRICT)(call)
 
     @wraps(call)
-    async def asked(*arguments: object, **named: object) -> object:
+    async def wrapper(*arguments: object, **named: object) -> object:
         try:
             return await validated(*arguments, **named)
         except ValidationError as error:
-            raise TypeError(f"{call.__name__}: {_first(error)}") from None
+            raise TypeError(f"{call.__name__}: {_first_error(error)}") from None
 
-    return asked
+    return wrapper
 
 
-def _first(error: ValidationError) -> str:
+def _first_error(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
     place = next(iter(first["loc"]), "")
     where = f"argument {place + 1}" if isinstance(place, int) else place
@@ -111,18 +116,18 @@ def _first(error: ValidationError) -> str:
 
 
 def namespace(functions: Mapping[str, Function], files: Mapping[str, str]) -> dict[str, object]:
-    """What a plain REPL starts with: the functions, waiting for their results, and the files."""
-    held = dict(files)
-    waiting = {name: _waiting(function) for name, function in functions.items()}
+    """Return the initial names of a plain REPL: synchronous versions of the functions, and the files."""
+    own_files = dict(files)
+    synchronous = {name: _synchronous(function) for name, function in functions.items()}
     return {
-        **waiting,
-        "files": held,
-        "read": partial(context.read, held),
-        "search": partial(context.search, held),
+        **synchronous,
+        "files": own_files,
+        "read": partial(read, own_files),
+        "search": partial(search, own_files),
     }
 
 
-def _waiting(function: Function) -> Callable[..., object]:
+def _synchronous(function: Function) -> Callable[..., object]:
     @wraps(function.call)
     def call(*arguments: object, **named: object) -> object:
         async def finished() -> object:
@@ -132,3 +137,27 @@ def _waiting(function: Function) -> Callable[..., object]:
 
     call.__doc__ = f"{function.signature}: {function.summary}."
     return call
+
+
+# The source text of the next two functions also runs inside the sandbox, so they must stay within what it
+# supports: plain functions and `re`. A pattern that backtracks forever hits the time limit there.
+
+
+def read(files: dict[str, str], name: str, start: int = 0, end: int | None = None) -> str:
+    """Return a file's text, or its characters from `start` to `end`."""
+    if name not in files:
+        raise KeyError(f"no file {name}; available: {', '.join(sorted(files)) or 'none'}")
+    return files[name][start:end]
+
+
+def search(files: dict[str, str], pattern: str, limit: int = 20) -> list[str]:
+    """Return lines that match a regular expression, ignoring case, as "file:line: text"."""
+    wanted = re.compile(pattern, re.IGNORECASE)
+    found: list[str] = []
+    for name, text in files.items():
+        for number, line in enumerate(text.splitlines(), 1):
+            if len(found) == limit:
+                return found
+            if wanted.search(line):
+                found.append(f"{name}:{number}: {line.strip()[:400]}")
+    return found

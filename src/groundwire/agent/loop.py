@@ -1,4 +1,4 @@
-"""The way to an answer: a model writes, its code runs, it sees what came of it, until it answers."""
+"""The agent loop: the model writes code, sees its output, and repeats until it answers."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from dataclasses import dataclass, field, replace
 from groundwire.agent import prompts
 from groundwire.agent.cost import Meter
 from groundwire.agent.functions import Call, Function
-from groundwire.agent.sandbox import Output, Sandbox
-from groundwire.agent.trajectory import Kind, Log
+from groundwire.agent.sandbox import Sandbox, SandboxOutput
+from groundwire.agent.trajectory import EventKind, EventLog
 from groundwire.config import OrchestratorConfig, SandboxConfig
 from groundwire.llm.base import Generator, Message, completed
-
-# What a model wrote, read: code to run, or an answer.
 
 _FINAL = re.compile(r"^[ \t*#>]*FINAL(?: ANSWER)?\s*:[ \t*]*", re.MULTILINE)
 _BLOCK = re.compile(
@@ -23,9 +21,10 @@ _BLOCK = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """`code` is to be run; without any, `answer` is the answer. `kept` is what the model truly said: what it
-    wrote behind code it has not seen the output of is invention.
+class ModelReply:
+    """A parsed reply: either `code` to run, or the `answer`.
+
+    `kept` is the reply up to the code: what follows was written without having seen its output.
     """
 
     kept: str
@@ -33,49 +32,49 @@ class Reply:
     answer: str = ""
 
 
-def read_reply(text: str) -> Reply:
-    """Code counts before an answer that stands behind it; after FINAL: everything is the answer.
+def parse_reply(text: str) -> ModelReply:
+    """Parse a reply. Code before FINAL: is run first; everything after FINAL: is the answer.
 
-    >>> read_reply("Let me see.\\n```python\\nlen(files)\\n```\\nThere are 3.\\nFINAL: 3").code
+    >>> parse_reply("Let me see.\\n```python\\nlen(files)\\n```\\nThere are 3.\\nFINAL: 3").code
     'len(files)\\n'
-    >>> read_reply("FINAL: 3 files").answer
+    >>> parse_reply("FINAL: 3 files").answer
     '3 files'
-    >>> read_reply("Three files.").answer
+    >>> parse_reply("Three files.").answer
     'Three files.'
     """
     final = _FINAL.search(text)
     block = _BLOCK.search(text)
     if block is not None and (final is None or block.start() < final.start()):
         return _with_code(text, final.start() if final else len(text))
-    return Reply(text, answer=(text[final.end() :] if final else text).strip())
+    return ModelReply(text, answer=(text[final.end() :] if final else text).strip())
 
 
-def _with_code(text: str, end: int) -> Reply:
+def _with_code(text: str, end: int) -> ModelReply:
     blocks = [block for block in _BLOCK.finditer(text) if block.start() < end]
     code = "\n".join(block[1] for block in blocks)
-    return Reply(text[: blocks[-1].end()], code=code)
+    return ModelReply(text[: blocks[-1].end()], code=code)
 
 
-def without_code(text: str) -> str:
-    """The words of a reply that should have been an answer."""
+def answer_text(text: str) -> str:
+    """Return a reply's answer, or else its text without code blocks."""
     final = _FINAL.search(text)
     words = _BLOCK.sub("", text)
     return (text[final.end() :] if final else words).strip()
 
 
 def before_answer(text: str) -> str:
-    """What a reply says before FINAL; nothing where it is all answer."""
+    """Return the text before FINAL:, without code; empty if the reply is only an answer."""
     final = _FINAL.search(text)
     return _BLOCK.sub("", text[: final.start()]).strip() if final else ""
 
 
-TURNS = "it was stopped after {turns} turns, before it had finished"
-CALLS = "it was stopped after {calls} calls of the model, before it had finished"
+_TURN_LIMIT = "stopped after {turns} turns without an answer"
+_CALL_LIMIT = "stopped after {calls} model calls without an answer"
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """An answer, the conversation that led to it, and why it was cut short, if it was."""
+class AgentDraft:
+    """An answer, the conversation that led to it, and the reason if it was cut short."""
 
     answer: str
     messages: tuple[Message, ...]
@@ -83,8 +82,8 @@ class Draft:
 
 
 @dataclass(slots=True)
-class Loop:
-    """`functions` is None where the model may write no code. The sandbox lives as long as the loop."""
+class AgentLoop:
+    """`functions` is None if the model may not write code. The sandbox lives as long as the loop."""
 
     generator: Generator
     files: Mapping[str, str]
@@ -92,68 +91,68 @@ class Loop:
     settings: OrchestratorConfig
     limits: SandboxConfig
     meter: Meter
-    log: Log
+    log: EventLog
     _sandbox: Sandbox | None = field(default=None, init=False)
 
-    async def answer(self, messages: Sequence[Message]) -> Draft:
+    async def answer(self, messages: Sequence[Message]) -> AgentDraft:
         with self.meter.on("base"):
             return await self._answer(list(messages))
 
-    async def _answer(self, messages: list[Message]) -> Draft:
+    async def _answer(self, messages: list[Message]) -> AgentDraft:
         if self.functions is None:
-            said = await self._said(messages)
-            return Draft(said.strip(), (*messages, Message("assistant", said)))
+            text = await self._complete(messages)
+            return AgentDraft(text.strip(), (*messages, Message("assistant", text)))
         for _ in range(self.settings.max_turns):
             if self.log.calls >= self.settings.max_calls:
-                return await self._stopped(messages, CALLS.format(calls=self.settings.max_calls))
-            reply = read_reply(await self._said(messages))
+                return await self._stop(messages, _CALL_LIMIT.format(calls=self.settings.max_calls))
+            reply = parse_reply(await self._complete(messages))
             messages.append(Message("assistant", reply.kept))
             if not reply.code:
-                return Draft(reply.answer, tuple(messages))
-            messages.append(prompts.output((await self._ran(reply)).text))
-        return await self._stopped(messages, TURNS.format(turns=self.settings.max_turns))
+                return AgentDraft(reply.answer, tuple(messages))
+            messages.append(prompts.output((await self._run_code(reply)).text))
+        return await self._stop(messages, _TURN_LIMIT.format(turns=self.settings.max_turns))
 
-    async def _stopped(self, messages: list[Message], why: str) -> Draft:
-        """Turns or calls are used up: one last word, and what there is of it is the answer."""
-        self.log(Kind.STOPPED, reason=why)
+    async def _stop(self, messages: list[Message], why: str) -> AgentDraft:
+        """The limit is reached: ask for the answer once more, without code."""
+        self.log(EventKind.STOPPED, reason=why)
         last = messages.pop()
         messages.append(Message("user", f"{last.content}\n\n{prompts.LAST_TURN}"))
-        said = await self._said(messages)
-        return Draft(without_code(said), (*messages, Message("assistant", said)), why)
+        text = await self._complete(messages)
+        return AgentDraft(answer_text(text), (*messages, Message("assistant", text)), why)
 
-    async def _said(self, messages: Sequence[Message]) -> str:
-        watched = self.log.watch is not None
+    async def _complete(self, messages: Sequence[Message]) -> str:
+        streaming = self.log.handler is not None
         done = await completed(
-            self.generator, messages, self._token if watched else None, max_tokens=self.settings.max_tokens
+            self.generator, messages, self._token if streaming else None, max_tokens=self.settings.max_tokens
         )
-        self.log(Kind.MODEL, text=done.text, model=done.model or self.generator.name)
+        self.log(EventKind.MODEL, text=done.text, model=done.model or self.generator.name)
         return done.text
 
     def _token(self, text: str) -> None:
-        self.log(Kind.TOKEN, text=text)
+        self.log(EventKind.TOKEN, text=text)
 
-    async def _ran(self, reply: Reply) -> Output:
+    async def _run_code(self, reply: ModelReply) -> SandboxOutput:
         if self._sandbox is None:
             metered = {name: self._metered(function) for name, function in (self.functions or {}).items()}
             self._sandbox = Sandbox(metered, self.files, self.limits)
-        self.log(Kind.CODE, code=reply.code)
+        self.log(EventKind.CODE, code=reply.code)
         output = await self._sandbox.run(reply.code)
         seconds = round(output.seconds, 3)
-        self.log(Kind.OUTPUT, text=output.text, error=output.error, seconds=seconds, calls=output.calls)
+        self.log(EventKind.OUTPUT, text=output.text, error=output.error, seconds=seconds, calls=output.calls)
         return output
 
     def _metered(self, function: Function) -> Function:
-        """Checks that code makes are verification, and cost what they cost."""
+        """Count checks that code makes as verification cost."""
         if function.name == "llm":
             return function
-        return replace(function, call=_counted(function.call, self.meter))
+        return replace(function, call=_counting(function.call, self.meter))
 
     async def aclose(self) -> None:
         if self._sandbox is not None:
             await self._sandbox.aclose()
 
 
-def _counted(call: Call, meter: Meter) -> Call:
+def _counting(call: Call, meter: Meter) -> Call:
     async def counted(*arguments: object, **named: object) -> object:
         with meter.on("verification"):
             return await call(*arguments, **named)

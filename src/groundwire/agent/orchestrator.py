@@ -1,4 +1,4 @@
-"""A small recursive language-model loop over files that verifies its own answers."""
+"""The orchestrator: answer a question about files, verify the answer, and retry if it fails."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from importlib.util import find_spec
 
 from groundwire.agent import prompts
 from groundwire.agent.checkpoint import (
-    Checked,
+    CheckResult,
     annotate,
-    audited,
+    audit_answer,
     check,
     guidance,
-    is_wanted,
+    is_audit_enabled,
     question_for,
     reason_to_skip,
 )
-from groundwire.agent.cost import LOCAL, Cost, Meter, cost_object
+from groundwire.agent.cost import LOCAL_PREFIX, Cost, Meter, cost_object
 from groundwire.agent.functions import Evidence, Function, functions_for
-from groundwire.agent.loop import Draft, Loop
-from groundwire.agent.trajectory import Event, Kind, Log, Watch
+from groundwire.agent.loop import AgentDraft, AgentLoop
+from groundwire.agent.trajectory import Event, EventHandler, EventKind, EventLog
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendError, GroundwireError, InputError
@@ -29,18 +29,17 @@ from groundwire.reports.json import audit_object, output_object, report_object
 from groundwire.streaming.output import OutputVerifier
 from groundwire.types import HallucinationReport, OutputCheck, TraceAudit, Turn
 
-_LOCAL_ROOM = 1500
-"""Tokens of files the small local model is shown: its context also holds the question and the answer."""
+_LOCAL_CONTEXT_TOKENS = 1500
+"""Tokens of files shown to the small local model, whose window also holds question and answer."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """An answer and what is known of it.
+class AgentResult:
+    """An answer and the result of its verification.
 
-    `annotated` is the answer with remarks behind what failed, `asked` a question for the user. `skipped` says
-    why nothing was verified, `error` why it could not be, `stopped` that the model did not come to an end.
-    `audit` is about the way to it, where `hallucination.trace_auditing` is on; `output` is what the check of
-    outputs says, where `hallucination.output_verification` is.
+    `annotated` is the answer with remarks after failing claims, `asked` a question to the user. `skipped` and
+    `error` say why nothing was verified; `stopped` is set if the model did not finish. `audit` is the trace
+    audit (`hallucination.trace_auditing`), `output` the output check (`hallucination.output_verification`).
     """
 
     answer: str
@@ -58,29 +57,29 @@ class Outcome:
 
     @property
     def text(self) -> str:
-        """What to show a user."""
+        """The text to show to a user."""
         return self.annotated or self.answer
 
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    draft: Draft
-    checked: Checked
+    draft: AgentDraft
+    checked: CheckResult
 
 
 @dataclass(frozen=True, slots=True)
-class _Task:
-    """One question on its way."""
+class _QuestionTask:
+    """One question being answered."""
 
     query: str
     files: Mapping[str, str]
     verify: bool
     meter: Meter
-    log: Log
+    log: EventLog
 
 
 class Orchestrator:
-    """Answers with any generator, verifies with an engine. Whoever opened the two closes them."""
+    """Answers with a generator and verifies with an engine. The caller owns and closes both."""
 
     def __init__(self, generator: Generator, engine: Groundwire, config: Config | None = None) -> None:
         self.generator = generator
@@ -88,9 +87,9 @@ class Orchestrator:
         self.config = config or engine.config
 
     @property
-    def _small(self) -> bool:
-        """The local model for trying things out needs simpler words, and writes no code."""
-        return self.generator.name.startswith(LOCAL)
+    def _is_local(self) -> bool:
+        """True for the small local model, which gets simpler prompts and writes no code."""
+        return self.generator.name.startswith(LOCAL_PREFIX)
 
     async def process(
         self,
@@ -99,101 +98,108 @@ class Orchestrator:
         *,
         verify: bool = True,
         history: Sequence[Turn] = (),
-        on_event: Watch | None = None,
-    ) -> Outcome:
-        """Answer a question about files, and verify the answer where it is worth it.
+        on_event: EventHandler | None = None,
+    ) -> AgentResult:
+        """Answer a question about files, and verify the answer.
 
-        `on_event` sees every event as it happens, the model's words too. Raises `BackendError` where the
-        model cannot be reached; a verifier that cannot be reached costs no answer.
+        query: the question.
+        files: texts by name.
+        verify: False skips verification.
+        history: earlier turns of the conversation.
+        on_event: called with every event as it happens, including the model's tokens.
+
+        Raises `BackendError` if the model cannot be reached. A failing verifier is reported in the result.
         """
-        return await self._process(query, files or {}, verify, Log(on_event), history)
+        return await self._process(query, files or {}, verify, EventLog(on_event), history)
 
     async def _process(
-        self, query: str, files: Mapping[str, str], verify: bool, log: Log, history: Sequence[Turn] = ()
-    ) -> Outcome:
-        task = _Task(query, dict(files), verify, Meter(self.config.orchestrator.prices), log)
-        log(Kind.QUERY, query=query, files=list(files), model=self.generator.name)
+        self, query: str, files: Mapping[str, str], verify: bool, log: EventLog, history: Sequence[Turn] = ()
+    ) -> AgentResult:
+        task = _QuestionTask(query, dict(files), verify, Meter(self.config.orchestrator.prices), log)
+        log(EventKind.QUERY, query=query, files=list(files), model=self.generator.name)
         loop = self._loop(task)
         try:
-            outcome = await self._worked(task, loop, history)
+            outcome = await self._solve(task, loop, history)
         except GroundwireError as error:
-            log(Kind.END, error=str(error))
+            log(EventKind.END, error=str(error))
             raise
         finally:
             await loop.aclose()
-        log(Kind.COST, **cost_object(outcome.cost))
-        log(Kind.END, error=outcome.error, retries=outcome.retries)
+        log(EventKind.COST, **cost_object(outcome.cost))
+        log(EventKind.END, error=outcome.error, retries=outcome.retries)
         return replace(outcome, trajectory=tuple(log.events))
 
-    async def _worked(self, task: _Task, loop: Loop, history: Sequence[Turn]) -> Outcome:
+    async def _solve(self, task: _QuestionTask, loop: AgentLoop, history: Sequence[Turn]) -> AgentResult:
         first = await self._attempt(task, loop, self._messages(task, loop, history))
         attempts = await self._attempts(task, loop, first)
         best = min(attempts, key=lambda a: a.checked.badness)
-        audit = await self._audited(task, best.draft)
-        output = await self._output(task, best.draft.answer, history)
+        audit = await self._audit(task, best.draft)
+        output = await self._check_output(task, best.draft.answer, history)
         return replace(self._outcome(task, best, len(attempts) - 1), audit=audit, output=output)
 
-    async def _output(self, task: _Task, answer: str, history: Sequence[Turn]) -> OutputCheck | None:
-        """What is returned to a user is verified against the whole conversation, where that is wanted."""
+    async def _check_output(
+        self, task: _QuestionTask, answer: str, history: Sequence[Turn]
+    ) -> OutputCheck | None:
+        """Verify the output against the whole conversation, if `output_verification` is enabled."""
         checks = OutputVerifier(self.engine, self.config)
         if not checks.is_wanted or not task.verify or task.log.depth:
             return None
         with task.meter.on("verification"):
             found = await checks.verify(answer, task.files, question=task.query, history=history)
-        task.log(Kind.OUTPUT_CHECK, **output_object(found))
+        task.log(EventKind.OUTPUT_CHECK, **output_object(found))
         return found
 
-    async def _audited(self, task: _Task, draft: Draft) -> TraceAudit | None:
-        if not task.verify or not is_wanted(self.config):
+    async def _audit(self, task: _QuestionTask, draft: AgentDraft) -> TraceAudit | None:
+        if not task.verify or not is_audit_enabled(self.config):
             return None
         with task.meter.on("verification"):
             try:
-                found = await audited(self.engine, task.query, draft.answer, draft.messages, task.files)
+                found = await audit_answer(self.engine, task.query, draft.answer, draft.messages, task.files)
             except GroundwireError as error:
-                task.log(Kind.AUDIT, error=str(error))
+                task.log(EventKind.AUDIT, error=str(error))
                 return None
         if found is not None:
-            task.log(Kind.AUDIT, **audit_object(found))
+            task.log(EventKind.AUDIT, **audit_object(found))
         return found
 
-    async def _attempts(self, task: _Task, loop: Loop, first: _Attempt) -> list[_Attempt]:
-        """The first attempt and further ones, each told what failed in the one before, until one holds."""
+    async def _attempts(self, task: _QuestionTask, loop: AgentLoop, first: _Attempt) -> list[_Attempt]:
+        """Retry with guidance on what failed until an attempt passes; return all attempts."""
         settings = self.config.verification
         if settings.on_failure != "retry" or not first.checked.failed or not settings.max_retries:
             return [first]
-        if settings.mode != "full":  # attempts are compared, and a part of one with a whole one cannot be
-            first = replace(first, checked=await self._checked(task, first.draft.answer, again=True))
+        if settings.mode != "full":  # attempts are only comparable if all of their claims are checked
+            first = replace(first, checked=await self._check(task, first.draft.answer, again=True))
         attempts, last = [first], first
         while last.checked.failed and len(attempts) <= settings.max_retries:
-            said = guidance(last.checked.uncertain)
-            task.log(Kind.RETRY, attempt=len(attempts), guidance=said)
+            text = guidance(last.checked.uncertain)
+            task.log(EventKind.RETRY, attempt=len(attempts), guidance=text)
             try:
-                last = await self._attempt(task, loop, self._focused(task, last, said), again=True)
+                last = await self._attempt(task, loop, self._retry_messages(task, last, text), again=True)
             except BackendError as error:
-                task.log(Kind.STOPPED, reason=f"the next attempt failed: {error}")
+                task.log(EventKind.STOPPED, reason=f"the next attempt failed: {error}")
                 break
             attempts.append(last)
         return attempts
 
-    def _focused(self, task: _Task, last: _Attempt, said: str) -> list[Message]:
-        if self._small:
-            return prompts.focus(task.query, task.files, last.checked.uncertain, _LOCAL_ROOM)
-        return [*last.draft.messages, Message("user", said)]
+    def _retry_messages(self, task: _QuestionTask, last: _Attempt, text: str) -> list[Message]:
+        if self._is_local:
+            return prompts.focus(task.query, task.files, last.checked.uncertain, _LOCAL_CONTEXT_TOKENS)
+        return [*last.draft.messages, Message("user", text)]
 
     async def _attempt(
-        self, task: _Task, loop: Loop, messages: Sequence[Message], *, again: bool = False
+        self, task: _QuestionTask, loop: AgentLoop, messages: Sequence[Message], *, again: bool = False
     ) -> _Attempt:
         draft = await loop.answer(messages)
-        task.log(Kind.ANSWER, text=draft.answer, stopped=draft.stopped)
-        return _Attempt(draft, await self._checked(task, draft.answer, again=again))
+        task.log(EventKind.ANSWER, text=draft.answer, stopped=draft.stopped)
+        return _Attempt(draft, await self._check(task, draft.answer, again=again))
 
-    async def _checked(self, task: _Task, answer: str, *, again: bool) -> Checked:
-        """A second attempt is looked at whole, however short: it must not pass by the luck of a sample."""
+    async def _check(self, task: _QuestionTask, answer: str, *, again: bool) -> CheckResult:
+        """Verify an answer. Retries are checked in full: they must not pass by the luck of a sample."""
         settings = self.config.verification
         skipped = reason_to_skip(answer, task.files, settings, verify=task.verify, any_length=again)
         if skipped:
-            task.log(Kind.SKIPPED, reason=skipped)
-            return Checked(skipped=skipped, empty=not answer)
+            task.log(EventKind.SKIPPED, reason=skipped)
+            return CheckResult(skipped=skipped, empty=not answer)
         if again:
             settings = settings.model_copy(update={"mode": "full"})
         with task.meter.on("verification"):
@@ -201,7 +207,7 @@ class Orchestrator:
         report = report_object(found.report) if found.report else None
         uncertain = [claim.claim_id for claim in found.uncertain]
         task.log(
-            Kind.VERIFICATION,
+            EventKind.VERIFICATION,
             mode=settings.mode,
             failed=found.failed,
             uncertain=list(uncertain),
@@ -211,13 +217,13 @@ class Orchestrator:
         )
         return found
 
-    def _outcome(self, task: _Task, best: _Attempt, retries: int) -> Outcome:
+    def _outcome(self, task: _QuestionTask, best: _Attempt, retries: int) -> AgentResult:
         checked, answer = best.checked, best.draft.answer
         asked = None
         if checked.failed and self.config.verification.on_failure == "ask":
             asked = question_for(checked.uncertain)
-            task.log(Kind.ASK, question=asked)
-        return Outcome(
+            task.log(EventKind.ASK, question=asked)
+        return AgentResult(
             answer=answer,
             report=checked.report,
             cost=task.meter.cost,
@@ -229,9 +235,9 @@ class Orchestrator:
             retries=retries,
         )
 
-    def _loop(self, task: _Task) -> Loop:
+    def _loop(self, task: _QuestionTask) -> AgentLoop:
         config = self.config
-        return Loop(
+        return AgentLoop(
             self.generator,
             task.files,
             self._functions(task),
@@ -241,10 +247,10 @@ class Orchestrator:
             task.log,
         )
 
-    def _functions(self, task: _Task) -> dict[str, Function] | None:
-        """What code may call; None where there is no code: no sandbox, too deep, or too small a model."""
+    def _functions(self, task: _QuestionTask) -> dict[str, Function] | None:
+        """Return the functions for code; None without a sandbox, at full depth, or for a small model."""
         settings, depth = self.config.orchestrator, task.log.depth
-        small = settings.code == "auto" and self._small
+        small = settings.code == "auto" and self._is_local
         if settings.code == "never" or small or find_spec("pydantic_monty") is None:
             return None
         if depth and depth >= settings.max_depth:
@@ -252,23 +258,23 @@ class Orchestrator:
 
         async def ask(query: str, context: Evidence = "", *, verify: bool = True) -> str:
             if task.log.calls >= settings.max_calls:
-                raise InputError(f"only {settings.max_calls} calls of the model are allowed a question")
-            found = await self._process(query, _files(context) or task.files, verify, task.log.deeper())
+                raise InputError(f"only {settings.max_calls} model calls are allowed per question")
+            found = await self._process(query, _files(context) or task.files, verify, task.log.nested())
             task.meter.add(found.cost)
             return found.text
 
         return functions_for(self.engine, ask if depth < settings.max_depth else None)
 
-    def _messages(self, task: _Task, loop: Loop, history: Sequence[Turn]) -> list[Message]:
-        room = self._room()
+    def _messages(self, task: _QuestionTask, loop: AgentLoop, history: Sequence[Turn]) -> list[Message]:
+        room = self._context_tokens()
         functions = None if loop.functions is None else loop.functions.values()
         told = prompts.system(functions, files=bool(task.files))
         return [told, *prompts.past(history, room // 2), prompts.ask(task.query, task.files, room)]
 
-    def _room(self) -> int:
-        """Tokens of files to show at once."""
-        if self._small:
-            return _LOCAL_ROOM
+    def _context_tokens(self) -> int:
+        """Return the number of tokens of files to show at once."""
+        if self._is_local:
+            return _LOCAL_CONTEXT_TOKENS
         claude = self.generator.name.startswith("anthropic/")
         at = self.config.anthropic if claude else self.config.openai
         return at.context_tokens

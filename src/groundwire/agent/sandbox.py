@@ -1,8 +1,8 @@
-"""Code that nobody vouches for, run in a process of its own that can touch nothing but what it is given.
+"""Run untrusted code in a separate process without file or network access.
 
-Monty interprets a subset of Python in a worker process: there are no files, no network, no processes and no
-imports beyond a few pure modules. Time, memory, recursion and calls are bounded; where a bound is hit hard
-the worker is thrown away with what it remembered, and the next run begins anew and says so.
+Monty interprets a subset of Python in a worker process: there are no files, no network, no subprocesses and
+no imports beyond a few pure modules. Time, memory, recursion and calls are limited; if a limit is hit
+hard, the worker is discarded with its state, and the next run starts afresh and says so.
 """
 
 from __future__ import annotations
@@ -18,24 +18,21 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import date, datetime
 from enum import Enum
 from functools import partial
-from pathlib import Path
+from inspect import getsource
 from typing import Any, TypeVar
 
 from groundwire._optional import load
-from groundwire.agent import context
-from groundwire.agent.functions import Function
+from groundwire.agent.functions import Function, read, search
 from groundwire.config import SandboxConfig
 from groundwire.errors import GroundwireError, InputError
-
-# Results as data that may cross into the sandbox: figures, texts, lists, and records of them.
 
 Wrap = Callable[[object], object]
 
 
-def crossing(value: object, wrap: Wrap) -> object:
-    """Plain data as it is, and results as records: `wrap` makes one whose attributes can be read there."""
+def to_plain_data(value: object, wrap: Wrap) -> object:
+    """Convert a result to plain data; `wrap` turns dataclasses into records with readable attributes."""
     if isinstance(value, Enum):
-        return crossing(value.value, wrap)
+        return to_plain_data(value.value, wrap)
     if value is None or isinstance(value, bool | int | float | str | bytes):
         return value
     if isinstance(value, datetime | date):
@@ -43,30 +40,30 @@ def crossing(value: object, wrap: Wrap) -> object:
     if is_dataclass(value) and not isinstance(value, type):
         return wrap(value)
     if isinstance(value, Mapping):
-        return {str(key): crossing(held, wrap) for key, held in value.items()}
+        return {str(key): to_plain_data(held, wrap) for key, held in value.items()}
     if isinstance(value, Sequence | set | frozenset):
-        return [crossing(held, wrap) for held in value]
+        return [to_plain_data(held, wrap) for held in value]
     return str(value)
 
 
-def record_of(base: Any) -> Wrap:
-    """How a result crosses: its fields and properties are copied, none of its methods can be called.
+def record_wrapper(base: Any) -> Wrap:
+    """Return a wrapper that copies a result's fields and properties but none of its methods.
 
-    `base` is the sandbox's own wrapper, which is imported late.
+    `base` is the sandbox's own wrapper class, which is imported lazily.
     """
 
-    class Record(base):  # type: ignore[misc]
+    class ResultRecord(base):  # type: ignore[misc]
         def convert_value(self, /, name: str, value: object) -> object:  # noqa: ARG002
-            return crossing(value, wrap)
+            return to_plain_data(value, wrap)
 
     def wrap(value: object) -> object:
-        return Record(value, eager_attrs=public_names(type(value)))
+        return ResultRecord(value, eager_attrs=public_names(type(value)))
 
     return wrap
 
 
 def public_names(kind: type) -> list[str]:
-    """What a result says: its fields, then what follows from them."""
+    """Return the public fields and properties of a dataclass."""
     assert is_dataclass(kind)
     stored = [item.name for item in fields(kind) if not item.name.startswith("_")]
     derived = [
@@ -80,19 +77,19 @@ def public_names(kind: type) -> list[str]:
 
 T = TypeVar("T")
 
-_OUTPUT_BYTES = 200_000
-_CODE_CHARS = 200_000
-_GRACE = 1.0  # beyond the time limit, before the worker is killed from outside
-_LOST = "what earlier code defined is lost"
-_HARD = (TimeoutError, MemoryError)
-"""After these the worker's heap promises nothing."""
+_MAX_OUTPUT = 200_000  # characters that are kept; the model sees a fraction of them
+_MAX_CODE = 200_000  # characters: beyond what a model writes in one reply
+_GRACE_SECONDS = 1.0  # beyond the time limit before the worker is killed from outside
+_STATE_LOST = "names defined by earlier code are lost"
+_FATAL = (TimeoutError, MemoryError)
+"""After these the worker's heap may be inconsistent."""
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
-    """What a run printed and returned, or how it failed. `calls` is how often it called a function.
+class SandboxOutput:
+    """The result of a run: printed text, value of the last expression, error, and number of function calls.
 
-    `value` is the last expression's; `lost` says that the session's state is gone.
+    `lost` is set if the session's state was discarded.
     """
 
     stdout: str = ""
@@ -104,18 +101,18 @@ class Output:
 
     @property
     def text(self) -> str:
-        """As a REPL would show it."""
+        """The result as a REPL would show it."""
         shown = [self.stdout.rstrip("\n")] if self.stdout.strip() else []
         if self.value is not None:
-            shown.append(self.value if isinstance(self.value, str) else _written(self.value))
+            shown.append(self.value if isinstance(self.value, str) else _safe_repr(self.value))
         if self.error:
             shown.append(self.error)
         return "\n".join(shown)
 
 
 @dataclass(slots=True)
-class _Run:
-    """One run under way."""
+class _RunState:
+    """State of one run."""
 
     printed: list[str] = field(default_factory=list)
     size: int = 0
@@ -123,12 +120,12 @@ class _Run:
     refused: bool = False
 
 
-class _TooMuch(Exception):
-    """The code goes on beyond a bound that only the host can see."""
+class _LimitExceeded(Exception):
+    """The code exceeds a limit that only the host can see."""
 
 
 class Sandbox:
-    """A REPL session: names live from one `run` to the next. Not to be used by two tasks at once."""
+    """A REPL session: names persist from one `run` to the next. Not safe for concurrent use."""
 
     def __init__(
         self,
@@ -137,93 +134,91 @@ class Sandbox:
         limits: SandboxConfig | None = None,
     ) -> None:
         self.functions = dict(functions)
-        self.files = {name: _sendable(text) for name, text in (files or {}).items()}
+        self.files = {name: _without_surrogates(text) for name, text in (files or {}).items()}
         self.limits = limits or SandboxConfig()
         self._monty = load("pydantic_monty", feature="the sandbox", extra="repl")
-        self._wrap = record_of(self._monty.ClassInstance)
+        self._wrap = record_wrapper(self._monty.ClassInstance)
         self._pool: Any = None
         self._session: Any = None
         self._worker: int | None = None
-        # The blocking interface in a thread: the asynchronous one may abort the process as it ends.
+        # The blocking interface in a thread: the asynchronous one may abort the process on exit.
         self._thread = ThreadPoolExecutor(1, "groundwire-sandbox")
 
-    async def run(self, code: str) -> Output:
-        """Run a piece of code to its end, its failure, or its bound. Never raises for what the code does."""
+    async def run(self, code: str) -> SandboxOutput:
+        """Run code until it ends, fails or hits a limit. Never raises for what the code does."""
         began = time.perf_counter()
-        if len(code) > _CODE_CHARS:
-            return Output(error=f"SyntaxError: more than {_CODE_CHARS:,} characters of code")
-        this = _Run()
-        value, error, lost = await self._outcome(_sendable(code), this)
-        stdout = "".join(this.printed)
-        return Output(stdout, value, error, time.perf_counter() - began, this.calls, lost)
+        if len(code) > _MAX_CODE:
+            return SandboxOutput(error=f"SyntaxError: more than {_MAX_CODE:,} characters of code")
+        state = _RunState()
+        value, error, lost = await self._run(_without_surrogates(code), state)
+        stdout = "".join(state.printed)
+        return SandboxOutput(stdout, value, error, time.perf_counter() - began, state.calls, lost)
 
-    async def _outcome(self, code: str, this: _Run) -> tuple[object, str | None, bool]:
+    async def _run(self, code: str, state: _RunState) -> tuple[object, str | None, bool]:
         monty = self._monty
         try:
-            return await self._drive(code, this), None, False
+            return await self._execute(code, state), None, False
         except monty.MontyCrashedError as crash:
             await self._discard()
             why = (
-                "TimeoutError: it did not stop in time"
+                "TimeoutError: the code did not stop in time"
                 if crash.timed_out
-                else "MemoryError: its process died"
+                else "MemoryError: the process died"
             )
-            return None, f"{why}; {_LOST}", True
+            return None, f"{why}; {_STATE_LOST}", True
         except monty.MontyRuntimeError as error:
-            return await self._failed(error)
+            return await self._handle_error(error)
         except monty.MontyError as error:
-            return None, _shown(error), False
-        except (_TooMuch, RuntimeError) as bound:  # the latter where the worker no longer makes sense
+            return None, _error_text(error), False
+        except (_LimitExceeded, RuntimeError) as bound:  # RuntimeError: the worker is in an unknown state
             await self._discard()
-            return None, f"RuntimeError: {bound}; {_LOST}", True
+            return None, f"RuntimeError: {bound}; {_STATE_LOST}", True
         except BaseException:
-            self._kill()  # whoever interrupts code does not wait until its time is up
-            await self._discard()  # nobody will answer what the code is waiting for
+            self._kill()  # an interrupt does not wait for the time limit
+            await self._discard()
             raise
 
-    async def _failed(self, error: Any) -> tuple[object, str | None, bool]:
+    async def _handle_error(self, error: Any) -> tuple[object, str | None, bool]:
         inner = error.exception()
-        hard = isinstance(inner, _HARD) or "suspension limit" in str(inner)
+        hard = isinstance(inner, _FATAL) or "suspension limit" in str(inner)
         if not hard:
-            return None, _shown(error), False
+            return None, _error_text(error), False
         await self._discard()
-        return None, f"{error.display('type-msg')}; {_LOST}", True
+        return None, f"{error.display('type-msg')}; {_STATE_LOST}", True
 
-    async def _drive(self, code: str, this: _Run) -> object:
-        """Answer what the code asks of the host, one question after the other, until it is done."""
-        session = await self._opened()
-        step = await self._blocking(lambda: session.feed_start(code, print_callback=_printer(this)))
+    async def _execute(self, code: str, state: _RunState) -> object:
+        """Serve the code's calls to the host until it is done."""
+        session = await self._get_session()
+        step = await self._blocking(lambda: session.feed_start(code, print_callback=_printer(state)))
         while not isinstance(step, self._monty.MontyComplete):
-            if this.size > _OUTPUT_BYTES:
-                raise _TooMuch(f"it printed more than {_OUTPUT_BYTES:,} characters")
-            step = await self._blocking(await self._answer(step, this))
+            if state.size > _MAX_OUTPUT:
+                raise _LimitExceeded(f"printed more than {_MAX_OUTPUT:,} characters")
+            step = await self._blocking(await self._respond(step, state))
         return step.output
 
-    async def _answer(self, step: Any, this: _Run) -> Callable[[], Any]:
+    async def _respond(self, step: Any, state: _RunState) -> Callable[[], Any]:
         monty = self._monty
         if isinstance(step, monty.NameLookupSnapshot):
             function = self.functions.get(step.variable_name) if step.object_id is None else None
             if function is None:
                 return partial(step.resume)
-            return partial(step.resume, value=_stand_in(function.name))
+            return partial(step.resume, value=_placeholder(function.name))
         if not isinstance(step, monty.FunctionSnapshot):
-            raise _TooMuch("it waits for what never comes")
+            raise _LimitExceeded("unsupported await")
         if step.is_os_function:
             return partial(step.resume_not_handled)
         function = self.functions.get(step.function_name) if step.object_id is None else None
-        answer = await self._called(function, step, this) if function else _unknown(step)
+        answer = await self._call(function, step, state) if function else _unknown(step)
         return partial(step.resume, answer)
 
-    async def _called(self, function: Function, step: Any, this: _Run) -> dict[str, object]:
-        """A function's result or its failure, as data that may cross the border."""
-        this.calls += 1
-        if this.calls > self.limits.calls:
-            if this.refused:
-                raise _TooMuch(f"it called functions more than {self.limits.calls} times")
-            this.refused = True
-            return {
-                "exception": RuntimeError(f"only {self.limits.calls} calls of functions are allowed a run")
-            }
+    async def _call(self, function: Function, step: Any, state: _RunState) -> dict[str, object]:
+        """Call a function; return its result or exception in the sandbox's format."""
+        state.calls += 1
+        if state.calls > self.limits.calls:
+            if state.refused:
+                raise _LimitExceeded(f"more than {self.limits.calls} function calls")
+            state.refused = True
+            return {"exception": RuntimeError(f"only {self.limits.calls} function calls are allowed per run")}
         try:
             result = await function.call(*step.args, **step.kwargs)
         except InputError as error:
@@ -232,16 +227,16 @@ class Sandbox:
             return {"exception": RuntimeError(str(error).strip("'\""))}
         except (TypeError, ValueError, RecursionError) as error:
             return {"exception": TypeError(str(error)[:300])}
-        return {"return_value": crossing(result, self._wrap)}
+        return {"return_value": to_plain_data(result, self._wrap)}
 
-    async def _opened(self) -> Any:
+    async def _get_session(self) -> Any:
         if self._session is None:
             self._session = await self._blocking(self._open)
         return self._session
 
     def _open(self) -> Any:
         if self._pool is None:
-            options = {"request_timeout": self.limits.seconds + 2 * _GRACE}
+            options = {"request_timeout": self.limits.seconds + 2 * _GRACE_SECONDS}
             pool = self._monty.Monty(min_processes=1, max_processes=1, **options)
             self._pool = pool.__enter__()
         session = self._pool.checkout(
@@ -249,13 +244,13 @@ class Sandbox:
         )
         session.__enter__()
         self._worker = session.worker_pid
-        confine(self._worker, self._heap)
+        limit_worker(self._worker, self._heap)
         session.feed_run(PREAMBLE, inputs={"files": self.files}, print_callback=lambda *_: None)
         return session
 
     @property
     def _heap(self) -> int:
-        """What the files take is the host's own doing, and not counted against the code."""
+        """The memory limit; the files are not counted against the code."""
         return self.limits.memory_bytes + 4 * sum(len(text.encode()) for text in self.files.values())
 
     def _bounds(self) -> dict[str, float]:
@@ -273,7 +268,7 @@ class Sandbox:
                 os.kill(worker, signal.SIGTERM)
 
     async def _discard(self) -> None:
-        """Give the session up; the pool makes a fresh worker for the next."""
+        """Discard the session; the pool starts a new worker for the next one."""
         session, self._session = self._session, None
         if session is not None:
             with suppress(self._monty.MontyError):
@@ -296,17 +291,20 @@ class Sandbox:
         await self.aclose()
 
 
-PREAMBLE = Path(context.__file__).read_text(encoding="utf-8") + (
-    "\n_read, _search = read, search\n"
-    "def read(name, start=0, end=None):\n    return _read(files, name, start, end)\n"
-    "def search(pattern, limit=20):\n    return _search(files, pattern, limit)\n"
+PREAMBLE = (
+    "import re\n"
+    + getsource(read)
+    + getsource(search)
+    + (
+        "\n_read, _search = read, search\n"
+        "def read(name, start=0, end=None):\n    return _read(files, name, start, end)\n"
+        "def search(pattern, limit=20):\n    return _search(files, pattern, limit)\n"
+    )
 )
 
 
-def confine(worker: int | None, heap_bytes: int) -> None:
-    """What the kernel can hold against the worker, should its own bounds fail: no file grows by it, and its
-    memory ends. Only Linux lets one process bound another.
-    """
+def limit_worker(worker: int | None, heap_bytes: int) -> None:
+    """Limit the worker's memory and file writes in the kernel, in case its own limits fail (Linux only)."""
     import resource
 
     if worker is None or not hasattr(resource, "prlimit"):
@@ -318,28 +316,28 @@ def confine(worker: int | None, heap_bytes: int) -> None:
         resource.prlimit(worker, resource.RLIMIT_CORE, (0, 0))
 
 
-def _written(value: object) -> str:
-    """The value as Python writes it, where it does: there is an end to the digits it is willing to write."""
+def _safe_repr(value: object) -> str:
+    """Return `repr(value)`; Python refuses to print integers with too many digits."""
     try:
         return repr(value)
     except ValueError as error:
-        return f"(a value that cannot be written out: {error})"
+        return f"(value cannot be shown: {error})"
 
 
-def _printer(this: _Run) -> Callable[[str, str], None]:
-    """Keeps what fits: a flood ends in a mark, not in our memory."""
+def _printer(state: _RunState) -> Callable[[str, str], None]:
+    """Return a print callback that keeps at most `_MAX_OUTPUT` characters."""
 
     def keep(_: str, text: str) -> None:
-        room = _OUTPUT_BYTES - this.size
-        this.size += len(text)
+        room = _MAX_OUTPUT - state.size
+        state.size += len(text)
         if room > 0:
-            this.printed.append(text[:room] + ("\n… (more was printed)\n" if len(text) > room else ""))
+            state.printed.append(text[:room] + ("\n… (output truncated)\n" if len(text) > room else ""))
 
     return keep
 
 
-def _stand_in(name: str) -> Callable[..., None]:
-    """The sandbox knows functions of the host by name only; it never holds one."""
+def _placeholder(name: str) -> Callable[..., None]:
+    """Return a placeholder: the sandbox knows host functions by name only."""
 
     def function() -> None: ...
 
@@ -353,11 +351,11 @@ def _unknown(step: Any) -> dict[str, object]:
     return {"exception": NameError(f"name '{step.function_name}' is not defined")}
 
 
-def _shown(error: Any) -> str:
+def _error_text(error: Any) -> str:
     display = getattr(error, "display", None)
     return str(display() if display is not None else error)[-2000:]
 
 
-def _sendable(text: str) -> str:
-    """Half a surrogate pair cannot cross into another process."""
+def _without_surrogates(text: str) -> str:
+    """Replace lone surrogates, which cannot be sent to another process."""
     return text.encode("utf-8", "replace").decode("utf-8")

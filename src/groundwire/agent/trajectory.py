@@ -1,4 +1,4 @@
-"""What happened on the way to an answer: events, one JSON object a line, kept as they come."""
+"""The events of a run: recorded as one JSON object per line, read back, and summarised."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from groundwire.errors import InputError, StoreError
 Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
 
 
-class Kind(StrEnum):
-    """`TOKEN` is only for who watches; it is not kept."""
+class EventKind(StrEnum):
+    """`TOKEN` is only passed to event handlers; it is not recorded."""
 
     QUERY = "query"
     TOKEN = "token"
@@ -40,9 +40,9 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """`run` tells runs of one file apart, `depth` how many calls of a model to itself stand above it."""
+    """`run` identifies the run within a file; `depth` is the number of nested model calls above it."""
 
-    kind: Kind
+    kind: EventKind
     run: str = ""
     depth: int = 0
     at: float = 0.0
@@ -53,48 +53,48 @@ class Event:
         return json.dumps({**head, **self.data}, ensure_ascii=False)
 
 
-Watch = Callable[[Event], None]
+EventHandler = Callable[[Event], None]
 
 
 @dataclass(slots=True)
-class Log:
-    """The events of a run so far; each is shown to whoever watches as it happens."""
+class EventLog:
+    """The events of a run so far; each is passed to the handler as it happens."""
 
-    watch: Watch | None = None
+    handler: EventHandler | None = None
     run: str = field(default_factory=lambda: uuid4().hex[:12])
     depth: int = 0
     events: list[Event] = field(default_factory=list)
 
-    def __call__(self, kind: Kind, **data: Json) -> None:
+    def __call__(self, kind: EventKind, **data: Json) -> None:
         event = Event(kind, self.run, self.depth, time.time(), data)
-        if kind is not Kind.TOKEN:
+        if kind is not EventKind.TOKEN:
             self.events.append(event)
-        if self.watch is not None:
-            self.watch(event)
+        if self.handler is not None:
+            self.handler(event)
 
     @property
     def calls(self) -> int:
-        """How often a model wrote something in this run, on every depth."""
-        return sum(event.kind is Kind.MODEL for event in self.events)
+        """The number of model calls in this run, at every depth."""
+        return sum(event.kind is EventKind.MODEL for event in self.events)
 
-    def deeper(self) -> Log:
-        """The same run, one call further down: its events are in ours, too."""
-        return Log(self.watch, self.run, self.depth + 1, self.events)
+    def nested(self) -> EventLog:
+        """Return a log for a nested call; its events are part of this run."""
+        return EventLog(self.handler, self.run, self.depth + 1, self.events)
 
 
 class Recorder:
-    """Appends each event to a file in one write, so that a run that is killed loses at most its last line."""
+    """Appends each event to a file in one write, so that a killed run loses at most its last line."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-            self._begin_on_a_line()
+            self._start_new_line()
         except OSError as error:
             raise InputError(f"cannot write {path}: {error.strerror}") from None
 
-    def _begin_on_a_line(self) -> None:
-        """What an earlier run left half-written must not swallow our first event."""
+    def _start_new_line(self) -> None:
+        """End a partial line of an earlier run, which would otherwise swallow the first event."""
         with self.path.open("rb") as written:
             if (
                 written.seek(0, os.SEEK_END)
@@ -104,7 +104,7 @@ class Recorder:
                 os.write(self._file, b"\n")
 
     def __call__(self, event: Event) -> None:
-        if event.kind is Kind.TOKEN:
+        if event.kind is EventKind.TOKEN:
             return
         line = event.to_json().encode("utf-8", "replace") + b"\n"
         try:
@@ -128,7 +128,7 @@ class Recorder:
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """The events of a file, in order, and how many of its lines could not be read."""
+    """The events of a file, in order, and the number of unreadable lines."""
 
     events: tuple[Event, ...]
     damaged: int = 0
@@ -141,7 +141,7 @@ class Trajectory:
 
 
 def read_trajectory(path: Path) -> Trajectory:
-    """All that can be read; a line cut off by a crash is counted, not raised."""
+    """Read a trajectory file; unreadable lines (from a crash) are counted, not raised."""
     try:
         with path.open(encoding="utf-8", errors="replace") as lines:
             events = list(_events(lines))
@@ -149,7 +149,9 @@ def read_trajectory(path: Path) -> Trajectory:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
     good = tuple(event for event in events if event is not None)
     if events and not good:
-        raise InputError(f"{path} holds no trajectory", hint="it has a JSON object a line, with an 'event'")
+        raise InputError(
+            f"{path} is not a trajectory", hint="it must have one JSON object per line, with an 'event'"
+        )
     return Trajectory(good, len(events) - len(good))
 
 
@@ -161,20 +163,17 @@ def _events(lines: Iterable[str]) -> Iterator[Event | None]:
 
 def _event(line: str) -> Event | None:
     try:
-        held = json.loads(line)
-        kind, run = Kind(held.pop("event")), str(held.pop("run", ""))
-        depth, at = int(held.pop("depth", 0)), float(held.pop("at", 0.0))
+        data = json.loads(line)
+        kind, run = EventKind(data.pop("event")), str(data.pop("run", ""))
+        depth, at = int(data.pop("depth", 0)), float(data.pop("at", 0.0))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    return Event(kind, run, depth, at, held)
-
-
-# What many runs come to: how often claims are flagged, answers tried again, and what verifying costs.
+    return Event(kind, run, depth, at, data)
 
 
 @dataclass(frozen=True, slots=True)
-class Analysis:
-    """Counts over runs; calls of a model to itself are part of their run. A share of nothing is None."""
+class TrajectoryStats:
+    """Totals over runs; nested model calls belong to their run. Shares of an empty total are None."""
 
     runs: int = 0
     finished: int = 0
@@ -208,21 +207,21 @@ class Analysis:
         return self.verification_tokens / self.base_tokens if self.base_tokens else None
 
 
-def analyse(trajectory: Trajectory) -> Analysis:
+def analyse(trajectory: Trajectory) -> TrajectoryStats:
     events = trajectory.events
-    ends = [event for event in events if event.kind is Kind.END and event.depth == 0]
-    checks = [event for event in events if event.kind is Kind.VERIFICATION]
+    ends = [event for event in events if event.kind is EventKind.END and event.depth == 0]
+    checks = [event for event in events if event.kind is EventKind.VERIFICATION]
     claims = [claim for check in checks for claim in claims_of(check)]
-    costs = [event for event in events if event.kind is Kind.COST and event.depth == 0]
-    return Analysis(
+    costs = [event for event in events if event.kind is EventKind.COST and event.depth == 0]
+    return TrajectoryStats(
         runs=len(trajectory.runs()),
         finished=len(ends),
         failed=sum("retries" not in event.data for event in ends),
         verifications=len(checks),
-        skipped=_count(events, Kind.SKIPPED),
+        skipped=_count(events, EventKind.SKIPPED),
         unchecked=sum(bool(check.data.get("error")) for check in checks),
-        retries=_count(events, Kind.RETRY),
-        stopped=_count(events, Kind.STOPPED),
+        retries=_count(events, EventKind.RETRY),
+        stopped=_count(events, EventKind.STOPPED),
         claims=len(claims),
         flagged=sum(claim.get("flagged") is True for claim in claims),
         base_seconds=_sum(costs, "base", ("seconds",)),
@@ -233,25 +232,25 @@ def analyse(trajectory: Trajectory) -> Analysis:
 
 
 def claims_of(check: Event) -> list[dict[str, Json]]:
-    """The claims of a verification, as its report has them; a file may hold anything."""
+    """Return the claims of a verification event's report; the file may contain anything."""
     report = check.data.get("report")
     claims = report.get("claims") if isinstance(report, dict) else None
     return [claim for claim in claims if isinstance(claim, dict)] if isinstance(claims, list) else []
 
 
 def last_verdict(events: Sequence[Event]) -> bool | None:
-    """Whether the last answer of a run failed its verification; None where it could not be checked."""
-    checks = [event for event in events if event.kind is Kind.VERIFICATION and event.depth == 0]
+    """True if the last answer of a run failed verification; None if it could not be checked."""
+    checks = [event for event in events if event.kind is EventKind.VERIFICATION and event.depth == 0]
     if not checks:
         return False
     last = checks[-1].data
     if last.get("error") and not last.get("failed"):
-        # An attempt nobody could check is not kept in place of one that is known to fail.
+        # An unchecked attempt does not replace one that is known to fail.
         return True if any(check.data.get("failed") is True for check in checks) else None
     return last.get("failed") is True
 
 
-def _count(events: Iterable[Event], kind: Kind) -> int:
+def _count(events: Iterable[Event], kind: EventKind) -> int:
     return sum(event.kind is kind for event in events)
 
 

@@ -1,4 +1,4 @@
-"""Code and answers told apart."""
+"""Parsing of model replies."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.agent.loop import read_reply, without_code
+from groundwire.agent.loop import answer_text, parse_reply
 
 
 @pytest.mark.parametrize(
@@ -25,22 +25,22 @@ from groundwire.agent.loop import read_reply, without_code
         ("", "", ""),
     ],
 )
-def test_what_is_run_and_what_is_answered(text: str, code: str, answer: str) -> None:
-    reply = read_reply(text)
+def test_reply_is_code_or_answer(text: str, code: str, answer: str) -> None:
+    reply = parse_reply(text)
     assert (reply.code, reply.answer) == (code, answer)
 
 
-def test_what_stands_behind_code_was_never_seen() -> None:
-    assert read_reply("Look:\n```python\nx\n```\nIt printed 5.").kept == "Look:\n```python\nx\n```"
+def test_text_after_code_is_dropped() -> None:
+    assert parse_reply("Look:\n```python\nx\n```\nIt printed 5.").kept == "Look:\n```python\nx\n```"
 
 
-def test_words_without_code() -> None:
-    assert without_code("It may be 3.\n```python\nx\n```") == "It may be 3."
-    assert without_code("```python\nx\n```\nFINAL: 3") == "3"
+def test_answer_text_has_no_code() -> None:
+    assert answer_text("It may be 3.\n```python\nx\n```") == "It may be 3."
+    assert answer_text("```python\nx\n```\nFINAL: 3") == "3"
 
 
 @given(st.text())
-def test_any_text_is_code_or_an_answer(text: str) -> None:
-    reply = read_reply(text)
+def test_any_text_is_code_or_answer(text: str) -> None:
+    reply = parse_reply(text)
     assert not (reply.code and reply.answer)
     assert text.startswith(reply.kept)
