@@ -1,4 +1,13 @@
-"""Who takes part in a check: the backend that is asked, the profile that judges, the reader, the notes."""
+"""The way of one check, from an answer to its report. Every interface goes through here.
+
+    response ──► extract_claims ──► select_claims ──► judge_claims ──────────────► summarise ──► report
+                 (claims/)          (limits)          │                            (verdicts/)
+                                                      ├─ map_claims_to_sources, gather   (retrieval/)
+                                                      ├─ score_claims: p1, p0, citation  (verifiers/)
+                                                      └─ judge: bits, status, flag       (verdicts/)
+
+`fix` repairs a report's answer and checks the corrections by the same way.
+"""
 
 from __future__ import annotations
 
@@ -41,14 +50,19 @@ from groundwire.verdicts.vague import is_vague
 from groundwire.verifiers.backends import Backend
 from groundwire.verifiers.mapping import map_evidence
 
+TOO_MANY = "error: more claims than limits.max_claims allows"
+
+Choose = Callable[[Sequence[Claim]], Sequence[Claim]]
+"""Picks the claims of a response that are worth verifying."""
+
 
 @dataclass(frozen=True, slots=True)
 class CheckContext:
-    """Who judges: a backend to ask, a profile to judge by, and someone to take notes.
+    """The parts of a check: the backend to ask, the profile to judge by, and where to record results.
 
-    `extractor` and `mapper` are models that take the answer apart and map claims to sources, `reader` one
-    that finds who does what in it for the detectors; without them rules do. `prepared` are sources that were
-    indexed before: who checks a growing text against them reads them once.
+    `extractor` and `mapper` are language models that extract claims and map them to sources, `reader` one
+    that extracts relations for the detectors; without them rules do. `prepared` are sources indexed before,
+    for checking a growing text against the same sources.
     """
 
     backend: Backend
@@ -68,13 +82,13 @@ class CheckContext:
         return Evidence(sources, self.backend.context_tokens, self.profile.marker)
 
     async def detect(self, case: Case) -> Detection:
-        """What knowledge, dialogue, time and logic say about the response."""
-        from groundwire.detectors.registry import detect  # a plain check never pays for it
+        """Run the knowledge, dialogue, time and logic detectors on the response."""
+        from groundwire.detectors.registry import detect  # a check without --kb never loads them
 
         return await detect(case, self.detectors, self.backend.verifier, self.reader)
 
     def record(self, verdicts: Sequence[ClaimVerification], response_id: str, seconds: float) -> None:
-        """Count and log what was decided; no text goes into the log unless asked for."""
+        """Count and log the verdicts. Source text is logged only if `log.source_text` is set."""
         self.metrics.verdicts(verdicts, self.backend.name)
         for verdict in verdicts:
             log_verdict(
@@ -86,167 +100,174 @@ class CheckContext:
             )
 
 
-# An answer taken apart: what is verified, what is only listed, and where its claims are looked for.
+async def check(case: Case, context: CheckContext, choose: Choose | None = None) -> HallucinationReport:
+    """Judge a whole response, or those of its claims that `choose` picks."""
+    detection = await context.detect(case) if case.kb or case.history else None
+    case = add_kb_source(case, detection)
+    selection = select_claims(await extract_claims(case, context), context.profile)
+    if choose is not None:
+        selection = apply_sampling(selection, choose)
+    verdicts = await verify(selection.verified, case, context) if case.sources else []
+    verdicts += [unchecked(claim, TOO_MANY) for claim in selection.over_limit if case.sources]
+    report = summarise(case, verdicts, selection.skipped, context.backend.name, context.profile)
+    return with_detection(report, detection) if detection else report
 
-Choose = Callable[[Sequence[Claim]], Sequence[Claim]]
-"""Which of a response's claims are worth verifying."""
+
+async def verify(claims: Sequence[Claim], case: Case, context: CheckContext) -> list[ClaimVerification]:
+    """One verdict per claim, in order, with the response's risk threshold applied."""
+    began = perf_counter()
+    judged = await judge_claims(claims, case, context)
+    verdicts = apply_response_threshold(judged, context.profile.risk_threshold)
+    context.record(verdicts, case.id, perf_counter() - began)
+    return verdicts
 
 
-async def extract_claims(case: Case, court: CheckContext) -> list[Claim]:
-    """The answer taken apart, by rules or by a model whose reading holds against the text."""
+async def judge_claims(
+    claims: Sequence[Claim], case: Case, context: CheckContext, before: str = ""
+) -> list[ClaimVerification]:
+    """Judge each claim by itself. `before` is the sentence before the first claim, for its pronouns.
+
+    Claims that cite a source that does not exist are judged without asking the verifier.
+    """
+    evidence = context.evidence(case.sources)
+    missing = {claim.id: phantoms(claim, case.sources) for claim in claims}
+    previous = [before, *(claim.text for claim in claims)]
+    mapped = await map_claims_to_sources(claims, case, context)
+    gathered = {
+        claim.id: evidence.gather(claim, about=about)
+        for claim, about in zip(mapped, previous, strict=False)
+        if not missing[claim.id]
+    }
+    existing = [claim for claim in claims if claim.id in gathered]
+    scores = await score_claims(existing, gathered, evidence.bare, case.question, context)
+    return [
+        judge(scores[claim.id], context.profile, vague=is_vague(claim.text, answers=bool(case.question)))
+        if claim.id in scores
+        else phantom(claim, missing[claim.id])
+        for claim in claims
+    ]
+
+
+async def extract_claims(case: Case, context: CheckContext) -> list[Claim]:
+    """The claims of the response, by rules, or by a language model where one is configured."""
     known = names_of(case.sources)
-    if court.extractor is None:
-        found = extract(case.response, target=court.profile.target, known_sources=known)
+    target = context.profile.target
+    if context.extractor is None:
+        found = extract(case.response, target=target, known_sources=known)
     else:
-        found = await extract_with_model(
-            court.extractor, case.response, target=court.profile.target, known_sources=known
-        )
+        found = await extract_with_model(context.extractor, case.response, target=target, known_sources=known)
     return steps_as_claims(found, asked=bool(case.question))
 
 
 def names_of(sources: Sequence[Source]) -> list[str]:
-    """What an answer may cite sources by: their ids, and the files they came from."""
+    """The names by which an answer may cite sources: their ids and their file names."""
     files = (PurePath(source.origin).name for source in sources if PurePath(source.origin).suffix)
     return list(dict.fromkeys((*(source.id for source in sources), *files)))
 
 
 @dataclass(frozen=True, slots=True)
-class Sifted:
-    """`chosen` is verified, `skipped` only listed; `surplus` should be verified and is too much."""
+class ClaimSelection:
+    """Claims to verify, claims that are only listed, and claims beyond the limit (reported as unchecked)."""
 
-    chosen: list[Claim]
+    verified: list[Claim]
     skipped: list[Claim]
-    surplus: list[Claim]
+    over_limit: list[Claim]
 
 
-def select_claims(found: Sequence[Claim], profile: Profile) -> Sifted:
-    """Skipped is what asserts nothing or is too short. The profile `rag` looks at its first claims only and
-    lists the others; for any other a claim beyond the limit is one that could not be checked.
+def select_claims(found: Sequence[Claim], profile: Profile) -> ClaimSelection:
+    """Skip what asserts nothing or is too short.
+
+    The profile `rag` verifies its first claims and lists the others; with any other profile a claim beyond
+    the limit counts as one that could not be checked.
     """
-    worth = [c for c in found if c.kind is ClaimKind.ASSERTION and len(c.text) >= profile.min_chars]
-    chosen, rest = worth[: profile.max_claims], worth[profile.max_claims :]
-    surplus = [] if profile.name == "rag" else rest
-    ids = {claim.id for claim in (*chosen, *surplus)}
-    return Sifted(chosen, [claim for claim in found if claim.id not in ids], surplus)
+    asserted = [c for c in found if c.kind is ClaimKind.ASSERTION and len(c.text) >= profile.min_chars]
+    verified, rest = asserted[: profile.max_claims], asserted[profile.max_claims :]
+    over_limit = [] if profile.name == "rag" else rest
+    ids = {claim.id for claim in (*verified, *over_limit)}
+    return ClaimSelection(verified, [claim for claim in found if claim.id not in ids], over_limit)
 
 
-def apply_sampling(sifted: Sifted, choose: Choose | None) -> Sifted:
-    """Only what someone chose is verified; what was not chosen is listed."""
-    if choose is None:
-        return sifted
-    chosen = list(choose([*sifted.chosen, *sifted.surplus]))
+def apply_sampling(selection: ClaimSelection, choose: Choose) -> ClaimSelection:
+    """Verify only the claims that `choose` picks; the others are listed as skipped."""
+    candidates = [*selection.verified, *selection.over_limit]
+    chosen = list(choose(candidates))
     ids = {claim.id for claim in chosen}
-    left = [claim for claim in (*sifted.chosen, *sifted.surplus) if claim.id not in ids]
-    return Sifted(chosen, sorted([*sifted.skipped, *left], key=lambda claim: claim.start), [])
+    left = [claim for claim in candidates if claim.id not in ids]
+    return ClaimSelection(chosen, sorted([*selection.skipped, *left], key=lambda claim: claim.start), [])
 
 
-async def map_claims_to_sources(claims: Sequence[Claim], case: Case, court: CheckContext) -> Sequence[Claim]:
-    """Where a model maps claims to sources, what cites nothing is looked for in the sources it names."""
-    if court.mapper is None:
+async def map_claims_to_sources(
+    claims: Sequence[Claim], case: Case, context: CheckContext
+) -> Sequence[Claim]:
+    """With a mapper model, claims without citations get the sources that it names."""
+    if context.mapper is None:
         return claims
-    named = await map_evidence(court.mapper, [claim.text for claim in claims], case.sources)
+    named = await map_evidence(context.mapper, [claim.text for claim in claims], case.sources)
     return [c if c.citations else replace(c, citations=tuple(n)) for c, n in zip(claims, named, strict=True)]
 
 
-# What the verifier says of each claim: with its evidence, without it, and about its citation.
-
-
 async def score_claims(
-    claims: Sequence[Claim], gathered: dict[str, Gathered], nothing: str, question: str, court: CheckContext
+    claims: Sequence[Claim],
+    gathered: dict[str, Gathered],
+    nothing: str,
+    question: str,
+    context: CheckContext,
 ) -> dict[str, ClaimScores]:
-    """Ask with and without the evidence; where a cited claim stands either way, ask about its citation."""
-    views = [(c, (gathered[c.id].with_text, gathered[c.id].without_text)) for c in claims]
-    first = await estimate_pairs(views, question, court)
-    ballots = {
-        c.id: ClaimScores(c, gathered[c.id].refs, *first[c.id], elsewhere=gathered[c.id].elsewhere)
-        for c in claims
-    }
-    free = court.backend.free
-    again = [c for c in claims if needs_citation_check(ballots[c.id], court.profile, free=free)]
-    views = [(c, (gathered[c.id].cited_text or "", nothing)) for c in again]
-    for identity, (cited, bare) in (await estimate_pairs(views, question, court)).items():
-        ballots[identity] = replace(ballots[identity], cited=cited, nothing=bare)
-    return ballots
+    """Estimate each claim with its evidence (p1) and without it (p0).
 
-
-async def estimate_pairs(
-    views: Sequence[tuple[Claim, tuple[str, str]]], question: str, court: CheckContext
-) -> dict[str, tuple[Estimate, Estimate]]:
-    """Two contexts a claim, one call for all of them."""
-    queries = [Query(claim.text, context, question) for claim, pair in views for context in pair]
-    answers = iter(await court.backend.verifier.estimate(queries) if queries else [])
-    return {claim.id: (next(answers), next(answers)) for claim, _ in views}
-
-
-# The whole way through, on one screen.
-#
-# text ─► claims ─► evidence ─► verifier ─► budget ─► verdict ─► report
-
-TOO_MANY = "error: more claims than limits.max_claims allows"
-
-
-async def check(case: Case, court: CheckContext, choose: Choose | None = None) -> HallucinationReport:
-    """Judge a whole response, or those of its claims that `choose` picks."""
-    detection = await court.detect(case) if case.kb or case.history else None
-    case = add_kb_source(case, detection)
-    sifted = apply_sampling(select_claims(await extract_claims(case, court), court.profile), choose)
-    verdicts = await verify(sifted.chosen, case, court) if case.sources else []
-    verdicts += [unchecked(claim, TOO_MANY) for claim in sifted.surplus if case.sources]
-    report = summarise(case, verdicts, sifted.skipped, court.backend.name, court.profile)
-    return with_detection(report, detection) if detection else report
-
-
-async def verify(claims: Sequence[Claim], case: Case, court: CheckContext) -> list[ClaimVerification]:
-    """The verdict on each claim, in order, as the response as a whole settles them."""
-    began = perf_counter()
-    verdicts = apply_response_threshold(await judge_claims(claims, case, court), court.profile.risk_threshold)
-    court.record(verdicts, case.id, perf_counter() - began)
-    return verdicts
-
-
-async def judge_claims(
-    claims: Sequence[Claim], case: Case, court: CheckContext, before: str = ""
-) -> list[ClaimVerification]:
-    """Each claim judged by itself, `before` being the one before the first. Phantom citations never reach
-    the model.
+    Where a cited claim would pass without its citation, also estimate it by the cited sources alone, and with
+    no evidence at all (`nothing`), to tell a redundant citation from a wrong one.
     """
-    evidence = court.evidence(case.sources)
-    missing = {claim.id: phantoms(claim, case.sources) for claim in claims}
-    about = [before, *(claim.text for claim in claims)]
-    mapped = await map_claims_to_sources(claims, case, court)
-    gathered = {
-        claim.id: evidence.gather(claim, about=previous)
-        for claim, previous in zip(mapped, about, strict=False)
-        if not missing[claim.id]
+    views = {(claim.id, "with"): (claim, gathered[claim.id].with_text) for claim in claims}
+    views |= {(claim.id, "without"): (claim, gathered[claim.id].without_text) for claim in claims}
+    first = await estimate(views, question, context)
+    scores = {
+        claim.id: ClaimScores(
+            claim,
+            gathered[claim.id].refs,
+            first[claim.id, "with"],
+            first[claim.id, "without"],
+            elsewhere=gathered[claim.id].elsewhere,
+        )
+        for claim in claims
     }
-    ballots = await score_claims(
-        [c for c in claims if c.id in gathered], gathered, evidence.bare, case.question, court
-    )
-    return [
-        judge(ballots[c.id], court.profile, vague=is_vague(c.text, answers=bool(case.question)))
-        if c.id in ballots
-        else phantom(c, missing[c.id])
-        for c in claims
-    ]
+    free = context.backend.free
+    again = [c for c in claims if needs_citation_check(scores[c.id], context.profile, free=free)]
+    views = {(claim.id, "cited"): (claim, gathered[claim.id].cited_text or "") for claim in again}
+    views |= {(claim.id, "nothing"): (claim, nothing) for claim in again}
+    second = await estimate(views, question, context)
+    for claim in again:
+        cited, bare = second[claim.id, "cited"], second[claim.id, "nothing"]
+        scores[claim.id] = replace(scores[claim.id], cited=cited, nothing=bare)
+    return scores
 
 
-# An answer repaired: what to do about each flag, done, and whether the corrections hold.
+ViewKey = tuple[str, str]
+
+
+async def estimate(
+    views: dict[ViewKey, tuple[Claim, str]], question: str, context: CheckContext
+) -> dict[ViewKey, Estimate]:
+    """One estimate per claim and context, in one call to the verifier."""
+    queries = [Query(claim.text, text, question) for claim, text in views.values()]
+    answers = await context.backend.verifier.estimate(queries) if queries else []
+    return dict(zip(views, answers, strict=True))
 
 
 async def fix(
-    report: HallucinationReport, case: Case, court: CheckContext, settings: MitigationConfig, attempt: int
+    report: HallucinationReport, case: Case, context: CheckContext, settings: MitigationConfig, attempt: int
 ) -> HallucinationReport:
-    """Decide, apply, check again. A correction that does not hold becomes a remark."""
+    """Repair each flag and check again. A correction that fails the check becomes a remark."""
     actions = mitigate(all_flags(report), report.response, settings, attempt)
     corrections = [action for action in actions if action.kind is ActionKind.CORRECT]
     if corrections:
-        instead = await _broken(apply(corrections, report.response), case, court)
+        instead = await _broken(apply(corrections, report.response), case, context)
         actions = tuple(instead.get(action, action) for action in actions)
     return replace(report, repair=apply(actions, report.response))
 
 
 def all_flags(report: HallucinationReport) -> list[Flag]:
-    """The detectors' flags, and the budget's where no detector speaks of the same words."""
+    """The detectors' flags, and the claims' flags where no detector flags the same words."""
     own = [f for f in budget_flags(report) if not any(_overlap(f, other) for other in report.flags)]
     return [*report.flags, *own]
 
@@ -255,9 +276,9 @@ def _overlap(one: Flag, other: Flag) -> bool:
     return one.start < other.end and other.start < one.end
 
 
-async def _broken(repair: Repair, case: Case, court: CheckContext) -> dict[Action, Action]:
-    """What to do instead of the corrections that are flagged again."""
-    again = await check(replace(case, response=repair.text), court)
+async def _broken(repair: Repair, case: Case, context: CheckContext) -> dict[Action, Action]:
+    """For each correction that is flagged again, the action to take instead."""
+    again = await check(replace(case, response=repair.text), context)
     bad = [(c.start, c.end) for c in again.claims if c.is_flagged] + [(f.start, f.end) for f in again.flags]
     otherwise = [flag.fix for flag in again.flags if flag.correction and flag.fix]
     return {
@@ -272,6 +293,6 @@ def _touches(edit: Edit, start: int, end: int) -> bool:
 
 
 def _instead(action: Action, disputed: bool) -> Action:
-    """A remark; but a person is asked where another authority would put other words in the same place."""
+    """A remark; or escalation, where another authority would put other words in the same place."""
     assert action.flag is not None
     return dispute(action.flag) if disputed else annotate(action.flag)

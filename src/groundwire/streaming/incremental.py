@@ -1,4 +1,4 @@
-"""The claims of a text that grows: each is told once, as soon as another sentence has begun behind it."""
+"""Verify an answer while it is written: finished claims in the background, the whole text at the end."""
 
 from __future__ import annotations
 
@@ -27,14 +27,15 @@ Read = Callable[[str], Sequence[Claim]]
 _STOP = re.compile(r"[.!?…؟۔。！？｡।॥։\n]")
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})", re.MULTILINE)
 _RIPE = re.compile(r"[.!?…؟۔][\"'”’»)\]*_`]*\s+\S|[。！？｡।॥։]\S|\n\s*\S")
-_KEPT = 300
-_LONGEST = 3000
+_MIN_TAIL_CHARS = 300  # a shorter tail is cheap to read again, so nothing is dropped from it
+_MAX_TAIL_CHARS = 3000  # a tail this long is cut even without a block boundary, to keep the cost linear
 _ANCHORS = (BlockKind.PARAGRAPH, BlockKind.HEADING, BlockKind.ITEM, BlockKind.QUOTE)
 RECENT = 12
+"""Characters that `may_complete` needs to see from before the new text: closing quotes and spaces."""
 
 
 def may_complete(recent: str) -> bool:
-    """Whether a sentence may have ended, and another begun, in the text that came last.
+    """True if a sentence may have ended and another begun in the latest text.
 
     >>> may_complete("It is so. N"), may_complete("It is so. "), may_complete("3.5")
     (True, False, False)
@@ -42,12 +43,12 @@ def may_complete(recent: str) -> bool:
     return bool(_RIPE.search(recent))
 
 
-class Growing:
-    """Reads a text piece by piece as `read` would read it whole, as far as that can be told yet.
+class StreamingClaimExtractor:
+    """Extract claims from a growing text with `read`, each once, when the next sentence has begun.
 
-    What a later part of the text changes (a footnote that says whom [1] means) is read without it; whoever
-    needs the last word reads the whole once more. Only the open end is read again, so that the cost of a
-    text is linear in its length. Before `edge` everything is complete.
+    Later text can still change earlier claims (a footnote that resolves [1]); the final check reads the whole
+    text again. Only the open end is read repeatedly, so the cost is linear in the length of the text. All
+    claims before `edge` are complete.
     """
 
     def __init__(self, read: Read) -> None:
@@ -59,7 +60,7 @@ class Growing:
         self._counts = {"c": 0, "s": 0}
 
     def feed(self, text: str) -> list[Claim]:
-        """The claims that are complete now and were not before, in order, with offsets into the whole."""
+        """The newly completed claims in order, with offsets into the whole text."""
         self._tail += text
         found = self._read(self._tail)
         edge = self._edge(found)
@@ -70,7 +71,7 @@ class Growing:
         return done
 
     def _edge(self, found: Sequence[Claim]) -> int:
-        """Where the sentence begins that may still go on; within an open fence nothing is a sentence yet."""
+        """Start of the sentence that may still go on; nothing inside an open code fence is complete."""
         if not found:
             return 0
         first = len(found) - 1
@@ -86,16 +87,16 @@ class Growing:
         return replace(claim, id=f"{claim.id[0]}{number}", start=start, end=end)
 
     def _let_go(self, found: Sequence[Claim], edge: int) -> None:
-        """Forget what is behind: up to the open sentence of a paragraph, or to the line of a list's item."""
-        if edge < _KEPT:
+        """Drop the finished part of the tail, up to the open sentence or the line of the open list item."""
+        if edge < _MIN_TAIL_CHARS:
             return
         around = [block for block in blocks(self._tail) if block.kind in _ANCHORS and block.start <= edge]
         cut = 0
         if around and around[-1].kind is BlockKind.PARAGRAPH:
             cut = edge
         elif around:
-            cut = self._tail.rfind("\n", 0, around[-1].start) + 1  # its bullet or hash belongs to it
-        if not cut and edge >= _LONGEST:
+            cut = self._tail.rfind("\n", 0, around[-1].start) + 1  # keep its bullet or hash
+        if not cut and edge >= _MAX_TAIL_CHARS:
             cut = edge
         for claim in found:
             if claim.end <= cut:
@@ -104,23 +105,21 @@ class Growing:
         self._at += cut
 
 
-# The engine's part of checking a growing answer: reads on, judges what is complete, at last the whole.
-
 BATCH = 8
-"""So many claims are judged in one go, so that a verifier that lags behind still tells something."""
+"""Claims per verification job: small enough that a slow verifier still delivers verdicts regularly."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """What one job found out: verdicts, how far the text is read and judged now, and whether claims wait."""
+class IncrementalStep:
+    """The result of one job: verdicts, the offset up to which the text is judged, and whether claims wait."""
 
     verdicts: list[ClaimVerification]
     judged: int
     more: bool = False
 
 
-class Ahead:
-    """One answer's claims and its sources, indexed once. Its jobs run one after the other."""
+class IncrementalChecker:
+    """The engine side: extracts and judges the claims of one answer. Jobs run one after the other."""
 
     def __init__(self, engine: Groundwire, sources: tuple[Source, ...], question: str) -> None:
         backend = engine.court.backend
@@ -128,7 +127,7 @@ class Ahead:
         self.court: CheckContext = replace(engine.court, backend=replace(backend, verifier=self.memo))
         self._sources = sources
         self._question = question
-        self._growing = Growing(self.read)
+        self._growing = StreamingClaimExtractor(self.read)
         self._read_to = 0
         self._waiting: list[Claim] = []
         self._before = ""
@@ -136,18 +135,18 @@ class Ahead:
 
     @property
     def can(self) -> bool:
-        """Whether there is anything to do before the end: a model that reads wants to see the whole."""
+        """False if nothing can be done before the end: an LLM extractor or mapper needs the whole text."""
         return bool(self._sources) and self.court.extractor is None and self.court.mapper is None
 
     def read(self, text: str) -> list[Claim]:
         found = extract(text, target=self.court.profile.target, known_sources=names_of(self._sources))
         return steps_as_claims(found, asked=bool(self._question))
 
-    async def advance(self, text: str, at: int) -> Step:
-        """Read on from what stands at `at`, and judge the next few claims that are complete.
+    async def advance(self, text: str, at: int) -> IncrementalStep:
+        """Read `text`, which starts at offset `at`, and judge the next batch of complete claims.
 
-        Who was turned away comes again with the same text: what was read of it is not read twice, and claims
-        leave the queue only with their verdicts.
+        A job that was rejected is repeated with the same text, so text that was read is skipped, and claims
+        leave the queue only when they have a verdict.
         """
         if self.court.prepared is None:
             self.court = replace(self.court, prepared=self.court.evidence(self._sources))
@@ -156,12 +155,12 @@ class Ahead:
         verdicts = await self._weigh(claims) if claims else []
         del self._waiting[: len(claims)]
         judged = self._waiting[0].start if self._waiting else self._growing.edge
-        return Step(verdicts, judged, bool(self._waiting))
+        return IncrementalStep(verdicts, judged, bool(self._waiting))
 
     def _collect(self, text: str) -> None:
         self._read_to += len(text)
         room = max(0, self.court.profile.max_claims - self._taken)
-        found = select_claims(self._growing.feed(text), self.court.profile).chosen[:room] if text else []
+        found = select_claims(self._growing.feed(text), self.court.profile).verified[:room] if text else []
         self._taken += len(found)
         self._waiting += found
 
@@ -175,18 +174,18 @@ class Ahead:
         return await pipeline.check(case, self.court)
 
     def cut_short(self, text: str, known: Sequence[ClaimVerification], why: str) -> HallucinationReport:
-        """What is known by now; claims without a verdict are listed as unchecked."""
+        """A report from the verdicts so far; the other claims are unchecked."""
         found = select_claims(self.read(text), self.court.profile)
         told = {(v.start, v.end, v.claim_text, v.citations): v for v in known}
         verdicts = [
             told.get((c.start, c.end, c.text, c.citations)) or unchecked(c, why)
-            for c in (*found.chosen, *found.surplus)
+            for c in (*found.verified, *found.over_limit)
         ]
         case = Case(text, self._sources, self._question)
         return summarise(case, verdicts, found.skipped, self.court.backend.name, self.court.profile)
 
     def nothing(self, text: str, why: str) -> HallucinationReport:
-        """A report that says only why there is none."""
+        """An empty report with an error."""
         case = Case(text, self._sources, self._question)
         report = summarise(case, (), (), self.court.backend.name, self.court.profile)
         return replace(
@@ -199,8 +198,6 @@ class Ahead:
         )
 
 
-# An answer checked while it is written: its finished claims ahead of time, the whole at the end.
-
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
@@ -208,41 +205,25 @@ LATE = "timeout: the answer was over before this was verified"
 
 
 class JobRunner(Protocol):
-    """Where the engine's jobs run: `Service.work`, or anything else that runs a job and gives its result."""
+    """Runs a job of the engine and returns its result, for example `Service.work`."""
 
     def __call__(self, job: Callable[[], Coroutine[Any, Any, T]], /) -> Awaitable[T]: ...
 
 
 async def run_inline(job: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """On the very loop that the stream runs on."""
+    """Run the job on the current event loop."""
     return await job()
 
 
-class Lane:
-    """Lets many streams share an engine: at most `at_once` of their jobs run, the others wait their turn.
-
-    Belongs to one event loop, that of the streams.
-    """
-
-    def __init__(self, work: JobRunner = run_inline, at_once: int = 2) -> None:
-        self._work = work
-        self._gate = asyncio.Semaphore(at_once)
-
-    async def __call__(self, job: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        async with self._gate:
-            return await self._work(job)
-
-
 class IncrementalVerifier:
-    """Push text as it comes; read `verdicts()` at any time; `await finish()` for the report.
+    """Push text as it arrives; read `verdicts()` at any time; `await finish()` for the report.
 
-    The report is that of `engine.check` on the whole text. What was asked ahead of time is remembered, so
-    that the last check finds most of it answered. Pushing never waits and never fails: a verifier that lags
-    behind or breaks shows in the report only, as claims that are UNCHECKED.
+    The report equals `engine.check` on the whole text. Estimates made on the way are memoised, so the final
+    check is mostly answered already. `push` never waits and never fails: if the verifier is slow or broken,
+    the claims are UNCHECKED in the report.
 
-    `push`, `verdicts` and `finish` belong to the stream's own event loop; the engine's part of the work goes
-    through `work`, which may run it on another loop (`Service.work`) and bound it (`Lane`). One job of a
-    stream is under way at a time; what comes meanwhile waits as text.
+    `push`, `verdicts` and `finish` must be called on the stream's event loop; `work` runs the engine's jobs,
+    possibly on another loop. Each stream has at most one job in flight.
     """
 
     def __init__(
@@ -259,7 +240,7 @@ class IncrementalVerifier:
         self._question = question
         self._beside = beside
         self._work = work
-        self._ahead = Ahead(engine, self._sources, question)
+        self._ahead = IncrementalChecker(engine, self._sources, question)
         self._parts: list[str] = []
         self._fresh: list[str] = []
         self._handed = 0
@@ -274,7 +255,7 @@ class IncrementalVerifier:
 
     @property
     def text(self) -> str:
-        """All that was pushed."""
+        """The text pushed so far."""
         return "".join(self._parts)
 
     @property
@@ -283,12 +264,12 @@ class IncrementalVerifier:
         return self._to
 
     def push(self, text: str) -> None:
-        """More of the answer. Returns at once."""
+        """Add text. Returns immediately."""
         if self._closed or not text:
             return
         self._length += len(text)
         if self._length > self._engine.config.limits.max_answer_chars:
-            return  # cannot be checked any more, and must not fill the memory
+            return  # too long to be checked; do not keep it either
         self._parts.append(text)
         self._fresh.append(text)
         recent = self._recent + text
@@ -298,23 +279,23 @@ class IncrementalVerifier:
             self._start()
 
     def verdicts(self) -> tuple[ClaimVerification, ...]:
-        """What is judged so far, claim by claim, in the order of the text; the same tuple until more is."""
+        """The verdicts so far in the order of the text. The tuple is the same object until one is added."""
         return self._told
 
     async def drain(self) -> tuple[ClaimVerification, ...]:
-        """Wait until everything that is complete by now has been judged."""
+        """Wait until all claims that are complete now have been judged."""
         while self._task is not None and not self._task.done():
             await asyncio.wait({self._task})
         return self.verdicts()
 
     def cancel(self) -> None:
-        """Nobody waits for it any more: stop working."""
+        """Stop working; the report is not needed any more."""
         self._closed = True
         if self._task is not None:
             self._task.cancel()
 
     async def finish(self, within: float | None = None) -> HallucinationReport:
-        """The report on the whole. What is not verified `within` so many seconds is UNCHECKED in it."""
+        """The report on the whole text. Claims not verified `within` the given seconds are UNCHECKED."""
         self._closed = True
         text = self.text
         if self._length > len(text):
@@ -332,7 +313,7 @@ class IncrementalVerifier:
         return last.result() if error is None else await self._cut_short(text, _why(error))
 
     def _start(self) -> None:
-        """Work ahead where there is a loop to do it on; without one everything is left to the end."""
+        """Start a background job if an event loop is running; otherwise all is done in `finish`."""
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
@@ -360,12 +341,12 @@ class IncrementalVerifier:
         return await self._work(partial(self._check, text))
 
     async def _check(self, text: str) -> HallucinationReport:
-        """Where the engine works: it may have to open a knowledge base."""
+        """Runs where the engine runs, since it may have to open a knowledge base."""
         case = self._engine.case(text, self._sources, question=self._question, **self._beside)
         return await self._ahead.check(case)
 
     async def _cut_short(self, text: str, why: str) -> HallucinationReport:
-        """In a thread: whoever is late has many beside him who are, too."""
+        """In a thread: under overload many streams end this way at once."""
         if not text.strip() or not self._sources:
             return self._ahead.nothing(text, why)
         return await asyncio.to_thread(self._ahead.cut_short, text, self._told, why)
@@ -380,7 +361,7 @@ def _why(error: BaseException) -> str:
 
 
 def _noted(task: asyncio.Task[None]) -> None:
-    """What went wrong ahead of time is tried again later; here it only leaves a line."""
+    """Log a failed background job; the final check repeats its work."""
     error = None if task.cancelled() else task.exception()
     if error is not None:
         level = logging.DEBUG if isinstance(error, GroundwireError) else logging.WARNING
