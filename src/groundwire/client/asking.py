@@ -15,8 +15,7 @@ from pydantic import SecretStr
 
 from groundwire._loop import PerLoop
 from groundwire.client import calls
-from groundwire.client.calls import Call, ChatEvent, Events
-from groundwire.client.exchange import Answer, Patience, error_of, exchange
+from groundwire.client.calls import Answer, Call, ChatEvent, Events, Patience, error_of, exchange
 from groundwire.errors import BackendDown, BackendError, BackendTimeout
 from groundwire.llm.base import Endpoint, retry_after
 from groundwire.retrieval.history import History

@@ -3,31 +3,52 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack
-
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import Generic
+from typing import TypedDict
+from typing import TypeVar
+from typing import Unpack
 from groundwire.config import ProfileName
 from groundwire.config.sections import VerificationConfig
-from groundwire.engine import Sources, as_sources
-from groundwire.reports.parse import Json, audit_from, claim_from, detection_from, output_from, report_from
-from groundwire.retrieval.history import History, as_turns
+from groundwire.engine import Sources
+from groundwire.engine import as_sources
+from groundwire.reports.parse import Json
+from groundwire.reports.parse import audit_from
+from groundwire.reports.parse import claim_from
+from groundwire.reports.parse import detection_from
+from groundwire.reports.parse import output_from
+from groundwire.reports.parse import report_from
+from groundwire.retrieval.history import History
+from groundwire.retrieval.history import as_turns
 from groundwire.retrieval.units import units
-from groundwire.types import (
-    ClaimVerification,
-    Detection,
-    Fact,
-    HallucinationReport,
-    OutputCheck,
-    Source,
-    Step,
-    TraceAudit,
-)
+from groundwire.types import ClaimVerification
+from groundwire.types import Detection
+from groundwire.types import Fact
+from groundwire.types import HallucinationReport
+from groundwire.types import OutputCheck
+from groundwire.types import Source
+from groundwire.types import Step
+from groundwire.types import TraceAudit
 from groundwire.verdicts.summary import with_gaps
+from collections.abc import Generator
+from groundwire.errors import BackendDown
+from groundwire.errors import BackendError
+from groundwire.errors import BackendTimeout
+from groundwire.errors import FactNotGrounded
+from groundwire.errors import GroundwireError
+from groundwire.errors import InputError
+from groundwire.errors import Overloaded
 
 if TYPE_CHECKING:
-    from groundwire.rag.chatbot import Reply
+    from groundwire.rag.chatbot import ChatReply
     from groundwire.traces.steps import Steps
 
 T = TypeVar("T")
@@ -178,12 +199,12 @@ def output(identity: str, *, response: str = "", wait: float = 0.0) -> Call[Outp
     return Call("GET", f"/v1/outputs/{_segment(identity)}", read, query={"wait": str(wait)})
 
 
-def chat(question: str, *, history: History = (), top_k: int | None = None) -> Call[Reply]:
+def chat(question: str, *, history: History = (), top_k: int | None = None) -> Call[ChatReply]:
     """A question to the server's documents, answered and checked."""
     return Call("POST", "/v1/rag/chat", _reply, _chat(question, history, top_k))
 
 
-def chat_stream(question: str, *, history: History = (), top_k: int | None = None) -> Call[Reply]:
+def chat_stream(question: str, *, history: History = (), top_k: int | None = None) -> Call[ChatReply]:
     """The same, as it is written."""
     return Call("POST", "/v1/rag/chat", _reply, {**_chat(question, history, top_k), "stream": True})
 
@@ -202,7 +223,7 @@ def _chat(question: str, history: History, top_k: int | None) -> dict[str, objec
     return _without({"message": question, "top_k": top_k, **_beside({"history": history})})
 
 
-def _reply(data: Json) -> Reply:
+def _reply(data: Json) -> ChatReply:
     return data  # type: ignore[return-value]
 
 
@@ -307,3 +328,88 @@ class Events:
             found = json.loads("\n".join(self._data))
             kind, self._kind, self._data = self._kind or "message", "", []
             yield ChatEvent(kind, found if isinstance(found, dict) else {"data": found})
+
+# From an answer on the wire to a result or an error, and when to ask again: the same for both clients.
+
+_AGAIN = (429, 503)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back. `retry_after` is in how many seconds the server wants to be asked again."""
+
+    host: str
+    status: int
+    body: bytes
+    retry_after: float | None = None
+
+    @property
+    def is_good(self) -> bool:
+        return 200 <= self.status < 300
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How often to ask again, and how long to wait in all."""
+
+    retries: int = 3
+    seconds: float = 30.0
+
+
+def exchange(call: Call[T], patience: Patience) -> Generator[float, Answer, T]:
+    """Yields in how many seconds to send the request, is given the answer, and returns the result."""
+    left, wait = patience.seconds, 0.0
+    for retries in range(patience.retries, -1, -1):
+        answer = yield wait
+        wanted = answer.retry_after if answer.status in _AGAIN else None
+        if wanted is None or wanted > left or not retries:
+            break
+        wait, left = wanted, left - wanted
+    return read(call, answer)
+
+
+def read(call: Call[T], answer: Answer) -> T:
+    if not answer.is_good:
+        raise error_of(answer)
+    try:
+        return call.read(_object(answer.body))
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        raise BackendDown(
+            f"{answer.host} answered {call.path} with something else than expected",
+            hint="is it a groundwire server, and of this release?",
+        ) from error
+
+
+def error_of(answer: Answer) -> GroundwireError:
+    """A problem document as the error it tells of, with the server's own line."""
+    try:
+        told = _object(answer.body)
+    except ValueError:
+        told = {}
+    said = str(told.get("detail") or f"{answer.host} answered {answer.status}")
+    return _error(answer, told, said, hint=str(told.get("hint") or ""))
+
+
+def _error(answer: Answer, told: Json, said: str, hint: str) -> GroundwireError:
+    status = answer.status
+    if str(told.get("type", "")).endswith("not-grounded"):
+        gap = told.get("gap_bits")
+        return FactNotGrounded(said, gap_bits=gap if isinstance(gap, int | float) else None, hint=hint)
+    if status == 429:
+        return Overloaded(said, retry_after=answer.retry_after or 1.0, hint=hint)
+    if status in (408, 504):
+        return BackendTimeout(said, hint=hint)
+    if status == 503:
+        return BackendDown(said, hint=hint, retryable=True)
+    if status in (401, 403):
+        return InputError(said, hint=hint or "give Client an api_key")
+    if 400 <= status < 500:
+        return InputError(said, hint=hint)
+    return BackendError(said, hint=hint)
+
+
+def _object(body: bytes) -> Json:
+    found = json.loads(body)
+    if not isinstance(found, dict):
+        raise ValueError("no object")
+    return found
