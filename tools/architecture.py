@@ -50,7 +50,7 @@ FLOW: tuple[tuple[str, str], ...] = (
     ),
     ("The proxy", "proxy/proxy proxy/upstream proxy/wire proxy/evidence proxy/verifier"),
     ("MCP and other frameworks", "mcp/server mcp/tools mcp/arguments integrations/evaluator"),
-    ("The client", "client/asking client/calls"),
+    ("The client", "client/client client/calls"),
     ("The way through", "engine pipeline"),
     (
         "Claims",

@@ -6,7 +6,7 @@
 'localhost:8321'
 """
 
-from groundwire.client.asking import AsyncClient, Client
 from groundwire.client.calls import ChatEvent
+from groundwire.client.client import AsyncClient, Client
 
 __all__ = ["AsyncClient", "ChatEvent", "Client"]
