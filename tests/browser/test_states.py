@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from tests.browser.conftest import Opener, file, run, settings, write
 from tests.serving import Served, served
 
-from groundwire.stores.keys import Keys
+from groundwire.stores.keys import KeyStore
 
 SOURCE = "It has 40 employees."
 PAGES = ["/", "/dashboard", "/audit", "/kb"]
@@ -112,7 +112,7 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def test_a_key_is_asked_for_and_stays_in_the_tab(opened: Opener, locked: Served) -> None:
-    _, token = Keys(locked.service.database).add("ann", ["check", "reports", "facts:read"])
+    _, token = KeyStore(locked.service.database).add("ann", ["check", "reports", "facts:read"])
     page = opened(base=locked.url, tolerate="401")
     write(page, SOURCE, SOURCE)
     page.click("#run")
@@ -132,7 +132,7 @@ def test_a_key_is_asked_for_and_stays_in_the_tab(opened: Opener, locked: Served)
 
 
 def test_a_key_that_may_not_can_be_changed(opened: Opener, locked: Served) -> None:
-    keys = Keys(locked.service.database)
+    keys = KeyStore(locked.service.database)
     _, poor = keys.add("poor", ["check"])
     _, rich = keys.add("rich", ["admin"])
     page = opened("/dashboard", base=locked.url, tolerate="status of 40")

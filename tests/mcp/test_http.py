@@ -22,7 +22,7 @@ from groundwire.errors import InputError
 from groundwire.mcp.http import parse_address
 from groundwire.reports.json import report_object
 from groundwire.stores.database import open_database
-from groundwire.stores.keys import Keys
+from groundwire.stores.keys import KeyStore
 from groundwire.verifiers.fake import FakeVerifier
 from mcp import Client
 
@@ -97,7 +97,7 @@ def test_invalid_messages_are_client_errors(method: str, body: bytes, status: in
 def token(*scopes: str) -> str:
     database = open_database(Config.load().store.url)
     try:
-        return Keys(database).add(f"for {scopes}", scopes)[1]
+        return KeyStore(database).add(f"for {scopes}", scopes)[1]
     finally:
         database.close()
 

@@ -16,8 +16,8 @@ from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, BackendError, FactNotGrounded, InputError, RateLimited, StoreError
 from groundwire.memory import MemoryGate
 from groundwire.stores.database import Database
-from groundwire.stores.facts import listing
-from groundwire.stores.queue import Rejected, RejectedFacts
+from groundwire.stores.facts import list_facts
+from groundwire.stores.queue import RejectedFact, RejectedFacts
 from groundwire.types import Estimate, Fact, FactStatus, Provenance, Query, Role, Value
 from groundwire.verifiers.fake import FakeVerifier
 
@@ -41,10 +41,10 @@ def failing(error: BackendError) -> FakeVerifier:
 
 def kept(database: Database) -> list[Fact]:
     with database.read() as connection:
-        return listing(connection)
+        return list_facts(connection)
 
 
-def refused(database: Database) -> list[Rejected]:
+def refused(database: Database) -> list[RejectedFact]:
     return RejectedFacts(database).latest()
 
 

@@ -18,8 +18,8 @@ from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, RateLimited
 from groundwire.memory import JobOutcome, JobResult, MemoryGate, Worker
 from groundwire.stores.database import Database, open_database
-from groundwire.stores.facts import get, listing
-from groundwire.stores.queue import DEAD, RejectedFacts, Terms
+from groundwire.stores.facts import get, list_facts
+from groundwire.stores.queue import DEAD, RejectedFacts, RetryPolicy
 from groundwire.types import Estimate, Fact, FactStatus, Query
 from groundwire.verifiers.fake import FakeVerifier
 
@@ -48,7 +48,7 @@ async def drained(worker: Worker) -> list[JobResult]:
 
 def statuses(database: Database) -> dict[str, FactStatus]:
     with database.read() as connection:
-        return {fact.text: fact.status for fact in listing(connection, limit=1000)}
+        return {fact.text: fact.status for fact in list_facts(connection, limit=1000)}
 
 
 @pytest.mark.spec("SPEC-08.42", "SPEC-08.17")
@@ -92,7 +92,7 @@ async def test_last_failed_attempt_ends_the_pending_state(
 ) -> None:
     await put_off(database, engine, TRUE)
     made = engine(FakeVerifier(failing=[BackendDown("gone")] * 9), fail_closed=closed)
-    worker = Worker(database, made, terms=Terms(attempts=1))
+    worker = Worker(database, made, terms=RetryPolicy(attempts=1))
     (settled,) = await drained(worker)
     (job,) = worker.queue.jobs(DEAD)
     assert "gone" in job.reason
@@ -102,7 +102,7 @@ async def test_last_failed_attempt_ends_the_pending_state(
 
 async def test_job_that_kills_its_workers_is_abandoned(database: Database, engine: Engine) -> None:
     await put_off(database, engine, TRUE)
-    terms = Terms(lease=0.0, attempts=2)
+    terms = RetryPolicy(lease=0.0, attempts=2)
     worker = Worker(database, engine(FakeVerifier()), terms=terms, clock=lambda: 2000.0)
     assert [worker.queue.claim() is not None for _ in range(2)] == [True, True]
     (settled,) = await drained(worker)

@@ -17,7 +17,7 @@ from tests.serving import Served, serving
 
 from groundwire.config import Config
 from groundwire.stores.database import open_database
-from groundwire.stores.keys import Keys
+from groundwire.stores.keys import KeyStore
 
 JSON = ("content-type", "application/json")
 
@@ -220,7 +220,7 @@ def test_no_proxy_without_upstreams() -> None:
 @pytest.fixture
 def key(tmp_path: Path) -> str:
     database = open_database(str(tmp_path / "store.db"), create=True)
-    _, secret = Keys(database).add("caller", ["proxy"])
+    _, secret = KeyStore(database).add("caller", ["proxy"])
     database.close()
     return secret
 
@@ -252,6 +252,8 @@ def test_keys_of_this_server_are_not_forwarded(upstream: ScriptedUpstream, key: 
 
 
 def test_upstream_keys_are_never_shown() -> None:
-    config = Config.load(overrides={"proxy.upstreams": {"a": "http://h/v1"}, "proxy.api_keys": {"a": "sk-house"}})
+    config = Config.load(
+        overrides={"proxy.upstreams": {"a": "http://h/v1"}, "proxy.api_keys": {"a": "sk-house"}}
+    )
     assert "sk-house" not in repr(config)
     assert "sk-house" not in json.dumps(config.model_dump(mode="json"))

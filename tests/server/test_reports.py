@@ -14,7 +14,7 @@ from groundwire.errors import StoreError
 from groundwire.server import reports
 from groundwire.server.reports import NO_SOURCE, CheckRecord, ReportWriter, report_row
 from groundwire.stores.database import Database, open_database
-from groundwire.stores.reports import Count, Reports
+from groundwire.stores.reports import ClaimCount, ReportStore
 from groundwire.types import HallucinationReport, Source
 
 SOURCES = (Source("S0", "It has 40 employees.", "acme.txt"), Source("S1", "Ann runs it."))
@@ -37,7 +37,7 @@ def test_close_writes_everything_pending(database: Database) -> None:
     writer = ReportWriter(lambda: database, keep_days=30)
     made = [writer.put(CheckRecord(report(), SOURCES)) for _ in range(5)]
     writer.close()
-    assert sorted(row.id for row in Reports(database).recent(9)) == sorted(made)
+    assert sorted(row.id for row in ReportStore(database).recent(9)) == sorted(made)
 
 
 def test_a_slow_store_drops_reports_beyond_the_queue(
@@ -60,7 +60,7 @@ def test_a_slow_store_drops_reports_beyond_the_queue(
     assert writer.pending(more[1]) is not None
     gate.set()
     writer.close()
-    assert len(Reports(database).recent(9)) == 3
+    assert len(ReportStore(database).recent(9)) == 3
     assert "too many reports are waiting" in caplog.text
 
 
@@ -88,24 +88,24 @@ def test_a_report_that_cannot_be_serialised_does_not_affect_others(database: Dat
     bad = writer.put(CheckRecord(report(), SOURCES, history=(ring,)))
     good = writer.put(CheckRecord(report(), SOURCES))
     writer.close()
-    assert [row.id for row in Reports(database).recent(9)] == [good]
+    assert [row.id for row in ReportStore(database).recent(9)] == [good]
     assert writer.pending(bad) is None
 
 
 def test_expired_reports_are_deleted(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     old = report_row(CheckRecord(report(), SOURCES), "old", 1000.0)
-    Reports(database).add([old])
+    ReportStore(database).add([old])
     monkeypatch.setattr(reports, "_FIRST_PRUNE_SECONDS", 0.0)
     writer = ReportWriter(lambda: database, keep_days=30)
     writer.put(CheckRecord(report(), SOURCES))
     writer.close()
-    assert len(Reports(database).recent(9)) == 1
-    assert Reports(database).get("old") is None
+    assert len(ReportStore(database).recent(9)) == 1
+    assert ReportStore(database).get("old") is None
 
 
 def test_claims_are_counted_by_source() -> None:
     kept = report_row(CheckRecord(report(), SOURCES), "r", 0.0)
-    assert Count("acme.txt", 1, 0) in kept.sources
+    assert ClaimCount("acme.txt", 1, 0) in kept.sources
     assert {count.name for count in kept.sources} <= {"acme.txt", "S1", NO_SOURCE}
     assert sum(count.flagged for count in kept.types) == kept.summary.flagged_claims == 2
 

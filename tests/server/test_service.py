@@ -15,7 +15,7 @@ from groundwire.engine import Groundwire
 from groundwire.errors import StoreError
 from groundwire.server.service import LONG_CHARS, FeedbackEnricher, Service
 from groundwire.stores.database import Database
-from groundwire.stores.feedback import Judged, Opinions, Verdict
+from groundwire.stores.feedback import FeedbackReport, FeedbackStore, ReviewedVerdict
 from groundwire.types import Feedback, HallucinationReport, Status
 
 
@@ -76,9 +76,9 @@ def test_earlier_feedback_is_in_the_report() -> None:
     with served({"hallucination.backend.type": "fake"}) as running:
         key = check(running)["key"]
         said = Feedback(True, Status.ENTAILED, False, datetime.now(UTC), "seen it")
-        report = Judged("r", "r", 0.1, "fake", "default", 1, ())
-        Opinions(running.service.database).add(
-            report, Verdict(key, "It has 40 employees.", Status.ENTAILED, None, False), said
+        report = FeedbackReport("r", "r", 0.1, "fake", "default", 1, ())
+        FeedbackStore(running.service.database).add(
+            report, ReviewedVerdict(key, "It has 40 employees.", Status.ENTAILED, None, False), said
         )
         assert check(running)["feedback"]["note"] == "seen it"
 

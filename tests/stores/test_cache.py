@@ -225,7 +225,7 @@ class TestTrouble:
         self, path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
         def other(_: sqlite3.Connection, patience: float) -> None:
-            raise cache.OtherVersion("its version is 9")
+            raise cache.CacheVersionError("its version is 9")
 
         monkeypatch.setattr(cache, "_prepare", other)
         assert filled(path, a="1").get(["a"], HOUR) == {}

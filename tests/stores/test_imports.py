@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from groundwire.errors import InputError
 from groundwire.stores.import_export import (
     READERS,
-    Imported,
-    Refused,
+    ImportResult,
+    StrictImportError,
     entities_to_csv,
     facts_to_csv,
     import_rows,
     to_jsonl,
     to_triples,
 )
-from groundwire.stores.io_csv import format_of, opened
+from groundwire.stores.io_csv import format_of, open_text
 from groundwire.stores.knowledge_base import Knowledge
 from groundwire.stores.values import value_of
 from groundwire.types import (
@@ -47,9 +47,9 @@ def kb(tmp_path: Path, sqlite_template: Path) -> Iterator[Knowledge]:
         yield knowledge
 
 
-def bring(kb: Knowledge, text: str | bytes, form: str = "csv", *, strict: bool = False) -> Imported:
+def bring(kb: Knowledge, text: str | bytes, form: str = "csv", *, strict: bool = False) -> ImportResult:
     raw = text.encode() if isinstance(text, str) else text
-    with opened(io.BufferedReader(io.BytesIO(raw)), "utf-8") as file:
+    with open_text(io.BufferedReader(io.BytesIO(raw)), "utf-8") as file:
         return import_rows(kb, READERS[form](file, "file"), strict=strict)
 
 
@@ -133,7 +133,7 @@ def test_a_bad_row_is_told_by_its_line(kb: Knowledge, text: str | bytes, line: i
     assert reason in done.bad[0].error
     assert kb.find(["Bob"])
     before = list(to_jsonl(kb))
-    with pytest.raises(Refused):
+    with pytest.raises(StrictImportError):
         bring(kb, text if isinstance(text, bytes) else text.replace("Bob", "New One"), strict=True)
     assert list(to_jsonl(kb)) == before
 

@@ -243,11 +243,12 @@ def test_what_nobody_verified_takes_nobodys_place_until_it_is(kb: Knowledge) -> 
     pending = kb.put_fact(triple("Acme", "ceo", "Carol", status=FactStatus.PENDING, confidence=0.4))
     assert objects(kb.facts_about(["acme"])) == ["Bob"]
     with kb.writing() as connection:
-        settled = fact_store.settle(
+        settled = fact_store.apply_verdict(
             connection, pending.id, status=FactStatus.VERIFIED, confidence=0.9, record=Record(0.1, 0.9, 2.5)
         )
         assert (
-            fact_store.settle(connection, "no", status=FactStatus.VERIFIED, confidence=1, record=None) is None
+            fact_store.apply_verdict(connection, "no", status=FactStatus.VERIFIED, confidence=1, record=None)
+            is None
         )
     assert settled is not None
     assert kb.fact(pending.id) == settled
@@ -266,9 +267,9 @@ def test_a_refused_fact_leaves_no_trace(kb: Knowledge) -> None:
 def test_facts_are_listed_newest_first_page_by_page(kb: Knowledge) -> None:
     kb.put_many([triple("Ann", "knows", str(n), many=True) for n in range(5)])
     with kb.database.read() as connection:
-        first = fact_store.listing(connection, limit=3)
-        rest = fact_store.listing(connection, limit=3, after=first[-1].id)
-        pending = fact_store.listing(connection, status=FactStatus.PENDING)
+        first = fact_store.list_facts(connection, limit=3)
+        rest = fact_store.list_facts(connection, limit=3, after=first[-1].id)
+        pending = fact_store.list_facts(connection, status=FactStatus.PENDING)
     assert [f.role("object").text for f in (*first, *rest)] == ["4", "3", "2", "1", "0"]  # type: ignore[union-attr]
     assert pending == []
 

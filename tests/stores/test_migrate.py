@@ -13,7 +13,15 @@ from sqlalchemy import text
 
 from groundwire.errors import StoreError
 from groundwire.stores import entities, facts, tables
-from groundwire.stores.database import Database, _engine, _place, head, open_database, revision, upgrade
+from groundwire.stores.database import (
+    Database,
+    _engine,
+    _place,
+    current_revision,
+    newest_revision,
+    open_database,
+    upgrade,
+)
 from groundwire.stores.knowledge_base import Knowledge
 from groundwire.stores.tables import metadata
 from groundwire.types import Entity, Fact, Role, Value, ValueKind
@@ -25,7 +33,7 @@ def test_the_steps_make_what_the_tables_say(store_url: str) -> None:
     database = open_database(store_url)
     with database.read() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
-        assert revision(connection) == head()
+        assert current_revision(connection) == newest_revision()
     database.close()
 
 
@@ -49,7 +57,7 @@ def test_a_failed_step_leaves_the_store_as_it_was(bare_url: str, monkeypatch: py
     monkeypatch.undo()
     database = open_database(bare_url)
     with database.read() as connection:
-        assert revision(connection) == head()
+        assert current_revision(connection) == newest_revision()
     database.close()
 
 
@@ -60,7 +68,7 @@ def test_what_the_first_schema_held_is_there_at_the_newest(bare_url: str) -> Non
     database = Database(_engine(_place(bare_url)))
     with database.write() as connection:
         upgrade(connection, "0001")
-        assert revision(connection) == "0001"
+        assert current_revision(connection) == "0001"
         entities.put_many(connection, [Entity("", "Ann", "person", ("Annie",))])
         told = (Role("subject", Value("Ann", ValueKind.REFERENCE)), Role("object", Value("tea")))
         facts.add_many(connection, [Fact("", "likes", told)])
@@ -69,4 +77,4 @@ def test_what_the_first_schema_held_is_there_at_the_newest(bare_url: str) -> Non
         assert kb.find(["Annie"])["Annie"].entity.name == "Ann"
         assert [fact.predicate for fact in kb.facts_about(["ann"])] == ["likes"]
         with kb.database.read() as connection:
-            assert revision(connection) == head()
+            assert current_revision(connection) == newest_revision()

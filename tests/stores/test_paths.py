@@ -12,7 +12,7 @@ from sqlalchemy import text
 
 from groundwire.errors import InputError
 from groundwire.stores.database import Database, open_database
-from groundwire.stores.paths import PathStore, nested, path_of, plain, segment
+from groundwire.stores.paths import PathStore, escape_segment, nest_paths, path_of, unescape_segment
 
 ANY = st.text(st.characters(exclude_categories=()), min_size=1, max_size=20)
 
@@ -35,8 +35,8 @@ def listed(store: PathStore, prefix: str, limit: int | None = None) -> list[str]
 
 @given(ANY)
 def test_a_segment_comes_back_as_it_was(name: str) -> None:
-    escaped = segment(name)
-    assert plain(escaped) == name
+    escaped = escape_segment(name)
+    assert unescape_segment(escaped) == name
     assert escaped
     assert "/" not in escaped
 
@@ -175,4 +175,4 @@ def test_nesting_keeps_every_value(values: dict[tuple[str, ...], int]) -> None:
             yield tree
 
     entries = sorted((path_of(*way), value) for way, value in values.items())
-    assert sorted(map(str, leaves(nested(entries)))) == sorted(map(str, values.values()))
+    assert sorted(map(str, leaves(nest_paths(entries)))) == sorted(map(str, values.values()))

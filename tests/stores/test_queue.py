@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from groundwire.stores.database import Database, open_database
-from groundwire.stores.queue import DEAD, Job, Queue, Terms
+from groundwire.stores.queue import DEAD, JobQueue, QueuedJob, RetryPolicy
 
 
 @dataclass
@@ -33,23 +33,23 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def queue(database: Database, clock: Clock) -> Queue:
-    return Queue(database, "test", Terms(lease=60, attempts=3), clock=clock, uniform=lambda: 1.0)
+def queue(database: Database, clock: Clock) -> JobQueue:
+    return JobQueue(database, "test", RetryPolicy(lease=60, attempts=3), clock=clock, uniform=lambda: 1.0)
 
 
-def add(database: Database, queue: Queue, *keys: str, delay: float = 0.0) -> None:
+def add(database: Database, queue: JobQueue, *keys: str, delay: float = 0.0) -> None:
     with database.write() as connection:
         for key in keys:
             queue.enqueue(connection, key, f"about {key}", delay=delay)
 
 
-def taken(queue: Queue) -> Job:
+def taken(queue: JobQueue) -> QueuedJob:
     job = queue.claim()
     assert job is not None
     return job
 
 
-def test_the_longest_due_comes_first(database: Database, queue: Queue, clock: Clock) -> None:
+def test_the_longest_due_comes_first(database: Database, queue: JobQueue, clock: Clock) -> None:
     add(database, queue, "later", delay=5)
     add(database, queue, "a", "b")
     clock.now += 10
@@ -57,7 +57,7 @@ def test_the_longest_due_comes_first(database: Database, queue: Queue, clock: Cl
     assert queue.claim() is None
 
 
-def test_a_delayed_job_waits(database: Database, queue: Queue, clock: Clock) -> None:
+def test_a_delayed_job_waits(database: Database, queue: JobQueue, clock: Clock) -> None:
     add(database, queue, "a", delay=30)
     assert queue.claim() is None
     assert queue.next_due() == 1030
@@ -65,7 +65,7 @@ def test_a_delayed_job_waits(database: Database, queue: Queue, clock: Clock) -> 
     assert taken(queue).key == "a"
 
 
-def test_what_is_rolled_back_was_never_enqueued(database: Database, queue: Queue) -> None:
+def test_what_is_rolled_back_was_never_enqueued(database: Database, queue: JobQueue) -> None:
     def broken() -> None:
         with database.write() as connection:
             queue.enqueue(connection, "a", "")
@@ -77,7 +77,7 @@ def test_what_is_rolled_back_was_never_enqueued(database: Database, queue: Queue
 
 
 def test_a_job_is_hidden_for_its_lease_and_comes_back_after(
-    database: Database, queue: Queue, clock: Clock
+    database: Database, queue: JobQueue, clock: Clock
 ) -> None:
     add(database, queue, "a")
     first = taken(queue)
@@ -88,7 +88,7 @@ def test_a_job_is_hidden_for_its_lease_and_comes_back_after(
     assert second.holder != first.holder
 
 
-def test_who_lost_the_lease_can_write_nothing(database: Database, queue: Queue, clock: Clock) -> None:
+def test_who_lost_the_lease_can_write_nothing(database: Database, queue: JobQueue, clock: Clock) -> None:
     add(database, queue, "a")
     slow = taken(queue)
     clock.now += 61
@@ -103,7 +103,7 @@ def test_who_lost_the_lease_can_write_nothing(database: Database, queue: Queue, 
 
 
 @pytest.mark.spec("SPEC-08.42")
-def test_waits_grow_and_a_server_is_waited_for(database: Database, queue: Queue, clock: Clock) -> None:
+def test_waits_grow_and_a_server_is_waited_for(database: Database, queue: JobQueue, clock: Clock) -> None:
     add(database, queue, "a")
     for wanted, after in ((5.0, None), (10.0, None), (300.0, 300.0)):
         job = taken(queue)
@@ -114,7 +114,9 @@ def test_waits_grow_and_a_server_is_waited_for(database: Database, queue: Queue,
     assert queue.is_spent(taken(queue))
 
 
-def test_a_dead_job_keeps_its_reason_and_is_not_taken(database: Database, queue: Queue, clock: Clock) -> None:
+def test_a_dead_job_keeps_its_reason_and_is_not_taken(
+    database: Database, queue: JobQueue, clock: Clock
+) -> None:
     add(database, queue, "a")
     job = taken(queue)
     with database.write() as connection:
@@ -127,7 +129,7 @@ def test_a_dead_job_keeps_its_reason_and_is_not_taken(database: Database, queue:
     assert queue.counts() == {"waiting": 0, "dead": 1}
 
 
-def test_a_key_asked_for_anew_replaces_the_job_before(database: Database, queue: Queue) -> None:
+def test_a_key_asked_for_anew_replaces_the_job_before(database: Database, queue: JobQueue) -> None:
     add(database, queue, "a")
     old = taken(queue)
     add(database, queue, "a")
@@ -136,18 +138,18 @@ def test_a_key_asked_for_anew_replaces_the_job_before(database: Database, queue:
     assert taken(queue).attempts == 1
 
 
-def test_kinds_do_not_mix(database: Database, queue: Queue, clock: Clock) -> None:
+def test_kinds_do_not_mix(database: Database, queue: JobQueue, clock: Clock) -> None:
     add(database, queue, "a")
-    assert Queue(database, "other", clock=clock).claim() is None
+    assert JobQueue(database, "other", clock=clock).claim() is None
 
 
-def test_many_takers_get_each_job_once(store_url: str, database: Database, queue: Queue) -> None:
+def test_many_takers_get_each_job_once(store_url: str, database: Database, queue: JobQueue) -> None:
     keys = [f"k{n}" for n in range(40)]
     add(database, queue, *keys)
 
     def work(_: int) -> list[str]:
         own = open_database(store_url)
-        mine, done = Queue(own, "test", clock=lambda: 2000.0), []
+        mine, done = JobQueue(own, "test", clock=lambda: 2000.0), []
         while (job := mine.claim()) is not None:
             with own.write() as connection:
                 if mine.complete(connection, job):

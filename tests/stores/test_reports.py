@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 
 from groundwire.stores.database import Database, open_database
-from groundwire.stores.reports import HOUR, Count, Reports, Stored, Stretch, Summary
+from groundwire.stores.reports import HOUR, ClaimCount, ReportStore, ReportSummary, StatsQuery, StoredReport
 
 NOON = 500_000 * HOUR + 0.5
 
 
-def stored(number: int = 0, **changes: object) -> Stored:
-    summary = Summary(
+def stored(number: int = 0, **changes: object) -> StoredReport:
+    summary = ReportSummary(
         id=f"report-{number}",
         kind="check",
         owner="",
@@ -29,7 +29,7 @@ def stored(number: int = 0, **changes: object) -> Stored:
         backend="local",
         profile="default",
     )
-    return Stored(replace(summary, **changes), '{"report": {}}')  # type: ignore[arg-type]
+    return StoredReport(replace(summary, **changes), '{"report": {}}')  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -41,27 +41,29 @@ def database(store_url: str) -> Iterator[Database]:
 
 def test_a_report_comes_back_as_it_was(database: Database) -> None:
     kept = replace(stored(), body='{"answer": "שלום 🙂 <script>"}')
-    Reports(database).add([kept])
-    assert Reports(database).get("report-0") == (kept.summary, kept.body)
-    assert Reports(database).get("report-1") is None
+    ReportStore(database).add([kept])
+    assert ReportStore(database).get("report-0") == (kept.summary, kept.body)
+    assert ReportStore(database).get("report-1") is None
 
 
 def test_what_no_database_keeps_is_replaced(database: Database) -> None:
     hostile = stored(title="a\x00b\ud800")
-    Reports(database).add([replace(hostile, sources=(Count("x\x00", 1, 0), Count("y" * 5000, 1, 1)))])
-    assert Reports(database).recent(1)[0].title == "a\ufffdb\ufffd"
-    names = [count.name for count in Reports(database).figures(Stretch(0)).sources]
+    ReportStore(database).add(
+        [replace(hostile, sources=(ClaimCount("x\x00", 1, 0), ClaimCount("y" * 5000, 1, 1)))]
+    )
+    assert ReportStore(database).recent(1)[0].title == "a\ufffdb\ufffd"
+    names = [count.name for count in ReportStore(database).figures(StatsQuery(0)).sources]
     assert names == ["y" * 200, "x\ufffd"]
 
 
 def test_names_that_are_the_same_once_cut_count_together(database: Database) -> None:
-    long = (Count("s" * 300, 1, 1), Count("s" * 400, 2, 0))
-    Reports(database).add([replace(stored(), sources=long)])
-    assert Reports(database).figures(Stretch(0)).sources == (Count("s" * 200, 3, 1),)
+    long = (ClaimCount("s" * 300, 1, 1), ClaimCount("s" * 400, 2, 0))
+    ReportStore(database).add([replace(stored(), sources=long)])
+    assert ReportStore(database).figures(StatsQuery(0)).sources == (ClaimCount("s" * 200, 3, 1),)
 
 
 def test_a_list_goes_on_where_it_ended(database: Database) -> None:
-    kept = Reports(database)
+    kept = ReportStore(database)
     kept.add([stored(number) for number in range(5)])
     first = kept.recent(2)
     assert [row.id for row in first] == ["report-4", "report-3"]
@@ -70,7 +72,7 @@ def test_a_list_goes_on_where_it_ended(database: Database) -> None:
 
 
 def test_a_list_shows_only_what_is_asked_for(database: Database) -> None:
-    kept = Reports(database)
+    kept = ReportStore(database)
     kept.add(
         [stored(0), stored(1, flagged=None), stored(2, flagged=False, owner="k1"), stored(3, kind="audit")]
     )
@@ -83,22 +85,22 @@ def test_all_of_a_batch_is_kept_or_nothing(database: Database) -> None:
     from sqlalchemy.exc import IntegrityError
 
     with pytest.raises(IntegrityError):
-        Reports(database).add([stored(0), stored(1), stored(0)])
-    assert Reports(database).recent(9) == []
+        ReportStore(database).add([stored(0), stored(1), stored(0)])
+    assert ReportStore(database).recent(9) == []
 
 
 def test_only_its_owner_deletes_a_report_and_nothing_of_it_stays(database: Database) -> None:
-    kept = Reports(database)
-    kept.add([replace(stored(0, owner="k1"), types=(Count("contradicted", 1, 1),))])
+    kept = ReportStore(database)
+    kept.add([replace(stored(0, owner="k1"), types=(ClaimCount("contradicted", 1, 1),))])
     assert not kept.delete("report-0", owner="k2")
     assert kept.delete("report-0", owner="k1")
     assert kept.get("report-0") is None
-    assert kept.figures(Stretch(0)).types == ()
+    assert kept.figures(StatsQuery(0)).types == ()
     assert not kept.delete("report-0")
 
 
 def test_what_is_old_is_forgotten(database: Database) -> None:
-    kept = Reports(database)
+    kept = ReportStore(database)
     kept.add([stored(number) for number in range(4)])
     assert kept.prune(NOON + 2) == 2
     assert [row.id for row in kept.recent(9)] == ["report-3", "report-2"]
@@ -106,13 +108,13 @@ def test_what_is_old_is_forgotten(database: Database) -> None:
 
 def test_pruning_goes_on_beyond_one_part(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("groundwire.stores.reports._AT_ONCE", 2)
-    kept = Reports(database)
+    kept = ReportStore(database)
     kept.add([stored(number) for number in range(5)])
     assert kept.prune(NOON + 100) == 5
 
 
 def test_figures_over_time(database: Database) -> None:
-    kept = Reports(database)
+    kept = ReportStore(database)
     kept.add(
         [
             stored(0, created=NOON),
@@ -121,32 +123,34 @@ def test_figures_over_time(database: Database) -> None:
             stored(3, created=NOON - 100 * HOUR),
         ]
     )
-    hourly = kept.figures(Stretch(NOON - HOUR, step=1)).moments
+    hourly = kept.figures(StatsQuery(NOON - HOUR, step=1)).moments
     assert [(m.hour, m.reports, m.flagged_reports, m.failed_reports) for m in hourly] == [
         (500_000, 2, 1, 0),
         (500_001, 1, 0, 1),
     ]
     assert [(m.claims, m.flagged_claims, m.unchecked) for m in hourly] == [(8, 1, 0), (2, 0, 2)]
-    daily = kept.figures(Stretch(NOON - HOUR, step=24)).moments
+    daily = kept.figures(StatsQuery(NOON - HOUR, step=24)).moments
     assert [(m.hour, m.reports) for m in daily] == [(499_992, 3)]
 
 
 def test_figures_by_type_and_source(database: Database) -> None:
-    kept = Reports(database)
-    handbook, memo = Count("handbook.pdf", 5, 1), Count("memo.txt", 2, 2)
+    kept = ReportStore(database)
+    handbook, memo = ClaimCount("handbook.pdf", 5, 1), ClaimCount("memo.txt", 2, 2)
     kept.add(
         [
-            replace(stored(0, owner="k1"), types=(Count("contradicted", 1, 1),), sources=(handbook,)),
-            replace(stored(1, owner="k2"), types=(Count("unsupported", 3, 3),), sources=(handbook, memo)),
+            replace(stored(0, owner="k1"), types=(ClaimCount("contradicted", 1, 1),), sources=(handbook,)),
+            replace(
+                stored(1, owner="k2"), types=(ClaimCount("unsupported", 3, 3),), sources=(handbook, memo)
+            ),
         ]
     )
-    everybody = kept.figures(Stretch(NOON))
-    assert everybody.types == (Count("unsupported", 3, 3), Count("contradicted", 1, 1))
-    assert everybody.sources == (Count("handbook.pdf", 10, 2), Count("memo.txt", 2, 2))
-    assert kept.figures(Stretch(NOON, owner="k1")).sources == (handbook,)
-    assert kept.figures(Stretch(NOON), most=1).sources == (Count("handbook.pdf", 10, 2),)
+    everybody = kept.figures(StatsQuery(NOON))
+    assert everybody.types == (ClaimCount("unsupported", 3, 3), ClaimCount("contradicted", 1, 1))
+    assert everybody.sources == (ClaimCount("handbook.pdf", 10, 2), ClaimCount("memo.txt", 2, 2))
+    assert kept.figures(StatsQuery(NOON, owner="k1")).sources == (handbook,)
+    assert kept.figures(StatsQuery(NOON), most=1).sources == (ClaimCount("handbook.pdf", 10, 2),)
 
 
 def test_an_empty_store_has_empty_figures(database: Database) -> None:
-    figures = Reports(database).figures(Stretch(0))
+    figures = ReportStore(database).figures(StatsQuery(0))
     assert (figures.moments, figures.types, figures.sources) == ((), (), ())

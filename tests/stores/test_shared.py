@@ -20,7 +20,7 @@ from groundwire.errors import ConfigError, MissingExtra
 from groundwire.server.middleware.auth import RedisTokenBuckets, rate_limiter
 from groundwire.stores.cache import CacheStore, LayeredCache, RedisCache
 from groundwire.stores.database import open_database
-from groundwire.stores.keys import Keys
+from groundwire.stores.keys import KeyStore
 from groundwire.types import Query
 from groundwire.verifiers.backends import open_backend
 
@@ -114,7 +114,7 @@ class TestLimits:
     async def test_two_servers_share_the_limit_of_a_key(self, redis: RedisServer, tmp_path: Path) -> None:
         store = str(tmp_path / "keys.db")
         with_store = open_database(store, create=True)
-        _, token = Keys(with_store).add("ci", ["check"], per_minute=2)
+        _, token = KeyStore(with_store).add("ci", ["check"], per_minute=2)
         with_store.close()
         settings = {
             "hallucination.backend.type": "fake",

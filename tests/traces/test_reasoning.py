@@ -12,7 +12,7 @@ from sqlalchemy import inspect, text
 from groundwire import Config, Groundwire, Status
 from groundwire.errors import InputError
 from groundwire.reports.parse import read_graph
-from groundwire.stores.database import head, open_database, revision, upgrade
+from groundwire.stores.database import current_revision, newest_revision, open_database, upgrade
 from groundwire.traces.store import More, ReasoningTraces
 from groundwire.types import EdgeLabel, GapType, NodeKind
 
@@ -244,7 +244,7 @@ def test_two_writers_at_once_lose_nothing(store_url: str) -> None:
 @pytest.mark.spec("SPEC-16.19")
 def test_a_store_of_before_traces_is_carried_forward(bare_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("groundwire.stores.database.upgrade", lambda c: upgrade(c, "0003"))
-    monkeypatch.setattr("groundwire.stores.database.head", lambda: "0003")
+    monkeypatch.setattr("groundwire.stores.database.newest_revision", lambda: "0003")
     old = open_database(bare_url)
     with old.read() as connection:
         assert not inspect(connection).has_table("trace_nodes")
@@ -253,7 +253,7 @@ def test_a_store_of_before_traces_is_carried_forward(bare_url: str, monkeypatch:
     with ReasoningTraces.open(bare_url, Config()) as traces:
         assert traces.add_goal("Now it can be kept")
         with traces.store.database.read() as connection:
-            assert revision(connection) == head()
+            assert current_revision(connection) == newest_revision()
 
 
 @pytest.mark.spec("SPEC-16.19")
@@ -261,7 +261,7 @@ def test_traces_of_an_older_store_survive_the_way_forward(
     bare_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("groundwire.stores.database.upgrade", lambda c: upgrade(c, "0004"))
-    monkeypatch.setattr("groundwire.stores.database.head", lambda: "0004")
+    monkeypatch.setattr("groundwire.stores.database.newest_revision", lambda: "0004")
     with ReasoningTraces(open_database(bare_url)) as old:
         goal, decision = grown(old)
         old.add_claim(decision, "It is tall.", ["S0"])

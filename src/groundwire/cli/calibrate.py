@@ -29,7 +29,7 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, GroundwireError, InputError
 from groundwire.reports.terminal import progress_bar
-from groundwire.stores.feedback import Reviewed
+from groundwire.stores.feedback import ReviewedReport
 from groundwire.verdicts.conformal import TooFewRows, rank, threshold
 
 app = command_app()
@@ -298,7 +298,7 @@ def run_calibrate_feedback(bound: FalseAlarmBound, out: Path | None, config: Con
     return ExitCode.OK
 
 
-def _risks_by_label(reviewed: Sequence[Reviewed], config: Config) -> ReviewedRisks:
+def _risks_by_label(reviewed: Sequence[ReviewedReport], config: Config) -> ReviewedRisks:
     """Only reports of the configured backend and profile count: risks of others are not comparable."""
     ours = (config.hallucination.backend.type, config.profile)
     own = [r for r in reviewed if (r.report.backend, r.report.profile) == ours]

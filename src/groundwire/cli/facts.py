@@ -27,9 +27,9 @@ from groundwire.memory.writer import QUEUE_NAME, fact_from_roles, fact_sentence
 from groundwire.reports.plaintext import sanitize
 from groundwire.retrieval.load import load_answer, load_sources
 from groundwire.stores.database import Database, open_database
-from groundwire.stores.facts import listing
+from groundwire.stores.facts import list_facts
 from groundwire.stores.io_jsonl import fact_object
-from groundwire.stores.queue import Queue, Rejected, RejectedFacts
+from groundwire.stores.queue import JobQueue, RejectedFact, RejectedFacts
 from groundwire.types import Fact, FactStatus, Source
 
 app = group_app("Facts that must be verified before they are stored.")
@@ -151,7 +151,7 @@ async def _admit(
 def run_list(status: str, limit: int, as_json: bool, config: Config, console: Console) -> ExitCode:
     chosen = _status(status) if status else None
     with _open_store(config) as database, database.read() as connection:
-        found = listing(connection, status=chosen, limit=limit)
+        found = list_facts(connection, status=chosen, limit=limit)
     with safe_stdout():
         if as_json:
             print_json([fact_object(fact) for fact in found])
@@ -184,7 +184,7 @@ def run_pending(watch: bool, as_json: bool, config: Config, console: Console) ->
     """Verify the facts that wait for a backend. Exit code 1 if one was rejected, 3 if one still waits."""
     with _open_store(config) as database, safe_stdout():
         results = run(_verify_waiting(database, watch, as_json, config, console))
-        waiting = Queue(database, QUEUE_NAME).counts()
+        waiting = JobQueue(database, QUEUE_NAME).counts()
     outcomes = {one.outcome for one in results}
     if not as_json:
         done = sum(one.outcome in (JobOutcome.VERIFIED, JobOutcome.REJECTED) for one in results)
@@ -283,7 +283,7 @@ def _open_store(config: Config, *, create: bool = False) -> Iterator[Database]:
         database.close()
 
 
-def rejected_object(one: Rejected) -> dict[str, object]:
+def rejected_object(one: RejectedFact) -> dict[str, object]:
     figures = {
         name: getattr(one, name)
         for name in ("confidence", "adjusted", "p0", "p1", "required_bits", "observed_bits", "gap_bits")

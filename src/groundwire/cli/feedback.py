@@ -24,7 +24,7 @@ from groundwire.errors import InputError
 from groundwire.reports.json import feedback_object, to_json
 from groundwire.reports.plaintext import feedback_line, sanitize
 from groundwire.stores.database import open_database
-from groundwire.stores.feedback import Entry, Judged, Opinions, Verdict
+from groundwire.stores.feedback import FeedbackEntry, FeedbackReport, FeedbackStore, ReviewedVerdict
 from groundwire.types import Feedback, HallucinationReport, Status
 
 RIGHT, WRONG = "right", "wrong"
@@ -99,7 +99,9 @@ def run_mark(
     return ExitCode.OK
 
 
-def add_feedback(judged: Judged, verdict: Verdict, right: bool, note: str, config: Config) -> Feedback:
+def add_feedback(
+    judged: FeedbackReport, verdict: ReviewedVerdict, right: bool, note: str, config: Config
+) -> Feedback:
     """Store feedback on a verdict. Raises `InputError` if there is no verdict to mark or the note is too long."""
     if verdict.status in _WITHOUT_VERDICT:
         raise InputError(f"there is no verdict on this claim to mark: it is {verdict.status.value}")
@@ -144,15 +146,15 @@ def run_forget(key: str, config: Config, console: Console) -> ExitCode:
 
 
 @contextmanager
-def open_feedback(config: Config, *, create: bool = False) -> Iterator[Opinions]:
+def open_feedback(config: Config, *, create: bool = False) -> Iterator[FeedbackStore]:
     database = open_database(config.store.url, create=create)
     try:
-        yield Opinions(database)
+        yield FeedbackStore(database)
     finally:
         database.close()
 
 
-def _export_line(entry: Entry) -> str:
+def _export_line(entry: FeedbackEntry) -> str:
     verdict = entry.verdict
     row = {
         "key": verdict.key,
@@ -203,7 +205,7 @@ class _StoredReport(BaseModel):
     report: _ReportJson
 
 
-def find_claim(claim: str, file: Path | None, config: Config) -> tuple[Judged, Verdict]:
+def find_claim(claim: str, file: Path | None, config: Config) -> tuple[FeedbackReport, ReviewedVerdict]:
     """A claim by its key or by `c2`, in the file or else in the last reports made on this machine."""
     if file is None:
         text = recall_report(claim, config)
@@ -220,11 +222,11 @@ def find_claim(claim: str, file: Path | None, config: Config) -> tuple[Judged, V
     return found[-1]
 
 
-def claim_of_report(report: HallucinationReport, claim: str) -> tuple[Judged, Verdict]:
+def claim_of_report(report: HallucinationReport, claim: str) -> tuple[FeedbackReport, ReviewedVerdict]:
     return _first(_parse(to_json(report)), claim, "the last report")
 
 
-def claim_of_stored_report(text: str, claim: str) -> tuple[Judged, Verdict]:
+def claim_of_stored_report(text: str, claim: str) -> tuple[FeedbackReport, ReviewedVerdict]:
     """A claim of a report that the server stored; its JSON is the value of the key `report`."""
     try:
         stored = _StoredReport.model_validate_json(text)
@@ -233,7 +235,7 @@ def claim_of_stored_report(text: str, claim: str) -> tuple[Judged, Verdict]:
     return _first(stored.report, claim, "the report")
 
 
-def _first(report: _ReportJson, claim: str, name: str) -> tuple[Judged, Verdict]:
+def _first(report: _ReportJson, claim: str, name: str) -> tuple[FeedbackReport, ReviewedVerdict]:
     found = _matching(report, claim)
     if not found:
         raise InputError(f"{name} has no claim {claim}", hint=_CLAIM_HINT)
@@ -267,8 +269,8 @@ def _parse(text: str, name: str = "the cached report") -> _ReportJson:
         raise InputError(f"{name} is not a report ({place}: {first['msg']})", hint=hint) from None
 
 
-def _matching(report: _ReportJson, claim: str) -> list[tuple[Judged, Verdict]]:
-    judged = Judged(
+def _matching(report: _ReportJson, claim: str) -> list[tuple[FeedbackReport, ReviewedVerdict]]:
+    judged = FeedbackReport(
         report_key([c.key for c in report.claims]),
         report.id,
         report.risk,
@@ -280,10 +282,10 @@ def _matching(report: _ReportJson, claim: str) -> list[tuple[Judged, Verdict]]:
     return [(judged, _verdict(c)) for c in report.claims if claim in (c.key, c.id)]
 
 
-def _verdict(claim: _ReportedClaim) -> Verdict:
+def _verdict(claim: _ReportedClaim) -> ReviewedVerdict:
     if claim.status not in Status.__members__:
         raise InputError(f"unknown status '{claim.status}' of a claim")
-    return Verdict(
+    return ReviewedVerdict(
         claim.key,
         claim.text,
         Status(claim.status),

@@ -24,15 +24,15 @@ from groundwire.reports.terminal import progress_bar
 from groundwire.stores.database import open_database
 from groundwire.stores.import_export import (
     READERS,
-    Imported,
-    Refused,
+    ImportResult,
+    StrictImportError,
     entities_to_csv,
     facts_to_csv,
     import_rows,
     to_jsonl,
     to_triples,
 )
-from groundwire.stores.io_csv import Read, format_of, opened
+from groundwire.stores.io_csv import ParsedRow, format_of, open_text
 from groundwire.stores.io_jsonl import entity_object, fact_object
 from groundwire.stores.knowledge_base import Knowledge
 from groundwire.stores.paths import PathStore
@@ -155,24 +155,24 @@ def run_import(args: ImportArgs, console: Console) -> ExitCode:
     return ExitCode.FLAGGED if failed else ExitCode.OK
 
 
-def _summary(path: Path, done: Imported) -> str:
+def _summary(path: Path, done: ImportResult) -> str:
     entities, facts = _counted(done.entities, "entity", "entities"), _counted(done.facts, "fact", "facts")
     bad = f"; {_counted(done.failed, 'row', 'rows')} could not be used" if done.failed else ""
     return f"{_display_name(path)}: {entities} and {facts}{bad}"
 
 
-def _import_one(knowledge: Knowledge, path: Path, args: ImportArgs) -> Imported:
+def _import_one(knowledge: Knowledge, path: Path, args: ImportArgs) -> ImportResult:
     errors = Console(stderr=True)
     try:
         with _bytes(path) as file, progress_bar(errors) as progress:
             total = max(1, path.stat().st_size // 1000) if path.is_file() else None
             bar = progress.add_task(f"{path.name} (kB)", total=total)
-            with opened(file, args.encoding) as text:
+            with open_text(file, args.encoding) as text:
                 rows = _name_errors(READERS[format_of(path, args.format)](text, _source(path)), path)
                 done = import_rows(
                     knowledge, rows, strict=args.strict, on_batch=lambda _: _advance(progress, bar, file)
                 )
-    except Refused as refused:
+    except StrictImportError as refused:
         _print_bad(path, refused.imported)
         raise InputError(
             f"{_display_name(path)}: {refused.message}", hint="without --strict the rest is imported"
@@ -198,7 +198,7 @@ def _advance(progress: Progress, bar: TaskID, file: BinaryIO) -> None:
         progress.update(bar, completed=file.tell() // 1000)
 
 
-def _name_errors(rows: Iterator[Read], path: Path) -> Iterator[Read]:
+def _name_errors(rows: Iterator[ParsedRow], path: Path) -> Iterator[ParsedRow]:
     """Add the file's name to errors about the file as a whole."""
     try:
         yield from rows
@@ -223,7 +223,7 @@ def _bytes(path: Path) -> Iterator[BinaryIO]:
         yield file
 
 
-def _print_bad(path: Path, done: Imported) -> None:
+def _print_bad(path: Path, done: ImportResult) -> None:
     for row in sorted(done.bad, key=lambda bad: bad.line)[:SHOWN_ERRORS]:
         print(f"{_display_name(path)}, line {row.line}: {sanitize(row.error)}", file=sys.stderr)
     if done.failed > SHOWN_ERRORS:

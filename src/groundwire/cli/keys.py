@@ -18,7 +18,7 @@ from groundwire.config import Config
 from groundwire.errors import InputError
 from groundwire.reports.plaintext import sanitize
 from groundwire.stores.database import open_database
-from groundwire.stores.keys import SCOPES, ApiKey, Keys
+from groundwire.stores.keys import SCOPES, ApiKey, KeyStore
 
 app = group_app("API keys of the HTTP service: create, list, revoke.")
 
@@ -122,9 +122,9 @@ def _when(stamp: float | None) -> str:
 
 
 @contextmanager
-def _open_keys(config: Config) -> Iterator[Keys]:
+def _open_keys(config: Config) -> Iterator[KeyStore]:
     database = open_database(config.store.url)
     try:
-        yield Keys(database)
+        yield KeyStore(database)
     finally:
         database.close()

@@ -91,11 +91,11 @@ class FeedbackReader:
             return {}
         # Imported here: SQLAlchemy would double the start-up time of a check without feedback.
         from groundwire.stores.database import open_database
-        from groundwire.stores.feedback import Opinions
+        from groundwire.stores.feedback import FeedbackStore
 
         try:
             self._database = self._database or open_database(self._url, create=False)
-            return dict(Opinions(self._database).of(keys))
+            return dict(FeedbackStore(self._database).of(keys))
         except GroundwireError as error:
             self._enabled = False
             warn(f"feedback is not shown: {error}")

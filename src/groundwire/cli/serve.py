@@ -107,11 +107,11 @@ def _address(host: str, listener: socket.socket) -> str:
 
 def _require_keys(config: Config) -> None:
     from groundwire.stores.database import open_database
-    from groundwire.stores.keys import Keys
+    from groundwire.stores.keys import KeyStore
 
     database = open_database(config.store.url)
     try:
-        if not Keys(database).standing():
+        if not KeyStore(database).standing():
             raise InputError(
                 f"there are no API keys, and {config.server.host} is reachable from other machines",
                 hint="create one first: groundwire keys add NAME --scope check",

@@ -17,7 +17,7 @@ from groundwire.errors import BackendError, BackendTimeout, FactNotGrounded, Gro
 from groundwire.memory.decision import Decision, decide
 from groundwire.memory.writer import QUEUE_NAME, Candidate, FactWriter, fact_from_sentence
 from groundwire.stores.database import Database
-from groundwire.stores.queue import Queue, Terms
+from groundwire.stores.queue import JobQueue, RetryPolicy
 from groundwire.types import ClaimVerification, Fact, FactStatus, Query
 
 DEFAULT_CONFIDENCE = 0.95
@@ -83,11 +83,11 @@ class MemoryGate:
         engine: Groundwire,
         config: Config | None = None,
         *,
-        terms: Terms | None = None,
+        terms: RetryPolicy | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.config = config or engine.config
-        self.queue = Queue(database, QUEUE_NAME, terms, clock=clock)
+        self.queue = JobQueue(database, QUEUE_NAME, terms, clock=clock)
         self._engine = engine
         self._writer = FactWriter(database, self.queue, self.config, engine.metrics)
         self._thread = EventLoopThread("groundwire-gate")

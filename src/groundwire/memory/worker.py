@@ -24,9 +24,9 @@ from groundwire.memory.decision import (
 from groundwire.memory.gate import CLOSE_SECONDS, verify_within
 from groundwire.memory.writer import QUEUE_NAME, Candidate, FactWriter
 from groundwire.stores import facts
-from groundwire.stores.database import Database, alone
-from groundwire.stores.queue import Job, Queue, Terms
+from groundwire.stores.database import Database, lock_for_writing
 from groundwire.stores.facts import get
+from groundwire.stores.queue import JobQueue, QueuedJob, RetryPolicy
 from groundwire.types import Fact, FactStatus
 
 _LEASE_SHARE = 0.8  # a worker stops before its lease ends and another one takes the job
@@ -64,10 +64,10 @@ class Worker:
         engine: Groundwire,
         config: Config | None = None,
         *,
-        terms: Terms | None = None,
+        terms: RetryPolicy | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.queue = Queue(database, QUEUE_NAME, terms, clock=clock)
+        self.queue = JobQueue(database, QUEUE_NAME, terms, clock=clock)
         self._database = database
         self._engine = engine
         self._rules = (config or engine.config).hallucination.memory_gate
@@ -122,32 +122,32 @@ class Worker:
     async def aclose(self) -> None:
         await asyncio.to_thread(self._thread.close, CLOSE_SECONDS)
 
-    def _fact(self, job: Job) -> Fact | None:
+    def _fact(self, job: QueuedJob) -> Fact | None:
         with self._database.read() as connection:
             return get(connection, job.key)
 
-    def _drop(self, job: Job) -> JobResult:
+    def _drop(self, job: QueuedJob) -> JobResult:
         with self._database.write() as connection:
             self.queue.complete(connection, job)
         return JobResult(job.key, JobOutcome.GONE)
 
-    def _finish(self, job: Job, candidate: Candidate, decision: Decision) -> JobResult:
+    def _finish(self, job: QueuedJob, candidate: Candidate, decision: Decision) -> JobResult:
         """Store the verdict and complete the job in one transaction."""
         with self._database.write() as connection:
-            alone(connection)  # before the job's row, in the lock order of the gate
+            lock_for_writing(connection)  # before the job's row, in the lock order of the gate
             owned = self.queue.complete(connection, job)
             if owned:
                 self._write(connection, candidate, decision)
         return self._result(job, candidate, decision, owned)
 
     def _fail(
-        self, job: Job, candidate: Candidate, error: BackendError, *, permanent: bool = False
+        self, job: QueuedJob, candidate: Candidate, error: BackendError, *, permanent: bool = False
     ) -> JobResult:
         """Schedule a retry; after the last one the fact is stored as unverified or rejected."""
         unchecked = decide_unchecked(BackendError(str(error)), candidate.confidence, self._rules)
         dead = permanent or self.queue.is_spent(job)
         with self._database.write() as connection:
-            alone(connection)
+            lock_for_writing(connection)
             if not dead:
                 after = error.retry_after if isinstance(error, RateLimited) else None
                 owned = self.queue.retry(connection, job, str(error), after=after)
@@ -162,7 +162,7 @@ class Worker:
             facts.remove(connection, candidate.fact.id)
             self._writer.write_rejection(connection, candidate, decision)
         else:
-            facts.settle(
+            facts.apply_verdict(
                 connection,
                 candidate.fact.id,
                 status=decision.status,
@@ -170,7 +170,7 @@ class Worker:
                 record=decision.record,
             )
 
-    def _result(self, job: Job, candidate: Candidate, decision: Decision, owned: bool) -> JobResult:
+    def _result(self, job: QueuedJob, candidate: Candidate, decision: Decision, owned: bool) -> JobResult:
         if not owned:
             return JobResult(job.key, JobOutcome.GONE)
         outcome = JobOutcome.REJECTED if decision.status is None else JobOutcome(decision.status.value)

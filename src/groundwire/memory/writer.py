@@ -23,8 +23,8 @@ from groundwire.openie.predicates import groups
 from groundwire.stores import facts
 from groundwire.stores.database import Database
 from groundwire.stores.entities import Predicates
-from groundwire.stores.queue import Queue
-from groundwire.stores.queue import Rejected, RejectedFacts
+from groundwire.stores.queue import JobQueue
+from groundwire.stores.queue import RejectedFact, RejectedFacts
 from groundwire.stores.values import value_of
 from groundwire.text.lexicon import word_set
 from groundwire.types import Fact, FactStatus, Provenance, Role, Source, Triple, Value, ValueKind
@@ -141,11 +141,11 @@ class Candidate:
 class FactWriter:
     """Writes the decisions of the gate and its worker."""
 
-    def __init__(self, database: Database, queue: Queue, config: Config, metrics: Metrics) -> None:
+    def __init__(self, database: Database, queue: JobQueue, config: Config, metrics: Metrics) -> None:
         self.database = database
         self.queue = queue
         self.rules = config.hallucination.memory_gate
-        self._log_texts = config.log.source_text
+        self._log_texts = config.log.include_text
         self._metrics = metrics
         self._rejected = RejectedFacts(database)
 
@@ -172,7 +172,7 @@ class FactWriter:
         found = decision.verdict
         self._rejected.add(
             connection,
-            Rejected(
+            RejectedFact(
                 text=candidate.text,
                 fact=fact_json(candidate.fact),
                 evidence=_evidence(candidate.sources, decision),
@@ -191,7 +191,7 @@ class FactWriter:
         )
 
     def log(self, outcome: str, candidate: Candidate, decision: Decision) -> None:
-        """Count and log a decision; texts only if `log.source_text` is set."""
+        """Count and log a decision; texts only if `log.include_text` is set."""
         if outcome == "rejected":
             self._metrics.fact_rejected()
         record = decision.record

@@ -23,7 +23,7 @@ from groundwire.server.middleware.timeout import ServerState
 from groundwire.server.openapi import DESCRIPTION, SUMMARY, TAGS, operation_id, use_custom_openapi
 from groundwire.server.problems import handle_errors
 from groundwire.server.service import Service
-from groundwire.stores.keys import Keys
+from groundwire.stores.keys import KeyStore
 from groundwire.version import __version__
 
 ROUTERS: tuple[str, ...] = (
@@ -73,7 +73,7 @@ def create_app(
         openapi_tags=TAGS,
         generate_unique_id_function=operation_id,
         middleware=middleware_stack(
-            config, service.metrics, service.state, KeyCache(lambda: Keys(service.database).standing())
+            config, service.metrics, service.state, KeyCache(lambda: KeyStore(service.database).standing())
         ),
         telemetry={"tracing": False, "metrics": False, "logs": False},  # TelemetryMiddleware does it
     )

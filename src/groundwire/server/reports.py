@@ -26,8 +26,16 @@ from groundwire.reports.html import audit_page, to_html
 from groundwire.reports.json import audit_object, feedback_object, report_object
 from groundwire.reports.parse import audit_from, report_from
 from groundwire.reports.plaintext import is_bad_step
-from groundwire.stores.feedback import Opinions
-from groundwire.stores.reports import HOUR, Count, Figures, Moment, Reports, Stored, Summary
+from groundwire.stores.feedback import FeedbackStore
+from groundwire.stores.reports import (
+    HOUR,
+    ClaimCount,
+    HourlyCount,
+    ReportStats,
+    ReportStore,
+    ReportSummary,
+    StoredReport,
+)
 from groundwire.types import ClaimVerification, HallucinationReport, Source, Status, TraceAudit
 
 if TYPE_CHECKING:
@@ -107,7 +115,7 @@ class _PendingReport:
     created: float
     record: CheckRecord
 
-    def row(self) -> Stored | None:
+    def row(self) -> StoredReport | None:
         """None if it cannot be serialised, such as a history that is nested too deeply."""
         try:
             return report_row(self.record, self.id, self.created)
@@ -154,7 +162,7 @@ class ReportWriter:
             return ""
         return report.id
 
-    def pending(self, identity: str) -> Stored | None:
+    def pending(self, identity: str) -> StoredReport | None:
         """A report that is not written yet, so that its link works at once."""
         with self._lock:
             report = self._pending.get(identity)
@@ -173,7 +181,7 @@ class ReportWriter:
         while True:
             if time.monotonic() >= prune_at:
                 prune_at = time.monotonic() + _PRUNE_INTERVAL_SECONDS
-                self._attempt(lambda: Reports(self._open_store()).prune(self.oldest), 0)
+                self._attempt(lambda: ReportStore(self._open_store()).prune(self.oldest), 0)
             try:
                 first = self._queue.get(timeout=max(0.0, prune_at - time.monotonic()))
             except queue.Empty:
@@ -195,7 +203,7 @@ class ReportWriter:
     def _write(self, batch: Sequence[_PendingReport]) -> None:
         rows = [row for report in batch if (row := report.row()) is not None]
         if rows:
-            self._attempt(lambda: Reports(self._open_store()).add(rows), len(rows))
+            self._attempt(lambda: ReportStore(self._open_store()).add(rows), len(rows))
         self._forget(batch)
 
     def _forget(self, batch: Sequence[_PendingReport]) -> None:
@@ -215,13 +223,13 @@ def _log_lost(reports: int, reason: str) -> None:
     _log.warning("%d reports could not be stored: %s", reports, " ".join(reason.split())[:300])
 
 
-def report_row(record: CheckRecord, identity: str, created: float) -> Stored:
+def report_row(record: CheckRecord, identity: str, created: float) -> StoredReport:
     """A record as the store takes it: summary, JSON body, and counts by type and source."""
     report = record.report
     if isinstance(report, TraceAudit):
         return _audit_row(record, report, identity, created)
     claims = report.claims
-    summary = Summary(
+    summary = ReportSummary(
         id=identity,
         kind=record.kind or "check",
         owner=record.owner,
@@ -239,12 +247,12 @@ def report_row(record: CheckRecord, identity: str, created: float) -> Stored:
     body = _body(record, "report", report_object(report), answer=report.response)
     types = Counter(_type(claim) for claim in claims if claim.is_flagged)
     types.update(flag.type.value for flag in report.flags)
-    return Stored(summary, body, _type_counts(types), tuple(_source_counts(claims, record.sources)))
+    return StoredReport(summary, body, _type_counts(types), tuple(_source_counts(claims, record.sources)))
 
 
-def _audit_row(record: CheckRecord, audit: TraceAudit, identity: str, created: float) -> Stored:
+def _audit_row(record: CheckRecord, audit: TraceAudit, identity: str, created: float) -> StoredReport:
     steps = audit.steps
-    summary = Summary(
+    summary = ReportSummary(
         id=identity,
         kind=record.kind or "audit",
         owner=record.owner,
@@ -262,7 +270,7 @@ def _audit_row(record: CheckRecord, audit: TraceAudit, identity: str, created: f
     body = _body(record, "audit", audit_object(audit), steps=[step.step.text for step in steps])
     types = Counter(_type(step.verdict) for step in steps if is_bad_step(step))
     verdicts = [step.verdict for step in steps]
-    return Stored(summary, body, _type_counts(types), tuple(_source_counts(verdicts, record.sources)))
+    return StoredReport(summary, body, _type_counts(types), tuple(_source_counts(verdicts, record.sources)))
 
 
 def _body(record: CheckRecord, name: str, report: Mapping[str, Any], **more: object) -> str:
@@ -291,11 +299,11 @@ def _type(claim: ClaimVerification) -> str:
     return claim.gap_type.value if claim.gap_type else claim.status.value.lower()
 
 
-def _type_counts(types: Mapping[str, int]) -> tuple[Count, ...]:
-    return tuple(Count(name, number, number) for name, number in types.items())
+def _type_counts(types: Mapping[str, int]) -> tuple[ClaimCount, ...]:
+    return tuple(ClaimCount(name, number, number) for name, number in types.items())
 
 
-def _source_counts(claims: Iterable[ClaimVerification], sources: Iterable[Source]) -> Iterator[Count]:
+def _source_counts(claims: Iterable[ClaimVerification], sources: Iterable[Source]) -> Iterator[ClaimCount]:
     """Count a claim for each source it was judged by, under the name of the source's file if it has one.
 
     Cited ids that do not exist, and earlier steps of the same trace, are not sources.
@@ -309,10 +317,10 @@ def _source_counts(claims: Iterable[ClaimVerification], sources: Iterable[Source
         names = {names_by_id[name] for name in claim.evidence_ids if name in names_by_id} or {NO_SOURCE}
         judged.update(names)
         flagged.update(names if claim.is_flagged else ())
-    return (Count(name, number, flagged[name]) for name, number in judged.items())
+    return (ClaimCount(name, number, flagged[name]) for name, number in judged.items())
 
 
-def summary_object(summary: Summary, config: Config) -> dict[str, Any]:
+def summary_object(summary: ReportSummary, config: Config) -> dict[str, Any]:
     found = asdict(summary)
     del found["owner"]
     found["grounding_ratio"] = found.pop("grounding")
@@ -321,19 +329,19 @@ def summary_object(summary: Summary, config: Config) -> dict[str, Any]:
     return found
 
 
-def stored_report_object(summary: Summary, body: str, service: Service) -> dict[str, Any]:
+def stored_report_object(summary: ReportSummary, body: str, service: Service) -> dict[str, Any]:
     """A stored report with the feedback that its claims have received since."""
     stored: dict[str, Any] = json.loads(body)
     claims = [*stored.get("report", {}).get("claims", ()), *stored.get("audit", {}).get("steps", ())]
-    feedback = Opinions(service.database).of(claim["key"] for claim in claims)
+    feedback = FeedbackStore(service.database).of(claim["key"] for claim in claims)
     for claim in claims:
         opinion = feedback.get(claim["key"])
         claim["feedback"] = feedback_object(opinion) if opinion else None
     return {**summary_object(summary, service.config), **stored}
 
 
-def stats_object(figures: Figures, since: float, step: int) -> dict[str, Any]:
-    names = [name for name in Moment.__slots__ if name != "hour"]
+def stats_object(figures: ReportStats, since: float, step: int) -> dict[str, Any]:
+    names = [name for name in HourlyCount.__slots__ if name != "hour"]
     return {
         "since": _iso(since),
         "step_hours": step,

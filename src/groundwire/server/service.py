@@ -23,7 +23,7 @@ from groundwire.memory.gate import load_model, with_full_timeout
 from groundwire.metrics import Metrics
 from groundwire.server.admission import Admission, export_metrics
 from groundwire.server.middleware.timeout import ServerState
-from groundwire.stores.feedback import Opinions
+from groundwire.stores.feedback import FeedbackStore
 from groundwire.types import Feedback, HallucinationReport
 from groundwire.verifiers.route import choose
 from groundwire.version import __version__
@@ -81,7 +81,7 @@ class FeedbackEnricher:
         return replace(report, claims=claims) if found else report
 
     def _read(self, keys: Sequence[str]) -> Mapping[str, Feedback]:
-        return Opinions(self._open_store()).of(keys)
+        return FeedbackStore(self._open_store()).of(keys)
 
 
 class Readiness:

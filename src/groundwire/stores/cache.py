@@ -39,11 +39,11 @@ PRAGMA user_version = {SCHEMA_VERSION};
 """
 
 
-class OtherVersion(sqlite3.DatabaseError):
+class CacheVersionError(sqlite3.DatabaseError):
     """The file was written by another release, or is no cache at all."""
 
 
-class Cache(Protocol):
+class CacheProtocol(Protocol):
     """Many entries at once, read and written; wherever they are kept, trouble there is nobody else's."""
 
     def get(self, keys: Iterable[str], ttl: float) -> dict[str, str]: ...
@@ -128,7 +128,7 @@ class CacheStore:
         try:
             action(self._connection())
         except sqlite3.DatabaseError as error:
-            if not isinstance(error, OtherVersion) and _code(error) not in _DAMAGED:
+            if not isinstance(error, CacheVersionError) and _code(error) not in _DAMAGED:
                 raise
             self._set_aside(error)
             action(self._connection())
@@ -206,7 +206,7 @@ def _prepare(db: sqlite3.Connection, patience: float) -> None:
     tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     db.execute("COMMIT")
     if version != SCHEMA_VERSION and (version or tables):
-        raise OtherVersion(f"its version is {version}, not {SCHEMA_VERSION}")
+        raise CacheVersionError(f"its version is {version}, not {SCHEMA_VERSION}")
     _write_ahead(db, patience)
     db.execute("PRAGMA synchronous = NORMAL")
     if version != SCHEMA_VERSION:

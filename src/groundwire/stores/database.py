@@ -43,12 +43,12 @@ _FOLDER = Path(__file__).parent / "migrations"
 _SCHEMA_LOCK = 0x6764_7769  # any number that no other program uses
 
 
-def head() -> str:
+def newest_revision() -> str:
     """The newest revision. The steps' file names begin with their revision, so no step need be loaded."""
     return max(path.name.partition("_")[0] for path in (_FOLDER / "versions").glob("[0-9]*.py"))
 
 
-def revision(connection: Connection) -> str:
+def current_revision(connection: Connection) -> str:
     """The revision a store stands at; empty for a new one."""
     if not inspect(connection).has_table("alembic_version"):
         return ""
@@ -59,7 +59,7 @@ def upgrade(connection: Connection, to: str = "head") -> None:
     """Run the missing steps inside the caller's transaction: all of them or none."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _SCHEMA_LOCK})
-    at, newest = revision(connection), head()
+    at, newest = current_revision(connection), newest_revision()
     if at == newest:
         return
     if at > newest:
@@ -113,7 +113,7 @@ def open_database(url: str, *, create: bool = True) -> Database:
     database = Database(_engine(place))
     try:
         with database.read() as connection:
-            current = revision(connection) == head()
+            current = current_revision(connection) == newest_revision()
         if not current:
             with database.write() as connection:
                 upgrade(connection)
@@ -219,7 +219,7 @@ _MOST = 4000
 """Values in one statement; SQLite takes 32,766 at most."""
 
 
-def alone(connection: Connection) -> None:
+def lock_for_writing(connection: Connection) -> None:
     """From here to the end of the transaction no other process writes knowledge.
 
     On SQLite the transaction itself is the lock.
@@ -237,11 +237,11 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str
         connection.execute(insert(table), list(rows))
 
 
-def among(
+def select_in(
     connection: Connection, query: Select[Any], column: Column[Any], values: Iterable[Any]
 ) -> Iterator[Row[Any]]:
     """The rows whose column is one of the values, however many they are."""
-    for part in parts(list(dict.fromkeys(values)), _MOST):
+    for part in chunks(list(dict.fromkeys(values)), _MOST):
         yield from connection.execute(_within(query, column), {"wanted": part})
 
 
@@ -251,6 +251,6 @@ def _within(query: Select[Any], column: Column[Any]) -> Select[Any]:
     return query.where(column.in_(bindparam("wanted", expanding=True)))
 
 
-def parts(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+def chunks(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     for start in range(0, len(items), size):
         yield items[start : start + size]

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, and_, bindparam, select, update
 
 from groundwire.errors import InputError
 from groundwire.stores import names as naming
-from groundwire.stores.database import alone, among, insert_rows, last_number
+from groundwire.stores.database import insert_rows, last_number, lock_for_writing, select_in
 from groundwire.stores.names import key_of
 from groundwire.stores.tables import attributes, entities, names, predicates
 from groundwire.stores.values import (
@@ -36,7 +36,7 @@ class Predicates:
     def __init__(self, connection: Connection, wanted: Iterable[str]) -> None:
         self._connection = connection
         keys = {predicate_key(name) for name in wanted}
-        rows = list(among(connection, _PREDICATES, predicates.c.key, sorted(keys)))
+        rows = list(select_in(connection, _PREDICATES, predicates.c.key, sorted(keys)))
         self.numbers = {row.name: int(row.no) for row in rows}
         self._many = {row.key for row in rows if row.many}
 
@@ -104,7 +104,7 @@ def attributes_of(connection: Connection, numbers: Iterable[int]) -> dict[int, t
 def _current_attributes(
     connection: Connection, numbers: Iterable[int]
 ) -> Iterable[tuple[int, AttributeState]]:
-    for row in among(connection, _CURRENT_ATTRIBUTES, attributes.c.entity, numbers):
+    for row in select_in(connection, _CURRENT_ATTRIBUTES, attributes.c.entity, numbers):
         value = from_row(row, row.target)
         attribute = Attribute(row.name, value, row.many, row.valid_from, row.valid_to)
         yield row.entity, AttributeState(row.no, attribute, row.reference, row.batch)
@@ -232,7 +232,7 @@ class StoredEntity:
 
 def put_many(connection: Connection, given: Sequence[Entity], *, batch: str = "") -> list[Entity]:
     """Write entities; aliases and attributes are added to what is there. Returns them as they stand."""
-    alone(connection)
+    lock_for_writing(connection)
     desk = EntityBatch(connection)
     desk.read([e.id for e in given], [e.name for e in given])
     held = []
@@ -265,9 +265,9 @@ def put_many(connection: Connection, given: Sequence[Entity], *, batch: str = ""
 def load(connection: Connection, numbers: Iterable[int]) -> dict[int, Entity]:
     """Entities by row number, with all names and the attributes that stand."""
     wanted = list(dict.fromkeys(numbers))
-    rows = {row.no: row for row in among(connection, _ENTITIES, entities.c.no, wanted)}
+    rows = {row.no: row for row in select_in(connection, _ENTITIES, entities.c.no, wanted)}
     called: dict[int, list[Any]] = {}
-    for name in among(connection, _NAMES, names.c.entity, wanted):
+    for name in select_in(connection, _NAMES, names.c.entity, wanted):
         called.setdefault(name.entity, []).append(name)
     attributed = attributes_of(connection, wanted)
     found = {}
@@ -279,7 +279,7 @@ def load(connection: Connection, numbers: Iterable[int]) -> dict[int, Entity]:
 
 
 def numbers_of(connection: Connection, ids: Iterable[str]) -> dict[str, int]:
-    rows = among(connection, _ENTITIES, entities.c.id, ids)
+    rows = select_in(connection, _ENTITIES, entities.c.id, ids)
     return {row.id: row.no for row in rows}
 
 
@@ -322,9 +322,9 @@ class EntityBatch:
             self._file(held)
 
     def _fetch(self, numbers: set[int]) -> list[StoredEntity]:
-        rows = among(self._connection, _ENTITIES, entities.c.no, sorted(numbers))
+        rows = select_in(self._connection, _ENTITIES, entities.c.no, sorted(numbers))
         held = {row.no: StoredEntity(row.no, row.id, row.type, defined=row.defined) for row in rows}
-        for row in among(self._connection, _NAMES, names.c.entity, sorted(held)):
+        for row in select_in(self._connection, _NAMES, names.c.entity, sorted(held)):
             held[row.entity].names.append(row.text)
         return list(held.values())
 

@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 
 from groundwire.errors import InputError
-from groundwire.stores.database import alone, among, insert_rows, last_number
+from groundwire.stores.database import insert_rows, last_number, lock_for_writing, select_in
 from groundwire.stores.entities import EntityBatch, Predicates, numbers_of, predicate_key
 from groundwire.stores.tables import entities, facts, names, predicates, roles
 from groundwire.stores.values import (
@@ -40,23 +40,23 @@ from groundwire.text.names import fold
 from groundwire.types import Fact, FactStatus, Pattern, Provenance, Record, Role
 
 __all__ = [
-    "SHOWN",
+    "VISIBLE_STATUSES",
     "SUBJECT",
-    "Loaded",
-    "about",
+    "LoadedFact",
+    "facts_about",
     "add",
     "add_many",
-    "content_of",
+    "content_digest",
     "get",
-    "held_by",
+    "load_facts",
     "history",
-    "listing",
-    "matching",
+    "list_facts",
+    "match_facts",
     "read_facts",
     "remove",
     "retract",
-    "settle",
-    "slot_of",
+    "apply_verdict",
+    "slot_digest",
 ]
 
 SUBJECT = "subject"
@@ -64,13 +64,13 @@ _VALUES = frozenset(("object", "since", "until"))
 """Roles that hold the value. All others say of what or where it is meant, so they belong to the slot."""
 
 
-def content_of(fact: Fact) -> bytes:
+def content_digest(fact: Fact) -> bytes:
     """Equal for the same fact, however its values are written; not its source, confidence or status."""
     said = sorted(_role_digest_part(role) for role in fact.roles) or [fold(fact.text)]
     return _digest([predicate_key(fact.predicate), str(fact.valid_from), str(fact.valid_to), *said])
 
 
-def slot_of(fact: Fact) -> bytes | None:
+def slot_digest(fact: Fact) -> bytes | None:
     """Equal for facts of which only one can hold; None for what has no subject and no object."""
     if fact.role(SUBJECT) is None or fact.role("object") is None:
         return None
@@ -89,7 +89,7 @@ def _digest(parts: Iterable[str]) -> bytes:
 
 # Facts out of the database: by id, by entity, by pattern, by status.
 
-SHOWN = ("verified", "asserted", "unverified")
+VISIBLE_STATUSES = ("verified", "asserted", "unverified")
 _FACTS = select(
     facts, predicates.c.name.label("predicate_name"), predicates.c.many.label("predicate_many")
 ).join(predicates, predicates.c.no == facts.c.predicate)
@@ -99,7 +99,7 @@ _ROLES = (
     .order_by(roles.c.fact, roles.c.position)
 )
 # Written so that no index fits: the few facts of an entity are looked through, not the many of a status.
-_STANDS = facts.c.status.concat("").in_(SHOWN)
+_STANDS = facts.c.status.concat("").in_(VISIBLE_STATUSES)
 _WANTED: BindParameter[Any] = bindparam("wanted", expanding=True)
 _ROLE_OF_STANDING = (
     select(roles.c.fact)
@@ -112,7 +112,7 @@ _ROLE_OF_STANDING = (
 _BY_ENTITY = _ROLE_OF_STANDING.where(roles.c.entity.in_(_WANTED))
 _BY_NAME = _ROLE_OF_STANDING.where(roles.c.value_key.in_(_WANTED), roles.c.kind != "reference")
 _KEYS = select(names.c.key)
-Loaded = tuple[int, Fact, bytes, bytes | None, str]
+LoadedFact = tuple[int, Fact, bytes, bytes | None, str]
 """A fact with its row number, what it says, what it says it of, and the import that said it."""
 
 
@@ -120,7 +120,7 @@ def get(connection: Connection, fact_id: str) -> Fact | None:
     return next(iter(read_facts(connection, facts.c.id == fact_id)), None)
 
 
-def listing(
+def list_facts(
     connection: Connection, *, status: FactStatus | None = None, limit: int = 100, after: str = ""
 ) -> list[Fact]:
     """Facts, the newest first; `after` is the id of the last one of the page before."""
@@ -137,9 +137,9 @@ def read_facts(connection: Connection, condition: ColumnElement[bool], limit: in
     return [fact for _, fact, *_ in _loaded(connection, list(connection.execute(query)))]
 
 
-def held_by(connection: Connection, column: Column[Any], wanted: Iterable[Any]) -> list[Loaded]:
+def load_facts(connection: Connection, column: Column[Any], wanted: Iterable[Any]) -> list[LoadedFact]:
     """The facts whose column is one of these, as a writer needs them."""
-    return _loaded(connection, list(among(connection, _FACTS, column, wanted)))
+    return _loaded(connection, list(select_in(connection, _FACTS, column, wanted)))
 
 
 def history(connection: Connection, fact_id: str, limit: int = 1000) -> list[Fact]:
@@ -148,23 +148,23 @@ def history(connection: Connection, fact_id: str, limit: int = 1000) -> list[Fac
     return read_facts(connection, or_(facts.c.id == fact_id, facts.c.slot == slot), limit)
 
 
-def about(connection: Connection, ids: Sequence[str], limit: int) -> list[Fact]:
+def facts_about(connection: Connection, ids: Sequence[str], limit: int) -> list[Fact]:
     """The standing facts in which an entity has a role, by reference or, as text, by one of its names."""
     numbers = sorted(numbers_of(connection, ids).values())
     if not numbers:
         return []
     found = set(connection.execute(_BY_ENTITY, {"wanted": numbers, "most": limit}).scalars())
-    keys = sorted({row.key for row in among(connection, _KEYS, names.c.entity, numbers)})
+    keys = sorted({row.key for row in select_in(connection, _KEYS, names.c.entity, numbers)})
     found.update(connection.execute(_BY_NAME, {"wanted": keys, "most": limit}).scalars())
     return _by_numbers(connection, sorted(found)[:limit])
 
 
 def _by_numbers(connection: Connection, numbers: Sequence[int]) -> list[Fact]:
-    loaded = held_by(connection, facts.c.no, numbers)
+    loaded = load_facts(connection, facts.c.no, numbers)
     return [fact for _, fact, *_ in sorted(loaded, key=lambda found: found[0])]
 
 
-def matching(connection: Connection, pattern: Pattern) -> list[Fact]:
+def match_facts(connection: Connection, pattern: Pattern) -> list[Fact]:
     """Facts by entity, role, predicate and value. A role is the entity's, or without one the value's."""
     query = select(facts.c.no).order_by(facts.c.no).limit(pattern.limit).distinct()
     if not pattern.history:
@@ -191,9 +191,9 @@ def _is(connection: Connection, end: Any, identity: str) -> ColumnElement[bool]:
     return or_(end.c.entity == number, and_(end.c.value_key.in_(keys), end.c.kind != "reference"))
 
 
-def _loaded(connection: Connection, rows: Sequence[Row[Any]]) -> list[Loaded]:
+def _loaded(connection: Connection, rows: Sequence[Row[Any]]) -> list[LoadedFact]:
     ends: dict[int, list[Role]] = {}
-    for end in among(connection, _ROLES, roles.c.fact, [row.no for row in rows]):
+    for end in select_in(connection, _ROLES, roles.c.fact, [row.no for row in rows]):
         ends.setdefault(end.fact, []).append(Role(end.name, from_row(end, end.target)))
     return [
         (row.no, _fact(row, tuple(ends.get(row.no, ()))), row.content, row.slot, row.batch) for row in rows
@@ -256,7 +256,7 @@ class FactInput(NamedTuple):
 
     @classmethod
     def of(cls, fact: Fact) -> FactInput:
-        return cls(fact, content_of(fact), slot_of(fact))
+        return cls(fact, content_digest(fact), slot_digest(fact))
 
 
 def add(connection: Connection, fact: Fact) -> Fact:
@@ -270,7 +270,7 @@ def add_many(connection: Connection, given: Sequence[Fact], *, batch: str = "") 
     `batch` names one import: what it says of one thing in several values was never meant to be single,
     since nobody contradicts himself in one file.
     """
-    alone(connection)
+    lock_for_writing(connection)
     desk, now = EntityBatch(connection), datetime.now(UTC)
     ready = _with_references(desk, [_validated_fact(fact, now) for fact in given])
     desk.write()
@@ -281,11 +281,11 @@ def add_many(connection: Connection, given: Sequence[Fact], *, batch: str = "") 
     return [held.fact for held in written]
 
 
-def settle(
+def apply_verdict(
     connection: Connection, fact_id: str, *, status: FactStatus, confidence: float, record: Record | None
 ) -> Fact | None:
     """A fact gets its verdict; where that makes it stand, it takes the place of the one before."""
-    alone(connection)
+    lock_for_writing(connection)
     found = read_facts(connection, facts.c.id == fact_id)
     if not found:
         return None
@@ -299,7 +299,7 @@ def settle(
 
 def retract(connection: Connection, fact_id: str) -> Fact | None:
     """Take a fact back; it stays as history."""
-    alone(connection)
+    lock_for_writing(connection)
     same = facts.c.id == fact_id
     connection.execute(update(facts).where(same).values(status=FactStatus.RETRACTED.value))
     return next(iter(read_facts(connection, same)), None)
@@ -307,8 +307,8 @@ def retract(connection: Connection, fact_id: str) -> Fact | None:
 
 def remove(connection: Connection, fact_id: str) -> Fact | None:
     """Take a fact out as if it had never been there."""
-    alone(connection)
-    found = held_by(connection, facts.c.id, [fact_id])
+    lock_for_writing(connection)
+    found = load_facts(connection, facts.c.id, [fact_id])
     if not found:
         return None
     no, fact, *_ = found[0]
@@ -339,7 +339,7 @@ class FactBatch:
         return not fact.many and not self._predicates.is_many(fact.predicate)
 
     def _fetch(self, column: Any, wanted: Sequence[Any]) -> None:
-        for no, fact, content, slot, batch in held_by(self._connection, column, wanted):
+        for no, fact, content, slot, batch in load_facts(self._connection, column, wanted):
             if content not in self._by_content:
                 self._file(StoredFact(no, fact, content, slot, batch))
 

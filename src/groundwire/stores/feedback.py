@@ -20,7 +20,7 @@ _UNKEEPABLE = {0: "\ufffd", **dict.fromkeys(range(0xD800, 0xE000), "\ufffd")}
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ReviewedVerdict:
     """A claim's verdict as a report told it; `key` names the claim in every report."""
 
     key: str
@@ -35,7 +35,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class FeedbackReport:
     """The report a verdict stood in: what calibration needs of it. `flagged` are the keys of its flags."""
 
     key: str
@@ -48,27 +48,27 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    verdict: Verdict
+class FeedbackEntry:
+    verdict: ReviewedVerdict
     report: str
     feedback: Feedback
 
 
 @dataclass(frozen=True, slots=True)
-class Reviewed:
+class ReviewedReport:
     """A report with opinions on it. `supported` is None while a claim of its flags has none."""
 
-    report: Judged
+    report: FeedbackReport
     supported: bool | None
 
 
-class Opinions:
+class FeedbackStore:
     """What people said of verdicts. Every method is one transaction."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, report: Judged, verdict: Verdict, opinion: Feedback) -> None:
+    def add(self, report: FeedbackReport, verdict: ReviewedVerdict, opinion: Feedback) -> None:
         with self._database.write() as connection:
             _keep_report(connection, report)
             connection.execute(
@@ -100,13 +100,13 @@ class Opinions:
                 found |= {row.key: _opinion(row) for row in rows}
         return found
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[FeedbackEntry]:
         """The newest opinion on every claim, newest first."""
         with self._database.read() as connection:
             rows = connection.execute(_newest().order_by(feedback.c.id.desc()))
-            return [Entry(_verdict(row), row.report, _opinion(row)) for row in rows]
+            return [FeedbackEntry(_verdict(row), row.report, _opinion(row)) for row in rows]
 
-    def reviewed(self) -> list[Reviewed]:
+    def reviewed(self) -> list[ReviewedReport]:
         """Every report somebody spoke about, with what follows for it as a whole.
 
         A claim that stands in several reports needs to be marked in one of them only.
@@ -117,7 +117,7 @@ class Opinions:
             for report, key in connection.execute(select(feedback.c.report, feedback.c.key).distinct()):
                 marked.setdefault(report, set()).add(key)
             reports = [_judged(row) for row in connection.execute(select(feedback_reports))]
-        return [Reviewed(r, _label(r, marked[r.key], labels)) for r in reports if r.key in marked]
+        return [ReviewedReport(r, _label(r, marked[r.key], labels)) for r in reports if r.key in marked]
 
     def forget(self, key: str) -> int:
         """Take back all opinions on a claim; how many there were."""
@@ -128,7 +128,7 @@ class Opinions:
         return int(gone)
 
 
-def _label(report: Judged, marked: set[str], labels: Mapping[str, bool]) -> bool | None:
+def _label(report: FeedbackReport, marked: set[str], labels: Mapping[str, bool]) -> bool | None:
     """One unsupported claim settles it; else every flag must have been called a false alarm.
 
     What was neither flagged nor marked is taken as supported: whoever marked the rest has seen it.
@@ -144,7 +144,7 @@ def _newest() -> Any:
     return select(feedback).where(feedback.c.id.in_(last))
 
 
-def _keep_report(connection: Connection, report: Judged) -> None:
+def _keep_report(connection: Connection, report: FeedbackReport) -> None:
     values = {
         "name": _keepable(report.name),
         "risk": report.risk,
@@ -157,13 +157,13 @@ def _keep_report(connection: Connection, report: Judged) -> None:
     connection.execute(insert.on_conflict_do_update(index_elements=["key"], set_=values))
 
 
-def _judged(row: Row[Any]) -> Judged:
+def _judged(row: Row[Any]) -> FeedbackReport:
     flagged: Sequence[str] = row.flagged
-    return Judged(row.key, row.name, row.risk, row.backend, row.profile, row.claims, tuple(flagged))
+    return FeedbackReport(row.key, row.name, row.risk, row.backend, row.profile, row.claims, tuple(flagged))
 
 
-def _verdict(row: Row[Any]) -> Verdict:
-    return Verdict(
+def _verdict(row: Row[Any]) -> ReviewedVerdict:
+    return ReviewedVerdict(
         row.key,
         row.claim,
         Status(row.status),

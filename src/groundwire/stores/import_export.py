@@ -21,8 +21,8 @@ from sqlalchemy.exc import IntegrityError
 from groundwire.errors import InputError
 from groundwire.stores import entities, facts
 from groundwire.stores.entities import load
-from groundwire.stores.facts import SHOWN, held_by
-from groundwire.stores.io_csv import Read, read_csv
+from groundwire.stores.facts import VISIBLE_STATUSES, load_facts
+from groundwire.stores.io_csv import ParsedRow, read_csv
 from groundwire.stores.io_jsonl import entity_object, fact_object, read_jsonl
 from groundwire.stores.io_triples import read_ntriples, read_triples
 from groundwire.stores.knowledge_base import Knowledge
@@ -33,7 +33,7 @@ from groundwire.types import Entity, Fact, Value, ValueKind
 
 BATCH = 1000
 KEPT_ERRORS = 1000
-READERS: dict[str, Callable[[TextIO, str], Iterator[Read]]] = {
+READERS: dict[str, Callable[[TextIO, str], Iterator[ParsedRow]]] = {
     "csv": read_csv,
     "jsonl": read_jsonl,
     "triples": read_triples,
@@ -42,24 +42,24 @@ READERS: dict[str, Callable[[TextIO, str], Iterator[Read]]] = {
 
 
 @dataclass(slots=True)
-class Imported:
+class ImportResult:
     """What became of a file. `bad` are the first rows that could not be used, `failed` how many they are."""
 
     entities: int = 0
     facts: int = 0
     failed: int = 0
-    bad: list[Read] = field(default_factory=list)
+    bad: list[ParsedRow] = field(default_factory=list)
 
-    def note(self, row: Read) -> None:
+    def note(self, row: ParsedRow) -> None:
         self.failed += 1
         if len(self.bad) < KEPT_ERRORS:
             self.bad.append(row)
 
 
-class Refused(InputError):
+class StrictImportError(InputError):
     """A strict import met rows that cannot be used, and left the store as it was."""
 
-    def __init__(self, imported: Imported) -> None:
+    def __init__(self, imported: ImportResult) -> None:
         rows = "1 row" if imported.failed == 1 else f"{imported.failed:,} rows"
         super().__init__(f"{rows} cannot be used, so nothing was imported")
         self.imported = imported
@@ -67,20 +67,20 @@ class Refused(InputError):
 
 def import_rows(
     knowledge: Knowledge,
-    rows: Iterator[Read],
+    rows: Iterator[ParsedRow],
     *,
     strict: bool = False,
-    on_batch: Callable[[Imported], None] = lambda _: None,
-) -> Imported:
+    on_batch: Callable[[ImportResult], None] = lambda _: None,
+) -> ImportResult:
     """`on_batch` is told after every batch how far it is."""
-    done, token = Imported(), token_hex(8)
+    done, token = ImportResult(), token_hex(8)
     if strict:
         with knowledge.writing() as connection:
             for batch in _batches(rows):
                 _write(connection, batch, token, done)
                 on_batch(done)
             if done.failed:
-                raise Refused(done)
+                raise StrictImportError(done)
         return done
     for batch in _batches(rows):
         with knowledge.writing() as connection:
@@ -89,12 +89,12 @@ def import_rows(
     return done
 
 
-def _batches(rows: Iterator[Read]) -> Iterator[list[Read]]:
+def _batches(rows: Iterator[ParsedRow]) -> Iterator[list[ParsedRow]]:
     while batch := list(islice(rows, BATCH)):
         yield batch
 
 
-def _write(connection: Connection, batch: Sequence[Read], token: str, done: Imported) -> None:
+def _write(connection: Connection, batch: Sequence[ParsedRow], token: str, done: ImportResult) -> None:
     for row in batch:
         if row.item is None:
             done.note(row)
@@ -103,7 +103,7 @@ def _write(connection: Connection, batch: Sequence[Read], token: str, done: Impo
         _halved(connection, [row for row in good if isinstance(row.item, kind)], token, done)
 
 
-def _halved(connection: Connection, rows: Sequence[Read], token: str, done: Imported) -> None:
+def _halved(connection: Connection, rows: Sequence[ParsedRow], token: str, done: ImportResult) -> None:
     """All at once; where that fails each half by itself, down to the rows that are to blame."""
     if not rows:
         return
@@ -112,7 +112,9 @@ def _halved(connection: Connection, rows: Sequence[Read], token: str, done: Impo
             _put(connection, [row.item for row in rows if row.item is not None], token)
     except (InputError, IntegrityError) as error:
         if len(rows) == 1:
-            done.note(Read(rows[0].line, error=str(error) if isinstance(error, InputError) else "conflicts"))
+            done.note(
+                ParsedRow(rows[0].line, error=str(error) if isinstance(error, InputError) else "conflicts")
+            )
             return
         middle = len(rows) // 2
         _halved(connection, rows[:middle], token, done)
@@ -254,12 +256,12 @@ def _facts(connection: Connection, *, history: bool = False) -> Iterator[Fact]:
     while True:
         query = select(tables_facts.c.no).where(tables_facts.c.no > last)
         if not history:
-            query = query.where(tables_facts.c.status.in_(SHOWN))
+            query = query.where(tables_facts.c.status.in_(VISIBLE_STATUSES))
         page: Sequence[int] = (
             connection.execute(query.order_by(tables_facts.c.no).limit(PAGE)).scalars().all()
         )
         if not page:
             return
         last = page[-1]
-        loaded = {no: fact for no, fact, *_ in held_by(connection, tables_facts.c.no, page)}
+        loaded = {no: fact for no, fact, *_ in load_facts(connection, tables_facts.c.no, page)}
         yield from (loaded[no] for no in page)

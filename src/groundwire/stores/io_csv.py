@@ -37,7 +37,7 @@ _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (code
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ParsedRow:
     """What one row says, or why it cannot be read."""
 
     line: int
@@ -54,7 +54,7 @@ def format_of(path: Path, given: str = "") -> str:
 
 
 @contextmanager
-def opened(file: BinaryIO, encoding: str) -> Iterator[TextIO]:
+def open_text(file: BinaryIO, encoding: str) -> Iterator[TextIO]:
     """The file as text; a byte order mark overrules the encoding."""
     head = file.peek(4)[:4] if isinstance(file, io.BufferedReader) else b""
     marked = next((name for mark, name in _MARKS if head.startswith(mark)), encoding)
@@ -68,24 +68,24 @@ def opened(file: BinaryIO, encoding: str) -> Iterator[TextIO]:
         text.detach()
 
 
-def guarded(line: int, read: Callable[[], Iterator[Entity | Fact]]) -> Iterator[Read]:
+def parse_row(line: int, read: Callable[[], Iterator[Entity | Fact]]) -> Iterator[ParsedRow]:
     """What a row says; an error costs this row only."""
     try:
         items = list(read())
     except InputError as error:
-        yield Read(line, error=str(error))
+        yield ParsedRow(line, error=str(error))
         return
     for item in items:
-        yield Read(line, item)
+        yield ParsedRow(line, item)
 
 
-class Unreadable(InputError):
+class UnreadableRow(InputError):
     """Bytes that are no text in the encoding of the file."""
 
 
 def readable(text: str) -> str:
     if not text.isascii() and any("\udc80" <= c <= "\udcff" for c in text):
-        raise Unreadable("is not in the encoding of the file", hint="save it as UTF-8 or say --encoding")
+        raise UnreadableRow("is not in the encoding of the file", hint="save it as UTF-8 or say --encoding")
     return text
 
 
@@ -122,7 +122,7 @@ class Column:
         return value_of(text, about=self.name) if self.kind is None else typed_value(text, self.kind)
 
 
-def read_csv(file: TextIO, source: str) -> Iterator[Read]:
+def read_csv(file: TextIO, source: str) -> Iterator[ParsedRow]:
     """The rows of a file, each by itself; a header that cannot be used is an error of the whole."""
     first = file.readline()
     if not first.strip():
@@ -134,26 +134,26 @@ def read_csv(file: TextIO, source: str) -> Iterator[Read]:
     make = _maker(fields, source)
     line = reader.line_num + 1
     while (cells := _next(reader, line)) is not None:
-        if isinstance(cells, Read):
+        if isinstance(cells, ParsedRow):
             yield cells
         elif any(cell.strip() for cell in cells):
-            yield from guarded(line, lambda cells=cells: make(_cells(columns, cells)))  # type: ignore[misc]
+            yield from parse_row(line, lambda cells=cells: make(_cells(columns, cells)))  # type: ignore[misc]
         line = reader.line_num + 1
 
 
-def _next(reader: Iterator[list[str]], line: int = 1) -> list[str] | Read | None:
+def _next(reader: Iterator[list[str]], line: int = 1) -> list[str] | ParsedRow | None:
     try:
         return next(reader, None)
     except csv.Error as error:
-        return Read(line, error=f"is no CSV: {error} (is a quote never closed?)")
+        return ParsedRow(line, error=f"is no CSV: {error} (is a quote never closed?)")
 
 
-def _header(cells: Sequence[str] | Read) -> list[Column | None]:
-    if isinstance(cells, Read):
+def _header(cells: Sequence[str] | ParsedRow) -> list[Column | None]:
+    if isinstance(cells, ParsedRow):
         raise InputError(f"the header {cells.error}")
     try:
         columns = [_column(readable(cell)) for cell in cells]
-    except Unreadable as error:
+    except UnreadableRow as error:
         raise InputError(f"the header {error.message}", hint=error.hint) from None
     seen: set[str] = set()
     for column in columns:
@@ -281,7 +281,7 @@ def day_of(text: str, what: str) -> date | None:
         raise InputError(f"{what} '{text[:40]}' is no day", hint="write 2024-02-29") from None
 
 
-def moment_of(text: str) -> datetime | None:
+def time_of(text: str) -> datetime | None:
     try:
         return datetime.fromisoformat(text) if text else None
     except ValueError:
@@ -289,7 +289,7 @@ def moment_of(text: str) -> datetime | None:
 
 
 def _moment(plain: Mapping[str, str]) -> datetime | None:
-    return moment_of(plain.get("recorded", ""))
+    return time_of(plain.get("recorded", ""))
 
 
 def _place(plain: Mapping[str, str], name: str) -> int | None:

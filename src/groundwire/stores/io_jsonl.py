@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TextIO
 
 from groundwire.errors import InputError
-from groundwire.stores.io_csv import Read, day_of, guarded, moment_of, readable, status_of
+from groundwire.stores.io_csv import ParsedRow, day_of, parse_row, readable, status_of, time_of
 from groundwire.stores.values import value_of
 from groundwire.types import Attribute, Entity, Fact, Provenance, Record, Role, Value, ValueKind
 
@@ -16,10 +16,10 @@ Json = Mapping[str, Any]
 _MOST = sys.float_info.max
 
 
-def read_jsonl(file: TextIO, source: str) -> Iterator[Read]:
+def read_jsonl(file: TextIO, source: str) -> Iterator[ParsedRow]:
     for line, text in enumerate(file, start=1):
         if text.strip():
-            yield from guarded(line, lambda text=text: _items(text, source))  # type: ignore[misc]
+            yield from parse_row(line, lambda text=text: _items(text, source))  # type: ignore[misc]
 
 
 def _items(text: str, source: str) -> Iterator[Entity | Fact]:
@@ -78,7 +78,7 @@ def _fact(row: Json, source: str) -> Fact:
             _text(row, "source") if "source" in row else source,
             _whole(row, "start"),
             _whole(row, "end"),
-            moment_of(_text(row, "recorded")),
+            time_of(_text(row, "recorded")),
         ),
         record=_record(row.get("record")),
         text=_text(row, "text"),

@@ -8,7 +8,7 @@ from typing import TextIO
 from urllib.parse import unquote
 
 from groundwire.errors import InputError
-from groundwire.stores.io_csv import Read, guarded, readable
+from groundwire.stores.io_csv import ParsedRow, parse_row, readable
 from groundwire.stores.values import typed_value, value_of
 from groundwire.types import Entity, Fact, Provenance, Role, Value, ValueKind
 
@@ -29,11 +29,11 @@ _NAMES = ("http://www.w3.org/2000/01/rdf-schema#label", "http://xmlns.com/foaf/0
 _ALIAS = "http://www.w3.org/2004/02/skos/core#altLabel"
 
 
-def read_triples(file: TextIO, source: str) -> Iterator[Read]:
+def read_triples(file: TextIO, source: str) -> Iterator[ParsedRow]:
     """Lines of subject, predicate, object; a predicate with `*` may hold with several objects."""
     for line, text in enumerate(file, start=1):
         if text.strip() and not (line == 1 and text.lower().split() == ["subject", "predicate", "object"]):
-            yield from guarded(line, lambda text=text: _tabbed(text, source))  # type: ignore[misc]
+            yield from parse_row(line, lambda text=text: _tabbed(text, source))  # type: ignore[misc]
 
 
 def _tabbed(text: str, source: str) -> Iterator[Fact]:
@@ -46,11 +46,11 @@ def _tabbed(text: str, source: str) -> Iterator[Fact]:
     yield Fact("", name, roles, provenance=Provenance(source), many=predicate.endswith("*"))
 
 
-def read_ntriples(file: TextIO, source: str) -> Iterator[Read]:
+def read_ntriples(file: TextIO, source: str) -> Iterator[ParsedRow]:
     """N-Triples. An entity's id is its IRI and its name the end of it, unless a label gives another."""
     for line, text in enumerate(file, start=1):
         if text.strip() and not text.lstrip().startswith("#"):
-            yield from guarded(line, lambda text=text: _ntriple(text, source))  # type: ignore[misc]
+            yield from parse_row(line, lambda text=text: _ntriple(text, source))  # type: ignore[misc]
 
 
 def _ntriple(text: str, source: str) -> Iterator[Entity | Fact]:

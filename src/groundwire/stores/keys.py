@@ -39,17 +39,17 @@ class ApiKey:
 
     def opens(self, secret: str) -> bool:
         """Whether it is this key's secret. The secret holds 256 random bits, so one plain hash is enough."""
-        return hmac.compare_digest(self.digest, digest_of(secret))
+        return hmac.compare_digest(self.digest, hash_secret(secret))
 
 
-def digest_of(secret: str) -> str:
+def hash_secret(secret: str) -> str:
     return hashlib.sha256(secret.encode(errors="surrogatepass")).hexdigest()
 
 
-def parts_of(token: str) -> tuple[str, str] | None:
+def split_token(token: str) -> tuple[str, str] | None:
     """The id and the secret in a token; None where it is no token of ours.
 
-    >>> parts_of("gw_0123456789ab_secret"), parts_of("sk-other")
+    >>> split_token("gw_0123456789ab_secret"), split_token("sk-other")
     (('0123456789ab', 'secret'), None)
     """
     prefix, _, rest = token.partition("_")
@@ -57,7 +57,7 @@ def parts_of(token: str) -> tuple[str, str] | None:
     return (identity, secret) if prefix == PREFIX and identity and secret else None
 
 
-class Keys:
+class KeyStore:
     """The keys of the service. Every method is one transaction."""
 
     def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
@@ -69,7 +69,7 @@ class Keys:
         if not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
             raise InputError("a key needs a name", hint=f"up to {_LONGEST_NAME} printable characters")
         identity, secret = secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_SECRET_BYTES)
-        key = ApiKey(identity, name, digest_of(secret), frozenset(scopes), per_minute, self._clock())
+        key = ApiKey(identity, name, hash_secret(secret), frozenset(scopes), per_minute, self._clock())
         with self._database.write() as connection:
             taken = select(api_keys.c.id).where(api_keys.c.name == name, api_keys.c.revoked.is_(None))
             if connection.execute(taken).first():

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, func, select
 from groundwire.stores import entities as stores_entities
 from groundwire.stores import facts
 from groundwire.stores import names as lookup
-from groundwire.stores.database import Database, among, open_database
+from groundwire.stores.database import Database, open_database, select_in
 from groundwire.stores.tables import attributes, entities, names, predicates, roles
 from groundwire.stores.tables import entities as entity_rows
 from groundwire.stores.tables import facts as fact_rows
@@ -58,7 +58,7 @@ def values_among(connection: Connection, names: Sequence[str]) -> set[str]:
     keys = {value_key(name): name for name in names}
     found: set[str] = set()
     for table in (attributes, roles):
-        rows = among(connection, select(table.c.value_key).distinct(), table.c.value_key, list(keys))
+        rows = select_in(connection, select(table.c.value_key).distinct(), table.c.value_key, list(keys))
         found.update(keys[row.value_key] for row in rows if row.value_key in keys)
     return found
 
@@ -69,7 +69,7 @@ _TOP = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Stats:
+class KnowledgeStats:
     """How much is known. `types` and `predicates` are the commonest, with their counts."""
 
     entities: int
@@ -137,11 +137,11 @@ class Knowledge:
     def facts_about(self, ids: Sequence[str], limit: int = 1000) -> list[Fact]:
         """The standing facts in which any of these entities has any role."""
         with self.database.read() as connection:
-            return facts.about(connection, ids, limit)
+            return facts.facts_about(connection, ids, limit)
 
     def facts(self, pattern: Pattern) -> list[Fact]:
         with self.database.read() as connection:
-            return facts.matching(connection, pattern)
+            return facts.match_facts(connection, pattern)
 
     def fact(self, fact_id: str) -> Fact | None:
         with self.database.read() as connection:
@@ -184,9 +184,9 @@ class Knowledge:
         with self.database.read() as connection:
             return values_among(connection, names)
 
-    def stats(self) -> Stats:
+    def stats(self) -> KnowledgeStats:
         with self.database.read() as connection:
-            return Stats(
+            return KnowledgeStats(
                 entities=_count(connection, entity_rows),
                 names=_count(connection, names),
                 attributes=_count(connection, attributes),

@@ -16,7 +16,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import OSA
 from sqlalchemy import Connection, delete, func, select
 
-from groundwire.stores.database import among, insert_rows, last_number
+from groundwire.stores.database import insert_rows, last_number, select_in
 from groundwire.stores.tables import entities, name_words, names, word_forms, words
 from groundwire.stores.values import MAX_KEY
 from groundwire.text.lexicon import word_set
@@ -43,7 +43,7 @@ _SHARING = _NAMED.join(name_words, name_words.c.name == names.c.no).limit(_CANDI
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class StoredName:
     """One name of an entity; position 0 is the name itself."""
 
     entity: int
@@ -102,7 +102,7 @@ def _ensure_words(connection: Connection, wanted: set[str]) -> dict[str, int]:
 
 
 def _word_numbers(connection: Connection, wanted: set[str]) -> dict[str, int]:
-    found = among(connection, _WORDS, words.c.text, wanted)
+    found = select_in(connection, _WORDS, words.c.text, wanted)
     return {row.text: row.no for row in found}
 
 
@@ -123,18 +123,18 @@ def _slips(word: str) -> int:
     return 1 if len(word) <= _PREFIX else 2
 
 
-def by_key(connection: Connection, keys: Sequence[str]) -> dict[str, list[Named]]:
-    return _grouped(among(connection, _NAMED, names.c.key, keys), "key")
+def by_key(connection: Connection, keys: Sequence[str]) -> dict[str, list[StoredName]]:
+    return _grouped(select_in(connection, _NAMED, names.c.key, keys), "key")
 
 
-def by_core(connection: Connection, cores: Sequence[str]) -> dict[str, list[Named]]:
-    return _grouped(among(connection, _NAMED, names.c.core, cores), "core")
+def by_core(connection: Connection, cores: Sequence[str]) -> dict[str, list[StoredName]]:
+    return _grouped(select_in(connection, _NAMED, names.c.core, cores), "core")
 
 
-def _grouped(rows: Iterator[Any], column: str) -> dict[str, list[Named]]:
-    found: dict[str, list[Named]] = {}
+def _grouped(rows: Iterator[Any], column: str) -> dict[str, list[StoredName]]:
+    found: dict[str, list[StoredName]] = {}
     for row in rows:
-        found.setdefault(getattr(row, column), []).append(Named(*row))
+        found.setdefault(getattr(row, column), []).append(StoredName(*row))
     for same in found.values():
         same.sort(key=lambda n: (n.position > 0, n.entity))
     return found
@@ -144,7 +144,7 @@ def near_words(connection: Connection, name: str) -> dict[str, dict[str, int]]:
     """For each word of a name, the words of the store that are it or nearly it, nearest first."""
     wanted = name_index_words(name)
     every = {form for word in wanted for form in forms(word)}
-    there = {row.text: int(row.no) for row in among(connection, _FORMS, word_forms.c.form, every)}
+    there = {row.text: int(row.no) for row in select_in(connection, _FORMS, word_forms.c.form, every)}
     return {word: {text: there[text] for text in _nearest(word, there)} for word in wanted}
 
 
@@ -155,7 +155,7 @@ def _nearest(word: str, texts: Mapping[str, int]) -> list[str]:
     return [text for _, text in sorted(near)[:_NEAR_WORDS]]
 
 
-def spelled_right(name: str, near: Mapping[str, Mapping[str, int]]) -> list[str]:
+def corrected_cores(name: str, near: Mapping[str, Mapping[str, int]]) -> list[str]:
     """The cores that the name could be, were each of its words spelled like one of the store."""
     choices = [list(near[word]) for word in name_index_words(name)]
     if not all(choices):
@@ -168,7 +168,9 @@ def spelled_right(name: str, near: Mapping[str, Mapping[str, int]]) -> list[str]
     return found
 
 
-def sharing_words(connection: Connection, name: str, near: Mapping[str, Mapping[str, int]]) -> list[Named]:
+def sharing_words(
+    connection: Connection, name: str, near: Mapping[str, Mapping[str, int]]
+) -> list[StoredName]:
     """Names that share the rarest of the name's words, as many as one can compare."""
     numbers = [list(near[word].values()) for word in name_index_words(name) if near[word]]
     if not numbers:
@@ -181,16 +183,16 @@ def sharing_words(connection: Connection, name: str, near: Mapping[str, Mapping[
         if room < 0:
             break
         chosen.update(found)
-    rows = among(connection, _SHARING, name_words.c.word, chosen)
-    return list({Named(*tuple(row)): None for row in rows})
+    rows = select_in(connection, _SHARING, name_words.c.word, chosen)
+    return list({StoredName(*tuple(row)): None for row in rows})
 
 
 def _how_common(connection: Connection, numbers: Sequence[int]) -> dict[int, int]:
-    found = {row.word: int(row.names) for row in among(connection, _COUNTS, name_words.c.word, numbers)}
+    found = {row.word: int(row.names) for row in select_in(connection, _COUNTS, name_words.c.word, numbers)}
     return {no: found.get(no, 0) for no in numbers}
 
 
-def likeness(a: str, b: str) -> float:
+def name_similarity(a: str, b: str) -> float:
     """How alike two names are, 0 to 1, by the letters that must be changed. Other digits: another thing."""
     left, right = core_words(a), core_words(b)
     if _digits(left) != _digits(right):
@@ -200,7 +202,7 @@ def likeness(a: str, b: str) -> float:
     return float(max(straight, turned))
 
 
-def as_written(name: str, named: Named) -> float:
+def as_written(name: str, named: StoredName) -> float:
     """The same with titles and kinds, to choose between names that differ in nothing else."""
     return float(OSA.normalized_similarity(key_of(name), named.key))
 
@@ -209,7 +211,7 @@ def _digits(found: Sequence[str]) -> list[str]:
     return sorted(word for word in found if any(c.isdigit() for c in word))
 
 
-def is_part(part: str, whole: str) -> bool:
+def is_partial_name(part: str, whole: str) -> bool:
     """Whole words of a longer name: a first name or a surname alone."""
     few, many = set(core_words(part)), set(core_words(whole))
     return few < many
@@ -228,13 +230,13 @@ _PEOPLE = word_set(
 )
 
 
-class Hit(NamedTuple):
+class NameMatch(NamedTuple):
     entity: int
     kind: MatchKind
     score: float = 1.0
 
 
-def find(connection: Connection, wanted: Sequence[str], *, fuzzy: bool) -> dict[str, Hit]:
+def find(connection: Connection, wanted: Sequence[str], *, fuzzy: bool) -> dict[str, NameMatch]:
     """The best entity for each name that has one."""
     asked = [name for name in dict.fromkeys(wanted) if name.strip()]
     found = _exact(connection, asked)
@@ -244,12 +246,12 @@ def find(connection: Connection, wanted: Sequence[str], *, fuzzy: bool) -> dict[
     return found
 
 
-def similar(connection: Connection, name: str, at_least: float, limit: int) -> list[Hit]:
+def similar(connection: Connection, name: str, at_least: float, limit: int) -> list[NameMatch]:
     """Every entity that is alike, best first."""
     if not name.strip():
         return []
     near = near_words(connection, name)
-    spelled = by_core(connection, spelled_right(name, near))
+    spelled = by_core(connection, corrected_cores(name, near))
     candidates = [n for same in spelled.values() for n in same]
     candidates += sharing_words(connection, name, near)
     exact = _exact(connection, [name])
@@ -259,7 +261,7 @@ def similar(connection: Connection, name: str, at_least: float, limit: int) -> l
     return order[:limit]
 
 
-def _exact(connection: Connection, asked: Sequence[str]) -> dict[str, Hit]:
+def _exact(connection: Connection, asked: Sequence[str]) -> dict[str, NameMatch]:
     """As written; else without title, article and kind, which makes it an alias at best."""
     keys = by_key(connection, [key_of(name) for name in asked])
     found = {name: _first(keys[key_of(name)]) for name in asked if key_of(name) in keys}
@@ -268,20 +270,20 @@ def _exact(connection: Connection, asked: Sequence[str]) -> dict[str, Hit]:
     for name in rest:
         if same := cores.get(core_of(name)):
             best = max(same, key=lambda n: (as_written(name, n), -n.entity))
-            found[name] = Hit(best.entity, MatchKind.ALIAS)
+            found[name] = NameMatch(best.entity, MatchKind.ALIAS)
     return found
 
 
-def _first(same: Sequence[Named]) -> Hit:
+def _first(same: Sequence[StoredName]) -> NameMatch:
     best = same[0]
-    return Hit(best.entity, MatchKind.ALIAS if best.position else MatchKind.EXACT)
+    return NameMatch(best.entity, MatchKind.ALIAS if best.position else MatchKind.EXACT)
 
 
-def _fuzzy(connection: Connection, asked: Sequence[str]) -> dict[str, Hit]:
+def _fuzzy(connection: Connection, asked: Sequence[str]) -> dict[str, NameMatch]:
     near = {name: near_words(connection, name) for name in asked}
-    guesses = {name: spelled_right(name, near[name]) for name in asked}
+    guesses = {name: corrected_cores(name, near[name]) for name in asked}
     spelled = by_core(connection, [core for cores in guesses.values() for core in cores])
-    found: dict[str, Hit] = {}
+    found: dict[str, NameMatch] = {}
     for name, cores in guesses.items():
         candidates = [n for core in cores for n in spelled.get(core, ())]
         ranked = _ranked(name, candidates, FLOOR)
@@ -293,28 +295,30 @@ def _fuzzy(connection: Connection, asked: Sequence[str]) -> dict[str, Hit]:
     return found
 
 
-def _ranked(name: str, candidates: Iterable[Named], floor: float, *, parts: bool = True) -> list[Hit]:
+def _ranked(
+    name: str, candidates: Iterable[StoredName], floor: float, *, parts: bool = True
+) -> list[NameMatch]:
     best: dict[int, float] = {}
     for named in candidates:
-        score = likeness(name, named.text)
-        if parts and score < PART and is_part(name, named.text):
+        score = name_similarity(name, named.text)
+        if parts and score < PART and is_partial_name(name, named.text):
             score = PART
         if score >= floor:
             best[named.entity] = max(score, best.get(named.entity, 0.0))
-    hits = (Hit(entity, MatchKind.FUZZY, score) for entity, score in best.items())
+    hits = (NameMatch(entity, MatchKind.FUZZY, score) for entity, score in best.items())
     return sorted(hits, key=lambda hit: (-hit.score, hit.entity))
 
 
-def _only_person(connection: Connection, name: str, shared: Sequence[Named]) -> list[Hit]:
+def _only_person(connection: Connection, name: str, shared: Sequence[StoredName]) -> list[NameMatch]:
     """A first name or a surname alone means a person, where only one could be meant."""
-    whole = {named.entity for named in shared if is_part(name, named.text)}
+    whole = {named.entity for named in shared if is_partial_name(name, named.text)}
     if not whole:
         return []
     types = _types(connection, whole)
     people = [no for no, kind in types.items() if not _PEOPLE.isdisjoint(fold(kind).split())]
-    return [Hit(people[0], MatchKind.FUZZY, PART)] if len(people) == 1 else []
+    return [NameMatch(people[0], MatchKind.FUZZY, PART)] if len(people) == 1 else []
 
 
 def _types(connection: Connection, numbers: Iterable[int]) -> Mapping[int, str]:
-    rows = among(connection, _TYPES, entities.c.no, numbers)
+    rows = select_in(connection, _TYPES, entities.c.no, numbers)
     return {row.no: row.type for row in rows}

@@ -30,9 +30,9 @@ _ESCAPE = re.compile(r"[/%\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
 _UNWRITABLE = re.compile(r"%(?![0-9A-F]{2})|[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
 
 
-def segment(text: str) -> str:
+def escape_segment(text: str) -> str:
     """
-    >>> segment("a/b 100%"), segment("שיחה")
+    >>> escape_segment("a/b 100%"), escape_segment("שיחה")
     ('a%2Fb 100%25', 'שיחה')
     """
     if not text:
@@ -44,9 +44,9 @@ def _escaped(found: re.Match[str]) -> str:
     return "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "surrogatepass"))
 
 
-def plain(escaped: str) -> str:
+def unescape_segment(escaped: str) -> str:
     """
-    >>> plain("a%2Fb 100%25")
+    >>> unescape_segment("a%2Fb 100%25")
     'a/b 100%'
     """
     return unquote_to_bytes(escaped).decode("utf-8", "surrogatepass")
@@ -57,11 +57,11 @@ def path_of(*segments: str | int) -> str:
     >>> path_of("hallucination", "team/7", 3)
     '/hallucination/team%2F7/3'
     """
-    return "".join(f"/{segment(str(part))}" for part in segments)
+    return "".join(f"/{escape_segment(str(part))}" for part in segments)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PathEntry:
     path: str
     value: Scalar
 
@@ -90,15 +90,17 @@ class PathStore:
 
     def get(self, path: str, default: Scalar = None) -> Scalar:
         with self._database.read() as connection:
-            found = connection.execute(select(paths.c.value).where(paths.c.path == checked(path))).scalar()
+            found = connection.execute(
+                select(paths.c.value).where(paths.c.path == checked_path(path))
+            ).scalar()
         return default if found is None else json.loads(found)
 
-    def scan(self, prefix: str = "/", *, limit: int | None = None) -> Iterator[Entry]:
+    def scan(self, prefix: str = "/", *, limit: int | None = None) -> Iterator[PathEntry]:
         """Entries below a prefix that ends in `/`, or a path and those below it; in the order of their bytes.
 
         Read page by page, each a transaction of its own: a slow reader keeps nobody from writing.
         """
-        within, after = below(prefix), ""
+        within, after = path_range(prefix), ""
         while limit is None or limit > 0:
             size = PAGE if limit is None else min(PAGE, limit)
             with self._database.read() as connection:
@@ -110,7 +112,7 @@ class PathStore:
 
     def export(self, prefix: str = "/") -> Tree:
         """Everything below a prefix, nested by segment."""
-        return nested((entry.path, entry.value) for entry in self.scan(prefix))
+        return nest_paths((entry.path, entry.value) for entry in self.scan(prefix))
 
 
 class PathWriter:
@@ -124,7 +126,7 @@ class PathWriter:
     def put(self, values: Mapping[str, Scalar]) -> None:
         """Write values over what stood there, in one order, so that writers never wait in a ring."""
         rows = [
-            {"path": checked(path), "value": _dumped(value), "written": self._now}
+            {"path": checked_path(path), "value": _dumped(value), "written": self._now}
             for path, value in sorted(values.items())
         ]
         if rows:
@@ -136,7 +138,7 @@ class PathWriter:
 
     def add(self, path: str, amount: int) -> int:
         """Count, whoever else is counting: the new figure. Until the end of the transaction others wait."""
-        row = {"path": checked(path), "value": str(amount), "written": self._now}
+        row = {"path": checked_path(path), "value": str(amount), "written": self._now}
         statement = self._insert(paths).values(row)
         more = cast(cast(paths.c.value, BigInteger) + amount, Text)
         counted = statement.on_conflict_do_update(
@@ -144,29 +146,31 @@ class PathWriter:
         )
         return int(self._connection.execute(counted.returning(paths.c.value)).scalar_one())
 
-    def scan(self, prefix: str) -> list[Entry]:
-        return _page(self._connection, below(prefix), "", None)
+    def scan(self, prefix: str) -> list[PathEntry]:
+        return _page(self._connection, path_range(prefix), "", None)
 
     def delete(self, prefix: str) -> int:
-        return self._connection.execute(delete(paths).where(below(prefix))).rowcount
+        return self._connection.execute(delete(paths).where(path_range(prefix))).rowcount
 
 
-def _page(connection: Connection, within: ColumnElement[bool], after: str, size: int | None) -> list[Entry]:
+def _page(
+    connection: Connection, within: ColumnElement[bool], after: str, size: int | None
+) -> list[PathEntry]:
     wanted = select(paths.c.path, paths.c.value).where(within, paths.c.path > after)
     rows = connection.execute(wanted.order_by(paths.c.path).limit(size))
-    return [Entry(path, json.loads(value)) for path, value in rows]
+    return [PathEntry(path, json.loads(value)) for path, value in rows]
 
 
-def below(prefix: str) -> ColumnElement[bool]:
+def path_range(prefix: str) -> ColumnElement[bool]:
     """A range of keys, which an index answers; `LIKE` would not be bytewise, nor know our escapes."""
     if prefix in ("", "/"):
         return true()
-    stem = checked(prefix.rstrip("/"))
+    stem = checked_path(prefix.rstrip("/"))
     inside = (paths.c.path >= f"{stem}/") & (paths.c.path < f"{stem}0")  # the byte after "/" is "0"
     return inside if prefix.endswith("/") else (paths.c.path == stem) | inside
 
 
-def checked(path: str) -> str:
+def checked_path(path: str) -> str:
     """The path itself, or what is wrong with it."""
     if not path.startswith("/") or path.endswith("/") or "//" in path:
         raise InputError(f"{path!r} is no path", hint="write /segment/segment")
@@ -182,15 +186,15 @@ def _dumped(value: Scalar) -> str:
     return json.dumps(value, allow_nan=False)
 
 
-def nested(entries: Iterable[tuple[str, Scalar]]) -> Tree:
+def nest_paths(entries: Iterable[tuple[str, Scalar]]) -> Tree:
     """Paths as objects in objects. A value that has others below it stands under the key ''.
 
-    >>> nested([("/a", 1), ("/a/b", 2), ("/c%2Fd/e", 3)])
+    >>> nest_paths([("/a", 1), ("/a/b", 2), ("/c%2Fd/e", 3)])
     {'a': {'': 1, 'b': 2}, 'c/d': {'e': 3}}
     """
     whole: Tree = {}
     for path, value in entries:
-        *way, last = [plain(part) for part in path[1:].split("/")]
+        *way, last = [unescape_segment(part) for part in path[1:].split("/")]
         here = whole
         for name in way:
             inner = here.get(name)

@@ -24,7 +24,7 @@ MAX_REASON = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class RetryPolicy:
     """How long a job may be held, how often it is tried, and how the waits between tries grow."""
 
     lease: float = 60.0
@@ -35,7 +35,7 @@ class Terms:
     def wait(self, attempt: int, uniform: float) -> float:
         """Exponential, with half of it by chance, so that jobs that failed together come back apart.
 
-        >>> Terms().wait(1, 1.0), Terms().wait(3, 0.0), Terms().wait(99, 1.0)
+        >>> RetryPolicy().wait(1, 1.0), RetryPolicy().wait(3, 0.0), RetryPolicy().wait(99, 1.0)
         (5.0, 10.0, 3600.0)
         """
         whole = min(self.longest, self.first * 2.0 ** min(attempt - 1, 40))
@@ -43,7 +43,7 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class QueuedJob:
     """`holder` is the one taking of it; `attempts` counts takings, this one included."""
 
     id: int
@@ -57,19 +57,19 @@ class Job:
     created: float
 
 
-class Queue:
+class JobQueue:
     """The jobs of one kind. At most one job a key: to enqueue a key anew replaces what was asked before."""
 
     def __init__(
         self,
         database: Database,
         kind: str,
-        terms: Terms | None = None,
+        terms: RetryPolicy | None = None,
         *,
         clock: Callable[[], float] = time.time,
         uniform: Callable[[], float] = random.random,
     ) -> None:
-        self.terms = terms or Terms()
+        self.terms = terms or RetryPolicy()
         self._database = database
         self._kind = kind
         self._clock = clock
@@ -95,7 +95,7 @@ class Queue:
             )
         )
 
-    def claim(self) -> Job | None:
+    def claim(self) -> QueuedJob | None:
         """Take the job that has been due longest; two takers never get the same one."""
         now = self._clock()
         due = (
@@ -115,20 +115,22 @@ class Queue:
             connection.execute(update(jobs).where(jobs.c.id == row.id).values(taken))
             return _job(row, taken)
 
-    def complete(self, connection: Connection, job: Job) -> bool:
+    def complete(self, connection: Connection, job: QueuedJob) -> bool:
         """Remove it in the transaction that writes its result. False: it is someone else's by now."""
         return connection.execute(delete(jobs).where(*_mine(job))).rowcount == 1
 
-    def retry(self, connection: Connection, job: Job, reason: str, *, after: float | None = None) -> bool:
+    def retry(
+        self, connection: Connection, job: QueuedJob, reason: str, *, after: float | None = None
+    ) -> bool:
         """Put it back for later, not before `after` seconds where a server asked for that."""
         wait = max(self.terms.wait(job.attempts, self._uniform()), after or 0.0)
         return self._set(connection, job, {"due": self._clock() + wait, "holder": "", "reason": reason})
 
-    def bury(self, connection: Connection, job: Job, reason: str) -> bool:
+    def bury(self, connection: Connection, job: QueuedJob, reason: str) -> bool:
         """Try it no more, and keep why."""
         return self._set(connection, job, {"state": DEAD, "holder": "", "reason": reason})
 
-    def is_spent(self, job: Job) -> bool:
+    def is_spent(self, job: QueuedJob) -> bool:
         """Whether this was the last try it gets."""
         return job.attempts >= self.terms.attempts
 
@@ -150,31 +152,31 @@ class Queue:
             found = {str(row.state): int(row.number) for row in connection.execute(wanted)}
         return {WAITING: 0, DEAD: 0, **found}
 
-    def jobs(self, state: str = WAITING, limit: int = 1000) -> list[Job]:
+    def jobs(self, state: str = WAITING, limit: int = 1000) -> list[QueuedJob]:
         wanted = select(jobs).where(jobs.c.kind == self._kind, jobs.c.state == state)
         with self._database.read() as connection:
             rows = connection.execute(wanted.order_by(jobs.c.due, jobs.c.id).limit(limit))
             return [_job(row) for row in rows]
 
-    def _set(self, connection: Connection, job: Job, values: dict[str, str | float]) -> bool:
+    def _set(self, connection: Connection, job: QueuedJob, values: dict[str, str | float]) -> bool:
         values["reason"] = str(values["reason"])[:MAX_REASON]
         return connection.execute(update(jobs).where(*_mine(job)).values(values)).rowcount == 1
 
 
-def _mine(job: Job) -> tuple[Any, Any]:
+def _mine(job: QueuedJob) -> tuple[Any, Any]:
     return jobs.c.id == job.id, jobs.c.holder == job.holder
 
 
-def _job(row: Row[Any], taken: dict[str, Any] | None = None) -> Job:
+def _job(row: Row[Any], taken: dict[str, Any] | None = None) -> QueuedJob:
     known = row._asdict() | (taken or {})
-    return Job(**{name: known[name] for name in Job.__slots__})
+    return QueuedJob(**{name: known[name] for name in QueuedJob.__slots__})
 
 
 # Facts the memory gate refused, with what they were measured by: to be looked at, never to be believed.
 
 
 @dataclass(frozen=True, slots=True)
-class Rejected:
+class RejectedFact:
     """`fact` is the fact as JSON, `evidence` the sources it was held against, as JSON too."""
 
     text: str
@@ -202,15 +204,15 @@ class RejectedFacts:
         self._database = database
         self._clock = clock
 
-    def add(self, connection: Connection, rejected: Rejected) -> None:
-        values = {name: getattr(rejected, name) for name in Rejected.__slots__ if name != "id"}
+    def add(self, connection: Connection, rejected: RejectedFact) -> None:
+        values = {name: getattr(rejected, name) for name in RejectedFact.__slots__ if name != "id"}
         connection.execute(insert(rejected_facts).values({**values, "recorded": self._clock()}))
 
-    def latest(self, limit: int = 100) -> list[Rejected]:
+    def latest(self, limit: int = 100) -> list[RejectedFact]:
         """The newest first."""
         newest = select(rejected_facts).order_by(rejected_facts.c.recorded.desc(), rejected_facts.c.id.desc())
         with self._database.read() as connection:
-            return [Rejected(**row._asdict()) for row in connection.execute(newest.limit(limit))]
+            return [RejectedFact(**row._asdict()) for row in connection.execute(newest.limit(limit))]
 
     def count(self) -> int:
         with self._database.read() as connection:

@@ -20,7 +20,7 @@ _UNKEEPABLE = {0: "\ufffd", **dict.fromkeys(range(0xD800, 0xE000), "\ufffd")}
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class ReportSummary:
     """A report in one row: what lists show and figures count."""
 
     id: str
@@ -39,7 +39,7 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class ClaimCount:
     """How many claims of a report had to do with something, and how many of them were flagged."""
 
     name: str
@@ -48,17 +48,17 @@ class Count:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredReport:
     """A report to be kept. `body` is its JSON text, which is handed out as it came."""
 
-    summary: Summary
+    summary: ReportSummary
     body: str
-    types: tuple[Count, ...] = ()
-    sources: tuple[Count, ...] = ()
+    types: tuple[ClaimCount, ...] = ()
+    sources: tuple[ClaimCount, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class HourlyCount:
     """What was checked from an hour on, until the next moment. `hour` counts from 1970."""
 
     hour: int
@@ -71,16 +71,16 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class ReportStats:
     """`types` and `sources` are the commonest, most flagged first."""
 
-    moments: tuple[Moment, ...]
-    types: tuple[Count, ...]
-    sources: tuple[Count, ...]
+    moments: tuple[HourlyCount, ...]
+    types: tuple[ClaimCount, ...]
+    sources: tuple[ClaimCount, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class StatsQuery:
     """From when on, in steps of how many hours; `owner` None means everybody's."""
 
     since: float
@@ -88,19 +88,19 @@ class Stretch:
     owner: str | None = None
 
 
-class Reports:
+class ReportStore:
     """Every method is one transaction."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, many: Sequence[Stored]) -> None:
+    def add(self, many: Sequence[StoredReport]) -> None:
         """All of them or, on an error, none."""
         with self._database.write() as connection:
             for stored in many:
                 _add(connection, stored)
 
-    def get(self, identity: str) -> tuple[Summary, str] | None:
+    def get(self, identity: str) -> tuple[ReportSummary, str] | None:
         """A report and its JSON text."""
         query = select(reports, report_bodies.c.body).join(report_bodies).where(reports.c.id == identity)
         with self._database.read() as connection:
@@ -109,7 +109,7 @@ class Reports:
 
     def recent(
         self, limit: int, *, before: str = "", owner: str | None = None, only: Mapping[str, Any] = _ALL
-    ) -> list[Summary]:
+    ) -> list[ReportSummary]:
         """The newest first; `before` is the id of the last one seen. `only` are columns and their values."""
         query = select(reports).order_by(reports.c.number.desc()).limit(limit).where(*_owned(owner))
         if before:
@@ -137,16 +137,16 @@ class Reports:
             if some < _AT_ONCE:
                 return gone
 
-    def figures(self, stretch: Stretch, most: int = 12) -> Figures:
+    def figures(self, stretch: StatsQuery, most: int = 12) -> ReportStats:
         with self._database.read() as connection:
-            return Figures(
-                tuple(Moment(*row) for row in connection.execute(_moments(stretch))),
+            return ReportStats(
+                tuple(HourlyCount(*row) for row in connection.execute(_moments(stretch))),
                 _counts(connection, "type", stretch, most),
                 _counts(connection, "source", stretch, most),
             )
 
 
-def _add(connection: Connection, stored: Stored) -> None:
+def _add(connection: Connection, stored: StoredReport) -> None:
     summary = stored.summary
     hour = int(summary.created // HOUR)
     values = {**asdict(summary), "hour": hour, "title": keepable(summary.title)}
@@ -157,23 +157,23 @@ def _add(connection: Connection, stored: Stored) -> None:
     rows = [
         {"report": number, "dimension": dimension, "hour": hour, **asdict(count)}
         for dimension, counts in (("type", stored.types), ("source", stored.sources))
-        for count in merged(counts)
+        for count in merge_counts(counts)
     ]
     if rows:
         connection.execute(insert(report_counts), rows)
 
 
-def merged(counts: Iterable[Count]) -> list[Count]:
+def merge_counts(counts: Iterable[ClaimCount]) -> list[ClaimCount]:
     """One count a name: names too long to be an index's key are cut, and may then be the same."""
-    found: dict[str, Count] = {}
+    found: dict[str, ClaimCount] = {}
     for count in counts:
         name = keepable(count.name)[:_NAME_CHARS]
-        so_far = found.get(name, Count(name, 0, 0))
-        found[name] = Count(name, so_far.claims + count.claims, so_far.flagged + count.flagged)
+        so_far = found.get(name, ClaimCount(name, 0, 0))
+        found[name] = ClaimCount(name, so_far.claims + count.claims, so_far.flagged + count.flagged)
     return list(found.values())
 
 
-def _moments(stretch: Stretch) -> Select[Any]:
+def _moments(stretch: StatsQuery) -> Select[Any]:
     start = ((reports.c.hour // stretch.step) * stretch.step).label("start")
     return (
         select(
@@ -191,7 +191,7 @@ def _moments(stretch: Stretch) -> Select[Any]:
     )
 
 
-def _counts(connection: Connection, dimension: str, stretch: Stretch, most: int) -> tuple[Count, ...]:
+def _counts(connection: Connection, dimension: str, stretch: StatsQuery, most: int) -> tuple[ClaimCount, ...]:
     claims, flagged = _sum(report_counts.c.claims), _sum(report_counts.c.flagged)
     query = select(report_counts.c.name, claims, flagged).where(
         report_counts.c.dimension == dimension, report_counts.c.hour >= int(stretch.since // HOUR)
@@ -201,7 +201,7 @@ def _counts(connection: Connection, dimension: str, stretch: Stretch, most: int)
         query = query.where(report_counts.c.report.in_(mine))
     query = query.group_by(report_counts.c.name)
     query = query.order_by(flagged.desc(), claims.desc(), report_counts.c.name).limit(most)
-    return tuple(Count(row[0], int(row[1]), int(row[2])) for row in connection.execute(query))
+    return tuple(ClaimCount(row[0], int(row[1]), int(row[2])) for row in connection.execute(query))
 
 
 def _sum(column: ColumnElement[Any]) -> ColumnElement[int]:
@@ -212,11 +212,11 @@ def _owned(owner: str | None) -> list[ColumnElement[bool]]:
     return [] if owner is None else [reports.c.owner == owner]
 
 
-_FIELDS = tuple(field.name for field in fields(Summary))
+_FIELDS = tuple(field.name for field in fields(ReportSummary))
 
 
-def _summary(row: Row[Any]) -> Summary:
-    return Summary(*(getattr(row, name) for name in _FIELDS))
+def _summary(row: Row[Any]) -> ReportSummary:
+    return ReportSummary(*(getattr(row, name) for name in _FIELDS))
 
 
 def keepable(text: str) -> str:

@@ -42,7 +42,9 @@ class TraceStore:
     def node(self, identity: str) -> TraceNode:
         """One node, or an `InputError` that names it."""
         with self.database.read() as connection:
-            row = connection.execute(select(trace_nodes).where(trace_nodes.c.id == kept(identity))).first()
+            row = connection.execute(
+                select(trace_nodes).where(trace_nodes.c.id == storable_text(identity))
+            ).first()
         if row is None:
             raise InputError(f"no trace has a node '{identity}'")
         return _node(row)
@@ -55,11 +57,15 @@ class TraceStore:
 
     def tree(self, root: str) -> TraceGraph:
         """All that grew from a root, as of one moment."""
-        of_tree = select(trace_nodes).where(trace_nodes.c.root == kept(root)).order_by(trace_nodes.c.number)
+        of_tree = (
+            select(trace_nodes)
+            .where(trace_nodes.c.root == storable_text(root))
+            .order_by(trace_nodes.c.number)
+        )
         of_edges = (
             select(trace_edges)
             .join(trace_nodes, trace_nodes.c.id == trace_edges.c.source)
-            .where(trace_nodes.c.root == kept(root))
+            .where(trace_nodes.c.root == storable_text(root))
             .order_by(trace_edges.c.number)
         )
         with self.database.read() as connection:
@@ -73,10 +79,10 @@ class TraceStore:
     def forget(self, root: str) -> None:
         """A whole tree, gone."""
         with self.database.write() as connection:
-            connection.execute(delete(trace_nodes).where(trace_nodes.c.root == kept(root)))
+            connection.execute(delete(trace_nodes).where(trace_nodes.c.root == storable_text(root)))
 
 
-def kept(text: str) -> str:
+def storable_text(text: str) -> str:
     """PostgreSQL keeps no NUL, and no database half a surrogate pair."""
     return text.translate(_UNKEEPABLE)
 
@@ -84,7 +90,7 @@ def kept(text: str) -> str:
 def _insert(connection: Connection, nodes: Sequence[TraceNode], edges: Sequence[TraceEdge]) -> None:
     rows = [_row(node) for node in nodes]
     links = [
-        {"source": kept(e.source), "label": e.label.value, "target": kept(e.target)}
+        {"source": storable_text(e.source), "label": e.label.value, "target": storable_text(e.target)}
         for e in dict.fromkeys(edges)
     ]
     for table, values in ((trace_nodes, rows), (trace_edges, links)):
@@ -94,11 +100,11 @@ def _insert(connection: Connection, nodes: Sequence[TraceNode], edges: Sequence[
 
 def _row(node: TraceNode) -> dict[str, Any]:
     return {
-        "id": kept(node.id),
-        "root": kept(node.root),
+        "id": storable_text(node.id),
+        "root": storable_text(node.root),
         "kind": node.kind.value,
-        "name": kept(node.name) if node.name is not None else None,
-        "text": kept(node.text),
+        "name": storable_text(node.name) if node.name is not None else None,
+        "text": storable_text(node.text),
         "confidence": node.confidence,
         "status": node.status.value if node.status else None,
         "detail": _kept_within(node.detail),
@@ -108,9 +114,9 @@ def _row(node: TraceNode) -> dict[str, Any]:
 
 def _kept_within(value: Any) -> Any:
     if isinstance(value, str):
-        return kept(value)
+        return storable_text(value)
     if isinstance(value, Mapping):
-        return {kept(str(key)): _kept_within(held) for key, held in value.items()}
+        return {storable_text(str(key)): _kept_within(held) for key, held in value.items()}
     return [_kept_within(held) for held in value] if isinstance(value, list | tuple) else value
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from groundwire.errors import InputError
-from groundwire.stores.paths import Entry, PathStore, PathWriter, Scalar, path_of
+from groundwire.stores.paths import PathEntry, PathStore, PathWriter, Scalar, path_of
 from groundwire.text.names import names
 from groundwire.types import Action, ActionKind, Detection, Flag, HallucinationType
 
@@ -125,7 +125,7 @@ def pattern_id(kind: HallucinationType, content: str) -> str:
     return f"{kind.value}-{digest.hexdigest()[:12]}"
 
 
-def _patterns_of(entries: Iterable[Entry]) -> list[str]:
+def _patterns_of(entries: Iterable[PathEntry]) -> list[str]:
     """The patterns of a turn that was recorded before, read from its flags."""
     flags: dict[str, dict[str, Scalar]] = {}
     for entry in entries:

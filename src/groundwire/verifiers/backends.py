@@ -21,7 +21,7 @@ from groundwire.verifiers.wrap import Breaker, Offloaded, RateLimit, Retry, Time
 from groundwire.version import __version__
 
 if TYPE_CHECKING:
-    from groundwire.stores.cache import Cache
+    from groundwire.stores.cache import CacheProtocol
 
 LOCAL = "groundwire.verifiers.local:LocalVerifier"
 """The embedded verifier, which `local` means."""
@@ -133,10 +133,10 @@ def protect(
         identity = f"{__version__}|{raw.identity}"
         verifier = Cached(verifier, store, identity, settings.cache_ttl, metrics=metrics)
         closing += (store.aclose,)
-    return Guarded(verifier, name, metrics=metrics, details=config.log.source_text), closing
+    return Guarded(verifier, name, metrics=metrics, details=config.log.include_text), closing
 
 
-def open_cache(config: Config) -> Cache:
+def open_cache(config: Config) -> CacheProtocol:
     """What was answered before, on this machine; with `redis.url` on the others, too."""
     from groundwire.stores.cache import CacheStore
 

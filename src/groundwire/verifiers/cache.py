@@ -11,7 +11,7 @@ from hashlib import sha256
 from groundwire._loop import PerLoop
 from groundwire.errors import GroundwireError
 from groundwire.metrics import Metrics
-from groundwire.stores.cache import Cache
+from groundwire.stores.cache import CacheProtocol
 from groundwire.types import Estimate, Query, Span, Verifier
 from groundwire.verifiers.failure import all_failed, matched
 
@@ -29,7 +29,7 @@ class Cached:
     def __init__(
         self,
         inner: Verifier,
-        store: Cache,
+        store: CacheProtocol,
         identity: str,
         ttl: float,
         *,

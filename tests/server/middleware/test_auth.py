@@ -15,7 +15,7 @@ from groundwire.config.service import ServerConfig
 from groundwire.errors import StoreError
 from groundwire.server.app import create_app
 from groundwire.server.middleware.auth import PATHS, AuthMiddleware, KeyCache, TokenBuckets, is_loopback
-from groundwire.stores.keys import SCOPES, ApiKey, Keys, digest_of
+from groundwire.stores.keys import SCOPES, ApiKey, KeyStore, hash_secret
 
 FINE = {"response": "It has 40 employees.", "context": "It has 40 employees."}
 
@@ -23,7 +23,7 @@ FINE = {"response": "It has 40 employees.", "context": "It has 40 employees."}
 @dataclass(frozen=True)
 class KeyedServer:
     server: Served
-    keys: Keys
+    keys: KeyStore
 
     def ask(self, token: str, header: str = "authorization") -> int:
         value = f"Bearer {token}" if header == "authorization" else token
@@ -40,7 +40,7 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KeyedServer]:
         "store.cache_path": "",
     }
     with served(settings) as running:
-        yield KeyedServer(running, Keys(running.service.database))
+        yield KeyedServer(running, KeyStore(running.service.database))
 
 
 def test_requests_without_a_key_are_rejected(locked: KeyedServer) -> None:
@@ -230,7 +230,7 @@ async def test_cached_keys_stay_valid_while_the_store_is_down() -> None:
     def read() -> dict[str, ApiKey]:
         if broken:
             raise StoreError("gone")
-        return {"a1": ApiKey("a1", "ann", digest_of("s"), frozenset({"check"}))}
+        return {"a1": ApiKey("a1", "ann", hash_secret("s"), frozenset({"check"}))}
 
     ring = KeyCache(read, clock=lambda: now)
     assert await ring.find("gw_a1_s")

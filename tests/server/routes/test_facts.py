@@ -74,10 +74,10 @@ def test_what_is_not_there_is_not_found(plain: Served) -> None:
 
 
 def test_to_store_unverified_takes_a_key_for_it() -> None:
-    from groundwire.stores.keys import Keys
+    from groundwire.stores.keys import KeyStore
 
     with served({"hallucination.backend.type": "fake", "server.auth": "always"}) as running:
-        _, token = Keys(running.service.database).add("writer", ["facts:write"])
+        _, token = KeyStore(running.service.database).add("writer", ["facts:write"])
         running.client.headers["x-groundwire-key"] = token
         assert add(running, fact="Acme is nice.", verify=False).status_code == 403
         assert add(running, fact="Acme is nice.", context="Acme is nice.").status_code == 201

@@ -10,9 +10,9 @@ import pytest
 from tests.serving import Served, served
 
 from groundwire.server.reports import REPORT_HEADER, STORE_HEADER
-from groundwire.stores.feedback import Opinions
-from groundwire.stores.keys import Keys
-from groundwire.stores.reports import Reports, Stored, Summary
+from groundwire.stores.feedback import FeedbackStore
+from groundwire.stores.keys import KeyStore
+from groundwire.stores.reports import ReportStore, ReportSummary, StoredReport
 
 SOURCE = "Acme was founded in 1987. It has 40 employees."
 ANSWER = "Acme was founded in 1987. It has 400 employees."
@@ -123,7 +123,7 @@ def test_an_opinion_on_a_verdict_is_kept_and_shown(plain: Served) -> None:
     assert claims[0]["feedback"] is None
     assert claims[1]["feedback"] == said.json()
     assert (said.json()["right"], said.json()["supported"]) == (False, True)
-    entry = Opinions(plain.service.database).entries()[0]
+    entry = FeedbackStore(plain.service.database).entries()[0]
     assert (entry.verdict.key, entry.feedback.note) == (claims[1]["key"], "it is 400")
     for claim in ("c9", "<script>"):
         wrong = plain.client.post(f"/v1/reports/{identity}/feedback", json={"claim": claim, "right": True})
@@ -153,8 +153,10 @@ def test_figures_count_what_was_checked(tmp_path: Any) -> None:
 
 def test_what_is_too_old_is_gone_even_before_it_is_deleted(plain: Served) -> None:
     ancient = plain.service.report_writer.oldest - 1
-    summary = Summary("ancient", "check", "", ancient, "Old", True, 1.0, 0.0, 1, 1, 0, "local", "default")
-    Reports(plain.service.database).add([Stored(summary, '{"report": {}, "sources": []}')])
+    summary = ReportSummary(
+        "ancient", "check", "", ancient, "Old", True, 1.0, 0.0, 1, 1, 0, "local", "default"
+    )
+    ReportStore(plain.service.database).add([StoredReport(summary, '{"report": {}, "sources": []}')])
     assert plain.client.get("/v1/reports/ancient").status_code == 404
     rows = plain.client.get("/v1/reports", params={"limit": 200}).json()["reports"]
     assert "ancient" not in [row["id"] for row in rows]
@@ -195,7 +197,7 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def test_with_keys_each_sees_its_own_and_admin_all(locked: Served) -> None:
-    keys = Keys(locked.service.database)
+    keys = KeyStore(locked.service.database)
     tokens = {
         name: {"authorization": f"Bearer {keys.add(name, scopes)[1]}"}
         for name, scopes in (

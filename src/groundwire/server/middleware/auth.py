@@ -24,7 +24,7 @@ from groundwire.config import Config
 from groundwire.config.service import ServerConfig
 from groundwire.errors import StoreError
 from groundwire.server.problems import Problem, send_problem
-from groundwire.stores.keys import ADMIN, ApiKey, parts_of
+from groundwire.stores.keys import ADMIN, ApiKey, split_token
 
 if TYPE_CHECKING:
     from groundwire.stores.cache import RedisCache
@@ -248,7 +248,7 @@ class KeyCache:
 
     async def find(self, token: str) -> ApiKey | None:
         """The key that a token belongs to, or None if it is not valid."""
-        parts = parts_of(token)
+        parts = split_token(token)
         if parts is None:
             return None
         identity, secret = parts

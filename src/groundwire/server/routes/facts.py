@@ -26,7 +26,7 @@ from groundwire.server.responses import (
 )
 from groundwire.server.schemas import FactRequest
 from groundwire.server.service import Service
-from groundwire.stores.facts import listing
+from groundwire.stores.facts import list_facts
 from groundwire.stores.io_jsonl import entity_object, fact_object
 from groundwire.stores.keys import ADMIN
 from groundwire.stores.queue import RejectedFacts
@@ -90,7 +90,7 @@ async def facts(
 
     def read() -> list[Fact]:
         with service.database.read() as connection:
-            return listing(connection, status=status, limit=limit, after=after)
+            return list_facts(connection, status=status, limit=limit, after=after)
 
     found = await asyncio.to_thread(read)
     return json_response({"facts": [fact_object(fact) for fact in found]})

@@ -27,7 +27,7 @@ from groundwire.server.reports import (
 from groundwire.server.responses import FeedbackOut, ReportList, StatsOut, StoredOut, json_response
 from groundwire.server.service import Service
 from groundwire.stores.keys import ADMIN
-from groundwire.stores.reports import HOUR, Reports, Stretch, Summary
+from groundwire.stores.reports import HOUR, ReportStore, ReportSummary, StatsQuery
 
 router = APIRouter(prefix="/v1", tags=["reports"])
 
@@ -131,7 +131,7 @@ async def stats(
     """Counts per hour up to two days, else per day; by type and by source, most flagged first."""
     step = 1 if days <= 2 else 24
     since = max(time.time() - days * 24 * HOUR, service.report_writer.oldest)
-    found = await _read(service, lambda reports: reports.figures(Stretch(since, step, _owner(request))))
+    found = await _read(service, lambda reports: reports.figures(StatsQuery(since, step, _owner(request))))
     return json_response(stats_object(found, since, step))
 
 
@@ -140,11 +140,11 @@ def _owner(request: Request) -> str | None:
     return None if caller is None or caller.may(ADMIN) else owner_of(request)
 
 
-async def _read(service: Service, job: Callable[[Reports], T]) -> T:
-    return await asyncio.to_thread(lambda: job(Reports(service.database)))
+async def _read(service: Service, job: Callable[[ReportStore], T]) -> T:
+    return await asyncio.to_thread(lambda: job(ReportStore(service.database)))
 
 
-async def _found(service: Service, identity: str) -> tuple[Summary, str]:
+async def _found(service: Service, identity: str) -> tuple[ReportSummary, str]:
     """A stored report that has not expired, written or still pending."""
     pending = await asyncio.to_thread(service.report_writer.pending, identity)
     if pending is not None:
