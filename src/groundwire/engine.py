@@ -270,11 +270,11 @@ class Groundwire:
 
         `generator` derives it; without one the configured one (`generator.*`), else the verifier judges.
         """
-        from groundwire.traces.audit import Request, audit
+        from groundwire.traces.audit import AuditRequest, audit
 
         if len(answer or "") > self.config.limits.max_answer_chars:
             raise InputError("the answer is too long", hint="the limit is limits.max_answer_chars")
-        request = Request(
+        request = AuditRequest(
             steps,
             as_sources(context or ()),
             as_text(question or "", "the question"),
@@ -285,9 +285,9 @@ class Groundwire:
 
     async def audit_reasoning(self, steps: Steps, sources: Sources) -> list[ClaimVerification]:
         """A verdict on each step of {claim, cites}, by its sources and what earlier steps established."""
-        from groundwire.traces.audit import Request, audit_claims
+        from groundwire.traces.audit import AuditRequest, audit_claims
 
-        return await audit_claims(Request(steps, as_sources(sources)), self._court)
+        return await audit_claims(AuditRequest(steps, as_sources(sources)), self._court)
 
     async def semantic_entropy(self, samples: Sequence[str], question: str = "") -> SemanticEntropy:
         """How many bits of meaning a model's answers to one question scatter over."""

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groundwire.errors import InputError
-from groundwire.traces.formats import Draft, read_trace
+from groundwire.traces.formats import ParsedTrace, read_trace
 from groundwire.traces.steps import as_steps
 
 CALL = "Let me call search with"
 
 
-def read(data: Any) -> Draft:
+def read(data: Any) -> ParsedTrace:
     return read_trace(json.dumps(data))
 
 

@@ -13,7 +13,7 @@ from groundwire import Config, Groundwire, Status
 from groundwire.errors import InputError
 from groundwire.reports.parse import read_graph
 from groundwire.stores.database import current_revision, newest_revision, open_database, upgrade
-from groundwire.traces.store import More, ReasoningTraces
+from groundwire.traces.store import NodeDetails, ReasoningTraces
 from groundwire.types import EdgeLabel, GapType, NodeKind
 
 TOWER = "The Eiffel Tower is 330 metres tall and stands in Paris."
@@ -207,7 +207,7 @@ def test_what_is_no_exported_trace_is_refused_in_one_line(data: object) -> None:
         (lambda t, g: t.add_claim(g, "x", "S0"), "is one text"),
         (lambda t, g: t.add_claim(g, " "), "says nothing"),
         (lambda t, g: t.verify_claim(g), "is no claim but a goal"),
-        (lambda t, g: t.add("observation", "x", g, More(name="n" * 201)), "longer than 200"),
+        (lambda t, g: t.add("observation", "x", g, NodeDetails(name="n" * 201)), "longer than 200"),
         (lambda t, g: t.get_epistemic_gaps("nowhere"), "no trace has a node"),
     ],
 )

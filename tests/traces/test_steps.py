@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groundwire.errors import InputError
-from groundwire.traces.steps import as_steps, link, read_text
+from groundwire.traces.steps import as_steps, link, parse_text
 from groundwire.types import Source, Step
 
 GUIDE = Source("S0", "The tower is tall.")
@@ -99,11 +99,11 @@ def test_what_is_left_to_rest_on_is_always_earlier(cites: list[list[int]]) -> No
     ],
 )
 def test_plain_text_is_read_as_people_write_it(text: str, steps: tuple[str, ...], answer: str) -> None:
-    found = read_text(text)
+    found = parse_text(text)
     assert (found.steps, found.answer) == (steps, answer)
 
 
 @given(st.text(max_size=200))
 @settings(max_examples=80)
 def test_any_text_can_be_read(text: str) -> None:
-    assert all(step.strip() for step in read_text(text).steps)
+    assert all(step.strip() for step in parse_text(text).steps)

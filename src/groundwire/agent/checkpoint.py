@@ -15,7 +15,7 @@ from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError
 from groundwire.llm.base import Message
 from groundwire.text.numbers import numbers
-from groundwire.traces.steps import CALL, MAX_STEP, RETURNED, read_text
+from groundwire.traces.steps import CALL, MAX_STEP, RETURNED, parse_text
 from groundwire.types import Claim, ClaimVerification, HallucinationReport, Status, TraceAudit
 
 MIN_ANSWER_CHARS = 100
@@ -210,7 +210,7 @@ def answer_trace(messages: Sequence[Message], files: Mapping[str, str]) -> Answe
 
 
 def _text_steps(text: str) -> list[str]:
-    found = [text.strip()] if len(text) <= _MAX_STEP_TEXT else list(read_text(text).steps)
+    found = [text.strip()] if len(text) <= _MAX_STEP_TEXT else list(parse_text(text).steps)
     return [step[:MAX_STEP] for step in found if step]
 
 

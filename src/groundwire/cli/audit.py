@@ -27,7 +27,7 @@ from groundwire.reports.html import audit_page
 from groundwire.reports.json import audit_object
 from groundwire.reports.terminal import show_audit
 from groundwire.retrieval.load import from_mapping, load_answer, load_sources
-from groundwire.traces.formats import Draft, read_trace
+from groundwire.traces.formats import ParsedTrace, read_trace
 from groundwire.traces.store import audit_graph
 from groundwire.types import Source, TraceGraph
 
@@ -84,7 +84,7 @@ def run_audit(args: AuditArgs, config: Config, console: Console) -> ExitCode:
     return ExitCode.of(audit.flagged)
 
 
-def _read(args: AuditArgs, config: Config) -> tuple[Draft, tuple[Source, ...]]:
+def _read(args: AuditArgs, config: Config) -> tuple[ParsedTrace, tuple[Source, ...]]:
     if "-" in args.sources and args.trace == "-":
         raise InputError("only one of trace and sources can be read from stdin")
     limit = config.limits.max_source_bytes

@@ -43,7 +43,7 @@ _MEASURED = frozenset(("s", "m", "g", "l", "m2", "B"))
 
 
 @dataclass(frozen=True, slots=True)
-class Derived:
+class DerivedResult:
     """`holds` says whether the rule bears the text out, and `whole` whether there is nothing else in it."""
 
     holds: bool
@@ -53,12 +53,12 @@ class Derived:
     result: float | None = None
 
 
-def reckoned(text: str) -> Iterator[Derived]:
+def check_arithmetic(text: str) -> Iterator[DerivedResult]:
     """What a text works out, done anew.
 
-    >>> [found.reason for found in reckoned("80 minus 20 equals 60, and 25% of 80 is 25.")]
+    >>> [found.reason for found in check_arithmetic("80 minus 20 equals 60, and 25% of 80 is 25.")]
     ['the calculation is right: 80 - 20 = 60', '25% of 80 is 20, not 25']
-    >>> [found.reason for found in reckoned("150 minutes are 2 hours and 30 minutes.")]
+    >>> [found.reason for found in check_arithmetic("150 minutes are 2 hours and 30 minutes.")]
     ['the two amounts are the same']
     """
     yield from _sums(_in_signs(text))
@@ -75,7 +75,7 @@ def _sign(found: re.Match[str]) -> str:
     return f" {_SIGNS[found[1].lower()]} "
 
 
-def _shares(text: str) -> Iterator[Derived]:
+def _shares(text: str) -> Iterator[DerivedResult]:
     """ "25% of 80 is 20", to the digits written."""
     for match in _SHARE.finditer(text):
         share, whole, said = (_value(match[name]) for name in ("share", "whole", "right"))
@@ -84,10 +84,10 @@ def _shares(text: str) -> Iterator[Derived]:
         shown = f"{share:g}% of {whole:.10g} is {value:.10g}"
         reason = f"the calculation is right: {shown}" if holds else f"{shown}, not {match['right']}"
         rest = _content(text[: match.start()] + " " + text[match.end() :])
-        yield Derived(holds, reason, rest <= CONCLUDING, (share, whole), said)
+        yield DerivedResult(holds, reason, rest <= CONCLUDING, (share, whole), said)
 
 
-def _conversions(text: str) -> Iterator[Derived]:
+def _conversions(text: str) -> Iterator[DerivedResult]:
     """ "1.5 hours are 90 minutes": a sentence of nothing but two amounts of one kind."""
     copula = _COPULA.search(text)
     if copula is None or negated(words(text)) or _content(_without_numbers(text)) - CONCLUDING:
@@ -99,10 +99,10 @@ def _conversions(text: str) -> Iterator[Derived]:
     one, two = (sum(number.value for number in side) for side in (left, right))
     holds = abs(one - two) <= max(min(n.step for n in right) / 2, 1e-9 * abs(one))
     told = "the two amounts are the same" if holds else "the two amounts are not the same"
-    yield Derived(holds, told, True)
+    yield DerivedResult(holds, told, True)
 
 
-def written(text: str) -> set[float]:
+def numbers_in(text: str) -> set[float]:
     """The numbers of a text as they stand there, whatever their units: 90 of "90 km", 12 of "12 euros"."""
     found = set()
     for number in numbers(text):
@@ -121,7 +121,7 @@ def _without_numbers(text: str) -> str:
     return text
 
 
-def _sums(text: str) -> Iterator[Derived]:
+def _sums(text: str) -> Iterator[DerivedResult]:
     for match in _SUM.finditer(text):
         terms = [(sign or "+", _value(number)) for sign, number in _TERM.findall(match["left"])]
         if any("%" in number for _, number in _TERM.findall(match["left"])):
@@ -133,7 +133,7 @@ def _sums(text: str) -> Iterator[Derived]:
         holds = _same(value, said, match["right"])
         shown = f"{' '.join(match['left'].split())} = {value:.10g}"
         reason = f"the calculation is right: {shown}" if holds else f"{shown}, not {match['right']}"
-        yield Derived(holds, reason, rest <= CONCLUDING, tuple(number for _, number in terms), said)
+        yield DerivedResult(holds, reason, rest <= CONCLUDING, tuple(number for _, number in terms), said)
 
 
 def _value(number: str) -> float:
@@ -184,7 +184,7 @@ _POSITIONS = re.compile(
 )
 
 
-def derive(text: str, question: str = "") -> Derived | None:
+def derive(text: str, question: str = "") -> DerivedResult | None:
     """What rules say about a text; a calculation that is wrong wins over everything that is right.
 
     >>> derive("1 + 1 + 1 = 3").holds, derive("So 12 × 4 = 46 crates.").reason
@@ -192,11 +192,11 @@ def derive(text: str, question: str = "") -> Derived | None:
     >>> derive("There are 2 r's in strawberry.").reason
     'strawberry has 3 of the letter r, not 2'
     """
-    found = [*reckoned(text), *_spelling(text, question), *_letters(text, question)]
+    found = [*check_arithmetic(text), *_spelling(text, question), *_letters(text, question)]
     return next((one for one in found if not one.holds), found[0] if found else None)
 
 
-def _spelling(text: str, question: str) -> Iterator[Derived]:
+def _spelling(text: str, question: str) -> Iterator[DerivedResult]:
     """'s-t-r-a-w' against the word it spells, where a word is named."""
     word = _word(text) or _word(question)
     for match in _SPELLED.finditer(text):
@@ -205,10 +205,10 @@ def _spelling(text: str, question: str) -> Iterator[Derived]:
             continue
         holds = spelled == word
         reason = f"{word} is spelled so" if holds else f"{word} is not spelled {match[1]}"
-        yield Derived(holds, reason, holds)
+        yield DerivedResult(holds, reason, holds)
 
 
-def _letters(text: str, question: str) -> Iterator[Derived]:
+def _letters(text: str, question: str) -> Iterator[DerivedResult]:
     """How often a letter stands in a word, and where."""
     letter, word = _letter(text) or _letter(question), _word(text) or _word(question)
     if not letter or not word or not (_letter(text) or word in text.lower()):
@@ -220,7 +220,7 @@ def _letters(text: str, question: str) -> Iterator[Derived]:
         holds = said == true or (set(said) < set(true) and bool(_SOME.search(text)))
         where = ", ".join(map(str, true)) or "no position"
         told = f"{letter} stands at {where} of {word}"
-        yield Derived(holds, told if holds else f"{told}, not at {', '.join(map(str, said))}", True)
+        yield DerivedResult(holds, told if holds else f"{told}, not at {', '.join(map(str, said))}", True)
         text = text[: listed.start()] + " " * (listed.end() - listed.start()) + text[listed.end() :]
     counted = [
         n.value for n in counted_in(text) if n.kind == "number" and not n.unit and n.value == int(n.value)
@@ -228,7 +228,7 @@ def _letters(text: str, question: str) -> Iterator[Derived]:
     if len(counted) == 1 and not _POSITION_WORD.search(text):
         holds = counted[0] == len(true)
         told = f"{word} has {len(true)} of the letter {letter}"
-        yield Derived(holds, told if holds else f"{told}, not {counted[0]:g}", True)
+        yield DerivedResult(holds, told if holds else f"{told}, not {counted[0]:g}", True)
 
 
 _SOME = re.compile(r"\b(?:first|second|third|one|two|also|another|last)\b", re.IGNORECASE)

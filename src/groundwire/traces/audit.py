@@ -9,9 +9,9 @@ from groundwire.claims.extractor import extract
 from groundwire.errors import InputError
 from groundwire.llm.base import Generator
 from groundwire.pipeline import CheckContext
-from groundwire.traces.judge import Judged, Trace, judge_steps, premises, rivals, said
-from groundwire.traces.posthoc import Riddle, examine
-from groundwire.traces.steps import Steps, as_steps, link, read_text, unmarked
+from groundwire.traces.judge import LinkedTrace, StepJudgement, judge_steps, premises, rivals, step_terms
+from groundwire.traces.posthoc import PostHocInput, examine
+from groundwire.traces.steps import Steps, as_steps, link, parse_text, unmarked
 from groundwire.types import (
     ClaimKind,
     ClaimVerification,
@@ -32,7 +32,7 @@ _ALSO_TRUE = 0.35
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class AuditRequest:
     """A trace as it is handed in. Without `post_hoc` nobody derives the answer anew."""
 
     steps: Steps
@@ -42,12 +42,12 @@ class Request:
     post_hoc: bool = True
 
 
-async def audit(request: Request, court: CheckContext, generator: Generator | None = None) -> TraceAudit:
+async def audit(request: AuditRequest, court: CheckContext, generator: Generator | None = None) -> TraceAudit:
     """`generator`, where there is one, is the independent executor."""
     trace = prepared(request, court.profile.max_claims)
     judged = await judge_steps(trace, court)
     verdicts = await _against_each_other(trace, judged, court)
-    riddle = Riddle(request.question, trace.steps, request.answer)
+    riddle = PostHocInput(request.question, trace.steps, request.answer)
     if request.post_hoc:
         post_hoc = await examine(riddle, court, generator)
     else:
@@ -58,24 +58,24 @@ async def audit(request: Request, court: CheckContext, generator: Generator | No
     )
 
 
-async def audit_claims(request: Request, court: CheckContext) -> list[ClaimVerification]:
+async def audit_claims(request: AuditRequest, court: CheckContext) -> list[ClaimVerification]:
     """A verdict a step, no answer looked for."""
     trace = prepared(request, court.profile.max_claims)
     judged = await judge_steps(trace, court)
     return [found.verdict for found in await _against_each_other(trace, judged, court)]
 
 
-def prepared(request: Request, most: int) -> Trace:
+def prepared(request: AuditRequest, most: int) -> LinkedTrace:
     """The steps with ids and links, and what the question states as a source of its own."""
     sources = request.sources
     if not any(source.id.casefold() == QUESTION for source in sources):
         sources = (*sources, *_stated(request.question))
-    given = read_text(request.steps).steps if isinstance(request.steps, str) else request.steps
+    given = parse_text(request.steps).steps if isinstance(request.steps, str) else request.steps
     if isinstance(given, Sequence) and len(given) > most:
         many = f"the trace has {len(given):,} steps"
         raise InputError(many, hint=f"the limit is {most:,} (limits.max_claims)")
     steps = as_steps(given, sources)
-    return Trace(steps, tuple(link(steps, sources)), sources, request.question)
+    return LinkedTrace(steps, tuple(link(steps, sources)), sources, request.question)
 
 
 def _stated(question: str) -> tuple[Source, ...]:
@@ -94,7 +94,7 @@ def _error(verdicts: Sequence[StepVerdict], post_hoc: PostHoc) -> str | None:
 
 
 async def _against_each_other(
-    trace: Trace, judged: Sequence[Judged], court: CheckContext
+    trace: LinkedTrace, judged: Sequence[StepJudgement], court: CheckContext
 ) -> list[StepVerdict]:
     clashes = await _contradictions(trace, court)
     found = []
@@ -116,10 +116,10 @@ def _clashing(verdict: ClaimVerification, against: Sequence[str]) -> ClaimVerifi
     return replace(verdict, is_flagged=True, gap_type=verdict.gap_type or GapType.CONTRADICTED, reason=reason)
 
 
-async def _contradictions(trace: Trace, court: CheckContext) -> list[tuple[int, int]]:
+async def _contradictions(trace: LinkedTrace, court: CheckContext) -> list[tuple[int, int]]:
     """Pairs of related steps that a verifier says exclude each other, asked both ways, in one call."""
     texts = [unmarked(step) for step in trace.steps]
-    about = [said(text) for text in texts]
+    about = [step_terms(text) for text in texts]
     pairs = rivals(about, premises(about))
     queries = [
         Query(texts[x], texts[y])

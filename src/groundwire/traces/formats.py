@@ -10,7 +10,7 @@ from typing import Any
 from groundwire.errors import InputError
 from groundwire.reports.json import TRACE_FORMAT
 from groundwire.reports.parse import read_graph
-from groundwire.traces.steps import CALL, RETURNED, Steps, read_text
+from groundwire.traces.steps import CALL, RETURNED, Steps, parse_text
 from groundwire.types import EdgeLabel, NodeKind, TraceGraph
 
 _ROLES = {
@@ -25,7 +25,7 @@ _LONG = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ParsedMessages:
     steps: list[str]
     sources: dict[str, str]
     question: str
@@ -33,7 +33,7 @@ class Heard:
 
 
 @dataclass(slots=True)
-class _Talk:
+class _Conversation:
     """What was said since the last question."""
 
     question: str = ""
@@ -52,19 +52,19 @@ def is_message(item: object) -> bool:
     return told or (kind in _ROLES and ("content" in item or "data" in item))
 
 
-def from_messages(items: Sequence[object]) -> Heard:
-    talk = _Talk()
+def from_messages(items: Sequence[object]) -> ParsedMessages:
+    talk = _Conversation()
     for item in items:
         if isinstance(item, Mapping):
             _hear(_unwrapped(item), talk)
     if not talk.last:
-        return Heard(_flat(talk.said), talk.sources, talk.question, "")
+        return ParsedMessages(_flat(talk.said), talk.sources, talk.question, "")
     before, last = _flat(talk.said[:-1]), talk.last
-    written = read_text(last)
+    written = parse_text(last)
     if len(written.steps) > 1 and written.answer:
         # The last message holds a reasoning of its own and the answer after it.
-        return Heard([*before, *written.steps], talk.sources, talk.question, written.answer)
-    return Heard(before or _flat(talk.said), talk.sources, talk.question, written.answer or last)
+        return ParsedMessages([*before, *written.steps], talk.sources, talk.question, written.answer)
+    return ParsedMessages(before or _flat(talk.said), talk.sources, talk.question, written.answer or last)
 
 
 def _flat(said: Sequence[Sequence[str]]) -> list[str]:
@@ -82,7 +82,7 @@ def _unwrapped(item: Mapping[str, Any]) -> Mapping[str, Any]:
     return item
 
 
-def _hear(item: Mapping[str, Any], talk: _Talk) -> None:
+def _hear(item: Mapping[str, Any], talk: _Conversation) -> None:
     kind = item.get("type")
     if kind == "function_call":
         _call(talk, item.get("name"), item.get("arguments"), item.get("call_id"))
@@ -94,7 +94,7 @@ def _hear(item: Mapping[str, Any], talk: _Talk) -> None:
         _message(item, _ROLES.get(str(item.get("role") or kind), ""), talk)
 
 
-def _message(item: Mapping[str, Any], role: str, talk: _Talk) -> None:
+def _message(item: Mapping[str, Any], role: str, talk: _Conversation) -> None:
     text = _content(item.get("content"))
     if role == "user" and text:
         talk.question, talk.said, talk.last = text, [], ""
@@ -110,14 +110,14 @@ def _message(item: Mapping[str, Any], role: str, talk: _Talk) -> None:
         _result(talk, item.get("tool_call_id"), item.get("content"), item.get("name"))
 
 
-def _say(talk: _Talk, text: str) -> None:
+def _say(talk: _Conversation, text: str) -> None:
     """One step, or where it is long the steps it is made of."""
     if text:
-        talk.said.append([text] if len(text) <= _LONG else list(read_text(text).steps))
+        talk.said.append([text] if len(text) <= _LONG else list(parse_text(text).steps))
         talk.last = text
 
 
-def _call(talk: _Talk, name: object, arguments: object, identity: object) -> None:
+def _call(talk: _Conversation, name: object, arguments: object, identity: object) -> None:
     called = str(name or "a tool")
     shown = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     inside = " ".join(shown.split())[:_MAX_CALL]
@@ -127,7 +127,7 @@ def _call(talk: _Talk, name: object, arguments: object, identity: object) -> Non
     talk.last = ""
 
 
-def _result(talk: _Talk, identity: object, content: object, name: object) -> None:
+def _result(talk: _Conversation, identity: object, content: object, name: object) -> None:
     text = _content(content) or (json.dumps(content, ensure_ascii=False) if content else "")
     if not text:
         return
@@ -139,7 +139,7 @@ def _result(talk: _Talk, identity: object, content: object, name: object) -> Non
     _returned(talk, str(identity), label, text)
 
 
-def _returned(talk: _Talk, identity: str, label: str, text: str) -> None:
+def _returned(talk: _Conversation, identity: str, label: str, text: str) -> None:
     """What a call brought is part of the way to the answer: who derives it anew must see it."""
     if identity not in talk.places:
         talk.places[identity] = [f"{CALL}{label}"]
@@ -171,7 +171,7 @@ _CONTEXT = ("sources", "context", "documents", "evidence")
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class ParsedTrace:
     """What a file holds of a trace; what it lacks may be given beside it."""
 
     steps: Steps
@@ -180,13 +180,13 @@ class Draft:
     answer: str = ""
 
 
-def read_trace(text: str) -> Draft:
+def read_trace(text: str) -> ParsedTrace:
     """Whatever the text is: JSON if it begins like it, lines of JSON, else plain text."""
     head = text.lstrip("\ufeff \t\r\n")
     if head.startswith(("{", "[{", '["')) or (head.startswith("[") and _is_json(head)):
         return _of_data(_parsed(head))
-    written = read_text(head)
-    return Draft(written.steps, {}, written.question, written.answer)
+    written = parse_text(head)
+    return ParsedTrace(written.steps, {}, written.question, written.answer)
 
 
 def _is_json(text: str) -> bool:
@@ -218,7 +218,7 @@ def _lines(text: str) -> list[object] | None:
     return found if len(found) > 1 else None
 
 
-def _of_data(data: object) -> Draft:
+def _of_data(data: object) -> ParsedTrace:
     if isinstance(data, list):
         return _of_list(data)
     if not isinstance(data, Mapping):
@@ -229,7 +229,7 @@ def _of_data(data: object) -> Draft:
     if key is None:
         raise InputError("the trace has no steps", hint='write {"steps": ["…"], "answer": "…"}')
     inner = _of_list(data[key]) if isinstance(data[key], list) else _of_text(str(data[key]))
-    return Draft(
+    return ParsedTrace(
         inner.steps,
         {**inner.sources, **_sources(data)},
         _text(data, "question", "query", "input") or inner.question,
@@ -237,16 +237,16 @@ def _of_data(data: object) -> Draft:
     )
 
 
-def _of_text(text: str) -> Draft:
-    written = read_text(text)
-    return Draft(written.steps, {}, written.question, written.answer)
+def _of_text(text: str) -> ParsedTrace:
+    written = parse_text(text)
+    return ParsedTrace(written.steps, {}, written.question, written.answer)
 
 
-def _of_list(items: Sequence[Any]) -> Draft:
+def _of_list(items: Sequence[Any]) -> ParsedTrace:
     if any(is_message(item) for item in items):
         heard = from_messages(items)
-        return Draft(heard.steps, heard.sources, heard.question, heard.answer)
-    return Draft(items)
+        return ParsedTrace(heard.steps, heard.sources, heard.question, heard.answer)
+    return ParsedTrace(items)
 
 
 def _text(data: Mapping[str, Any], *names: str) -> str:
@@ -279,7 +279,7 @@ def _source(item: object, name: str) -> str:
     return text
 
 
-def _of_graph(graph: TraceGraph) -> Draft:
+def _of_graph(graph: TraceGraph) -> ParsedTrace:
     """An exported trace: its claims are the steps, what was seen and came of it the sources."""
     names = {node.id: node.name or node.id for node in graph.nodes}
     cites: dict[str, list[str]] = {}
@@ -292,4 +292,4 @@ def _of_graph(graph: TraceGraph) -> Draft:
         if n.kind is NodeKind.CLAIM
     ]
     seen = (n for n in graph.nodes if n.kind in (NodeKind.OBSERVATION, NodeKind.OUTCOME))
-    return Draft(steps, {names[n.id]: n.text for n in seen}, graph.nodes[0].text)
+    return ParsedTrace(steps, {names[n.id]: n.text for n in seen}, graph.nodes[0].text)

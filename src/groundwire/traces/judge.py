@@ -15,15 +15,15 @@ from groundwire.text.lexicon import NEGATIONS
 from groundwire.text.names import names
 from groundwire.text.numbers import Number, numbers
 from groundwire.text.tokens import Word, words
-from groundwire.traces.arithmetic import CONCLUDING, derive, written
-from groundwire.traces.steps import CALL, Links, unmarked
+from groundwire.traces.arithmetic import CONCLUDING, derive, numbers_in
+from groundwire.traces.steps import CALL, StepLinks, unmarked
 from groundwire.types import Case, Claim, ClaimKind, ClaimVerification, GapType, Source, Status, Step
 from groundwire.verdicts.judge import phantom, unmeasured
 from groundwire.verdicts.summary import in_response
 from groundwire.verifiers.similarity import negated
 
-MOST_PREMISES = 8
-MOST_RIVALS = 200
+MAX_PREMISES = 8
+MAX_RIVALS = 200
 _LEANS = re.compile(
     r"\W*(?:so|thus|hence|therefore|then|this|that|these|those|it|they|he|she|which|consequently|as a result"
     r"|in (?:total|all|conclusion)|adding|combining|the (?:answer|result|total|sum|conclusion))\b",
@@ -45,7 +45,7 @@ _NAMED_BY_NUMBER = frozenset((
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class StepTerms:
     """A step by its words: all of them that mean something, and the numbers."""
 
     words: frozenset[str]
@@ -56,7 +56,7 @@ class Said:
     moves_on: bool = False
 
 
-def said(text: str) -> Said:
+def step_terms(text: str) -> StepTerms:
     found, values = words(text), numbers(text)
     labels = _labels(found, values)
     values = [n for n in values if n.start not in labels.values()]
@@ -68,7 +68,7 @@ def said(text: str) -> Said:
         and w.start not in labels.values()
         and not any(n.start <= w.start < n.end for n in values)
     ]
-    return Said(
+    return StepTerms(
         frozenset(content),
         frozenset(n.value for n in values),
         content[0] if content else "",
@@ -89,7 +89,7 @@ def _labels(found: Sequence[Word], values: Sequence[Number]) -> dict[int, int]:
     }
 
 
-def premises(about: Sequence[Said]) -> list[list[int]]:
+def premises(about: Sequence[StepTerms]) -> list[list[int]]:
     """For each step the earlier ones that share its words or numbers, the closest first."""
     index: dict[str, list[int]] = defaultdict(list)
     found: list[list[int]] = []
@@ -105,12 +105,12 @@ def premises(about: Sequence[Said]) -> list[list[int]]:
         if here.leans and n:
             score[n - 1] += 10_000
         ranked = sorted(score, key=lambda earlier: (-score[earlier], -earlier))
-        found.append(sorted(ranked[:MOST_PREMISES]))
+        found.append(sorted(ranked[:MAX_PREMISES]))
     return found
 
 
 @dataclass(frozen=True, slots=True)
-class Rivals:
+class StepRivals:
     """Two steps that say the same but for one thing. `sharp`: what differs is a number or a negation."""
 
     earlier: int
@@ -118,22 +118,22 @@ class Rivals:
     sharp: bool
 
 
-def rivals(about: Sequence[Said], near: Sequence[Sequence[int]]) -> list[Rivals]:
+def rivals(about: Sequence[StepTerms], near: Sequence[Sequence[int]]) -> list[StepRivals]:
     """Pairs that speak of one thing and could not both be true, the most of them that are worth asking about.
 
     What tells of a change ("now", "so far", "in 2019") contradicts nothing it changes, a conclusion no number
     it was calculated from. Steps that differ in two things speak of two things.
     """
     pairs = [
-        Rivals(earlier, later, sharp)
+        StepRivals(earlier, later, sharp)
         for later, candidates in enumerate(near)
         for earlier in candidates
         if (sharp := _sharp(about[earlier], about[later])) is not None
     ]
-    return sorted(pairs, key=lambda pair: not pair.sharp)[:MOST_RIVALS]
+    return sorted(pairs, key=lambda pair: not pair.sharp)[:MAX_RIVALS]
 
 
-def _sharp(a: Said, b: Said) -> bool | None:
+def _sharp(a: StepTerms, b: StepTerms) -> bool | None:
     """True where one number or a negation is all that differs, False where one word is, else None."""
     if a.moves_on or b.moves_on or not a.words or not b.words:
         return None
@@ -164,7 +164,7 @@ _WORST = (
     Status.UNVERIFIABLE,
     Status.ENTAILED,
 )
-UNDRAWN = "a conclusion that no source states; ask a language model whether it follows"
+NOT_STATED = "a conclusion that no source states; ask a language model whether it follows"
 _CONCLUSION = re.compile(
     r"\W*(?:so|thus|hence|therefore|consequently|accordingly|it follows|that means|this means|which means)\b",
     re.IGNORECASE,
@@ -181,17 +181,17 @@ _PLAN = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
+class LinkedTrace:
     """All that is audited. `sources` are the context; `links` say what each step cites."""
 
     steps: tuple[Step, ...]
-    links: tuple[Links, ...]
+    links: tuple[StepLinks, ...]
     sources: tuple[Source, ...] = ()
     question: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class StepJudgement:
     verdict: ClaimVerification
     premises: tuple[str, ...] = ()
 
@@ -200,34 +200,36 @@ class Judged:
         return self.verdict.status is Status.ENTAILED and not self.verdict.is_flagged
 
 
-async def judge_steps(trace: Trace, court: CheckContext) -> list[Judged]:
-    about = [said(unmarked(step)) for step in trace.steps]
+async def judge_steps(trace: LinkedTrace, court: CheckContext) -> list[StepJudgement]:
+    about = [step_terms(unmarked(step)) for step in trace.steps]
     found = {n: judged for n in range(len(trace.steps)) if (judged := _before_asking(trace, n, court))}
     rest = [n for n in range(len(trace.steps)) if n not in found]
     for n, verdict in zip(rest, await _by_context(trace, rest, court), strict=True):
-        found[n] = Judged(verdict)
+        found[n] = StepJudgement(verdict)
     await _by_premises(trace, about, found, court)
     return [found[n] for n in range(len(trace.steps))]
 
 
-def _before_asking(trace: Trace, n: int, court: CheckContext) -> Judged | None:
+def _before_asking(trace: LinkedTrace, n: int, court: CheckContext) -> StepJudgement | None:
     """What needs no model: citations that cannot hold, sentences that claim nothing, calculations."""
     step, links = trace.steps[n], trace.links[n]
     claim = _claim(step, court)
     if links.phantoms:
         names = ", ".join(links.phantoms)
         reason = f"cites {names}, which {'is' if len(links.phantoms) == 1 else 'are'} neither source nor step"
-        return Judged(replace(phantom(claim, links.phantoms), citations=step.cites, reason=reason))
+        return StepJudgement(replace(phantom(claim, links.phantoms), citations=step.cites, reason=reason))
     if links.circular:
-        return Judged(unmeasured(claim, Status.NOT_IN_CONTEXT, GapType.UNSUPPORTED, _ring(step, links), RULE))
+        return StepJudgement(
+            unmeasured(claim, Status.NOT_IN_CONTEXT, GapType.UNSUPPORTED, _ring(step, links), RULE)
+        )
     derived = None if step.text.startswith(CALL) else derive(step.text, trace.question)
     if derived and not derived.holds:
         status, kind = Status.CONTRADICTED, GapType.CONTRADICTED
-        return Judged(_ruled(claim, status, kind, derived.reason))
+        return StepJudgement(_ruled(claim, status, kind, derived.reason))
     if derived and (derived.whole or _calculated(step, trace, ())):
-        return Judged(_ruled(claim, Status.ENTAILED, None, derived.reason))
+        return StepJudgement(_ruled(claim, Status.ENTAILED, None, derived.reason))
     if _PLAN.match(step.text) or not _parts(step, court) or all(word.is_stop for word in words(step.text)):
-        return Judged(unmeasured(claim, Status.UNVERIFIABLE, None, "asserts nothing", RULE))
+        return StepJudgement(unmeasured(claim, Status.UNVERIFIABLE, None, "asserts nothing", RULE))
     return None
 
 
@@ -236,7 +238,7 @@ def _ruled(claim: Claim, status: Status, kind: GapType | None, reason: str) -> C
     return replace(unmeasured(claim, status, kind, reason, RULE), certain=True)
 
 
-def _ring(step: Step, links: Links) -> str:
+def _ring(step: Step, links: StepLinks) -> str:
     others = [name for name in links.circular if name != step.id]
     itself = "itself" if len(others) < len(links.circular) else ""
     later = f"{', '.join(others)}, which rests on it or comes after it" if others else ""
@@ -262,7 +264,9 @@ def _parts(step: Step, court: CheckContext) -> list[Claim]:
     return [replace(claim, confidence=step.confidence) for claim in found]
 
 
-async def _by_context(trace: Trace, places: Sequence[int], court: CheckContext) -> list[ClaimVerification]:
+async def _by_context(
+    trace: LinkedTrace, places: Sequence[int], court: CheckContext
+) -> list[ClaimVerification]:
     """All these steps against the context alone, in one call."""
     if not trace.sources:
         return [_unfounded(trace.steps[n], court) for n in places]
@@ -312,7 +316,7 @@ def _worst(step: Step, verdicts: Sequence[ClaimVerification]) -> ClaimVerificati
 
 
 async def _by_premises(
-    trace: Trace, about: Sequence[Said], found: dict[int, Judged], court: CheckContext
+    trace: LinkedTrace, about: Sequence[StepTerms], found: dict[int, StepJudgement], court: CheckContext
 ) -> None:
     """In waves: each step once, as soon as nothing it may rest on is still open."""
     near, places = premises(about), {step.id: n for n, step in enumerate(trace.steps)}
@@ -333,28 +337,28 @@ async def _by_premises(
         open_ = [n for n in open_ if n not in set(ready)]
 
 
-def _reckons(trace: Trace, n: int) -> bool:
+def _reckons(trace: LinkedTrace, n: int) -> bool:
     """Whether a step works something out: its numbers may come from steps it shares no word with."""
     derived = derive(trace.steps[n].text, trace.question)
     return derived is not None and bool(derived.operands)
 
 
-def _is_open(judged: Judged, *, cites: bool) -> bool:
+def _is_open(judged: StepJudgement, *, cites: bool) -> bool:
     """No rule settled it, and the context did not carry it, or it says that earlier steps do."""
     settled = judged.verdict.method in (RULE, "citation check")
     return not settled and (cites or not judged.entailed)
 
 
 async def _with_premises(
-    trace: Trace, n: int, may: Sequence[int], found: dict[int, Judged], court: CheckContext
-) -> Judged:
+    trace: LinkedTrace, n: int, may: Sequence[int], found: dict[int, StepJudgement], court: CheckContext
+) -> StepJudgement:
     step, links, before = trace.steps[n], trace.links[n], found[n]
     held = [trace.steps[k] for k in may if found[k].entailed]
     fallen = [trace.steps[k].id for k in may if not found[k].entailed and trace.steps[k].id in links.steps]
     names = tuple(one.id for one in _reckoned_from(trace, n, held, found))
     if names:
         reason = f"follows by calculation from {', '.join(names)}"
-        return Judged(_ruled(_claim(step, court, links.steps), Status.ENTAILED, None, reason), names)
+        return StepJudgement(_ruled(_claim(step, court, links.steps), Status.ENTAILED, None, reason), names)
     if not held:
         return replace(before, verdict=_resting(before.verdict, fallen))
     names = tuple(one.id for one in held)
@@ -362,11 +366,11 @@ async def _with_premises(
     cited = (*links.sources, *(name for name in links.steps if name in names))
     (verdict,) = await _verify([(step, cited)], sources, trace.question, court)
     kept = _unblamed(verdict) if not trace.sources else _concluded(verdict, trace, held, court)
-    return Judged(_resting(kept, fallen), names)
+    return StepJudgement(_resting(kept, fallen), names)
 
 
 def _concluded(
-    verdict: ClaimVerification, trace: Trace, held: Sequence[Step], court: CheckContext
+    verdict: ClaimVerification, trace: LinkedTrace, held: Sequence[Step], court: CheckContext
 ) -> ClaimVerification:
     """A conclusion from steps that stand, with no name or number of its own, is not flagged for want of words
     that say it: whoever only reads cannot draw it. What is contradicted stays so.
@@ -377,12 +381,14 @@ def _concluded(
     texts = [*(source.text for source in trace.sources), trace.question, *(one.text for one in held)]
     known = {w.norm for text in texts for w in words(text)}
     named = {w.norm for name in names(verdict.claim_text) for w in words(name.text)}
-    given = {value for text in texts for value in written(text)}
-    fresh = named - known - CONCLUDING or written(verdict.claim_text) - given
-    return verdict if fresh else replace(verdict, is_flagged=False, spans=(), reason=UNDRAWN)
+    given = {value for text in texts for value in numbers_in(text)}
+    fresh = named - known - CONCLUDING or numbers_in(verdict.claim_text) - given
+    return verdict if fresh else replace(verdict, is_flagged=False, spans=(), reason=NOT_STATED)
 
 
-def _reckoned_from(trace: Trace, n: int, held: Sequence[Step], found: Mapping[int, Judged]) -> Sequence[Step]:
+def _reckoned_from(
+    trace: LinkedTrace, n: int, held: Sequence[Step], found: Mapping[int, StepJudgement]
+) -> Sequence[Step]:
     """The premises a step follows from by calculation; its numbers may come from any step before it that
     stands, unless it says from which.
     """
@@ -393,11 +399,11 @@ def _reckoned_from(trace: Trace, n: int, held: Sequence[Step], found: Mapping[in
     earlier = held if cites else [trace.steps[k] for k in range(n) if found[k].entailed]
     if not _calculated(step, trace, earlier):
         return ()
-    own = written(unmarked(step))
-    return held if cites else [one for one in earlier if own & written(unmarked(one))]
+    own = numbers_in(unmarked(step))
+    return held if cites else [one for one in earlier if own & numbers_in(unmarked(one))]
 
 
-def _calculated(step: Step, trace: Trace, held: Sequence[Step]) -> bool:
+def _calculated(step: Step, trace: LinkedTrace, held: Sequence[Step]) -> bool:
     """A right calculation whose numbers are all given: by the context, the question or the premises; and the
     step has no others.
     """
@@ -405,17 +411,17 @@ def _calculated(step: Step, trace: Trace, held: Sequence[Step]) -> bool:
     if derived is None or not derived.operands or derived.result is None:
         return False
     texts = (*(s.text for s in trace.sources), trace.question, *(one.text for one in held))
-    given = {value for text in texts for value in written(text)}
-    return set(derived.operands) <= given and written(unmarked(step)) <= {*given, derived.result}
+    given = {value for text in texts for value in numbers_in(text)}
+    return set(derived.operands) <= given and numbers_in(unmarked(step)) <= {*given, derived.result}
 
 
-def _taken_over(step: Step, trace: Trace, held: Sequence[Step]) -> bool:
+def _taken_over(step: Step, trace: LinkedTrace, held: Sequence[Step]) -> bool:
     """ "So Tom has 4 apples": what the last calculation came to, said of what was spoken of before."""
     results = [found.result for one in held if (found := derive(one.text)) and found.result is not None]
     text = unmarked(step)
-    own = said(text)
+    own = step_terms(text)
     behind = held[-1] is trace.steps[trace.steps.index(step) - 1]
-    if not results or not (own.leans or behind) or written(text) != {results[-1]}:
+    if not results or not (own.leans or behind) or numbers_in(text) != {results[-1]}:
         return False
     texts = (*(s.text for s in trace.sources), trace.question, *(one.text for one in held))
     known = {w.norm for text in texts for w in words(text)}

@@ -43,7 +43,7 @@ _BRIEF = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Riddle:
+class PostHocInput:
     """What the executor gets to see, and (kept from it) the answer it is compared with."""
 
     question: str
@@ -51,7 +51,7 @@ class Riddle:
     answer: str
 
 
-async def examine(riddle: Riddle, court: CheckContext, generator: Generator | None = None) -> PostHoc:
+async def examine(riddle: PostHocInput, court: CheckContext, generator: Generator | None = None) -> PostHoc:
     if not riddle.answer.strip():
         return PostHoc(Derived.ABSENT, reason="the trace states no answer")
     if generator is None:
@@ -63,7 +63,7 @@ async def examine(riddle: Riddle, court: CheckContext, generator: Generator | No
         return replace(found, reason=f"{found.reason} ({generator.name} could not be asked: {error.message})")
 
 
-async def _by_model(riddle: Riddle, court: CheckContext, generator: Generator) -> PostHoc:
+async def _by_model(riddle: PostHocInput, court: CheckContext, generator: Generator) -> PostHoc:
     prompt = from_steps(riddle.question, [step.text for step in riddle.steps])
     reply = await generator.complete(prompt, max_tokens=_MAX_TOKENS)
     own = " ".join(reply[0].text.split())
@@ -80,7 +80,7 @@ async def _by_model(riddle: Riddle, court: CheckContext, generator: Generator) -
     )
 
 
-async def _by_verifier(riddle: Riddle, court: CheckContext) -> PostHoc:
+async def _by_verifier(riddle: PostHocInput, court: CheckContext) -> PostHoc:
     base = PostHoc(
         Derived.UNCHECKED, riddle.answer, executor=f"the verifier '{court.backend.name}' (no language model)"
     )
@@ -115,7 +115,7 @@ def _sources_are_steps(reason: str) -> str:
     return reason.replace("the sources", "the steps")
 
 
-def _by_conclusion(riddle: Riddle) -> tuple[Step, float] | None:
+def _by_conclusion(riddle: PostHocInput) -> tuple[Step, float] | None:
     """A short answer beside the step that concludes: the last one that speaks of the same.
 
     Only where words settle it; a step that merely holds another number concludes nothing.
@@ -130,7 +130,7 @@ def _by_conclusion(riddle: Riddle) -> tuple[Step, float] | None:
     return None
 
 
-def _outdone(step: Step, riddle: Riddle) -> bool:
+def _outdone(step: Step, riddle: PostHocInput) -> bool:
     """ "So Berlin is larger than Hamburg": asked which is larger, Hamburg is what the step says is not."""
     compared = _THAN.search(step.text)
     answer = riddle.answer.strip(" .!").casefold()
@@ -140,7 +140,7 @@ def _outdone(step: Step, riddle: Riddle) -> bool:
     return answer in after and answer not in before
 
 
-def _unheard(riddle: Riddle) -> str:
+def _unheard(riddle: PostHocInput) -> str:
     """The number or name that an answer consists of, where no step has it: it cannot come from them alone."""
     own = core(riddle.answer, riddle.question)
     texts = [riddle.question, *(step.text for step in riddle.steps)]
@@ -160,7 +160,7 @@ def _all_names(own: Core) -> bool:
     return bool(own.words) and own.words <= named
 
 
-def _is_about(step: Step, riddle: Riddle) -> bool:
+def _is_about(step: Step, riddle: PostHocInput) -> bool:
     """Whether a step speaks of what was asked, or states the very thing answered."""
     spoken = {w.norm for w in words(step.text) if not w.is_stop}
     asked = {w.norm for w in words(riddle.question) if not w.is_stop}
@@ -172,7 +172,7 @@ def _is_about(step: Step, riddle: Riddle) -> bool:
     return bool(spoken & (asked | answered.words)) or (firm and bool(answered.values))
 
 
-def _concludes(step: Step, riddle: Riddle) -> bool:
+def _concludes(step: Step, riddle: PostHocInput) -> bool:
     """Whether a step states a result that can be told from another by words: a number, a date, yes or no, or
     a name and nothing else.
     """
@@ -183,14 +183,16 @@ def _concludes(step: Step, riddle: Riddle) -> bool:
     return states and bool(about.values or about.days or named or asks_whether(riddle.question))
 
 
-async def _verified(riddle: Riddle, claims: Sequence[Claim], court: CheckContext) -> list[ClaimVerification]:
+async def _verified(
+    riddle: PostHocInput, claims: Sequence[Claim], court: CheckContext
+) -> list[ClaimVerification]:
     """The answer's claims, each with the steps as its only sources."""
     sources = tuple(Source(step.id, step.text) for step in riddle.steps)
     case = Case(riddle.answer, sources, riddle.question)
     return await pipeline.verify(claims, case, court)
 
 
-def _claims(riddle: Riddle, court: CheckContext) -> Sequence[Claim]:
+def _claims(riddle: PostHocInput, court: CheckContext) -> Sequence[Claim]:
     """What the answer asserts; a bare word or number asserts what the question makes of it."""
     found = [c for c in extract(riddle.answer, target=court.profile.target) if c.kind is ClaimKind.ASSERTION]
     bare = len(riddle.answer.split()) <= _BRIEF and riddle.question

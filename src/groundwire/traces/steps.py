@@ -28,7 +28,7 @@ _CLAUSE_START = re.compile(r"^\s{0,8}(?:first|second|third|then|next|finally),\s
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class ParsedText:
     """What a text holds of a trace."""
 
     steps: tuple[str, ...]
@@ -37,7 +37,7 @@ class Written:
 
 
 @dataclass(slots=True)
-class _Draft:
+class _TextDraft:
     """Lines by what they belong to."""
 
     steps: list[list[str]] = field(default_factory=list)
@@ -46,15 +46,15 @@ class _Draft:
     loose: list[str] = field(default_factory=list)
 
 
-def read_text(text: str) -> Written:
+def parse_text(text: str) -> ParsedText:
     """The steps of a text, with its question and its answer where they are marked.
 
-    >>> read_text("Q: none\\n1. It is red.\\n2. Red is warm.\\nAnswer: warm")
+    >>> parse_text("Q: none\\n1. It is red.\\n2. Red is warm.\\nAnswer: warm")
     Written(steps=('It is red.', 'Red is warm.'), question='', answer='warm')
-    >>> read_text("It is red. So it is warm.").steps
+    >>> parse_text("It is red. So it is warm.").steps
     ('It is red.', 'So it is warm.')
     """
-    draft = _Draft()
+    draft = _TextDraft()
     here = draft.loose
     for line in text.splitlines():
         here = _place(line, draft, here)
@@ -62,10 +62,10 @@ def read_text(text: str) -> Written:
     if not steps:
         steps = _apart(draft.loose)
     kept = tuple(step for step in steps if step)
-    return Written(kept, _joined(draft.question), _joined(draft.answer))
+    return ParsedText(kept, _joined(draft.question), _joined(draft.answer))
 
 
-def _place(line: str, draft: _Draft, here: list[str]) -> list[str]:
+def _place(line: str, draft: _TextDraft, here: list[str]) -> list[str]:
     label, item = _LABEL.match(line), _ITEM.match(line)
     if label:
         here = draft.question if label["label"].lower() in _ASKING else draft.answer
@@ -109,7 +109,7 @@ _STEP_NAME = re.compile(r"(?:step|s|#)?\s*[#_-]?\s*(\d{1,6})", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Links:
+class StepLinks:
     """What a step cites, told apart. `circular`: steps it must not rest on (itself, later ones, a ring)."""
 
     sources: tuple[str, ...] = ()
@@ -123,7 +123,7 @@ def as_steps(given: Steps, sources: Sequence[Source] = ()) -> tuple[Step, ...]:
     are; each with an id.
     """
     if isinstance(given, str):
-        given = read_text(given).steps
+        given = parse_text(given).steps
     if isinstance(given, bytes | Mapping) or not isinstance(given, Sequence):
         raise InputError("the steps are no list", hint="give a list of texts or of {claim, cites}")
     if not given:
@@ -208,7 +208,7 @@ def unmarked(step: Step) -> str:
     return " ".join(part.text for part in extract(step.text, known_sources=step.cites)) or step.text
 
 
-def link(steps: Sequence[Step], sources: Sequence[Source]) -> list[Links]:
+def link(steps: Sequence[Step], sources: Sequence[Source]) -> list[StepLinks]:
     """For each step what its citations mean; a source's name wins over a step's."""
     places = {step.id.casefold(): n for n, step in enumerate(steps)}
     pointed = [[_meant(cite, sources, places) for cite in step.cites] for step in steps]
@@ -218,7 +218,7 @@ def link(steps: Sequence[Step], sources: Sequence[Source]) -> list[Links]:
         ring = [to for to in dict.fromkeys(graph[n]) if to >= n or n in _reach(graph, to)]
         earlier = [to for to in dict.fromkeys((*graph[n], *_mentioned(step, n))) if to < n and to not in ring]
         found.append(
-            Links(
+            StepLinks(
                 tuple(dict.fromkeys(to for to in targets if isinstance(to, str))),
                 tuple(steps[to].id for to in earlier),
                 tuple(c for c, to in zip(step.cites, targets, strict=True) if to is None),

@@ -47,7 +47,7 @@ _VERIFY = "verify it: nobody has"
 _AGAIN = "check it again: it could not be checked"
 
 
-class Tree:
+class TraceTree:
     """A whole trace, indexed once."""
 
     def __init__(self, graph: TraceGraph) -> None:
@@ -103,7 +103,7 @@ class Tree:
 
 
 @dataclass(frozen=True, slots=True)
-class Cited:
+class ResolvedCitations:
     """What a claim rests on. `why` says what it cites that cannot carry anything yet."""
 
     names: tuple[str, ...] = ()
@@ -112,34 +112,34 @@ class Cited:
     why: str = ""
 
 
-def resolve(claim: TraceNode, tree: Tree) -> Cited:
+def resolve(claim: TraceNode, tree: TraceTree) -> ResolvedCitations:
     """The texts a claim cites; where it cites nothing, all that was observed in its trace."""
     targets = tree.cites[claim.id]
     if not targets:
         seen = [node for node in tree.graph.nodes if node.kind in _SEEN]
-        return Cited(evidence=tuple((tree.label(node.id), node.text) for node in seen))
+        return ResolvedCitations(evidence=tuple((tree.label(node.id), node.text) for node in seen))
     names = tuple(tree.label(target) for target in targets)
     missing = tuple(target for target in targets if target not in tree.nodes)
     if missing:
-        return Cited(names, phantoms=missing)
+        return ResolvedCitations(names, phantoms=missing)
     fallen = [t for t in targets if _is_claim(t, tree) and (t == claim.id or not tree.borne_out(t))]
     held = [tree.nodes[target] for target in targets if target not in fallen]
     rest = ", ".join(tree.label(t) for t in fallen)
     why = f"it rests on {rest}, which nothing bears out" if fallen else ""
-    return Cited(names, tuple((tree.label(node.id), node.text) for node in held), (), why)
+    return ResolvedCitations(names, tuple((tree.label(node.id), node.text) for node in held), (), why)
 
 
-def _is_claim(identity: str, tree: Tree) -> bool:
+def _is_claim(identity: str, tree: TraceTree) -> bool:
     return tree.nodes[identity].kind is NodeKind.CLAIM
 
 
-def report_on(goal_id: str, tree: Tree) -> EpistemicReport:
+def report_on(goal_id: str, tree: TraceTree) -> EpistemicReport:
     graph = tree.below(goal_id)
     claims = tuple(_record(node, tree) for node in graph.nodes if node.kind is NodeKind.CLAIM)
     return EpistemicReport(goal_id, tree.nodes[goal_id].text, claims, tuple(_gaps(claims)))
 
 
-def _record(claim: TraceNode, tree: Tree) -> ClaimRecord:
+def _record(claim: TraceNode, tree: TraceTree) -> ClaimRecord:
     targets = tree.cites[claim.id]
     phantoms = tuple(target for target in targets if target not in tree.nodes)
     last = tree.verification(claim.id)
@@ -190,7 +190,7 @@ def _gaps(claims: tuple[ClaimRecord, ...]) -> Iterator[EpistemicGap]:
 _UNNAMED = "Audit of a reasoning trace"
 
 
-class _Draft:
+class _GraphDraft:
     """Nodes and edges of one tree as they come."""
 
     def __init__(self, goal: str, now: datetime) -> None:
@@ -215,7 +215,7 @@ def _new(kind: NodeKind) -> str:
 
 def audit_graph(audit: TraceAudit, sources: Sequence[Source] = (), now: datetime | None = None) -> TraceGraph:
     """The question as goal, the sources as observations, each step as a claim with its verification."""
-    draft = _Draft(audit.question or _UNNAMED, now or datetime.now(UTC))
+    draft = _GraphDraft(audit.question or _UNNAMED, now or datetime.now(UTC))
     for source in sources:
         draft.hang(NodeKind.OBSERVATION, source.text, draft.root, EdgeLabel.CONTAINS, source.id)
     reasoning = draft.hang(NodeKind.DECISION, "The steps", draft.root, EdgeLabel.CONTAINS)
@@ -227,7 +227,7 @@ def audit_graph(audit: TraceAudit, sources: Sequence[Source] = (), now: datetime
     return TraceGraph(tuple(draft.nodes), tuple(draft.edges))
 
 
-def _claim(step: StepVerdict, parent: str, draft: _Draft) -> None:
+def _claim(step: StepVerdict, parent: str, draft: _GraphDraft) -> None:
     verdict = step.verdict
     identity = _new(NodeKind.CLAIM)
     draft.names[step.step.id] = identity
@@ -257,7 +257,7 @@ def _claim(step: StepVerdict, parent: str, draft: _Draft) -> None:
         draft.edges.append(TraceEdge(check, EdgeLabel.VERIFIES, identity))
 
 
-def _cited(audit: TraceAudit, sources: Sequence[Source], draft: _Draft) -> Iterator[TraceEdge]:
+def _cited(audit: TraceAudit, sources: Sequence[Source], draft: _GraphDraft) -> Iterator[TraceEdge]:
     """Citations by what they mean; what means nothing keeps the name it was cited by."""
     steps = [verdict.step for verdict in audit.steps]
     for step, links in zip(steps, link(steps, sources), strict=True):
@@ -265,7 +265,7 @@ def _cited(audit: TraceAudit, sources: Sequence[Source], draft: _Draft) -> Itera
             yield TraceEdge(draft.names[step.id], EdgeLabel.CITES, draft.names.get(name, name))
 
 
-def _answer(audit: TraceAudit, parent: str, draft: _Draft) -> None:
+def _answer(audit: TraceAudit, parent: str, draft: _GraphDraft) -> None:
     found = audit.post_hoc
     outcome = draft.hang(NodeKind.OUTCOME, found.answer, parent, EdgeLabel.LEADS_TO)
     said = f"{found.outcome.value}: {found.reason}"
@@ -286,7 +286,7 @@ Clock = Callable[[], datetime]
 
 
 @dataclass(frozen=True, slots=True)
-class More:
+class NodeDetails:
     """What a node may have besides its text."""
 
     name: str | None = None
@@ -320,10 +320,10 @@ class ReasoningTraces:
         return cls(open_database(url or found.store.url, create=create), found)
 
     def add(
-        self, kind: NodeKind | str, text: str, parent: str | None = None, more: More | None = None
+        self, kind: NodeKind | str, text: str, parent: str | None = None, more: NodeDetails | None = None
     ) -> str:
         """A node below another one; only a goal can stand alone. Returns its id."""
-        kind, said = _kind(kind), more or More()
+        kind, said = _kind(kind), more or NodeDetails()
         if not text.strip():
             raise InputError(f"a {kind.value} without text says nothing")
         if parent is None and kind is not NodeKind.GOAL:
@@ -359,11 +359,11 @@ class ReasoningTraces:
         return self.add(NodeKind.ACTION, text, decision_id)
 
     def add_outcome(self, action_id: str, text: str, name: str | None = None) -> str:
-        return self.add(NodeKind.OUTCOME, text, action_id, More(name=name))
+        return self.add(NodeKind.OUTCOME, text, action_id, NodeDetails(name=name))
 
     def add_observation(self, parent_id: str, text: str, name: str | None = None) -> str:
         """Something seen or read: what claims can cite, by its id or by `name`."""
-        return self.add(NodeKind.OBSERVATION, text, parent_id, More(name=name))
+        return self.add(NodeKind.OBSERVATION, text, parent_id, NodeDetails(name=name))
 
     def add_claim(
         self, decision_id: str, claim: str, evidence_ids: Sequence[str] = (), confidence: float = 0.5
@@ -398,7 +398,7 @@ class ReasoningTraces:
         verdict = await self._judged(claim, tree, verification_model)
         return self._write_down(claim, verdict, verification_model)
 
-    async def _judged(self, claim: TraceNode, tree: Tree, model: str | None) -> ClaimVerification:
+    async def _judged(self, claim: TraceNode, tree: TraceTree, model: str | None) -> ClaimVerification:
         cited = resolve(claim, tree)
         target = 0.5 if claim.confidence is None else claim.confidence
         asked = Claim(claim.id, claim.text, 0, len(claim.text), cited.names, target)
@@ -450,8 +450,8 @@ class ReasoningTraces:
     def goals(self) -> list[TraceNode]:
         return self.store.goals()
 
-    def _tree(self, root: str) -> Tree:
-        return Tree(self.store.tree(root))
+    def _tree(self, root: str) -> TraceTree:
+        return TraceTree(self.store.tree(root))
 
     def _engine(self, model: str | None) -> Groundwire:
         if model is None and self._given is not None:

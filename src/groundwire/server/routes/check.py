@@ -33,7 +33,7 @@ from groundwire.server.schemas import (
     VerifyRequest,
 )
 from groundwire.server.service import Service
-from groundwire.traces.formats import Draft, read_trace
+from groundwire.traces.formats import ParsedTrace, read_trace
 from groundwire.types import ClaimVerification, Estimate, HallucinationReport, Query, Source
 
 router = APIRouter(prefix="/v1")
@@ -144,12 +144,12 @@ async def audit(body: AuditRequest, request: Request, service: ServiceDep) -> Re
     return raw_json_response(audit_json(found), headers={REPORT_HEADER: report_id} if report_id else None)
 
 
-def _parse_trace(body: AuditRequest) -> tuple[Draft, tuple[Source, ...]]:
+def _parse_trace(body: AuditRequest) -> tuple[ParsedTrace, tuple[Source, ...]]:
     """The steps, and the sources of the trace itself before those of the request."""
     given = body.parsed_sources
     if body.trace is None:
         steps = [s if isinstance(s, str) else s.model_dump(exclude_none=True) for s in body.steps or ()]
-        return Draft(steps), given
+        return ParsedTrace(steps), given
     trace = read_trace(body.trace)
     own = tuple(from_mapping(trace.sources)) if trace.sources else ()
     own_ids = {source.id for source in own}
