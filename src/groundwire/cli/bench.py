@@ -46,6 +46,25 @@ def procedural(
 
 
 @app.command()
+def cards(
+    file: Annotated[Path, typer.Argument(help="Contrast cards, one JSON object per line.")],
+    twins: Annotated[
+        Path | None, typer.Option(help="Edits of the cards' documents that change a label.")
+    ] = None,
+    padding: Annotated[
+        int, typer.Option(min=0, help="Number of cards to pad with unrelated documents.")
+    ] = 20,
+    json_out: JsonOut = None,
+    backend: Backend = None,
+    config: ConfigFile = None,
+) -> None:
+    """Measure on contrast cards: claims, the same claims over edited documents, answers, unrelated text."""
+    from groundwire.bench.cards import run_cards
+
+    raise typer.Exit(run_cards(open_console(), settings(config, backend), file, twins, padding, json_out))
+
+
+@app.command()
 def detectors(
     json_out: JsonOut = None,
     kb: Annotated[

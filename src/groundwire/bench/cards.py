@@ -1,0 +1,254 @@
+"""Contrast cards: claims that do and do not follow from a document, and twins over edited documents.
+
+A card is one JSON object per line: `id, source, question, claims [{text, label}], answer {text, errors}`.
+Twins are small edits of a card's document, each of which changes the label of one claim. Neither word overlap
+nor the claim alone tells the label, so the figures show whether the verifier reads. See `training/cards`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from groundwire import _loop
+from groundwire.bench.measures import auroc
+from groundwire.config import Config
+from groundwire.engine import Groundwire
+from groundwire.errors import InputError
+from groundwire.types import ClaimVerification, Source, Status
+from groundwire.verdicts.risk import claim_risk
+
+MOVED = 0.1
+"""A claim's risk has moved when unrelated documents around its source change it by more than this."""
+
+
+@dataclass(frozen=True, slots=True)
+class CardClaim:
+    """One claim over one version of a document. `pair` names the claim that a twin shares."""
+
+    pair: str
+    source: str
+    text: str
+    label: str
+    twin: bool
+
+    @property
+    def supported(self) -> bool:
+        return self.label == "entailment"
+
+
+@dataclass(frozen=True, slots=True)
+class CardFigures:
+    """What `groundwire bench cards` prints: counts, and shares (None where there is nothing to count)."""
+
+    claims: int
+    auroc: float | None
+    overlap_auroc: float | None
+    supported_flagged: float | None
+    contradictions_flagged: float | None
+    neutral_flagged: float | None
+    contradictions_called: float | None
+    neutral_called_contradicted: float | None
+    supported_called_contradicted: float | None
+    pairs: int
+    pairs_ordered: float | None
+    pairs_both_right: float | None
+    clean_answers: int
+    clean_left_alone: float | None
+    wrong_answers: int
+    wrong_flagged: float | None
+    padded: int
+    padding_moved: float | None
+    padding_flips: float | None
+
+
+def read_cards(path: Path) -> list[dict[str, Any]]:
+    """The cards of a file. Raises `InputError` with the line where it is not one JSON object per line."""
+    found = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            found.append(json.loads(line))
+        except ValueError as error:
+            raise InputError(f"{path}, line {number}: not JSON ({error})") from error
+    if not found:
+        raise InputError(f"{path} holds no cards")
+    return found
+
+
+def card_claims(cards: Sequence[dict[str, Any]], twins: Sequence[dict[str, Any]]) -> list[CardClaim]:
+    """Every claim over its own document, and over its twin's where there is one."""
+    edits = {twin["id"]: {edit["claim"]: edit for edit in twin["edits"]} for twin in twins}
+    found = []
+    for card in cards:
+        for number, claim in enumerate(card["claims"]):
+            pair = f"{card['id']}/{number}"
+            found.append(CardClaim(pair, card["source"], claim["text"], claim["label"], twin=False))
+            edit = edits.get(card["id"], {}).get(number)
+            if edit:
+                edited = card["source"]
+                for change in (edit, *edit.get("more", [])):
+                    edited = edited.replace(change["find"], change["replace"], 1)
+                found.append(CardClaim(pair, edited, claim["text"], edit["label"], twin=True))
+    return found
+
+
+def word_overlap(source: str, claim: str) -> float:
+    """Share of the claim's words that the source lacks: the baseline risk."""
+    held = set(re.findall(r"\w+", source.lower()))
+    words = re.findall(r"\w+", claim.lower())
+    return sum(word not in held for word in words) / max(1, len(words))
+
+
+async def judge_claims(engine: Groundwire, claims: Sequence[CardClaim]) -> list[ClaimVerification]:
+    return [await engine.verify_claim(claim.text, claim.source) for claim in claims]
+
+
+def claim_figures(claims: Sequence[CardClaim], verdicts: Sequence[ClaimVerification]) -> dict[str, Any]:
+    """AUROC, flags and statuses over the claims of cards (twins are counted by `pair_figures`)."""
+    own = [(claim, verdict) for claim, verdict in zip(claims, verdicts, strict=True) if not claim.twin]
+    wrong = np.array([not claim.supported for claim, _ in own])
+    risk = np.array([claim_risk(verdict) for _, verdict in own])
+    overlap = np.array([word_overlap(claim.source, claim.text) for claim, _ in own])
+
+    def flagged(label: str) -> float | None:
+        return _share([v.is_flagged for c, v in own if c.label == label])
+
+    def called(label: str) -> float | None:
+        return _share([v.status is Status.CONTRADICTED for c, v in own if c.label == label])
+
+    return {
+        "claims": len(own),
+        "auroc": auroc(wrong, risk),
+        "overlap_auroc": auroc(wrong, overlap),
+        "supported_flagged": flagged("entailment"),
+        "contradictions_flagged": flagged("contradiction"),
+        "neutral_flagged": flagged("neutral"),
+        "contradictions_called": called("contradiction"),
+        "neutral_called_contradicted": called("neutral"),
+        "supported_called_contradicted": called("entailment"),
+    }
+
+
+def pair_figures(claims: Sequence[CardClaim], verdicts: Sequence[ClaimVerification]) -> dict[str, Any]:
+    """Of one claim over two documents: is the unsupported one riskier, are both flags right?"""
+    by_pair: dict[str, list[tuple[CardClaim, ClaimVerification]]] = {}
+    for claim, verdict in zip(claims, verdicts, strict=True):
+        by_pair.setdefault(claim.pair, []).append((claim, verdict))
+    ordered, right = [], []
+    for pair in by_pair.values():
+        if len(pair) == 2 and pair[0][0].supported != pair[1][0].supported:
+            good, bad = sorted(pair, key=lambda item: not item[0].supported)
+            ordered.append(claim_risk(bad[1]) > claim_risk(good[1]))
+            right.append(bad[1].is_flagged and not good[1].is_flagged)
+    return {"pairs": len(ordered), "pairs_ordered": _share(ordered), "pairs_both_right": _share(right)}
+
+
+async def answer_figures(engine: Groundwire, cards: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Clean answers left alone, and answers with errors flagged."""
+    clean: list[bool] = []
+    wrong: list[bool] = []
+    for card in cards:
+        for answer in (card.get("answer"), *card.get("answers", [])):
+            if answer:
+                report = await engine.check(answer["text"], card["source"], question=card.get("question", ""))
+                (wrong if answer["errors"] else clean).append(bool(report.flagged))
+    left = _share([not flag for flag in clean])
+    return {
+        "clean_answers": len(clean),
+        "clean_left_alone": left,
+        "wrong_answers": len(wrong),
+        "wrong_flagged": _share(wrong),
+    }
+
+
+async def padding_figures(
+    engine: Groundwire, claims: Sequence[CardClaim], verdicts: Sequence[ClaimVerification]
+) -> dict[str, Any]:
+    """How far two unrelated documents around a source move a claim's verdict."""
+    own = [(claim, verdict) for claim, verdict in zip(claims, verdicts, strict=True) if not claim.twin]
+    documents = list(dict.fromkeys(claim.source for claim, _ in own))
+    moved, flips = [], []
+    for claim, verdict in own:
+        at = documents.index(claim.source)
+        # Three and seven documents on: other subjects, the same for every run.
+        before, after = documents[(at + 3) % len(documents)], documents[(at + 7) % len(documents)]
+        if len({before, after, claim.source}) < 3:
+            continue
+        padded = [Source("S0", before), Source("S1", claim.source), Source("S2", after)]
+        again = await engine.verify_claim(claim.text, padded)
+        moved.append(abs(claim_risk(again) - claim_risk(verdict)) > MOVED)
+        flips.append(again.is_flagged != verdict.is_flagged)
+    return {"padded": len(moved), "padding_moved": _share(moved), "padding_flips": _share(flips)}
+
+
+async def measure(
+    engine: Groundwire,
+    cards: Sequence[dict[str, Any]],
+    twins: Sequence[dict[str, Any]],
+    padding_cards: int,
+) -> CardFigures:
+    claims = card_claims(cards, twins)
+    verdicts = await judge_claims(engine, claims)
+    few = {card["source"] for card in cards[:padding_cards]}
+    sample = [(c, v) for c, v in zip(claims, verdicts, strict=True) if c.source in few]
+    return CardFigures(
+        **claim_figures(claims, verdicts),
+        **pair_figures(claims, verdicts),
+        **await answer_figures(engine, cards),
+        **await padding_figures(engine, [c for c, _ in sample], [v for _, v in sample]),
+    )
+
+
+def run_cards(
+    console: Console, config: Config, cards: Path, twins: Path | None, padding_cards: int, out: Path | None
+) -> int:
+    """Measure and print; returns the exit code."""
+    found = read_cards(cards)
+    edits = read_cards(twins) if twins else []
+
+    async def judged() -> CardFigures:
+        async with Groundwire(config) as engine:
+            return await measure(engine, found, edits, padding_cards)
+
+    figures = _loop.run(judged())
+    if out:
+        out.write_text(json.dumps(asdict(figures), indent=1) + "\n", encoding="utf-8")
+    console.print(_table(figures))
+    return 0
+
+
+def _table(figures: CardFigures) -> Table:
+    table = Table("figure", "value", "of", title="contrast cards", title_justify="left")
+    rows = (
+        ("AUROC, unsupported against supported", figures.auroc, f"{figures.claims} claims"),
+        ("  word overlap alone", figures.overlap_auroc, ""),
+        ("supported claims flagged", figures.supported_flagged, ""),
+        ("contradicted claims flagged", figures.contradictions_flagged, ""),
+        ("neutral claims flagged", figures.neutral_flagged, ""),
+        ("contradictions called CONTRADICTED", figures.contradictions_called, ""),
+        ("neutral claims called CONTRADICTED", figures.neutral_called_contradicted, ""),
+        ("supported claims called CONTRADICTED", figures.supported_called_contradicted, ""),
+        ("twins: unsupported one has the higher risk", figures.pairs_ordered, f"{figures.pairs} pairs"),
+        ("twins: both flags right", figures.pairs_both_right, ""),
+        ("clean answers left alone", figures.clean_left_alone, f"{figures.clean_answers} answers"),
+        ("wrong answers flagged", figures.wrong_flagged, f"{figures.wrong_answers} answers"),
+        (f"padding: risk moves by more than {MOVED}", figures.padding_moved, f"{figures.padded} claims"),
+        ("padding: flag changes", figures.padding_flips, ""),
+    )
+    for name, value, of in rows:
+        table.add_row(name, "–" if value is None else f"{value:.3f}", of)
+    return table
+
+
+def _share(flags: Sequence[bool]) -> float | None:
+    return sum(flags) / len(flags) if flags else None

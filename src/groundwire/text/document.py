@@ -1,0 +1,275 @@
+"""One reading of a source text: its pieces, what each stands under, and windows of them for a claim.
+
+A window is a few pieces with the heading, record name or speaker they stand under: enough to settle a claim,
+short enough for the network to read whole. Each piece is scored by itself, so text elsewhere in the document
+does not change a piece's score: unrelated text is read only where it looks more like the claim than the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from groundwire.text.structure import HEADER, TextPiece, pieces
+from groundwire.text.tokens import is_stop, terms, words
+from groundwire.types import UnitKind
+
+WINDOW_WORDS = 90
+"""Longest window in words: with a claim of 30 words about 160 tokens."""
+
+MAX_WINDOWS = 3
+"""How many windows a claim is read with at most."""
+
+_COVERED = 0.5
+"""What a term of the claim still counts for the next place once an earlier place holds it."""
+
+_MIN_JOIN_GAIN = 0.08
+"""Share of the claim's weight that a further place of the joined window must hold."""
+
+_PREFIX = 5
+_PREFIX_WEIGHT = 0.6
+"""Weight of a word that only shares its first five letters ("organiser", "organisation")."""
+
+_NUMBER_WEIGHT = 1.5
+_NAME_WEIGHT = 1.3
+"""Numbers and names tell more about where a claim comes from than other words."""
+
+_MIN_GAIN = 0.05
+"""A further place must hold at least this share of the claim's weight, or it is not worth reading."""
+
+_TURN = re.compile(
+    r"(?:\[?\d{1,2}[:.]\d{2}(?::\d{2})?\]?[ \t]*)?"
+    r"[*_]{0,2}(?P<speaker>[^\W\d_][^:\n*]{0,40}?)[*_]{0,2}:[*_]{0,2}\s"
+)
+"""How a turn of a conversation begins: "Ana: …", "**Ana (support):** …", "[10:02] Ana: …"."""
+
+_MIN_TURNS = 3
+_MARKUP = re.compile(r"[*_]{2,}|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)|`")
+
+_RECORD_NAMES = frozenset({"name", "title", "id", "label", "product", "company"})
+_LABEL_WORDS = 14
+
+Rarity = Callable[[str], float]
+Held = dict[str, tuple[float, dict[int, float]]]
+"""For each term of a claim its weight, and how strongly which pieces hold it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What the network reads beside a claim. `numbers` are the document's pieces in it, in order."""
+
+    text: str
+    numbers: tuple[int, ...]
+    coverage: float
+    """Share of the claim's words, by weight, that the window holds."""
+
+
+class Document:
+    """A text cut into pieces once, with an index over their words."""
+
+    def __init__(self, text: str, *, rendered: bool = True) -> None:
+        self.text = text
+        self.pieces: list[TextPiece] = pieces(text, rendered=rendered)
+        self._section, self._lead = _sections(text, self.pieces, rendered)
+        self._words = [len(piece.text.split()) for piece in self.pieces]
+        self._postings: dict[str, list[int]] = defaultdict(list)
+        for number, piece in enumerate(self.pieces):
+            for term in set(terms(f"{self._lead[number]} {piece.text}")):
+                self._postings[term].append(number)
+        self._prefixes: dict[str, list[str]] = defaultdict(list)
+        for term in self._postings:
+            if len(term) > _PREFIX and term.isalpha():
+                self._prefixes[term[:_PREFIX]].append(term)
+
+    def windows(self, claim: str, rarity: Rarity, k: int = MAX_WINDOWS) -> list[Window]:
+        """The windows that could settle a claim, the most promising first.
+
+        The first joins the places that together hold most of the claim; the others are runs of text around
+        the best places that it leaves out.
+        """
+        if not self.pieces:
+            return []
+        held = self._held(claim, rarity)
+        if sum(self._words) <= WINDOW_WORDS and len(set(self._section)) == 1:
+            return [self._window(range(len(self.pieces)), held)]
+        found = [self._window(self._pack(held), held)]
+        taken = set(found[0].numbers)
+        wanted = {term: weight for term, (weight, _) in held.items()}
+        while len(found) < k:
+            best, gain = self._best(held, wanted, taken)
+            if best is None or gain < _MIN_GAIN * sum(wanted.values()):
+                break
+            run = self._expand(best, WINDOW_WORDS)
+            found.append(self._window(run, held))
+            taken.update(run)
+        return found
+
+    def _pack(self, held: Held) -> list[int]:
+        """The places that together hold most of the claim, each with its neighbours, while there is room."""
+        wanted = {term: weight for term, (weight, _) in held.items()}
+        total = sum(wanted.values())
+        chosen: set[int] = set()
+        room = WINDOW_WORDS
+        while True:
+            best, gain = self._best(held, wanted, chosen)
+            if best is None or (chosen and (gain < _MIN_JOIN_GAIN * total or self._words[best] > room)):
+                return sorted(chosen)
+            for number in (best, best - 1, best + 1):
+                inside = 0 <= number < len(self.pieces) and self._section[number] == self._section[best]
+                if inside and number not in chosen and (self._words[number] <= room or not chosen):
+                    chosen.add(number)
+                    room -= self._words[number]
+            for term, (_, where) in held.items():
+                if best in where:
+                    wanted[term] *= _COVERED
+
+    def window_around(self, numbers: Sequence[int], budget: int) -> Window:
+        """One window of about `budget` words around given pieces, for training."""
+        share = max(1, budget // max(1, len(numbers)))
+        return self._window(sorted({near for place in numbers for near in self._expand(place, share)}), {})
+
+    def closest_piece(self, claim: str, window: Window, rarity: Rarity) -> str:
+        """The piece of a window that holds most of the claim's words."""
+        held = self._held(claim, rarity)
+
+        def score(number: int) -> float:
+            return sum(weight * where.get(number, 0.0) for weight, where in held.values())
+
+        return _MARKUP.sub("", self.pieces[max(window.numbers, key=score)].text)
+
+    def _held(self, claim: str, rarity: Rarity) -> Held:
+        """For each term of the claim its weight, and the pieces that hold it (or a related word)."""
+        found: Held = {}
+        for term, weight in claim_terms(claim, rarity).items():
+            where = dict.fromkeys(self._postings.get(term, ()), 1.0)
+            if len(term) > _PREFIX and term.isalpha():
+                for other in self._prefixes.get(term[:_PREFIX], ()):
+                    for number in self._postings[other]:
+                        where.setdefault(number, _PREFIX_WEIGHT)
+            found[term] = (weight, where)
+        return found
+
+    def _best(self, held: Held, weights: Mapping[str, float], taken: set[int]) -> tuple[int | None, float]:
+        """The untaken piece that holds most of what is still wanted; the first one where nothing is held."""
+        scores: dict[int, float] = defaultdict(float)
+        for term, (_, where) in held.items():
+            for number, strength in where.items():
+                if number not in taken:
+                    scores[number] += weights[term] * strength
+        if not scores:
+            first = next((number for number in range(len(self.pieces)) if number not in taken), None)
+            return (first, 0.0) if not taken else (None, 0.0)
+        best = max(scores, key=lambda number: (scores[number], -number))
+        return best, scores[best]
+
+    def _expand(self, number: int, budget: int) -> list[int]:
+        """Neighbours of a piece within its section, nearest first, as long as the window has room."""
+        first = last = number
+        room = budget - self._words[number] - len(self._lead[number].split())
+        section = self._section[number]
+        forward = True
+        while True:
+            after, before = last + 1, first - 1
+            ways = [
+                way
+                for way in ((after, before) if forward else (before, after))
+                if 0 <= way < len(self.pieces) and self._section[way] == section and self._words[way] <= room
+            ]
+            if not ways:
+                return list(range(first, last + 1))
+            way = ways[0]
+            first, last = min(first, way), max(last, way)
+            room -= self._words[way]
+            forward = not forward
+
+    def _window(self, numbers: Iterable[int], held: Held) -> Window:
+        chosen = tuple(numbers)
+        lines: list[str] = []
+        lead, last = "", -2
+        for number in chosen:
+            follows = number == last + 1
+            if not follows and lines:
+                lines.append("…")
+            if self._lead[number] and (not follows or (lead and self._lead[number] != lead)):
+                lines.append(_introduce(self._lead[number]))
+            lines.append(_MARKUP.sub("", self.pieces[number].text))
+            lead, last = self._lead[number], number
+        total = sum(weight for weight, _ in held.values())
+        inside = set(chosen)
+        got = sum(weight for weight, where in held.values() if not inside.isdisjoint(where))
+        return Window(" ".join(lines), chosen, got / total if total else 0.0)
+
+
+def claim_terms(claim: str, rarity: Rarity) -> dict[str, float]:
+    """The content words of a claim in comparable form, weighted by how much they tell."""
+    found: dict[str, float] = {}
+    for position, word in enumerate(words(claim)):
+        if is_stop(word.text):
+            continue
+        weight = rarity(word.text)
+        if word.text[0].isdigit():
+            weight *= _NUMBER_WEIGHT
+        elif position and word.text[0].isupper():
+            weight *= _NAME_WEIGHT
+        for term in terms(word.text):
+            found[term] = max(weight, found.get(term, 0.0))
+    return found
+
+
+def _sections(text: str, found: Sequence[TextPiece], rendered: bool) -> tuple[list[int], list[str]]:
+    """For each piece the number of its section and what it stands under: a heading, or its record's name.
+
+    A section ends at a heading and where a rendered context begins another source.
+    """
+    starts = (
+        [match.start() for match in HEADER.finditer(text) if _begins_line(text, match.start())]
+        if rendered
+        else []
+    )
+    speakers = _speakers(found)
+    section, leads = [], []
+    heading, record, current, source = "", "", 0, 0
+    for piece, speaker in zip(found, speakers, strict=True):
+        at = bisect_right(starts, piece.start)
+        if at != source:
+            source, heading, record, current = at, "", "", current + 1
+        if piece.heading:
+            heading, record, current = piece.text, "", current + 1
+        if piece.kind is UnitKind.LEAF and _names_record(piece):
+            record = piece.text
+        lead = speaker or piece.under or (record if piece.kind is UnitKind.LEAF else heading)
+        section.append(current)
+        leads.append("" if lead == piece.text else " ".join(lead.split()[:_LABEL_WORDS]))
+    return section, leads
+
+
+def _speakers(found: Sequence[TextPiece]) -> list[str]:
+    """Who says each piece of a conversation, where the piece itself does not say it."""
+    turns = [_TURN.match(piece.text) if piece.kind is UnitKind.SENTENCE else None for piece in found]
+    if sum(turn is not None for turn in turns) < _MIN_TURNS:
+        return [""] * len(found)
+    speakers, speaker = [], ""
+    for piece, turn in zip(found, turns, strict=True):
+        if turn:
+            speaker = turn["speaker"].strip()
+        elif piece.heading or piece.kind is not UnitKind.SENTENCE:
+            speaker = ""
+        speakers.append("" if turn else speaker)
+    return speakers
+
+
+def _introduce(lead: str) -> str:
+    plain = _MARKUP.sub("", lead)
+    return plain if plain.endswith((".", ":", "?", "!")) else f"{plain}:"
+
+
+def _begins_line(text: str, at: int) -> bool:
+    return at == 0 or text[at - 1] == "\n"
+
+
+def _names_record(piece: TextPiece) -> bool:
+    last = piece.label.rpartition(" ")[2].lower()
+    return last in _RECORD_NAMES and len(piece.text.split()) <= _LABEL_WORDS
