@@ -1,4 +1,4 @@
-"""A response as the detectors see it, for tests of one detector alone."""
+"""Build the context of a single detector for tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from groundwire.types import Source, Turn, Verifier
 NOW = datetime(2026, 6, 15)
 
 
-def view_of(
+def context_of(
     text: str,
     *,
     now: datetime = NOW,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.detecting import view_of
+from tests.detecting import context_of
 
 from groundwire.detectors.history import detect_history_contradictions, similarity, utterances
 from groundwire.types import ContradictionType, Estimate, Flag, HallucinationType, Query, Verifier
@@ -21,7 +21,7 @@ BOOKED: Turns = (
 
 
 def flags(text: str, turns: Turns, verifier: Verifier | None = None) -> list[Flag]:
-    return asyncio.run(detect_history_contradictions(view_of(text, turns=turns, verifier=verifier)))
+    return asyncio.run(detect_history_contradictions(context_of(text, turns=turns, verifier=verifier)))
 
 
 def test_the_meeting_that_moved_by_itself() -> None:

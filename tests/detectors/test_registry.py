@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.knowledge import MemoryKnowledge
 
 from groundwire.config.sections import DetectorsConfig, DetectorSwitches, DetectorWeights
-from groundwire.detectors.registry import DETECTORS, deduplicated, detect
+from groundwire.detectors.registry import DETECTORS, detect, merge_overlapping
 from groundwire.errors import BackendDown, StoreError
 from groundwire.types import (
     Attribute,
@@ -80,7 +80,7 @@ def test_a_broken_store_is_an_error_and_never_fine() -> None:
     found = run(WRONG, kb=Broken())
     assert found.flags == ()
     assert found.errors == ("knowledge base: the store is gone",)
-    assert "wrong_attributes: the knowledge base could not be asked" in found.skipped
+    assert "wrong_attributes: the knowledge base failed" in found.skipped
 
 
 def test_a_broken_verifier_is_an_error_and_the_others_go_on() -> None:
@@ -120,7 +120,7 @@ def test_of_overlapping_flags_the_surest_stays_with_the_others_evidence() -> Non
     low = _flag(HallucinationType.NONEXISTENT_ENTITY, 0, 5, 0.7)
     high = _flag(HallucinationType.WRONG_ATTRIBUTE, 0, 20, 0.9)
     apart = _flag(HallucinationType.TEMPORAL_ERROR, 30, 40, 0.6)
-    kept = deduplicated([low, apart, high])
+    kept = merge_overlapping([low, apart, high])
     assert [flag.type for flag in kept] == [high.type, apart.type]
     assert kept[0].related == (("also", "NonexistentEntity: NonexistentEntity"),)
 
@@ -128,13 +128,13 @@ def test_of_overlapping_flags_the_surest_stays_with_the_others_evidence() -> Non
 def test_of_equally_sure_flags_the_more_severe_stays() -> None:
     mild = _flag(HallucinationType.UNSUPPORTED_CLAIM, 0, 20, 0.8)
     severe = _flag(HallucinationType.CONTRADICTS_FACT, 0, 20, 0.8)
-    assert deduplicated([mild, severe])[0].type is severe.type
+    assert merge_overlapping([mild, severe])[0].type is severe.type
 
 
 def test_two_corrections_in_one_sentence_both_stay() -> None:
     first = _flag(HallucinationType.WRONG_ATTRIBUTE, 0, 20, 0.9, fix=(5, 8), correction="a")
     second = _flag(HallucinationType.WRONG_ATTRIBUTE, 0, 30, 0.9, fix=(25, 30), correction="b")
-    assert len(deduplicated([first, second])) == 2
+    assert len(merge_overlapping([first, second])) == 2
 
 
 def test_pronouns_mean_whom_the_sentences_before_spoke_of() -> None:

@@ -15,7 +15,7 @@ from groundwire.detectors.scoring import (
     consistency_factor,
     linguistic_factor,
     score,
-    scored,
+    with_scores,
 )  # fmt: skip
 from groundwire.types import Flag, HallucinationType, Segment
 
@@ -111,7 +111,7 @@ def test_without_weights_evidence_does_not_count(
 
 def test_it_stands_beside_the_confidence_with_the_wording_that_moved_it() -> None:
     text = "It is definitely on Friday."
-    (made,) = scored([flag()], [Segment(0, text, 0, len(text))])
+    (made,) = with_scores([flag()], [Segment(0, text, 0, len(text))])
     assert made.confidence == 0.7
     assert made.score == pytest.approx(min(1.0, 0.8 * (0.25 * (1 + 0.25 * 0.7) + 0.75) * (0.2 * 1.15 + 0.8)))
     assert ("linguistic", "CertaintyMarker: definitely") in made.related

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.detecting import NOW, view_of
+from tests.detecting import NOW, context_of
 
 from groundwire.detectors.temporal import detect_temporal_errors
 from groundwire.types import Flag, HallucinationType
 
 
 def flags(text: str, *sources: str) -> list[Flag]:
-    return asyncio.run(detect_temporal_errors(view_of(text, sources=sources)))
+    return asyncio.run(detect_temporal_errors(context_of(text, sources=sources)))
 
 
 WRONG = [

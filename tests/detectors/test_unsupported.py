@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 import pytest
-from tests.detecting import view_of
+from tests.detecting import context_of
 
 from groundwire.detectors.unsupported import detect_unsupported_claims
 from groundwire.types import Estimate, Flag, HallucinationType, Query, Verifier
@@ -15,7 +15,7 @@ from groundwire.types import Estimate, Flag, HallucinationType, Query, Verifier
 def flags(
     text: str, *sources: str, turns: tuple[tuple[str, str], ...] = (), verifier: Verifier | None = None
 ) -> list[Flag]:
-    view = view_of(text, sources=sources, turns=turns, verifier=verifier)
+    view = context_of(text, sources=sources, turns=turns, verifier=verifier)
     return asyncio.run(detect_unsupported_claims(view))
 
 

@@ -15,7 +15,7 @@ from groundwire.config.service import RealTimeConfig
 from groundwire.engine import Groundwire
 from groundwire.streaming.guard import KEPT_WARNINGS, TAIL, GenerationMonitor
 from groundwire.streaming.patterns import PATTERNS
-from groundwire.streaming.state import LONGEST, Splitter
+from groundwire.streaming.state import MAX_SENTENCE_CHARS, SentenceSplitter
 from groundwire.types import ClaimVerification, Source, Status
 from groundwire.types.stream import StreamWarning
 
@@ -56,7 +56,7 @@ def test_any_chunking_gives_the_same_warnings(pieces: list[str], random: Random)
 @settings(max_examples=100, deadline=None)
 def test_sentences_stand_where_they_say(pieces: list[str]) -> None:
     text = "".join(pieces) * 3
-    splitter = Splitter()
+    splitter = SentenceSplitter()
     found = [*splitter.feed(text), *splitter.rest()]
     assert all(text[s.start : s.end] == s.text for s in found)
     between = [
@@ -64,14 +64,14 @@ def test_sentences_stand_where_they_say(pieces: list[str]) -> None:
         for a, b in zip([0, *(s.end for s in found)], [*(s.start for s in found), len(text)], strict=True)
     ]
     assert not any(map(str.isalnum, "".join(between)))
-    assert all(len(s.text) <= LONGEST + 300 for s in found)
+    assert all(len(s.text) <= MAX_SENTENCE_CHARS + 300 for s in found)
 
 
 def test_long_text_without_an_end_is_cut_alike_however_it_comes() -> None:
     text = "word " * 2000 + "1.2" * 900 + " end. Next" + "." * 3000 + " A" + " " * 2000 + "B."
-    whole = Splitter()
+    whole = SentenceSplitter()
     expected = [*whole.feed(text), *whole.rest()]
-    single = Splitter()
+    single = SentenceSplitter()
     assert [s for letter in text for s in single.feed(letter)] + list(single.rest()) == expected
     assert len(expected) > 10
 

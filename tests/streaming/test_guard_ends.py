@@ -180,7 +180,7 @@ async def test_a_verifier_that_hangs_neither_stops_nor_passes_the_answer(
 async def test_weak_points_are_logged_without_their_words(
     plain: Groundwire, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.INFO, logger="groundwire.monitor"):
+    with caplog.at_level(logging.INFO, logger="groundwire.streaming"):
         await run(model(UNSUPPORTED), plain)
     (line,) = [record.getMessage() for record in caplog.records if "weak point" in record.getMessage()]
     assert '"kind": "unsupported"' in line

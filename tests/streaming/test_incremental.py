@@ -17,7 +17,7 @@ from groundwire.claims.extractor import extract
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, Overloaded
-from groundwire.streaming.incremental import Growing, IncrementalVerifier, Lane
+from groundwire.streaming.incremental import IncrementalVerifier, StreamingClaimExtractor
 from groundwire.types import Query, Source, Status
 from groundwire.verifiers.fake import FakeVerifier
 from groundwire.verifiers.guard import Guarded
@@ -305,8 +305,8 @@ async def test_many_streams_share_an_engine_on_another_loop(elsewhere: asyncio.A
     async def work(job: Callable[[], Coroutine[Any, Any, T]]) -> T:
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(job(), elsewhere))
 
-    engine, lane = engine_with(FakeVerifier(script)), Lane(work, at_once=2)
-    streams = [IncrementalVerifier(engine, [SOURCE], work=lane) for _ in range(40)]
+    engine = engine_with(FakeVerifier(script))
+    streams = [IncrementalVerifier(engine, [SOURCE], work=work) for _ in range(40)]
     await asyncio.gather(*(stream(inc, f"Mine {n} is deep. " * 5, every=1) for n, inc in enumerate(streams)))
     reports = await asyncio.gather(*(inc.finish() for inc in streams))
     assert [r.response for r in reports] == [f"Mine {n} is deep. " * 5 for n in range(40)]
@@ -314,26 +314,11 @@ async def test_many_streams_share_an_engine_on_another_loop(elsewhere: asyncio.A
     assert here not in running
 
 
-async def test_a_lane_lets_only_so_many_through() -> None:
-    running, peak = 0, 0
-
-    async def job() -> None:
-        nonlocal running, peak
-        running += 1
-        peak = max(peak, running)
-        await asyncio.sleep(0)
-        running -= 1
-
-    lane = Lane(at_once=3)
-    await asyncio.gather(*(lane(job) for _ in range(30)))
-    assert peak == 3
-
-
 @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=60), st.integers(1, 60))
 @settings(max_examples=80, deadline=None)
 def test_claims_of_a_growing_text_stand_where_they_say(pieces: list[str], size: int) -> None:
     text = "".join(pieces)
-    growing = Growing(lambda tail: extract(tail, known_sources=["S0", "S1"]))
+    growing = StreamingClaimExtractor(lambda tail: extract(tail, known_sources=["S0", "S1"]))
     found = [c for at in range(0, len(text), size) for c in growing.feed(text[at : at + size])]
     assert [c.start for c in found] == sorted({c.start for c in found})
     assert all(0 <= c.start < c.end <= len(text) for c in found)
@@ -341,7 +326,7 @@ def test_claims_of_a_growing_text_stand_where_they_say(pieces: list[str], size: 
 
 def test_prose_and_lists_are_read_as_the_whole_is() -> None:
     text = (ANSWER + "\n\n") * 6
-    growing = Growing(lambda tail: extract(tail, known_sources=["S0", "S1"]))
+    growing = StreamingClaimExtractor(lambda tail: extract(tail, known_sources=["S0", "S1"]))
     found = [c for at in range(0, len(text), 7) for c in growing.feed(text[at : at + 7])]
     whole = extract(text, known_sources=["S0", "S1"])
     assert found == whole[: len(found)]
@@ -356,7 +341,7 @@ def test_a_long_text_is_read_at_linear_cost() -> None:
         read += len(tail)
         return extract(tail)
 
-    growing, text = Growing(counted), "The mine number 7 is very deep indeed. " * 500
+    growing, text = StreamingClaimExtractor(counted), "The mine number 7 is very deep indeed. " * 500
     for at in range(0, len(text), 200):
         growing.feed(text[at : at + 200])
     assert read < 5 * len(text)

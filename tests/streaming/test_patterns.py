@@ -102,7 +102,7 @@ def test_other_forms_it_takes(text: str, name: str) -> None:
         ("Version 3.1415 is out.", "fake_precision"),
         ("In May (2021) it rained; Avatar (2009) is a film; (Sept 2013) was wet.", "invented_citation"),
         ("**Business Model:** it digs. ## Key Features", "invented_name"),
-        ("Step 6 comes after Step 5. On Monday May came.", "invented_name"),
+        ("IncrementalStep 6 comes after IncrementalStep 5. On Monday May came.", "invented_name"),
         ("```\nresult = client.open(path)\nresult.save_all()\n```", "invented_api"),
         ("Actually, correction: nothing is known.", "self_contradiction"),
         ("## 2020\nThe price is $5.\n## 2021\nThe price is $7.", "self_contradiction"),

@@ -1,4 +1,4 @@
-"""Figures of a sentence that do not add up: shares, parts and totals, sums, directions, multiples."""
+"""Arithmetic errors within a sentence: shares above the whole, wrong totals and sums, wrong directions."""
 
 from __future__ import annotations
 
@@ -98,12 +98,12 @@ _MORE = re.compile(r"\b(?:more than|almost|nearly|over|about|roughly|less than)\
 
 
 _ANY = re.compile(rf"\d|\b(?:{_WORDS})\b", re.IGNORECASE)
-_LONGEST = 1000
+_MAX_CHARS = 1000
 """Longer "sentences" are lists, code or noise."""
 
 
 def sum_errors(segment: Segment, confidence: float) -> Iterator[Flag]:
-    if len(segment.text) > _LONGEST or not _ANY.search(segment.text):
+    if len(segment.text) > _MAX_CHARS or not _ANY.search(segment.text):
         return
     yield from _shares(segment, confidence)
     yield from _equations(segment, confidence)
@@ -141,7 +141,7 @@ def _shares(segment: Segment, confidence: float) -> Iterator[Flag]:
             )
     for match in _PERCENT.finditer(text):
         if float(match["share"]) > 100:
-            why = "No more than 100 % of them can"
+            why = "A share cannot exceed 100 %"
             yield logical_flag(
                 segment, match.start(), match.end(), confidence, "A part is larger than its whole", why
             )
@@ -176,7 +176,7 @@ def _place(text: str) -> float:
 
 
 def _compute(text: str) -> float | None:
-    """Left to right where all signs are of one rank; None otherwise, or where dividing by nothing."""
+    """Evaluate operators of equal precedence from left to right; None if they are mixed, or for x / 0."""
     parts = re.split(r"\s*([+−×*÷/-])\s*", text)
     signs = set(parts[1::2])
     if not (signs <= set("+−-") or signs <= set("×*÷/")) or any(part.count(".") > 1 for part in parts):
@@ -212,7 +212,7 @@ def _totals(segment: Segment, confidence: float) -> Iterator[Flag]:
 
 
 def _counts(text: str) -> list[float] | None:
-    """The count of each part; None where one is a measure, a bound or no plain number."""
+    """The count of each part; None if one is a measure, a bound or not a plain number."""
     found = numbers(text)
     if any(n.unit or n.bound or n.edge or n.kind != "number" or n.value != int(n.value) for n in found):
         return None
@@ -228,7 +228,7 @@ def _moves(segment: Segment, confidence: float) -> Iterator[Flag]:
         span = numbers(amounts)
         if len(span) < 2 or not _comparable(span[0], span[1]):
             continue
-        new, verb, meant = span[1].value, match["verb"].lower(), _meant(amounts, span[0], span[1])
+        new, verb, meant = span[1].value, match["verb"].lower(), _start_values(amounts, span[0], span[1])
         about = bool(_MORE.search(segment.text[: match.start()]))
         if meant and all(_wrong_way(verb, old, new, about) for old in meant):
             old = meant[-1]
@@ -239,8 +239,8 @@ def _moves(segment: Segment, confidence: float) -> Iterator[Flag]:
             )
 
 
-def _meant(text: str, old: Number, new: Number) -> tuple[float, ...]:
-    """What the first figure can mean: "from 3 to 2 km" is from 3 km, "from 3 to 2 million" perhaps from 3."""
+def _start_values(text: str, old: Number, new: Number) -> tuple[float, ...]:
+    """Possible values of the first figure: "from 3 to 2 km" means 3 km; "from 3 to 2 million" may mean 3."""
     if old.unit:
         return (old.value,)
     figure = _BARE.match(text, new.start, new.end)
@@ -251,7 +251,7 @@ def _meant(text: str, old: Number, new: Number) -> tuple[float, ...]:
 
 
 def _comparable(old: Number, new: Number) -> bool:
-    """Two amounts of the same thing: no years, no ranks, no bounds."""
+    """True for two amounts of the same unit that are not years, ranks or bounds."""
     years = all(1500 <= n.value <= 2199 and not n.unit for n in (old, new))
     kinds = {old.kind, new.kind} <= {"number", "percent", "currency"}
     return (

@@ -1,4 +1,4 @@
-"""What every detector sees: the response taken apart once, and what is known about what it speaks of."""
+"""The input shared by all detectors: the segmented response, the dialogue and the knowledge base snapshot."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class EstablishedClaim:
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """The conversation before the response: its turns, what was claimed in them, and whom they named."""
+    """The conversation before the response, with the claims made and the names mentioned in it."""
 
     turns: tuple[Turn, ...] = ()
     established: tuple[EstablishedClaim, ...] = ()
@@ -57,10 +57,10 @@ class Dialogue:
 
 @dataclass(frozen=True, slots=True)
 class KBSnapshot:
-    """What the knowledge base holds about the names of one response, asked for in one go.
+    """Everything the knowledge base holds about the names in one response, fetched at once.
 
-    `matches` is keyed by the name as written, casefolded; `facts` and `entities` by entity id; `values` are
-    the names, casefolded, that are no entity but stand as a value somewhere.
+    `matches` is keyed by the casefolded name as written, `facts` and `entities` by entity id; `values` are
+    the casefolded names that are not entities but occur as a value of some attribute or fact.
     """
 
     matches: Mapping[str, Match] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class KBSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class DetectionContext:
-    """`known` is None without a knowledge base; `verifier` None where nobody can be asked."""
+    """The only argument of a detector. `known` is None without a knowledge base."""
 
     response: str
     segments: tuple[Segment, ...]
@@ -90,13 +90,10 @@ class DetectionContext:
     verifier: Verifier | None = None
 
 
-# A flag on a piece of a segment, its content cut from the response's own words.
-
-
 def temporal_flag(
     segment: Segment, start: int, end: int, confidence: float, suggestion: str, evidence: str = ""
 ) -> Flag:
-    """On response[start:end], which lies in the segment."""
+    """Flag `response[start:end]`, which lies within the segment."""
     content = segment.text[start - segment.start : end - segment.start]
     kind = HallucinationType.TEMPORAL_ERROR
     return Flag(kind, start, end, content, confidence, suggestion=suggestion, evidence=evidence)
@@ -105,22 +102,21 @@ def temporal_flag(
 def logical_flag(
     segment: Segment, start: int, end: int, confidence: float, suggestion: str, evidence: str = ""
 ) -> Flag:
-    """On segment.text[start:end]."""
+    """Flag `segment.text[start:end]`."""
     kind = HallucinationType.LOGICAL_INCONSISTENCY
     at = segment.start
     return Flag(kind, at + start, at + end, segment.text[start:end], confidence, suggestion, evidence)
 
 
-# What is known about the names of a response, as text that the budget can be paid from.
-
-_SURE = 0.5
-_MAIN = ("subject", "object")
-_MOST_LINES = 400
+_MIN_CONFIDENCE = 0.5
+"""Facts below this confidence are not used as evidence for claims."""
+_MAX_LINES = 400
+"""Upper bound for the evidence text, so that a popular entity does not crowd out the sources."""
 
 
 def snapshot_text(known: KBSnapshot, today: date) -> str:
-    """A line an attribute or fact that holds today; empty where nothing is known."""
-    lines = list(dict.fromkeys(_lines(known, today)))[:_MOST_LINES]
+    """Render the attributes and facts that are valid today as evidence text, one per line."""
+    lines = list(dict.fromkeys(_lines(known, today)))[:_MAX_LINES]
     return "\n".join(lines)
 
 
@@ -128,7 +124,10 @@ def _lines(known: KBSnapshot, today: date) -> Iterator[str]:
     for match in known.matches.values():
         yield from _attributes(match.entity, today)
         for fact in known.facts.get(match.entity.id, ()):
-            if fact.confidence >= _SURE and fact.status in (FactStatus.VERIFIED, FactStatus.ASSERTED):
+            if fact.confidence >= _MIN_CONFIDENCE and fact.status in (
+                FactStatus.VERIFIED,
+                FactStatus.ASSERTED,
+            ):
                 yield _fact_sentence(fact)
 
 
@@ -139,7 +138,7 @@ def _attributes(entity: Entity, today: date) -> Iterator[str]:
 
 
 def _fact_sentence(fact: Fact) -> str:
-    """As it was told, or its subject, predicate and object, with the other roles named."""
+    """The original sentence, or else subject, predicate and object with the other roles in parentheses."""
     if fact.text:
         return fact.text
     subject, thing = fact.role("subject"), fact.role("object")
@@ -151,8 +150,6 @@ def _fact_sentence(fact: Fact) -> str:
     )
     return f"{main} ({'; '.join(rest)})." if rest else f"{main}."
 
-
-# The response taken apart, once: sentences, what they claim, whom and what they name, and when.
 
 _HE = word_set("he him his")
 _SHE = word_set("she her hers")
@@ -166,17 +163,19 @@ class _PlainSentence:
     start: int
     end: int
     at: Sequence[int]
-    """Where each character of the text stands in the response."""
+    """Offset in the response of each character of `text`."""
     assertive: bool
     row: tuple[Triple, ...] | None = None
-    """What a table's row says, which has no verbs to read it from."""
+    """The triples of a table row, which has no verbs to parse."""
 
     def place(self, start: int, end: int) -> tuple[int, int]:
         return self.at[start], self.at[end - 1] + 1
 
 
 def segment_response(response: str, now: datetime, named: Sequence[str] = ()) -> tuple[Segment, ...]:
-    """The sentences of a response in order, pronouns resolved; `named` is whom the dialogue spoke of last.
+    """Split a response into sentences with their triples, mentions and times; pronouns are resolved.
+
+    `named` are the names mentioned in the dialogue, the latest last.
 
     >>> found = segment_response("Acme is **big**. It was founded in 1990.", datetime(2026, 1, 1))
     >>> [s.claims[0].subject for s in found]
@@ -185,11 +184,11 @@ def segment_response(response: str, now: datetime, named: Sequence[str] = ()) ->
     found: list[Segment] = []
     latest = tuple(reversed(named))
     people = tuple(filter(is_person, latest))
-    standing = _Antecedents(people, tuple(name for name in latest if name not in people)[:1])
+    antecedents = _Antecedents(people, tuple(name for name in latest if name not in people)[:1])
     for index, sentence in enumerate(_sentences(response)):
         claims = _claims(sentence)
         mentioned = _mentions(sentence)
-        claims, mentioned, standing = _resolved(claims, mentioned, standing)
+        claims, mentioned, antecedents = _resolved(claims, mentioned, antecedents)
         found.append(
             Segment(
                 index,
@@ -218,15 +217,15 @@ def _sentences(response: str) -> Iterator[_PlainSentence]:
 
 
 def _row(response: str, block: Block) -> Iterator[_PlainSentence]:
-    """A table's row says of its first cell what the other cells say under their columns' names."""
+    """A table row states of its first cell one triple per further column."""
     cells = [(cell.start, cell.end) for cell in block.lines if response[cell.start : cell.end].strip()]
     if block.kind is BlockKind.ROW and cells and len(block.lines) == len(cells):
         start, end = cells[0][0], cells[-1][1]
-        said = tuple(_said_in(response, cells, block.header))
+        said = tuple(_row_triples(response, cells, block.header))
         yield _PlainSentence(response[start:end], start, end, range(start, end), assertive=True, row=said)
 
 
-def _said_in(response: str, cells: Sequence[tuple[int, int]], header: Sequence[str]) -> Iterator[Triple]:
+def _row_triples(response: str, cells: Sequence[tuple[int, int]], header: Sequence[str]) -> Iterator[Triple]:
     who = cells[0]
     for column, cell in zip(header[1:], cells[1:], strict=False):
         if column.strip():
@@ -282,7 +281,7 @@ def _times(sentence: _PlainSentence, now: datetime) -> tuple[TimeExpression, ...
 
 @dataclass(frozen=True, slots=True)
 class _Antecedents:
-    """Whom a pronoun can mean, the latest first: people by any mention, things only as a subject."""
+    """Candidate antecedents of pronouns, latest first: any person mentioned, but things only as subjects."""
 
     people: tuple[str, ...] = ()
     things: tuple[str, ...] = ()
@@ -294,47 +293,50 @@ class _Antecedents:
         return next(iter(self.people), "") or self._only_name() if low in _HE | _SHE else ""
 
     def _only_name(self) -> str:
-        """Where nobody is known for a person, the one subject so far that may be one's name."""
+        """If no name is known to be a person's, the only subject so far that could be one."""
         return self.things[0] if len(self.things) == 1 and may_be_person(self.things[0]) else ""
 
     def after(self, claims: Sequence[Triple], mentioned: Sequence[Mention]) -> _Antecedents:
         subjects = [c.subject for c in claims if c.subject.lower() not in _PERSONAL]
         names = [m.text for m in mentioned if m.kind is MentionKind.PROPER_NAME]
-        full = [name for name in subjects if " " in name and _may_be_meant(name)]  # a person, for all we know
+        full = [
+            name for name in subjects if " " in name and _may_be_antecedent(name)
+        ]  # a person, for all we know
         people = dict.fromkeys([*full, *(name for name in [*subjects, *names] if is_person(name))])
         things = dict.fromkeys(name for name in subjects if not is_person(name))
-        return _Antecedents(_ahead(people, self.people), _ahead(things, self.things))
+        return _Antecedents(_prepend(people, self.people), _prepend(things, self.things))
 
 
-def _ahead(fresh: dict[str, None], before: tuple[str, ...]) -> tuple[str, ...]:
+def _prepend(fresh: dict[str, None], before: tuple[str, ...]) -> tuple[str, ...]:
     return (*fresh, *(name for name in before if name not in fresh))[:10]
 
 
 def _resolved(
-    claims: tuple[Triple, ...], mentioned: tuple[Mention, ...], standing: _Antecedents
+    claims: tuple[Triple, ...], mentioned: tuple[Mention, ...], antecedents: _Antecedents
 ) -> tuple[tuple[Triple, ...], tuple[Mention, ...], _Antecedents]:
-    """Pronouns of a sentence mean what the sentences before spoke of."""
+    """Resolve the pronouns of a sentence from the sentences before it."""
     known: tuple[Triple, ...] = ()
     for claim in claims:
-        known += (_of_whom(claim, _standing_at(claim, known, mentioned, standing)),)
+        known += (_with_antecedent(claim, _antecedents_at(claim, known, mentioned, antecedents)),)
     named = tuple(
-        replace(m, resolved=standing.meant(m.text)) if m.kind is MentionKind.PRONOUN else m for m in mentioned
+        replace(m, resolved=antecedents.meant(m.text)) if m.kind is MentionKind.PRONOUN else m
+        for m in mentioned
     )
-    return known, named, standing.after(known, mentioned)
+    return known, named, antecedents.after(known, mentioned)
 
 
-def _standing_at(
-    claim: Triple, before: Sequence[Triple], mentioned: Sequence[Mention], standing: _Antecedents
+def _antecedents_at(
+    claim: Triple, before: Sequence[Triple], mentioned: Sequence[Mention], antecedents: _Antecedents
 ) -> _Antecedents:
-    """Whom a pronoun within a sentence can mean: its clause's neighbours, where only one of them will do.
+    """Antecedents within the same sentence, used only if they are unambiguous.
 
-    "Osprey came in 2025, and it weighs 40 kg" is clear; in "Acme sells the Osprey, and it weighs 40 kg"
-    the pronoun means neither Acme for sure nor what the sentence before spoke of.
+    "Osprey came in 2025, and it weighs 40 kg" is clear; "Acme sells the Osprey, and it weighs 40 kg" is
+    not, and must not be resolved to the sentence before either.
     """
     at = claim.subject_span[0]
     earlier = [c for c in before if c.end <= at and c.subject.lower() not in _PERSONAL]
     if claim.subject.lower() not in _PERSONAL or not earlier:
-        return standing
+        return antecedents
     spans = {c.subject_span for c in earlier}
     others = [c.object for c in earlier if not _is_figure(c.object)]
     subject = earlier[0].subject
@@ -342,11 +344,11 @@ def _standing_at(
         sure = len(spans) == 1 and not others and not is_person(subject)
         return _Antecedents((), (subject,) if sure else ())
     names = [m.text for m in mentioned if m.end <= at and m.kind is MentionKind.PROPER_NAME]
-    people = dict.fromkeys(n for n in [*(c.subject for c in earlier), *names] if _may_be_meant(n))
-    return _Antecedents(tuple(people)) if len(people) == 1 else _Antecedents() if people else standing
+    people = dict.fromkeys(n for n in [*(c.subject for c in earlier), *names] if _may_be_antecedent(n))
+    return _Antecedents(tuple(people)) if len(people) == 1 else _Antecedents() if people else antecedents
 
 
-def _may_be_meant(name: str) -> bool:
+def _may_be_antecedent(name: str) -> bool:
     return is_person(name) or (may_be_person(name) and not is_place(name))
 
 
@@ -354,28 +356,30 @@ def _is_figure(said: str) -> bool:
     return bool(dates(said) or numbers(said) or weekdays(said))
 
 
-def _of_whom(claim: Triple, standing: _Antecedents) -> Triple:
+def _with_antecedent(claim: Triple, antecedents: _Antecedents) -> Triple:
     if claim.subject.lower() not in _PERSONAL:
         return claim
-    return replace(claim, subject=standing.meant(claim.subject) or claim.subject)
+    return replace(claim, subject=antecedents.meant(claim.subject) or claim.subject)
 
-
-# The conversation before the response: what both sides claimed in it, and whom they named.
 
 MAX_TURNS = 200
-"""Of a longer conversation only the latest turns are read."""
-_SPEAKERS = frozenset({"user", "assistant", "human", "ai", "bot", "agent", "customer", "model"})
+"""Only the latest turns of a longer conversation are read."""
+SPEAKERS = frozenset({"user", "assistant", "human", "ai", "bot", "agent", "customer", "model"})
+"""Roles whose statements establish something; system and tool messages do not."""
 
 
 def read_dialogue(history: Sequence[Turn], now: datetime) -> Dialogue:
-    """Claims count from assertive sentences only, whoever made them; system and tool messages name things,
-    but establish nothing."""
+    """Collect the claims and names of a conversation.
+
+    Only assertive sentences of the user and the assistant establish claims; system and tool messages only
+    contribute names.
+    """
     turns = tuple(history[-MAX_TURNS:])
     established: list[EstablishedClaim] = []
     names: dict[str, None] = {}
     for turn in turns:
         for piece in segment_response(turn.text, now, tuple(names)):
-            if piece.assertive and turn.role.lower() in _SPEAKERS:
+            if piece.assertive and turn.role.lower() in SPEAKERS:
                 established += [EstablishedClaim(turn, claim) for claim in piece.claims]
             for mention in filter(_is_named, piece.mentions):
                 names.pop(mention.text, None)  # the latest stands last

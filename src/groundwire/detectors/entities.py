@@ -1,8 +1,11 @@
-"""Nonexistent entities: people, teams, projects and the like that neither store, sources nor dialogue know.
+"""Detector for nonexistent entities: people, teams and projects found in no source, dialogue or knowledge
+base.
 
-Catches names within what the store covers: people where it knows people, "the X team" where it knows teams,
-names tied to something it knows. Misses names it could not be expected to know (Paris, Kubernetes), names in
-scripts without capitals, and single words that open a sentence. Cost: no lookups of its own.
+Catches: names within the coverage of the knowledge base: people if it has people, "the X team" if it has
+teams, names related to a known entity.
+Misses: names it cannot be expected to contain (Paris, Kubernetes), scripts without capitals, and single words
+at the start of a sentence.
+Cost: none beyond the snapshot.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ BASE = 0.7
 _BY_KIND = {MentionKind.PROPER_NAME: 0.15, MentionKind.DEFINITE: 0.05}
 _SIMILAR, _SIMILAR_FROM = 0.2, 0.8
 _GENERIC, _GENERIC_NAMES = 0.3, ("the team", "the manager", "someone", "a person")
-_TURN_TO = re.compile(
+_CONTACT = re.compile(
     r"\b(?:contact|ask|email|e-mail|call|message|consult|ping|phone|notify|see|meet|reach(?: out)?(?: to)?"
     r"|(?:speak|talk|write|turn|go|report|send (?:it|them|this|that|your \w+))(?: to| with))"
     r"(?: (?:our|my|your|the)(?: \w+)?)?\s\Z",
@@ -43,30 +46,30 @@ _CLOSED = word_set(
     president host member
     """
 )
-"""Relations whose both ends a store that knows them should know."""
+"""Relations of which the knowledge base should know both ends."""
 
 
-async def detect_nonexistent_entities(view: DetectionContext) -> list[Flag]:
-    if view.known is None:
+async def detect_nonexistent_entities(context: DetectionContext) -> list[Flag]:
+    if context.known is None:
         return []
-    return [flag for segment in view.segments for flag in _in_segment(view, view.known, segment)]
+    return [flag for segment in context.segments for flag in _in_segment(context, context.known, segment)]
 
 
-def _in_segment(view: DetectionContext, known: KBSnapshot, segment: Segment) -> Iterator[Flag]:
+def _in_segment(context: DetectionContext, known: KBSnapshot, segment: Segment) -> Iterator[Flag]:
     if segment.text.rstrip().endswith("?"):
         return
     seen: set[str] = set()
     for mention in segment.mentions:
         key = bare(mention.text).casefold()
-        if mention.kind is MentionKind.PRONOUN or key in seen or _exists(view, known, mention):
+        if mention.kind is MentionKind.PRONOUN or key in seen or _exists(context, known, mention):
             continue
         seen.add(key)
-        if _should_be_known(view, known, segment, mention):
-            yield _flag(view, known, mention)
+        if _should_be_known(context, known, segment, mention):
+            yield _flag(context, known, mention)
 
 
-def _exists(view: DetectionContext, known: KBSnapshot, mention: Mention) -> bool:
-    """Found in the store (a slip of spelling is still found), as a value there, or in what was given."""
+def _exists(context: DetectionContext, known: KBSnapshot, mention: Mention) -> bool:
+    """True if the name is in the knowledge base (misspellings included), a common name, or in the input."""
     plain = bare(mention.text)
     match = known.match(plain) or known.match(strip_unit_noun(plain))
     if match and (match.kind is not MatchKind.FUZZY or match.score >= _SIMILAR_FROM):
@@ -78,15 +81,17 @@ def _exists(view: DetectionContext, known: KBSnapshot, mention: Mention) -> bool
         or is_common_name(strip_unit_noun(plain))
     ):
         return True
-    return is_licensed(view, mention.text)
+    return is_licensed(context, mention.text)
 
 
-def _should_be_known(view: DetectionContext, known: KBSnapshot, segment: Segment, mention: Mention) -> bool:
+def _should_be_known(
+    context: DetectionContext, known: KBSnapshot, segment: Segment, mention: Mention
+) -> bool:
     if mention.kind is MentionKind.DEFINITE:
         return _is_named_unit(mention.text) and _covers_units(known)
-    if is_covered_name(view, mention.text):
+    if is_covered_name(context, mention.text):
         return True
-    return is_person(mention.text) and _covers_people(known) and _is_tied(known, segment, mention)
+    return is_person(mention.text) and _covers_people(known) and _is_related(known, segment, mention)
 
 
 def _is_named_unit(text: str) -> bool:
@@ -116,24 +121,24 @@ def _predicates(known: KBSnapshot) -> Iterator[str]:
         yield from (attribute.name for attribute in entity.attributes)
 
 
-def _is_tied(known: KBSnapshot, segment: Segment, mention: Mention) -> bool:
-    """Whether the sentence places a person where the store looks: as someone to turn to, in a team, or
-    beside something known."""
+def _is_related(known: KBSnapshot, segment: Segment, mention: Mention) -> bool:
+    """True if the sentence relates a person to the organisation: as a contact, in a team, or next to a known
+    entity."""
     at = mention.start - segment.start
     before, after = segment.text[:at], segment.text[at + len(mention.text) :]
-    if _TURN_TO.search(before) or _IN_TEAM.match(after):
+    if _CONTACT.search(before) or _IN_TEAM.match(after):
         return True
     others = (bare(other.text) for other in segment.mentions if other.text != mention.text)
     return any(known.match(other) is not None and not is_common_name(other) for other in others)
 
 
-def is_covered_name(view: DetectionContext, name: str) -> bool:
-    """Whether some claim ties the name, by a relation the store keeps, to something the store knows."""
-    known = view.known
+def is_covered_name(context: DetectionContext, name: str) -> bool:
+    """True if a claim relates the name to a known entity by a relation of which both ends should be known."""
+    known = context.known
     if known is None or is_common_name(name) or not any(c.isupper() for c in name):
         return False
     plain = bare(name).casefold()
-    for segment in view.segments:
+    for segment in context.segments:
         for claim in segment.claims:
             ends = (bare(claim.subject).casefold(), bare(claim.object).casefold())
             if (
@@ -148,34 +153,36 @@ def is_covered_name(view: DetectionContext, name: str) -> bool:
 
 
 def nonexistence_confidence(mention: Mention, similar: bool) -> float:
-    """How likely a name that is nowhere found stands for nobody."""
+    """Confidence that a name found nowhere does not exist."""
     confidence = BASE + _BY_KIND.get(mention.kind, 0.0)
     if similar:
-        confidence -= _SIMILAR  # perhaps a slip of spelling
+        confidence -= _SIMILAR  # may be a misspelling
     if any(generic in mention.text.lower() for generic in _GENERIC_NAMES):
         confidence -= _GENERIC
     return round(min(1.0, max(0.0, confidence)), 4)
 
 
-def _flag(view: DetectionContext, known: KBSnapshot, mention: Mention) -> Flag:
+def _flag(context: DetectionContext, known: KBSnapshot, mention: Mention) -> Flag:
     near = known.match(bare(mention.text))
     evidence = "Not found in dialogue history or knowledge base"
     return Flag(
         type=HallucinationType.NONEXISTENT_ENTITY,
         start=mention.start,
         end=mention.end,
-        content=view.response[mention.start : mention.end],
-        confidence=nonexistence_confidence(mention, near is not None or _similar_spoken(view, mention.text)),
+        content=context.response[mention.start : mention.end],
+        confidence=nonexistence_confidence(
+            mention, near is not None or _similar_spoken(context, mention.text)
+        ),
         suggestion=f"Could not find entity: '{mention.text}'",
         evidence=f"{evidence}; similar: {near.entity.name}" if near else evidence,
         related=(("kb_lookup", "not found"),),
     )
 
 
-def _similar_spoken(view: DetectionContext, name: str) -> bool:
+def _similar_spoken(context: DetectionContext, name: str) -> bool:
     from rapidfuzz.fuzz import ratio
 
     wanted = bare(name).casefold()
     return any(
-        ratio(wanted, bare(spoken).casefold()) >= 100 * _SIMILAR_FROM for spoken in view.dialogue.names
+        ratio(wanted, bare(spoken).casefold()) >= 100 * _SIMILAR_FROM for spoken in context.dialogue.names
     )

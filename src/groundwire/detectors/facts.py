@@ -1,4 +1,11 @@
-"""Flags for claims that disagree with what is known, with the correction that would make them agree."""
+"""Detectors for wrong attributes and contradicted facts: claims that differ from the known value.
+
+Catches: values that differ as numbers, dates, times, names or text, and denials of known values; facts are
+compared in any role and from either end. A fact's own confidence scales the flag's.
+Misses: attributes and predicates that may have several values, past states, and sentences from which the
+parser extracts no triple.
+Cost: none beyond the snapshot.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +21,7 @@ _TIES = ("from", "in", "at", "on")
 
 
 def asserted_triples(segment: Segment) -> Iterator[Triple]:
-    """The claims a sentence makes: all of an assertion; of an instruction what it says by the way
+    """The triples a sentence asserts: all of an assertion, and of an instruction only its asides
     ("contact Sarah from the Analytics team")."""
     for claim in segment.claims:
         by_the_way = claim.predicate in _TIES and not segment.text.rstrip().endswith("?")
@@ -23,34 +30,36 @@ def asserted_triples(segment: Segment) -> Iterator[Triple]:
 
 
 def find_conflicts(
-    view: DetectionContext, *, of_facts: bool, kind: HallucinationType, base: float
+    context: DetectionContext, *, of_facts: bool, kind: HallucinationType, base: float
 ) -> list[Flag]:
-    """One flag for every claim that some attribute, or some fact, speaks against."""
+    """One flag for every claim that a known attribute (or, with `of_facts`, a known fact) contradicts."""
     return [
         _without_fix(flag) if _is_shared(segment, claim, judged) else flag
-        for segment in view.segments
+        for segment in context.segments
         for claim in asserted_triples(segment)
-        for judged in _against(view, claim)
-        if not _is_further(view, segment, claim)
+        for judged in _against(context, claim)
+        if not _is_further(context, segment, claim)
         if (judged.holding is not None and judged.holding.fact is not None) == of_facts
-        for flag in (_flag(view, claim, judged, kind, base),)
+        for flag in (_flag(context, claim, judged, kind, base),)
     ]
 
 
-def _is_further(view: DetectionContext, segment: Segment, claim: Triple) -> bool:
-    """ "Founded by Bill Gates and Paul Allen": beside a value that is known, another is a further one."""
+def _is_further(context: DetectionContext, segment: Segment, claim: Triple) -> bool:
+    """ "Founded by Bill Gates and Paul Allen": a value next to a known one is an addition, not a conflict."""
     beside = [
         other
         for other in segment.claims
         if (other.subject_span, other.predicate) == (claim.subject_span, claim.predicate)
         and other.object_span != claim.object_span
     ]
-    found = (look_up(view, other, reading) for other in beside for reading in claim_queries(view, other))
+    found = (
+        look_up(context, other, reading) for other in beside for reading in claim_queries(context, other)
+    )
     return any(judged is not None and judged.verdict is Comparison.SAME for judged in found)
 
 
 def _is_shared(segment: Segment, claim: Triple, judged: LookupResult) -> bool:
-    """Whether the words that are wrong of one are said of another too: "Ann and Bo work in Sales"."""
+    """True if the wrong words also apply to another subject ("Ann and Bo work in Sales"): no fix in place."""
     span = judged.reading.span
     return any(
         other.object_span == span
@@ -64,21 +73,21 @@ def _without_fix(flag: Flag) -> Flag:
     return replace(flag, correction="", fix=None)
 
 
-def _against(view: DetectionContext, claim: Triple) -> list[LookupResult]:
-    found = [look_up(view, claim, reading) for reading in claim_queries(view, claim)]
+def _against(context: DetectionContext, claim: Triple) -> list[LookupResult]:
+    found = [look_up(context, claim, reading) for reading in claim_queries(context, claim)]
     if any(judged and judged.verdict is Comparison.SAME for judged in found):
         return []
     return [judged for judged in found if judged and judged.verdict is Comparison.DIFFERENT][:1]
 
 
 def _flag(
-    view: DetectionContext, claim: Triple, judged: LookupResult, kind: HallucinationType, base: float
+    context: DetectionContext, claim: Triple, judged: LookupResult, kind: HallucinationType, base: float
 ) -> Flag:
     holding, reading = judged.holding, judged.reading
     assert holding is not None
-    assert view.known is not None
+    assert context.known is not None
     value = _shown(holding.value)
-    repair = None if claim.denied else replacement(holding.value, _said(view, reading.span), view.known)
+    repair = None if claim.denied else replacement(holding.value, _said(context, reading.span), context.known)
     place = (reading.span[0] + repair.start, reading.span[0] + repair.end) if repair else None
     source = holding.fact.provenance.source if holding.fact else ""
     known = f"{reading.entity.name}: {holding.name} = {value}"
@@ -86,7 +95,7 @@ def _flag(
         type=kind,
         start=claim.start,
         end=claim.end,
-        content=view.response[claim.start : claim.end],
+        content=context.response[claim.start : claim.end],
         confidence=round(base * reading.sure * reliability(holding), 4),
         suggestion=f"Known value for '{holding.name}' of '{reading.entity.name}': '{value}'",
         evidence=f"Known: {known}",
@@ -102,33 +111,21 @@ def _shown(value: Value) -> str:
     return f"{value.text} {unit}".strip()
 
 
-def _said(view: DetectionContext, span: tuple[int, int]) -> str:
-    return view.response[span[0] : span[1]]
+def _said(context: DetectionContext, span: tuple[int, int]) -> str:
+    return context.response[span[0] : span[1]]
 
-
-# Wrong attributes: the entity is known, so is the attribute, and its value is another.
-#
-# Catches values that differ as numbers, dates, times, names or text, and denials of what is so. Misses
-# attributes that may hold several values (a further one contradicts none), states of the past,
-# and what the rules read no triple from. Cost: no lookups of its own.
 
 ATTRIBUTE_BASE = 0.9
 
 
-async def detect_wrong_attributes(view: DetectionContext) -> list[Flag]:
+async def detect_wrong_attributes(context: DetectionContext) -> list[Flag]:
     kind = HallucinationType.WRONG_ATTRIBUTE
-    return find_conflicts(view, of_facts=False, kind=kind, base=ATTRIBUTE_BASE)
+    return find_conflicts(context, of_facts=False, kind=kind, base=ATTRIBUTE_BASE)
 
-
-# Contradictions of known facts: a fact of the store with the same subject and predicate says otherwise.
-#
-# Catches single-valued facts with another object, in any role, from either end, and denials. Misses facts of
-# predicates that may hold with several objects. A fact's own confidence scales the flag's. Cost: no lookups
-# of its own.
 
 FACT_BASE = 0.95
 
 
-async def detect_kb_contradictions(view: DetectionContext) -> list[Flag]:
+async def detect_kb_contradictions(context: DetectionContext) -> list[Flag]:
     kind = HallucinationType.CONTRADICTS_FACT
-    return find_conflicts(view, of_facts=True, kind=kind, base=FACT_BASE)
+    return find_conflicts(context, of_facts=True, kind=kind, base=FACT_BASE)

@@ -1,10 +1,17 @@
-"""Do two utterances speak of the same matter, and do their values agree?
+"""Detector for contradictions with earlier turns of the conversation.
 
-An utterance is a clause taken apart into its values (weekdays, dates, clock times, numbers with their units)
-and its frame: the content words that are left, without words of saying and arranging. Similarity is the mean
-of two shares, with word forms compared softly: of the smaller frame that the larger one holds, and of both
-together (Dice); where subject and predicate agree, it is at least .6 and the rest by the Dice share. It is 0
-where the subjects differ on both sides ("the basic plan", "the premium plan").
+An utterance is a clause split into its values (weekdays, dates, clock times, numbers with units) and its
+frame: the remaining content words, without verbs of saying and arranging. The similarity of two utterances
+is the mean of the share of the smaller frame contained in the larger one and the Dice overlap; if subject
+and predicate agree it is at least 0.6. It is 0 if the subjects differ on both sides ("the basic plan", "the
+premium plan").
+
+Catches: another value for the same matter ("Monday", then "Friday"), a statement and its negation, mutually
+exclusive categories, ends before beginnings; with a verifier, also what it judges contradicted by the earlier
+statement.
+Misses: statements more than ten turns ago, matters described in quite different words, other languages.
+Values that the user corrects or asks to change are superseded: the latest statement counts.
+Cost: comparisons with the clauses of ten turns; one batch of queries if there is a verifier.
 """
 
 from __future__ import annotations
@@ -15,7 +22,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 
-from groundwire.detectors.context import DetectionContext, segment_response
+from groundwire.detectors.context import SPEAKERS, DetectionContext, segment_response
 from groundwire.detectors.logic import CATEGORIES
 from groundwire.detectors.temporal import lives_across
 from groundwire.openie.parser import triples
@@ -27,7 +34,7 @@ from groundwire.text.tokens import similarity as alike
 from groundwire.text.tokens import words
 from groundwire.types import ContradictionType, Flag, HallucinationType, Query, Segment, Triple
 
-_SAYING = word_set(
+_SPEECH_AND_SCHEDULING = word_set(
     """
     mention say said tell told note remind confirm book schedule plan set arrange take place hold held happen
     go let know just sure ok okay please thank thanks also yes make move change reschedule switch actually
@@ -36,29 +43,30 @@ _SAYING = word_set(
     """
 )
 _PRONOUN_SUBJECTS = word_set("i you we it they he she this that there let us")
-_SOFT, _AGREED = 0.8, 0.6
+_SAME_WORD = 0.8  # character-bigram similarity from which two word forms count as the same word
+_SAME_MATTER = 0.6  # least similarity of clauses that share subject and predicate
 CATEGORY = "category"
-_MIN_WORDS = 2
-_LONGEST = 2000
+_MIN_WORDS = 2  # shorter clauses carry no statement
+_MAX_CHARS = 2000  # longer "sentences" are lists, code or noise
 
 
 @dataclass(frozen=True, slots=True)
 class UtteranceValue:
-    """A value at text[start:end] of its utterance. `kind` tells what it can be compared with."""
+    """A value at `text[start:end]` of its utterance; only values of the same `kind` are compared."""
 
     kind: str
     text: str
     start: int
     end: int
     choice: int = 0
-    """Which of the possible ones: a weekday, a side of a category's axis."""
+    """The weekday number, or the side of a pair of opposites."""
     date: dates.PartialDate | None = None
     number: numbers.Number | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """A clause: `text` as it stands at `start` of its turn or response."""
+    """A clause; `start` is its offset in the turn or response."""
 
     text: str
     start: int
@@ -67,14 +75,14 @@ class Utterance:
     claims: tuple[Triple, ...]
     turn: int = 0
     binding: bool = True
-    """Whether it establishes something; a question or a request only makes its values possible."""
+    """False for questions and requests, which establish nothing but make their values acceptable."""
 
 
 def utterances(
     text: str, offset: int = 0, *, turn: int = 0, binding: bool = True, by_user: bool = False
 ) -> Iterator[Utterance]:
-    """The clauses of a sentence that stands at `offset`. What a user calls "my" an answer calls "your"."""
-    if len(text) > _LONGEST:
+    """Split a sentence at `offset` into clauses. The user's "my" corresponds to the assistant's "your"."""
+    if len(text) > _MAX_CHARS:
         return
     begin = 0
     cuts = [match.start() for match in CLAUSE_EDGE.finditer(text) if _parts(text, match)]
@@ -84,7 +92,7 @@ def utterances(
         if len(piece.split()) >= _MIN_WORDS:
             clause = piece[left:].rstrip()
             claims = tuple(triples(clause))
-            found = (*_values(clause), *_named(clause, by_user), *_categories(clause, claims))
+            found = (*_values(clause), *_named_value(clause, by_user), *_categories(clause, claims))
             yield Utterance(
                 clause, offset + begin + left, _frame(clause, found), found, claims, turn, binding
             )
@@ -92,7 +100,7 @@ def utterances(
 
 
 def _parts(text: str, match: re.Match[str]) -> bool:
-    """Whether this edge is one: not the point of a figure or of an abbreviation."""
+    """True unless the mark belongs to a number or an abbreviation."""
     rest = text[match.end() :]
     return bool(rest.strip(" .!?)\"”'’")) and not (match[0] in ".:" and rest[:1].strip())
 
@@ -109,13 +117,13 @@ def _values(text: str) -> Iterator[UtteranceValue]:
         if number.kind != "ordinal" and all(number.end <= a or b <= number.start for a, b in taken):
             kind = number.unit or f"count {_counted(text, number.end)}"
             shown = text[number.start : number.end]
-            if shown.count(".") == 1:  # the sentence's own point, not that of "a.m."
+            if shown.count(".") == 1:  # the full stop of the sentence, not of "a.m."
                 shown = shown.removesuffix(".")
             yield UtteranceValue(kind, shown, number.start, number.start + len(shown), number=number)
 
 
 def _counted(text: str, end: int) -> str:
-    """What a bare number counts: the content word behind it."""
+    """The content word after a bare number, which says what is counted."""
     following = words(text[end : end + 40])
     return next((word.norm for word in following[:2] if not word.is_stop), "")
 
@@ -125,15 +133,15 @@ def _frame(text: str, values: Sequence[UtteranceValue]) -> frozenset[str]:
         word.norm
         for word in words(text)
         if not word.is_stop
-        and word.text.lower() not in _SAYING
-        and word.norm not in _SAYING
+        and word.text.lower() not in _SPEECH_AND_SCHEDULING
+        and word.norm not in _SPEECH_AND_SCHEDULING
         and word.text.lower() not in NEGATIONS
         and not any(value.start <= word.start < value.end for value in values)
     )
 
 
 def similarity(a: Utterance, b: Utterance) -> float:
-    """0 to 1; see the head of this file.
+    """Similarity of two utterances, 0 to 1; see the module docstring.
 
     >>> one, two = *utterances("I'll book the meeting for Monday."), *utterances("The meeting is on Friday.")
     >>> similarity(one, two)
@@ -141,34 +149,34 @@ def similarity(a: Utterance, b: Utterance) -> float:
     """
     if a.frame.isdisjoint(b.frame) or _other_subject(a, b):
         return 0.0
-    mine, theirs = _held(a.frame, b.frame), _held(b.frame, a.frame)
+    mine, theirs = _count_shared(a.frame, b.frame), _count_shared(b.frame, a.frame)
     smaller = mine if len(a.frame) <= len(b.frame) else theirs
     contained = smaller / min(len(a.frame), len(b.frame))
     shared = (mine + theirs) / (len(a.frame) + len(b.frame))
     lexical = (contained + shared) / 2
-    return max(lexical, _AGREED + (1 - _AGREED) * shared) if _same_matter(a, b) else lexical
+    return max(lexical, _SAME_MATTER + (1 - _SAME_MATTER) * shared) if _same_matter(a, b) else lexical
 
 
 def _same_matter(a: Utterance, b: Utterance) -> bool:
-    """Whether they say the same kind of thing of the same subject: "The engine is quiet", "… is loud"."""
-    mine, theirs = _matters(a), _matters(b)
+    """True if they share subject and predicate: "The engine is quiet", "The engine is loud"."""
+    mine, theirs = _subject_predicates(a), _subject_predicates(b)
     return bool(mine & theirs)
 
 
-def _matters(utterance: Utterance) -> set[tuple[frozenset[str], str]]:
+def _subject_predicates(utterance: Utterance) -> set[tuple[frozenset[str], str]]:
     return {(subject, claim.predicate) for claim in utterance.claims if (subject := _content(claim.subject))}
 
 
 def nested(a: Utterance, b: Utterance) -> bool:
-    """Whether one of them says nothing that the other does not speak of as well."""
-    return _held(a.frame, b.frame) == len(a.frame) or _held(b.frame, a.frame) == len(b.frame)
+    """True if the words of one frame are all contained in the other."""
+    return _count_shared(a.frame, b.frame) == len(a.frame) or _count_shared(b.frame, a.frame) == len(b.frame)
 
 
 @lru_cache(maxsize=8192)
-def _held(frame: frozenset[str], other: frozenset[str]) -> float:
-    """How many words of the frame the other has, near misses in part."""
+def _count_shared(frame: frozenset[str], other: frozenset[str]) -> int:
+    """How many words of a frame occur in the other one."""
     best = (max((alike(word, theirs) for theirs in other), default=0.0) for word in frame)
-    return sum(1.0 if score >= _SOFT else 0.0 for score in best)
+    return sum(score >= _SAME_WORD for score in best)
 
 
 def _other_subject(a: Utterance, b: Utterance) -> bool:
@@ -189,12 +197,12 @@ def _subjects(utterance: Utterance) -> frozenset[str]:
 
 @lru_cache(maxsize=8192)
 def _content(text: str) -> frozenset[str]:
-    """Its content words; remembered, since every clause is compared with every other."""
+    """Content words; cached, since every clause is compared with every other."""
     return frozenset(word.norm for word in words(text) if not word.is_stop)
 
 
 def conflict(a: Utterance, b: Utterance) -> tuple[UtteranceValue, UtteranceValue] | None:
-    """The values of one kind, one in each, that cannot both be meant."""
+    """The first pair of values of the same kind that cannot both be true."""
     for mine, theirs in _paired(a, b):
         if not agree(mine, theirs):
             return mine, theirs
@@ -202,12 +210,12 @@ def conflict(a: Utterance, b: Utterance) -> tuple[UtteranceValue, UtteranceValue
 
 
 def agrees(a: Utterance, b: Utterance) -> bool:
-    """Whether they share a value of some kind."""
+    """True if they agree on a value of some kind."""
     return any(agree(mine, theirs) for mine, theirs in _paired(a, b))
 
 
 def _paired(a: Utterance, b: Utterance) -> Iterator[tuple[UtteranceValue, UtteranceValue]]:
-    """Values that are the only one of their kind in both."""
+    """Pairs of values, each the only one of its kind in its utterance."""
     for kind in {value.kind for value in a.values} & {value.kind for value in b.values} - {"count "}:
         mine = [value for value in a.values if value.kind == kind]
         theirs = [value for value in b.values if value.kind == kind]
@@ -216,7 +224,7 @@ def _paired(a: Utterance, b: Utterance) -> Iterator[tuple[UtteranceValue, Uttera
 
 
 def agree(a: UtteranceValue, b: UtteranceValue) -> bool:
-    """Also where the two leave each other open: "in March" and "on 5 March", "about 50" and "52"."""
+    """True for equal and for compatible values: "in March" and "on 5 March", "about 50" and "52"."""
     if a.date and b.date:
         return dates.compare(a.date, b.date) != "conflict"
     if a.number and b.number:
@@ -232,7 +240,7 @@ _IS_NAMED = re.compile(
 )
 
 
-def _named(text: str, by_user: bool) -> Iterator[UtteranceValue]:
+def _named_value(text: str, by_user: bool) -> Iterator[UtteranceValue]:
     """ "Your account manager is Anna Lee": a name as the value of what it names."""
     match = _IS_NAMED.match(text)
     if not match or any(name.sure for name in names("of " + match["what"])):
@@ -247,7 +255,7 @@ def _named(text: str, by_user: bool) -> Iterator[UtteranceValue]:
 
 
 def _categories(text: str, claims: Sequence[Triple]) -> Iterator[UtteranceValue]:
-    """ "is open": a side of an axis, where nothing else is said of it."""
+    """ "is open": a category with an opposite, if it is the whole object."""
     for claim in claims:
         start, end = claim.object_span
         if claim.predicate == "be" and not claim.denied and text[start:end].lower() in CATEGORIES:
@@ -255,19 +263,15 @@ def _categories(text: str, claims: Sequence[Triple]) -> Iterator[UtteranceValue]
             yield UtteranceValue(f"{CATEGORY} {axis}", text[start:end], start, end, choice=side)
 
 
-# Contradictions with what was said earlier in the conversation.
-#
-# Catches: another value for the same matter ("Monday", then "Friday"), a statement and its denial, categories
-# that exclude each other, ends before beginnings; and, where a verifier can be asked, whatever it takes for
-# denied by the earlier statement.
-# Misses: what was said more than ten turns ago, matters spoken of in quite different words, other languages.
-# What the user corrects or asks to change is superseded: the latest statement counts.
-# Costs: comparisons with the clauses of ten turns; one batch of queries where a verifier is there.
-
-RELATED, CONTRADICTS = 0.7, 0.6
+RELATED = 0.7
+"""Similarity from which two clauses are about the same matter."""
+CONTRADICTS = 0.6
+"""P(no) from which the verifier's answer counts as a contradiction."""
+# Confidence per kind of contradiction, before it is multiplied by the similarity.
 _BY_VALUE, _BY_NEGATION, _BY_CATEGORY, _BY_ORDER = 0.9, 0.95, 0.8, 0.8
-_TURNS, _QUERIES, _PER_CLAIM, _CLAUSES = 10, 24, 2, 300
-_SPEAKERS = frozenset({"user", "assistant", "human", "ai", "bot", "agent", "customer", "model"})
+_MAX_TURNS = 10  # earlier turns that are compared
+_MAX_QUERIES, _QUERIES_PER_CLAUSE = 24, 2  # verifier queries per response and per clause
+_MAX_CLAUSES = 300  # on either side, so that the comparison stays bounded
 _USERS = frozenset({"user", "human", "customer"})
 _REVISES = re.compile(
     r"\b(?:moved|changed|rescheduled|switched|updated|revised|corrected|postponed|brought forward|instead|"
@@ -285,7 +289,7 @@ _REQUESTS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _HistoryConflict:
-    """A contradiction: `said` is the clause of the response, `prior` the one it goes against."""
+    """A clause of the response (`said`) that contradicts an earlier one (`prior`)."""
 
     said: Utterance
     prior: Utterance
@@ -296,48 +300,48 @@ class _HistoryConflict:
     correction: str = ""
 
 
-async def detect_history_contradictions(view: DetectionContext) -> list[Flag]:
-    """At most one flag a clause, against the latest statement that it contradicts."""
-    priors = list(islice(_established(view), _CLAUSES))
+async def detect_history_contradictions(context: DetectionContext) -> list[Flag]:
+    """Flag each clause at most once, against the latest statement it contradicts."""
+    priors = list(islice(_established(context), _MAX_CLAUSES))
     if not priors:
         return []
     found: list[_HistoryConflict] = []
-    open_: list[tuple[Utterance, Utterance, float]] = []
-    for said in islice((said for piece in view.segments for said in _said(piece)), _CLAUSES):
-        contradiction, ask = _against(said, priors)
+    undecided: list[tuple[Utterance, Utterance, float]] = []
+    for said in islice((said for piece in context.segments for said in _said(piece)), _MAX_CLAUSES):
+        contradiction, ask = _compare_with_history(said, priors)
         if contradiction:
             found.append(contradiction)
         else:
-            open_ += ask
-    found += await _asked(view, open_[:_QUERIES])
-    flags = [_flag(item) for item in found] + list(_out_of_order(view))
+            undecided += ask
+    found += await _ask_verifier(context, undecided[:_MAX_QUERIES])
+    flags = [_flag(item) for item in found] + list(_out_of_order(context))
     return sorted({(f.start, f.end): f for f in reversed(flags)}.values(), key=lambda flag: flag.start)
 
 
 def _said(piece: Segment) -> Iterator[Utterance]:
-    """The clauses of a sentence that claim something and do not announce a change."""
+    """The clauses of an assertive sentence, unless it announces a change."""
     if piece.assertive and not _REVISES.search(piece.text):
         yield from utterances(piece.text, piece.start)
 
 
-def _established(view: DetectionContext) -> Iterator[Utterance]:
-    """Latest first. "Make it Friday" takes over the matter of the latest clause with such a value."""
+def _established(context: DetectionContext) -> Iterator[Utterance]:
+    """Earlier clauses, latest first. "Make it Friday" inherits the frame of the clause it revises."""
     made: list[Utterance] = []
-    for turn in view.dialogue.turns[-_TURNS:]:
-        if turn.role.lower() not in _SPEAKERS:
+    for turn in context.dialogue.turns[-_MAX_TURNS:]:
+        if turn.role.lower() not in SPEAKERS:
             continue
-        for piece in segment_response(turn.text, view.now):
+        for piece in segment_response(turn.text, context.now):
             by_user = turn.role.lower() in _USERS
             asks = by_user and _REQUESTS.search(piece.text)
             if not piece.assertive and not asks:
                 continue
             firm = piece.assertive or (bool(asks) and not piece.text.rstrip().endswith("?"))
             for said in utterances(piece.text, turn=turn.id, binding=firm, by_user=by_user):
-                made.append(_inheriting(said, made))
+                made.append(_with_inherited_frame(said, made))
     yield from reversed(made)
 
 
-def _inheriting(said: Utterance, before: Sequence[Utterance]) -> Utterance:
+def _with_inherited_frame(said: Utterance, before: Sequence[Utterance]) -> Utterance:
     if said.frame or not said.values:
         return said
     for earlier in reversed(before):
@@ -346,10 +350,10 @@ def _inheriting(said: Utterance, before: Sequence[Utterance]) -> Utterance:
     return said
 
 
-def _against(
+def _compare_with_history(
     said: Utterance, priors: Sequence[Utterance]
 ) -> tuple[_HistoryConflict | None, list[tuple[Utterance, Utterance, float]]]:
-    """What it contradicts by rule, else the pairs a verifier may be asked about."""
+    """The contradiction found by rule, or else the pairs to ask the verifier about."""
     ask: list[tuple[Utterance, Utterance, float]] = []
     for prior in priors:
         share = similarity(said, prior)
@@ -360,7 +364,7 @@ def _against(
         found = _by_rule(said, prior, share) if prior.binding else None
         if found:
             return found, []
-        if prior.binding and len(ask) < _PER_CLAIM:
+        if prior.binding and len(ask) < _QUERIES_PER_CLAUSE:
             ask.append((said, prior, share))
     return None, ask
 
@@ -371,7 +375,7 @@ def _by_rule(said: Utterance, prior: Utterance, share: float) -> _HistoryConflic
         if not values[0].kind.startswith(CATEGORY):
             kind = ContradictionType.INCOMPATIBLE_VALUES
             return _HistoryConflict(said, prior, kind, _BY_VALUE, share, values[0], values[1].text)
-        if _kinds(said) == _kinds(prior):  # not "open", and "closed on Mondays"
+        if _kinds(said) == _kinds(prior):  # "open" and "closed on Mondays" are compatible
             kind = ContradictionType.LOGICAL_IMPOSSIBILITY
             return _HistoryConflict(said, prior, kind, _BY_CATEGORY, share, values[0], values[1].text)
     for mine in said.claims:
@@ -391,14 +395,14 @@ def _words_of(text: str) -> frozenset[str]:
     return frozenset(word.norm for word in words(text) if not word.is_stop)
 
 
-async def _asked(
-    view: DetectionContext, pairs: Sequence[tuple[Utterance, Utterance, float]]
+async def _ask_verifier(
+    context: DetectionContext, pairs: Sequence[tuple[Utterance, Utterance, float]]
 ) -> list[_HistoryConflict]:
-    """The verifier reads the earlier clause as context. What it cannot judge contradicts nothing."""
-    if view.verifier is None or not pairs:
+    """Ask the verifier with the earlier clause as context; failed queries count as no contradiction."""
+    if context.verifier is None or not pairs:
         return []
     queries = [Query(said.text, prior.text) for said, prior, _ in pairs]
-    estimates = await view.verifier.estimate(queries)
+    estimates = await context.verifier.estimate(queries)
     return [
         _HistoryConflict(said, prior, ContradictionType.LOGICAL_IMPOSSIBILITY, estimate.p_no, share)
         for (said, prior, share), estimate in zip(pairs, estimates, strict=True)
@@ -406,15 +410,15 @@ async def _asked(
     ]
 
 
-def _out_of_order(view: DetectionContext) -> Iterator[Flag]:
+def _out_of_order(context: DetectionContext) -> Iterator[Flag]:
     """ "It started in 2021", then "It ended in 2019"."""
-    for turn in view.dialogue.turns[-_TURNS:]:
-        if turn.role.lower() not in _SPEAKERS:
+    for turn in context.dialogue.turns[-_MAX_TURNS:]:
+        if turn.role.lower() not in SPEAKERS:
             continue
-        for earlier in segment_response(turn.text, view.now):
-            for later in view.segments:
+        for earlier in segment_response(turn.text, context.now):
+            for later in context.segments:
                 if _PRONOUN.match(later.text):
-                    continue  # whom a pronoun means across turns is a guess
+                    continue  # a pronoun cannot be resolved reliably across turns
                 for flag in lives_across((earlier, later), _BY_ORDER):
                     yield replace(
                         flag, type=HallucinationType.CONTRADICTS_PRIOR, source="Earlier conversation",

@@ -1,4 +1,8 @@
-"""What the knowledge base holds about all that a response speaks of: a handful of questions, asked once."""
+"""Knowledge base lookups: fetch a snapshot for a response, and compare claims with the known values.
+
+A claim can be looked up from both ends: "Ann founded Acme" is about Ann, and about Acme's founder. The values
+of an entity come from its attributes and from the facts it has a role in; both are compared in the same way.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +40,8 @@ from groundwire.types import (
 )
 
 MAX_NAMES = 500
-"""Of a longer list of names only the first are looked up."""
-_MAX_WORDS = 8
+"""Only the first names of a longer list are looked up, to bound the size of the queries."""
+_MAX_WORDS = 8  # longer phrases are descriptions, not names
 _ADJECTIVES = word_set("new latest current old original standard popular own")
 _HEADS = word_set(
     "team department dept division group office unit branch project plan programme program committee"
@@ -45,7 +49,10 @@ _HEADS = word_set(
 
 
 def fetch_snapshot(kb: KnowledgeBase, segments: Sequence[Segment], spoken: Sequence[str] = ()) -> KBSnapshot:
-    """Look everything up; `spoken` are names of the dialogue that pronouns and descriptions may mean."""
+    """Fetch everything known about the names in the segments.
+
+    `spoken` are names from the dialogue, which pronouns and descriptions may refer to.
+    """
     names = list(dict.fromkeys(_names(segments, spoken)))[:MAX_NAMES]
     matches = _matches(kb, names)
     covering = kb if isinstance(kb, CoverageProvider) else None
@@ -53,7 +60,9 @@ def fetch_snapshot(kb: KnowledgeBase, segments: Sequence[Segment], spoken: Seque
     ids = dict.fromkeys([*(m.entity.id for m in matches.values()), *coverage.only.values()])
     facts = _by_entity(kb.facts_about(list(ids)) if ids else (), ids)
     found = {match.entity.id: match.entity for match in matches.values()}
-    entities = found | _more(kb, [*coverage.only.values(), *_references(found.values(), facts)], found)
+    entities = found | _fetch_missing(
+        kb, [*coverage.only.values(), *_references(found.values(), facts)], found
+    )
     unknown = [name for name in names if name.casefold() not in matches]
     values = covering.values(unknown) if covering and unknown else set()
     every = {v.casefold() for v in (*values, *_value_texts(entities.values(), facts))}
@@ -73,7 +82,7 @@ def _names(segments: Sequence[Segment], spoken: Sequence[str]) -> Iterator[str]:
 
 
 def _forms(name: str) -> Iterator[str]:
-    """A name as it stands, without its article, and without "team" or "project"."""
+    """A name without its article, also without "team" or "project" and without a leading adjective."""
     plain = bare(name)
     if not plain or len(plain.split()) > _MAX_WORDS or not any(map(str.isalpha, plain)):
         return
@@ -86,7 +95,7 @@ def _forms(name: str) -> Iterator[str]:
 
 
 def _matches(kb: KnowledgeBase, names: Sequence[str]) -> dict[str, Match]:
-    """Misspellings are only looked for in names: "the price" is not "the prince"."""
+    """Fuzzy matching is limited to capitalised names: "the price" is not a misspelt "the prince"."""
     proper = [name for name in names if any(map(str.isupper, name))]
     others = [name for name in names if name not in set(proper)]
     found = {**(kb.find(others, fuzzy=False) if others else {}), **(kb.find(proper) if proper else {})}
@@ -115,16 +124,10 @@ def _value_texts(entities: Iterable[Entity], facts: dict[str, tuple[Fact, ...]])
         yield from (role.value.text for fact in found for role in fact.roles)
 
 
-def _more(kb: KnowledgeBase, ids: Iterable[str], have: dict[str, Entity]) -> dict[str, Entity]:
+def _fetch_missing(kb: KnowledgeBase, ids: Iterable[str], have: dict[str, Entity]) -> dict[str, Entity]:
     missing = [identity for identity in dict.fromkeys(ids) if identity and identity not in have][:MAX_NAMES]
     return kb.entities(missing) if missing else {}
 
-
-# What is known about the subject of a claim under the claim's predicate, and whether the claim agrees
-# with it.
-#
-# A claim can be read from both ends: "Ann founded Acme" is about Ann, and about Acme's founder. What an entity
-# holds comes from its attributes and from the facts it has a role in; both are compared in the same way.
 
 _EVENTS = word_set(
     """
@@ -132,9 +135,8 @@ _EVENTS = word_set(
     deadline education host joined
     """
 ) | {"birth date", "death date"}
-"""Groups that speak of what happened once: the past tense is theirs. Of a state it may say what no
-longer is.
-"""
+"""Predicate groups of one-time events. For these the past tense states the current value; for a state it may
+state what is no longer so."""
 _PLACES = word_set("location country residence birthplace capital continent nationality river")
 _DATED = word_set("founded date deadline start end launch acquired joined") | {
     "birth date",
@@ -163,19 +165,19 @@ _JOBS = word_set(
 
 @dataclass(frozen=True, slots=True)
 class ClaimAsQuery:
-    """A claim seen from one entity: what is said of it under which predicate, and where that stands."""
+    """A claim as a query about one entity: which predicate, which value, and where it is written."""
 
     entity: Entity
     predicate: str
     said: str
     span: tuple[int, int]
     sure: float
-    """How surely the name means this entity, 0 to 1."""
+    """Confidence that the name refers to this entity, 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownValue:
-    """One known value. `fact` is None for an attribute."""
+    """One known value of an entity; `fact` is None for an attribute."""
 
     name: str
     value: Value
@@ -184,72 +186,72 @@ class KnownValue:
     fact: Fact | None = None
 
 
-def claim_queries(view: DetectionContext, claim: Triple) -> list[ClaimAsQuery]:
-    """From the subject, and from the object where the predicate has an inverse."""
-    if view.known is None:
+def claim_queries(context: DetectionContext, claim: Triple) -> list[ClaimAsQuery]:
+    """Queries about the subject and, if the predicate has an inverse, about the object."""
+    if context.known is None:
         return []
     found: list[ClaimAsQuery] = []
-    subject = resolve_entity(view, claim.subject)
-    if subject and _can_be_called(subject[0], view.response[slice(*claim.subject_span)]):
-        predicate = _joining(view, claim, subject[0]) or claim.predicate
+    subject = resolve_entity(context, claim.subject)
+    if subject and _can_be_called(subject[0], context.response[slice(*claim.subject_span)]):
+        predicate = _joining(context, claim, subject[0]) or claim.predicate
         found.append(ClaimAsQuery(subject[0], predicate, claim.object, claim.object_span, subject[1]))
     turned = inverse(claim.predicate)
-    holder = resolve_entity(view, claim.object) if turned else None
+    holder = resolve_entity(context, claim.object) if turned else None
     if holder:
         found.append(ClaimAsQuery(holder[0], turned, claim.subject, claim.subject_span, holder[1]))
     return found
 
 
-def _joining(view: DetectionContext, claim: Triple, who: Entity) -> str:
-    """ "Ann joined Acme in 2019" says when she joined where Acme is whom she works for; another company,
-    a team or a board she may have joined at another time."""
+def _joining(context: DetectionContext, claim: Triple, who: Entity) -> str:
+    """ "Ann joined Acme in 2019" states her joining date only if Acme is her employer; she may have joined
+    another company, a team or a board at another time."""
     last = claim.predicate.rpartition(" ")[2]
     if not claim.predicate.startswith("join ") or last not in ("in", "on") or not dates(claim.object):
         return ""
-    for other in (c for piece in view.segments for c in piece.claims):
+    for other in (c for piece in context.segments for c in piece.claims):
         beside = other.subject_span == claim.subject_span and other.object_span[1] <= claim.object_span[0]
-        if beside and other.predicate == "join" and _is_employer(view, other.object, who):
+        if beside and other.predicate == "join" and _is_employer(context, other.object, who):
             return f"join {last}"
     return ""
 
 
-def _is_employer(view: DetectionContext, name: str, who: Entity) -> bool:
-    """Whom the store says someone works for; else the only company it knows."""
-    found = resolve_entity(view, name)
+def _is_employer(context: DetectionContext, name: str, who: Entity) -> bool:
+    """True for the employer in the knowledge base or, if it has none, the only company it knows."""
+    found = resolve_entity(context, name)
     company = found[0] if found else None
     held = [a.value.text for a in who.attributes if normal(a.name) in ("employer", "company")]
     if company and held:
         return any(same_name(text, company.name) for text in held)
-    types = view.known.coverage.types if view.known else {}
+    types = context.known.coverage.types if context.known else {}
     companies = sum(count for kind, count in types.items() if kind.lower() in COMPANY_NOUNS)
     return company is not None and company.type.lower() in COMPANY_NOUNS and companies == 1
 
 
 def _can_be_called(entity: Entity, written: str) -> bool:
-    """Only people are "she", and no people are "it"; of an entity without a type nobody knows."""
+    """Reject "he" and "she" for things and "it" for people; entities without a type may be either."""
     kind, low = entity.type.lower(), written.lower()
     if not kind or low not in ("he", "she", "it"):
         return True
     return (kind in PERSON_TYPES) == (low != "it")
 
 
-def resolve_entity(view: DetectionContext, name: str) -> tuple[Entity, float] | None:
-    """Whom a name or a description means: in the store, or the one of its type that is spoken of."""
-    known = view.known
+def resolve_entity(context: DetectionContext, name: str) -> tuple[Entity, float] | None:
+    """Find the entity a name or description refers to, with a confidence."""
+    known = context.known
     if known is None:
         return None
     plain = bare(name)
-    match = known.match(plain) or _without_head(known, plain) or known.match(_first_dropped(plain))
-    if match and _is_itself(match, plain):
+    match = known.match(plain) or _without_head(known, plain) or known.match(_without_adjective(plain))
+    if match and _is_entity_itself(match, plain):
         return match.entity, 1.0 if match.kind is not MatchKind.FUZZY else match.score
     described = plain.lower()
     if plain != name.strip() or name.lower() in ("we", "our", "us"):
-        return _described(view, known, "company" if described in ("we", "our", "us") else described)
+        return _described(context, known, "company" if described in ("we", "our", "us") else described)
     return None
 
 
-def _is_itself(match: Match, name: str) -> bool:
-    """A team or an office of something is not the thing; stores leave such words out of names."""
+def _is_entity_itself(match: Match, name: str) -> bool:
+    """Reject "the Acme office" for Acme: the fuzzy match ignores such head nouns."""
     head = name.rsplit(maxsplit=1)[-1].lower()
     named = " ".join((match.entity.name, *match.entity.aliases)).lower().split()
     return head not in _PARTS or head in named or match.entity.type.lower() in _PARTS
@@ -264,51 +266,51 @@ def _without_head(known: KBSnapshot, name: str) -> Match | None:
     return match if alike else None
 
 
-def _first_dropped(name: str) -> str:
+def _without_adjective(name: str) -> str:
     """ "new Vega Microscope" is a Vega Microscope."""
     first, _, rest = name.partition(" ")
     return rest if rest[:1].isupper() and first.islower() else name
 
 
-def _described(view: DetectionContext, known: KBSnapshot, noun: str) -> tuple[Entity, float] | None:
-    """ "the company": the one spoken of last that is of this type, or the only company there is."""
+def _described(context: DetectionContext, known: KBSnapshot, noun: str) -> tuple[Entity, float] | None:
+    """ "the company": the entity of this type mentioned last, or the only company in the knowledge base."""
     types = COMPANY_NOUNS | {"organisation", "employer"} if noun in COMPANY_NOUNS else {noun}
-    for spoken in _spoken(view):
+    for spoken in _mentioned_names(context):
         match = known.match(bare(spoken))
         if match and match.entity.type.lower() in types and match.kind is not MatchKind.FUZZY:
             return match.entity, 1.0
-    # Whose store it is may go without saying; which event or project is meant may not.
+    # A company's own knowledge base need not name it; events and projects must be named.
     for kind, identity in known.coverage.only.items() if noun in COMPANY_NOUNS else ():
         if kind.lower() in types and identity in known.entities:
             return known.entities[identity], 1.0
     return None
 
 
-def _spoken(view: DetectionContext) -> Iterator[str]:
-    """Names of the response, then of the dialogue, the latest first."""
-    for piece in view.segments:
+def _mentioned_names(context: DetectionContext) -> Iterator[str]:
+    """Names in the response, then in the dialogue, latest first."""
+    for piece in context.segments:
         yield from (mention.text for mention in piece.mentions)
         yield from (claim.subject for claim in piece.claims)
-    yield from reversed(view.dialogue.names)
+    yield from reversed(context.dialogue.names)
 
 
-def known_values(view: DetectionContext, reading: ClaimAsQuery) -> list[KnownValue]:
-    """All that is held under a predicate that can mean the same."""
-    today = view.now.date()
+def known_values(context: DetectionContext, reading: ClaimAsQuery) -> list[KnownValue]:
+    """All known values of the entity under an attribute or predicate that can mean the same."""
+    today = context.now.date()
     found = [
         KnownValue(a.name, a.value, a.many, a.holds_on(today))
         for a in reading.entity.attributes
         if same_attribute(a.name, reading.predicate)
     ]
-    facts = view.known.facts.get(reading.entity.id, ()) if view.known else ()
+    facts = context.known.facts.get(reading.entity.id, ()) if context.known else ()
     for fact in facts:
         found += _of_fact(fact, reading, today)
     return found
 
 
 def same_attribute(name: str, predicate: str) -> bool:
-    """Whether an attribute or fact of that name speaks of the predicate, from the same end: who manages
-    someone has another manager himself."""
+    """True if the attribute means the predicate in the same direction: the manager of someone has another
+    manager of their own."""
     if not inverse(predicate) or normal(predicate) == "employ":  # whom, or how many
         return same(name, predicate)
     form = normal(name)
@@ -316,10 +318,10 @@ def same_attribute(name: str, predicate: str) -> bool:
 
 
 def _of_fact(fact: Fact, reading: ClaimAsQuery, today: date) -> Iterator[KnownValue]:
-    """The value a fact holds for this predicate: its object, or the role the predicate names."""
+    """The values a fact gives for the predicate: its object, or the role that the predicate names."""
     current = (fact.valid_from or today) <= today <= (fact.valid_to or today)
-    ours = [role for role in fact.roles if _is(role.value, reading.entity)]
-    others = [role for role in fact.roles if not _is(role.value, reading.entity)]
+    ours = [role for role in fact.roles if _refers_to(role.value, reading.entity)]
+    others = [role for role in fact.roles if not _refers_to(role.value, reading.entity)]
     is_subject = any(role.name == "subject" for role in ours) or (bool(ours) and ours[0] is fact.roles[0])
     meant = same_attribute(fact.predicate, reading.predicate)
     backwards = bool(inverse(fact.predicate)) and same(inverse(fact.predicate), reading.predicate)
@@ -335,12 +337,12 @@ def _of_fact(fact: Fact, reading: ClaimAsQuery, today: date) -> Iterator[KnownVa
 
 
 def _same_verb(fact: str, said: str) -> bool:
-    """ "acquire beta in" and "acquire": the same event, another of its roles."""
+    """ "acquire beta in" and "acquire" name different roles of the same event."""
     left, right = normal(fact).split(), normal(said).split()
     return bool(left and right) and left[0] == right[0] and len(right) > 1
 
 
-def _is(value: Value, entity: Entity) -> bool:
+def _refers_to(value: Value, entity: Entity) -> bool:
     names = (entity.name, *entity.aliases)
     return (
         value.entity == entity.id if value.entity else value.text.casefold() in {n.casefold() for n in names}
@@ -353,25 +355,25 @@ def _kinds_meet(value: Value, said: str) -> bool:
     )
 
 
-def type_compatible(view: DetectionContext, holding: KnownValue, reading: ClaimAsQuery) -> bool:
-    """Whether what is said can be a value of this attribute at all: a place is no department."""
+def type_compatible(context: DetectionContext, holding: KnownValue, reading: ClaimAsQuery) -> bool:
+    """True if the claimed text can be a value of this attribute at all: a place is not a department."""
     kinds = groups(holding.name)
     said = reading.said
     if normal(reading.predicate) == "be":
-        return _fits_being(kinds, holding, said)
+        return _compatible_with_be(kinds, holding, said)
     if not _is_specific(kinds, holding, reading):
         return False
     timed = bool(dates(said) or weekdays(said))
     if timed and not (kinds & _DATED) and not dates(holding.value.text) and not weekdays(holding.value.text):
         return False
     if "joined" in kinds and not dates(said):
-        return False  # who joined on Tuesday joined a call
+        return False  # "joined on Tuesday" is about a call, not about employment
     if not timed and (kinds & groups(reading.predicate)) <= _DATED and not _has_time(said):
         return normal(holding.name) == normal(reading.predicate)
-    match = view.known.match(bare(said)) if view.known else None
+    match = context.known.match(bare(said)) if context.known else None
     place = is_place(bare(said)) or (match is not None and match.entity.type.lower() in PLACE_TYPES)
     if place and reading.predicate in ("be in", "be at") and reading.entity.type.lower() in PERSON_TYPES:
-        return False  # where someone is today is not where they belong
+        return False  # "is in Berlin" says where a person is today, not where they work or live
     if place and normal(holding.name) != normal(reading.predicate):
         return bool(kinds & _PLACES)
     if set(said.lower().split()) & _UNIT_WORDS:
@@ -380,7 +382,7 @@ def type_compatible(view: DetectionContext, holding: KnownValue, reading: ClaimA
 
 
 def _is_specific(kinds: frozenset[str], holding: KnownValue, reading: ClaimAsQuery) -> bool:
-    """Common words are a value only where the predicate names the attribute, or a job or a team is named."""
+    """Common nouns count as a value only if the predicate names the attribute, or for jobs and teams."""
     said = reading.said
     if any(c.isupper() or c.isdigit() or c == "@" for c in bare(said)) or numbers(said):
         return True
@@ -394,11 +396,11 @@ def _has_time(said: str) -> bool:
     return bool(numbers(said)) or any(word in said.lower() for word in ("today", "tomorrow", "next", "last"))
 
 
-def _fits_being(kinds: frozenset[str], holding: KnownValue, said: str) -> bool:
-    """ "is" says many things: only jobs, dates and states can be told apart."""
+def _compatible_with_be(kinds: frozenset[str], holding: KnownValue, said: str) -> bool:
+    """ "is" can state anything; only jobs, dates and states can be recognised by their form."""
     words = set(said.lower().replace(",", " ").split())
     if "title" in kinds and words & _JOBS:
-        if "of" in words:  # a role in something, beside the job
+        if "of" in words:  # "head of the choir" is a role besides the job
             return False
         return set(holding.value.text.lower().split()) & _JOBS != set()
     if "status" in kinds:
@@ -410,22 +412,22 @@ def _fits_being(kinds: frozenset[str], holding: KnownValue, said: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class LookupResult:
-    """A claim against what is held: `holding` is the one that speaks for or against it."""
+    """Result of comparing a claim with the known values; `holding` is the decisive one."""
 
     verdict: Comparison
     reading: ClaimAsQuery
     holding: KnownValue | None = None
 
 
-def look_up(view: DetectionContext, claim: Triple, reading: ClaimAsQuery) -> LookupResult | None:
-    """The claim's standing with what is held; None where nothing is held under its predicate."""
-    held = known_values(view, reading)
-    if not held or view.known is None:
+def look_up(context: DetectionContext, claim: Triple, reading: ClaimAsQuery) -> LookupResult | None:
+    """Compare a claim with the known values; None if there are none for its predicate."""
+    held = known_values(context, reading)
+    if not held or context.known is None:
         return None
-    fitting = [h for h in held if type_compatible(view, h, reading)]
+    fitting = [h for h in held if type_compatible(context, h, reading)]
     past = claim.tense is Tense.PAST
     told = [h for h in fitting if h.current or past]
-    verdicts = [(compare(h.value, reading.said, view.known, view.now), h) for h in told]
+    verdicts = [(compare(h.value, reading.said, context.known, context.now), h) for h in told]
     alike = next((h for verdict, h in verdicts if verdict is Comparison.SAME), None)
     if alike:
         return LookupResult(
@@ -439,18 +441,18 @@ def look_up(view: DetectionContext, claim: Triple, reading: ClaimAsQuery) -> Loo
 
 
 def _is_state(holding: KnownValue) -> bool:
-    """What may have been otherwise before; the day of something may not."""
+    """True for a value that may have been different in the past; the date of an event cannot."""
     return not groups(holding.name) & _EVENTS and not dates(holding.value.text)
 
 
 def _is_single(holding: KnownValue, held: Sequence[KnownValue]) -> bool:
-    """One value at a time: not marked as many, and not held with several at once."""
+    """True if the attribute has one value at a time: not marked `many`, and no second current value."""
     at_once = {h.value.text.casefold() for h in held if h.name == holding.name and h.current}
     return not holding.many and len(at_once) == 1
 
 
 def _nearest(held: Sequence[KnownValue], reading: ClaimAsQuery) -> KnownValue:
-    """The one whose name says most clearly what the predicate says."""
+    """The known value whose attribute name is closest to the predicate."""
     wanted = groups(reading.predicate)
     return max(
         held,
@@ -463,30 +465,28 @@ def _nearest(held: Sequence[KnownValue], reading: ClaimAsQuery) -> KnownValue:
 
 
 def reliability(holding: KnownValue) -> float:
-    """How far a fact can be relied on: its confidence, and less where nobody could verify it."""
+    """The confidence of the fact, reduced by 20 % if it was stored unverified; 1 for attributes."""
     if holding.fact is None:
         return 1.0
     return holding.fact.confidence * (0.8 if holding.fact.status is FactStatus.UNVERIFIED else 1.0)
 
 
-# What a response may name without being asked where it has it from: its sources, its question, the
-# dialogue.
-
-
-def is_licensed(view: DetectionContext, name: str) -> bool:
-    """Whether a name occurs in what the response could draw on, in whole words."""
+def is_licensed(context: DetectionContext, name: str) -> bool:
+    """True if the sources, the question or the dialogue contain the name as whole words."""
     wanted = fold(strip_unit_noun(name) or bare(name))
     if not wanted:
         return True
-    texts = _texts(view)
+    texts = _texts(context)
     return any(_occurs(wanted, text) for text in texts) or any(
-        same_name(bare(name), spoken) for spoken in view.dialogue.names
+        same_name(bare(name), spoken) for spoken in context.dialogue.names
     )
 
 
-def _texts(view: DetectionContext) -> tuple[str, ...]:
-    turns = tuple(turn.text for turn in view.dialogue.turns)
-    return tuple(_folded(text) for text in (*(s.text for s in view.sources), *turns, view.question) if text)
+def _texts(context: DetectionContext) -> tuple[str, ...]:
+    turns = tuple(turn.text for turn in context.dialogue.turns)
+    return tuple(
+        _folded(text) for text in (*(s.text for s in context.sources), *turns, context.question) if text
+    )
 
 
 @lru_cache(maxsize=32)

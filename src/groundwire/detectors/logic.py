@@ -1,4 +1,13 @@
-"""What cannot be at once: categories, contents, things, attributes with one value. Data, not code."""
+"""Detector for logical inconsistencies: statements of one response that cannot all be true.
+
+Two statements are compared only if everything but the point at issue is the same; another time, place, part,
+condition or owner makes them two statements about two things.
+
+Catches: a statement and its negation, one attribute with two values, mutually exclusive categories, "all"
+against "not all", sums and shares that do not add up.
+Misses: contradictions that need world knowledge or more than two sentences.
+Cost: comparisons of the claims that share a subject.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +27,7 @@ from groundwire.text.numbers import number_words
 from groundwire.text.tokens import normalise, words
 from groundwire.types import Flag, HallucinationType, Segment, Triple
 
-# One axis a row; a thing is on one side of it at most. Only pairs without a middle or a mixture.
+# One pair of opposites per row. Only pairs without a middle ground or mixture.
 _CATEGORIES = """
 alive living / dead deceased extinct
 open / closed shut
@@ -57,53 +66,15 @@ available / unavailable sold-out
 def _axes(table: str) -> dict[str, tuple[int, int]]:
     found: dict[str, tuple[int, int]] = {}
     for axis, row in enumerate(table.strip().splitlines()):
-        for side, words in enumerate(row.split("/")):
-            found |= dict.fromkeys(words.split(), (axis, side))
+        for side, adjectives in enumerate(row.split("/")):
+            found |= dict.fromkeys(adjectives.split(), (axis, side))
     return found
 
 
 CATEGORIES = _axes(_CATEGORIES)
 """Word → (axis, side)."""
 
-_MEAT = (
-    "meat chicken beef pork lamb bacon ham turkey veal sausage duck fish tuna salmon shrimp anchovies gelatin"
-)
-_DAIRY = "milk cheese butter cream yogurt yoghurt whey dairy"
-CONTENTS: dict[str, frozenset[str]] = {
-    "vegetarian": word_set(_MEAT),
-    "vegan": word_set(f"{_MEAT} {_DAIRY} egg eggs honey"),
-    "gluten-free": word_set("wheat barley rye gluten"),
-    "dairy-free": word_set(_DAIRY),
-    "lactose-free": word_set("lactose"),
-    "nut-free": word_set("nuts peanuts almonds cashews hazelnuts walnuts pecans"),
-    "sugar-free": word_set("sugar"),
-    "alcohol-free": word_set("alcohol vodka rum wine gin whisky whiskey"),
-    "non-alcoholic": word_set("alcohol vodka rum wine gin whisky whiskey"),
-    "caffeine-free": word_set("caffeine"),
-}
-HOLDS = word_set("contain include have feature use")
-SUBSTITUTE = word_set(
-    "vegan vegetarian plant-based mock imitation substitute free non-dairy soy oat almond coconut peanut"
-)
-
-# Adjective and noun that exclude each other, said of one thing.
-IMPOSSIBLE: tuple[tuple[str, str], ...] = (
-    (r"square|rectangular|triangular", r"circles?|spheres?"),
-    (r"round|circular", r"squares?|triangles?|rectangles?|cubes?"),
-    (r"married", r"bachelors?"),
-    (r"four-sided|five-sided|two-sided|4-sided|5-sided", r"triangles?"),
-    (r"three-sided|five-sided|3-sided|5-sided", r"squares?|rectangles?|quadrilaterals?"),
-    (r"female|male", r"(?:grandmother|grandfather|mother|father)s? who is (?:a )?(?:man|woman)"),
-    (r"dry", r"(?:liquid )?water"),
-    (r"living|alive", r"corpses?"),
-    (r"childless", r"(?:mothers?|fathers?|parents?) of"),
-    (r"odd", r"multiples? of (?:two|2|four|4|six|6|eight|8|ten|10)"),
-)
-SIDES: dict[str, int] = {
-    "triangle": 3, "square": 4, "rectangle": 4, "quadrilateral": 4, "pentagon": 5, "hexagon": 6, "octagon": 8,
-}  # fmt: skip
-
-# Predicates (as `claims.triples` names them) that hold with one object at a time.
+# Predicates, in the normal form of `openie.parser`, that have one object at a time.
 SINGLE = word_set(
     """
     capital height length width depth age weight population birthday birthplace spouse headquarters founder
@@ -118,9 +89,9 @@ SINGLE = word_set(
     }
 )  # fmt: skip
 IN_MONTHS = frozenset({"open in", "close in", "start in", "begin in", "end in", "take place in", "held in"})
-"""What happens in one month: of years and places it may have several."""
+"""Predicates with one month; they may have several years and places."""
 AT_HOURS = frozenset({"be at", "take place at", "depart at"})
-"""What happens at one time of the day, where a time is what stands behind it."""
+"""Predicates with one time of day, if the object is a clock time."""
 RECURRING = frozenset(
     map(
         normalise,
@@ -132,7 +103,7 @@ RECURRING = frozenset(
         ),
     )
 )
-"""What comes again, in another month or at another hour."""
+"""Recurring events, which may have several months and hours."""
 CALLED = frozenset({"called", "named", "name"})
 PLACES = frozenset({"located in", "be in", "headquartered in", "born in", "be born in", "die in"})
 
@@ -147,12 +118,8 @@ OPPOSED_VERBS: dict[str, frozenset[str]] = {
     )
 }  # fmt: skip
 
-# Claims of a response made comparable: what a statement is about, and under which circumstances it holds.
-#
-# Two statements are held against each other only where everything but the point at issue is the same. Another
-# time, place, part or condition makes them two statements about two things.
 
-# Words after which a statement holds only then, only there or only perhaps.
+# Words that restrict a statement to a time, place, condition or possibility.
 SHIFTS = re.compile(
     r"\b(?:if|unless|whether|otherwise|or|would|could|might|(?-i:may|MAY)|should|suppose|assuming|provided|depending|"
     r"now|no longer|then|later|previously|formerly|before|after|until|once|again|used to|any ?more|initially|"
@@ -184,7 +151,9 @@ QUANTITIES = word_set(
 
 @dataclass(frozen=True, slots=True)
 class ComparableStatement:
-    """`subject` without articles and quantities; `frame` are the other words of its clause."""
+    """A claim in comparable form: `subject` without articles and quantities, `frame` the rest of its
+    clause.
+    """
 
     segment: Segment
     claim: Triple
@@ -199,7 +168,7 @@ class ComparableStatement:
 
 
 def statements(segments: Sequence[Segment]) -> Iterator[ComparableStatement]:
-    """The claims that are plainly stated of something definite."""
+    """The unconditional claims about a definite subject."""
     for segment in segments:
         if segment.assertive and not QUOTED.search(segment.text) and not SHIFTS.search(segment.text):
             named: set[frozenset[str]] = set()
@@ -210,7 +179,7 @@ def statements(segments: Sequence[Segment]) -> Iterator[ComparableStatement]:
                 if claim.subject.lower() not in _PRONOUNS:
                     named.add(made.subject)
                 elif len(named) == 1 and claim.subject.lower() in _PERSONAL:
-                    made = replace(made, subject=next(iter(named)))  # the only one it can mean
+                    made = replace(made, subject=next(iter(named)))  # the only possible antecedent
                 yield made
 
 
@@ -218,7 +187,7 @@ def _statement(segment: Segment, claim: Triple) -> ComparableStatement | None:
     subject = _content(claim.subject)
     low = claim.subject.lower().split()
     if low and low[-1] in _PRONOUNS:
-        subject = frozenset({f"{low[-1]} of {segment.index}"})  # the same only within its sentence
+        subject = frozenset({f"{low[-1]} of {segment.index}"})  # a pronoun is unique to its sentence
     if not subject or low[0] in ("a", "an"):
         return None
     at = claim.object_span[0] - segment.start, claim.object_span[1] - segment.start
@@ -240,12 +209,10 @@ def _content(text: str) -> frozenset[str]:
 
 
 def head(text: str) -> str:
-    """The last word of a phrase, lowered: what the thing is."""
+    """The last word of a phrase in lower case, which names the kind of thing."""
     found = re.findall(r"[\w-]+", text.lower())
     return found[-1] if found else ""
 
-
-# What is said of all, against exceptions to it: within a sentence and across.
 
 _WHY = "Universal and existential claims conflict"
 _BE = r"(?:were|was|are|is|did|do|does|have|has|had)"
@@ -267,13 +234,13 @@ _SOME = re.compile(
     re.IGNORECASE,
 )
 _SOME_DO = re.compile(_SOME.pattern.removesuffix(r"\s*(?:[.!,;]|$)") + r"\b", re.IGNORECASE)
-_LONGEST = 1000
+_MAX_CHARS = 1000  # longer "sentences" are lists, code or noise
 _UNIVERSALS, _EXISTS = ("all", "every", "each", "both"), ("", "some", "several", "many", "few", "most")
 
 
-def quantifier_conflicts(view: DetectionContext, confidence: float) -> Iterator[Flag]:
+def quantifier_conflicts(context: DetectionContext, confidence: float) -> Iterator[Flag]:
     plain = [
-        s for s in view.segments if s.assertive and len(s.text) <= _LONGEST and not QUOTED.search(s.text)
+        s for s in context.segments if s.assertive and len(s.text) <= _MAX_CHARS and not QUOTED.search(s.text)
     ]
     for segment in plain:
         for match in _EXCEPT_ITSELF.finditer(segment.text):
@@ -282,10 +249,10 @@ def quantifier_conflicts(view: DetectionContext, confidence: float) -> Iterator[
             )
     pairs = [
         *_by_verb([s for s in plain if not SHIFTS.search(s.text)]),
-        *_by_claim(list(statements(view.segments))),
+        *_by_claim(list(statements(context.segments))),
     ]
     for one, two in pairs:
-        yield _across(view, one, two, confidence)
+        yield _across(context, one, two, confidence)
 
 
 def _by_verb(segments: Sequence[Segment]) -> Iterator[tuple[Segment, Segment]]:
@@ -325,9 +292,9 @@ def _affirms(none: re.Match[str], part: re.Match[str]) -> bool:
     )
 
 
-def _across(view: DetectionContext, one: Segment, two: Segment, confidence: float) -> Flag:
+def _across(context: DetectionContext, one: Segment, two: Segment, confidence: float) -> Flag:
     kind = HallucinationType.LOGICAL_INCONSISTENCY
-    content = view.response[one.start : two.end]
+    content = context.response[one.start : two.end]
     evidence = "" if one is two else f"'{one.text}' vs '{two.text}'"
     return Flag(kind, one.start, two.end, content, confidence, suggestion=_WHY, evidence=evidence)
 
@@ -353,15 +320,8 @@ def _conflict(a: ComparableStatement, b: ComparableStatement) -> bool:
     return a.claim.quantifier == "no" and b.claim.quantifier in _EXISTS[1:] and not b.claim.denied
 
 
-# Logical inconsistencies: statements of one response that cannot hold together.
-#
-# Catches: a statement and its denial, one attribute with two values, categories that exclude each other, "all"
-# against "not all", sums and shares that do not add up, things that cannot exist.
-# Misses: contradictions that need knowledge of the world or more than two sentences. Different times, places,
-# parts, conditions, questions and quotations are no contradiction.
-# Costs: comparisons of the claims that share a subject.
-
-NEGATION, INCOMPATIBLE, EXCLUSIVE, QUANTIFIERS, IMPOSSIBLE_THING = 0.95, 0.85, 0.80, 0.85, 0.90
+NEGATION, INCOMPATIBLE, EXCLUSIVE, QUANTIFIERS = 0.95, 0.85, 0.80, 0.85
+"""Confidence per kind of contradiction."""
 _BOTH = re.compile(
     r"\b(?:is|are|was|were|be)\s+(?:both\s+|simultaneously\s+)?(?P<what>[\w-]+)\s+and\s+(?:(?:is|are|was|were)\s+)?"
     r"(?:also\s+|simultaneously\s+)?not\s+(?P=what)\b(?=\s*(?:[.,;!?]|$|at\b))",
@@ -381,23 +341,18 @@ _BY_NAME = re.compile(
 _HEADING = re.compile(r"^[ \t]*(?:#{1,6}[ \t].*|\*\*[^*\n]+\*\*:?|[^\n.!?:]{1,60}:)[ \t]*$", re.MULTILINE)
 _LABEL = re.compile(r"([^.:!?\n]{1,40}):[*_\s]*\Z")
 _OWNERS = re.compile(r"(?:my|your|his|her|its|our|their)\b", re.IGNORECASE)
-_IMPOSSIBLE = tuple(
-    re.compile(rf"\b(?:{quality})\s+(?:{thing})\b", re.IGNORECASE) for quality, thing in IMPOSSIBLE
-)
-_SIDED = re.compile(rf"\b({'|'.join(SIDES)})s?\s+(?:with|has|have|had)\s+(\w+)\s+(?:equal\s+)?sides\b", re.I)
 
 
-async def detect_logical_inconsistencies(view: DetectionContext) -> list[Flag]:
-    """In the order they stand."""
+async def detect_logical_inconsistencies(context: DetectionContext) -> list[Flag]:
+    """Flags in text order."""
     flags: list[Flag] = []
-    for segment in view.segments:
+    for segment in context.segments:
         if segment.assertive and not QUOTED.search(segment.text):
-            flags += _impossible(segment)
             flags += sum_errors(segment, INCOMPATIBLE)
             flags += _denies_itself(segment)
             flags += _two_categories(segment)
-    flags += quantifier_conflicts(view, QUANTIFIERS)
-    flags += _pairs(view)
+    flags += quantifier_conflicts(context, QUANTIFIERS)
+    flags += _pairs(context)
     return sorted(dict.fromkeys(flags), key=lambda flag: (flag.start, -flag.confidence))
 
 
@@ -429,45 +384,25 @@ def _subject_start(segment: Segment, at: int) -> int:
     return max((start for start in spans if 0 <= start < at), default=at)
 
 
-def _impossible(segment: Segment) -> Iterator[Flag]:
-    if re.search(
-        r"\b(?:no|not|cannot|impossible|there is no|like|such as)\b|n['’]t\b", segment.text, re.IGNORECASE
-    ):
-        return
-    for pattern in _IMPOSSIBLE:
-        for match in pattern.finditer(segment.text):
-            yield logical_flag(
-                segment, match.start(), match.end(), IMPOSSIBLE_THING, f"There is no {match[0].lower()}"
-            )
-    for match in _SIDED.finditer(segment.text):
-        sides, thing = numbers.numbers(match[2]), match[1].lower()
-        if sides and sides[0].value != SIDES[thing]:
-            yield logical_flag(
-                segment, match.start(), match.end(), IMPOSSIBLE_THING, f"A {thing} has {SIDES[thing]} sides"
-            )
-
-
-def _pairs(view: DetectionContext) -> Iterator[Flag]:
-    """Every two statements about the same subject."""
+def _pairs(context: DetectionContext) -> Iterator[Flag]:
+    """Compare every two statements about the same subject."""
     about: defaultdict[frozenset[str], list[ComparableStatement]] = defaultdict(list)
-    for statement in statements(view.segments):
+    for statement in statements(context.segments):
         about[statement.subject].append(statement)
-    headings = [(found.start(), found[0].strip()) for found in _HEADING.finditer(view.response)]
+    headings = [(found.start(), found[0].strip()) for found in _HEADING.finditer(context.response)]
     for group in about.values():
         for a, b in combinations(group[:50], 2):
-            if _set_apart(view.response, headings, a, b):
+            if _in_different_scopes(context.response, headings, a, b):
                 continue
-            found = (
-                _negation(a, b) or _values(a, b) or _categories(a, b) or _contents(a, b) or _contents(b, a)
-            )
+            found = _negation(a, b) or _values(a, b) or _categories(a, b)
             if found is not None:
-                yield _flag(view, a, b, *found)
+                yield _flag(context, a, b, *found)
 
 
-def _set_apart(
+def _in_different_scopes(
     response: str, headings: list[tuple[int, str]], a: ComparableStatement, b: ComparableStatement
 ) -> bool:
-    """Whether each stands under a heading or label of its own ("Winter:"), or is of someone else's thing."""
+    """True if the statements are under different headings or labels ("Winter:"), or have different owners."""
     one, two = (_label(response, s.claim.start) for s in (a, b))
     above, over = (_heading(headings, s.claim.start) for s in (a, b))
     his, hers = (_OWNERS.match(s.claim.subject) for s in (a, b))
@@ -486,18 +421,18 @@ def _heading(headings: list[tuple[int, str]], at: int) -> str:
 
 
 def _flag(
-    view: DetectionContext, a: ComparableStatement, b: ComparableStatement, confidence: float, why: str
+    context: DetectionContext, a: ComparableStatement, b: ComparableStatement, confidence: float, why: str
 ) -> Flag:
     start, end = min(a.claim.start, b.claim.start), max(a.claim.end, b.claim.end)
     return Flag(
-        HallucinationType.LOGICAL_INCONSISTENCY, start, end, view.response[start:end], confidence,
+        HallucinationType.LOGICAL_INCONSISTENCY, start, end, context.response[start:end], confidence,
         suggestion="These statements contradict each other", evidence=f"'{a.claim}' vs '{b.claim}': {why}",
     )  # fmt: skip
 
 
 def _negation(a: ComparableStatement, b: ComparableStatement) -> tuple[float, str] | None:
-    if _never(a, b) or _never(b, a):
-        return NEGATION, "What never is cannot be at times"
+    if _denied_by_never(a, b) or _denied_by_never(b, a):
+        return NEGATION, "'never' excludes any occurrence"
     same = a.predicate == b.predicate and a.object == b.object and a.frame == b.frame
     if not same or a.claim.denied == b.claim.denied or a.segment is b.segment:
         return None
@@ -506,7 +441,7 @@ def _negation(a: ComparableStatement, b: ComparableStatement) -> tuple[float, st
     return NEGATION, "Direct logical negation"
 
 
-def _never(a: ComparableStatement, b: ComparableStatement) -> bool:
+def _denied_by_never(a: ComparableStatement, b: ComparableStatement) -> bool:
     """ "is never closed" and "is closed on Sundays"."""
     never = a.claim.denied and re.search(r"\bnever\b", a.clause, re.IGNORECASE)
     if not never or b.claim.denied or a.frame or b.claim.quantifier:
@@ -530,7 +465,7 @@ def _values(a: ComparableStatement, b: ComparableStatement) -> tuple[float, str]
 
 
 def _is_single(predicate: str, *both: ComparableStatement) -> bool:
-    """Whether what they say of a thing has one value at a time."""
+    """True if the predicate has one value at a time."""
     again = any(RECURRING & s.subject for s in both)
     return (
         predicate in SINGLE
@@ -542,7 +477,7 @@ def _is_single(predicate: str, *both: ComparableStatement) -> bool:
 
 
 def _month(value: str) -> int:
-    """1 to 12 where a month is all that is said."""
+    """The month number if the value is nothing but a month, else 0."""
     return dates.MONTHS.get(value.lower(), 0) if value.istitle() else 0
 
 
@@ -551,13 +486,13 @@ def _is_hour(value: str) -> bool:
 
 
 def _tells_name(statement: ComparableStatement) -> bool:
-    """ "is called Rex": what it is called now, not what it was or was made."""
+    """ "is called Rex": the current name, not an earlier one or a title."""
     of_name = statement.predicate == "be" and "name" in statement.subject
     return (of_name or statement.predicate in CALLED) and bool(_BY_NAME.search(statement.clause))
 
 
 def _is_measure(statement: ComparableStatement) -> bool:
-    """Nothing but a number with its unit: "$50", "5 km", "300"."""
+    """True for a number with its unit and nothing else: "$50", "5 km", "300"."""
     found = numbers.numbers(statement.claim.object)
     return len(found) == 1 and len(statement.claim.object) - (found[0].end - found[0].start) <= 12
 
@@ -583,7 +518,7 @@ def _incompatible(a: ComparableStatement, b: ComparableStatement) -> bool:
 
 
 def _rest(statement: ComparableStatement) -> frozenset[str]:
-    """What the value counts: its words without figures and without what makes figures a time of the day."""
+    """The words of the value without its figures and clock times: what is counted."""
     value = statement.claim.object
     places = [(start, end) for _, start, end, _ in number_words(value)]
     places += [(n.start, n.end) for n in numbers.numbers(value) if n.unit == "clock"]
@@ -611,13 +546,13 @@ def _categories(a: ComparableStatement, b: ComparableStatement) -> tuple[float, 
     if one not in CATEGORIES or two not in CATEGORIES or a.claim.quantifier or b.claim.quantifier:
         return None
     (axis, side), (other, another) = CATEGORIES[one], CATEGORIES[two]
-    if axis != other or side == another or not _alone(a, b):
+    if axis != other or side == another or not _unrestricted(a, b):
         return None
     return EXCLUSIVE, f"{one} and {two} are mutually exclusive categories"
 
 
-def _alone(a: ComparableStatement, b: ComparableStatement) -> bool:
-    """Nothing else is said: neither where, nor when, nor which part."""
+def _unrestricted(a: ComparableStatement, b: ComparableStatement) -> bool:
+    """True if neither statement is restricted by place, time or part."""
     if a.segment is not b.segment:
         return not a.frame and not b.frame and len(a.object) == 1 and len(b.object) == 1
     first, last = sorted((a.claim.object_span, b.claim.object_span))
@@ -627,17 +562,3 @@ def _alone(a: ComparableStatement, b: ComparableStatement) -> bool:
         _COORDINATED.fullmatch(between) is not None
         and re.match(r"\s*(?:[.!]|$|at the same)", tail) is not None
     )
-
-
-def _contents(a: ComparableStatement, b: ComparableStatement) -> tuple[float, str] | None:
-    """ "is vegetarian" and "contains chicken"."""
-    kind = head(a.claim.object)
-    if a.predicate != "be" or kind not in CONTENTS or b.predicate.split()[0] not in HOLDS:
-        return None
-    held = re.findall(r"[\w-]+", b.claim.object.lower())
-    found = CONTENTS[kind].intersection(held)
-    if not found or a.claim.denied or b.claim.denied or SUBSTITUTE.intersection(held):
-        return None
-    if a.segment is not b.segment and a.frame:
-        return None
-    return EXCLUSIVE, f"what is {kind} contains no {min(found)}"

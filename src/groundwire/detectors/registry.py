@@ -1,8 +1,8 @@
-"""The eight detectors over one case: the response is taken apart once, each looks at the same view.
+"""The table of detectors, and `detect`, which runs them on one case.
 
-A detector is a function in the table; switches, weights, threshold and the number of claims come from the
-configuration. What has nothing to go by is named as skipped, and what could not be asked as an error: neither
-is ever silence.
+To add a detector: write a coroutine that takes a `DetectionContext` and returns flags, add it to `DETECTORS`,
+and add its switch and weight to `DetectorSwitches` and `DetectorWeights` in the configuration. Detectors that
+lack input are reported as skipped and failures as errors, so "no flags" always means "checked".
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from groundwire.detectors.facts import detect_kb_contradictions, detect_wrong_at
 from groundwire.detectors.history import detect_history_contradictions
 from groundwire.detectors.kb_lookup import fetch_snapshot
 from groundwire.detectors.logic import detect_logical_inconsistencies
-from groundwire.detectors.scoring import scored
+from groundwire.detectors.scoring import with_scores
 from groundwire.detectors.temporal import detect_temporal_errors
 from groundwire.detectors.unsupported import detect_unsupported_claims
 from groundwire.errors import GroundwireError
@@ -60,70 +60,79 @@ async def detect(
     verifier: Verifier | None = None,
     generator: Generator | None = None,
 ) -> Detection:
-    """All flags of a case, deduplicated and in the order of the text. Raises for nobody's failure."""
+    """Run the enabled detectors on a case and return their flags, merge_overlapping and in text order.
+
+    A failing knowledge base, verifier or model is reported in `Detection.errors`; it does not raise.
+
+    Args:
+        case: the response with its sources, history and knowledge base.
+        settings: which detectors run, their weights and the threshold.
+        verifier: judges candidates that rules alone cannot decide; without one they are not flagged.
+        generator: extracts the triples if `settings.extractor` is "llm".
+    """
     begun = perf_counter()
     chosen = settings or DetectorsConfig()
-    view, errors = await _view(case, chosen, verifier, generator)
-    skipped = {name: why for name in DETECTORS if (why := _why_not(name, chosen, view, case))}
+    context, errors = await _build_context(case, chosen, verifier, generator)
+    skipped = {name: why for name in DETECTORS if (why := _skip_reason(name, chosen, context, case))}
     active = [name for name in DETECTORS if name not in skipped]
-    results = await asyncio.gather(*(_run(name, view) for name in active))
+    results = await asyncio.gather(*(_run(name, context) for name in active))
     flags = [
         _weighted(flag, chosen, name)
         for name, (found, _) in zip(active, results, strict=True)
         for flag in found
     ]
     errors += [error for _, error in results if error]
-    kept = [flag for flag in deduplicated(flags) if flag.confidence >= chosen.detection_threshold]
+    kept = [flag for flag in merge_overlapping(flags) if flag.confidence >= chosen.detection_threshold]
     return Detection(
-        flags=tuple(scored(kept, view.segments, chosen.evidence_weights)),
-        segments=view.segments,
-        entities_verified=_entities(view),
-        claims_checked=sum(len(piece.claims) for piece in view.segments),
+        flags=tuple(with_scores(kept, context.segments, chosen.evidence_weights)),
+        segments=context.segments,
+        entities_verified=_entities(context),
+        claims_checked=sum(len(piece.claims) for piece in context.segments),
         seconds=perf_counter() - begun,
-        known=snapshot_text(view.known, view.now.date()) if view.known else "",
+        known=snapshot_text(context.known, context.now.date()) if context.known else "",
         skipped=tuple(f"{name}: {why}" for name, why in skipped.items()),
         errors=tuple(errors),
     )
 
 
-async def _view(
+async def _build_context(
     case: Case, settings: DetectorsConfig, verifier: Verifier | None, generator: Generator | None
 ) -> tuple[DetectionContext, list[str]]:
     now = case.now or datetime.now(UTC).replace(tzinfo=None)
     now = now.replace(tzinfo=None)
-    before, segments = await asyncio.to_thread(_taken_apart, case, now)
+    dialogue, segments = await asyncio.to_thread(_segmented, case, now)
     errors: list[str] = []
     if settings.extractor == "llm":
         segments, error = await extract_with_model(generator, segments)
         errors += [error] if error else []
     segments = _limited(segments, settings.max_claims)
-    known, error = await _known(case, segments, before)
+    known, error = await _known(case, segments, dialogue)
     errors += [error] if error else []
-    view = DetectionContext(
-        case.response, segments, now, before, known, case.sources, case.question, verifier
+    context = DetectionContext(
+        case.response, segments, now, dialogue, known, case.sources, case.question, verifier
     )
-    return view, errors
+    return context, errors
 
 
-def _taken_apart(case: Case, now: datetime) -> tuple[Dialogue, tuple[Segment, ...]]:
-    before = read_dialogue(case.history, now)
-    return before, segment_response(case.response, now, before.names)
+def _segmented(case: Case, now: datetime) -> tuple[Dialogue, tuple[Segment, ...]]:
+    dialogue = read_dialogue(case.history, now)
+    return dialogue, segment_response(case.response, now, dialogue.names)
 
 
 async def _known(
-    case: Case, segments: tuple[Segment, ...], before: Dialogue
+    case: Case, segments: tuple[Segment, ...], dialogue: Dialogue
 ) -> tuple[KBSnapshot | None, str]:
-    """The lookups go to a thread: a database waits for its disk, not the loop."""
+    """Query the knowledge base in a thread, since database access would block the event loop."""
     if case.kb is None:
         return None, ""
     try:
-        return await asyncio.to_thread(fetch_snapshot, case.kb, segments, before.names), ""
+        return await asyncio.to_thread(fetch_snapshot, case.kb, segments, dialogue.names), ""
     except (GroundwireError, OSError) as error:
         return None, f"knowledge base: {error}"
 
 
 def _limited(segments: tuple[Segment, ...], most: int) -> tuple[Segment, ...]:
-    """The first claims of the response, as many as are allowed."""
+    """Keep the first `most` claims of the response."""
     left, result = most, []
     for piece in segments:
         result.append(replace(piece, claims=piece.claims[: max(0, left)]))
@@ -131,19 +140,19 @@ def _limited(segments: tuple[Segment, ...], most: int) -> tuple[Segment, ...]:
     return tuple(result)
 
 
-def _why_not(name: str, settings: DetectorsConfig, view: DetectionContext, case: Case) -> str:
+def _skip_reason(name: str, settings: DetectorsConfig, context: DetectionContext, case: Case) -> str:
     if not getattr(settings.enabled, name):
         return "off"
-    if name in _NEEDS_KNOWLEDGE and view.known is None:
-        return "no knowledge base" if case.kb is None else "the knowledge base could not be asked"
-    if name in _NEEDS_HISTORY and not view.dialogue.turns:
+    if name in _NEEDS_KNOWLEDGE and context.known is None:
+        return "no knowledge base" if case.kb is None else "the knowledge base failed"
+    if name in _NEEDS_HISTORY and not context.dialogue.turns:
         return "no history"
     return ""
 
 
-async def _run(name: str, view: DetectionContext) -> tuple[list[Flag], str]:
+async def _run(name: str, context: DetectionContext) -> tuple[list[Flag], str]:
     try:
-        return await DETECTORS[name](view), ""
+        return await DETECTORS[name](context), ""
     except GroundwireError as error:
         return [], f"{name}: {error}"
 
@@ -153,9 +162,9 @@ def _weighted(flag: Flag, settings: DetectorsConfig, name: str) -> Flag:
     return replace(flag, confidence=min(1.0, flag.confidence * weight))
 
 
-def deduplicated(flags: Sequence[Flag]) -> list[Flag]:
-    """Of flags that overlap the most confident stays (of equals the most severe), with the others'
-    evidence.
+def merge_overlapping(flags: Sequence[Flag]) -> list[Flag]:
+    """Merge overlapping flags: the most confident one stays (on a tie the most severe), and the evidence of
+    the others is added to it.
     """
     order = sorted(flags, key=lambda f: (-f.confidence, -f.severity, not f.correction, f.end - f.start))
     kept: list[Flag] = []
@@ -169,7 +178,7 @@ def deduplicated(flags: Sequence[Flag]) -> list[Flag]:
 
 
 def _overlap(a: Flag, b: Flag) -> bool:
-    """Whether they speak of the same words. Two corrections of different words are two flags."""
+    """True if the flags cover the same words. Corrections of different words are separate flags."""
     if a.fix and b.fix and (a.fix[1] <= b.fix[0] or b.fix[1] <= a.fix[0]):
         return False
     return a.start < b.end and b.start < a.end
@@ -184,11 +193,11 @@ def _with_evidence(kept: Flag, dropped: Flag) -> Flag:
     return replace(kept, related=related, correction=dropped.correction, fix=fix, source=dropped.source)
 
 
-def _entities(view: DetectionContext) -> int:
+def _entities(context: DetectionContext) -> int:
     names = {
         m.text.casefold()
-        for piece in view.segments
+        for piece in context.segments
         for m in piece.mentions
         if m.kind is not MentionKind.PRONOUN
     }
-    return len(names) if view.known is not None else 0
+    return len(names) if context.known is not None else 0

@@ -1,6 +1,11 @@
-"""How a text speaks, apart from what it says: hedging, overconfidence, vagueness, self-correction, certainty.
+"""Linguistic signals of a text, and the score of a flag.
 
-Catches set phrases of English. Misses irony, tone, other languages. Costs five regular expressions a text.
+The score starts from the severity of the flag's type. Each kind of evidence (knowledge base, dialogue,
+wording, other flags) gives a factor around 1, and its weight w says how much of it counts: the score is
+multiplied by w x factor + (1 - w). The score is reported next to the detector's confidence, on which
+thresholds act.
+
+Signals are fixed English phrases; irony, tone and other languages are not recognised.
 """
 
 from __future__ import annotations
@@ -25,7 +30,7 @@ class SignalKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """`strength` is between 0 and 1 (1 for kinds that know no degrees); `text` at `start` gave it away."""
+    """A phrase that signals doubt or certainty; `strength` is 0 to 1, and 1 for kinds without degrees."""
 
     kind: SignalKind
     strength: float = 1.0
@@ -67,7 +72,7 @@ _CERTAIN = re.compile(
 
 
 def linguistic_signals(text: str) -> list[Signal]:
-    """In the order they stand.
+    """All signals of a text, in order.
 
     >>> [(s.kind.value, s.strength) for s in linguistic_signals("Absolutely, or rather, it might be.")]
     [('Overconfidence', 1.0), ('SelfCorrection', 1.0), ('Hedging', 0.4)]
@@ -89,22 +94,14 @@ def _signal(kind: SignalKind, match: re.Match[str], strength: float = 1.0) -> Si
 
 
 def _doubt(phrase: str) -> float:
-    """The doubt that a hedge leaves, by the table of stated confidence; .4 for what is not in it."""
+    """The doubt expressed by a hedge, from the table of confidence words; 0.4 for other hedges."""
     sure = inferred(phrase)
     return round(1.0 - sure, 2) if sure is not None else 0.4
 
 
-# A flag's refined score: the severity of its kind, moved by what the knowledge, the dialogue, the wording
-# and the other flags say.
-#
-# Every kind of evidence turns into a factor around 1, and its weight w says how much of the factor counts:
-# the score is multiplied by w x factor + (1 - w). The result stands beside the detector's own confidence, on
-# which thresholds act; it never replaces it.
-
-
 @dataclass(frozen=True, slots=True)
 class KBEvidence:
-    """What the knowledge base says of the flagged claim; neither flag set means that it bears it out."""
+    """Knowledge base evidence for a flagged claim; if neither flag is set, the claim is supported."""
 
     contradicts: bool = False
     unverifiable: bool = False
@@ -113,7 +110,7 @@ class KBEvidence:
 
 @dataclass(frozen=True, slots=True)
 class HistoryEvidence:
-    """What the dialogue says of the flagged claim; not contradicting means that it agrees."""
+    """Dialogue evidence for a flagged claim; if it does not contradict, it agrees."""
 
     contradicts: bool = False
     confidence: float = 1.0
@@ -127,19 +124,19 @@ def score(
     others: Sequence[Flag] = (),
     weights: EvidenceWeights | None = None,
 ) -> float:
-    """Between 0 and 1. `others` are the flags of the same response without this one."""
+    """Score a flag, 0 to 1. `others` are the other flags of the same response."""
     share = weights or EvidenceWeights()
     result = flag.type.base_severity
     if kb is not None:
-        result *= _weighed(share.kb_evidence, kb_factor(kb))
+        result *= _weighted_factor(share.kb_evidence, kb_factor(kb))
     if history is not None:
-        result *= _weighed(share.history_evidence, history_factor(history))
-    result *= _weighed(share.linguistic_signals, linguistic_factor(signals))
-    result *= _weighed(share.consistency, consistency_factor(flag, others))
+        result *= _weighted_factor(share.history_evidence, history_factor(history))
+    result *= _weighted_factor(share.linguistic_signals, linguistic_factor(signals))
+    result *= _weighted_factor(share.consistency, consistency_factor(flag, others))
     return min(1.0, max(0.0, result))
 
 
-def _weighed(weight: float, factor: float) -> float:
+def _weighted_factor(weight: float, factor: float) -> float:
     return weight * factor + (1.0 - weight)
 
 
@@ -154,7 +151,7 @@ def history_factor(history: HistoryEvidence) -> float:
 
 
 def linguistic_factor(signals: Sequence[Signal]) -> float:
-    """Doubt and self-correction speak for the writer; certainty about what is flagged speaks against."""
+    """Hedging and self-correction lower the factor; certainty about a flagged claim raises it."""
     factor = 1.0
     for signal in signals:
         match signal.kind:
@@ -170,7 +167,7 @@ def linguistic_factor(signals: Sequence[Signal]) -> float:
 
 
 def consistency_factor(flag: Flag, others: Sequence[Flag]) -> float:
-    """Several related hallucinations hint at one cause."""
+    """Related hallucinations suggest a common cause: 10 % each, at most 30 %."""
     return 1.0 + min(0.1 * sum(related(flag, other) for other in others), 0.3)
 
 
@@ -182,10 +179,10 @@ _CONTRADICTS = frozenset({HallucinationType.WRONG_ATTRIBUTE, HallucinationType.C
 _UNVERIFIABLE = frozenset({HallucinationType.FABRICATED_FACT, HallucinationType.NONEXISTENT_ENTITY})
 
 
-def scored(
+def with_scores(
     flags: Sequence[Flag], segments: Sequence[Segment], weights: EvidenceWeights | None = None
 ) -> tuple[Flag, ...]:
-    """The flags of one response, each with its score and the wording that moved it."""
+    """Add to each flag its score and the linguistic signals that affected it."""
     result = []
     for i, flag in enumerate(flags):
         signals = [s for text in _texts(flag, segments) for s in linguistic_signals(text)]

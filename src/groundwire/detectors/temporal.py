@@ -1,4 +1,11 @@
-"""What begins must not have ended before: the order of times within a sentence and of lives across two."""
+"""Detector for temporal errors: impossible dates, wrong order, durations that do not fit.
+
+Catches: past tense with a future date, years too far in the future, "last year" next to another year, dates
+that do not exist, wrong weekdays, ranges and life spans that end before they begin, "before" and "after" that
+contradict the dates, ages and durations that do not match their dates.
+Misses: order that only the meaning of the events implies, other languages, years before 1000.
+Cost: regular expressions over the sentences that mention a time.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +21,7 @@ from groundwire.text.lexicon import word_set
 from groundwire.text.numbers import numbers
 from groundwire.types import Flag, Segment, Tense, TimeExpression, TimeRelation
 
-# What begins | what ends it. A verb may stand in several rows.
+# Verbs that begin something, and the verbs that end it. A verb may be in several rows.
 _PAIRS: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
     (word_set(first), word_set(last))
     for first, last in (
@@ -34,7 +41,8 @@ _PAIRS: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
     )
 )
 _BORN = _PAIRS[4]
-_LONGEST = 2000
+_MAX_CHARS = 2000
+"""Longer "sentences" are lists, code or noise."""
 _LINKS = re.compile(
     r"\s*,?\s*(?:\b(?:and|but|then|before|later|finally|eventually|it|he|she|they|was|were|had|also|,)\b[\s,]*)*",
     re.IGNORECASE,
@@ -92,7 +100,7 @@ _HOURS = re.compile(
 
 
 def _hours(segment: Segment, confidence: float) -> Iterator[Flag]:
-    """ "It starts at 3 pm and ends at 2 pm"; from the evening into the morning is a night."""
+    """ "It starts at 3 pm and ends at 2 pm"; from pm to am is an ordinary night."""
     for match in _HOURS.finditer(segment.text):
         first, last = numbers(match["first"]), numbers(match["last"])
         if not first or not last or match["half"].lower() != match["half2"].lower():
@@ -103,9 +111,9 @@ def _hours(segment: Segment, confidence: float) -> Iterator[Flag]:
             yield temporal_flag(segment, start, end, confidence, "Temporal ordering is inconsistent", why)
 
 
-def disorders(segments: Sequence[Segment], confidence: float) -> Iterator[Flag]:
+def wrong_order(segments: Sequence[Segment], confidence: float) -> Iterator[Flag]:
     for segment in segments:
-        if segment.assertive and len(segment.text) <= _LONGEST:
+        if segment.assertive and len(segment.text) <= _MAX_CHARS:
             yield from _before_itself(segment, confidence)
             yield from _hours(segment, confidence)
             if len(segment.times) > 1 and not _ERA.search(segment.text):
@@ -125,7 +133,7 @@ def _before_itself(segment: Segment, confidence: float) -> Iterator[Flag]:
                 start = segment.start + match.start()
                 yield temporal_flag(
                     segment, start, segment.start + match.end(), confidence,
-                    "Temporal ordering is inconsistent", "Nothing ends before it begins",
+                    "Temporal ordering is inconsistent", "The end cannot precede the beginning",
                 )  # fmt: skip
 
 
@@ -147,7 +155,7 @@ def _ranges(segment: Segment, confidence: float) -> Iterator[Flag]:
 
 
 def _after(a: TimeExpression, b: TimeExpression) -> bool:
-    """Whether all of `a` lies behind all of `b`, both being years that are written."""
+    """True if `a` lies entirely after `b`; both must have an explicit year."""
     return bool(a.year and b.year and a.first and b.last and a.first > b.last)
 
 
@@ -159,7 +167,7 @@ def _out_of_order(segment: Segment, a: TimeExpression, b: TimeExpression, confid
 
 
 def _before_after(segment: Segment, confidence: float) -> Iterator[Flag]:
-    """ "in 2018, three years after the 2020 election": `before` and `after` that the dates deny."""
+    """ "in 2018, three years after the 2020 election": the dates contradict `before` or `after`."""
     for a, b in pairwise(segment.times):
         at = a.end - segment.start
         match = _THEN.match(segment.text, at, b.start - segment.start)
@@ -171,7 +179,7 @@ def _before_after(segment: Segment, confidence: float) -> Iterator[Flag]:
 
 
 def _dated(segment: Segment) -> list[tuple[VerbGroup, TimeExpression]]:
-    """Verbs with the time that follows them within a few words."""
+    """Verbs with the time expression that follows within eight words."""
     groups = [group for group in verb_groups(segment.text) if group.finite or group.verb == "born"]
     found = []
     for time in segment.times:
@@ -183,7 +191,7 @@ def _dated(segment: Segment) -> list[tuple[VerbGroup, TimeExpression]]:
 
 
 def _lives(segment: Segment, confidence: float) -> Iterator[Flag]:
-    """ "It opened in 2020 and closed in 2018", said of one subject."""
+    """ "It opened in 2020 and closed in 2018": a beginning and an end of the same subject."""
     dated = _dated(segment)
     for (begins, first), (ends, last) in pairwise(dated):
         between = segment.text[first.end - segment.start : ends.start]
@@ -201,7 +209,7 @@ _SUBJECT = re.compile(
 
 
 def lives_across(segments: Sequence[Segment], confidence: float) -> Iterator[Flag]:
-    """Of one subject in two sentences: "The café opened in 2020. It closed in 2018." """
+    """The same across two sentences: "The café opened in 2020. It closed in 2018." """
     for one, two in pairwise(segments):
         if not (one.assertive and two.assertive and one.times and two.times):
             continue
@@ -223,8 +231,6 @@ def _same_subject(one: str, two: str) -> bool:
     a, b = _SUBJECT.match(one), _SUBJECT.match(two)
     return bool(a and b and a[1].casefold() == b[1].casefold())
 
-
-# Ages and durations that do not fit the dates they stand beside, and durations below nothing.
 
 _YEAR = r"(?:1\d{3}|20\d\d)"
 _COUNT = r"(?:\d{1,3}|[a-z]+(?:-[a-z]+)?)"
@@ -266,11 +272,11 @@ _NEGATIVE = re.compile(
 _OVER, _UNDER = ("over", "more than", "at least"), ("under", "less than", "nearly", "almost")
 
 
-def misfits(segment: Segment, now: datetime, confidence: float) -> Iterator[Flag]:
-    """`now` is what "ago" and "is … years old" are counted from."""
+def wrong_durations(segment: Segment, now: datetime, confidence: float) -> Iterator[Flag]:
+    """Ages and durations that do not match their dates, and negative durations."""
     text = segment.text
     for match in _NEGATIVE.finditer(text):
-        yield _flag(segment, match, confidence, "Nothing lasts less than no time", "")
+        yield _flag(segment, match, confidence, "A duration cannot be negative", "")
     for match in _AGO.finditer(text):
         part = _named(match)
         yield from _check(segment, match, part, now.year - int(part["year"]), confidence)
@@ -289,7 +295,7 @@ def misfits(segment: Segment, now: datetime, confidence: float) -> Iterator[Flag
 
 
 def _named(match: re.Match[str]) -> dict[str, str]:
-    """The groups of whichever form it is, under the plain names."""
+    """The groups of the alternative that matched, without the suffix 2."""
     return {name.rstrip("2"): value for name, value in match.groupdict().items() if value is not None}
 
 
@@ -301,7 +307,10 @@ def _check(
     confidence: float,
     slack: float = 0,
 ) -> Iterator[Flag]:
-    """Whether `years`, by the dates, are the years that are stated; round figures may be a tenth off."""
+    """Compare the stated number of years with `years`, computed from the dates.
+
+    The slack is 10 % (at least one year), 20 % for "about", and one-sided for "over" and "nearly".
+    """
     found = numbers(part["count"])
     if not found or years < 0:
         return
@@ -325,19 +334,13 @@ def _flag(segment: Segment, match: re.Match[str], confidence: float, suggestion:
     return temporal_flag(segment, start, end, confidence, suggestion, evidence)
 
 
-# Temporal errors: what cannot have been then, or not in that order.
-#
-# Catches: past tense with a future date, years out of reach, "last year" beside another year, dates that do not
-# exist, weekdays that do not fit, ranges and lives that end before they begin, "before" and "after" that the
-# dates deny, ages and durations that do not fit their dates.
-# Misses: order that only the meaning of events gives away, narration in other languages, years before 1000.
-# Costs: regular expressions over the sentences that name a time.
-
+# Confidence per kind of error.
 FUTURE_AS_PAST, FAR_YEAR, ORDER, NO_SUCH_DATE = 0.85, 0.90, 0.80, 0.90
-_HORIZON, _BEYOND = 10, 500
-_LONGEST_TEMPORAL = 2000
+_HORIZON = 10  # years ahead that need no plan or forecast to be plausible
+_BEYOND = 500  # years ahead that not even a plan makes plausible
+_MAX_CHARS = 2000
 
-# Words under which a time to come may be spoken of in the past tense: plans, fiction, what may be.
+# Words that make a future date in the past tense plausible: plans, fiction, possibilities.
 _PLANS = re.compile(
     r"\b(?:plan|schedul|expect|project(?:ed|ion|s to)|forecast|slated|announc|promis|target|predict|estimat|"
     r"propos|budget|intend|supposed|postpon|delay|agree|book|pledg|commit|guarante|award|select|renew|"
@@ -349,7 +352,7 @@ _PLANS = re.compile(
     r"|through)\b",
     re.IGNORECASE,
 )
-# Under these even a year centuries ahead is no mistake.
+# Words that make even a year centuries ahead plausible.
 _TALES = re.compile(
     r"\b(?:fiction|novel|film|movie|game|stor(?:y|ies)|imagin|hypothe|scenario|simulat|model|project(?:ed|ion)"
     r"|predict|forecast|estimat|calendar|set in|if|would|could|might)\w*",
@@ -376,24 +379,24 @@ _BAD_ISO = re.compile(r"(?<![\d./-])(\d{4})-(\d\d)-(\d\d)(?![\d-])")
 _BAD_SLASH = re.compile(r"(?<![\d./-])(\d{1,2})/(\d{1,2})/(\d{4})(?![\d/-])")
 
 
-async def detect_temporal_errors(view: DetectionContext) -> list[Flag]:
-    """In the order they stand. What a source says in the same words is not the response's mistake."""
+async def detect_temporal_errors(context: DetectionContext) -> list[Flag]:
+    """Flags in text order, without what is quoted or copied verbatim from a source."""
     flags: list[Flag] = []
-    for segment in view.segments:
+    for segment in context.segments:
         if (
             segment.assertive
-            and len(segment.text) <= _LONGEST_TEMPORAL
+            and len(segment.text) <= _MAX_CHARS
             and (segment.times or _HINT.search(segment.text))
         ):
-            flags += _in_segment(segment, view.now)
-    flags += disorders(view.segments, ORDER)
-    return _unquoted(sorted(set(flags), key=lambda flag: flag.start), view)
+            flags += _in_segment(segment, context.now)
+    flags += wrong_order(context.segments, ORDER)
+    return _without_quotations(sorted(set(flags), key=lambda flag: flag.start), context)
 
 
 def _in_segment(segment: Segment, now: datetime) -> Iterator[Flag]:
     yield from _no_such_date(segment)
     yield from _wrong_weekday(segment)
-    yield from misfits(segment, now, ORDER)
+    yield from wrong_durations(segment, now, ORDER)
     for time in segment.times:
         flag = _impossible_year(segment, time, now) or _future_as_past(segment, time, now)
         if flag is not None:
@@ -401,9 +404,9 @@ def _in_segment(segment: Segment, now: datetime) -> Iterator[Flag]:
     yield from _relative_against_year(segment)
 
 
-def _unquoted(flags: list[Flag], view: DetectionContext) -> list[Flag]:
-    quoted = [(m.start(), m.end()) for m in _QUOTES.finditer(view.response)]
-    said = " ".join(" ".join(source.text.split()) for source in view.sources)
+def _without_quotations(flags: list[Flag], context: DetectionContext) -> list[Flag]:
+    quoted = [(m.start(), m.end()) for m in _QUOTES.finditer(context.response)]
+    said = " ".join(" ".join(source.text.split()) for source in context.sources)
     return [
         flag
         for flag in flags
@@ -419,7 +422,7 @@ def _clause(segment: Segment, time: TimeExpression) -> tuple[int, int]:
 
 
 def _adverbial(segment: Segment, time: TimeExpression) -> bool:
-    """ "In 2031 it …", "… on 3 May 2031.": when something was, not the name or number of a thing."""
+    """ "In 2031 it …", "… on 3 May 2031.": an adverbial, not a name or number that looks like a year."""
     at, end = time.start - segment.start, time.end - segment.start
     if any(m.start() < at and end < m.end() for m in _QUOTES.finditer(segment.text)):
         return False
@@ -432,7 +435,7 @@ def _future_as_past(segment: Segment, time: TimeExpression, now: datetime) -> Fl
     if time.tense is not Tense.PAST or time.first is None or time.first.date() <= now.date():
         return None
     if time.year is None and not _AHEAD.search(time.text):
-        return None  # "Sunday", "this week" and a day without a year may always be the one before
+        return None  # "Sunday", "this week" and a day without a year may be the previous one
     if not _adverbial(segment, time) or _PLANS.search(segment.text):
         return None
     start, end = _clause(segment, time)
@@ -450,7 +453,7 @@ def _impossible_year(segment: Segment, time: TimeExpression, now: datetime) -> F
     if not beyond and (time.tense is Tense.FUTURE or _PLANS.search(segment.text)):
         return None
     if time.tense is Tense.NONE and time.year < 2200:
-        return None  # without a verb to tell, only what nobody plans for
+        return None  # without a verb, only implausibly distant years count
     start, end = _clause(segment, time)
     return temporal_flag(
         segment, start, end, FAR_YEAR,
@@ -459,7 +462,7 @@ def _impossible_year(segment: Segment, time: TimeExpression, now: datetime) -> F
 
 
 def _relative_against_year(segment: Segment) -> Iterator[Flag]:
-    """ "last year in 2026", when last year was another one."""
+    """ "last year in 2026", if last year was not 2026."""
     times = sorted(segment.times, key=lambda time: time.start)
     for a, b in pairwise(times):
         between = segment.text[a.end - segment.start : b.start - segment.start]
@@ -468,14 +471,14 @@ def _relative_against_year(segment: Segment) -> Iterator[Flag]:
             continue
         if not re.match(r"(?:last|this|next|yesterday|today|tomorrow)\b", relative.text, re.IGNORECASE):
             continue
-        if _apart(relative, explicit):
+        if _disjoint(relative, explicit):
             yield temporal_flag(
                 segment, a.start, b.end, FUTURE_AS_PAST,
                 f"'{relative.text}' is not {explicit.text}", f"'{relative.text}' is {_range(relative)}",
             )  # fmt: skip
 
 
-def _apart(a: TimeExpression, b: TimeExpression) -> bool:
+def _disjoint(a: TimeExpression, b: TimeExpression) -> bool:
     if not (a.first and a.last and b.first and b.last):
         return False
     return a.last < b.first or b.last < a.first
@@ -513,7 +516,7 @@ def _no_month(segment: Segment, match: re.Match[str]) -> Flag:
 
 
 def _wrong_weekday(segment: Segment) -> Iterator[Flag]:
-    """ "Monday, March 15, 2023", when that was a Wednesday."""
+    """ "Monday, March 15, 2023", if that was a Wednesday."""
     for time in segment.times:
         day = next(iter(dates(time.text)), None)
         if day is None or not (day.day and day.year) or day.swappable or time.first is None:

@@ -1,10 +1,9 @@
-"""Claims that call on evidence which nobody has: unnamed studies, figures, superlatives and causes.
+"""Detector for unsupported claims: unnamed studies, figures, superlatives and causes without evidence.
 
-Catches: "Studies show …", "experts agree", "scientifically proven" without a source in reach; and, where
-there are sources, figures, superlatives and causes that neither they, known facts nor the conversation carry.
-Misses: plain statements (the budget's work), appeals that name somebody, other languages.
-An appeal alone is flagged; the other kinds only where sources were given and hold nothing of the sort.
-Costs: regular expressions; one query for each candidate where there are sources and a verifier.
+Catches: "Studies show …", "experts agree", "scientifically proven" without a source; and, if sources are
+given, figures, superlatives and causes that neither they, the known facts nor the conversation support.
+Misses: plain statements (the verifier checks those), appeals that name their source, other languages.
+Cost: regular expressions; one verifier query per candidate if there are sources.
 """
 
 from __future__ import annotations
@@ -19,13 +18,17 @@ from groundwire.text.sentences import sentences
 from groundwire.text.tokens import words
 from groundwire.types import Estimate, Fact, Flag, HallucinationType, Query, Segment
 
+# Base confidence per kind. Only an appeal exceeds the default threshold of 0.5 by itself.
 APPEAL, STATISTIC, SUPERLATIVE, CAUSE = 0.60, 0.45, 0.40, 0.40
-_FIGURE, _OVERCONFIDENT, _SILENT, _DENIED = 0.10, 0.05, 0.15, 0.20
-_HEDGED, _NAMED = -0.15, -0.20
-_CARRIED, _NOT_CARRIED = 0.5, 0.1
-_SHARE, _HALF, _LACKING = 0.75, 0.5, 0.25
-_MOST = 24
-
+# Added to the confidence: the appeal contains a figure, the wording is overconfident, the sources do not
+# support the claim, the verifier says the sources contradict it, the wording is hedged, a source is named.
+_FIGURE, _OVERCONFIDENT, _NO_SUPPORT, _CONTRADICTED = 0.10, 0.05, 0.15, 0.20
+_HEDGED, _SOURCE_GIVEN = -0.15, -0.20
+_SUPPORTED, _NOT_SUPPORTED = 0.5, 0.1  # P(yes) from which a claim is supported, and below which it is not
+# Share of content words found in one sentence of the evidence: supported without asking the verifier; too
+# similar to flag without its answer; upper bound if a figure of the claim occurs nowhere.
+_SUPPORTING_OVERLAP, _PARTIAL_OVERLAP, _MISSING_FIGURE_OVERLAP = 0.75, 0.5, 0.25
+_MAX_QUERIES = 24  # verifier queries per response
 _WHO = (
     r"(?:stud(?:y|ies)|research(?:ers)?|experts?|scientists?|surveys?|statistics|data|evidence|analysts?|reports?|"
     r"experiments?|doctors|economists?|polls?|meta-analys[ie]s|trials?|psychologists?|historians?)"
@@ -78,30 +81,30 @@ class _Candidate:
     kind: str
 
 
-async def detect_unsupported_claims(view: DetectionContext) -> list[Flag]:
-    """In the order they stand."""
-    grounds, sourced = _grounds(view), bool(view.sources)
-    found = [made for segment in view.segments if (made := _candidate(segment, sourced))]
-    carried = [_share(made.segment.text, grounds) for made in found]
-    estimates = await _estimates(view, [m for m, share in zip(found, carried, strict=True) if share < _SHARE])
+async def detect_unsupported_claims(context: DetectionContext) -> list[Flag]:
+    evidence, has_sources = _evidence(context), bool(context.sources)
+    candidates = [found for segment in context.segments if (found := _candidate(segment, has_sources))]
+    overlaps = {c.segment.index: _overlap(c.segment.text, evidence) for c in candidates}
+    unclear = [c for c in candidates if overlaps[c.segment.index] < _SUPPORTING_OVERLAP]
+    estimates = await _estimates(context, unclear)
     flags = []
-    for made, share in zip(found, carried, strict=True):
-        estimate = estimates.get(made.segment.index)
-        confidence = _confidence(made, share, estimate, sourced)
+    for candidate in unclear:
+        index = candidate.segment.index
+        confidence = _confidence(candidate, overlaps[index], estimates.get(index), has_sources)
         if confidence is not None:
-            flags.append(_flag(made, confidence))
+            flags.append(_flag(candidate, confidence))
     return flags
 
 
-def _candidate(segment: Segment, sourced: bool) -> _Candidate | None:
-    """The strongest way in which the sentence calls on evidence."""
+def _candidate(segment: Segment, has_sources: bool) -> _Candidate | None:
+    """The strongest kind of evidence that the sentence claims to have."""
     text = segment.text
     if not segment.assertive:
         return None
     appeal = _APPEAL.search(text)
     if appeal and not _DENIES.search(text[: appeal.start()]):
         return _Candidate(segment, APPEAL, "an appeal to evidence")
-    if not sourced:
+    if not has_sources:
         return None
     if _PERCENT.search(text) or _PRECISE.search(text):
         return _Candidate(segment, STATISTIC, "a figure")
@@ -110,16 +113,16 @@ def _candidate(segment: Segment, sourced: bool) -> _Candidate | None:
     return _Candidate(segment, CAUSE, "a cause") if _CAUSE.search(text) else None
 
 
-def _grounds(view: DetectionContext) -> list[frozenset[str]]:
-    """Every sentence that the response could rest on, as its content words."""
-    texts = [source.text for source in view.sources]
-    texts += [turn.text for turn in view.dialogue.turns]
-    facts = view.known.facts.values() if view.known else ()
-    told = [_content(_told(fact)) for about in facts for fact in about]
+def _evidence(context: DetectionContext) -> list[frozenset[str]]:
+    """The content words of every sentence the response may be based on."""
+    texts = [source.text for source in context.sources]
+    texts += [turn.text for turn in context.dialogue.turns]
+    facts = context.known.facts.values() if context.known else ()
+    told = [_content(_fact_text(fact)) for about in facts for fact in about]
     return told + [_content(text[s.start : s.end]) for text in texts for s in sentences(text)]
 
 
-def _told(fact: Fact) -> str:
+def _fact_text(fact: Fact) -> str:
     return fact.text or " ".join((fact.predicate, *(role.value.text for role in fact.roles)))
 
 
@@ -127,48 +130,51 @@ def _content(text: str) -> frozenset[str]:
     return frozenset(word.norm for word in words(text) if not word.is_stop)
 
 
-def _share(text: str, grounds: Sequence[frozenset[str]]) -> float:
-    """How much of it the nearest sentence holds; nothing where one of its figures stands nowhere."""
-    mine = _content(text)
-    best = max((len(mine & other) / len(mine) for other in grounds), default=0.0) if mine else 0.0
-    held = {word for other in grounds for word in other}
-    lacking = any(word not in held for word in mine if any(map(str.isdigit, word)))
-    return min(best, _LACKING) if lacking else best
+def _overlap(text: str, evidence: Sequence[frozenset[str]]) -> float:
+    """Largest share of the content words found in one sentence; capped if a figure occurs in none."""
+    wanted = _content(text)
+    best = max((len(wanted & other) / len(wanted) for other in evidence), default=0.0) if wanted else 0.0
+    available = {word for other in evidence for word in other}
+    missing = any(word not in available for word in wanted if any(map(str.isdigit, word)))
+    return min(best, _MISSING_FIGURE_OVERLAP) if missing else best
 
 
-async def _estimates(view: DetectionContext, asked: Sequence[_Candidate]) -> dict[int, Estimate]:
-    """What the verifier makes of them in view of sources and conversation, by segment."""
-    context = "\n".join((*(s.text for s in view.sources), *(turn.text for turn in view.dialogue.turns)))
-    if view.verifier is None or not context.strip() or not asked:
+async def _estimates(context: DetectionContext, candidates: Sequence[_Candidate]) -> dict[int, Estimate]:
+    """Estimates by segment index, given the sources and the conversation; failed ones are left out."""
+    texts = (*(s.text for s in context.sources), *(turn.text for turn in context.dialogue.turns))
+    premise = "\n".join(texts)
+    if context.verifier is None or not premise.strip() or not candidates:
         return {}
-    some = asked[:_MOST]
-    estimates = await view.verifier.estimate([Query(made.segment.text, context) for made in some])
+    asked = candidates[:_MAX_QUERIES]
+    estimates = await context.verifier.estimate([Query(c.segment.text, premise) for c in asked])
     return {
-        made.segment.index: estimate
-        for made, estimate in zip(some, estimates, strict=True)
+        candidate.segment.index: estimate
+        for candidate, estimate in zip(asked, estimates, strict=True)
         if estimate.error is None
     }
 
 
-def _confidence(made: _Candidate, share: float, estimate: Estimate | None, sourced: bool) -> float | None:
-    """None where it is carried, or where nobody could say and it makes no appeal."""
-    if share >= _SHARE or (estimate is not None and estimate.p_yes >= _CARRIED):
+def _confidence(
+    candidate: _Candidate, overlap: float, estimate: Estimate | None, has_sources: bool
+) -> float | None:
+    """None if the claim is supported, or if it is not an appeal and the verifier gave no clear answer."""
+    if estimate is not None and estimate.p_yes >= _SUPPORTED:
         return None
-    appeal = made.base == APPEAL
-    if appeal and sourced and estimate is None and share >= _HALF:
+    appeal = candidate.base == APPEAL
+    if appeal and has_sources and estimate is None and overlap >= _PARTIAL_OVERLAP:
         return None
-    if not appeal and (estimate is None or estimate.p_yes >= _NOT_CARRIED or share >= _HALF):
+    if not appeal and (estimate is None or estimate.p_yes >= _NOT_SUPPORTED or overlap >= _PARTIAL_OVERLAP):
         return None
-    text = made.segment.text
-    confidence = made.base
+    text = candidate.segment.text
+    confidence = candidate.base
     if appeal and (_PERCENT.search(text) or _PRECISE.search(text)):
         confidence += _FIGURE
-    if sourced:
-        confidence += _SILENT
-    if estimate is not None and estimate.p_no >= _CARRIED:
-        confidence += _DENIED
+    if has_sources:
+        confidence += _NO_SUPPORT
+    if estimate is not None and estimate.p_no >= _SUPPORTED:
+        confidence += _CONTRADICTED
     if _SOURCE_NAMED.search(text):
-        confidence += _NAMED
+        confidence += _SOURCE_GIVEN
     return min(1.0, max(0.0, confidence + _wording(text)))
 
 
@@ -178,10 +184,10 @@ def _wording(text: str) -> float:
     return doubt + (_OVERCONFIDENT if SignalKind.OVERCONFIDENCE in kinds else 0.0)
 
 
-def _flag(made: _Candidate, confidence: float) -> Flag:
-    segment = made.segment
+def _flag(candidate: _Candidate, confidence: float) -> Flag:
+    segment = candidate.segment
     return Flag(
         HallucinationType.UNSUPPORTED_CLAIM, segment.start, segment.end, segment.text, confidence,
         suggestion="Could not find support for this claim",
-        evidence=f"It makes {made.kind}, and no source, fact or earlier turn carries it",
+        evidence=f"The sentence contains {candidate.kind} that no source, fact or earlier turn supports",
     )  # fmt: skip

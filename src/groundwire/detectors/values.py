@@ -1,13 +1,14 @@
-"""Whether a value that is known and the words of a response mean the same, and what would have to stand
-there.
+"""Compare a known value with the words of a response, and compute the correction.
 
-Numbers with units, dates of different precision, weekdays, clock times, names with their aliases, and text.
-What cannot be compared is open, which is neither: only values of one kind can differ.
+Handles numbers with units, dates of different precision, weekdays, clock times, addresses, names with
+aliases, and text. Values of different kinds cannot be compared: the result is OPEN, neither same nor
+different.
 """
 
 from __future__ import annotations
 
 import re
+from calendar import day_name, month_name
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -17,7 +18,7 @@ from functools import lru_cache
 from groundwire.detectors.context import KBSnapshot
 from groundwire.openie.parser import bare
 from groundwire.openie.tense import times
-from groundwire.text.dates import WEEKDAYS, PartialDate, dates, weekdays
+from groundwire.text.dates import PartialDate, dates, weekdays
 from groundwire.text.dates import compare as compare_dates
 from groundwire.text.gazetteer import COUNTRIES, is_place
 from groundwire.text.lexicon import forms, word_set
@@ -36,7 +37,7 @@ class Comparison(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """`said[start:end]` should be `text`."""
+    """`said[start:end]` should be replaced by `text`."""
 
     start: int
     end: int
@@ -68,15 +69,10 @@ _SYNONYMS = (
 )
 _ADDRESS = re.compile(r"\S+@\S+|https?://\S+|www\.\S+|\+?\d[\d\s()./-]{5,}\d")
 _DIGITS = re.compile(r"\d[\d.,]*(?<=\d)")
-_DAY_NAMES = {number: name.capitalize() for name, number in WEEKDAYS.items() if name.endswith("day")}
-_MONTH_NAMES = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
 
 
 def compare(value: Value, said: str, known: KBSnapshot, now: datetime) -> Comparison:
-    """Whether the words say what the value is."""
+    """Compare the words with the known value."""
     if fold(value.text) == fold(bare(said)):
         return Comparison.SAME
     for judge in (_addresses, _days, _clocks, _amounts):
@@ -89,7 +85,7 @@ def compare(value: Value, said: str, known: KBSnapshot, now: datetime) -> Compar
 
 
 def _addresses(value: Value, said: str, _: datetime) -> Comparison | None:
-    """E-mail, web and telephone: character by character, spaces and signs aside."""
+    """E-mail, web and telephone: exact comparison, ignoring spaces and punctuation."""
     ours, theirs = _ADDRESS.search(value.text), _ADDRESS.search(said)
     if not ours or not theirs or dates(said) or ("@" in ours[0]) != ("@" in theirs[0]):
         return None
@@ -101,7 +97,7 @@ def _plain(address: str) -> str:
 
 
 def _days(value: Value, said: str, now: datetime) -> Comparison | None:
-    """Dates on what both state; a weekday against the weekday of a date; "tomorrow" against the day it is."""
+    """Compare dates on the parts both state, weekdays with dates, and relative dates ("tomorrow")."""
     ours = _known_date(value)
     our_weekday = _weekday_of(value, ours)
     theirs = dates(said)
@@ -141,7 +137,7 @@ def _relative(ours: PartialDate | None, our_weekday: int, said: str, now: dateti
 
 
 def _known_date(value: Value) -> PartialDate | None:
-    """As precise as it is written; "1847" as a date is a year, not its first of January."""
+    """The date as precise as written: "1847" is a year, not 1 January 1847."""
     if value.kind is ValueKind.NUMBER and (value.number is None or value.unit or not _is_year(value.number)):
         return None
     written = dates(value.text)
@@ -185,14 +181,14 @@ def _clocks(value: Value, said: str, _: datetime) -> Comparison | None:
     theirs = [n for n in numbers(said) if n.unit == "clock"]
     if not ours or not theirs:
         return None
-    # "at 3:00" may be the afternoon's
+    # "3:00" without am/pm also matches 15:00 (720 minutes later).
     half = re.search(r"[ap]\.?m|1[3-9]:|2\d:", said, re.IGNORECASE) is None
     same = abs(ours[0].value - theirs[0].value) in ((0, 720) if half else (0,))
     return Comparison.SAME if same else Comparison.DIFFERENT
 
 
 def _amounts(value: Value, said: str, _: datetime) -> Comparison | None:
-    """Numbers of the same unit; where one side leaves the unit out, by the figure."""
+    """Compare numbers of the same unit; if one side has no unit, compare the figures."""
     ours, theirs = _known_number(value), numbers(said)
     if ours is None or not theirs:
         return None
@@ -217,7 +213,7 @@ def _known_number(value: Value) -> Number | None:
 
 
 def _names(value: Value, said: str, known: KBSnapshot) -> Comparison:
-    """Names and text: by entity, alias, parts of names, short forms, synonyms."""
+    """Compare names and text by entity, alias, partial name, abbreviation and synonym."""
     spoken = strip_unit_noun(said)
     if not spoken:
         return Comparison.OPEN
@@ -234,7 +230,7 @@ def _names(value: Value, said: str, known: KBSnapshot) -> Comparison:
 
 
 def strip_unit_noun(name: str) -> str:
-    """Without article and without "team" or "department"."""
+    """Remove the article and trailing nouns such as "team" or "department"."""
     plain = bare(name).strip(" .,;:'\"*_`~")
     parts = plain.split()
     while len(parts) > 1 and parts[-1].lower() in _HEADS:
@@ -263,14 +259,14 @@ def _content(name: str) -> frozenset[str]:
 
 
 def _incomparable(ours: str, spoken: str) -> bool:
-    """A country is no other place than its city, and a sentence no other value than a word."""
+    """A country and one of its cities do not conflict, and long phrases cannot be compared with a value."""
     if (ours.casefold() in COUNTRIES) != (spoken.casefold() in COUNTRIES) and is_place(spoken):
         return True
     return len(spoken.split()) > 6 or len(ours.split()) > 8
 
 
 def replacement(value: Value, said: str, known: KBSnapshot) -> Replacement | None:
-    """Which words to replace, and by what, so that the sentence reads on; None where there is no such way."""
+    """Which words to replace, and by what, to correct the sentence; None if it cannot be done in place."""
     for repair in (_fix_day, _fix_clock, _fix_amount):
         found = repair(value, said)
         if found is not None:
@@ -285,7 +281,7 @@ def replacement(value: Value, said: str, known: KBSnapshot) -> Replacement | Non
     if at < 0 or not kept:
         return None
     new = bare(text) if start else text
-    if said.lower().startswith(("a ", "an ")):  # the article goes with what follows it
+    if said.lower().startswith(("a ", "an ")):  # the article must agree with the new word
         return Replacement(0, at + len(kept), f"{'an' if new[:1].lower() in 'aeiou' else 'a'} {new}")
     return Replacement(at, at + len(kept), new)
 
@@ -306,17 +302,19 @@ def _fix_day(value: Value, said: str) -> Replacement | None:
     named = weekdays(said)
     weekday = _weekday_of(value, ours)
     if named and weekday:
-        return Replacement(named[0][1], named[0][2], _DAY_NAMES[weekday])
+        return Replacement(named[0][1], named[0][2], day_name[weekday - 1])
     if weekday or ours:
         return Replacement(0, len(said), value.text)
     return None
 
 
 def _dated(ours: PartialDate, spoken: PartialDate, written: str, text: str) -> str:
-    """The known date as precisely as it was said and, where the form is a common one, in that form."""
+    """Format the known date with the precision and, if it is a common one, in the form used by the
+    response.
+    """
     if not spoken.month or not ours.month:
         return str(ours.year) if ours.year else text
-    month = _MONTH_NAMES[ours.month - 1]
+    month = month_name[ours.month]
     if re.fullmatch(r"\d{4}-\d\d-\d\d", written) and ours.day:
         return f"{ours.year:04}-{ours.month:02}-{ours.day:02}"
     year = f" {ours.year}" if spoken.year and ours.year else ""
@@ -338,7 +336,7 @@ def _fix_clock(value: Value, said: str) -> Replacement | None:
 
 
 def _fix_amount(value: Value, said: str) -> Replacement | None:
-    """The figure with its unit, written as it was: "$49" becomes "$59", "5 kg" becomes "6 kg"."""
+    """Replace the figure and keep the notation: "$49" becomes "$59", "5 kg" becomes "6 kg"."""
     ours, spoken = _known_number(value), numbers(said)
     if ours is None or not spoken:
         return None

@@ -1,18 +1,18 @@
-"""Logical inconsistencies: each kind, and beside it what only looks like one."""
+"""Logical inconsistencies: examples of each kind, and similar sentences that are consistent."""
 
 from __future__ import annotations
 
 import asyncio
 
 import pytest
-from tests.detecting import view_of
+from tests.detecting import context_of
 
 from groundwire.detectors.logic import detect_logical_inconsistencies
 from groundwire.types import Flag, HallucinationType
 
 
 def flags(text: str) -> list[Flag]:
-    return asyncio.run(detect_logical_inconsistencies(view_of(text)))
+    return asyncio.run(detect_logical_inconsistencies(context_of(text)))
 
 
 WRONG = [
@@ -37,8 +37,6 @@ WRONG = [
     ("The name of the ship is Alma. The name of the ship is Brise.", 0.85),
     ("John is alive. John is dead.", 0.80),
     ("John is both alive and dead.", 0.80),
-    ("The dish is vegetarian and contains chicken.", 0.80),
-    ("The soup is vegan. The soup contains cheese.", 0.80),
     ("All items were shipped, except for the 3 that weren't.", 0.85),
     ("Everyone attended, apart from those who did not.", 0.85),
     ("All items were shipped. None of the items were shipped.", 0.85),
@@ -68,9 +66,6 @@ WRONG = [
     ("Out of our 8 new trainees, nine left.", 0.85),
     ("We sold 40 apples and 30 pears, 80 pieces of fruit in total.", 0.85),
     ("The panel has 4 women and 5 men, ten altogether.", 0.85),
-    ("She drew a square circle.", 0.90),
-    ("He is a married bachelor.", 0.90),
-    ("The sign is a triangle with four sides.", 0.90),
 ]
 RIGHT = [
     "The system is running, and the backup is not running.",
@@ -114,8 +109,6 @@ RIGHT = [
     "The company was named Best Employer. The company was named Top Startup.",
     "The city was called Bombay. The city is called Mumbai.",
     "Acme was founded in 1990. Borealis was founded in 1995.",
-    "The soup is vegan. The soup contains vegan cheese.",
-    "The soup is vegan. The stew contains cheese.",
     "All tests passed. Two reviewers failed.",
     "All tests passed. Two tests passed quickly.",
     "None of the pumps worked, and one valve worked all night.",
@@ -151,20 +144,18 @@ RIGHT = [
     "Of the 12 routes, 15 is the longest.",
     "We sold 40 apples and 30 pears, 70 pieces of fruit in total.",
     "The panel has 4 women and 5 men, nine altogether.",
-    "There is no square circle.",
     "The number of users is 10. The number of servers is 12.",
     "The firm employs 10 people in Rome and 5 in Paris.",
     "The population is about 5 million. The population is 5.2 million.",
     "A user is active. A user is inactive.",
     "Both running and not running jobs are listed.",
-    "The dish is vegetarian. The menu also contains chicken dishes.",
     "4 of 12 October sessions were full.",
     "The colour is red. The colour is bright.",
 ]
 
 
 @pytest.mark.parametrize(("text", "confidence"), WRONG)
-def test_what_cannot_hold_together_is_flagged(text: str, confidence: float) -> None:
+def test_contradictory_statements_are_flagged(text: str, confidence: float) -> None:
     found = flags(text)
     assert [flag.confidence for flag in found[:1]] == [confidence]
     assert {flag.type for flag in found} == {HallucinationType.LOGICAL_INCONSISTENCY}
@@ -172,7 +163,7 @@ def test_what_cannot_hold_together_is_flagged(text: str, confidence: float) -> N
 
 
 @pytest.mark.parametrize("text", RIGHT)
-def test_what_may_hold_together_is_not(text: str) -> None:
+def test_compatible_statements_are_not_flagged(text: str) -> None:
     assert flags(text) == []
 
 
