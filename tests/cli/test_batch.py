@@ -55,7 +55,7 @@ def test_one_line_out_for_one_line_in_in_order(tmp_path: Path) -> None:
         (b'{"response": "\xff\xfe", "context": "x"}', "not UTF-8"),
         ({"id": "x", "context": "text"}, "no 'response'"),
         ({"id": "x", "response": "It is red."}, "neither 'sources' nor 'context'"),
-        ({"id": "x", "response": 7, "context": "x"}, "'response' must be text"),
+        ({"id": "x", "response": 7, "context": "x"}, "'response' must be a string"),
         ({"id": "x", "response": "It is red.", "sources": {"S0": 3}}, "'sources' must map ids to texts"),
         ({"id": "x", "response": "  ", "context": "x"}, "empty"),
         ({"id": "x", "response": "It is red.", "context": " "}, "no sources"),
@@ -150,7 +150,7 @@ def test_input_and_output_must_differ(tmp_path: Path) -> None:
     rows = write(tmp_path / "in.jsonl", GOOD)
     with pytest.raises(InputError, match="same file"):
         go(rows, rows)
-    with pytest.raises(InputError, match="no file"):
+    with pytest.raises(InputError, match="is not a file"):
         go(tmp_path / "none.jsonl", tmp_path / "out.jsonl")
     with pytest.raises(InputError, match="cannot write"):
         go(rows, tmp_path / "no" / "folder.jsonl")

@@ -76,7 +76,7 @@ def test_too_few_rows_are_refused_with_the_number_needed(tmp_path: Path) -> None
     rows = write(tmp_path / "rows.jsonl", supported(18))
     code, error = calibrate(rows, "--max-fpr", 0.05)
     assert code == 2
-    assert "18 supported rows cannot promise false alarms ≤ 5%" in error
+    assert "18 supported rows cannot guarantee false alarms ≤ 5%" in error
     assert "at least 19 rows" in error
     code, error = calibrate(EXAMPLE, "--confidence", 0.95)
     assert code == 2
@@ -118,7 +118,7 @@ def test_bad_rows_are_named(tmp_path: Path, row: dict[str, object], complaint: s
 
 
 def test_bad_usage_is_one_line(tmp_path: Path) -> None:
-    assert calibrate(tmp_path / "none.jsonl") == (2, f"there is no file {tmp_path / 'none.jsonl'}")
+    assert calibrate(tmp_path / "none.jsonl") == (2, f"{tmp_path / 'none.jsonl'} is not a file")
     assert "between 0 and 1" in calibrate(EXAMPLE, "--max-fpr", 1.5)[1]
     assert "YAML" in calibrate(EXAMPLE, "-o", tmp_path / "x.toml")[1]
     assert "folder that exists" in calibrate(EXAMPLE, "-o", tmp_path / "no" / "x.yaml")[1]

@@ -90,7 +90,7 @@ def test_roles_make_a_fact_with_or_without_a_sentence() -> None:
         (("add", "--predicate", "p", "-r", "nothing", "-s", EVIDENCE), "NAME=VALUE"),
         (("add", "-", "-s", "-"), "stdin"),
         (("add", "missing.txt", "-s", EVIDENCE), "does not exist"),
-        (("list", "--status", "wrong"), "no status"),
+        (("list", "--status", "wrong"), "unknown status"),
     ],
 )
 def test_what_cannot_be_used_is_said_in_one_line(arguments: tuple[str, ...], about: str) -> None:
@@ -136,7 +136,7 @@ def test_a_rate_limit_is_waited_out_by_whoever_comes_later(service: Loopback) ->
     code, out = facts("add", TRUE, "-s", EVIDENCE)
     assert (code, out.split()[0]) == (3, "pending")
     code, out = facts("verify-pending")
-    assert (code, out.splitlines()[-1]) == (3, "0 settled, 1 waiting")
+    assert (code, out.splitlines()[-1]) == (3, "0 verified or rejected, 1 waiting")
     assert json.loads(facts("list", "--status", "pending", "--json")[1])[0]["text"] == TRUE
 
 

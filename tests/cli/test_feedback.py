@@ -119,7 +119,7 @@ def test_what_is_no_report_is_refused_in_one_line(tmp_path: Path, content: str) 
 def test_bad_names_and_words_are_refused(tmp_path: Path) -> None:
     assert groundwire("feedback", "c1", "wrong") == (
         2,
-        "it was not checked here lately: name its report with --report FILE.json",
+        "it was not checked here recently: name its report with --report FILE.json",
     )
     checked()
     assert groundwire("feedback", "c1", "perhaps")[0] == 2
@@ -162,7 +162,7 @@ def test_too_few_opinions_promise_nothing() -> None:
     mark_many(3, said="right")
     code, error = groundwire("calibrate", "--from-feedback", "--max-fpr", "0.2")
     assert code == 2
-    assert "3 supported responses with feedback cannot promise false alarms ≤ 20%" in error
+    assert "3 supported responses with feedback cannot guarantee false alarms ≤ 20%" in error
     assert "at least 4" in error
 
 

@@ -100,7 +100,7 @@ def test_the_files_tell_every_row(tmp_path: Path) -> None:
     assert (good.get("name"), len(good)) == ("good", 0)
     assert (wrong[0].tag, wrong[0].get("type")) == ("failure", "ungrounded")
     assert "CONTRADICTED: The tower is 999 metres tall. (evidence says 330" in str(wrong[0].text)
-    assert (broken[0].tag, broken[0].get("message")) == ("error", "'response' must be text")
+    assert (broken[0].tag, broken[0].get("message")) == ("error", "'response' must be a string")
     page = (tmp_path / "summary.md").read_text(encoding="utf-8")
     assert page.startswith(
         "## groundwire: 1 of 3 responses flagged (33.3 %)\n\ngate passed: 33.3 % to 66.7 %"
@@ -108,7 +108,7 @@ def test_the_files_tell_every_row(tmp_path: Path) -> None:
     for line in ("| grounded | 1 |", "| could not be checked | 1 |", "| claims: contradicted | 1 |"):
         assert line in page
     assert "| wrong | " in page
-    assert "| broken | – | 'response' must be text |" in page
+    assert "| broken | – | 'response' must be a string |" in page
 
 
 def test_the_files_of_a_run_that_went_on_are_those_of_a_whole_one(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_an_empty_batch_makes_a_page_too() -> None:
 
 @pytest.mark.parametrize("rate", [-0.1, 1.1, float("nan")])
 def test_a_rate_is_a_share(rate: float) -> None:
-    with pytest.raises(InputError, match="share between 0 and 1"):
+    with pytest.raises(InputError, match="between 0 and 1"):
         Gate(rate)
 
 

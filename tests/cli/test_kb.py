@@ -68,10 +68,10 @@ def test_a_bad_row_is_reported_and_the_rest_imported_or_nothing_is(store_url: st
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("import", "no.csv"), "there is no file no.csv"),
+        (("import", "no.csv"), "no.csv is not a file"),
         (("import", "no.xyz"), "--format"),
         (("import", "-", "--format", "csv"), "the file is empty"),
-        (("export", "--format", "pdf"), "cannot be written"),
+        (("export", "--format", "pdf"), "unknown format 'pdf'"),
         (("show", "Ann"), "there is no store"),
         (("stats",), "there is no store"),
     ],

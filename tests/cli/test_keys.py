@@ -24,7 +24,7 @@ def test_a_key_is_shown_once(monkeypatch: object) -> None:
     assert token.strip().split("_", 2)[2] not in listed
     (kept,) = json.loads(run("list", "--json")[1])
     assert (kept["name"], kept["per_minute"], kept["revoked"]) == ("ci", 30, None)
-    assert run("revoke", "ci") == (0, "ci opens nothing any more\n")
+    assert run("revoke", "ci") == (0, "ci is revoked\n")
     assert json.loads(run("list", "--json")[1])[0]["revoked"]
 
 
@@ -34,7 +34,7 @@ def test_no_keys() -> None:
 
 def test_what_is_wrong_is_one_line() -> None:
     for arguments, said in (
-        (["add", "ci", "--scope", "everything"], "there is no scope 'everything'"),
+        (["add", "ci", "--scope", "everything"], "unknown scope 'everything'"),
         (["add", "ci"], "a key needs a scope"),
         (["revoke", "ci"], "there is no key ci"),
     ):

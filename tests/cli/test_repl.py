@@ -60,7 +60,7 @@ def test_a_claim_is_verified_and_shown_as_a_table(tower: str, sandbox: bool) -> 
     assert code == 0
     assert "CONTRADICTED" in out
     assert "tower.md: “The tower is 330 metres tall.”" in out
-    assert "need" in out
+    assert "required" in out
 
 
 @pytest.mark.spec("SPEC-16.05", "SPEC-16.34")
@@ -209,7 +209,7 @@ def test_an_interrupt_drops_what_was_begun() -> None:
 
 
 def test_names_and_attributes_complete() -> None:
-    words = completer(repl._names({"verify_claim": len, "files": {}}))
+    words = completer(repl._name_completer({"verify_claim": len, "files": {}}))
 
     def offered(text: str) -> list[str]:
         return [found.text for found in words.get_completions(Document(text), CompleteEvent())]

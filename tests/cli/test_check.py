@@ -170,7 +170,7 @@ def test_a_session_is_kept_by_path(company: str, chat: str, tmp_path: Path) -> N
         (("check", "-", "--history", "-"), "only one of"),
         (("check", "It is red.", "--history", "[1"), "not JSON"),
         (("check", "It is red.", "--history", "[]"), "the history is empty"),
-        (("check", "It is red.", "--history", "User: Hi", "--session", " "), "the session has no name"),
+        (("check", "It is red.", "--history", "User: Hi", "--session", " "), "--session must not be empty"),
     ],
 )
 def test_bad_input_is_one_line(arguments: tuple[str, ...], says: str) -> None:
