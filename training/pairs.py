@@ -1,70 +1,90 @@
-"""A training pair, and the token form in which pools of pairs are stored."""
+"""A training pair (window, claim, label, spans), its token form, and pools of them on disk."""
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from tokenizers import Tokenizer
+from training.base_model import BASE
+from training.data import WORK
 
-ENTAILED, NEUTRAL, CONTRADICTED, NOT_ENTAILED = range(4)
-NLI = {"entailment": ENTAILED, "neutral": NEUTRAL, "contradiction": CONTRADICTED}
+ENTAILMENT, NEUTRAL, CONTRADICTION, NOT_ENTAILED = range(4)
+LABELS = {"entailment": ENTAILMENT, "neutral": NEUTRAL, "contradiction": CONTRADICTION}
 CLS, SEP = 101, 102
+POOLS = WORK / "pools"
+
+Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """`target` 3: not entailed, kind unknown; `spans` None: unknown, (): nothing is unsupported."""
+    """One example. NOT_ENTAILED means neutral or contradiction, not known which.
 
-    evidence: str
+    `spans` are the unsupported character ranges of the claim: None where they are unknown, () where all of it
+    is supported. `group` names the source text, so that no source is split between training and measuring.
+    """
+
+    window: str
     claim: str
-    target: int
-    spans: tuple[tuple[int, int], ...] | None = None
+    label: int
+    spans: tuple[Span, ...] | None = None
     weight: float = 1.0
+    group: str = ""
 
 
 @dataclass(slots=True)
-class Coded:
-    """Token ids of a pair; `marks` holds 0/1 per claim token, or nothing when spans are unknown."""
+class TokenPair:
+    """Token ids of a pair. `marks` holds 0 or 1 per claim token, or None where spans are unknown."""
 
     ids: np.ndarray
-    claim_from: int
-    target: int
+    claim_start: int
+    label: int
     marks: np.ndarray | None
     weight: float
 
 
-def encode(tokenizer: Tokenizer, pairs: Sequence[Pair], limit: int) -> list[Coded]:
-    """Encode pairs; evidence is cut to make room, a claim never loses more than half the limit."""
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    left = tokenizer.encode_batch([pair.evidence for pair in pairs], add_special_tokens=False)
-    right = tokenizer.encode_batch([pair.claim for pair in pairs], add_special_tokens=False)
+def tokenizer() -> Tokenizer:
+    found = Tokenizer.from_file(str(BASE / "tokenizer.json"))
+    found.no_truncation()
+    found.no_padding()
+    return found
+
+
+def encode(pairs: Sequence[Pair], limit: int) -> list[TokenPair]:
+    """Encode pairs in at most `limit` tokens: the window is cut, a claim keeps at least half of the limit."""
+    found = tokenizer()
+    windows = found.encode_batch([pair.window for pair in pairs], add_special_tokens=False)
+    claims = found.encode_batch([pair.claim for pair in pairs], add_special_tokens=False)
     coded = []
-    for pair, evidence, claim in zip(pairs, left, right, strict=True):
+    for pair, window, claim in zip(pairs, windows, claims, strict=True):
         claim_ids = claim.ids[: limit // 2]
         room = limit - 3 - len(claim_ids)
-        ids = [CLS, *evidence.ids[:room], SEP, *claim_ids, SEP]
-        start = min(len(evidence.ids), room) + 2
+        ids = [CLS, *window.ids[:room], SEP, *claim_ids, SEP]
         marks = None
         if pair.spans is not None:
-            marks = np.array(
-                [any(a < e and s < b for a, b in pair.spans) for s, e in claim.offsets[: len(claim_ids)]],
-                np.int8,
-            )
-        coded.append(Coded(np.array(ids, np.int32), start, pair.target, marks, pair.weight))
+            touched = [
+                any(start < b and a < end for a, b in pair.spans)
+                for start, end in claim.offsets[: len(claim_ids)]
+            ]
+            marks = np.array(touched, np.int8)
+        start = min(len(window.ids), room) + 2
+        coded.append(TokenPair(np.array(ids, np.int32), start, pair.label, marks, pair.weight))
     return coded
 
 
-def save(path: Path, pool: list[Coded]) -> None:
-    with path.open("wb") as out:
+def save(name: str, pairs: Iterable[Pair], limit: int) -> int:
+    """Encode pairs and write them as the pool `name`; returns how many there are."""
+    POOLS.mkdir(parents=True, exist_ok=True)
+    pool = encode(list(pairs), limit)
+    with (POOLS / f"{name}.pkl").open("wb") as out:
         pickle.dump(pool, out)
+    return len(pool)
 
 
-def load(path: Path) -> list[Coded]:
-    with path.open("rb") as source:
-        pool: list[Coded] = pickle.load(source)
+def load(name: str) -> list[TokenPair]:
+    with (POOLS / f"{name}.pkl").open("rb") as source:
+        pool: list[TokenPair] = pickle.load(source)
     return pool

@@ -1,0 +1,208 @@
+"""Fit the calibration of an exported network and write it beside it.
+
+python -m training.calibrate FOLDER --name NAME
+
+Claims: the tenth of the cards that training never sees, with their twins, and sentences of RAGTruth and
+silver answers of fold 1. Operating points: answers of the same cards and fold. Fold 0 and `cards.dev`
+are for measuring.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pickle
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from training import grounded
+from training.candidate.calibration import features, is_clear
+from training.candidate.network import Network, Reading
+from training.data import fold, rows
+from training.export import write_manifest
+from training.grounded import CARDS, OWN_CARDS, card_claims, for_calibration, lines, marked_claims, row_marks
+from training.pairs import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
+
+from groundwire.text.document import Document
+
+FOLD = 1
+RELEVANCE = (0.0, 1.0, 2.0, 4.0)
+PRIOR_YES = 0.05
+YES, UNSURE, NO = 0, 1, 2
+
+
+@dataclass(slots=True)
+class Example:
+    """A claim with the readings of its windows. `answer` groups the claims of one answer."""
+
+    label: int
+    readings: list[Reading]
+    coverage: list[float]
+    kind: str
+    answer: str
+
+
+def examples(network: Network, most: int) -> Iterator[Example]:
+    for kind, answer, source, claim, label in islice(_claims(), most):
+        windows = Document(source, rendered=False).windows(claim, grounded.rarity)
+        if windows:
+            readings = network.read([(window.text, claim) for window in windows])
+            yield Example(label, readings, [window.coverage for window in windows], kind, answer)
+
+
+def _claims() -> Iterator[tuple[str, str, str, str, int]]:
+    """Cards, card answers and public answers in turn, so that any beginning of the list is mixed."""
+    streams = [_card_stream(), _answer_stream(), _public_stream()]
+    while streams:
+        for stream in list(streams):
+            items = list(islice(stream, 12))
+            yield from items
+            if not items:
+                streams.remove(stream)
+
+
+def _calibration_cards() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    cards = lines(CARDS / "cards.train.jsonl")
+    twins = lines(CARDS / "twins.train.jsonl")
+    for path in sorted(OWN_CARDS.glob("*.cards.jsonl")):
+        if path.name.split(".")[0] not in grounded.HELD_OUT_WRITERS:
+            cards += lines(path)
+            twins += lines(path.with_name(path.name.replace(".cards.", ".twins.")))
+    return [card for card in cards if for_calibration(card["id"])], twins
+
+
+def _card_stream() -> Iterator[tuple[str, str, str, str, int]]:
+    for claim in card_claims(*_calibration_cards()):
+        yield "card", "", claim.source, claim.text, claim.label
+
+
+def _answer_stream() -> Iterator[tuple[str, str, str, str, int]]:
+    for card in _calibration_cards()[0]:
+        for number, answer in enumerate((card["answer"], *card.get("answers", []))):
+            marks = [
+                (
+                    answer["text"].find(e["text"]),
+                    answer["text"].find(e["text"]) + len(e["text"]),
+                    LABELS[e["label"]],
+                )
+                for e in answer["errors"]
+            ]
+            for text, label, _ in marked_claims(answer["text"], marks):
+                yield "answer", f"{card['id']}/{number}", card["source"], text, label
+
+
+def _public_stream() -> Iterator[tuple[str, str, str, str, int]]:
+    marked = {row["id"]: row for row in rows("train.silver_marked")}
+    for row in rows("dev.ragtruth"):
+        if fold(row) == FOLD:
+            for text, label, _ in marked_claims(row["claim"], row_marks(row)):
+                yield "ragtruth", row["id"], row["context"], text, label
+    for row in islice((r for r in rows("train.faithjudge_silver") if fold(r) == FOLD), 0, None, 6):
+        if row["label"] or row["id"] in marked:
+            marks = row_marks(marked.get(row["id"], row))
+            for text, label, _ in marked_claims(row["claim"], marks):
+                yield "silver", row["id"], row["context"], text, label
+
+
+def fit(found: Sequence[Example]) -> tuple[LogisticRegression, float]:
+    """The softmax regression and the relevance with the lowest loss."""
+    labels = np.array([{ENTAILMENT: YES, NEUTRAL: UNSURE, CONTRADICTION: NO}[e.label] for e in found])
+    kinds = np.array([e.kind for e in found])
+    # Each kind of claim weighs the same, however many there are of it.
+    weights = np.array([1.0 / (kinds == kind).sum() for kind in kinds]) * len(found) / len(set(kinds))
+    best: tuple[float, LogisticRegression, float] | None = None
+    for relevance in RELEVANCE:
+        table = feature_table(found, relevance)
+        model = LogisticRegression(C=1.0, max_iter=2000).fit(table, labels, sample_weight=weights)
+        chosen = model.predict_proba(table)[np.arange(len(labels)), labels]
+        loss = float(-(np.log(chosen) * weights).sum() / weights.sum())
+        print(f"relevance {relevance}: log loss {loss:.4f}")
+        if best is None or loss < best[0]:
+            best = (loss, model, relevance)
+    assert best is not None
+    return best[1], best[2]
+
+
+def feature_table(found: Sequence[Example], relevance: float) -> np.ndarray:
+    """Features as the verifier sees them: a clear first window is the only one that is read."""
+    read = [1 if is_clear(e.readings[0]) else len(e.readings) for e in found]
+    pairs = zip(found, read, strict=True)
+    return np.array([features(e.readings[:n], e.coverage[:n], relevance) for e, n in pairs])
+
+
+def answer_risks(found: Sequence[Example], yes: np.ndarray) -> dict[str, dict[str, tuple[float, bool]]]:
+    """Per kind and answer: the chance that one of its three worst claims is unsupported, and the truth."""
+    by_answer: dict[tuple[str, str], list[tuple[float, bool]]] = {}
+    for example, p_yes in zip(found, yes, strict=True):
+        if example.answer:
+            key = (example.kind, example.answer)
+            by_answer.setdefault(key, []).append((1 - p_yes, example.label != ENTAILMENT))
+    risks: dict[str, dict[str, tuple[float, bool]]] = {}
+    for (kind, answer), claims in by_answer.items():
+        worst = sorted((risk for risk, _ in claims), reverse=True)[:3]
+        whole = 1 - float(np.prod([1 - risk for risk in worst]))
+        risks.setdefault(kind, {})[answer] = (whole, any(wrong for _, wrong in claims))
+    return risks
+
+
+def risk_threshold(risks: dict[str, dict[str, tuple[float, bool]]], false_alarms: float) -> float:
+    """The smallest threshold at which each kind's clean answers are flagged at most this often."""
+    limits = []
+    for kind, answers in risks.items():
+        clean = sorted(risk for risk, wrong in answers.values() if not wrong)
+        bad = [risk for risk, wrong in answers.values() if wrong]
+        limit = clean[min(len(clean) - 1, int(len(clean) * (1 - false_alarms)))]
+        caught = sum(risk > limit for risk in bad) / max(1, len(bad))
+        print(
+            f"{kind}: {len(clean)} clean, {len(bad)} wrong; over {limit:.3f}: {caught:.2f} of the wrong ones"
+        )
+        limits.append(limit)
+    return float(np.mean(limits))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--name", required=True)
+    parser.add_argument("--most", type=int, default=6000)
+    parser.add_argument("--false-alarms", type=float, default=0.15)
+    parser.add_argument("--claim-yes", type=float, default=0.5, help="p1 under which a claim is flagged")
+    options = parser.parse_args()
+    cache = options.folder / "readings.pkl"
+    if cache.exists():
+        found: list[Example] = pickle.loads(cache.read_bytes())
+    else:
+        found = list(examples(Network(options.folder), options.most))
+        cache.write_bytes(pickle.dumps(found))
+    model, relevance = fit(found)
+    table = feature_table(found, relevance)
+    yes = model.predict_proba(table)[:, YES]
+    threshold = risk_threshold(answer_risks(found, yes), options.false_alarms)
+    data = {
+        "name": options.name,
+        "weights": [[round(float(w), 4) for w in row] for row in model.coef_],
+        "bias": [round(float(b), 4) for b in model.intercept_],
+        "relevance": relevance,
+        "prior_yes": PRIOR_YES,
+        "threshold_bits": round(gap_bits(options.claim_yes), 3),
+        "risk_threshold": round(threshold, 3),
+    }
+    (options.folder / "calibration.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    write_manifest(options.folder)
+    print(json.dumps(data))
+
+
+def gap_bits(p1: float, target: float = 0.95) -> float:
+    """The gap in bits of a claim with this p1 and the constant p0 of the embedded verifier."""
+    from groundwire.budget import budget
+
+    return budget(p1, PRIOR_YES, target).gap_bits
+
+
+if __name__ == "__main__":
+    main()

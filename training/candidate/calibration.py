@@ -1,0 +1,88 @@
+"""From the network's readings of a claim's windows to P(yes), P(unsure) and P(no).
+
+Entailment and contradiction are each taken from the window that speaks most clearly, so further windows
+cannot dilute them. A small softmax regression over four logits, fitted on held-out claims, turns them into
+probabilities. It sees no length, no format and no data set.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from training.candidate.network import FOLDER, Reading, checked_file
+
+_EDGE = 1e-4
+"""Probabilities of the network are clipped here before logits are taken: beyond, int8 noise decides."""
+
+CLEAR = 0.9
+"""A first window this sure of entailment or contradiction settles the claim; no further one is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probabilities:
+    yes: float
+    unsure: float
+    no: float
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Fitted numbers and operating points, as `training.calibrate` wrote them.
+
+    `weights` has a row for yes, unsure and no and a column per feature. `relevance` is what a window's
+    contradiction loses, in logits, per share of the claim's words that it holds less than the best window.
+    """
+
+    name: str
+    weights: tuple[tuple[float, ...], ...]
+    bias: tuple[float, ...]
+    relevance: float
+    prior_yes: float
+    threshold_bits: float
+    risk_threshold: float
+
+    @classmethod
+    def load(cls, folder: Path = FOLDER) -> Calibration:
+        data = json.loads(checked_file("calibration.json", folder).read_text(encoding="utf-8"))
+        data["weights"] = tuple(tuple(row) for row in data["weights"])
+        data["bias"] = tuple(data["bias"])
+        return cls(**data)
+
+    def probabilities(self, readings: Sequence[Reading], coverage: Sequence[float]) -> Probabilities:
+        """The three probabilities of a claim from all of its windows."""
+        values = features(readings, coverage, self.relevance)
+        logits = np.asarray(self.weights) @ np.asarray(values) + np.asarray(self.bias)
+        shares = np.exp(logits - logits.max())
+        yes, unsure, no = (float(share) for share in shares / shares.sum())
+        return Probabilities(yes, unsure, no)
+
+
+def is_clear(reading: Reading) -> bool:
+    """Whether the first window settles a claim."""
+    return max(reading.entailment, reading.contradiction) >= CLEAR
+
+
+def features(readings: Sequence[Reading], coverage: Sequence[float], relevance: float) -> list[float]:
+    """Clearest entailment, clearest contradiction, and both in the window that holds most of the claim."""
+    best = max(range(len(readings)), key=lambda i: coverage[i])
+    entailment = max(_logit(reading.entailment) for reading in readings)
+    contradiction = max(
+        _logit(reading.contradiction) + relevance * (held - coverage[best])
+        for reading, held in zip(readings, coverage, strict=True)
+    )
+    return [
+        entailment,
+        contradiction,
+        _logit(readings[best].entailment),
+        _logit(readings[best].contradiction),
+    ]
+
+
+def _logit(share: float) -> float:
+    clipped = min(1 - _EDGE, max(_EDGE, share))
+    return math.log(clipped / (1 - clipped))

@@ -1,0 +1,213 @@
+"""The embedded verifier: windows of the context, a cross-encoder that reads each, one calibrated verdict.
+
+    context ──► Document ──► windows for the claim ──► Network reads each ──► Calibration ──► Estimate
+               (cut once)    (best k, one joined)      (window, claim)        (clearest wins)
+
+Every query is judged alone: the same query gets the same numbers whatever else is in the batch.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import re
+import threading
+from bisect import bisect_left, bisect_right
+from collections import OrderedDict
+from collections.abc import Sequence
+from operator import itemgetter
+from pathlib import Path
+
+from training.candidate.calibration import Calibration, Probabilities, is_clear
+from training.candidate.network import FOLDER, Network, Reading
+
+from groundwire.text.document import Document, Window
+from groundwire.text.structure import MARKERS
+from groundwire.text.tokens import language_hint
+from groundwire.types import Estimate, Query, Span
+from groundwire.verifiers.lexical import LexicalVerifier
+
+DOCUMENT_CACHE = 64
+"""Documents kept between calls: the claims of one answer share a context, a server's users have many."""
+
+SPEAKS_COVERAGE = 0.34
+"""A context that holds less of a claim's words (by weight) does not speak of it: "nothing in the sources"."""
+
+REMAINDER_COVERAGE = 0.5
+"""Where evidence was taken out, what is left is read only if it holds this share of the claim's words."""
+
+SPAN_LOGIT = 0.0
+"""Tokens whose logit is over this are marked as unsupported: more likely wrong than not."""
+
+_NO_EVIDENCE_NO = 0.02
+_WORD = re.compile(r"\d+(?:[.,:/]\d+)*\w*|\w+(?:['’]\w+)*")
+_QUOTE_CHARS = 160
+
+
+class LocalVerifier:
+    """P(yes), P(no) and P(unsure) for a claim in a context. Claims not in English take the lexical path."""
+
+    def __init__(self, folder: Path = FOLDER) -> None:
+        self.calibration = Calibration.load(folder)
+        self.identity = self.calibration.name
+        self._folder = folder
+        self._lexical = LexicalVerifier()
+        self._network: Network | None = None
+        self._lock = threading.Lock()
+        self._documents: OrderedDict[str, Document] = OrderedDict()
+
+    def threshold_bits(self, profile: str = "default") -> float:
+        """The gap above which a claim is flagged; `strict` leaves no gap."""
+        return 0.0 if profile == "strict" else self.calibration.threshold_bits
+
+    def risk_threshold(self) -> float:
+        """The risk above which a whole response is flagged."""
+        return self.calibration.risk_threshold
+
+    def prior_yes(self) -> float:
+        """P(yes) where no evidence speaks of a claim: the network knows only what it reads."""
+        return self.calibration.prior_yes
+
+    async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
+        foreign = [i for i, query in enumerate(queries) if language_hint(query.claim) != "en"]
+        english = [i for i in range(len(queries)) if i not in set(foreign)]
+        found: dict[int, Estimate] = {}
+        if foreign:
+            answers = await self._lexical.estimate([queries[i] for i in foreign])
+            found.update(zip(foreign, answers, strict=True))
+        if english:
+            answers = await asyncio.to_thread(self._judge, [queries[i] for i in english])
+            found.update(zip(english, answers, strict=True))
+        return [found[i] for i in range(len(queries))]
+
+    def network(self) -> Network:
+        """The network, loaded on first use."""
+        with self._lock:
+            if self._network is None:
+                self._network = Network(self._folder)
+            return self._network
+
+    def document(self, context: str) -> Document:
+        """A context cut into pieces, kept for the next claim over it."""
+        with self._lock:
+            document = self._documents.get(context)
+            if document is not None:
+                self._documents.move_to_end(context)
+                return document
+        document = Document(context)
+        with self._lock:
+            self._documents[context] = document
+            while len(self._documents) > DOCUMENT_CACHE:
+                self._documents.popitem(last=False)
+        return document
+
+    def _judge(self, queries: Sequence[Query]) -> list[Estimate]:
+        network = self.network()
+        windows = [self._windows(query, network) for query in queries]
+        first = network.read(
+            [(found[0].text, q.claim) for q, found in zip(queries, windows, strict=True) if found]
+        )
+        readings: list[list[Reading]] = []
+        remaining = iter(first)
+        for found in windows:
+            readings.append([next(remaining)] if found else [])
+        unclear = [i for i, read in enumerate(readings) if read and not is_clear(read[0])]
+        further = [(window.text, queries[i].claim) for i in unclear for window in windows[i][1:]]
+        more = iter(network.read(further))
+        for i in unclear:
+            readings[i] += [next(more) for _ in windows[i][1:]]
+        return [
+            self._estimate(query, found[: len(read)], read)
+            for query, found, read in zip(queries, windows, readings, strict=True)
+        ]
+
+    def _windows(self, query: Query, network: Network) -> list[Window]:
+        """The windows to read. Where evidence was taken out, none unless the rest speaks of the claim."""
+        found = self.document(query.context).windows(query.claim, network.rarity)
+        if evidence_removed(query) and all(window.coverage < REMAINDER_COVERAGE for window in found):
+            return []
+        return found
+
+    def _estimate(self, query: Query, windows: Sequence[Window], readings: Sequence[Reading]) -> Estimate:
+        curve = self.calibration
+        if not windows:
+            return Estimate.point(curve.prior_yes, _NO_EVIDENCE_NO, curve.name, speaks=False)
+        coverage = [window.coverage for window in windows]
+        found = curve.probabilities(readings, coverage)
+        if evidence_removed(query):
+            # What merely fails to deny the claim is no reason to believe it without its evidence.
+            return Estimate.point(
+                max(curve.prior_yes, 2 * found.yes - 1), found.no * found.unsure, curve.name
+            )
+        decisive = decisive_window(found, readings, coverage)
+        spans = unsupported_spans(query.claim, readings[decisive]) if found.yes < 0.5 else ()
+        return Estimate.point(
+            found.yes,
+            found.no,
+            curve.name,
+            reason=self._reason(query, found, windows[decisive], spans),
+            spans=spans,
+            speaks=max(coverage) >= SPEAKS_COVERAGE,
+        )
+
+    def _reason(self, query: Query, found: Probabilities, window: Window, spans: Sequence[Span]) -> str:
+        """The words that decide: the sentence that denies the claim, or the part that no source supports."""
+        if found.yes >= 0.5:
+            return ""
+        if found.no > found.unsure:
+            document = self.document(query.context)
+            said = document.closest_piece(query.claim, window, self.network().rarity)
+            return f"the source says “{_shorten(said)}”"
+        parts = ", ".join(f"“{query.claim[span.start : span.end]}”" for span in spans[:3])
+        return f"not in the sources: {parts}" if parts else ""
+
+
+def evidence_removed(query: Query) -> bool:
+    """Whether the context is one from which evidence was taken out, to estimate p0."""
+    return any(marker in query.context for marker in MARKERS)
+
+
+def decisive_window(found: Probabilities, readings: Sequence[Reading], coverage: Sequence[float]) -> int:
+    """The window that the verdict rests on: the clearest one for yes or no, else the closest to the claim."""
+    numbers = range(len(readings))
+    if found.yes >= max(found.no, found.unsure):
+        return max(numbers, key=lambda i: readings[i].entailment)
+    if found.no > found.unsure:
+        return max(numbers, key=lambda i: readings[i].contradiction)
+    return max(numbers, key=lambda i: coverage[i])
+
+
+def unsupported_spans(claim: str, reading: Reading) -> tuple[Span, ...]:
+    """Character ranges that the token head marks: neighbours joined, whole words, no lone punctuation."""
+    marked = [(a, b, 1.0 / (1.0 + math.exp(-logit))) for a, b, logit in reading.tokens if logit > SPAN_LOGIT]
+    joined: list[tuple[int, int, float]] = []
+    for start, end, score in marked:
+        if joined and not any(char.isalnum() for char in claim[joined[-1][1] : start]):
+            first, _, best = joined[-1]
+            joined[-1] = (first, end, max(best, score))
+        else:
+            joined.append((start, end, score))
+    words = [match.span() for match in _WORD.finditer(claim)] if joined else []
+    return tuple(
+        Span(*_whole_words(claim, words, start, end), round(score, 4))
+        for start, end, score in joined
+        if _is_content(claim[start:end])
+    )
+
+
+def _is_content(text: str) -> bool:
+    return any(char.isdigit() for char in text) or sum(char.isalpha() for char in text) >= 3
+
+
+def _whole_words(claim: str, words: Sequence[tuple[int, int]], start: int, end: int) -> tuple[int, int]:
+    """The range widened to whole words and numbers, without punctuation behind it."""
+    touched = words[
+        bisect_right(words, start, key=itemgetter(1)) : bisect_left(words, end, key=itemgetter(0))
+    ]
+    if touched:
+        start, end = min(start, touched[0][0]), max(end, touched[-1][1])
+    return start, start + len(claim[start:end].rstrip(".,;:!? "))
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _QUOTE_CHARS else text[: _QUOTE_CHARS - 1].rsplit(" ", 1)[0] + "…"

@@ -1,0 +1,225 @@
+"""Train the cross-encoder on weighted pools of pairs. Resumable: a run continues from its own checkpoint.
+
+python -m training.train --run a1 --mix short --minutes 60 [--start CHECKPOINT] [--partner a2]
+
+Learning rate: linear warm-up, constant, then linear decay over the last `--decay` share of the minutes.
+With `--partner`, two runs of one thread each average their weights at every checkpoint: on two busy cores
+they see more pairs than one run of two threads, whose threads wait for each other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+from training.base_model import BASE
+from training.data import WORK
+from training.mixes import MIXES
+from training.network import CrossEncoder
+from training.pairs import ENTAILMENT, NOT_ENTAILED, TokenPair, load
+
+CHECKPOINTS = WORK / "checkpoints"
+CHECKPOINT_SECONDS = 90
+STALE_SECONDS = 400
+TOKENS_PER_BATCH = 1024
+LONGEST_BATCH = 24
+
+
+class Pools:
+    """Draws pairs: a pool by its weight, then a label with even odds for supported and unsupported."""
+
+    def __init__(self, mix: dict[str, float], seed: int) -> None:
+        self.random = np.random.default_rng(seed)
+        self.weights = np.array(list(mix.values())) / sum(mix.values())
+        self.pools = [self._by_label(load(name)) for name in mix]
+
+    @staticmethod
+    def _by_label(pool: list[TokenPair]) -> list[list[TokenPair]]:
+        return [[item for item in pool if item.label == label] for label in range(4)]
+
+    def draw(self) -> TokenPair:
+        labels = self.pools[self.random.choice(len(self.pools), p=self.weights)]
+        wrong = [items for items in labels[1:] if items]
+        # Three-way pools give a third to entailment, so that no label is rare; two-way ones a half.
+        share = 0.4 if len(wrong) > 1 else 0.5
+        if labels[0] and (not wrong or self.random.random() < share):
+            items = labels[0]
+        else:
+            sizes = np.sqrt([len(items) for items in wrong])
+            items = wrong[self.random.choice(len(wrong), p=sizes / sizes.sum())]
+        return items[self.random.integers(len(items))]
+
+    def batches(self, count: int = 24) -> list[list[TokenPair]]:
+        """Some batches of similar length, in random order."""
+        drawn = sorted((self.draw() for _ in range(LONGEST_BATCH * count)), key=lambda item: len(item.ids))
+        cut: list[list[TokenPair]] = [[]]
+        for item in drawn:
+            if len(cut[-1]) >= LONGEST_BATCH or len(item.ids) * (len(cut[-1]) + 1) > TOKENS_PER_BATCH:
+                cut.append([])
+            cut[-1].append(item)
+        order = self.random.permutation(len(cut))
+        return [cut[i] for i in order if cut[i]]
+
+
+def collate(batch: list[TokenPair]) -> tuple[Tensor, ...]:
+    width = max(len(item.ids) for item in batch)
+    ids = torch.zeros(len(batch), width, dtype=torch.long)
+    mask, types = torch.zeros_like(ids), torch.zeros_like(ids)
+    marks = torch.full((len(batch), width), -1.0)
+    for i, item in enumerate(batch):
+        n = len(item.ids)
+        ids[i, :n] = torch.from_numpy(item.ids.astype(np.int64))
+        mask[i, :n] = 1
+        types[i, item.claim_start : n] = 1
+        if item.marks is not None:
+            end = item.claim_start + len(item.marks)
+            marks[i, item.claim_start : end] = torch.from_numpy(item.marks.astype(np.float32))
+    labels = torch.tensor([item.label for item in batch])
+    weights = torch.tensor([item.weight for item in batch])
+    return ids, mask, types, marks, labels, weights
+
+
+def loss_of(pair: Tensor, token: Tensor, marks: Tensor, labels: Tensor, weights: Tensor) -> Tensor:
+    """Cross-entropy of the pair head (NOT_ENTAILED: either wrong label) plus that of the token head."""
+    logp = F.log_softmax(pair, dim=-1)
+    picked = logp.gather(1, labels.clamp(max=2).unsqueeze(1)).squeeze(1)
+    either = torch.logsumexp(logp[:, 1:], dim=-1)
+    chosen = torch.where(labels == NOT_ENTAILED, either, picked)
+    pair_loss = -(chosen * weights).sum() / weights.sum()
+    marked = marks >= 0
+    if not marked.any():
+        return pair_loss
+    # Supported claims are many and all zero: they count half, so that they do not drown the marked words.
+    wrong = (labels != ENTAILMENT).unsqueeze(1).expand_as(marks)
+    scale = torch.where(wrong, 1.0, 0.5) * torch.where(marks > 0, 1.5, 1.0)
+    token_loss = F.binary_cross_entropy_with_logits(token[marked], marks[marked], weight=scale[marked])
+    return pair_loss + 0.5 * token_loss
+
+
+def learning_rate(done: float, step: int, options: argparse.Namespace) -> float:
+    warm = min(1.0, (step + 1) / options.warm)
+    decay = max(0.02, (1 - done) / options.decay) if options.decay > 0 else 1.0
+    return float(options.peak * warm * min(1.0, decay))
+
+
+def save_checkpoint(
+    path: Path, model: CrossEncoder, optimiser: torch.optim.Optimizer, seen: dict[str, float]
+) -> None:
+    part = path.with_suffix(".part")
+    torch.save({"model": model.state_dict(), "optimiser": optimiser.state_dict(), "seen": seen}, part)
+    part.replace(path)
+
+
+def average_with(model: CrossEncoder, own: Path, partner: Path) -> None:
+    """Publish this run's weights and take the mean with the partner's, if those are fresh."""
+    shared, theirs = own.with_suffix(".share"), partner.with_suffix(".share")
+    part = shared.with_suffix(".share-part")
+    torch.save({name: p for name, p in model.state_dict().items() if name != "encoder.word.weight"}, part)
+    part.replace(shared)
+    if theirs.exists() and time.time() - theirs.stat().st_mtime < STALE_SECONDS:
+        weights = torch.load(theirs, weights_only=True)
+        with torch.no_grad():
+            for name, p in model.state_dict().items():
+                if name in weights:
+                    p.lerp_(weights[name], 0.5)
+
+
+def open_model(start: str) -> CrossEncoder:
+    model = CrossEncoder()
+    if start:
+        model.load_state_dict(torch.load(start, weights_only=True)["model"])
+    else:
+        model.encoder.load_state_dict(torch.load(BASE / "encoder.pt", weights_only=True))
+    return model
+
+
+def train(options: argparse.Namespace) -> None:
+    torch.set_num_threads(options.threads)
+    torch.manual_seed(options.seed)
+    CHECKPOINTS.mkdir(parents=True, exist_ok=True)
+    path = CHECKPOINTS / f"{options.run}.pt"
+    model = open_model(options.start)
+    heads = [p for name, p in model.named_parameters() if not name.startswith("encoder.")]
+    body = [p for name, p in model.named_parameters() if name.startswith("encoder.") and p.requires_grad]
+    groups = [{"params": body, "scale": 1.0}, {"params": heads, "scale": 3.0}]
+    optimiser = torch.optim.AdamW(groups, lr=options.peak, weight_decay=0.01, fused=True)
+    seen = {"step": 0.0, "pairs": 0.0, "tokens": 0.0, "seconds": 0.0}
+    if path.exists():
+        state = torch.load(path, weights_only=True)
+        model.load_state_dict(state["model"])
+        optimiser.load_state_dict(state["optimiser"])
+        seen = state["seen"]
+    pools = Pools(MIXES[options.mix], options.seed + int(seen["step"]))
+    run(options, model, optimiser, pools, seen, path)
+
+
+def run(
+    options: argparse.Namespace,
+    model: CrossEncoder,
+    optimiser: torch.optim.Optimizer,
+    pools: Pools,
+    seen: dict[str, float],
+    path: Path,
+) -> None:
+    """Train until the run's minutes are used up, counted over all its restarts."""
+    model.train()
+    saved = clock = time.monotonic()
+    running, count = 0.0, 0
+    while seen["seconds"] < options.minutes * 60:
+        for batch in pools.batches():
+            done = seen["seconds"] / (options.minutes * 60)
+            if done >= 1:
+                break
+            for group in optimiser.param_groups:
+                group["lr"] = learning_rate(done, int(seen["step"]), options) * group["scale"]
+            ids, mask, types, marks, labels, weights = collate(batch)
+            pair, token = model(ids, mask, types)
+            loss = loss_of(pair, token, marks, labels, weights)
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimiser.step()
+            optimiser.zero_grad()
+            running, count = running + loss.item(), count + 1
+            now = time.monotonic()
+            seen["seconds"] += now - clock
+            seen["step"] += 1
+            seen["pairs"] += len(batch)
+            seen["tokens"] += int(mask.sum())
+            clock = now
+            if seen["step"] % 50 == 0:
+                print(
+                    f"step {seen['step']:.0f} pairs {seen['pairs']:.0f} tokens {seen['tokens']:.0f} "
+                    f"minutes {seen['seconds'] / 60:.1f} loss {running / count:.4f}",
+                    flush=True,
+                )
+                running, count = 0.0, 0
+            if now - saved > CHECKPOINT_SECONDS:
+                if options.partner:
+                    average_with(model, path, path.with_name(f"{options.partner}.pt"))
+                save_checkpoint(path, model, optimiser, seen)
+                saved = clock = time.monotonic()
+    save_checkpoint(path, model, optimiser, seen)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--run", required=True)
+    parser.add_argument("--mix", required=True, choices=sorted(MIXES))
+    parser.add_argument("--minutes", type=float, required=True)
+    parser.add_argument("--start", default="", help="a checkpoint; default: gte-small")
+    parser.add_argument("--partner", default="", help="another run to average weights with")
+    parser.add_argument("--peak", type=float, default=1.2e-4)
+    parser.add_argument("--decay", type=float, default=0.3)
+    parser.add_argument("--warm", type=float, default=200, help="steps until the rate is at its peak")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=7)
+    train(parser.parse_args())
+
+
+if __name__ == "__main__":
+    main()
