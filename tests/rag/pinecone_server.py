@@ -36,14 +36,14 @@ class PineconeServer:
         self._server.server_close()
         self._thread.join()
 
-    def answer(self, path: str, query: dict[str, list[str]], body: Json) -> tuple[int, Json]:
+    def answer(self, path: str, search_query: dict[str, list[str]], body: Json) -> tuple[int, Json]:
         if self.fail and path.endswith(self.fail[1]):
             return self.fail[0], {"code": 8, "message": "no more today", "details": []}
         routes = {
             "/vectors/upsert": lambda: self._upsert(body),
             "/vectors/delete": lambda: self._delete(body),
-            "/vectors/fetch": lambda: self._fetch(query),
-            "/vectors/list": lambda: self._list(query),
+            "/vectors/fetch": lambda: self._fetch(search_query),
+            "/vectors/list": lambda: self._list(search_query),
             "/query": lambda: self._query(body),
         }
         return routes[path]() if path in routes else (404, {"code": 5, "message": f"no {path}"})
@@ -66,17 +66,17 @@ class PineconeServer:
             self.namespaces[body["namespace"]].pop(name, None)
         return 200, {}
 
-    def _fetch(self, query: dict[str, list[str]]) -> tuple[int, Json]:
-        space = self.namespaces.get(query.get("namespace", [""])[0], {})
+    def _fetch(self, search_query: dict[str, list[str]]) -> tuple[int, Json]:
+        space = self.namespaces.get(search_query.get("namespace", [""])[0], {})
         return 200, {
-            "vectors": {name: space[name] for name in query["ids"] if name in space},
-            "namespace": query.get("namespace", [""])[0],
+            "vectors": {name: space[name] for name in search_query["ids"] if name in space},
+            "namespace": search_query.get("namespace", [""])[0],
             "usage": {"readUnits": 1},
         }
 
-    def _list(self, query: dict[str, list[str]]) -> tuple[int, Json]:
-        name = query.get("namespace", [""])[0]
-        prefix, after = query.get("prefix", [""])[0], query.get("paginationToken", [""])[0]
+    def _list(self, search_query: dict[str, list[str]]) -> tuple[int, Json]:
+        name = search_query.get("namespace", [""])[0]
+        prefix, after = search_query.get("prefix", [""])[0], search_query.get("paginationToken", [""])[0]
         ids = sorted(i for i in self.namespaces.get(name, {}) if i.startswith(prefix) and i > after)
         page = ids[:PAGE]
         found: Json = {"vectors": [{"id": i} for i in page], "namespace": name, "usage": {"readUnits": 1}}

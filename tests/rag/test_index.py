@@ -15,7 +15,7 @@ from groundwire.rag import index_pinecone, index_sqlite
 from groundwire.rag.embed import default_embedder
 from groundwire.rag.index import PassageIndex, open_index
 from groundwire.rag.ingest import Ingest
-from groundwire.rag.passages import Cutting, Document, Passage, cut
+from groundwire.rag.passages import IndexedDocument, Passage, PassageSize, split_passages
 from groundwire.types import Source
 
 FEES = "# Fees\nRenting the hall costs 300 shekels. The deposit is 500 shekels.\n# Hours\nWe open at eight."
@@ -39,12 +39,12 @@ def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[PassageInd
 
 
 def add(index: PassageIndex, name: str, text: str, words: int = 12) -> list[Passage]:
-    passages = cut(name, f"{name}.md", [Source("S0", text)], Cutting(words, 0))
-    index.add(Document(name, f"{name}.md", f"digest of {text}", len(passages), len(text)), passages)
+    passages = split_passages(name, f"{name}.md", [Source("S0", text)], PassageSize(words, 0))
+    index.add(IndexedDocument(name, f"{name}.md", f"digest of {text}", len(passages), len(text)), passages)
     return passages
 
 
-def test_what_was_added_is_found_whole_and_in_its_place(index: PassageIndex) -> None:
+def test_added_passages_are_found_with_offsets(index: PassageIndex) -> None:
     passages = add(index, "fees", FEES)
     add(index, "menu", "The café serves tea, coffee and cake in the garden.")
     (best, *_) = index.search("How much is the deposit?", 5)
@@ -54,7 +54,7 @@ def test_what_was_added_is_found_whole_and_in_its_place(index: PassageIndex) -> 
     assert FEES[best.passage.start : best.passage.end] == best.passage.text
 
 
-def test_hits_come_best_first_and_no_more_than_wanted(index: PassageIndex) -> None:
+def test_hits_are_ranked_and_limited(index: PassageIndex) -> None:
     for number in range(12):
         add(index, f"d{number}", f"Room {number} has {number} windows and one door.")
     hits = index.search("Which room has 7 windows?", 3)
@@ -76,18 +76,18 @@ def test_scripts_without_spaces_are_found(index: PassageIndex) -> None:
     assert [hit.passage.document for hit in index.search("東京タワーの高さは", 1)] == ["tower"]
 
 
-def test_nothing_is_found_where_nothing_speaks_of_it(index: PassageIndex) -> None:
+def test_unrelated_question_finds_nothing(index: PassageIndex) -> None:
     add(index, "fees", FEES)
     for question in ("Who painted the Mona Lisa?", "xyzzy", "", "?!", '" OR NEAR(', "של את"):
         assert index.search(question, 5) == [], question
 
 
-def test_an_empty_index_finds_nothing(index: PassageIndex) -> None:
+def test_empty_index_finds_nothing(index: PassageIndex) -> None:
     assert (index.search("anything at all", 5), index.documents()) == ([], [])
     assert index.delete(["nothing"]) == 0
 
 
-def test_a_document_is_replaced_as_a_whole(index: PassageIndex) -> None:
+def test_document_is_replaced_atomically(index: PassageIndex) -> None:
     add(index, "fees", FEES, words=6)
     add(index, "fees", "The deposit is 900 shekels.")
     hits = index.search("What is the deposit in shekels?", 10)
@@ -96,7 +96,7 @@ def test_a_document_is_replaced_as_a_whole(index: PassageIndex) -> None:
     assert [(d.id, d.passages) for d in index.documents()] == [("fees", 1)]
 
 
-def test_what_was_deleted_is_gone(index: PassageIndex) -> None:
+def test_deleted_documents_are_not_found(index: PassageIndex) -> None:
     add(index, "fees", FEES)
     add(index, "ruling", HEBREW)
     assert index.delete(["fees", "unknown"]) == 1
@@ -105,14 +105,14 @@ def test_what_was_deleted_is_gone(index: PassageIndex) -> None:
     assert index.search("מה קבע השמאי?", 5) != []
 
 
-def test_names_in_any_script_and_of_any_kind(index: PassageIndex) -> None:
+def test_document_ids_may_be_any_text(index: PassageIndex) -> None:
     for name in ("תעריפים.md", "a b/ç#1.txt", "x" * 500):
         add(index, name, f"The deposit of {name} is 500 shekels.")
     assert {document.id for document in index.documents()} == {"תעריפים.md", "a b/ç#1.txt", "x" * 500}
     assert index.delete(["תעריפים.md"]) == 1
 
 
-def test_many_at_once_lose_nothing(index: PassageIndex) -> None:
+def test_concurrent_adds_lose_nothing(index: PassageIndex) -> None:
     def work(number: int) -> None:
         add(index, f"d{number}", f"Room {number} has a blue door.")
         index.search("Which room has a blue door?", 3)
@@ -125,7 +125,7 @@ def test_many_at_once_lose_nothing(index: PassageIndex) -> None:
     assert len(index.documents()) == 8
 
 
-def test_ingest_knows_what_is_unchanged(index: PassageIndex) -> None:
+def test_unchanged_documents_are_recognised(index: PassageIndex) -> None:
     config = Config.load()
     first = Ingest(index, config)
     first.text("fees", "Fees", FEES)
@@ -136,7 +136,7 @@ def test_ingest_knows_what_is_unchanged(index: PassageIndex) -> None:
     assert (again.done.unchanged, again.done.changed, again.done.added) == (["fees"], ["hours"], [])
 
 
-def test_the_configured_index_is_opened(tmp_path: Path) -> None:
+def test_configured_index_is_opened(tmp_path: Path) -> None:
     index = open_index(Config.load(overrides={"rag.path": str(tmp_path / "here.db")}))
     index.close()
     assert (tmp_path / "here.db").is_file()

@@ -1,4 +1,4 @@
-"""What is Pinecone's own: its errors in one line each, and documents cut short."""
+"""What is Pinecone's own: its errors in one line each, and documents split_passages short."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.rag.pinecone_server import KEY, PineconeServer
 from groundwire.config.service import RagConfig
 from groundwire.errors import BackendDown, BackendError, ConfigError, GroundwireError, RateLimited
 from groundwire.rag.index_pinecone import PineconeIndex, open_index
-from groundwire.rag.passages import Cutting, Document, cut
+from groundwire.rag.passages import IndexedDocument, PassageSize, split_passages
 from groundwire.types import Source
 
 TEXT = " ".join(f"Room {n} has {n} windows." for n in range(6))
@@ -28,11 +28,11 @@ def connect(server: PineconeServer, key: str = KEY) -> PineconeIndex:
 
 
 def add(index: PineconeIndex, text: str) -> None:
-    passages = cut("rooms", "Rooms", [Source("S0", text)], Cutting(20, 0))
-    index.add(Document("rooms", "Rooms", "d", len(passages), len(text)), passages)
+    passages = split_passages("rooms", "Rooms", [Source("S0", text)], PassageSize(20, 0))
+    index.add(IndexedDocument("rooms", "Rooms", "d", len(passages), len(text)), passages)
 
 
-def test_a_document_cut_short_has_no_record_and_is_done_again(server: PineconeServer) -> None:
+def test_interrupted_add_is_repeated(server: PineconeServer) -> None:
     index = connect(server)
     add(index, TEXT)
     server.fail = (400, "/vectors/upsert")
@@ -47,7 +47,7 @@ def test_a_document_cut_short_has_no_record_and_is_done_again(server: PineconeSe
 
 
 @pytest.mark.parametrize(("status", "error"), [(429, RateLimited), (403, BackendError), (422, BackendError)])
-def test_refusals_are_errors_of_ours(
+def test_pinecone_errors_are_translated(
     server: PineconeServer, status: int, error: type[GroundwireError], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)  # the SDK waits before it tries again
@@ -58,16 +58,16 @@ def test_refusals_are_errors_of_ours(
     index.close()
 
 
-def test_a_wrong_key_and_none(server: PineconeServer) -> None:
+def test_wrong_and_missing_key(server: PineconeServer) -> None:
     index = connect(server, "other")
-    with pytest.raises(ConfigError, match="refused the key"):
+    with pytest.raises(ConfigError, match="rejected the key"):
         index.documents()
     index.close()
     with pytest.raises(ConfigError, match=r"set rag\.pinecone_api_key"):
         open_index(RagConfig())
 
 
-def test_a_server_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreachable_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)
     gone = PineconeServer()
     index = connect(gone)

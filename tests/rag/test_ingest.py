@@ -9,7 +9,7 @@ import pytest
 from groundwire.config import Config
 from groundwire.errors import InputError
 from groundwire.rag.index_sqlite import SqliteIndex
-from groundwire.rag.ingest import Ingest, Ingested
+from groundwire.rag.ingest import Ingest, IngestResult
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def run(index: SqliteIndex, *paths: Path, prune: bool = False) -> Ingested:
+def run(index: SqliteIndex, *paths: Path, prune: bool = False) -> IngestResult:
     return Ingest(index, Config.load()).files(paths, prune=prune)
 
 
@@ -41,7 +41,7 @@ def names(index: SqliteIndex) -> set[str]:
     return {Path(document.id).name for document in index.documents()}
 
 
-def test_a_folder_is_read_and_then_only_what_changed(index: SqliteIndex, folder: Path) -> None:
+def test_only_changed_files_are_ingested_again(index: SqliteIndex, folder: Path) -> None:
     first = run(index, folder)
     assert (len(first.added), first.failed) == (4, [])
     assert names(index) == {"fees.md", "hours.txt", "page.html", "rows.jsonl"}
@@ -53,9 +53,7 @@ def test_a_folder_is_read_and_then_only_what_changed(index: SqliteIndex, folder:
     assert "900" in index.search("What is the deposit?", 1)[0].passage.text
 
 
-def test_files_that_are_gone_are_removed_only_when_asked(
-    index: SqliteIndex, folder: Path, tmp_path: Path
-) -> None:
+def test_prune_removes_documents_of_deleted_files(index: SqliteIndex, folder: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.txt"
     other.write_text("Dogs are welcome.")
     run(index, folder, other)
@@ -65,7 +63,7 @@ def test_files_that_are_gone_are_removed_only_when_asked(
     assert names(index) == {"fees.md", "page.html", "rows.jsonl", "other.txt"}
 
 
-def test_what_cannot_be_read_is_said_and_the_rest_goes_in(index: SqliteIndex, folder: Path) -> None:
+def test_unreadable_files_are_reported(index: SqliteIndex, folder: Path) -> None:
     (folder / "empty.txt").write_text(" \n")
     (folder / "binary.txt").write_bytes(b"\x00\x01\x02" * 100)
     (folder / "latin.txt").write_bytes("Grüße".encode("latin-1"))
@@ -76,7 +74,7 @@ def test_what_cannot_be_read_is_said_and_the_rest_goes_in(index: SqliteIndex, fo
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="root reads everything")
-def test_a_folder_that_cannot_be_read_is_not_taken_for_an_empty_one(index: SqliteIndex, folder: Path) -> None:
+def test_unreadable_folder_is_not_empty(index: SqliteIndex, folder: Path) -> None:
     run(index, folder)
     (folder / "deep").chmod(0)
     try:
@@ -85,7 +83,7 @@ def test_a_folder_that_cannot_be_read_is_not_taken_for_an_empty_one(index: Sqlit
         (folder / "deep").chmod(0o700)
 
 
-def test_a_folder_reported_as_unreadable_prunes_nothing(
+def test_unreadable_folder_prevents_pruning(
     index: SqliteIndex, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(index, folder)
@@ -100,7 +98,7 @@ def test_a_folder_reported_as_unreadable_prunes_nothing(
     assert (done.removed, len(done.failed)) == ([], 1)
 
 
-def test_the_same_file_under_two_names_is_one_document(
+def test_same_file_by_two_paths_is_one_document(
     index: SqliteIndex, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(index, folder / "fees.md")
@@ -109,7 +107,7 @@ def test_the_same_file_under_two_names_is_one_document(
     assert len(index.documents()) == 1
 
 
-def test_records_of_a_file_are_parts_of_one_document(index: SqliteIndex, folder: Path) -> None:
+def test_records_are_parts_of_one_document(index: SqliteIndex, folder: Path) -> None:
     run(index, folder / "rows.jsonl")
     (hit,) = index.search("What does cake cost?", 1)
     assert (hit.passage.part, hit.passage.text) == ("r2", "Cake costs 9.")
@@ -118,13 +116,13 @@ def test_records_of_a_file_are_parts_of_one_document(index: SqliteIndex, folder:
 @pytest.mark.parametrize(
     ("name", "text"), [("", "text"), ("d", "  "), ("x" * 513, "text"), ("d", "y" * 2000)]
 )
-def test_texts_that_cannot_be_taken(index: SqliteIndex, name: str, text: str) -> None:
+def test_invalid_texts_are_rejected(index: SqliteIndex, name: str, text: str) -> None:
     config = Config.load(overrides={"limits.max_source_bytes": 1000})
     with pytest.raises(InputError):
         Ingest(index, config).text(name, "", text)
     assert index.documents() == []
 
 
-def test_half_a_character_is_kept_as_a_mark(index: SqliteIndex) -> None:
+def test_lone_surrogates_are_replaced(index: SqliteIndex) -> None:
     Ingest(index, Config.load()).text("d", "", "The deposit is 500 shekels \ud800.")
     assert index.search("deposit", 1)[0].passage.text.isprintable()

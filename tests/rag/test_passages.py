@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.rag.passages import Cutting, cut, digest
+from groundwire.rag.passages import PassageSize, digest, split_passages
 from groundwire.text.tokens import words
 from groundwire.types import Source
 
@@ -19,9 +19,9 @@ LINES = st.lists(
 
 @settings(max_examples=80)
 @given(LINES, st.integers(20, 60), st.integers(0, 100))
-def test_passages_are_places_in_order_and_of_bounded_size(lines: list[str], size: int, overlap: int) -> None:
+def test_passages_are_ordered_and_bounded(lines: list[str], size: int, overlap: int) -> None:
     text = "\n".join(lines)
-    found = cut("d", "D", [Source("S0", text)], Cutting(size, overlap))
+    found = split_passages("d", "D", [Source("S0", text)], PassageSize(size, overlap))
     assert [passage.number for passage in found] == list(range(len(found)))
     for passage in found:
         assert 0 <= passage.start < passage.end <= len(text)
@@ -35,7 +35,7 @@ def test_passages_are_places_in_order_and_of_bounded_size(lines: list[str], size
 @given(LINES, st.integers(20, 60))
 def test_every_sentence_is_in_some_passage(lines: list[str], size: int) -> None:
     text = "\n".join(lines)
-    found = cut("d", "D", [Source("S0", text)], Cutting(size, 10))
+    found = split_passages("d", "D", [Source("S0", text)], PassageSize(size, 10))
     held = " ".join(f"{passage.heading} {passage.text}" for passage in found)
     kept = {word.norm for word in words(held)}
     if any(line and not line.startswith("#") for line in lines):
@@ -46,33 +46,33 @@ def test_every_sentence_is_in_some_passage(lines: list[str], size: int) -> None:
 
 def test_passages_overlap_by_whole_sentences() -> None:
     text = " ".join(f"Sentence number {n} is here." for n in range(12))
-    first, second, *_ = cut("d", "D", [Source("S0", text)], Cutting(20, 6))
+    first, second, *_ = split_passages("d", "D", [Source("S0", text)], PassageSize(20, 6))
     assert first.text.endswith("Sentence number 3 is here.")
     assert second.text.startswith("Sentence number 3 is here. Sentence number 4")
 
 
-def test_rows_keep_the_names_of_their_columns_however_far_above() -> None:
+def test_rows_keep_their_column_names() -> None:
     rows = "\n".join(f"Lyon {n} | {n},000" for n in range(40))
-    found = cut("d", "D", [Source("S0", f"City | People\n---|---\n{rows}")], Cutting(40, 0))
+    found = split_passages("d", "D", [Source("S0", f"City | People\n---|---\n{rows}")], PassageSize(40, 0))
     assert len(found) > 3
     assert all("City: Lyon" in passage.text and "People: " in passage.text for passage in found)
 
 
-def test_texts_of_one_file_do_not_run_into_each_other() -> None:
+def test_passages_do_not_span_texts() -> None:
     parts = [Source("a", "The fee is 50."), Source("b", "We open at nine.")]
-    assert [(p.part, p.text) for p in cut("d", "D", parts, Cutting())] == [
+    assert [(p.part, p.text) for p in split_passages("d", "D", parts, PassageSize())] == [
         ("a", "The fee is 50."),
         ("b", "We open at nine."),
     ]
 
 
-def test_a_document_is_read_again_when_it_or_the_cutting_or_the_embedding_changed() -> None:
-    usual = digest(b"text", Cutting(180, 30), "e1")
+def test_digest_depends_on_content_size_and_embedder() -> None:
+    usual = digest(b"text", PassageSize(180, 30), "e1")
     others = {
-        digest(b"text!", Cutting(180, 30), "e1"),
-        digest(b"text", Cutting(100, 30), "e1"),
-        digest(b"text", Cutting(180, 20), "e1"),
-        digest(b"text", Cutting(180, 30), ""),
+        digest(b"text!", PassageSize(180, 30), "e1"),
+        digest(b"text", PassageSize(100, 30), "e1"),
+        digest(b"text", PassageSize(180, 20), "e1"),
+        digest(b"text", PassageSize(180, 30), ""),
     }
-    assert usual == digest(b"text", Cutting(180, 30), "e1")
+    assert usual == digest(b"text", PassageSize(180, 30), "e1")
     assert len(others | {usual}) == 5

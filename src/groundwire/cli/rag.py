@@ -19,9 +19,9 @@ from groundwire.cli.options import AsJson, Backend, ConfigFile, Model, Provider,
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
-from groundwire.rag.chatbot import Asked, Chatbot, Reply, check
+from groundwire.rag.chatbot import Chatbot, ChatReply, ChatRequest, check
 from groundwire.rag.index import PassageIndex, open_index
-from groundwire.rag.ingest import Ingest, Ingested
+from groundwire.rag.ingest import Ingest, IngestResult
 from groundwire.reports.plaintext import format_number, sanitize
 from groundwire.reports.terminal import progress_bar
 from groundwire.verdicts.rag import CheckedClaim
@@ -100,17 +100,17 @@ def run_ingest(paths: Sequence[Path], config: Config, console: Console, *, prune
     return ExitCode.FLAGGED if done.failed else ExitCode.OK
 
 
-def _ingest(paths: Sequence[Path], index: PassageIndex, config: Config, prune: bool) -> Ingested:
+def _ingest(paths: Sequence[Path], index: PassageIndex, config: Config, prune: bool) -> IngestResult:
     with progress_bar(Console(stderr=True)) as progress:
         bar = progress.add_task("documents", total=None)
 
         def on_file(number: int, of: int) -> None:
             progress.update(bar, completed=number, total=of)
 
-        return Ingest(index, config).files(paths, prune=prune, seen=on_file)
+        return Ingest(index, config).files(paths, prune=prune, progress=on_file)
 
 
-def _summary(done: Ingested) -> str:
+def _summary(done: IngestResult) -> str:
     parts = [
         f"{len(names)} {what}"
         for names, what in (
@@ -148,7 +148,7 @@ def run_ask(args: AskArgs, config: Config, console: Console) -> ExitCode:
         model = open_chat_model(config, args.provider, args.model)
         engine = Groundwire(config)
         _warn_without_embeddings(index)
-        asked = Asked(args.text, top_k=args.top_k)
+        asked = ChatRequest(args.text, top_k=args.top_k)
         reply = run(_answer(Chatbot(index, model, config.rag), asked, engine, args, console))
     finally:
         index.close()
@@ -161,7 +161,7 @@ def run_ask(args: AskArgs, config: Config, console: Console) -> ExitCode:
     return _exit_code(reply)
 
 
-async def _answer(bot: Chatbot, asked: Asked, engine: Groundwire, args: AskArgs, console: Console) -> Reply:
+async def _answer(bot: Chatbot, asked: ChatRequest, engine: Groundwire, args: AskArgs, console: Console) -> ChatReply:
     """Answer and check. On a terminal the tokens are shown as they arrive, before the verdict."""
     live = console.is_terminal and not args.as_json
 
@@ -174,7 +174,7 @@ async def _answer(bot: Chatbot, asked: Asked, engine: Groundwire, args: AskArgs,
     return await check(draft, engine)
 
 
-def _show(reply: Reply, args: AskArgs, console: Console) -> None:
+def _show(reply: ChatReply, args: AskArgs, console: Console) -> None:
     if args.as_json:
         print_json(reply)
         return
@@ -209,7 +209,7 @@ def _claim_line(claim: CheckedClaim) -> Text:
     return Text(f"{mark} {sanitize(claim['text'])}{cites}{figures}{warning}", style=style)
 
 
-def _exit_code(reply: Reply) -> ExitCode:
+def _exit_code(reply: ChatReply) -> ExitCode:
     found = reply["hallucination_check"]
     if found is None or any(claim["p1"] is None for claim in found["claims"]):
         return ExitCode.COULD_NOT_CHECK

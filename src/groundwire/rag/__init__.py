@@ -1,1 +1,1 @@
-"""The RAG chatbot: documents in, answers with their sources and a verdict on each claim out."""
+"""The RAG chatbot: answers from indexed documents, with sources and a verdict on each claim."""

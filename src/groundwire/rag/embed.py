@@ -1,4 +1,4 @@
-"""Texts as vectors, by static embeddings that come with a package: nothing is downloaded."""
+"""Static word embeddings that are part of a package, so that nothing is downloaded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Vectors = NDArray[np.float32]
 
-NAME = "wordllama-l2_supercat-256"
+MODEL_NAME = "wordllama-l2_supercat-256"
 WIDTH = 256
 _LETTER = re.compile(r"[^\W\d_]")
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 class Embedder(Protocol):
-    """Rows of length one; a text without words is a row of zeros."""
+    """Returns one unit vector per text; zeros for a text without words."""
 
     name: str
 
@@ -35,27 +35,27 @@ class Embedder(Protocol):
 
 
 class WordLlama:
-    name = NAME
+    name = MODEL_NAME
 
     def __init__(self) -> None:
-        with _own_logging():
+        with _preserve_logging():
             package = load("wordllama", feature="searching by meaning", extra="rag")
         folder = Path(package.__file__).parent
-        # Its own folder as the cache: it otherwise looks for the tokenizer on the network.
+        # The package's folder as cache: otherwise it looks for the tokenizer on the network.
         self._model = package.WordLlama.load(cache_dir=folder, disable_download=True)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         import numpy as np
 
-        found: Vectors = np.asarray(self._model.embed(list(texts)), dtype=np.float32).reshape(-1, WIDTH)
-        lengths = np.linalg.norm(found, axis=1, keepdims=True)
-        unit: Vectors = np.divide(found, lengths, out=np.zeros_like(found), where=lengths > 0)
+        vectors: Vectors = np.asarray(self._model.embed(list(texts)), dtype=np.float32).reshape(-1, WIDTH)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        unit: Vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
         return unit
 
 
 @contextmanager
-def _own_logging() -> Iterator[None]:
-    """The package sets up the root logger when it is imported; how a program logs is its own business."""
+def _preserve_logging() -> Iterator[None]:
+    """Restore the root logger, which the package reconfigures when it is imported."""
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
     try:
@@ -67,16 +67,16 @@ def _own_logging() -> Iterator[None]:
 
 @cache
 def default_embedder() -> Embedder | None:
-    """The packaged one, loaded once; None where the extra is not installed."""
+    """Return the packaged embedder, loaded once; None if the extra is not installed."""
     try:
         return WordLlama()
     except MissingExtra:
-        _log.info("wordllama is not installed: passages are found by their words alone")
+        _log.info("wordllama is not installed: passages are ranked by keywords only")
         return None
 
 
 def is_understood(text: str) -> bool:
-    """Whether the static embeddings know the script: of others they know single bytes, which mean nothing.
+    """True for text in Latin script; the embeddings know other scripts only as meaningless single bytes.
 
     >>> is_understood("How tall is it?"), is_understood("מה גובה המגדל?")
     (True, False)

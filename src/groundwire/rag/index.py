@@ -1,4 +1,4 @@
-"""What an index of passages can do: take documents in, let them go, find what a question is about."""
+"""The interface of passage indexes, and the ranking that all of them use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol
 
 from groundwire._optional import load
 from groundwire.config import Config
-from groundwire.rag.passages import Document, Passage
+from groundwire.rag.passages import IndexedDocument, Passage
 
 _OPENERS = {
     "sqlite": "groundwire.rag.index_sqlite:open_index",
@@ -18,64 +18,62 @@ _OPENERS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
-    """A passage that was found. `score` orders the hits of one search and means nothing beside another's."""
+class PassageHit:
+    """A search result. Scores are only comparable within one search."""
 
     passage: Passage
     score: float
 
 
 class PassageIndex(Protocol):
-    """Safe to use from several threads and by several processes at once.
+    """An index that several threads and processes may use at once.
 
-    `embedder` names what meanings are compared by; "" where passages are found by their words alone.
+    `embedder` names the embedding model; "" if passages are ranked by keywords only.
     """
 
     @property
     def embedder(self) -> str: ...
 
-    def add(self, document: Document, passages: Sequence[Passage]) -> None:
-        """The document with these passages, in place of what stood under its id: all of it, or nothing."""
+    def add(self, document: IndexedDocument, passages: Sequence[Passage]) -> None:
+        """Add or replace a document atomically."""
 
     def delete(self, ids: Collection[str]) -> int:
-        """Let documents go; how many there were."""
+        """Delete documents; return how many existed."""
 
-    def search(self, query: str, k: int) -> list[Hit]:
-        """The best `k` passages, best first; none where nothing speaks of it."""
+    def search(self, query: str, k: int) -> list[PassageHit]:
+        """Return up to `k` relevant passages, best first."""
 
-    def documents(self) -> list[Document]:
-        """All documents, by id."""
+    def documents(self) -> list[IndexedDocument]:
+        """Return all documents, sorted by id."""
 
     def close(self) -> None: ...
 
 
 def open_index(config: Config, *, create: bool = True) -> PassageIndex:
-    """The configured index (`rag.index`). Close it with `close()`. Without `create` it must be there."""
+    """Open the configured index (`rag.index`); without `create` it must exist."""
     kind = config.rag.index
     opener = load(_OPENERS[kind], feature=f"the index '{kind}'", extra=kind)
     index: PassageIndex = opener(config.rag, create=create)
     return index
 
 
-# Two rankings of passages, by words and by meaning, made one.
-
 RANK_OFFSET = 60
-"""Reciprocal rank fusion: how little the first places stand out among the next ones."""
+"""The usual constant of reciprocal rank fusion; larger values favour the first ranks less."""
 
 CANDIDATES = 100
-"""How many passages each of the rankings hands in."""
+"""Passages that each ranking contributes."""
 
 MIN_SIMILARITY = 0.25
-"""Below this cosine two texts are about different things: of unrelated pairs one in forty reaches it."""
+"""Minimum cosine of a match: one in forty unrelated pairs of texts reaches it."""
 
 MIN_COVERAGE = 0.2
-"""The share of a question's weight that a passage's words must hold, for the words alone to bring it in."""
+"""Minimum share of a question's term weight in a passage that matches by keywords only."""
 
 
-def fused(rankings: Sequence[Sequence[int]]) -> dict[int, float]:
-    """Passages by the sum of their reciprocal ranks, best first; ties go to who was ranked first.
+def fuse_rankings(rankings: Sequence[Sequence[int]]) -> dict[int, float]:
+    """Merge rankings by reciprocal rank fusion, best first.
 
-    >>> list(fused([[7, 8], [8, 9]]))
+    >>> list(fuse_rankings([[7, 8], [8, 9]]))
     [8, 7, 9]
     """
     scores: dict[int, float] = {}
@@ -85,16 +83,16 @@ def fused(rankings: Sequence[Sequence[int]]) -> dict[int, float]:
     return dict(sorted(scores.items(), key=lambda pair: -pair[1]))
 
 
-def rarity(holders: int, passages: int) -> float:
-    """How much a word tells that so many of the passages hold."""
-    return log(1.0 + (passages - holders + 0.5) / (holders + 0.5))
+def inverse_frequency(containing: int, passages: int) -> float:
+    """Return the inverse document frequency of a term as BM25 defines it."""
+    return log(1.0 + (passages - containing + 0.5) / (containing + 0.5))
 
 
-def coverage(weights: Mapping[str, float], held: frozenset[str]) -> float:
-    """Which share of the question's weight a passage's words hold.
+def coverage(weights: Mapping[str, float], passage_terms: frozenset[str]) -> float:
+    """Return the share of the query's term weight that occurs in a passage.
 
     >>> coverage({"tower": 3.0, "tall": 1.0}, frozenset({"tower", "paris"}))
     0.75
     """
     total = sum(weights.values())
-    return sum(weight for term, weight in weights.items() if term in held) / total if total else 0.0
+    return sum(weight for term, weight in weights.items() if term in passage_terms) / total if total else 0.0

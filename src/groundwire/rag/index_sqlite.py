@@ -1,4 +1,8 @@
-"""The embedded index: one SQLite file, searched by words (FTS5) and by meaning (static embeddings)."""
+"""The embedded index: one SQLite file, searched by keywords (FTS5) and by embeddings.
+
+A writer takes its lock at once and waits for other writers, so that two processes never fail half-way;
+committed documents survive a crash.
+"""
 
 from __future__ import annotations
 
@@ -18,33 +22,36 @@ import numpy as np
 from groundwire.config.service import RagConfig
 from groundwire.errors import InputError, StoreError
 from groundwire.rag.embed import WIDTH, Embedder, default_embedder, is_understood
-from groundwire.rag.index import CANDIDATES, MIN_COVERAGE, MIN_SIMILARITY, Hit, coverage, fused, rarity
-from groundwire.rag.passages import Document, Passage
+from groundwire.rag.index import (
+    CANDIDATES,
+    MIN_COVERAGE,
+    MIN_SIMILARITY,
+    PassageHit,
+    coverage,
+    fuse_rankings,
+    inverse_frequency,
+)
+from groundwire.rag.passages import IndexedDocument, Passage
 from groundwire.text.tokens import terms, words
 
-# The file of the embedded index: its schema, its version, and connections for several threads.
-#
-# A writer takes its lock at once and waits for another one's, so two processes never fail half-way; what was
-# committed stays, whatever happens to the process afterwards.
-
 SCHEMA_VERSION = 1
-APPLICATION_ID = 0x67775247  # "gwRG": this file is an index of ours and no other database
+APPLICATION_ID = 0x67775247  # "gwRG" marks the file as an index of groundwire
 
-_PATIENCE = 30.0
+_LOCK_SECONDS = 30.0  # to wait for another writer: one document takes a second or two
 _PRAGMAS = ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL", "PRAGMA cache_size = -32768")
 _SCHEMA = (
     """CREATE TABLE documents (
         id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, title TEXT NOT NULL, digest TEXT NOT NULL,
         passages INTEGER NOT NULL, characters INTEGER NOT NULL)""",
-    # AUTOINCREMENT: a number is never given twice, so whoever holds vectors in memory can tell new from old.
+    # AUTOINCREMENT: ids are never reused, so that vectors in memory can be told old from new.
     """CREATE TABLE passages (
         id INTEGER PRIMARY KEY AUTOINCREMENT, document INTEGER NOT NULL REFERENCES documents (id),
         number INTEGER NOT NULL, part TEXT NOT NULL, heading TEXT NOT NULL,
         start INTEGER NOT NULL, stop INTEGER NOT NULL, text TEXT NOT NULL)""",
     "CREATE INDEX passages_by_document ON passages (document)",
-    # Apart from the texts, so that all of them are read in one go.
+    # Separate from the texts, so that all vectors can be read in one scan.
     "CREATE TABLE vectors (passage INTEGER PRIMARY KEY, vector BLOB NOT NULL)",
-    # What is indexed are normal forms made by us, so that Hebrew, Arabic and unspaced scripts are found too.
+    # The indexed words are normalised by us, so that Hebrew, Arabic and unspaced scripts are found too.
     "CREATE VIRTUAL TABLE terms USING fts5(words, tokenize = 'unicode61 remove_diacritics 2')",
     "CREATE VIRTUAL TABLE vocabulary USING fts5vocab('terms', 'row')",
     "CREATE TABLE changes (generation INTEGER NOT NULL)",
@@ -55,7 +62,7 @@ _SCHEMA = (
 
 
 class IndexFile:
-    """Hands out connections in a transaction and takes them back; `close()` closes those that are idle."""
+    """The database file: transactions on pooled connections for several threads."""
 
     def __init__(self, path: Path, *, create: bool = True) -> None:
         self.path = path
@@ -64,21 +71,21 @@ class IndexFile:
             _prepare(path, create=create)
         self._idle: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
-        with self._translated(), self._borrowed() as db:
-            self._bring_up(db)
+        with self._translate_errors(), self._connection() as db:
+            self._create_schema(db)
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
-        """A connection that sees one snapshot."""
-        with self._translated(), self._borrowed() as db, _transaction(db, "BEGIN"):
+        """A read transaction, which sees one snapshot."""
+        with self._translate_errors(), self._connection() as db, _transaction(db, "BEGIN"):
             yield db
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """Everything in it is kept, or on an exception nothing."""
+        """A write transaction, rolled back on an exception."""
         if self.readonly:
-            raise StoreError(f"the index {self.path} may not be written", hint="check its permissions")
-        with self._translated(), self._borrowed() as db, _transaction(db, "BEGIN IMMEDIATE"):
+            raise StoreError(f"the index {self.path} is read-only", hint="check its permissions")
+        with self._translate_errors(), self._connection() as db, _transaction(db, "BEGIN IMMEDIATE"):
             yield db
             db.execute("UPDATE changes SET generation = generation + 1")
 
@@ -89,7 +96,7 @@ class IndexFile:
             db.close()
 
     @contextmanager
-    def _borrowed(self) -> Iterator[sqlite3.Connection]:
+    def _connection(self) -> Iterator[sqlite3.Connection]:
         with self._lock:
             db = self._idle.pop() if self._idle else None
         db = db or self._connect()
@@ -103,21 +110,23 @@ class IndexFile:
 
     def _connect(self) -> sqlite3.Connection:
         uri = f"file:{quote(str(self.path.absolute()))}" + ("?mode=ro&immutable=1" if self.readonly else "")
-        db = sqlite3.connect(uri, uri=True, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+        db = sqlite3.connect(
+            uri, uri=True, timeout=_LOCK_SECONDS, isolation_level=None, check_same_thread=False
+        )
         if not self.readonly:
             for pragma in _PRAGMAS:
                 db.execute(pragma)
         return db
 
-    def _bring_up(self, db: sqlite3.Connection) -> None:
-        """Make the tables of a new file; refuse a file that is not ours or of a later release."""
+    def _create_schema(self, db: sqlite3.Connection) -> None:
+        """Create the tables of a new file; reject files of other programs or later releases."""
         if self._version(db) == SCHEMA_VERSION:
             return
         with _transaction(db, "BEGIN IMMEDIATE"):
             if self._version(db) == SCHEMA_VERSION:
-                return  # another process was first
+                return  # another process created them
             if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                raise StoreError(f"{self.path} is another program's database", hint="set rag.path elsewhere")
+                raise StoreError(f"{self.path} is not a groundwire index", hint="set rag.path elsewhere")
             for statement in _SCHEMA:
                 db.execute(statement)
 
@@ -129,8 +138,8 @@ class IndexFile:
         return version if ours else 0
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
-        """SQLite's words as one line that says what to do."""
+    def _translate_errors(self) -> Iterator[None]:
+        """Turn SQLite's errors into one line with a hint."""
         try:
             yield
         except sqlite3.DatabaseError as error:
@@ -140,13 +149,13 @@ class IndexFile:
 
 
 _HINTS = {
-    sqlite3.SQLITE_FULL: "make room on the disk; what was committed is kept",
+    sqlite3.SQLITE_FULL: "free some disk space; committed documents are safe",
     sqlite3.SQLITE_BUSY: "another process is writing; try again",
     sqlite3.SQLITE_READONLY: "check its permissions",
     sqlite3.SQLITE_NOTADB: "set rag.path (or --index) to another file",
     sqlite3.SQLITE_CORRUPT: "remove the file and ingest the documents again",
     sqlite3.SQLITE_CANTOPEN: "check the folder and its permissions",
-    sqlite3.SQLITE_IOERR: "check the disk; what was committed is kept",
+    sqlite3.SQLITE_IOERR: "check the disk; committed documents are safe",
 }
 
 
@@ -157,28 +166,26 @@ def _transaction(db: sqlite3.Connection, begin: str) -> Iterator[None]:
         yield
         db.execute("COMMIT")
     except BaseException:
-        with suppress(sqlite3.Error):  # a full disk rolls back by itself
+        with suppress(sqlite3.Error):  # SQLite may have rolled back already
             db.execute("ROLLBACK")
         raise
 
 
 def _is_writable(path: Path) -> bool:
-    """SQLite writes beside the file too, even when it only reads."""
+    """SQLite also writes next to the file, even for reading."""
     return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
 
 
 def _prepare(path: Path, *, create: bool) -> None:
     if not create and not path.is_file():
-        raise InputError(f"there is no index at {path}", hint="groundwire rag ingest PATH… makes one")
+        raise InputError(f"no index at {path}", hint="create one with: groundwire rag ingest PATH…")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Made before SQLite makes it: what people ingest is theirs only.
+        # Created before SQLite does, so that only the owner can read it.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as error:
         raise InputError(f"cannot open the index {path}: {error.strerror}") from None
 
-
-# The vectors of an index in memory, brought up to date by what changed since they were read.
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -186,16 +193,16 @@ if TYPE_CHECKING:
     Vectors = NDArray[np.float32]
     Ids = NDArray[np.int64]
 
-STORED = np.float16
-"""On disk half the bytes do: the rounding moves a cosine by less than 0.001."""
+STORED_DTYPE = np.float16
+"""Half the bytes of float32; the rounding changes a cosine by less than 0.001."""
 
 
-def packed(vector: Vectors) -> bytes:
-    return vector.astype(STORED).tobytes()
+def pack_vector(vector: Vectors) -> bytes:
+    return vector.astype(STORED_DTYPE).tobytes()
 
 
-class Matrix:
-    """Compares a question with every passage: exact, and a few hundredths of a second for 100,000."""
+class VectorMatrix:
+    """All vectors in memory, updated incrementally. The exact search takes some 30 ms for 100,000."""
 
     def __init__(self, width: int) -> None:
         self._width = width
@@ -205,7 +212,7 @@ class Matrix:
         self._rows: Vectors = np.empty((0, width), np.float32)
 
     def nearest(self, db: sqlite3.Connection, query: Vectors, k: int) -> list[tuple[int, float]]:
-        """The `k` passages whose vectors point most the same way, best first, with their cosine."""
+        """Return the `k` nearest passages with their cosine, best first."""
         with self._lock:
             self._refresh(db)
             ids, rows = self._ids, self._rows
@@ -223,7 +230,7 @@ class Matrix:
             return
         last = int(self._ids[-1]) if len(self._ids) else 0
         if last:
-            # Without an order SQLite reads them from the small index over documents.
+            # Without ORDER BY, SQLite reads the ids from the small index over documents.
             there = np.fromiter((row[0] for row in db.execute("SELECT id FROM passages")), np.int64)
             self._keep(np.isin(self._ids, there, assume_unique=True))
         new_ids, new_rows = self._read(db, last)
@@ -241,34 +248,34 @@ class Matrix:
         raw = bytearray()
         rows = db.execute(
             "SELECT passage, vector FROM vectors WHERE passage > ? AND length(vector) = ? ORDER BY passage",
-            (after, self._width * np.dtype(STORED).itemsize),
+            (after, self._width * np.dtype(STORED_DTYPE).itemsize),
         )
         for number, vector in rows:
             ids.append(number)
             raw += vector
-        found = np.frombuffer(raw, STORED).reshape(-1, self._width).astype(np.float32)
+        found = np.frombuffer(raw, STORED_DTYPE).reshape(-1, self._width).astype(np.float32)
         return np.array(ids, np.int64), found
 
 
-_MAX_TERMS = 64
+_MAX_TERMS = 64  # of a query: bounds the size of the full-text expression
 _READ = """SELECT p.id, d.name, p.number, p.text, p.start, p.stop, d.title, p.heading, p.part
     FROM passages p JOIN documents d ON d.id = p.document WHERE p.id IN (SELECT value FROM json_each(?))"""
 
 
 class SqliteIndex:
-    """`embedder` None finds passages by their words alone."""
+    """Without an `embedder` passages are ranked by keywords only."""
 
     def __init__(self, path: Path, embedder: Embedder | None, *, create: bool = True) -> None:
         self._file = IndexFile(path, create=create)
         self._embedder = embedder
-        self._matrix = Matrix(WIDTH)
+        self._matrix = VectorMatrix(WIDTH)
 
     @property
     def embedder(self) -> str:
         return self._embedder.name if self._embedder else ""
 
-    def add(self, document: Document, passages: Sequence[Passage]) -> None:
-        # What takes long comes before the lock: others need not wait for it.
+    def add(self, document: IndexedDocument, passages: Sequence[Passage]) -> None:
+        # The slow part runs before the write lock is taken.
         vectors, searched = self._vectors(passages), [_searched(passage) for passage in passages]
         with self._file.write() as db:
             _remove(db, [document.id])
@@ -286,32 +293,32 @@ class SqliteIndex:
         if self._embedder is None or not passages:
             return [None] * len(passages)
         found = self._embedder.embed([passage.about for passage in passages])
-        return [packed(vector) for vector in found]
+        return [pack_vector(vector) for vector in found]
 
     def delete(self, ids: Collection[str]) -> int:
         with self._file.write() as db:
             return _remove(db, ids)
 
-    def documents(self) -> list[Document]:
+    def documents(self) -> list[IndexedDocument]:
         with self._file.read() as db:
             rows = db.execute("SELECT name, title, digest, passages, characters FROM documents ORDER BY name")
-            return [Document(*row) for row in rows]
+            return [IndexedDocument(*row) for row in rows]
 
-    def search(self, query: str, k: int) -> list[Hit]:
+    def search(self, query: str, k: int) -> list[PassageHit]:
         with self._file.read() as db:
             weights = _weights(db, query)
-            by_words = _by_words(db, weights)
-            by_meaning = self._by_meaning(db, query)
-            ranked = fused([by_words, list(by_meaning)])
+            by_keywords = _rank_by_keywords(db, weights)
+            by_embedding = self._rank_by_embedding(db, query)
+            ranked = fuse_rankings([by_keywords, list(by_embedding)])
             found = _passages(db, ranked)
-        speaking = (
-            Hit(found[number], score)
+        relevant = (
+            PassageHit(found[number], score)
             for number, score in ranked.items()
-            if number in by_meaning or coverage(weights, _held(found[number])) >= MIN_COVERAGE
+            if number in by_embedding or coverage(weights, _terms(found[number])) >= MIN_COVERAGE
         )
-        return list(islice(speaking, k))
+        return list(islice(relevant, k))
 
-    def _by_meaning(self, db: sqlite3.Connection, query: str) -> dict[int, float]:
+    def _rank_by_embedding(self, db: sqlite3.Connection, query: str) -> dict[int, float]:
         if self._embedder is None or not is_understood(query):
             return {}
         near = self._matrix.nearest(db, self._embedder.embed([query])[0], CANDIDATES)
@@ -351,18 +358,18 @@ def _remove(db: sqlite3.Connection, names: Collection[str]) -> int:
 
 
 def _weights(db: sqlite3.Connection, query: str) -> dict[str, float]:
-    """What the question is about, each term with how much it tells among these passages."""
+    """Return the query's terms with their inverse document frequency."""
     asked = list(dict.fromkeys(terms(query) or [word.norm for word in words(query)]))[:_MAX_TERMS]
     total = db.execute("SELECT count(*) FROM passages").fetchone()[0]
     found = {}
     for term in asked:
         row = db.execute("SELECT doc FROM vocabulary WHERE term = ?", (term,)).fetchone()
-        found[term] = rarity(row[0] if row else 0, total)
+        found[term] = inverse_frequency(row[0] if row else 0, total)
     return found
 
 
-def _by_words(db: sqlite3.Connection, weights: Mapping[str, float]) -> list[int]:
-    """Passages that hold any of the terms, best by BM25 first."""
+def _rank_by_keywords(db: sqlite3.Connection, weights: Mapping[str, float]) -> list[int]:
+    """Return passages that contain any of the terms, ranked by BM25."""
     quoted = (term.replace('"', " ") for term in weights)
     match = " OR ".join(f'"{term}"' for term in quoted if any(c.isalnum() for c in term))
     if not match:
@@ -381,7 +388,7 @@ def _passages(db: sqlite3.Connection, numbers: Collection[int]) -> dict[int, Pas
     }
 
 
-def _held(passage: Passage) -> frozenset[str]:
+def _terms(passage: Passage) -> frozenset[str]:
     return frozenset(terms(f"{passage.title}\n{passage.about}"))
 
 

@@ -1,4 +1,4 @@
-"""Documents cut into passages: whole sentences and rows, overlapping, each knowing where it stood."""
+"""Split documents into overlapping passages of whole sentences and table rows, with their offsets."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from groundwire.text.structure import TextPiece, pieces
 from groundwire.text.tokens import words
 from groundwire.types import Source, UnitKind
 
-CUT_VERSION = 1
-"""Raised when the same text would be cut otherwise: documents are then read again."""
+SPLIT_VERSION = 1
+"""Increase when the splitting changes, so that documents are indexed again."""
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
-    """What an index knows of a document. `digest` stands for its bytes and for how they were cut."""
+class IndexedDocument:
+    """A document in an index. `digest` identifies its bytes and the splitting parameters."""
 
     id: str
     title: str
@@ -27,8 +27,8 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """`text` is what is shown to a model; `start` and `end` are its place in the document (in its `part`,
-    where a file holds several texts). `heading` is what it stands under.
+    """`text` is shown to the model; `start` and `end` are offsets in the document, or in its `part` if a file
+    contains several texts. `heading` is the nearest heading above.
     """
 
     document: str
@@ -46,70 +46,72 @@ class Passage:
 
     @property
     def about(self) -> str:
-        """The text with what it stands under, as it is searched."""
+        """The text with its heading, as it is indexed."""
         return f"{self.heading}\n{self.text}" if self.heading else self.text
 
 
 @dataclass(frozen=True, slots=True)
-class Cutting:
-    """How long a passage is, and how much of the one before it repeats."""
+class PassageSize:
+    """Length of a passage and its overlap with the previous one, in words."""
 
     words: int = 180
     overlap: int = 30
 
     @property
-    def shared(self) -> int:
+    def effective_overlap(self) -> int:
         return min(self.overlap, self.words // 2)
 
 
-def digest(data: bytes, cutting: Cutting, embedder: str) -> str:
-    """Equal only where reading the document again would change nothing."""
-    how = f"{CUT_VERSION}:{cutting.words}:{cutting.shared}:{embedder}:"
+def digest(data: bytes, size: PassageSize, embedder: str) -> str:
+    """Return a digest that changes if indexing the document again would change anything."""
+    how = f"{SPLIT_VERSION}:{size.words}:{size.effective_overlap}:{embedder}:"
     return hashlib.sha256(how.encode() + data).hexdigest()
 
 
-def cut(document: str, title: str, parts: Sequence[Source], cutting: Cutting) -> list[Passage]:
-    """The passages of a document whose texts are `parts`; none reaches from one text into the next.
+def split_passages(document: str, title: str, parts: Sequence[Source], size: PassageSize) -> list[Passage]:
+    """Split a document whose texts are `parts`; no passage spans two texts.
 
     >>> text = "# Fees\\nThe fee is 50. It is due in May.\\n# Hours\\nWe open at nine."
-    >>> [(p.heading, p.text) for p in cut("d", "Guide", [Source("S0", text)], Cutting(words=6, overlap=0))]
+    >>> passages = split_passages("d", "Guide", [Source("S0", text)], PassageSize(words=6, overlap=0))
+    >>> [(passage.heading, passage.text) for passage in passages]
     [('Fees', 'The fee is 50.'), ('Fees', 'It is due in May.'), ('Hours', 'We open at nine.')]
     """
     found: list[Passage] = []
     for part in parts:
         name = part.id if len(parts) > 1 else ""
-        found += _of_one(part.text, Passage(document, 0, "", 0, 0, title, part=name), cutting)
+        found += _split_text(part.text, Passage(document, 0, "", 0, 0, title, part=name), size)
     return [replace(passage, number=number) for number, passage in enumerate(found)]
 
 
-def _of_one(text: str, blank: Passage, cutting: Cutting) -> Iterator[Passage]:
-    for run, heading in _runs(pieces(text, rendered=False), cutting):
+def _split_text(text: str, blank: Passage, size: PassageSize) -> Iterator[Passage]:
+    for run, heading in _group_pieces(pieces(text, rendered=False), size):
         start, end = run[0].start, run[-1].end
-        yield replace(blank, text=_shown(text, run), start=start, end=end, heading=heading)
+        yield replace(blank, text=_passage_text(text, run), start=start, end=end, heading=heading)
 
 
-def _runs(found: Sequence[TextPiece], cutting: Cutting) -> Iterator[tuple[list[TextPiece], str]]:
-    """Pieces that fit into one passage, with the heading above; a heading begins a passage of its own."""
+def _group_pieces(found: Sequence[TextPiece], size: PassageSize) -> Iterator[tuple[list[TextPiece], str]]:
+    """Group pieces into passages, with the heading above them; a heading starts a new passage."""
     run: list[TextPiece] = []
-    size, fresh, heading = 0, False, ""
+    length, has_new, heading = 0, False, ""  # `has_new`: the run is more than the overlap
     for piece in found:
-        long = len(words(piece.text))
-        if run and (piece.heading or size + long > cutting.words):
-            if fresh:
+        piece_words = len(words(piece.text))
+        if run and (piece.heading or length + piece_words > size.words):
+            if has_new:
                 yield run, heading
-            run = [] if piece.heading else _tail(run, min(cutting.shared, cutting.words - long))
-            size, fresh = sum(len(words(kept.text)) for kept in run), False
+            limit = min(size.effective_overlap, size.words - piece_words)
+            run = [] if piece.heading else _overlap(run, limit)
+            length, has_new = sum(len(words(kept.text)) for kept in run), False
         if piece.heading:
             heading = piece.text.lstrip("# ").strip()
         else:
             run.append(piece)
-            size, fresh = size + long, True
-    if fresh:
+            length, has_new = length + piece_words, True
+    if has_new:
         yield run, heading
 
 
-def _tail(run: Sequence[TextPiece], limit: int) -> list[TextPiece]:
-    """The last pieces of a passage, as many as the overlap allows; never all, or it would come twice."""
+def _overlap(run: Sequence[TextPiece], limit: int) -> list[TextPiece]:
+    """Return the last pieces within the overlap, but never the whole passage."""
     kept: list[TextPiece] = []
     for piece in reversed(run[1:]):
         limit -= len(words(piece.text))
@@ -119,8 +121,8 @@ def _tail(run: Sequence[TextPiece], limit: int) -> list[TextPiece]:
     return kept
 
 
-def _shown(text: str, run: Sequence[TextPiece]) -> str:
-    """Prose as it was written; rows and data with their names, which may stand far above."""
+def _passage_text(text: str, run: Sequence[TextPiece]) -> str:
+    """Return prose as written, and table rows with their column names."""
     if all(piece.kind is UnitKind.SENTENCE for piece in run):
         return text[run[0].start : run[-1].end]
     return "\n".join(f"{piece.under} {piece.text}" if piece.under else piece.text for piece in run)

@@ -13,20 +13,20 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from groundwire.errors import GroundwireError, Overloaded
 from groundwire.rag.chatbot import (
-    Asked,
     Chatbot,
-    Draft,
-    Reply,
-    checked,
-    found_sources,
-    judged,
-    nothing_found,
-    sources_of,
-    unchecked,
+    ChatReply,
+    ChatRequest,
+    DraftAnswer,
+    hit_sources,
+    reply_sources,
+    reply_with_check,
+    reply_without_check,
+    reply_without_passages,
+    verify_draft,
 )
 from groundwire.rag.index import PassageIndex
 from groundwire.rag.ingest import Ingest
-from groundwire.rag.passages import Document
+from groundwire.rag.passages import IndexedDocument
 from groundwire.server.deps import ServiceDep
 from groundwire.server.problems import NotFound, problems, reading_problems
 from groundwire.server.reports import REPORT_HEADER, store_report
@@ -56,7 +56,7 @@ _SSE = {
 async def rag_chat(body: ChatRequest, request: Request, service: ServiceDep) -> Response:
     """Answer from the documents, with a verdict on each claim."""
     bot = await service.chat.bot()
-    wanted = Asked(body.text, body.turns, body.top_k)
+    wanted = ChatRequest(body.text, body.turns, body.top_k)
     if body.stream:
         service.chat.require_capacity()
         events = _events(bot, wanted, service, request)
@@ -67,23 +67,23 @@ async def rag_chat(body: ChatRequest, request: Request, service: ServiceDep) -> 
     return JSONResponse(reply, headers={REPORT_HEADER: report} if report else None)
 
 
-async def _checked(draft: Draft, service: Service, request: Request) -> tuple[Reply, str]:
+async def _checked(draft: DraftAnswer, service: Service, request: Request) -> tuple[ChatReply, str]:
     """The reply and the id of the stored report. A busy server skips the check, and the reply says so."""
     if not draft.hits:
-        return nothing_found(draft.response), ""
+        return reply_without_passages(draft.response), ""
     if service.admission.is_busy:
-        return unchecked(draft.response, draft.hits), ""
+        return reply_without_check(draft.response, draft.hits), ""
     size = len(draft.response) + sum(len(hit.passage.text) for hit in draft.hits)
     try:
-        report = await service.work(lambda: judged(draft, service.engine), size)
+        report = await service.work(lambda: verify_draft(draft, service.engine), size)
     except Overloaded:
-        return unchecked(draft.response, draft.hits), ""
-    sources = sources_of(draft.hits)
+        return reply_without_check(draft.response, draft.hits), ""
+    sources = hit_sources(draft.hits)
     kept = store_report(service, report, request, sources=sources, question=draft.question, kind="rag")
-    return checked(draft.response, draft.hits, report), kept
+    return reply_with_check(draft.response, draft.hits, report), kept
 
 
-async def _events(bot: Chatbot, body: Asked, service: Service, request: Request) -> AsyncIterator[bytes]:
+async def _events(bot: Chatbot, body: ChatRequest, service: Service, request: Request) -> AsyncIterator[bytes]:
     """The events as they happen; closing the stream cancels the work."""
     queue: asyncio.Queue[Event | None] = asyncio.Queue()
     working = asyncio.create_task(_work(bot, body, service, request, queue))
@@ -100,12 +100,12 @@ async def _events(bot: Chatbot, body: Asked, service: Service, request: Request)
 
 
 async def _work(
-    bot: Chatbot, body: Asked, service: Service, request: Request, queue: asyncio.Queue[Event | None]
+    bot: Chatbot, body: ChatRequest, service: Service, request: Request, queue: asyncio.Queue[Event | None]
 ) -> None:
     try:
         with service.chat.admission.admitted():
             hits = await bot.find(body)
-            queue.put_nowait(("sources", found_sources(hits)))
+            queue.put_nowait(("sources", reply_sources(hits)))
             draft = await bot.write(body, hits, lambda text: queue.put_nowait(("token", {"text": text})))
         queue.put_nowait(("answer", {"response": draft.response}))
         reply, report = await _checked(draft, service, request)
@@ -125,7 +125,7 @@ async def rag_ingest(body: NewDocuments, service: ServiceDep) -> Documents:
     return _listed(taken, index)
 
 
-def _ingested(given: list[NewDocument], index: PassageIndex, service: Service) -> list[Document]:
+def _ingested(given: list[NewDocument], index: PassageIndex, service: Service) -> list[IndexedDocument]:
     run = Ingest(index, service.config)
     return [run.text(one.id or _content_id(one.text), one.title, one.text) for one in given]
 
@@ -151,7 +151,7 @@ async def rag_remove(id: Annotated[list[DocumentId], Query(max_length=1000)], se
     return Removed(removed=removed)
 
 
-def _listed(found: list[Document], index: PassageIndex) -> Documents:
+def _listed(found: list[IndexedDocument], index: PassageIndex) -> Documents:
     known = [
         KnownDocument(id=one.id, title=one.title, passages=one.passages, characters=one.characters)
         for one in found

@@ -14,22 +14,22 @@ import pytest
 
 from groundwire.errors import InputError, StoreError
 from groundwire.rag.embed import WIDTH, default_embedder
-from groundwire.rag.index_sqlite import SCHEMA_VERSION, IndexFile, Matrix, SqliteIndex, packed
-from groundwire.rag.passages import Cutting, Document, cut
+from groundwire.rag.index_sqlite import SCHEMA_VERSION, IndexFile, SqliteIndex, VectorMatrix, pack_vector
+from groundwire.rag.passages import IndexedDocument, PassageSize, split_passages
 from groundwire.types import Source
 
 WORKER = """
 import sys
 from pathlib import Path
 from groundwire.rag.index_sqlite import SqliteIndex
-from groundwire.rag.passages import Cutting, Document, cut
+from groundwire.rag.passages import PassageSize, IndexedDocument, split_passages
 from groundwire.types import Source
 path, name, count = sys.argv[1:]
 index = SqliteIndex(Path(path), None)
 for number in range(int(count)):
     text = f"Room {name}{number} has a blue door. " * 20
-    passages = cut(f"{name}{number}", "t", [Source("S0", text)], Cutting(30, 0))
-    index.add(Document(f"{name}{number}", "t", "d", len(passages), len(text)), passages)
+    passages = split_passages(f"{name}{number}", "t", [Source("S0", text)], PassageSize(30, 0))
+    index.add(IndexedDocument(f"{name}{number}", "t", "d", len(passages), len(text)), passages)
     print(number, flush=True)
 """
 
@@ -41,8 +41,8 @@ def start(path: Path, name: str, count: int) -> subprocess.Popen[str]:
 
 
 def add(index: SqliteIndex, name: str, text: str) -> None:
-    passages = cut(name, name, [Source("S0", text)], Cutting(30, 0))
-    index.add(Document(name, name, "d", len(passages), len(text)), passages)
+    passages = split_passages(name, name, [Source("S0", text)], PassageSize(30, 0))
+    index.add(IndexedDocument(name, name, "d", len(passages), len(text)), passages)
 
 
 def is_whole(path: Path) -> bool:
@@ -57,7 +57,7 @@ def is_whole(path: Path) -> bool:
     return all(said == there for said, there in counts) and passages == searched
 
 
-def test_a_killed_process_loses_nothing_committed(tmp_path: Path) -> None:
+def test_killed_process_keeps_committed_documents(tmp_path: Path) -> None:
     path = tmp_path / "rag.db"
     worker = start(path, "a", 10_000)
     assert worker.stdout is not None
@@ -73,7 +73,7 @@ def test_a_killed_process_loses_nothing_committed(tmp_path: Path) -> None:
     assert is_whole(path)
 
 
-def test_two_processes_write_at_once(tmp_path: Path) -> None:
+def test_concurrent_processes(tmp_path: Path) -> None:
     path = tmp_path / "rag.db"
     workers = [start(path, name, 15) for name in "ab"]
     for worker in workers:
@@ -85,9 +85,7 @@ def test_two_processes_write_at_once(tmp_path: Path) -> None:
     assert is_whole(path)
 
 
-def test_an_interrupted_add_leaves_the_document_as_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupted_add_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     index = SqliteIndex(tmp_path / "rag.db", None)
     add(index, "d", "The old text has a blue door.")
 
@@ -102,9 +100,7 @@ def test_an_interrupted_add_leaves_the_document_as_it_was(
     index.close()
 
 
-def test_a_full_disk_is_one_line_and_keeps_what_was_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_full_disk_keeps_committed_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     index = SqliteIndex(tmp_path / "rag.db", None)
     add(index, "first", "The hall has a blue door.")
     with sqlite3.connect(tmp_path / "rag.db") as db:
@@ -114,14 +110,14 @@ def test_a_full_disk_is_one_line_and_keeps_what_was_there(
     limit = (f"PRAGMA max_page_count = {pages + 4}",)
     monkeypatch.setattr("groundwire.rag.index_sqlite._PRAGMAS", limit)
     index = SqliteIndex(tmp_path / "rag.db", None)
-    with pytest.raises(StoreError, match=r"full.*make room on the disk"):
+    with pytest.raises(StoreError, match=r"full.*free some disk space"):
         add(index, "big", "The barn has a red door and much hay. " * 5000)
     assert [document.id for document in index.documents()] == ["first"]
     assert index.search("blue door", 1) != []
     index.close()
 
 
-def test_files_that_are_not_ours(tmp_path: Path) -> None:
+def test_foreign_files_are_rejected(tmp_path: Path) -> None:
     other, broken, newer = (tmp_path / name for name in ("other.db", "broken.db", "newer.db"))
     with sqlite3.connect(other) as db:
         db.execute("CREATE TABLE mine (x)")
@@ -131,7 +127,7 @@ def test_files_that_are_not_ours(tmp_path: Path) -> None:
     with sqlite3.connect(newer) as db:
         db.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
     db.close()
-    for path, words in ((other, "another program"), (broken, "not a database"), (newer, "newer release")):
+    for path, words in ((other, "not a groundwire index"), (broken, "not a database"), (newer, "newer release")):
         with pytest.raises(StoreError, match=words):
             SqliteIndex(path, None)
     with sqlite3.connect(other) as db:
@@ -139,8 +135,8 @@ def test_files_that_are_not_ours(tmp_path: Path) -> None:
     db.close()
 
 
-def test_an_index_that_is_not_there_or_cannot_be(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"there is no index at .*groundwire rag ingest"):
+def test_missing_index(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no index at .*groundwire rag ingest"):
         SqliteIndex(tmp_path / "none.db", None, create=False)
     assert not (tmp_path / "none.db").exists()
     (tmp_path / "file").write_text("")
@@ -148,16 +144,16 @@ def test_an_index_that_is_not_there_or_cannot_be(tmp_path: Path) -> None:
         SqliteIndex(tmp_path / "file" / "rag.db", None)
 
 
-def test_the_file_is_its_owner_s_only(tmp_path: Path) -> None:
+def test_file_is_private(tmp_path: Path) -> None:
     SqliteIndex(tmp_path / "deep" / "rag.db", None).close()
     assert (tmp_path / "deep" / "rag.db").stat().st_mode & 0o077 == 0
 
 
-def test_vectors_in_memory_follow_the_file(tmp_path: Path) -> None:
+def test_vector_matrix_follows_the_file(tmp_path: Path) -> None:
     """Exact: the same as comparing with every vector, after adding, replacing and deleting."""
     random = np.random.default_rng(7)
     path = tmp_path / "rag.db"
-    file, matrix = IndexFile(path), Matrix(WIDTH)
+    file, matrix = IndexFile(path), VectorMatrix(WIDTH)
     rows = random.normal(size=(60, WIDTH)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     query = 1.5 * rows[3] + rows[40]
@@ -167,7 +163,7 @@ def test_vectors_in_memory_follow_the_file(tmp_path: Path) -> None:
         with file.write() as db:
             for number in range(first, last):
                 db.execute("INSERT INTO passages VALUES (?, 1, 0, '', '', 0, 1, 'x')", (number + 1,))
-                db.execute("INSERT INTO vectors VALUES (?, ?)", (number + 1, packed(rows[number])))
+                db.execute("INSERT INTO vectors VALUES (?, ?)", (number + 1, pack_vector(rows[number])))
         with file.read() as db:
             assert [n for n, _ in matrix.nearest(db, query, 5)] == exact(rows[:last], query, 5)
     with file.write() as db:
@@ -187,7 +183,7 @@ def exact(
     return [int(at) + 1 for at in np.argsort(-(rows @ query), kind="stable")[:k]]
 
 
-def test_meaning_finds_what_shares_no_word(tmp_path: Path) -> None:
+def test_embeddings_find_synonyms(tmp_path: Path) -> None:
     index = SqliteIndex(tmp_path / "rag.db", default_embedder())
     add(index, "clinic", "The doctors are available on Saturday and Sunday.")
     add(index, "tax", "The invoice lists value added tax separately.")
@@ -197,7 +193,7 @@ def test_meaning_finds_what_shares_no_word(tmp_path: Path) -> None:
     index.close()
 
 
-def test_an_index_made_without_meanings_is_read_with_them_and_back(tmp_path: Path) -> None:
+def test_index_without_embeddings_can_be_opened_with_them(tmp_path: Path) -> None:
     plain = SqliteIndex(tmp_path / "rag.db", None)
     add(plain, "pets", "Dogs and cats are welcome in the lobby.")
     plain.close()
