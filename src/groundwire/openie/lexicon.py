@@ -1,7 +1,7 @@
-"""English words by what they do in a sentence: what the triple rules read instead of a tagger's model.
+"""A rule-based part-of-speech tagger for English: word classes, verb forms and tokens.
 
-Only closed classes and common verbs are listed; every other word is taken for a noun or an adjective, which
-is what an unknown word mostly is. Names are told by their capitals, so "Will" and "Mark" are no verbs.
+Only closed classes and common verbs are listed; any other word is tagged as a noun or adjective. Names are
+recognised by their capitals, so "Will" and "Mark" are not verbs.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Form(StrEnum):
 
 
 class Token(NamedTuple):
-    """`text[start:end]` of the sentence; `low` is its comparable form."""
+    """A word or mark, `text[start:end]` of the sentence; `low` is its lower-case form."""
 
     text: str
     low: str
@@ -82,7 +82,7 @@ PREPOSITIONS = word_set(
     upon outside inside around than like throughout despite including except
     """
 )
-RELATIVES = word_set("who which whom whose that where")
+
 JOINS = word_set(
     """
     because although though while whereas if unless whether when whenever once so but yet however where
@@ -111,7 +111,7 @@ ADVERBS = word_set(
     obviously no-longer long once both either as well please up out off down away back
     """
 )
-PARTICLES = word_set("up out off down away back over")
+
 MONEY = re.compile(r"[$€£₪¥]?\s?\d")
 NUMBER_WORDS = word_set(
     """
@@ -229,7 +229,7 @@ def _table() -> dict[str, tuple[tuple[str, Form], ...]]:
 
 
 def verb_forms(word: str) -> tuple[tuple[str, Form], ...]:
-    """What a word can be as a verb: (base, form) pairs; nothing where it is none that we know.
+    """Verb forms of a word as (base, form) pairs; empty for words that are not known verbs.
 
     >>> verb_forms("founded")[0][0], verb_forms("table")
     ('found', ())
@@ -238,7 +238,7 @@ def verb_forms(word: str) -> tuple[tuple[str, Form], ...]:
 
 
 def form_of(word: str, *wanted: Form) -> str:
-    """The base of a verb in one of these forms, or "". Unknown words in -ed are participles."""
+    """The base of a verb in one of the wanted forms, or "". Unknown words in -ed count as participles."""
     found = verb_forms(word)
     for base, form in found:
         if form in wanted:
@@ -248,7 +248,7 @@ def form_of(word: str, *wanted: Form) -> str:
 
 
 def tokens(text: str) -> list[Token]:
-    """The words and marks of one sentence, each with what it does there as far as its form tells."""
+    """Tokenise and tag one sentence."""
     found: list[Token] = []
     opening = True
     for match in _TOKEN.finditer(text):
@@ -295,12 +295,12 @@ def _tag(word: str, low: str, opening: bool) -> Tag:
     return Tag.VERB if verb_forms(low) else Tag.WORD
 
 
-_HOW_OFTEN = word_set("hourly daily weekly biweekly fortnightly monthly quarterly yearly")
+_FREQUENCY_ADVERBS = word_set("hourly daily weekly biweekly fortnightly monthly quarterly yearly")
 _BEFORE_THAT = word_set("reminder fact note sure aware mind clear true news certain likely")
 
 
 def _retag(found: list[Token]) -> list[Token]:
-    """What the neighbours decide: "'s" after a pronoun is "is", "that" before a noun a determiner, …"""
+    """Correct tags by context: "'s" after a pronoun is "is", "that" before a noun is a determiner, …"""
     result: list[Token] = []
     for index, token in enumerate(found):
         before = result[-1] if result else None
@@ -324,7 +324,11 @@ def _in_context(token: Token, before: Token | None, after: Token | None) -> Tag:
     if token.low in DETERMINERS and token.tag is Tag.DET:
         bare = follows in (Tag.AUX, Tag.MODAL, Tag.STOP, Tag.PREP) and token.low not in ("the", "a", "an")
         return Tag.PRONOUN if bare else Tag.DET
-    if token.low in _HOW_OFTEN and token.tag is Tag.ADVERB and follows in (Tag.WORD, Tag.VERB, Tag.NAME):
+    if (
+        token.low in _FREQUENCY_ADVERBS
+        and token.tag is Tag.ADVERB
+        and follows in (Tag.WORD, Tag.VERB, Tag.NAME)
+    ):
         led = before is None or before.tag in (Tag.DET, Tag.POSSESSIVE, Tag.NAME, Tag.PREP, Tag.STOP)
         return Tag.WORD if led else Tag.ADVERB  # "the weekly review", and not "reports weekly"
     if token.low == "no" and follows is Tag.WORD and after and after.low == "longer":

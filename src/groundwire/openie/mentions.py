@@ -1,7 +1,7 @@
-"""What a sentence speaks of: proper names, definite descriptions ("the Analytics team") and pronouns.
+"""Mentions in a sentence: proper names, definite descriptions ("the Analytics team") and pronouns.
 
-Catches names by their capitals, as `text.names` does. Misses names in scripts without capitals, and names
-that open a sentence alone and could be any word, unless it is a given name.
+Names are recognised by their capitals (see `text.names`). A single capitalised word at the start of a
+sentence counts only if it is a given name; scripts without capitals are not covered.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ UNITS = word_set(
     " squad lab project programme program plan initiative centre center council agency institute"
     " university school hospital bank award prize act report"
 )
-"""What names a thing together with a name before it: "the Analytics team", "the Atlas project"."""
+"""Head nouns of named units: "the Analytics team", "the Atlas project"."""
 GIVEN_NAMES = word_set(
     """
     aaron abigail adam adrian ahmed aisha alan albert alex alexander alexandra alice alicia alison amanda
@@ -52,7 +52,7 @@ _OPENS_DEFINITE = word_set("the this that our your their")
 
 
 def mentions(sentence: str, offset: int = 0) -> list[Mention]:
-    """All mentions in order; a name inside a definite description is part of it.
+    """All mentions in order; a name within a definite description is part of it.
 
     >>> [(m.text, m.kind.value) for m in mentions("She met Ann Lee of the Analytics team.")]
     [('She', 'Pronoun'), ('Ann Lee', 'ProperName'), ('the Analytics team', 'DefiniteDesc')]
@@ -76,7 +76,7 @@ def _named(sentence: str) -> Iterator[Mention]:
 
 
 def _definite(found: list[Token]) -> Iterator[Mention]:
-    """ "the" with its noun phrase, as far as its nouns go."""
+    """Definite articles with their noun phrases."""
     at = 0
     while at < len(found):
         token = found[at]
@@ -91,7 +91,7 @@ def _definite(found: list[Token]) -> Iterator[Mention]:
         if end == at or all(t.tag is Tag.NUMBER for t in found[at:end]):
             continue
         body = found[at:end]
-        # "the Eiffel Tower" is a name with an article; "the Analytics team" a description.
+        # "the Eiffel Tower" is a name with an article, "the Analytics team" is a description.
         if not all(t.tag is Tag.NAME for t in body):
             yield _mention(token, body)
             at = end
@@ -115,7 +115,7 @@ def _pronouns(found: list[Token]) -> Iterator[Mention]:
 
 
 def is_person(name: str) -> bool:
-    """Whether a name looks like a person's: a title or a given name, and nothing of an organisation."""
+    """True if a name starts with a title or given name and contains no word of an organisation."""
     words = [word.strip(".,").lower() for word in name.split()]
     if not words or any(word in UNITS or word in _ORGANISATIONS for word in words):
         return False
@@ -123,7 +123,7 @@ def is_person(name: str) -> bool:
 
 
 def may_be_person(name: str) -> bool:
-    """Whether a name could be a person's by its form: up to three words in capitals, nothing of a firm."""
+    """True if a name could be a person's: up to three capitalised words, none typical of a company."""
     words = name.split()
     return 0 < len(words) <= 3 and all(
         word[:1].isupper() and word.isalpha() and word.lower() not in UNITS | _ORGANISATIONS | _FIRMS

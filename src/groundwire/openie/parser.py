@@ -1,9 +1,9 @@
-"""Sentences as subject, predicate and object, by rules for English.
+"""Extract subject-predicate-object triples from English sentences, by rules or with a language model.
 
-Catches copulas ("Paris is the capital of France"), verbs with objects and prepositions, passives, possessives
-("Acme's CEO is X"), have ("has 500 employees"), measures ("is 330 metres tall"), appositions, coordination,
-negation and quantifiers. Misses conditions, questions, wishes and irony, on purpose; and other languages,
-of which it says nothing rather than nonsense. A sentence costs under a millisecond.
+The rules cover copulas ("Paris is the capital of France"), verbs with objects and prepositions, passives,
+possessives ("Acme's CEO is X"), "have" ("has 500 employees"), measures ("is 330 metres tall"), appositions,
+coordination, negation and quantifiers. Conditions, questions and wishes are skipped on purpose, and other
+languages yield nothing. A sentence takes less than a millisecond.
 
 >>> [str((t.subject, t.predicate, t.object)) for t in triples("Acme was founded in 1847 by James Roberts.")]
 ["('Acme', 'founded in', '1847')", "('Acme', 'founded by', 'James Roberts')"]
@@ -21,7 +21,7 @@ from hashlib import sha256
 from groundwire.errors import GroundwireError
 from groundwire.llm.base import Generator, Message
 from groundwire.openie import lexicon as en
-from groundwire.openie.grammar import Clause, Phrase, SentenceParse, Tie, Verb, parse
+from groundwire.openie.grammar import Phrase, SentenceParse, Tie, Verb, VerbClause, parse
 from groundwire.openie.lexicon import Tag, tokens
 from groundwire.openie.predicates import normal
 from groundwire.text.dates import dates
@@ -33,7 +33,7 @@ MAX_CHARS = 1200
 """Longer "sentences" are lists, code or noise."""
 
 _MEASURES = forms("height: tall high; length: long; width: wide; depth: deep; age: old; weight: heavy")
-_ONCE = forms(
+_ONE_TIME_EVENTS = forms(
     """
     founded: found co-found; established: establish; launched: launch; released: release; published: publish;
     acquired: acquire; unveiled: unveil; introduced: introduce
@@ -47,10 +47,10 @@ _LIGHT = re.compile(r"(?:the|a|an|this|these|those|its|our|their|his|her)\s+", r
 class _ParsedSentence:
     text: str
     offset: int
-    reading: SentenceParse
+    state: SentenceParse
 
     def span(self, first: int, last: int) -> tuple[int, int]:
-        tokens = self.reading.tokens
+        tokens = self.state.tokens
         return tokens[first].start + self.offset, tokens[last - 1].end + self.offset
 
     def words(self, phrase: Phrase) -> str:
@@ -59,261 +59,271 @@ class _ParsedSentence:
 
 
 def triples(sentence: str, offset: int = 0) -> list[Triple]:
-    """The triples of one sentence; their spans are into the text in which it begins at `offset`."""
+    """Extract the triples of one sentence.
+
+    Args:
+        sentence: the text of the sentence.
+        offset: where the sentence begins in the whole text; added to all spans.
+    """
     if len(sentence) > MAX_CHARS or not sentence.strip() or language_hint(sentence) != "en":
         return []
     reading = parse(tokens(sentence))
-    made = _ParsedSentence(sentence, offset, reading)
+    parsed = _ParsedSentence(sentence, offset, reading)
     found: list[Triple] = []
     for clause in reading.clauses:
-        found.extend(_of_clause(made, clause))
+        found.extend(_clause_triples(parsed, clause))
     for tie in reading.ties:
-        found.extend(_of_tie(made, tie))
+        found.extend(_tie_triples(parsed, tie))
     return list(dict.fromkeys(found))
 
 
-def _of_clause(made: _ParsedSentence, clause: Clause) -> Iterator[Triple]:
+def _clause_triples(parsed: _ParsedSentence, clause: VerbClause) -> Iterator[Triple]:
     if not clause.verb.real:
         return
     lemma = clause.verb.lemma
     if lemma == "be":
-        yield from _copula(made, clause)
+        yield from _copula(parsed, clause)
     elif lemma == "have" and clause.objects:
-        yield from _having(made, clause)
+        yield from _having(parsed, clause)
     elif clause.verb.passive:
         for thing in clause.objects:
-            yield _triple(made, clause, lemma, thing)
-        yield from _tails(made, clause, lemma)
+            yield _triple(parsed, clause, lemma, thing)
+        yield from _tails(parsed, clause, lemma)
         if not clause.objects and not clause.tails:
-            yield _triple(
-                made, clause, "be", Phrase(_at(made, clause), _at(made, clause) + 1, _at(made, clause))
-            )
+            at = _at(parsed, clause)
+            yield _triple(parsed, clause, "be", Phrase(at, at + 1, at))
     else:
-        yield from _active(made, clause)
+        yield from _active(parsed, clause)
 
 
-def _at(made: _ParsedSentence, clause: Clause) -> int:
-    """Where the participle of a passive stands."""
+def _at(parsed: _ParsedSentence, clause: VerbClause) -> int:
+    """Token index of the participle of a passive."""
     at = clause.verb.start
-    while made.reading.low(at) != clause.verb.lemma:
+    while parsed.state.low(at) != clause.verb.lemma:
         at += 1
     return at
 
 
-def _active(made: _ParsedSentence, clause: Clause) -> Iterator[Triple]:
+def _active(parsed: _ParsedSentence, clause: VerbClause) -> Iterator[Triple]:
     lemma = clause.verb.lemma
     for thing in clause.objects:
-        yield _triple(made, clause, lemma, thing)
+        yield _triple(parsed, clause, lemma, thing)
     if clause.objects:
-        head = made.reading.low(clause.objects[-1].head)
+        head = parsed.state.low(clause.objects[-1].head)
         lemma = f"{lemma} {head}"
-        yield from _event(made, clause)
-    yield from _tails(made, clause, lemma)
+        yield from _event(parsed, clause)
+    yield from _tails(parsed, clause, lemma)
 
 
-def _event(made: _ParsedSentence, clause: Clause) -> Iterator[Triple]:
-    """ "Ann founded Acme in 1990": Acme was founded in 1990. Only of what happens to a thing once, and
-    everywhere: what is launched in Germany may have been launched elsewhere before."""
+def _event(parsed: _ParsedSentence, clause: VerbClause) -> Iterator[Triple]:
+    """ "Ann founded Acme in 1990" also states that Acme was founded in 1990.
+
+    Only for events that happen once: a product launched in Germany in 2024 may have been launched elsewhere
+    before.
+    """
     thing, when = clause.objects[-1], [tail for tail in clause.tails if tail[0] in ("in", "on", "at")]
-    done = _ONCE.get(clause.verb.lemma)
-    named = made.reading.tag(thing.head) is Tag.NAME and thing.determiner in ("", "the")
+    done = _ONE_TIME_EVENTS.get(clause.verb.lemma)
+    named = parsed.state.tag(thing.head) is Tag.NAME and thing.determiner in ("", "the")
     if not done or len(clause.objects) > 1 or len(when) != 1 or not named or thing.of or thing.owner:
         return
     word, phrases = when[0]
-    if len(phrases) == 1 and dates(made.words(phrases[0])):
-        yield _triple(made, clause, f"{done} {word}", phrases[0], subject=thing)
+    if len(phrases) == 1 and dates(parsed.words(phrases[0])):
+        yield _triple(parsed, clause, f"{done} {word}", phrases[0], subject=thing)
 
 
-def _tails(made: _ParsedSentence, clause: Clause, stem: str) -> Iterator[Triple]:
+def _tails(parsed: _ParsedSentence, clause: VerbClause, stem: str) -> Iterator[Triple]:
     for word, phrases in clause.tails:
         for phrase in phrases if word != "per" else ():
-            yield _triple(made, clause, f"{stem} {word}".strip(), phrase)
+            yield _triple(parsed, clause, f"{stem} {word}".strip(), phrase)
 
 
-def _copula(made: _ParsedSentence, clause: Clause) -> Iterator[Triple]:
-    """ "X is …": a measure, a role of somebody, or simply what it is."""
+def _copula(parsed: _ParsedSentence, clause: VerbClause) -> Iterator[Triple]:
+    """ "X is …": a measure, a role, or a plain description."""
     for thing in clause.objects:
-        measured = _measure(made, clause, thing)
+        measured = _measure(parsed, clause, thing)
         if measured is not None:
             yield measured
             continue
-        role = _role_triple(made, clause, thing)
+        role = _role_triple(parsed, clause, thing)
         if role is not None:
             yield role
             continue
-        yield from _being(made, clause, thing)
+        yield from _description(parsed, clause, thing)
     if not clause.objects:
-        owned = _owned(made, clause.subject)
+        owned = _owned(parsed, clause.subject)
         for word, phrases in clause.tails:
             for phrase in phrases:
                 predicate = owned[1] if owned else f"be {word}".strip()
-                yield _triple(made, clause, predicate, phrase, subject=owned[0] if owned else None)
+                yield _triple(parsed, clause, predicate, phrase, subject=owned[0] if owned else None)
     else:
-        adjective = made.reading.low(clause.objects[-1].head) if not clause.objects[-1].determiner else ""
-        yield from _tails(made, clause, f"be {adjective}".strip())
+        adjective = parsed.state.low(clause.objects[-1].head) if not clause.objects[-1].determiner else ""
+        yield from _tails(parsed, clause, f"be {adjective}".strip())
 
 
-def _being(made: _ParsedSentence, clause: Clause, thing: Phrase) -> Iterator[Triple]:
-    """ "Paris is the capital of France" says it of Paris, and of France that its capital is Paris."""
-    yield _triple(made, clause, "be", thing)
-    owned = _owned(made, thing)
-    if owned and thing.determiner not in ("a", "an") and not clause.verb.denied and _is_role(made, thing):
+def _description(parsed: _ParsedSentence, clause: VerbClause, thing: Phrase) -> Iterator[Triple]:
+    """ "Paris is the capital of France" gives a triple about Paris and one about France."""
+    yield _triple(parsed, clause, "be", thing)
+    owned = _owned(parsed, thing)
+    if owned and thing.determiner not in ("a", "an") and not clause.verb.denied and _is_role(parsed, thing):
         owner, predicate = owned
-        yield _turned(made, clause, owner, predicate, clause.subject)
+        yield _inverted(parsed, clause, owner, predicate, clause.subject)
 
 
-def _is_role(made: _ParsedSentence, thing: Phrase) -> bool:
-    return made.reading.tag(thing.head if thing.of is None else thing.core - 1) in (
+def _is_role(parsed: _ParsedSentence, thing: Phrase) -> bool:
+    return parsed.state.tag(thing.head if thing.of is None else thing.core - 1) in (
         Tag.WORD,
         Tag.VERB,
         Tag.NAME,
     )
 
 
-def _role_triple(made: _ParsedSentence, clause: Clause, thing: Phrase) -> Triple | None:
-    """ "The capital of France is Paris": said of France."""
-    owned = _owned(made, clause.subject)
+def _role_triple(parsed: _ParsedSentence, clause: VerbClause, thing: Phrase) -> Triple | None:
+    """ "The capital of France is Paris": a triple about France."""
+    owned = _owned(parsed, clause.subject)
     if owned is None:
         return None
-    return _triple(made, clause, owned[1], thing, subject=owned[0])
+    return _triple(parsed, clause, owned[1], thing, subject=owned[0])
 
 
-def _owned(made: _ParsedSentence, phrase: Phrase) -> tuple[Phrase, str] | None:
-    """Whose a phrase is, and as what: (France, "capital")."""
+def _owned(parsed: _ParsedSentence, phrase: Phrase) -> tuple[Phrase, str] | None:
+    """The owner of a phrase and the relation: (France, "capital")."""
     last = phrase.core or phrase.last
     if phrase.owner is not None:
-        start = phrase.owner.last + (made.reading.tag(phrase.owner.last) is Tag.POSSESSIVE)
-        return phrase.owner, _noun(made, start, last)
+        start = phrase.owner.last + (parsed.state.tag(phrase.owner.last) is Tag.POSSESSIVE)
+        return phrase.owner, _noun(parsed, start, last)
     if (
         phrase.of is not None
-        and made.reading.tag(phrase.head) is not Tag.PRONOUN
+        and parsed.state.tag(phrase.head) is not Tag.PRONOUN
         and phrase.determiner in ("the", "")
     ):
         start = phrase.first + bool(phrase.determiner)
-        noun = _noun(made, start, last)
+        noun = _noun(parsed, start, last)
         return (phrase.of, noun) if noun not in _WEAK_NOUNS else None
     return None
 
 
-def _noun(made: _ParsedSentence, first: int, last: int) -> str:
-    return " ".join(made.reading.low(i) for i in range(first, last) if made.reading.tag(i) is not Tag.ADVERB)
+def _noun(parsed: _ParsedSentence, first: int, last: int) -> str:
+    return " ".join(parsed.state.low(i) for i in range(first, last) if parsed.state.tag(i) is not Tag.ADVERB)
 
 
-def _measure(made: _ParsedSentence, clause: Clause, thing: Phrase) -> Triple | None:
-    """ "is 330 metres tall": the adjective names what is measured."""
-    last = made.reading.low(thing.last - 1)
+def _measure(parsed: _ParsedSentence, clause: VerbClause, thing: Phrase) -> Triple | None:
+    """ "is 330 metres tall": the adjective names the attribute."""
+    last = parsed.state.low(thing.last - 1)
     if (
         last not in _MEASURES
-        or made.reading.tag(_first_word(made, thing)) is not Tag.NUMBER
+        or parsed.state.tag(_first_word(parsed, thing)) is not Tag.NUMBER
         or thing.last - thing.first < 2
     ):
         return None
-    amount = Phrase(_first_word(made, thing), thing.last - 1, thing.last - 2)
-    return _triple(made, clause, _MEASURES[last], amount)
+    amount = Phrase(_first_word(parsed, thing), thing.last - 1, thing.last - 2)
+    return _triple(parsed, clause, _MEASURES[last], amount)
 
 
-def _first_word(made: _ParsedSentence, thing: Phrase) -> int:
+def _first_word(parsed: _ParsedSentence, thing: Phrase) -> int:
     at = thing.first
-    while made.reading.tag(at) in (Tag.ADVERB, Tag.DET) and at < thing.head:
+    while parsed.state.tag(at) in (Tag.ADVERB, Tag.DET) and at < thing.head:
         at += 1
     return at
 
 
-def _having(made: _ParsedSentence, clause: Clause) -> Iterator[Triple]:
-    """ "has a population of 2 million" and "has 500 employees" name what is counted; else "have"."""
+def _having(parsed: _ParsedSentence, clause: VerbClause) -> Iterator[Triple]:
+    """ "has a population of 2 million", "has 500 employees": the noun is the predicate; else "have"."""
     for thing in clause.objects:
-        first = _first_word(made, thing)
-        numbered = made.reading.tag(first) is Tag.NUMBER
-        amount = _amount_end(made, first, thing)
+        first = _first_word(parsed, thing)
+        numbered = parsed.state.tag(first) is Tag.NUMBER
+        amount = _amount_end(parsed, first, thing)
         if numbered and thing.of is None and amount < thing.last:
-            noun = _noun(made, amount, thing.core or thing.last)
-            yield _triple(made, clause, noun, Phrase(first, amount, amount - 1))
-        elif thing.of is not None and made.reading.tag(_first_word(made, thing.of)) is Tag.NUMBER:
+            noun = _noun(parsed, amount, thing.core or thing.last)
+            yield _triple(parsed, clause, noun, Phrase(first, amount, amount - 1))
+        elif thing.of is not None and parsed.state.tag(_first_word(parsed, thing.of)) is Tag.NUMBER:
             start = thing.first + bool(thing.determiner)
-            yield _triple(made, clause, _noun(made, start, thing.core), thing.of)
+            yield _triple(parsed, clause, _noun(parsed, start, thing.core), thing.of)
         else:
-            yield _triple(made, clause, "have", thing)
-    head = made.reading.low(clause.objects[-1].head)
-    yield from _tails(made, clause, f"have {head}")
+            yield _triple(parsed, clause, "have", thing)
+    head = parsed.state.low(clause.objects[-1].head)
+    yield from _tails(parsed, clause, f"have {head}")
 
 
-def _amount_end(made: _ParsedSentence, first: int, thing: Phrase) -> int:
+def _amount_end(parsed: _ParsedSentence, first: int, thing: Phrase) -> int:
     at = first
-    while at < thing.last and made.reading.tag(at) is Tag.NUMBER:
+    while at < thing.last and parsed.state.tag(at) is Tag.NUMBER:
         at += 1
     return at
 
 
-def _of_tie(made: _ParsedSentence, tie: Tie) -> Iterator[Triple]:
+def _tie_triples(parsed: _ParsedSentence, tie: Tie) -> Iterator[Triple]:
     verb = Verb("be", tense=Tense.PRESENT)
-    clause = Clause(tie.left, verb, (tie.right,))
+    clause = VerbClause(tie.left, verb, (tie.right,))
     if tie.word == "be":
-        yield from _being(made, clause, tie.right)
+        yield from _description(parsed, clause, tie.right)
     else:
-        yield _triple(made, clause, tie.word, tie.right)
+        yield _triple(parsed, clause, tie.word, tie.right)
 
 
 def _triple(
-    made: _ParsedSentence, clause: Clause, predicate: str, thing: Phrase, *, subject: Phrase | None = None
+    parsed: _ParsedSentence,
+    clause: VerbClause,
+    predicate: str,
+    thing: Phrase,
+    *,
+    subject: Phrase | None = None,
 ) -> Triple:
     who = subject or clause.subject
-    return _built(made, clause, (who, predicate, thing), thing)
+    return _built(parsed, clause, (who, predicate, thing), thing)
 
 
-def _turned(made: _ParsedSentence, clause: Clause, owner: Phrase, predicate: str, thing: Phrase) -> Triple:
-    """The same statement said of the owner: the subject of the sentence is its value."""
-    return _built(made, clause, (owner, predicate, thing), thing)
+def _inverted(
+    parsed: _ParsedSentence, clause: VerbClause, owner: Phrase, predicate: str, thing: Phrase
+) -> Triple:
+    """The inverted statement about the owner, with the subject of the sentence as its value."""
+    return _built(parsed, clause, (owner, predicate, thing), thing)
 
 
-def _built(made: _ParsedSentence, clause: Clause, parts: tuple[Phrase, str, Phrase], thing: Phrase) -> Triple:
+def _built(
+    parsed: _ParsedSentence, clause: VerbClause, parts: tuple[Phrase, str, Phrase], thing: Phrase
+) -> Triple:
     who, predicate, what = parts
     subject_span = (
-        made.span(who.first, who.core or who.last) if who.of is None else made.span(who.first, who.last)
+        parsed.span(who.first, who.core or who.last) if who.of is None else parsed.span(who.first, who.last)
     )
-    object_span = made.span(what.first, what.last)
-    spans = [subject_span, object_span, made.span(clause.subject.first, clause.subject.last)]
+    object_span = parsed.span(what.first, what.last)
+    spans = [subject_span, object_span, parsed.span(clause.subject.first, clause.subject.last)]
     spans += [
-        made.span(o.first, o.last) for o in clause.objects if o.first <= what.first and what.last <= o.last
+        parsed.span(o.first, o.last) for o in clause.objects if o.first <= what.first and what.last <= o.last
     ]
     start, end = min(span[0] for span in spans), max(span[1] for span in spans)
     lacking = any(o.determiner == "no" for o in clause.objects)
     denied = clause.verb.denied or thing.first in clause.denied_objects or lacking
-    cut = slice(subject_span[0] - made.offset, subject_span[1] - made.offset)
+    cut = slice(subject_span[0] - parsed.offset, subject_span[1] - parsed.offset)
     return Triple(
-        subject=made.text[cut],
+        subject=parsed.text[cut],
         predicate=predicate,
-        object=made.words(what),
+        object=parsed.words(what),
         start=start,
         end=end,
         subject_span=subject_span,
         object_span=object_span,
         denied=denied,
-        quantifier=_quantifier(made, clause.subject),
-        text=made.text[start - made.offset : end - made.offset],
+        quantifier=_quantifier(parsed, clause.subject),
+        text=parsed.text[start - parsed.offset : end - parsed.offset],
         tense=clause.verb.tense,
     )
 
 
-def _quantifier(made: _ParsedSentence, subject: Phrase) -> str:
-    low = made.reading.low(subject.first)
+def _quantifier(parsed: _ParsedSentence, subject: Phrase) -> str:
+    low = parsed.state.low(subject.first)
     if low in ("nobody", "nothing", "none"):
         return "no"
     return low if low in en.QUANTIFIERS else ""
 
 
 def bare(name: str) -> str:
-    """A phrase without its article: how names are looked up."""
+    """A phrase without its article or possessive pronoun, as names are looked up."""
     return _LIGHT.sub("", name.strip(), count=1) if _LIGHT.match(name.strip()) else name.strip()
 
 
-# Triples by a language model, where the configuration asks for them: each is believed as far as the text
-# bears it out.
-#
-# The model sees a sentence as data and returns subject, predicate and object as JSON. Both ends must stand
-# in the sentence; a sentence whose reply does not hold keeps the triples of the rules.
-
 MAX_SENTENCES = 40
-"""Beyond this many sentences the rules do the rest."""
+"""Sentences sent to the model per response; the rules handle the rest, which bounds the cost."""
 _SYSTEM = (
     "You turn a sentence into facts: subject, predicate, object. Copy subject and object verbatim from the "
     "sentence; the predicate is a short verb phrase or attribute name. Set denied to true where the sentence "
@@ -328,9 +338,13 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 async def extract_with_model(
     generator: Generator | None, segments: tuple[Segment, ...]
 ) -> tuple[tuple[Segment, ...], str]:
-    """The segments with the model's triples, and what went wrong with the model, if anything did."""
+    """Replace the triples of the rules by the model's, and return an error message or "".
+
+    The model's triples are used only if subject and object occur verbatim in the sentence; otherwise the
+    sentence keeps the triples of the rules.
+    """
     if generator is None:
-        return segments, "extractor: no language model is configured, so the rules read the claims"
+        return segments, "extractor: no language model is configured; the rules were used"
     chosen = [piece for piece in segments if piece.assertive][:MAX_SENTENCES]
     replies = await asyncio.gather(*(_ask(generator, piece.text) for piece in chosen))
     read = {
@@ -380,7 +394,7 @@ def _triples(reply: str, piece: Segment) -> Iterator[Triple]:
 
 
 def _items(reply: str) -> list[dict[str, object]]:
-    """The facts of a reply; none if it is not the JSON that was asked for."""
+    """The facts of a reply; empty if it is not the expected JSON."""
     start = reply.find("{")
     if start < 0:
         return []

@@ -1,7 +1,7 @@
-"""When two predicates mean the same: their normal forms, and groups of synonyms kept as data.
+"""Synonymous predicates: normal forms, and groups of synonyms as data.
 
-A name belongs to every group that lists it: "work in" may speak of a department or of a place, and two
-predicates can mean the same where they share a group.
+A predicate belongs to every group that lists it: "work in" may refer to a department or a place. Two
+predicates can mean the same if they share a group.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from groundwire.openie.lexicon import Form, form_of
 from groundwire.text.lexicon import forms
 from groundwire.text.tokens import is_stop
 
-# group: names, each an attribute, a predicate of a fact, or a verb with its preposition.
+# group: attribute names, predicates of facts, and verbs with their preposition.
 _GROUPS = """
 founded: founded, founded in, founded on, established, established in, started in, start in, created in,
     incorporated in, set up in, founding date, founding year, foundation date, year founded, date
@@ -141,7 +141,7 @@ _SPLIT = re.compile(r"[\s_\-/]+")
 
 @lru_cache(maxsize=4096)
 def normal(name: str) -> str:
-    """A predicate's normal form: lower case, spaces, its first word a base form unless it is a participle.
+    """Normal form of a predicate: lower case, words separated by spaces, the verb in its base form.
 
     >>> normal("works_in"), normal("Founded By"), normal("reports to")
     ('work in', 'founded by', 'report to')
@@ -170,20 +170,20 @@ def _table() -> dict[str, frozenset[str]]:
 
 @lru_cache(maxsize=4096)
 def groups(predicate: str) -> frozenset[str]:
-    """The groups of synonyms a predicate belongs to; one of its own where it is in none."""
+    """The synonym groups of a predicate; an unlisted predicate forms its own group."""
     form = normal(predicate)
     found = _table().get(form) or _table().get(form.removesuffix("s")) or _table().get(form + "s")
     return found or frozenset({_bare(form)})
 
 
 def _bare(form: str) -> str:
-    """Without function words and plural."""
+    """The form without function words and plural ending."""
     words = [word for word in form.split() if not is_stop(word)] or form.split()
     return " ".join([*words[:-1], words[-1].removesuffix("s")]) if words else form
 
 
 def same(left: str, right: str) -> bool:
-    """Whether two predicates can mean the same.
+    """True if two predicates can mean the same.
 
     >>> same("works in", "department"), same("founded in", "founder")
     (True, False)
@@ -192,11 +192,11 @@ def same(left: str, right: str) -> bool:
 
 
 def is_known(predicate: str) -> bool:
-    """Whether a predicate is in a group, so that its synonyms are known."""
+    """True if the predicate is listed, so that its synonyms are known."""
     form = normal(predicate)
     return form in _table() or form.removesuffix("s") in _table()
 
 
 def inverse(predicate: str) -> str:
-    """The predicate that says the same from the object's side ("found": "founded by"), or ''."""
+    """The inverse predicate ("found": "founded by"), or ''."""
     return _INVERSES.get(normal(predicate), "")

@@ -1,8 +1,15 @@
-"""The verb groups of an English text and their tenses, by the form of the words.
+"""Verb groups with their tenses, and time expressions resolved against "now". English.
 
-Catches auxiliaries with what follows them ("was launched", "will launch", "has been"), regular and common
-irregular past forms, and non-finite forms, which carry no tense but govern what stands behind them.
-Misses: forms that look like nouns ("costs", "plans"), inverted word order, other languages.
+Verb groups: auxiliaries with their verbs ("was launched", "will launch", "has been"), regular and common
+irregular past forms, and non-finite forms without a tense. Not covered: forms that look like nouns ("costs",
+"plans") and inverted word order.
+
+Times: explicit dates, years and quarters by rules; relative expressions ("last year", "three weeks ago",
+"next Tuesday") with dateparser, which is imported when the first one is found. Clock times are ignored.
+
+>>> from datetime import datetime
+>>> [(t.text, t.first.year, t.tense.value) for t in times("It was sold last year.", 0, datetime(2026, 5, 1))]
+[('last year', 2025, 'past')]
 """
 
 from __future__ import annotations
@@ -20,7 +27,7 @@ from groundwire.types import Tense, TimeExpression, TimeRelation
 
 
 class VerbGroup(NamedTuple):
-    """`verb` is the last word of the group, lowered: the one that says what happens."""
+    """`verb` is the last word of the group in lower case: the main verb."""
 
     start: int
     end: int
@@ -101,7 +108,7 @@ _BE_ONLY = word_set("is are am was were be been being re m not")
 
 
 def verb_groups(text: str) -> list[VerbGroup]:
-    """In order and without overlaps.
+    """All verb groups in order, without overlaps.
 
     >>> [(g.verb, g.tense.value) for g in verb_groups("It was launched, has been sold and will close.")]
     [('launched', 'past'), ('sold', 'past'), ('close', 'future')]
@@ -124,7 +131,7 @@ def verb_groups(text: str) -> list[VerbGroup]:
 
 
 def _is_noun(text: str, start: int) -> bool:
-    """Whether an article or the like stands before it."""
+    """True if an article or similar word precedes it."""
     return bool(_NOUN_BEFORE.search(text[max(0, start - 12) : start]))
 
 
@@ -154,7 +161,7 @@ def _single(text: str, match: re.Match[str]) -> Tense | None:
 
 
 def _without_participles(text: str, groups: list[VerbGroup]) -> list[VerbGroup]:
-    """A bare past form before the finite verb of its clause is none: "The cars sold in 2040 will be …"."""
+    """A bare past form before the finite verb is a participle: "The cars sold in 2040 will be …"."""
     result = list(groups)
     for i, group in enumerate(groups):
         if group.tense is not Tense.PAST or " " in text[group.start : group.end]:
@@ -177,7 +184,7 @@ CLAUSE_EDGE = re.compile(
 
 
 def clause_around(text: str, start: int, end: int) -> tuple[int, int]:
-    """Where the clause that holds text[start:end] begins and ends."""
+    """Start and end of the clause that contains `text[start:end]`."""
     left, right = 0, len(text)
     for match in CLAUSE_EDGE.finditer(text):
         if match.start() < start and match.end() <= start:
@@ -189,7 +196,7 @@ def clause_around(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def governing(text: str, groups: list[VerbGroup], start: int, end: int) -> VerbGroup | None:
-    """The verb group that goes with text[start:end]: the nearest before it in its clause, else after."""
+    """The verb group governing `text[start:end]`: the nearest before it in its clause, else after it."""
     left, right = clause_around(text, start, end)
     inside = [group for group in groups if left <= group.start and group.end <= right]
     before = [group for group in inside if group.end <= start]
@@ -197,19 +204,8 @@ def governing(text: str, groups: list[VerbGroup], start: int, end: int) -> VerbG
     return before[-1] if before else next((group for group in after if group.finite), None)
 
 
-# When: the points and stretches of time a text names, resolved against "now".
-#
-# Explicit dates, years and quarters are read by rule; what is said relative to now ("last year", "three weeks
-# ago", "next Tuesday") goes to dateparser, which is loaded when the first such expression turns up.
-# Clock times are left alone. English, and the dates that `text.dates` reads.
-#
-# >>> from datetime import datetime
-# >>> [(t.text, t.first.year, t.tense.value) for t in times("It was sold last year.", 0, datetime(2026, 5, 1))]
-# [('last year', 2025, 'past')]
-
-
 class _RawTime(NamedTuple):
-    """An expression before it is resolved: what to count in (`unit`) and how to say it to dateparser."""
+    """An unresolved time expression with its `unit` and the phrase to pass to dateparser."""
 
     start: int
     end: int
@@ -256,13 +252,13 @@ _STARTS = word_set("started start starts began begin begins opened founded launc
 _ENDS = word_set("ended end ends closed finished completed concluded died dissolved discontinued stopped")
 
 
-_LONGEST = 2000
+_MAX_CHARS = 2000
 """Longer "sentences" are lists, code or noise."""
 
 
 def times(text: str, offset: int, now: datetime) -> list[TimeExpression]:
-    """The expressions of a sentence that stands at `offset` of the response, in order, without overlaps."""
-    if len(text) > _LONGEST or not _HINT.search(text):
+    """The time expressions of a sentence at `offset` of the response, in order, without overlaps."""
+    if len(text) > _MAX_CHARS or not _HINT.search(text):
         return []
     found = _without_overlaps(_find(text))
     groups = verb_groups(text) if found else []
@@ -287,7 +283,7 @@ def _written_year(item: _RawTime, first: datetime | None) -> int | None:
 
 
 def _find(text: str) -> Iterator[_RawTime]:
-    """The fullest forms first: what they take is not read again."""
+    """Candidates, the most specific forms first."""
     for match in _QUARTER.finditer(text):
         yield _quarter(match)
     for match in _RELATIVE.finditer(text):
@@ -335,24 +331,24 @@ def _relative(match: re.Match[str]) -> _RawTime:
 
 
 def _resolve(item: _RawTime, now: datetime, tense: Tense) -> tuple[datetime | None, datetime | None]:
-    """Both ends, in the time zone of `now`; (None, None) where there is no such day or none can be told."""
+    """First and last day, in the time zone of `now`; (None, None) if there is no such day."""
     if item.months:
         year, first, last = item.months
         return _day(year, first, 1, now), _day(year, last, monthrange(year, last)[1], now)
     if item.date:
         return _explicit(item.date, now, tense)
     if item.unit in ("quarter", "century") or any(name in item.phrase for name in MONTHS if len(name) > 3):
-        return _counted(item, now)
+        return _calendar_period(item, now)
     prefers = "future" if tense is Tense.FUTURE else "past" if tense is Tense.PAST else "current_period"
     point = _parsed(
         item.phrase, now.replace(tzinfo=None, hour=12, minute=0, second=0, microsecond=0), prefers
     )
-    return _stretch(point, item.unit, now) if point else (None, None)
+    return _period(point, item.unit, now) if point else (None, None)
 
 
 @lru_cache(maxsize=4096)
 def _parsed(phrase: str, base: datetime, prefers: str) -> datetime | None:
-    import dateparser  # costs a quarter of a second once, so only texts with relative dates pay it
+    import dateparser  # takes 250 ms to import, so load it only for texts with relative dates
 
     settings = {"RELATIVE_BASE": base, "PREFER_DATES_FROM": prefers}
     try:
@@ -362,8 +358,8 @@ def _parsed(phrase: str, base: datetime, prefers: str) -> datetime | None:
     return point
 
 
-def _stretch(point: datetime, unit: str, now: datetime) -> tuple[datetime | None, datetime | None]:
-    """The whole day, week, month, year or decade that the point lies in."""
+def _period(point: datetime, unit: str, now: datetime) -> tuple[datetime | None, datetime | None]:
+    """The day, week, month, year or decade that contains the point."""
     year, month = point.year, point.month
     if unit == "week":
         monday = point - timedelta(days=point.weekday())
@@ -380,8 +376,8 @@ def _stretch(point: datetime, unit: str, now: datetime) -> tuple[datetime | None
     return _day(year, month, point.day, now), _day(year, month, point.day, now)
 
 
-def _counted(item: _RawTime, now: datetime) -> tuple[datetime | None, datetime | None]:
-    """What dateparser does not know: last quarter, next century, last March."""
+def _calendar_period(item: _RawTime, now: datetime) -> tuple[datetime | None, datetime | None]:
+    """Expressions that dateparser does not handle: last quarter, next century, last March."""
     step = {"last": -1, "this": 0, "next": 1}[item.phrase.split()[0]]
     if item.unit == "century":
         year = (now.year // 100 + step) * 100
@@ -399,7 +395,7 @@ def _counted(item: _RawTime, now: datetime) -> tuple[datetime | None, datetime |
 def _explicit(date: PartialDate, now: datetime, tense: Tense) -> tuple[datetime | None, datetime | None]:
     year = date.year or _year_of(date, now, tense)
     if date.end - date.start <= 8 and year > now.year + 10 and date.day:
-        year -= 100  # of a year in two digits, the one that has been
+        year -= 100  # a two-digit year is in the past
     if not date.month:
         return _day(year, 1, 1, now), _day(year + date.years - 1, 12, 31, now)
     if not date.day:
@@ -409,7 +405,7 @@ def _explicit(date: PartialDate, now: datetime, tense: Tense) -> tuple[datetime 
 
 
 def _year_of(date: PartialDate, now: datetime, tense: Tense) -> int:
-    """Of a date without a year: this year's, or the nearest one that the tense allows."""
+    """The year of a date without one: this year, or the nearest year that fits the tense."""
     today, then = (now.month, now.day), (date.month, date.day)
     if tense is Tense.PAST and then > today:
         return now.year - 1
@@ -443,7 +439,7 @@ _RANGE_START = re.compile(r"\s?[–—-]\s?(?:1\d{3}|20\d\d|21\d\d)\b")
 
 
 def _relation(text: str, item: _RawTime, group: VerbGroup | None) -> TimeRelation | None:
-    """By the words right before it; else by a verb of beginning or ending that governs it."""
+    """The relation given by the preposition before it, or else by a governing verb of beginning or ending."""
     before = text[max(0, item.start - 60) : item.start]
     for relation, pattern in _BEFORE_CUES:
         if pattern.search(before):

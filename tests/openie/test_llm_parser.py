@@ -75,7 +75,7 @@ def test_what_the_text_does_not_bear_out_is_dropped(said: str) -> None:
 def test_a_failing_model_is_an_error_and_the_rules_take_over() -> None:
     found = run(Scripted(None))
     assert found.errors == ("extractor: no model",)
-    assert run(None).errors == ("extractor: no language model is configured, so the rules read the claims",)
+    assert run(None).errors == ("extractor: no language model is configured; the rules were used",)
 
 
 def test_the_sentence_is_data() -> None:
