@@ -102,6 +102,10 @@ docs: $(DEV)  ## remake the pages that are made from the program
 spec: $(DEV)  ## which requirement ids have a test, and which do not
 	@$(BIN)/python -m tools.spec
 
+.PHONY: size
+size: $(STAMP)  ## files, lines, repeated class names, files touched by a check
+	@$(BIN)/python -m tools.size
+
 wheel: $(DEV)  ## build the wheel and try it in an empty environment
 	@$(BIN)/python -m tools.smoke
 

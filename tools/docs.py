@@ -12,7 +12,6 @@ from typer.main import get_command
 
 from groundwire.cli.main import app
 from groundwire.config import Config
-from tools.architecture import architecture
 from tools.transcripts import refreshed
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -96,7 +95,6 @@ def _help(command: Any, path: str) -> list[str]:
 PAGES = {
     "docs/configuration.md": configuration,
     "docs/commands.md": commands,
-    "ARCHITECTURE.md": architecture,
 }
 
 

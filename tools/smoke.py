@@ -31,7 +31,12 @@ def build(folder: Path) -> Path:
     if wheel.stat().st_size > MAX_WHEEL_BYTES:
         raise SystemExit(f"the wheel has {wheel.stat().st_size:,} bytes")
     names = zipfile.ZipFile(wheel).namelist()
-    for needed in ("reports/templates/page.css", "reports/templates/report.html", "server/page/page.css", "server/page/shell.html"):
+    for needed in (
+        "reports/templates/page.css",
+        "reports/templates/report.html",
+        "server/page/page.css",
+        "server/page/shell.html",
+    ):
         if f"groundwire/{needed}" not in names:
             raise SystemExit(f"the wheel lacks {needed}")
     return wheel
