@@ -17,7 +17,7 @@ from groundwire.verdicts.profile import REDACTED, Profile
 from groundwire.verifiers.backends import Backend
 from groundwire.verifiers.batch import Batched
 from groundwire.verifiers.fake import FakeVerifier
-from groundwire.verifiers.guard import Guarded
+from groundwire.verifiers.wrappers import Guarded
 
 SOURCES = (
     Source("S0", "The tower is 330 metres tall. It stands in Paris."),

@@ -15,7 +15,7 @@ from groundwire.bench.cards import measure, read_cards
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.verifiers import backends
-from groundwire.verifiers.wrap import Offloaded
+from groundwire.verifiers.wrappers import Offloaded
 
 
 def main() -> None:

@@ -165,7 +165,7 @@ async def test_claims_are_verified_concurrently(engines: Engines) -> None:
 
 
 async def test_verifier_failure_keeps_the_answer(engines: Engines) -> None:
-    from groundwire.verifiers.guard import Guarded
+    from groundwire.verifiers.wrappers import Guarded
 
     engine = engines(**RETRY)
     broken = FakeVerifier(failing=[BackendDown("gone")] * 9)

@@ -20,7 +20,7 @@ from groundwire.errors import BackendDown, Overloaded
 from groundwire.streaming.incremental import IncrementalVerifier, StreamingClaimExtractor
 from groundwire.types import Query, Source, Status
 from groundwire.verifiers.fake import FakeVerifier
-from groundwire.verifiers.guard import Guarded
+from groundwire.verifiers.wrappers import Guarded
 
 T = TypeVar("T")
 SOURCE = Source(

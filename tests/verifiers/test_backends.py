@@ -21,10 +21,8 @@ from groundwire.types import Estimate, Query, Verifier
 from groundwire.verifiers import backends
 from groundwire.verifiers.backends import OPENERS, Backend, open_backend
 from groundwire.verifiers.call import batch_estimate, estimate_probability
-from groundwire.verifiers.failure import as_error, failure_code
 from groundwire.verifiers.fake import FakeVerifier
-from groundwire.verifiers.guard import Guarded
-from groundwire.verifiers.wrap import Retry
+from groundwire.verifiers.wrappers import Guarded, Retry, as_error, failure_code
 
 FACT = "The sky is blue on a clear day."
 QUERIES = [Query(f"claim {i}", "the context") for i in range(4)]

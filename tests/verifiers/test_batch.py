@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from groundwire.errors import BackendDown, RateLimited
 from groundwire.types import Estimate, Query
 from groundwire.verifiers.batch import Batched, plan
-from groundwire.verifiers.failure import failure_code
 from groundwire.verifiers.fake import FakeVerifier
+from groundwire.verifiers.wrappers import failure_code
 
 queries_strategy = st.lists(
     st.builds(Query, claim=st.text(max_size=3), context=st.sampled_from("abc")), max_size=40

@@ -28,11 +28,10 @@ from groundwire.verifiers.consistency import ConsistencyVerifier
 from groundwire.verifiers.direct import DirectVerifier
 from groundwire.verifiers.external import ExternalVerifier
 from groundwire.verifiers.fake import FakeVerifier
-from groundwire.verifiers.guard import Guarded
 from groundwire.verifiers.logprob import LogprobVerifier
 from groundwire.verifiers.pool import Pooled
 from groundwire.verifiers.sampling import LogprobOrSampling, SamplingVerifier
-from groundwire.verifiers.wrap import Breaker, Offloaded, RateLimit, Retry, Timeout
+from groundwire.verifiers.wrappers import Breaker, Guarded, Offloaded, RateLimit, Retry, Timeout
 
 FACTS = (
     "The Eiffel Tower in Paris is 330 metres tall. It was finished in 1889 by the company of Gustave Eiffel."

@@ -16,7 +16,7 @@ from groundwire.errors import BackendDown, BackendError, BackendTimeout, ConfigE
 from groundwire.types import Query, Span
 from groundwire.verifiers.backends import open_backend
 from groundwire.verifiers.external import ExternalVerifier
-from groundwire.verifiers.failure import failure_code
+from groundwire.verifiers.wrappers import failure_code
 
 ONE = [Query("a", "context")]
 TWO = [Query("a", "context"), Query("b", "context")]

@@ -20,9 +20,8 @@ from groundwire.errors import (
 )
 from groundwire.metrics import Metrics
 from groundwire.types import Estimate, Query
-from groundwire.verifiers.failure import as_error, failure_code
 from groundwire.verifiers.fake import FakeVerifier
-from groundwire.verifiers.guard import Guarded, sound
+from groundwire.verifiers.wrappers import Guarded, as_error, failure_code, sound
 
 A, B = Query("a", "secret context"), Query("b", "secret context")
 GOOD = Estimate.point(0.7, 0.2, "fake")

@@ -13,9 +13,9 @@ from groundwire.config import Config
 from groundwire.errors import BackendDown, BackendTimeout
 from groundwire.types import Estimate, Query
 from groundwire.verifiers.backends import open_backend
-from groundwire.verifiers.failure import failure_code
 from groundwire.verifiers.fake import FakeVerifier
 from groundwire.verifiers.pool import Pooled
+from groundwire.verifiers.wrappers import failure_code
 
 
 def queries(name: str, count: int) -> list[Query]:

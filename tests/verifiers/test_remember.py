@@ -5,8 +5,7 @@ from __future__ import annotations
 from groundwire.errors import BackendDown
 from groundwire.types import Query
 from groundwire.verifiers.fake import FakeVerifier
-from groundwire.verifiers.guard import Guarded
-from groundwire.verifiers.remember import Remembering
+from groundwire.verifiers.wrappers import Guarded, Remembering
 
 SKY, SEA = (
     Query("The sky is blue.", "The sky is blue."),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from groundwire.errors import BackendDown, BackendError, BackendTimeout, InputError, QueryRefused, RateLimited
 from groundwire.types import Estimate, Query
 from groundwire.verifiers.fake import Answer, FakeVerifier
-from groundwire.verifiers.wrap import Breaker, Offloaded, RateLimit, Retry, Timeout
+from groundwire.verifiers.wrappers import Breaker, Offloaded, RateLimit, Retry, Timeout
 
 A, B = Query("a", "context"), Query("b", "context")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from groundwire.config import MemoryGateConfig
 from groundwire.errors import BackendError, BackendTimeout, RateLimited
 from groundwire.types import ClaimVerification, Estimate, FactStatus, Record, Status
-from groundwire.verifiers.failure import as_error
+from groundwire.verifiers.wrappers import as_error
 
 UNCHECKED_FACTOR = 0.5
 """Multiplies the confidence of a fact that could not be checked."""

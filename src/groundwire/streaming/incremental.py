@@ -19,8 +19,7 @@ from groundwire.text.sentences import BlockKind, blocks
 from groundwire.types import Case, Claim, ClaimVerification, HallucinationReport, Source
 from groundwire.verdicts.judge import unchecked
 from groundwire.verdicts.summary import summarise
-from groundwire.verifiers.failure import failure
-from groundwire.verifiers.remember import Remembering
+from groundwire.verifiers.wrappers import Remembering, failure
 
 Read = Callable[[str], Sequence[Claim]]
 

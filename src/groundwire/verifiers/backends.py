@@ -14,10 +14,9 @@ from groundwire.errors import ConfigError
 from groundwire.metrics import Metrics
 from groundwire.types import Verifier
 from groundwire.verifiers.batch import Batched
-from groundwire.verifiers.guard import Guarded
 from groundwire.verifiers.pool import Pooled
 from groundwire.verifiers.route import choose
-from groundwire.verifiers.wrap import Breaker, Offloaded, RateLimit, Retry, Timeout
+from groundwire.verifiers.wrappers import Breaker, Guarded, Offloaded, RateLimit, Retry, Timeout
 from groundwire.version import __version__
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from groundwire._loop import PerLoop
 from groundwire.errors import BackendTimeout, GroundwireError
 from groundwire.types import Estimate, Query, Verifier
-from groundwire.verifiers.failure import all_failed, matched
+from groundwire.verifiers.wrappers import all_failed, matched
 
 Answering = asyncio.Task[list[Estimate]]
 

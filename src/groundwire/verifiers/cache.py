@@ -13,7 +13,7 @@ from groundwire.errors import GroundwireError
 from groundwire.metrics import Metrics
 from groundwire.stores.cache import CacheProtocol
 from groundwire.types import Estimate, Query, Span, Verifier
-from groundwire.verifiers.failure import all_failed, matched
+from groundwire.verifiers.wrappers import all_failed, matched
 
 Flight = dict[str, asyncio.Future[Estimate]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from groundwire.types import Query, Verifier
-from groundwire.verifiers.failure import as_error, matched
+from groundwire.verifiers.wrappers import as_error, matched
 
 
 async def estimate_probability(verifier: Verifier, claim: str, context: str) -> float:

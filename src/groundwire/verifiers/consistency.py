@@ -14,9 +14,9 @@ from statistics import fmean
 from groundwire.llm.base import Generator
 from groundwire.types import Estimate, Query
 from groundwire.verifiers.direct import Score, bounded, scores, spread
-from groundwire.verifiers.fanout import Fanout
 from groundwire.verifiers.prompts import PROMPT_VERSION, restate
 from groundwire.verifiers.similarity import AT_ODDS, Similarity, is_silent, semantic_similarity, shared_words
+from groundwire.verifiers.wrappers import Fanout
 
 _SAME, _LOST, _ON_TOPIC = 0.8, 0.3, 0.3
 _MAX_TOKENS = 128

@@ -11,8 +11,8 @@ from statistics import fmean, stdev
 from groundwire.budget import Z95
 from groundwire.llm.base import Generator
 from groundwire.types import Estimate, Query
-from groundwire.verifiers.fanout import Fanout
 from groundwire.verifiers.prompts import PROMPT_VERSION, score
+from groundwire.verifiers.wrappers import Fanout
 
 FLOOR = 0.01
 """A score in words is never surer than this: 1.0 is a model's "yes, fully", not a proof."""

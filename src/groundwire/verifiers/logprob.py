@@ -10,8 +10,8 @@ from math import exp
 from groundwire.errors import BackendError
 from groundwire.llm.base import Completion, Generator, TokenLogprob
 from groundwire.types import Estimate, Query
-from groundwire.verifiers.fanout import Fanout
 from groundwire.verifiers.prompts import PROMPT_VERSION, yes_no
+from groundwire.verifiers.wrappers import Fanout
 
 TOP = 20
 _MAX_TOKENS = 4  # room for a blank or a mark before the word

@@ -15,7 +15,7 @@ from groundwire._loop import PerLoop
 from groundwire.errors import BackendTimeout, GroundwireError
 from groundwire.types import Estimate, Query, Verifier
 from groundwire.verifiers.batch import plan
-from groundwire.verifiers.failure import all_failed, matched
+from groundwire.verifiers.wrappers import all_failed, matched
 
 SIDE_BY_SIDE = 2
 """Batches under way at once: while the network reads one, the next is cut, counted and judged."""

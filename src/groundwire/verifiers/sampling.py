@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from groundwire.budget import wilson
 from groundwire.llm.base import Generator
 from groundwire.types import Estimate, Query
-from groundwire.verifiers.fanout import Fanout
 from groundwire.verifiers.logprob import TOP, Answer, NoLogprobs, ask, off_topic
 from groundwire.verifiers.prompts import PROMPT_VERSION, yes_no
+from groundwire.verifiers.wrappers import Fanout
 
 _TEMPERATURE = 1.0  # the model's own distribution, neither sharpened nor flattened
 _MAX_TOKENS = 8

@@ -1,0 +1,517 @@
+"""What stands between a verifier and an unreliable world. Each wraps a Verifier and is one.
+
+Inside out: `Offloaded` keeps computation off the event loop, `Timeout` bounds one attempt, `RateLimit` spaces
+attempts, `Breaker` stops asking what is down, `Retry` asks again. They raise; `Batched` and `Guarded` turn
+what they raise into failed estimates.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import random
+import re
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from hashlib import blake2b
+from math import isfinite
+from pathlib import Path
+from traceback import extract_tb
+from typing import Literal, TypeVar
+
+from groundwire._loop import PerLoop
+from groundwire.errors import (
+    BackendDown,
+    BackendError,
+    BackendTimeout,
+    GroundwireError,
+    QueryRefused,
+    RateLimited,
+)
+from groundwire.metrics import Metrics
+from groundwire.types import Estimate, Query, Verifier
+
+# Why a claim could not be checked: one line that begins with a stable code.
+#
+# `Estimate.error` is `"<code>: <what happened>"`, where the code is one of
+#     rate_limited   the backend asked us to come back later: worth queueing ("… (in 30 s)" where it said when)
+#     timeout        no answer in time
+#     error          anything else
+# so that a caller can tell "ask again later" from "broken" without reading prose.
+
+T = TypeVar("T")
+FailureCode = Literal["rate_limited", "timeout", "error"]
+_CODES: tuple[FailureCode, ...] = ("rate_limited", "timeout", "error")
+_LATER = re.compile(r" \(in (\d+(?:\.\d+)?) s\)$")
+
+
+def failure(error: GroundwireError) -> str:
+    """The one line for an exception."""
+    match error:
+        case RateLimited():
+            when = "" if error.retry_after is None else f" (in {error.retry_after:.1f} s)"
+            return f"rate_limited: {error}{when}"
+        case BackendTimeout():
+            return f"timeout: {error}"
+        case _:
+            return f"error: {error}"
+
+
+def brief(error: str) -> str:
+    """A failure's line fit for a log: without what a server or a model said, which may quote a source.
+
+    >>> brief("error: host refused the request (400): 'The patient …' is too long")
+    'error: host refused the request (400)'
+    >>> brief("error: the model answered none of YES, NO, UNSURE, but 'The patient'")
+    "error: the model answered none of YES, NO, UNSURE, but '…'"
+    """
+    return re.sub(r"'.*'", "'…'", ": ".join(error.split(": ")[:2]))
+
+
+def failure_code(estimate: Estimate) -> FailureCode | None:
+    """None where the estimate is good; a line without a code of ours counts as `error`."""
+    if estimate.error is None:
+        return None
+    code = estimate.error.partition(":")[0]
+    return code if code in _CODES else "error"
+
+
+def all_failed(count: int, error: GroundwireError) -> list[Estimate]:
+    return [Estimate.failed(failure(error))] * count
+
+
+def as_error(estimate: Estimate) -> BackendError:
+    """The way back: a failed estimate as the exception it stands for.
+
+    >>> as_error(Estimate.failed(failure(RateLimited("host is busy", retry_after=30)))).retry_after
+    30.0
+    """
+    code, message = failure_code(estimate), estimate.error or "no estimate"
+    message = message.removeprefix(f"{code}: ")
+    match code:
+        case "rate_limited":
+            later = _LATER.search(message)
+            wait = float(later[1]) if later else None
+            return RateLimited(_LATER.sub("", message), retry_after=wait)
+        case "timeout":
+            return BackendTimeout(message)
+        case _:
+            return BackendError(message)
+
+
+def matched(estimates: list[T], count: int) -> list[T]:
+    """One estimate per query, or the verifier answers nonsense."""
+    if len(estimates) != count:
+        raise BackendDown(f"the verifier gave {len(estimates)} estimates for {count} queries")
+    return estimates
+
+
+Clock = Callable[[], float]
+Sleep = Callable[[float], Awaitable[object]]
+
+_AGAIN = ("rate_limited", "timeout")
+
+
+class Timeout:
+    """One attempt takes at most `seconds`."""
+
+    def __init__(self, inner: Verifier, seconds: float) -> None:
+        self._inner = inner
+        self._seconds = seconds
+
+    async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await self._inner.estimate(queries)
+        except TimeoutError as error:
+            raise BackendTimeout(f"the verifier did not answer within {self._seconds:g} s") from error
+
+
+class Offloaded:
+    """Computes in a thread, so that the event loop goes on meanwhile and a timeout can end the wait."""
+
+    def __init__(self, inner: Verifier) -> None:
+        self._inner = inner
+
+    async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
+        async def compute() -> list[Estimate]:
+            return await self._inner.estimate(queries)
+
+        return await asyncio.to_thread(lambda: asyncio.run(compute()))
+
+
+class RateLimit:
+    """A token bucket: `per_second` requests on average, `burst` at once, callers served in order.
+
+    `cost` is how many requests one call of `inner` makes. Who would have to wait longer than `longest`
+    seconds is told so instead.
+    """
+
+    def __init__(
+        self,
+        inner: Verifier,
+        per_second: float,
+        *,
+        cost: int = 1,
+        burst: float | None = None,
+        longest: float = math.inf,
+        clock: Clock = time.monotonic,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        self._inner = inner
+        self._longest = longest
+        self._rate = per_second
+        self._cost = cost
+        self._burst = max(float(cost), per_second if burst is None else burst)
+        self._clock = clock
+        self._sleep = sleep
+        self._tokens = self._burst
+        self._seen = clock()
+
+    async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
+        await self._take()
+        return await self._inner.estimate(queries)
+
+    async def _take(self) -> None:
+        now = self._clock()
+        self._tokens = min(self._burst, self._tokens + max(0.0, now - self._seen) * self._rate)
+        self._seen = now
+        self._tokens -= self._cost  # below zero is a place in the queue
+        if self._tokens < 0:
+            wait = -self._tokens / self._rate
+            if wait > self._longest:
+                self._tokens += self._cost
+                raise RateLimited(f"more than {self._rate:g} requests a second are wanted", retry_after=wait)
+            try:
+                await self._sleep(wait)
+            except asyncio.CancelledError:
+                self._tokens += self._cost
+                raise
+
+
+class Breaker:
+    """After `failures` in a row it fails at once for `cooldown` seconds; then one probe decides.
+
+    While it is open it raises the kind of error that opened it, so that "come back later" stays that.
+    """
+
+    def __init__(
+        self, inner: Verifier, failures: int, cooldown: float, *, clock: Clock = time.monotonic
+    ) -> None:
+        self._inner = inner
+        self._limit = failures
+        self._cooldown = cooldown
+        self._clock = clock
+        self._failures = 0
+        self._opened: float | None = None
+        self._last: BackendError | None = None
+        self._probing = False
+
+    @property
+    def is_open(self) -> bool:
+        return self._opened is not None
+
+    async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
+        probe = self._admit()
+        try:
+            estimates = await self._inner.estimate(queries)
+        except QueryRefused:
+            self._close()  # about this query alone, and said by a backend that is well
+            raise
+        except BackendError as error:
+            self._failed(error)
+            raise
+        finally:
+            if probe:
+                self._probing = False
+        if estimates and all(failure_code(estimate) in _AGAIN for estimate in estimates):
+            self._failed(as_error(estimates[0]))
+        else:  # an answer that says nothing about the claim is still an answer
+            self._close()
+        return estimates
+
+    def _admit(self) -> bool:
+        """True for a probe, False for an ordinary call; raises while open."""
+        if self._opened is None:
+            return False
+        left = self._opened + self._cooldown - self._clock()
+        if left > 0 or self._probing:
+            raise self._refusal(max(left, 0.0))
+        self._probing = True
+        return True
+
+    def _refusal(self, left: float) -> BackendError:
+        cause, hint = (self._last.message, self._last.hint) if self._last else ("", "")
+        message = f"{cause} ({self._failures} failures in a row, not asked for another {left:.0f} s)"
+        refusal: BackendError
+        match self._last:
+            case RateLimited():
+                refusal = RateLimited(message, retry_after=left, hint=hint)
+            case BackendTimeout():
+                refusal = BackendTimeout(message, hint=hint)
+            case _:
+                refusal = BackendDown(message, hint=hint)
+        refusal.retryable = False  # waiting is the breaker's business now
+        return refusal
+
+    def _failed(self, error: BackendError) -> None:
+        self._failures += 1
+        self._last = error
+        if self._failures >= self._limit:
+            self._opened = self._clock()
+
+    def _close(self) -> None:
+        self._failures, self._opened, self._last = 0, None, None
+
+
+class Retry:
+    """Asks again, at most `retries` times, what failed in a way that may pass.
+
+    Waits between attempts are exponential with full jitter and never shorter than the server's
+    Retry-After; a server that wants more than `longest` seconds is not waited for. Where only some
+    of the queries failed, only those are asked again.
+    """
+
+    def __init__(
+        self,
+        inner: Verifier,
+        retries: int,
+        *,
+        first: float = 0.5,
+        longest: float = 20.0,
+        sleep: Sleep = asyncio.sleep,
+        uniform: Callable[[], float] = random.random,
+    ) -> None:
+        self._inner = inner
+        self._retries = retries
+        self._first = first
+        self._longest = longest
+        self._sleep = sleep
+        self._uniform = uniform
+
+    async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
+        answers: dict[int, Estimate] = {}
+        pending = list(range(len(queries)))
+        for attempt in range(self._retries + 1):
+            error: GroundwireError | None = None
+            last = attempt == self._retries
+            try:
+                fresh = matched(await self._inner.estimate([queries[i] for i in pending]), len(pending))
+            except GroundwireError as caught:
+                error = caught
+                if not answers and (last or not self._waits_for(caught)):
+                    raise
+            else:
+                answers.update(zip(pending, fresh, strict=True))
+                pending = [i for i in pending if failure_code(answers[i]) in _AGAIN]
+            if last or not pending or (error and not self._waits_for(error)):
+                break
+            await self._sleep(self._delay(attempt, error))
+        return [answers[i] for i in range(len(queries))]
+
+    def _waits_for(self, error: GroundwireError) -> bool:
+        wanted = error.retry_after if isinstance(error, RateLimited) else None
+        return error.retryable and (wanted or 0.0) <= self._longest
+
+    def _delay(self, attempt: int, error: GroundwireError | None) -> float:
+        jitter = self._uniform() * min(self._longest, self._first * 2.0**attempt)
+        wanted = error.retry_after if isinstance(error, RateLimited) else None
+        return max(jitter, wanted or 0.0)
+
+
+# The outermost wrapper: whatever goes wrong inside, one well-formed estimate per query comes out.
+
+_log = logging.getLogger(__name__)
+_SLACK = 1e-6
+
+
+class Guarded:
+    """Errors become failed estimates, and so do numbers that are none; every call is counted and timed.
+    Logs quote servers and models only where `details` are asked for.
+
+    Cancellation passes through. What is not a `GroundwireError` is a bug of ours: it is logged as one, and
+    the claims are unchecked all the same, since it must not take the user's work along.
+    """
+
+    def __init__(
+        self,
+        inner: Verifier,
+        backend: str,
+        *,
+        metrics: Metrics | None = None,
+        details: bool = False,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self._inner = inner
+        self._backend = backend
+        self._metrics = metrics
+        self._details = details
+        self._clock = clock
+
+    async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
+        if not queries:
+            return []
+        began = self._clock()
+        try:
+            estimates = matched(await self._inner.estimate(queries), len(queries))
+        except GroundwireError as error:
+            estimates = all_failed(len(queries), error)
+        except Exception as bug:  # the one place that catches everything
+            estimates = all_failed(len(queries), self._reported(bug))
+        estimates = [sound(estimate) for estimate in estimates]
+        self._record(estimates, self._clock() - began)
+        return estimates
+
+    def _reported(self, bug: Exception) -> BackendError:
+        """Where it happened and what it was; what it said may quote a source."""
+        place = extract_tb(bug.__traceback__)[-1]
+        what = f"{type(bug).__name__} in {Path(place.filename).name}:{place.lineno}"
+        _log.error("%s: a bug: %s", self._backend, what, exc_info=bug if self._details else None)
+        return BackendError(f"the verifier broke ({what})", hint="this is a bug, please report it")
+
+    def _record(self, estimates: Sequence[Estimate], seconds: float) -> None:
+        failures = [estimate for estimate in estimates if estimate.error]
+        if failures:
+            why = failures[0].error or ""
+            said = why if self._details else brief(why)
+            _log.warning("%s: %d of %d not checked: %s", self._backend, len(failures), len(estimates), said)
+        if self._metrics is not None:
+            self._metrics.call(self._backend, len(estimates), seconds)
+            for estimate in failures:
+                self._metrics.failures(failure_code(estimate) or "error")
+
+
+def sound(estimate: Estimate) -> Estimate:
+    """The estimate itself, or a failed one where its numbers are not probabilities.
+
+    >>> sound(Estimate.point(float("nan"), 0.0, "made up")).error
+    'error: made up gave numbers that are no probabilities'
+    """
+    shares = (estimate.p_yes, estimate.p_no, estimate.p_unsure, estimate.low, estimate.high)
+    in_range = all(isfinite(share) and -_SLACK <= share <= 1 + _SLACK for share in shares)
+    adds_up = in_range and abs(sum(shares[:3]) - 1.0) < 1e-3
+    ordered = estimate.low - _SLACK <= estimate.p_yes <= estimate.high + _SLACK
+    if estimate.error is not None or (adds_up and ordered):
+        return estimate
+    return Estimate.failed(
+        f"error: {estimate.method} gave numbers that are no probabilities", estimate.method
+    )
+
+
+# What one growing text was asked before: its queries, answered once and known at the end.
+
+
+class Remembering:
+    """Asks `inner` only what it was not asked before. Failures are not kept: they are asked once more.
+
+    Keys are digests, since the contexts of a long answer's claims would be many times its sources.
+    """
+
+    def __init__(self, inner: Verifier) -> None:
+        self._inner = inner
+        self._known: dict[bytes, Estimate] = {}
+        self.hits = self.misses = 0
+
+    async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
+        keys = _keys(queries)
+        asked = {key: query for key, query in zip(keys, queries, strict=True) if key not in self._known}
+        self.hits += len(queries) - len(asked)
+        self.misses += len(asked)
+        fresh = await self._inner.estimate(list(asked.values())) if asked else []
+        answers = dict(zip(asked, fresh, strict=True))
+        self._known |= {key: estimate for key, estimate in answers.items() if estimate.error is None}
+        return [self._known.get(key) or answers[key] for key in keys]
+
+
+def _keys(queries: Sequence[Query]) -> list[bytes]:
+    contexts = {query.context: _digest(query.context) for query in queries}
+    return [_digest(f"{q.claim}\0{q.question}\0") + contexts[q.context] for q in queries]
+
+
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
+
+
+# One request per query, many at once: the order, the bound and the failures of every LLM verifier.
+
+Judge = Callable[[Query], Awaitable[Estimate]]
+Outcome = Estimate | GroundwireError
+
+_GIVE_UP = 8
+"""So many failures without one success, and the rest is not even asked: each could cost a whole timeout."""
+_PATIENCE = 5.0
+"""Seconds for which others wait for the first; a server that takes longer may as well get all at once."""
+_REMEMBERED = 64
+
+
+class Fanout:
+    """Asks `judge` for every query, at most `concurrency` at a time.
+
+    Of each context one query goes first, and the others follow when its answer is there: they then find the
+    context in the server's prefix cache. Bound and order hold over all callers. A query that fails has
+    failed alone; if all of a call fail, the backend has, and the first error is raised.
+    """
+
+    def __init__(self, judge: Judge, concurrency: int = 8) -> None:
+        self._judge = judge
+        self._gate = PerLoop(lambda: asyncio.Semaphore(concurrency))
+        self._leads = PerLoop(Leads)
+
+    async def __call__(self, queries: Sequence[Query]) -> list[Estimate]:
+        run = _Run(self._judge, self._gate.get(), self._leads.get())
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(run.one(query)) for query in queries]
+        return run.estimates([task.result() for task in tasks])
+
+
+class Leads:
+    """Who goes first over a context; the latest contexts are remembered as read."""
+
+    def __init__(self) -> None:
+        self._read: OrderedDict[str, asyncio.Event] = OrderedDict()
+
+    @asynccontextmanager
+    async def turn(self, context: str) -> AsyncIterator[None]:
+        first = context not in self._read
+        read = self._read.setdefault(context, asyncio.Event())
+        self._read.move_to_end(context)
+        if len(self._read) > _REMEMBERED:
+            self._read.popitem(last=False)
+        if not first:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(read.wait(), _PATIENCE)
+        try:
+            yield
+        finally:
+            read.set()  # after a failure too: the others must not wait for nothing
+
+
+class _Run:
+    """One call: its failures and successes as they come in."""
+
+    def __init__(self, judge: Judge, gate: asyncio.Semaphore, leads: Leads) -> None:
+        self._judge = judge
+        self._gate = gate
+        self._leads = leads
+        self._failures: list[GroundwireError] = []
+        self._successes = 0
+
+    async def one(self, query: Query) -> Outcome:
+        async with self._leads.turn(query.context), self._gate:
+            if len(self._failures) >= _GIVE_UP and not self._successes:
+                return self._failures[-1]
+            try:
+                estimate = await self._judge(query)
+            except GroundwireError as error:
+                self._failures.append(error)
+                return error
+            self._successes += 1
+            return estimate
+
+    def estimates(self, outcomes: Sequence[Outcome]) -> list[Estimate]:
+        if self._failures and not self._successes:
+            raise self._failures[0]
+        return [Estimate.failed(failure(o)) if isinstance(o, GroundwireError) else o for o in outcomes]
