@@ -7,8 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 from groundwire.bench.detectors import ALL, PRECISION, RECALL, Outcome, fill, judge, tabulate
-from groundwire.bench.detectors_items import Item, items, made
-from groundwire.bench.detectors_world import NOW
+from groundwire.bench.detectors_data import NOW, Item, items, made
 from groundwire.config import Config
 from groundwire.detectors.registry import detect
 from groundwire.stores.knowledge_base import Knowledge

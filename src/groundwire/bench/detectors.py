@@ -13,8 +13,7 @@ from statistics import median
 from rich.console import Console
 from rich.table import Table
 
-from groundwire.bench.detectors_items import Item, items
-from groundwire.bench.detectors_world import NOW, entities, facts
+from groundwire.bench.detectors_data import NOW, Item, entities, facts, items
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.stores.knowledge_base import Knowledge

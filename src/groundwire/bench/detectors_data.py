@@ -1,8 +1,4 @@
-"""Labelled sentences for the detectors: written by hand, and made from the knowledge base by templates.
-
-`python -m groundwire.bench.detectors_items` writes the whole set to `detectors_set.jsonl`. Every sentence
-falls into one of two halves by its own text: failures are looked at in the open half only.
-"""
+"""A made-up company as a knowledge base: what the labelled sentences are right or wrong about."""
 
 from __future__ import annotations
 
@@ -10,12 +6,149 @@ import json
 import random
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
 from zlib import crc32
 
-from groundwire.bench.detectors_world import EVENTS, PEOPLE, PRODUCTS, PROJECTS
-from groundwire.types import HallucinationType, Turn
+from groundwire.types import Attribute, Entity, Fact, HallucinationType, Role, Turn, Value, ValueKind
+
+NOW = datetime(2026, 6, 15)
+
+PEOPLE = """
+Ingrid Vos|Management|chief executive officer|Rotterdam|i.vos@helion.example|
+Tomas Lindqvist|Engineering|engineering manager|Rotterdam|t.lindqvist@helion.example|Ingrid Vos
+Amara Okafor|Analytics|data analyst|Lisbon|a.okafor@helion.example|Tomas Lindqvist
+Yuki Tanaka|Research|principal scientist|Rotterdam|y.tanaka@helion.example|Ingrid Vos
+Leila Haddad|Sales|account manager|Dubai|l.haddad@helion.example|Ingrid Vos
+Marcus Webb|Finance|accountant|Rotterdam|m.webb@helion.example|Ingrid Vos
+Priya Raman|Support|support engineer|Mumbai|p.raman@helion.example|Tomas Lindqvist
+Olga Petrova|Legal|lawyer|Rotterdam|o.petrova@helion.example|Ingrid Vos
+Diego Alvarez|Logistics|warehouse manager|Utrecht|d.alvarez@helion.example|Marcus Webb
+Hannah Keller|Marketing|brand manager|Lisbon|h.keller@helion.example|Leila Haddad
+Samuel Osei|Engineering|firmware developer|Utrecht|s.osei@helion.example|Tomas Lindqvist
+"""
+PRODUCTS = """
+Orion Spectrometer|14500|6.2|2019|3
+Lyra Sensor|320|0.4|2022|2
+Vega Microscope|27900|18|2015|5
+"""
+PROJECTS = """
+Project Tern|Yuki Tanaka|2025-02-03|2026-09-30|1200000|active
+Project Heron|Samuel Osei|2024-11-12|2026-07-15|300000|cancelled
+"""
+EVENTS = """
+the board meeting|scheduled for|Thursday
+the sales training|start at|14:30
+the safety audit|scheduled for|9 July 2026
+the product launch|held in|Vienna
+the supplier review|scheduled for|Monday
+the summer party|held in|Utrecht
+"""
+
+
+def entities() -> list[Entity]:
+    return [*_company(), *_people(), *_products(), *_projects(), *_events()]
+
+
+def facts() -> list[Fact]:
+    """What is held as facts: appointments, one acquisition with its roles, languages spoken."""
+    found = []
+    for row in _rows(EVENTS):
+        subject = Role("subject", Value(row[0], ValueKind.REFERENCE, entity=_id(row[0])))
+        found.append(Fact("", row[1], (subject, Role("object", Value(row[2])))))
+    helion = Role("subject", Value("Helion Instruments", ValueKind.REFERENCE, entity="helion-instruments"))
+    bought = (helion, Role("object", Value("Brandt Optik")), Role("year", Value("2021")))
+    found.append(Fact("", "acquire", bought))
+    for language in ("Portuguese", "English"):
+        amara = Role("subject", Value("Amara Okafor", ValueKind.REFERENCE, entity="amara-okafor"))
+        found.append(Fact("", "speaks", (amara, Role("object", Value(language))), many=True))
+    return found
+
+
+def _company() -> Iterator[Entity]:
+    given = {
+        "industry": Value("optics"),
+        "headquarters": Value("Rotterdam"),
+        "ceo": Value("Ingrid Vos", ValueKind.REFERENCE, entity="ingrid-vos"),
+        "founded": Value("1998"),
+        "founder": Value("Pieter de Graaf"),
+        "employees": _number("420"),
+        "revenue": _number("96000000", "EUR"),
+        "website": Value("www.helion.example"),
+    }
+    yield Entity("helion-instruments", "Helion Instruments", "company", ("Helion",), _attributes(given))
+    yield Entity("brandt-optik", "Brandt Optik", "company")
+
+
+def _people() -> Iterator[Entity]:
+    for name, department, title, city, email, manager in _rows(PEOPLE):
+        given = {
+            "department": Value(department),
+            "title": Value(title),
+            "location": Value(city),
+            "email": Value(email),
+        }
+        if manager:
+            given["manager"] = Value(manager, ValueKind.REFERENCE, entity=_id(manager))
+        yield Entity(_id(name), name, "person", (), _attributes(given))
+
+
+def _products() -> Iterator[Entity]:
+    for name, price, weight, launch, warranty in _rows(PRODUCTS):
+        given = {
+            "price": _number(price, "EUR"),
+            "weight": _number(weight, "kg"),
+            "launch": Value(launch),
+            "warranty": _number(warranty, "years"),
+        }
+        yield Entity(_id(name), name, "product", (name.split()[0],), _attributes(given))
+
+
+def _projects() -> Iterator[Entity]:
+    for name, manager, start, deadline, budget, status in _rows(PROJECTS):
+        given = {
+            "manager": Value(manager, ValueKind.REFERENCE, entity=_id(manager)),
+            "start date": _day(start),
+            "deadline": _day(deadline),
+            "budget": _number(budget, "EUR"),
+            "status": Value(status),
+        }
+        short = name.removeprefix("Project ")
+        yield Entity(
+            _id(name), name, "project", (f"the {short} project", f"{short} project"), _attributes(given)
+        )
+
+
+def _events() -> Iterator[Entity]:
+    for name, *_ in _rows(EVENTS):
+        yield Entity(_id(name), name, "event", (name.removeprefix("the "),))
+
+
+def _rows(table: str) -> list[list[str]]:
+    return [row.split("|") for row in table.strip().splitlines()]
+
+
+def _id(name: str) -> str:
+    return name.lower().replace(" ", "-")
+
+
+def _attributes(given: dict[str, Value]) -> tuple[Attribute, ...]:
+    return tuple(Attribute(name, value) for name, value in given.items())
+
+
+def _number(text: str, unit: str = "") -> Value:
+    return Value(text, ValueKind.NUMBER, float(text), unit)
+
+
+def _day(text: str) -> Value:
+    return Value(text, ValueKind.DATE, day=datetime.fromisoformat(text).date())
+
+
+# Labelled sentences for the detectors: written by hand, and made from the knowledge base by templates.
+#
+# `python -m groundwire.bench.detectors_data` writes the whole set to `detectors_set.jsonl`. Every sentence
+# falls into one of two halves by its own text: failures are looked at in the open half only.
 
 SEED = 7
 _ACCEPT = {
@@ -79,7 +212,7 @@ def write(path: Path) -> int:
     return len(rows)
 
 
-def _rows(table: str) -> list[list[str]]:
+def _table_rows(table: str) -> list[list[str]]:
     return [row.split("|") for row in table.strip().splitlines()]
 
 
@@ -145,7 +278,7 @@ def _item(shape: str, name: str, value: str, label: str) -> Item:
 
 
 def _about_people(rng: random.Random) -> Iterator[Item]:
-    people = _rows(PEOPLE)
+    people = _table_rows(PEOPLE)
     for name, department, title, city, email, manager in people[1:]:
         others = [p for p in people if p[0] != name]
         yield from _pair(rng, _DEPARTMENT, name, department, _other(rng, others, 1, department))
@@ -161,20 +294,20 @@ def _other(rng: random.Random, rows: list[list[str]], column: int, right: str) -
 
 
 def _about_products(rng: random.Random) -> Iterator[Item]:
-    for name, price, weight, launch, _ in _rows(PRODUCTS):
+    for name, price, weight, launch, _ in _table_rows(PRODUCTS):
         yield from _pair(rng, _PRICE, name, price, str(int(price) + 1100))
         yield from _pair(rng, _WEIGHT, name, weight, str(float(weight) + 3))
         yield from _pair(rng, _LAUNCH, name, launch, str(int(launch) - 3))
 
 
 def _about_projects(rng: random.Random) -> Iterator[Item]:
-    for name, manager, _, _, budget, _ in _rows(PROJECTS):
+    for name, manager, _, _, budget, _ in _table_rows(PROJECTS):
         yield from _pair(rng, _BUDGET, name, f"{int(budget):,}", f"{int(budget) * 2:,}")
-        yield from _pair(rng, _LEAD, name, manager, _other(rng, _rows(PEOPLE), 0, manager))
+        yield from _pair(rng, _LEAD, name, manager, _other(rng, _table_rows(PEOPLE), 0, manager))
 
 
 def _about_events(rng: random.Random) -> Iterator[Item]:
-    for name, predicate, value in _rows(EVENTS):
+    for name, predicate, value in _table_rows(EVENTS):
         if value in _WEEKDAYS:
             wrong = rng.choice([day for day in _WEEKDAYS if day != value])
             yield from _pair(rng, _WHEN, name, value, wrong)
@@ -185,14 +318,14 @@ def _about_events(rng: random.Random) -> Iterator[Item]:
 
 
 def _about_strangers(rng: random.Random) -> Iterator[Item]:
-    people = [row[0] for row in _rows(PEOPLE)]
+    people = [row[0] for row in _table_rows(PEOPLE)]
     for stranger in _STRANGERS:
         for shape in _STRANGE:
             known = rng.choice(people[1:])
             wrong = shape.format(name=stranger, known=known, team=rng.choice(_TEAMS))
             also = HallucinationType.WRONG_ATTRIBUTE.value if "reports to" in shape else ""
             yield Item(wrong, HallucinationType.NONEXISTENT_ENTITY.value, origin="template", also=also)
-    for name, department, *_ in _rows(PEOPLE)[1:]:
+    for name, department, *_ in _table_rows(PEOPLE)[1:]:
         yield Item(f"Please contact {name} in the {department} team.", origin="template")
 
 
