@@ -15,7 +15,7 @@ from groundwire.pipeline import CheckContext, check
 from groundwire.types import Case, Claim, GapType, HallucinationReport, Query, Source, Status
 from groundwire.verdicts.profile import REDACTED, Profile
 from groundwire.verifiers.backends import Backend
-from groundwire.verifiers.batch import Batched
+from groundwire.verifiers.batching import Batched
 from groundwire.verifiers.fake import FakeVerifier
 from groundwire.verifiers.wrappers import Guarded
 

@@ -154,7 +154,7 @@ async def test_repeated_claims_are_verified_once(engines: Engines) -> None:
 
 @pytest.mark.spec("SPEC-16.26")
 async def test_claims_are_verified_concurrently(engines: Engines) -> None:
-    from groundwire.verifiers.batch import Batched
+    from groundwire.verifiers.batching import Batched
 
     for parallel, peak in ((True, 6), (False, 1)):
         engine, counted = engines(**FULL), FakeVerifier()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from groundwire.errors import BackendDown, RateLimited
 from groundwire.types import Estimate, Query
-from groundwire.verifiers.batch import Batched, plan
+from groundwire.verifiers.batching import Batched, plan
 from groundwire.verifiers.fake import FakeVerifier
 from groundwire.verifiers.wrappers import failure_code
 

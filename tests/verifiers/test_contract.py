@@ -22,14 +22,13 @@ from groundwire.metrics import Metrics
 from groundwire.stores.cache import CacheStore
 from groundwire.types import Estimate, Query, Verifier
 from groundwire.verifiers.backends import LOCAL, Raw, protect
-from groundwire.verifiers.batch import Batched
+from groundwire.verifiers.batching import Batched, Pooled
 from groundwire.verifiers.cache import Cached
 from groundwire.verifiers.consistency import ConsistencyVerifier
 from groundwire.verifiers.direct import DirectVerifier
 from groundwire.verifiers.external import ExternalVerifier
 from groundwire.verifiers.fake import FakeVerifier
 from groundwire.verifiers.logprob import LogprobVerifier
-from groundwire.verifiers.pool import Pooled
 from groundwire.verifiers.sampling import LogprobOrSampling, SamplingVerifier
 from groundwire.verifiers.wrappers import Breaker, Guarded, Offloaded, RateLimit, Retry, Timeout
 

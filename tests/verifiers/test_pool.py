@@ -13,8 +13,8 @@ from groundwire.config import Config
 from groundwire.errors import BackendDown, BackendTimeout
 from groundwire.types import Estimate, Query
 from groundwire.verifiers.backends import open_backend
+from groundwire.verifiers.batching import Pooled
 from groundwire.verifiers.fake import FakeVerifier
-from groundwire.verifiers.pool import Pooled
 from groundwire.verifiers.wrappers import failure_code
 
 

@@ -13,8 +13,7 @@ from groundwire.config import BackendName, Config, Operation
 from groundwire.errors import ConfigError
 from groundwire.metrics import Metrics
 from groundwire.types import Verifier
-from groundwire.verifiers.batch import Batched
-from groundwire.verifiers.pool import Pooled
+from groundwire.verifiers.batching import Batched, Pooled
 from groundwire.verifiers.route import choose
 from groundwire.verifiers.wrappers import Breaker, Guarded, Offloaded, RateLimit, Retry, Timeout
 from groundwire.version import __version__

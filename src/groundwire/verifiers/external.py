@@ -30,7 +30,7 @@ from groundwire.errors import (
 )
 from groundwire.llm.base import Endpoint, retry_after
 from groundwire.types import Estimate, Query, Span
-from groundwire.verifiers.batch import plan
+from groundwire.verifiers.batching import plan
 from groundwire.verifiers.wrappers import all_failed, failure, matched
 
 MAX_BODY = 16_000_000
