@@ -22,9 +22,17 @@ from rich.table import Table
 
 from benchmarks import command, run
 from groundwire.bench.procedural import Rate, rate
-from groundwire.bench.procedural_contexts import Fact, capital, claimed, lay_out
+from groundwire.bench.procedural_domains import (
+    Domain,
+    Fact,
+    capital,
+    claimed,
+    domains,
+    draw_other,
+    lay_out,
+    nearest,
+)
 from groundwire.bench.procedural_items import fill, named, scene
-from groundwire.bench.procedural_shapes import Domain, domains, draw_other, nearest
 from groundwire.bench.quality_data import LabelledRow, load_sets
 from groundwire.cli.console import open_console
 from groundwire.cli.options import Backend, ConfigFile, settings

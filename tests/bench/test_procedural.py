@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from groundwire.bench.procedural import Row, Seen, judge, rate, tabulate, verdicts
+from groundwire.bench.procedural_domains import domains
 from groundwire.bench.procedural_items import DISTANCES, KINDS, Item, generate
-from groundwire.bench.procedural_shapes import domains
 from groundwire.cli.main import app
 from groundwire.config import Config
 

@@ -13,15 +13,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from random import Random
 
-from groundwire.bench.procedural_contexts import Fact, capital, claimed, lay_out, prose, said
-from groundwire.bench.procedural_shapes import (
+from groundwire.bench.procedural_domains import (
     SMALL,
     Domain,
+    Fact,
     Value,
+    capital,
+    claimed,
     domains,
     draw,
     draw_other,
+    lay_out,
     nearest,
+    prose,
+    said,
     word_list,
 )
 
