@@ -6,7 +6,7 @@ import pytest
 
 from groundwire.config import BackendConfig
 from groundwire.errors import ConfigError
-from groundwire.verifiers.route import choose
+from groundwire.verifiers.backends import choose
 
 
 @pytest.mark.spec("SPEC-08.27")

@@ -26,7 +26,7 @@ from groundwire.errors import GroundwireError
 from groundwire.mcp.tools import TOOLS, Result, Tool, ToolCall, ToolService, as_text, parse_arguments
 from groundwire.reports.json import report_object
 from groundwire.types import HallucinationReport
-from groundwire.verifiers.route import choose
+from groundwire.verifiers.backends import choose
 from groundwire.version import __version__
 
 T = TypeVar("T")

@@ -25,7 +25,7 @@ from groundwire.server.admission import Admission, export_metrics
 from groundwire.server.middleware.timeout import ServerState
 from groundwire.stores.feedback import FeedbackStore
 from groundwire.types import Feedback, HallucinationReport
-from groundwire.verifiers.route import choose
+from groundwire.verifiers.backends import choose
 from groundwire.version import __version__
 
 if TYPE_CHECKING:

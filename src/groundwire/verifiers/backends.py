@@ -1,4 +1,4 @@
-"""From a name in the configuration to a verifier that is ready to be asked and safe to ask."""
+"""Which backend serves which operation."""
 
 from __future__ import annotations
 
@@ -6,20 +6,45 @@ import math
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, get_args
 
 from groundwire._optional import load
-from groundwire.config import BackendName, Config, Operation
+from groundwire.config import BackendConfig, BackendName, Config, Operation
 from groundwire.errors import ConfigError
 from groundwire.metrics import Metrics
 from groundwire.types import Verifier
 from groundwire.verifiers.batching import Batched, Pooled
-from groundwire.verifiers.route import choose
 from groundwire.verifiers.wrappers import Breaker, Guarded, Offloaded, RateLimit, Retry, Timeout
 from groundwire.version import __version__
 
 if TYPE_CHECKING:
     from groundwire.stores.cache import CacheProtocol
+
+
+def choose(backend: BackendConfig, operation: Operation, name: BackendName | None = None) -> BackendName:
+    """The backend called `name`, or else of the configured type; for `configurable` the table decides.
+
+    >>> table = BackendConfig(type="configurable", default="local", operations={"trace": "haiku"})
+    >>> choose(table, "trace"), choose(table, "output"), choose(table, "trace", "openai")
+    ('haiku', 'local', 'openai')
+    """
+    wanted = name or backend.type
+    if wanted not in get_args(BackendName):
+        raise ConfigError(
+            f"there is no backend '{wanted}'", hint=f"use one of {', '.join(get_args(BackendName))}"
+        )
+    if wanted != "configurable":
+        return wanted
+    chosen = backend.operations.get(operation, backend.default)
+    if chosen == "configurable":
+        raise ConfigError(
+            f"the backend for '{operation}' is 'configurable' itself",
+            hint="name one of local, self, haiku, openai, external in hallucination.backend",
+        )
+    return chosen
+
+
+# From a name in the configuration to a verifier that is ready to be asked and safe to ask.
 
 LOCAL = "groundwire.verifiers.local:LocalVerifier"
 """The embedded verifier, which `local` means."""
