@@ -18,7 +18,7 @@ from tests.serving import Served, served
 
 import groundwire
 from groundwire.client import AsyncClient, ChatEvent, Client
-from groundwire.client.calls import Events
+from groundwire.client.calls import EventParser
 from groundwire.errors import (
     BackendDown,
     BackendError,
@@ -317,7 +317,7 @@ class TestEvents:
             for text in texts
         ]
         sent = b": a remark\n" + "".join(lines).encode("utf-8", "replace")
-        events, start = Events(), 0
+        events, start = EventParser(), 0
         found: list[ChatEvent] = []
         for cut in [*sorted(cuts), len(sent)]:
             found += events.feed(sent[start:cut])

@@ -1,4 +1,4 @@
-"""A groundwire server, spoken to from Python: the functions of the package, computed elsewhere.
+"""A client of the HTTP service with the functions of this package.
 
 >>> from groundwire.client import AsyncClient, Client
 >>> with Client("http://localhost:8321") as server:

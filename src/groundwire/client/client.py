@@ -1,4 +1,4 @@
-"""The two clients: one waits, one can be awaited. What they ask and how they read it is `calls`."""
+"""`Client` and `AsyncClient`. The requests and how responses are parsed are in `calls`."""
 
 from __future__ import annotations
 
@@ -8,76 +8,75 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import wraps
 from inspect import Parameter, signature
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypedDict, TypeVar, Unpack
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import httpx
 from pydantic import SecretStr
 
 from groundwire._loop import PerLoop
 from groundwire.client import calls
-from groundwire.client.calls import Answer, Call, ChatEvent, Events, Patience, error_of, exchange
+from groundwire.client.calls import (
+    ApiCall,
+    ApiResponse,
+    ChatEvent,
+    ClientRetryPolicy,
+    EventParser,
+    error_of,
+    exchange,
+)
 from groundwire.errors import BackendDown, BackendError, BackendTimeout
 from groundwire.llm.base import Endpoint, retry_after
 from groundwire.retrieval.history import History
 
 P = ParamSpec("P")
 T = TypeVar("T")
-TIMEOUT, RETRIES, LONGEST_WAIT = 60.0, 3, 30.0
 
 
-class Waits(TypedDict, total=False):
-    """How long: `timeout` seconds for one answer; a server that is full is asked `retries` times more, as
-    long as its own Retry-After adds up to no more than `longest_wait` seconds.
-    """
+class _ClientBase:
+    """The server's address, the API key, and the retry policy."""
 
-    timeout: float
-    retries: int
-    longest_wait: float
-
-
-class _Server:
-    """Where the server is, how to get in, and how long to go on asking."""
-
-    def __init__(self, url: str, api_key: str | None = None, **waits: Unpack[Waits]) -> None:
+    def __init__(
+        self, url: str, api_key: str | None, timeout: float, retries: int, longest_wait: float
+    ) -> None:
         key = SecretStr(api_key) if api_key else None
-        self._at = Endpoint("client", url.rstrip("/"), "", key, waits.get("timeout", TIMEOUT))
-        self._patience = Patience(waits.get("retries", RETRIES), waits.get("longest_wait", LONGEST_WAIT))
+        self._endpoint = Endpoint("client", url.rstrip("/"), "", key, timeout)
+        self._retry_policy = ClientRetryPolicy(retries, longest_wait)
 
     @property
     def host(self) -> str:
-        return self._at.host
+        return self._endpoint.host
 
     @property
-    def _settings(self) -> dict[str, Any]:
-        key = self._at.api_key.get_secret_value() if self._at.api_key else ""
+    def _httpx_options(self) -> dict[str, Any]:
+        key = self._endpoint.api_key.get_secret_value() if self._endpoint.api_key else ""
         return {
-            "base_url": self._at.base_url,
-            "timeout": self._at.timeout,
+            "base_url": self._endpoint.base_url,
+            "timeout": self._endpoint.timeout,
             "headers": {"authorization": f"Bearer {key}"} if key else {},
-            "trust_env": not self._at.is_loopback,
+            "trust_env": not self._endpoint.is_loopback,
         }
 
-    def _answer(self, response: httpx.Response) -> Answer:
+    def _parsed(self, response: httpx.Response) -> ApiResponse:
         wait = retry_after(response.headers)
-        return Answer(self.host, response.status_code, response.content, wait)
+        return ApiResponse(self.host, response.status_code, response.content, wait)
 
-    def _failure(self, error: httpx.HTTPError | httpx.InvalidURL) -> BackendError:
+    def _connection_error(self, error: httpx.HTTPError | httpx.InvalidURL) -> BackendError:
         if isinstance(error, httpx.TimeoutException):
-            return BackendTimeout(f"{self.host} did not answer within {self._at.timeout:g} s")
-        why = self._at.public(str(error) or type(error).__name__)
-        return BackendDown(f"cannot reach {self.host}, or it broke off", hint=why, retryable=True)
+            return BackendTimeout(f"{self.host} did not answer within {self._endpoint.timeout:g} s")
+        why = self._endpoint.public(str(error) or type(error).__name__)
+        return BackendDown(f"cannot reach {self.host}, or the connection was lost", hint=why, retryable=True)
 
-    def _events(self, found: ChatEvent) -> ChatEvent:
-        """An error that comes in a stream is raised like any other."""
+    def _checked_event(self, found: ChatEvent) -> ChatEvent:
+        """Raise the error that an event of a stream reports."""
         if found.kind != "error":
             return found
         status = found.data.get("status")
         body = httpx.Response(500, json=dict(found.data)).content
-        raise error_of(Answer(self.host, status if isinstance(status, int) else 500, body))
+        raise error_of(ApiResponse(self.host, status if isinstance(status, int) else 500, body))
 
 
-def _request(call: Call[Any]) -> dict[str, Any]:
-    """The arguments of httpx, whichever client it is."""
+def _httpx_request(call: ApiCall[Any]) -> dict[str, Any]:
+    """The arguments of `httpx.Client.request`."""
     headers = {"content-type": "application/json"} if call.body is not None else {}
     return {
         "method": call.method,
@@ -88,52 +87,59 @@ def _request(call: Call[Any]) -> dict[str, Any]:
     }
 
 
-def _waiting(build: Callable[P, Call[T]]) -> Callable[Concatenate[Client, P], T]:
-    """A method of `Client` for a call."""
+def _sync_method(build: Callable[P, ApiCall[T]]) -> Callable[Concatenate[Client, P], T]:
+    """A method of `Client` from a function that builds a call."""
 
     @wraps(build)
     def method(self: Client, /, *args: P.args, **named: P.kwargs) -> T:
         return self.send(build(*args, **named))
 
-    _sign(method, build)
+    _set_signature(method, build)
     return method
 
 
-def _awaited(build: Callable[P, Call[T]]) -> Callable[Concatenate[AsyncClient, P], Coroutine[Any, Any, T]]:
-    """A method of `AsyncClient` for a call."""
+def _async_method(
+    build: Callable[P, ApiCall[T]],
+) -> Callable[Concatenate[AsyncClient, P], Coroutine[Any, Any, T]]:
+    """A method of `AsyncClient` from a function that builds a call."""
 
     @wraps(build)
     async def method(self: AsyncClient, /, *args: P.args, **named: P.kwargs) -> T:
         return await self.send(build(*args, **named))
 
-    _sign(method, build)
+    _set_signature(method, build)
     return method
 
 
-def _sign(method: Callable[..., Any], build: Callable[..., Any]) -> None:
-    """`help()` shows the parameters of the call, after `self`, and what comes of it."""
+def _set_signature(method: Callable[..., Any], build: Callable[..., Any]) -> None:
+    """Make `help()` show the parameters of the call, after `self`, and the type of its result."""
     own = signature(build)
     parameters = [Parameter("self", Parameter.POSITIONAL_OR_KEYWORD), *own.parameters.values()]
-    result = str(own.return_annotation).removeprefix("Call[").removesuffix("]")
+    result = str(own.return_annotation).removeprefix("ApiCall[").removesuffix("]")
     shown = own.replace(parameters=parameters, return_annotation=result)
     method.__signature__ = shown  # type: ignore[attr-defined]
 
 
-class Client(_Server):
-    """A server, asked from ordinary code. Safe to share between threads; close it, or use it in `with`."""
+class Client(_ClientBase):
+    """A client of a groundwire server. Thread-safe; close it, or use it as a context manager.
 
-    check = _waiting(calls.check)
-    verify_claim = _waiting(calls.verify_claim)
-    verify_claims = _waiting(calls.verify_claims)
-    audit_trace = _waiting(calls.audit_trace)
-    detect = _waiting(calls.detect)
-    remember = _waiting(calls.remember)
-    facts = _waiting(calls.facts)
-    verify_output = _waiting(calls.verify_output)
-    output = _waiting(calls.output)
-    chat = _waiting(calls.chat)
-    report = _waiting(calls.report)
-    health = _waiting(calls.health)
+    `timeout` is in seconds and applies to each request. When the server is at capacity (429) or shutting down
+    (503), the request is repeated up to `retries` times, as long as the waits that the server asks for add up
+    to at most `longest_wait` seconds.
+    """
+
+    check = _sync_method(calls.check)
+    verify_claim = _sync_method(calls.verify_claim)
+    verify_claims = _sync_method(calls.verify_claims)
+    audit_trace = _sync_method(calls.audit_trace)
+    detect = _sync_method(calls.detect)
+    remember = _sync_method(calls.remember)
+    facts = _sync_method(calls.facts)
+    verify_output = _sync_method(calls.verify_output)
+    output = _sync_method(calls.output)
+    chat = _sync_method(calls.chat)
+    report = _sync_method(calls.report)
+    health = _sync_method(calls.health)
 
     def __init__(
         self,
@@ -141,45 +147,47 @@ class Client(_Server):
         api_key: str | None = None,
         *,
         sleep: Callable[[float], object] = time.sleep,
-        **more: Unpack[Waits],
+        timeout: float = 60.0,
+        retries: int = 3,
+        longest_wait: float = 30.0,
     ) -> None:
-        super().__init__(url, api_key, **more)
+        super().__init__(url, api_key, timeout, retries, longest_wait)
         self._sleep = sleep
-        self._http = httpx.Client(**self._settings)
+        self._http = httpx.Client(**self._httpx_options)
 
-    def send(self, call: Call[T]) -> T:
-        talk = exchange(call, self._patience)
-        wait = next(talk)
+    def send(self, call: ApiCall[T]) -> T:
+        protocol = exchange(call, self._retry_policy)
+        wait = next(protocol)
         while True:
             if wait:
                 self._sleep(wait)
             try:
-                wait = talk.send(self._once(call))
+                wait = protocol.send(self._once(call))
             except StopIteration as end:
                 result: T = end.value
                 return result
 
-    def _once(self, call: Call[Any]) -> Answer:
+    def _once(self, call: ApiCall[Any]) -> ApiResponse:
         try:
-            return self._answer(self._http.request(**_request(call)))
+            return self._parsed(self._http.request(**_httpx_request(call)))
         except httpx.HTTPError as error:
-            raise self._failure(error) from error
+            raise self._connection_error(error) from error
 
     def chat_stream(
         self, question: str, *, history: History = (), top_k: int | None = None
     ) -> Iterator[ChatEvent]:
-        """A question to the server's documents: the events of its answer as it is written."""
+        """Answer a question from the server's documents, as a stream of events."""
         call = calls.chat_stream(question, history=history, top_k=top_k)
-        events = Events()
+        parser = EventParser()
         try:
-            with self._http.stream(**_request(call)) as response:
+            with self._http.stream(**_httpx_request(call)) as response:
                 if not response.is_success:
                     response.read()
-                    raise error_of(self._answer(response))
+                    raise error_of(self._parsed(response))
                 for chunk in response.iter_bytes():
-                    yield from map(self._events, events.feed(chunk))
+                    yield from map(self._checked_event, parser.feed(chunk))
         except httpx.HTTPError as error:
-            raise self._failure(error) from error
+            raise self._connection_error(error) from error
 
     def close(self) -> None:
         self._http.close()
@@ -193,21 +201,21 @@ class Client(_Server):
         self.close()
 
 
-class AsyncClient(_Server):
-    """The same to be awaited. One may serve several event loops."""
+class AsyncClient(_ClientBase):
+    """`Client` for asyncio, with the same options. One instance may be used on several event loops."""
 
-    check = _awaited(calls.check)
-    verify_claim = _awaited(calls.verify_claim)
-    verify_claims = _awaited(calls.verify_claims)
-    audit_trace = _awaited(calls.audit_trace)
-    detect = _awaited(calls.detect)
-    remember = _awaited(calls.remember)
-    facts = _awaited(calls.facts)
-    verify_output = _awaited(calls.verify_output)
-    output = _awaited(calls.output)
-    chat = _awaited(calls.chat)
-    report = _awaited(calls.report)
-    health = _awaited(calls.health)
+    check = _async_method(calls.check)
+    verify_claim = _async_method(calls.verify_claim)
+    verify_claims = _async_method(calls.verify_claims)
+    audit_trace = _async_method(calls.audit_trace)
+    detect = _async_method(calls.detect)
+    remember = _async_method(calls.remember)
+    facts = _async_method(calls.facts)
+    verify_output = _async_method(calls.verify_output)
+    output = _async_method(calls.output)
+    chat = _async_method(calls.chat)
+    report = _async_method(calls.report)
+    health = _async_method(calls.health)
 
     def __init__(
         self,
@@ -215,47 +223,49 @@ class AsyncClient(_Server):
         api_key: str | None = None,
         *,
         sleep: Callable[[float], Coroutine[Any, Any, None]] = asyncio.sleep,
-        **more: Unpack[Waits],
+        timeout: float = 60.0,
+        retries: int = 3,
+        longest_wait: float = 30.0,
     ) -> None:
-        super().__init__(url, api_key, **more)
+        super().__init__(url, api_key, timeout, retries, longest_wait)
         self._sleep = sleep
-        self._http = PerLoop(lambda: httpx.AsyncClient(**self._settings), httpx.AsyncClient.aclose)
+        self._http = PerLoop(lambda: httpx.AsyncClient(**self._httpx_options), httpx.AsyncClient.aclose)
 
-    async def send(self, call: Call[T]) -> T:
-        talk = exchange(call, self._patience)
-        wait = next(talk)
+    async def send(self, call: ApiCall[T]) -> T:
+        protocol = exchange(call, self._retry_policy)
+        wait = next(protocol)
         while True:
             if wait:
                 await self._sleep(wait)
-            answer = await self._once(call)
+            response = await self._once(call)
             try:
-                wait = talk.send(answer)
+                wait = protocol.send(response)
             except StopIteration as end:
                 result: T = end.value
                 return result
 
-    async def _once(self, call: Call[Any]) -> Answer:
+    async def _once(self, call: ApiCall[Any]) -> ApiResponse:
         try:
-            return self._answer(await self._http.get().request(**_request(call)))
+            return self._parsed(await self._http.get().request(**_httpx_request(call)))
         except httpx.HTTPError as error:
-            raise self._failure(error) from error
+            raise self._connection_error(error) from error
 
     async def chat_stream(
         self, question: str, *, history: History = (), top_k: int | None = None
     ) -> AsyncIterator[ChatEvent]:
-        """A question to the server's documents: the events of its answer as it is written."""
+        """Answer a question from the server's documents, as a stream of events."""
         call = calls.chat_stream(question, history=history, top_k=top_k)
-        events = Events()
+        parser = EventParser()
         try:
-            async with self._http.get().stream(**_request(call)) as response:
+            async with self._http.get().stream(**_httpx_request(call)) as response:
                 if not response.is_success:
                     await response.aread()
-                    raise error_of(self._answer(response))
+                    raise error_of(self._parsed(response))
                 async for chunk in response.aiter_bytes():
-                    for found in events.feed(chunk):
-                        yield self._events(found)
+                    for found in parser.feed(chunk):
+                        yield self._checked_event(found)
         except httpx.HTTPError as error:
-            raise self._failure(error) from error
+            raise self._connection_error(error) from error
 
     async def aclose(self) -> None:
         await self._http.aclose()

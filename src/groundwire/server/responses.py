@@ -452,7 +452,7 @@ class ClaimsCheck(BaseModel):
     claims: list[CheckedClaimOut]
 
 
-class ChatReply(BaseModel):
+class ChatReplyOut(BaseModel):
     success: bool
     response: str
     sources: list[ChatSource]

@@ -184,7 +184,7 @@ class TraceStepIn(RequestBase):
     confidence: Probability | None = None
 
 
-class AuditRequest(WithSources):
+class AuditRequestIn(WithSources):
     """A reasoning trace as `steps`, or as `trace`, the text a chat program or agent stores."""
 
     model_config = example(
@@ -286,7 +286,7 @@ Question = Annotated[str, Field(max_length=20_000)]
 DocumentId = Annotated[str, Field(min_length=1, max_length=512)]
 
 
-class ChatRequest(WithHistory):
+class ChatRequestIn(WithHistory):
     """A question to the documents."""
 
     model_config = ConfigDict(

@@ -180,7 +180,7 @@ def test_a_store_that_fails_fails_no_check(tmp_path: Any, caplog: pytest.LogCapt
     with served(settings) as running:
         assert check(running.client).json()["flagged"] is True
         running.service.report_writer.flush()
-    assert "could not be kept" in caplog.text
+    assert "could not be stored" in caplog.text
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ from groundwire.server.responses import (
     raw_json_response,
 )
 from groundwire.server.schemas import (
-    AuditRequest,
+    AuditRequestIn,
     CheckRequest,
     DetectRequest,
     EstimateRequest,
@@ -131,7 +131,7 @@ async def detect(body: DetectRequest, request: Request, service: ServiceDep) -> 
     response_model=AuditOut,
     responses=problems(501, 502),
 )
-async def audit(body: AuditRequest, request: Request, service: ServiceDep) -> Response:
+async def audit(body: AuditRequestIn, request: Request, service: ServiceDep) -> Response:
     """Each step is judged by the sources it cites and by earlier supported steps; then the answer is derived
     again from the question and the steps alone. The response is the object of `groundwire audit --json`.
     """
@@ -144,7 +144,7 @@ async def audit(body: AuditRequest, request: Request, service: ServiceDep) -> Re
     return raw_json_response(audit_json(found), headers={REPORT_HEADER: report_id} if report_id else None)
 
 
-def _parse_trace(body: AuditRequest) -> tuple[ParsedTrace, tuple[Source, ...]]:
+def _parse_trace(body: AuditRequestIn) -> tuple[ParsedTrace, tuple[Source, ...]]:
     """The steps, and the sources of the trace itself before those of the request."""
     given = body.parsed_sources
     if body.trace is None:

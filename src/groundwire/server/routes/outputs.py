@@ -83,17 +83,16 @@ async def verify(body: OutputRequest, request: Request, service: ServiceDep) -> 
         )
     except Overloaded:
         return _output_response(skipped(_BUSY))
-    said = tuple(body.turns)
-    kept = found.report and store_report(
+    report_id = found.report and store_report(
         service,
         found.report,
         request,
         sources=body.parsed_sources,
         question=body.question,
-        history=said,
+        history=body.turns,
         kind="output",
     )
-    return _output_response(found, {REPORT_HEADER: kept} if kept else None)
+    return _output_response(found, {REPORT_HEADER: report_id} if report_id else None)
 
 
 @router.get(

@@ -32,14 +32,14 @@ from groundwire.server.problems import NotFound, problems, reading_problems
 from groundwire.server.reports import REPORT_HEADER, store_report
 from groundwire.server.responses import (
     EVENT_STREAM,
-    ChatReply,
+    ChatReplyOut,
     Documents,
     KnownDocument,
     Removed,
     error_event,
     sse_event,
 )
-from groundwire.server.schemas import ChatRequest, DocumentId, NewDocument, NewDocuments
+from groundwire.server.schemas import ChatRequestIn, DocumentId, NewDocument, NewDocuments
 from groundwire.server.service import Service
 
 router = APIRouter(prefix="/v1/rag", tags=["rag"])
@@ -52,19 +52,19 @@ _SSE = {
 }
 
 
-@router.post("/chat", response_model=ChatReply, responses={200: _SSE, **problems(501, 502)})
-async def rag_chat(body: ChatRequest, request: Request, service: ServiceDep) -> Response:
+@router.post("/chat", response_model=ChatReplyOut, responses={200: _SSE, **problems(501, 502)})
+async def rag_chat(body: ChatRequestIn, request: Request, service: ServiceDep) -> Response:
     """Answer from the documents, with a verdict on each claim."""
     bot = await service.chat.bot()
-    wanted = ChatRequest(body.text, body.turns, body.top_k)
+    question = ChatRequest(body.text, body.turns, body.top_k)
     if body.stream:
         service.chat.require_capacity()
-        events = _events(bot, wanted, service, request)
+        events = _events(bot, question, service, request)
         return StreamingResponse(events, headers=_UNBUFFERED, media_type=EVENT_STREAM)
     with service.chat.admission.admitted():
-        draft = await bot.write(wanted, await bot.find(wanted))
-    reply, report = await _checked(draft, service, request)
-    return JSONResponse(reply, headers={REPORT_HEADER: report} if report else None)
+        draft = await bot.write(question, await bot.find(question))
+    reply, report_id = await _checked(draft, service, request)
+    return JSONResponse(reply, headers={REPORT_HEADER: report_id} if report_id else None)
 
 
 async def _checked(draft: DraftAnswer, service: Service, request: Request) -> tuple[ChatReply, str]:
@@ -79,34 +79,40 @@ async def _checked(draft: DraftAnswer, service: Service, request: Request) -> tu
     except Overloaded:
         return reply_without_check(draft.response, draft.hits), ""
     sources = hit_sources(draft.hits)
-    kept = store_report(service, report, request, sources=sources, question=draft.question, kind="rag")
-    return reply_with_check(draft.response, draft.hits, report), kept
+    report_id = store_report(service, report, request, sources=sources, question=draft.question, kind="rag")
+    return reply_with_check(draft.response, draft.hits, report), report_id
 
 
-async def _events(bot: Chatbot, body: ChatRequest, service: Service, request: Request) -> AsyncIterator[bytes]:
+async def _events(
+    bot: Chatbot, question: ChatRequest, service: Service, request: Request
+) -> AsyncIterator[bytes]:
     """The events as they happen; closing the stream cancels the work."""
     queue: asyncio.Queue[Event | None] = asyncio.Queue()
-    working = asyncio.create_task(_work(bot, body, service, request, queue))
+    task = asyncio.create_task(_work(bot, question, service, request, queue))
     try:
         while (event := await queue.get()) is not None:
             yield sse_event(*event)
-        await working
+        await task
     except GroundwireError as error:
         yield error_event(request, error)
     finally:
-        working.cancel()
+        task.cancel()
         with suppress(asyncio.CancelledError, GroundwireError):
-            await working
+            await task
 
 
 async def _work(
-    bot: Chatbot, body: ChatRequest, service: Service, request: Request, queue: asyncio.Queue[Event | None]
+    bot: Chatbot,
+    question: ChatRequest,
+    service: Service,
+    request: Request,
+    queue: asyncio.Queue[Event | None],
 ) -> None:
     try:
         with service.chat.admission.admitted():
-            hits = await bot.find(body)
+            hits = await bot.find(question)
             queue.put_nowait(("sources", reply_sources(hits)))
-            draft = await bot.write(body, hits, lambda text: queue.put_nowait(("token", {"text": text})))
+            draft = await bot.write(question, hits, lambda text: queue.put_nowait(("token", {"text": text})))
         queue.put_nowait(("answer", {"response": draft.response}))
         reply, report = await _checked(draft, service, request)
         if report:
