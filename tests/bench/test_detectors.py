@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 from groundwire.bench.detectors import ALL, PRECISION, RECALL, Outcome, fill, judge, tabulate
-from groundwire.bench.detectors_data import NOW, Item, items, made
+from groundwire.bench.detectors_data import NOW, LabelledSentence, items, made
 from groundwire.config import Config
 from groundwire.detectors.registry import detect
 from groundwire.stores.knowledge_base import Knowledge
@@ -27,7 +27,7 @@ def test_it_is_large_enough_and_of_both_polarities() -> None:
 
 
 def test_a_flag_of_another_kind_is_a_miss_and_a_false_alarm() -> None:
-    wrong = Item("a", HallucinationType.TEMPORAL_ERROR.value)
+    wrong = LabelledSentence("a", HallucinationType.TEMPORAL_ERROR.value)
     rows = {
         row.kind: row for row in tabulate([Outcome(wrong, ("LogicalInconsistency",))]) if row.half == "both"
     }

@@ -13,7 +13,7 @@ from statistics import median
 from rich.console import Console
 from rich.table import Table
 
-from groundwire.bench.detectors_data import NOW, Item, entities, facts, items
+from groundwire.bench.detectors_data import NOW, LabelledSentence, entities, facts, items
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.stores.knowledge_base import Knowledge
@@ -38,7 +38,7 @@ TEN_SENTENCES = (
 class Outcome:
     """What the detectors said of one sentence: the kinds they flagged it as."""
 
-    item: Item
+    item: LabelledSentence
     flagged: tuple[str, ...]
 
     @property
@@ -93,7 +93,7 @@ def run_detectors(
     return 0
 
 
-async def judge(given: Sequence[Item], config: Config) -> list[Outcome]:
+async def judge(given: Sequence[LabelledSentence], config: Config) -> list[Outcome]:
     """Every sentence through the engine, with the knowledge base of the made-up company beside it."""
     with tempfile.TemporaryDirectory() as folder, Knowledge.open(str(Path(folder) / "kb.db")) as kb:
         fill(kb)
@@ -106,7 +106,7 @@ def fill(kb: Knowledge) -> None:
     kb.put_many(facts())
 
 
-async def _outcome(engine: Groundwire, kb: KnowledgeBase, item: Item) -> Outcome:
+async def _outcome(engine: Groundwire, kb: KnowledgeBase, item: LabelledSentence) -> Outcome:
     sources = [item.source] if item.source else []
     found = await engine.detect(item.text, sources, history=item.history, kb=kb, now=NOW)
     return Outcome(item, tuple(dict.fromkeys(flag.type.value for flag in found.flags)))

@@ -161,7 +161,7 @@ _ACCEPT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class LabelledSentence:
     """A sentence, what is wrong with it ('' for nothing), and what it was said after and drawn from."""
 
     text: str
@@ -184,26 +184,26 @@ class Item:
         return frozenset({kind.value, _ACCEPT.get(kind, kind).value, self.also} - {""})
 
 
-def items() -> list[Item]:
+def items() -> list[LabelledSentence]:
     """The set as it is kept."""
     text = (files("groundwire.bench") / "detectors_set.jsonl").read_text(encoding="utf-8")
     return [_read(json.loads(line), "") for line in text.splitlines()]
 
 
-def made() -> list[Item]:
+def made() -> list[LabelledSentence]:
     """The set as the generator makes it."""
     text = (files("groundwire.bench") / "detectors_hand.jsonl").read_text(encoding="utf-8")
     written = [_read(json.loads(line), "hand") for line in text.splitlines()]
     return [*written, *_templated(random.Random(SEED))]
 
 
-def _read(row: dict[str, object], origin: str) -> Item:
+def _read(row: dict[str, object], origin: str) -> LabelledSentence:
     turns = row.get("history") or ()
     assert isinstance(turns, list | tuple)
     history = tuple(Turn(i, str(turn["role"]), str(turn["text"])) for i, turn in enumerate(turns, start=1))
     source = str(row.get("source") or "")
     came, also = str(row.get("origin") or origin), str(row.get("also") or "")
-    return Item(str(row["text"]), str(row["label"]), history, source, came, also)
+    return LabelledSentence(str(row["text"]), str(row["label"]), history, source, came, also)
 
 
 def write(path: Path) -> int:
@@ -256,7 +256,7 @@ _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday")
 _CITIES = ("Rotterdam", "Lisbon", "Dubai", "Mumbai", "Utrecht", "Vienna", "Berlin")
 
 
-def _templated(rng: random.Random) -> Iterator[Item]:
+def _templated(rng: random.Random) -> Iterator[LabelledSentence]:
     yield from _about_people(rng)
     yield from _about_products(rng)
     yield from _about_projects(rng)
@@ -264,20 +264,22 @@ def _templated(rng: random.Random) -> Iterator[Item]:
     yield from _about_strangers(rng)
 
 
-def _pair(rng: random.Random, shapes: tuple[str, ...], name: str, right: str, wrong: str) -> Iterator[Item]:
+def _pair(
+    rng: random.Random, shapes: tuple[str, ...], name: str, right: str, wrong: str
+) -> Iterator[LabelledSentence]:
     """One true and one false sentence, in different words."""
     first, second = rng.sample(shapes, 2)
     yield _item(first, name, right, "")
     yield _item(second, name, wrong, HallucinationType.WRONG_ATTRIBUTE.value)
 
 
-def _item(shape: str, name: str, value: str, label: str) -> Item:
+def _item(shape: str, name: str, value: str, label: str) -> LabelledSentence:
     article = "an" if value[:1] in "aeiou" else "a"
     text = shape.format(name=name, value=value, article=article)
-    return Item(text[0].upper() + text[1:], label, origin="template")
+    return LabelledSentence(text[0].upper() + text[1:], label, origin="template")
 
 
-def _about_people(rng: random.Random) -> Iterator[Item]:
+def _about_people(rng: random.Random) -> Iterator[LabelledSentence]:
     people = _table_rows(PEOPLE)
     for name, department, title, city, email, manager in people[1:]:
         others = [p for p in people if p[0] != name]
@@ -293,20 +295,20 @@ def _other(rng: random.Random, rows: list[list[str]], column: int, right: str) -
     return rng.choice(sorted({row[column] for row in rows} - {right, ""}))
 
 
-def _about_products(rng: random.Random) -> Iterator[Item]:
+def _about_products(rng: random.Random) -> Iterator[LabelledSentence]:
     for name, price, weight, launch, _ in _table_rows(PRODUCTS):
         yield from _pair(rng, _PRICE, name, price, str(int(price) + 1100))
         yield from _pair(rng, _WEIGHT, name, weight, str(float(weight) + 3))
         yield from _pair(rng, _LAUNCH, name, launch, str(int(launch) - 3))
 
 
-def _about_projects(rng: random.Random) -> Iterator[Item]:
+def _about_projects(rng: random.Random) -> Iterator[LabelledSentence]:
     for name, manager, _, _, budget, _ in _table_rows(PROJECTS):
         yield from _pair(rng, _BUDGET, name, f"{int(budget):,}", f"{int(budget) * 2:,}")
         yield from _pair(rng, _LEAD, name, manager, _other(rng, _table_rows(PEOPLE), 0, manager))
 
 
-def _about_events(rng: random.Random) -> Iterator[Item]:
+def _about_events(rng: random.Random) -> Iterator[LabelledSentence]:
     for name, predicate, value in _table_rows(EVENTS):
         if value in _WEEKDAYS:
             wrong = rng.choice([day for day in _WEEKDAYS if day != value])
@@ -317,16 +319,18 @@ def _about_events(rng: random.Random) -> Iterator[Item]:
             yield from _pair(rng, _START, name, value, "10:00")
 
 
-def _about_strangers(rng: random.Random) -> Iterator[Item]:
+def _about_strangers(rng: random.Random) -> Iterator[LabelledSentence]:
     people = [row[0] for row in _table_rows(PEOPLE)]
     for stranger in _STRANGERS:
         for shape in _STRANGE:
             known = rng.choice(people[1:])
             wrong = shape.format(name=stranger, known=known, team=rng.choice(_TEAMS))
             also = HallucinationType.WRONG_ATTRIBUTE.value if "reports to" in shape else ""
-            yield Item(wrong, HallucinationType.NONEXISTENT_ENTITY.value, origin="template", also=also)
+            yield LabelledSentence(
+                wrong, HallucinationType.NONEXISTENT_ENTITY.value, origin="template", also=also
+            )
     for name, department, *_ in _table_rows(PEOPLE)[1:]:
-        yield Item(f"Please contact {name} in the {department} team.", origin="template")
+        yield LabelledSentence(f"Please contact {name} in the {department} team.", origin="template")
 
 
 if __name__ == "__main__":
