@@ -17,7 +17,7 @@ from groundwire.verdicts.profile import REDACTED, Profile
 from groundwire.verifiers.backends import Backend
 from groundwire.verifiers.batching import Batched
 from groundwire.verifiers.fake import FakeVerifier
-from groundwire.verifiers.wrappers import Guarded
+from groundwire.verifiers.wrappers import SafeVerifier
 
 SOURCES = (
     Source("S0", "The tower is 330 metres tall. It stands in Paris."),
@@ -27,7 +27,7 @@ DEFAULT = Profile("default", 2.0, 0.95)
 
 
 def court(fake: FakeVerifier, profile: Profile = DEFAULT, metrics: Metrics | None = None) -> CheckContext:
-    verifier = Guarded(Batched(fake, 1), "fake")
+    verifier = SafeVerifier(Batched(fake, 1), "fake")
     return CheckContext(Backend("fake", verifier, 100_000, 2.0, "fake"), profile, metrics or Metrics())
 
 
@@ -148,7 +148,7 @@ async def test_dependence_that_could_not_be_measured_is_an_error_and_not_zero() 
         short = await engine.evidence_dependence("How tall?", "330 metres", "The tower is 330 metres tall.")
         assert short > 0.5
         broken = Backend(
-            "fake", Guarded(FakeVerifier(failing=[BackendTimeout("slow")] * 9), "fake"), 9999, 2.0, "x"
+            "fake", SafeVerifier(FakeVerifier(failing=[BackendTimeout("slow")] * 9), "fake"), 9999, 2.0, "x"
         )
         engine._court = replace(engine._court, backend=broken)
         with pytest.raises(BackendError, match="slow"):

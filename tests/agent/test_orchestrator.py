@@ -165,11 +165,11 @@ async def test_claims_are_verified_concurrently(engines: Engines) -> None:
 
 
 async def test_verifier_failure_keeps_the_answer(engines: Engines) -> None:
-    from groundwire.verifiers.wrappers import Guarded
+    from groundwire.verifiers.wrappers import SafeVerifier
 
     engine = engines(**RETRY)
     broken = FakeVerifier(failing=[BackendDown("gone")] * 9)
-    object.__setattr__(engine.backend, "verifier", Guarded(broken, "fake"))
+    object.__setattr__(engine.backend, "verifier", SafeVerifier(broken, "fake"))
     outcome = await Orchestrator(ScriptedGenerator([WRONG]), engine).process("?", FILES)
     assert (outcome.text, outcome.retries) == (WRONG, 0)
     assert "gone" in (outcome.error or "")

@@ -20,7 +20,7 @@ from groundwire.errors import BackendDown, Overloaded
 from groundwire.streaming.incremental import IncrementalVerifier, StreamingClaimExtractor
 from groundwire.types import Query, Source, Status
 from groundwire.verifiers.fake import FakeVerifier
-from groundwire.verifiers.wrappers import Guarded
+from groundwire.verifiers.wrappers import SafeVerifier
 
 T = TypeVar("T")
 SOURCE = Source(
@@ -42,7 +42,7 @@ PIECES = (
 
 def engine_with(fake: FakeVerifier, **settings_: Any) -> Groundwire:
     engine = Groundwire(Config.model_validate(settings_), backend="fake")
-    backend = replace(engine.backend, verifier=Guarded(fake, "fake"))
+    backend = replace(engine.backend, verifier=SafeVerifier(fake, "fake"))
     engine._court = replace(engine._court, backend=backend)
     return engine
 

@@ -22,7 +22,7 @@ from groundwire.verifiers import backends
 from groundwire.verifiers.backends import OPENERS, Backend, open_backend
 from groundwire.verifiers.call import batch_estimate, estimate_probability
 from groundwire.verifiers.fake import FakeVerifier
-from groundwire.verifiers.wrappers import Guarded, Retry, as_error, failure_code
+from groundwire.verifiers.wrappers import Retry, SafeVerifier, as_error, failure_code
 
 FACT = "The sky is blue on a clear day."
 QUERIES = [Query(f"claim {i}", "the context") for i in range(4)]
@@ -326,7 +326,7 @@ class TestTwoCalls:
     async def test_a_failed_estimate_is_raised_as_what_it_was(
         self, error: RateLimited | BackendTimeout
     ) -> None:
-        guarded: Verifier = Guarded(FakeVerifier(failing=[error]), "fake")
+        guarded: Verifier = SafeVerifier(FakeVerifier(failing=[error]), "fake")
         with pytest.raises(type(error), match=str(error)):
             await batch_estimate(guarded, ["a", "b"], "context")
 

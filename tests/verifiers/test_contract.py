@@ -30,7 +30,7 @@ from groundwire.verifiers.external import ExternalVerifier
 from groundwire.verifiers.fake import FakeVerifier
 from groundwire.verifiers.logprob import LogprobVerifier
 from groundwire.verifiers.sampling import LogprobOrSampling, SamplingVerifier
-from groundwire.verifiers.wrappers import Breaker, Guarded, Offloaded, RateLimit, Retry, Timeout
+from groundwire.verifiers.wrappers import Breaker, Offloaded, RateLimit, Retry, SafeVerifier, Timeout
 
 FACTS = (
     "The Eiffel Tower in Paris is 330 metres tall. It was finished in 1889 by the company of Gustave Eiffel."
@@ -126,7 +126,7 @@ MAKERS: dict[str, Callable[[Bench], Verifier]] = {
     "pooled, one at a time": lambda _: Pooled(FakeVerifier(scripted), 2, side_by_side=1, deadline=60),
     "batched by context": lambda _: Batched(FakeVerifier(scripted), 2, concurrency=4, by_context=True),
     "cached": lambda bench: Cached(FakeVerifier(scripted), CacheStore(bench.folder / "c.db"), "fake", 3600),
-    "guarded": lambda _: Guarded(FakeVerifier(scripted), "fake", metrics=Metrics()),
+    "guarded": lambda _: SafeVerifier(FakeVerifier(scripted), "fake", metrics=Metrics()),
     "the whole stack": stacked,
     "external": lambda bench: ExternalVerifier(bench.service.url),
     "logprob": lambda _: LogprobVerifier(ScriptedGenerator(probable)),

@@ -21,7 +21,7 @@ from groundwire.errors import (
 from groundwire.metrics import Metrics
 from groundwire.types import Estimate, Query
 from groundwire.verifiers.fake import FakeVerifier
-from groundwire.verifiers.wrappers import Guarded, as_error, failure_code, sound
+from groundwire.verifiers.wrappers import SafeVerifier, as_error, failure_code, sound
 
 A, B = Query("a", "secret context"), Query("b", "secret context")
 GOOD = Estimate.point(0.7, 0.2, "fake")
@@ -41,7 +41,7 @@ GOOD = Estimate.point(0.7, 0.2, "fake")
 async def test_every_error_becomes_failed_estimates_with_a_stable_code(
     error: GroundwireError, code: str
 ) -> None:
-    estimates = await Guarded(FakeVerifier(failing=[error]), "fake").estimate([A, B])
+    estimates = await SafeVerifier(FakeVerifier(failing=[error]), "fake").estimate([A, B])
     assert [e.error for e in estimates] == [f"{code}: {error}"] * 2
     assert [failure_code(e) for e in estimates] == [code] * 2
     assert "\n" not in (estimates[0].error or "")
@@ -49,13 +49,13 @@ async def test_every_error_becomes_failed_estimates_with_a_stable_code(
 
 async def test_a_code_leads_back_to_the_kind_of_error() -> None:
     for error in (RateLimited("busy"), BackendTimeout("slow"), BackendDown("gone")):
-        (estimate,) = await Guarded(FakeVerifier(failing=[error]), "fake").estimate([A])
+        (estimate,) = await SafeVerifier(FakeVerifier(failing=[error]), "fake").estimate([A])
         assert isinstance(error, type(as_error(estimate)))
         assert str(as_error(estimate)) == str(error)
 
 
 async def test_cancellation_passes_through() -> None:
-    task = asyncio.create_task(Guarded(FakeVerifier(hold=asyncio.Event()), "fake").estimate([A]))
+    task = asyncio.create_task(SafeVerifier(FakeVerifier(hold=asyncio.Event()), "fake").estimate([A]))
     await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -71,7 +71,7 @@ async def test_a_bug_leaves_claims_unchecked_and_is_logged_as_a_bug(
         raise ZeroDivisionError(query.context)
 
     with caplog.at_level(logging.ERROR, "groundwire"):
-        estimates = await Guarded(FakeVerifier(broken), "fake", details=details).estimate([A, B])
+        estimates = await SafeVerifier(FakeVerifier(broken), "fake", details=details).estimate([A, B])
     assert [failure_code(e) for e in estimates] == ["error", "error"]
     assert "ZeroDivisionError in test_guard.py" in (estimates[0].error or "")
     assert "secret" not in (estimates[0].error or "")
@@ -104,13 +104,13 @@ async def test_the_wrong_number_of_answers_is_a_failure_of_all() -> None:
         async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
             return [GOOD]
 
-    assert all(e.error for e in await Guarded(Short(), "short").estimate([A, B]))
+    assert all(e.error for e in await SafeVerifier(Short(), "short").estimate([A, B]))
 
 
 @pytest.mark.spec("SPEC-08.42")
 async def test_a_failure_is_logged_once_a_call_and_without_text(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "groundwire"):
-        await Guarded(FakeVerifier(failing=[BackendDown("gone")]), "fake").estimate([A, B])
+        await SafeVerifier(FakeVerifier(failing=[BackendDown("gone")]), "fake").estimate([A, B])
     assert [r.getMessage() for r in caplog.records] == ["fake: 2 of 2 not checked: error: gone"]
 
 
@@ -121,7 +121,7 @@ async def test_what_a_model_said_is_logged_only_when_asked_for(
 ) -> None:
     fake = FakeVerifier(lambda _: Estimate.failed("error: it answered none of YES, NO, but 'secret context'"))
     with caplog.at_level(logging.DEBUG, "groundwire"):
-        await Guarded(fake, "fake", details=details).estimate([A])
+        await SafeVerifier(fake, "fake", details=details).estimate([A])
     assert ("secret" in caplog.text) is details
 
 
@@ -129,7 +129,7 @@ async def test_what_a_model_said_is_logged_only_when_asked_for(
 async def test_calls_are_timed_and_failures_counted() -> None:
     ticks = iter([10.0, 12.5])
     metrics = Metrics()
-    guarded = Guarded(
+    guarded = SafeVerifier(
         FakeVerifier(failing=[RateLimited("busy")]), "fake", metrics=metrics, clock=lambda: next(ticks)
     )
     await guarded.estimate([A, B])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from groundwire.errors import BackendDown
 from groundwire.types import Query
 from groundwire.verifiers.fake import FakeVerifier
-from groundwire.verifiers.wrappers import Guarded, Remembering
+from groundwire.verifiers.wrappers import Remembering, SafeVerifier
 
 SKY, SEA = (
     Query("The sky is blue.", "The sky is blue."),
@@ -32,7 +32,7 @@ async def test_a_question_or_another_context_makes_another_query() -> None:
 
 
 async def test_failures_are_asked_once_more() -> None:
-    memo = Remembering(Guarded(FakeVerifier(failing=[BackendDown("gone")]), "fake"))
+    memo = Remembering(SafeVerifier(FakeVerifier(failing=[BackendDown("gone")]), "fake"))
     assert (await memo.estimate([SKY]))[0].error
     assert (await memo.estimate([SKY]))[0].error is None
     assert await memo.estimate([]) == []

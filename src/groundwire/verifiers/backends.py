@@ -14,7 +14,7 @@ from groundwire.errors import ConfigError
 from groundwire.metrics import Metrics
 from groundwire.types import Verifier
 from groundwire.verifiers.batching import Batched, Pooled
-from groundwire.verifiers.wrappers import Breaker, Guarded, Offloaded, RateLimit, Retry, Timeout
+from groundwire.verifiers.wrappers import Breaker, Offloaded, RateLimit, Retry, SafeVerifier, Timeout
 from groundwire.version import __version__
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def protect(
         identity = f"{__version__}|{raw.identity}"
         verifier = Cached(verifier, store, identity, settings.cache_ttl, metrics=metrics)
         closing += (store.aclose,)
-    return Guarded(verifier, name, metrics=metrics, details=config.log.include_text), closing
+    return SafeVerifier(verifier, name, metrics=metrics, details=config.log.include_text), closing
 
 
 def open_cache(config: Config) -> CacheProtocol:

@@ -1,7 +1,7 @@
 """What stands between a verifier and an unreliable world. Each wraps a Verifier and is one.
 
 Inside out: `Offloaded` keeps computation off the event loop, `Timeout` bounds one attempt, `RateLimit` spaces
-attempts, `Breaker` stops asking what is down, `Retry` asks again. They raise; `Batched` and `Guarded` turn
+attempts, `Breaker` stops asking what is down, `Retry` asks again. They raise; `Batched` and `SafeVerifier` turn
 what they raise into failed estimates.
 """
 
@@ -328,7 +328,7 @@ _log = logging.getLogger(__name__)
 _SLACK = 1e-6
 
 
-class Guarded:
+class SafeVerifier:
     """Errors become failed estimates, and so do numbers that are none; every call is counted and timed.
     Logs quote servers and models only where `details` are asked for.
 
