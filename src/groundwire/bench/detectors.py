@@ -47,7 +47,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DetectorFigures:
     """One kind on one half: sentences flagged rightly, flagged wrongly, and missed."""
 
     kind: str
@@ -112,22 +112,22 @@ async def _outcome(engine: Groundwire, kb: KnowledgeBase, item: LabelledSentence
     return Outcome(item, tuple(dict.fromkeys(flag.type.value for flag in found.flags)))
 
 
-def tabulate(outcomes: Sequence[Outcome]) -> list[Row]:
+def tabulate(outcomes: Sequence[Outcome]) -> list[DetectorFigures]:
     """By kind and over all. A sentence flagged as another kind only is missed, and a false alarm too."""
     return [
         _row(kind, half, outcomes) for half in HALVES for kind in (*(k.value for k in HallucinationType), ALL)
     ]
 
 
-def _row(kind: str, half: str, outcomes: Sequence[Outcome]) -> Row:
+def _row(kind: str, half: str, outcomes: Sequence[Outcome]) -> DetectorFigures:
     own = [o for o in outcomes if half == "both" or o.item.held == (half == "held-out")]
     labelled = [o for o in own if o.item.label and kind in (o.item.label, ALL)]
     alarms = [o for o in own if not o.hit and (kind in o.flagged or (kind == ALL and o.flagged))]
     hits = sum(o.hit for o in labelled)
-    return Row(kind, half, hits, len(alarms), len(labelled) - hits)
+    return DetectorFigures(kind, half, hits, len(alarms), len(labelled) - hits)
 
 
-def _table(half: str, rows: Sequence[Row]) -> Table:
+def _table(half: str, rows: Sequence[DetectorFigures]) -> Table:
     table = Table(title=f"{half}{' halves' if half == 'both' else ' half'}")
     for column in ("kind", "sentences", "precision", "recall", "false alarms"):
         table.add_column(column, justify="left" if column == "kind" else "right")
@@ -142,7 +142,7 @@ def _share(value: float | None) -> str:
     return "-" if value is None else f"{value:.1%}"
 
 
-def _say_verdict(console: Console, rows: Sequence[Row]) -> None:
+def _say_verdict(console: Console, rows: Sequence[DetectorFigures]) -> None:
     for row in rows:
         if row.kind == ALL:
             good = (row.precision or 0) >= PRECISION and (row.recall or 0) >= RECALL
