@@ -15,7 +15,7 @@ from groundwire.bench.cards import measure, read_cards
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.verifiers import backends
-from groundwire.verifiers.wrappers import Offloaded
+from groundwire.verifiers.wrappers import ThreadedVerifier
 
 
 def main() -> None:
@@ -30,7 +30,7 @@ def main() -> None:
 
     def opened(_: Config) -> backends.Raw:
         return backends.Raw(
-            Offloaded(candidate),
+            ThreadedVerifier(candidate),
             "candidate",
             candidate.identity,
             backends.UNLIMITED_TOKENS,

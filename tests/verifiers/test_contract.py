@@ -30,7 +30,7 @@ from groundwire.verifiers.external import ExternalVerifier
 from groundwire.verifiers.fake import FakeVerifier
 from groundwire.verifiers.logprob import LogprobVerifier
 from groundwire.verifiers.sampling import LogprobOrSampling, SamplingVerifier
-from groundwire.verifiers.wrappers import Breaker, Offloaded, RateLimit, Retry, SafeVerifier, Timeout
+from groundwire.verifiers.wrappers import Breaker, RateLimit, Retry, SafeVerifier, ThreadedVerifier, Timeout
 
 FACTS = (
     "The Eiffel Tower in Paris is 330 metres tall. It was finished in 1889 by the company of Gustave Eiffel."
@@ -118,7 +118,7 @@ MAKERS: dict[str, Callable[[Bench], Verifier]] = {
     "verbatim": lambda _: FakeVerifier(),
     "timeout": lambda _: Timeout(FakeVerifier(scripted), 60),
     "retry": lambda _: Retry(FakeVerifier(scripted), 2),
-    "offloaded": lambda _: Offloaded(FakeVerifier(scripted)),
+    "offloaded": lambda _: ThreadedVerifier(FakeVerifier(scripted)),
     "rate limit": lambda _: RateLimit(FakeVerifier(scripted), 1e6),
     "breaker": lambda _: Breaker(FakeVerifier(scripted), 5, 30),
     "batched": lambda _: Batched(FakeVerifier(scripted), 3),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from groundwire.errors import BackendDown, BackendError, BackendTimeout, InputError, QueryRefused, RateLimited
 from groundwire.types import Estimate, Query
 from groundwire.verifiers.fake import Answer, FakeVerifier
-from groundwire.verifiers.wrappers import Breaker, Offloaded, RateLimit, Retry, Timeout
+from groundwire.verifiers.wrappers import Breaker, RateLimit, Retry, ThreadedVerifier, Timeout
 
 A, B = Query("a", "context"), Query("b", "context")
 
@@ -70,12 +70,12 @@ class TestOffloaded:
                 return [Estimate.point(0.9, 0.0, "slow") for _ in queries]
 
         with pytest.raises(BackendTimeout):
-            await Timeout(Offloaded(Computing()), 0.01).estimate([A])
+            await Timeout(ThreadedVerifier(Computing()), 0.01).estimate([A])
         release.set()
 
     async def test_errors_come_through(self) -> None:
         with pytest.raises(BackendDown):
-            await Offloaded(FakeVerifier(failing=[BackendDown("gone")])).estimate([A])
+            await ThreadedVerifier(FakeVerifier(failing=[BackendDown("gone")])).estimate([A])
 
 
 class TestRetry:

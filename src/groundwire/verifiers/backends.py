@@ -14,7 +14,7 @@ from groundwire.errors import ConfigError
 from groundwire.metrics import Metrics
 from groundwire.types import Verifier
 from groundwire.verifiers.batching import Batched, Pooled
-from groundwire.verifiers.wrappers import Breaker, Offloaded, RateLimit, Retry, SafeVerifier, Timeout
+from groundwire.verifiers.wrappers import Breaker, RateLimit, Retry, SafeVerifier, ThreadedVerifier, Timeout
 from groundwire.version import __version__
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def _local(_: Config) -> Raw:
     model = LOCAL.rpartition(":")[2]
     ruled = Ruled(verifier)
     return Raw(
-        Offloaded(ruled),
+        ThreadedVerifier(ruled),
         model,
         model,
         CONTEXT_TOKENS,

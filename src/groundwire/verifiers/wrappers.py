@@ -1,6 +1,6 @@
 """What stands between a verifier and an unreliable world. Each wraps a Verifier and is one.
 
-Inside out: `Offloaded` keeps computation off the event loop, `Timeout` bounds one attempt, `RateLimit` spaces
+Inside out: `ThreadedVerifier` keeps computation off the event loop, `Timeout` bounds one attempt, `RateLimit` spaces
 attempts, `Breaker` stops asking what is down, `Retry` asks again. They raise; `Batched` and `SafeVerifier` turn
 what they raise into failed estimates.
 """
@@ -130,7 +130,7 @@ class Timeout:
             raise BackendTimeout(f"the verifier did not answer within {self._seconds:g} s") from error
 
 
-class Offloaded:
+class ThreadedVerifier:
     """Computes in a thread, so that the event loop goes on meanwhile and a timeout can end the wait."""
 
     def __init__(self, inner: Verifier) -> None:
