@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from groundwire.bench.procedural import Row, Seen, judge, rate, tabulate, verdicts
+from groundwire.bench.procedural import ProceduralFigures, Seen, judge, rate, tabulate, verdicts
 from groundwire.bench.procedural_domains import domains
 from groundwire.bench.procedural_items import DISTANCES, KINDS, Item, generate
 from groundwire.cli.main import app
@@ -111,7 +111,7 @@ def test_the_bars_are_strict(caught: int, alarms: int, words: tuple[str, str]) -
         return [n < hits for n in range(100)]
 
     none = rate([])
-    row = Row("all", "both", rate(of_hundred(caught)), rate(of_hundred(alarms)), none, none)
+    row = ProceduralFigures("all", "both", rate(of_hundred(caught)), rate(of_hundred(alarms)), none, none)
     assert tuple(line.rpartition(", ")[2] for line in verdicts(row)) == words
 
 
@@ -140,7 +140,7 @@ def test_the_command_writes_figures_and_items(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def figures() -> dict[str, Row]:
+def figures() -> dict[str, ProceduralFigures]:
     """The embedded default, whole, on a fifth of the suite; the rest is for `groundwire bench procedural`."""
     found = tabulate(asyncio.run(judge(generate(210, seed=5), Config())))
     return {row.half: row for row in found if row.name == "all"}
@@ -148,6 +148,8 @@ def figures() -> dict[str, Row]:
 
 @pytest.mark.spec("SPEC-16.SC01", "SPEC-16.SC04")
 @pytest.mark.parametrize("half", ["both", "held-out"])
-def test_more_than_four_in_five_are_caught_at_few_false_alarms(figures: dict[str, Row], half: str) -> None:
+def test_more_than_four_in_five_are_caught_at_few_false_alarms(
+    figures: dict[str, ProceduralFigures], half: str
+) -> None:
     assert figures[half].caught.share > 0.80
     assert figures[half].false_alarms.share < 0.05

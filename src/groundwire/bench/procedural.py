@@ -49,7 +49,7 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ProceduralFigures:
     """One line of the result: what was looked at, and how it went for us and for the trivial ways."""
 
     name: str
@@ -109,7 +109,7 @@ async def judge(items: Sequence[Item], config: Config) -> list[Seen]:
     ]
 
 
-def tabulate(seen: Sequence[Seen]) -> list[Row]:
+def tabulate(seen: Sequence[Seen]) -> list[ProceduralFigures]:
     """For each half and for both: a row a kind, a row a distance, and one over all."""
     return [
         _row(name, half, [s for s in seen if within(s.item) and belongs(s.item)])
@@ -132,10 +132,10 @@ def _is_at(distance: int, item: Item) -> bool:
     return item.distance == distance
 
 
-def _row(name: str, half: Half, seen: Sequence[Seen]) -> Row:
+def _row(name: str, half: Half, seen: Sequence[Seen]) -> ProceduralFigures:
     wrong = [s for s in seen if not s.item.label]
     controls = [s for s in seen if s.item.label]
-    return Row(
+    return ProceduralFigures(
         name,
         half,
         caught=rate(s.flagged is True for s in wrong),
@@ -189,7 +189,7 @@ def _kindest_bar(items: Sequence[Item], overlaps: Sequence[float]) -> float:
     return max(sorted({*overlaps, 1.01}), key=gain)
 
 
-def _table(title: str, rows: Sequence[Row]) -> Table:
+def _table(title: str, rows: Sequence[ProceduralFigures]) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column(title)
     for heading in ("caught", "false alarms", "word overlap"):
@@ -208,7 +208,7 @@ def _share(found: Rate) -> str:
     return f"{100 * found.share:.0f} %"
 
 
-def verdicts(row: Row) -> list[str]:
+def verdicts(row: ProceduralFigures) -> list[str]:
     """The two bars of the specification, held against the figures over all kinds."""
     caught, alarms = row.caught, row.false_alarms
     met = {True: "met", False: "not met"}
