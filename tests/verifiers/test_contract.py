@@ -22,7 +22,7 @@ from groundwire.metrics import Metrics
 from groundwire.stores.cache import CacheStore
 from groundwire.types import Estimate, Query, Verifier
 from groundwire.verifiers.backends import LOCAL, Raw, protect
-from groundwire.verifiers.batching import Batched, Pooled
+from groundwire.verifiers.batching import Batched, BatchingVerifier
 from groundwire.verifiers.cache import Cached
 from groundwire.verifiers.consistency import ConsistencyVerifier
 from groundwire.verifiers.direct import DirectVerifier
@@ -122,8 +122,10 @@ MAKERS: dict[str, Callable[[Bench], Verifier]] = {
     "rate limit": lambda _: RateLimit(FakeVerifier(scripted), 1e6),
     "breaker": lambda _: Breaker(FakeVerifier(scripted), 5, 30),
     "batched": lambda _: Batched(FakeVerifier(scripted), 3),
-    "pooled": lambda _: Pooled(FakeVerifier(scripted), 3),
-    "pooled, one at a time": lambda _: Pooled(FakeVerifier(scripted), 2, side_by_side=1, deadline=60),
+    "pooled": lambda _: BatchingVerifier(FakeVerifier(scripted), 3),
+    "pooled, one at a time": lambda _: BatchingVerifier(
+        FakeVerifier(scripted), 2, side_by_side=1, deadline=60
+    ),
     "batched by context": lambda _: Batched(FakeVerifier(scripted), 2, concurrency=4, by_context=True),
     "cached": lambda bench: Cached(FakeVerifier(scripted), CacheStore(bench.folder / "c.db"), "fake", 3600),
     "guarded": lambda _: SafeVerifier(FakeVerifier(scripted), "fake", metrics=Metrics()),

@@ -13,7 +13,7 @@ from groundwire.config import BackendConfig, BackendName, Config, Operation
 from groundwire.errors import ConfigError
 from groundwire.metrics import Metrics
 from groundwire.types import Verifier
-from groundwire.verifiers.batching import Batched, Pooled
+from groundwire.verifiers.batching import Batched, BatchingVerifier
 from groundwire.verifiers.wrappers import Breaker, RateLimit, Retry, SafeVerifier, ThreadedVerifier, Timeout
 from groundwire.version import __version__
 
@@ -145,7 +145,7 @@ def protect(
         inner = persistent(raw, config, deadline)
         verifier = Batched(inner, size, concurrency=side_by_side, by_context=True, deadline=deadline)
     else:
-        verifier = Pooled(Timeout(raw.verifier, settings.timeout), size, deadline=deadline)
+        verifier = BatchingVerifier(Timeout(raw.verifier, settings.timeout), size, deadline=deadline)
     closing: tuple[Close, ...] = (raw.close,) if raw.close else ()
     if raw.requests and settings.cache_ttl > 0 and (config.store.cache_path or config.redis.url):
         # Only here: who computes locally needs no database driver.

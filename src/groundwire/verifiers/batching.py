@@ -186,7 +186,7 @@ class _Desk:
         return caller, numbers
 
 
-class Pooled:
+class BatchingVerifier:
     """Gathers the queries of all callers of a loop into batches of `size`, `side_by_side` of them at once.
 
     A batch that fails costs its own queries only; where several callers shared it, each is asked again by
