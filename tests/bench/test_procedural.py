@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from groundwire.bench.procedural import ProceduralFigures, Seen, judge, rate, tabulate, verdicts
+from groundwire.bench.procedural import CheckedResponse, ProceduralFigures, judge, rate, tabulate, verdicts
 from groundwire.bench.procedural_domains import domains
 from groundwire.bench.procedural_items import DISTANCES, KINDS, Item, generate
 from groundwire.cli.main import app
@@ -92,8 +92,8 @@ def test_rates_have_wilson_intervals() -> None:
     assert rate([]).of == 0
 
 
-def seen(flagged: bool | None, *, label: int) -> Seen:
-    return Seen(Item("x", "misquoted", "law", "", {"S0": ""}, label), flagged, overlap=False)
+def seen(flagged: bool | None, *, label: int) -> CheckedResponse:
+    return CheckedResponse(Item("x", "misquoted", "law", "", {"S0": ""}, label), flagged, overlap=False)
 
 
 def test_what_could_not_be_checked_is_neither_caught_nor_an_alarm() -> None:

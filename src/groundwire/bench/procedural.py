@@ -62,7 +62,7 @@ class ProceduralFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class CheckedResponse:
     """An item and what was said about it; `flagged` is None where it could not be checked."""
 
     item: Item
@@ -97,19 +97,19 @@ def run_procedural(
     return 0
 
 
-async def judge(items: Sequence[Item], config: Config) -> list[Seen]:
+async def judge(items: Sequence[Item], config: Config) -> list[CheckedResponse]:
     """Every item through the whole engine at its shipped operating point."""
     overlaps = [_overlap(item) for item in items]
     bar = _kindest_bar(items, overlaps)
     async with Groundwire(config) as engine:
         reports = [await engine.check(item.response, item.sources, question=item.question) for item in items]
     return [
-        Seen(item, None if report.error else report.flagged, overlap < bar)
+        CheckedResponse(item, None if report.error else report.flagged, overlap < bar)
         for item, report, overlap in zip(items, reports, overlaps, strict=True)
     ]
 
 
-def tabulate(seen: Sequence[Seen]) -> list[ProceduralFigures]:
+def tabulate(seen: Sequence[CheckedResponse]) -> list[ProceduralFigures]:
     """For each half and for both: a row a kind, a row a distance, and one over all."""
     return [
         _row(name, half, [s for s in seen if within(s.item) and belongs(s.item)])
@@ -132,7 +132,7 @@ def _is_at(distance: int, item: Item) -> bool:
     return item.distance == distance
 
 
-def _row(name: str, half: Half, seen: Sequence[Seen]) -> ProceduralFigures:
+def _row(name: str, half: Half, seen: Sequence[CheckedResponse]) -> ProceduralFigures:
     wrong = [s for s in seen if not s.item.label]
     controls = [s for s in seen if s.item.label]
     return ProceduralFigures(
