@@ -5,7 +5,7 @@ from __future__ import annotations
 from groundwire.errors import BackendDown
 from groundwire.types import Query
 from groundwire.verifiers.fake import FakeVerifier
-from groundwire.verifiers.wrappers import Remembering, SafeVerifier
+from groundwire.verifiers.wrappers import MemoizedVerifier, SafeVerifier
 
 SKY, SEA = (
     Query("The sky is blue.", "The sky is blue."),
@@ -15,7 +15,7 @@ SKY, SEA = (
 
 async def test_what_was_asked_is_not_asked_again() -> None:
     fake = FakeVerifier()
-    memo = Remembering(fake)
+    memo = MemoizedVerifier(fake)
     first = await memo.estimate([SKY, SKY])
     again = await memo.estimate([SEA, SKY])
     assert (first[0], first[1]) == (again[1], again[1])
@@ -26,13 +26,13 @@ async def test_what_was_asked_is_not_asked_again() -> None:
 
 async def test_a_question_or_another_context_makes_another_query() -> None:
     fake = FakeVerifier()
-    memo = Remembering(fake)
+    memo = MemoizedVerifier(fake)
     await memo.estimate([SEA, Query(SEA.claim, SEA.context), Query(SEA.claim, "", SEA.question)])
     assert fake.queries == 3
 
 
 async def test_failures_are_asked_once_more() -> None:
-    memo = Remembering(SafeVerifier(FakeVerifier(failing=[BackendDown("gone")]), "fake"))
+    memo = MemoizedVerifier(SafeVerifier(FakeVerifier(failing=[BackendDown("gone")]), "fake"))
     assert (await memo.estimate([SKY]))[0].error
     assert (await memo.estimate([SKY]))[0].error is None
     assert await memo.estimate([]) == []

@@ -19,7 +19,7 @@ from groundwire.text.sentences import BlockKind, blocks
 from groundwire.types import Case, Claim, ClaimVerification, HallucinationReport, Source
 from groundwire.verdicts.judge import unchecked
 from groundwire.verdicts.summary import summarise
-from groundwire.verifiers.wrappers import Remembering, failure
+from groundwire.verifiers.wrappers import MemoizedVerifier, failure
 
 Read = Callable[[str], Sequence[Claim]]
 
@@ -122,7 +122,7 @@ class IncrementalChecker:
 
     def __init__(self, engine: Groundwire, sources: tuple[Source, ...], question: str) -> None:
         backend = engine.court.backend
-        self.memo = Remembering(backend.verifier)
+        self.memo = MemoizedVerifier(backend.verifier)
         self.court: CheckContext = replace(engine.court, backend=replace(backend, verifier=self.memo))
         self._sources = sources
         self._question = question

@@ -404,7 +404,7 @@ def sound(estimate: Estimate) -> Estimate:
 # What one growing text was asked before: its queries, answered once and known at the end.
 
 
-class Remembering:
+class MemoizedVerifier:
     """Asks `inner` only what it was not asked before. Failures are not kept: they are asked once more.
 
     Keys are digests, since the contexts of a long answer's claims would be many times its sources.
