@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from groundwire.bench.procedural import CheckedResponse, ProceduralFigures, judge, rate, tabulate, verdicts
 from groundwire.bench.procedural_domains import domains
-from groundwire.bench.procedural_items import DISTANCES, KINDS, Item, generate
+from groundwire.bench.procedural_items import DISTANCES, KINDS, ProceduralItem, generate
 from groundwire.cli.main import app
 from groundwire.config import Config
 
@@ -20,7 +20,7 @@ ITEMS = generate()
 PAIRS = list(zip(ITEMS[::2], ITEMS[1::2], strict=True))
 
 
-def of_kind(kind: str) -> list[tuple[Item, Item]]:
+def of_kind(kind: str) -> list[tuple[ProceduralItem, ProceduralItem]]:
     return [pair for pair in PAIRS if pair[0].kind == kind]
 
 
@@ -93,7 +93,9 @@ def test_rates_have_wilson_intervals() -> None:
 
 
 def seen(flagged: bool | None, *, label: int) -> CheckedResponse:
-    return CheckedResponse(Item("x", "misquoted", "law", "", {"S0": ""}, label), flagged, overlap=False)
+    return CheckedResponse(
+        ProceduralItem("x", "misquoted", "law", "", {"S0": ""}, label), flagged, overlap=False
+    )
 
 
 def test_what_could_not_be_checked_is_neither_caught_nor_an_alarm() -> None:

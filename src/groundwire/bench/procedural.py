@@ -15,7 +15,7 @@ from typing import Literal
 from rich.console import Console
 from rich.table import Table
 
-from groundwire.bench.procedural_items import DISTANCES, KINDS, Item, as_line, generate
+from groundwire.bench.procedural_items import DISTANCES, KINDS, ProceduralItem, as_line, generate
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.text.tokens import is_stop, words
@@ -29,7 +29,7 @@ _FOOTNOTE = (
 
 
 Half = Literal["both", "first", "held-out"]
-HALVES: dict[Half, Callable[[Item], bool]] = {
+HALVES: dict[Half, Callable[[ProceduralItem], bool]] = {
     "both": lambda _: True,
     "first": lambda item: not item.held,
     "held-out": lambda item: item.held,
@@ -65,7 +65,7 @@ class ProceduralFigures:
 class CheckedResponse:
     """An item and what was said about it; `flagged` is None where it could not be checked."""
 
-    item: Item
+    item: ProceduralItem
     flagged: bool | None
     overlap: bool
 
@@ -97,7 +97,7 @@ def run_procedural(
     return 0
 
 
-async def judge(items: Sequence[Item], config: Config) -> list[CheckedResponse]:
+async def judge(items: Sequence[ProceduralItem], config: Config) -> list[CheckedResponse]:
     """Every item through the whole engine at its shipped operating point."""
     overlaps = [_overlap(item) for item in items]
     bar = _kindest_bar(items, overlaps)
@@ -118,17 +118,17 @@ def tabulate(seen: Sequence[CheckedResponse]) -> list[ProceduralFigures]:
     ]
 
 
-def _groups() -> list[tuple[str, Callable[[Item], bool]]]:
+def _groups() -> list[tuple[str, Callable[[ProceduralItem], bool]]]:
     kinds = [(kind.replace("_", " "), partial(_is_kind, kind)) for kind in KINDS]
     distances = [(f"  {d} facts between", partial(_is_at, d)) for d in DISTANCES]
     return [*kinds, *distances, ("all", lambda _: True)]
 
 
-def _is_kind(kind: str, item: Item) -> bool:
+def _is_kind(kind: str, item: ProceduralItem) -> bool:
     return item.kind == kind
 
 
-def _is_at(distance: int, item: Item) -> bool:
+def _is_at(distance: int, item: ProceduralItem) -> bool:
     return item.distance == distance
 
 
@@ -166,7 +166,7 @@ def wilson(hits: int, of: int, z: float = 1.96) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def _overlap(item: Item) -> float:
+def _overlap(item: ProceduralItem) -> float:
     """The share of the response's content words that some source holds."""
     own = _content(item.response)
     known = frozenset().union(*(_content(text) for text in item.sources.values()))
@@ -178,7 +178,7 @@ def _content(text: str) -> frozenset[str]:
     return frozenset(word.norm for word in words(text) if not is_stop(word.text))
 
 
-def _kindest_bar(items: Sequence[Item], overlaps: Sequence[float]) -> float:
+def _kindest_bar(items: Sequence[ProceduralItem], overlaps: Sequence[float]) -> float:
     """The bar at which word overlap does best on this very suite: more than it could know."""
     wrong = [o for item, o in zip(items, overlaps, strict=True) if not item.label]
     right = [o for item, o in zip(items, overlaps, strict=True) if item.label]

@@ -70,7 +70,7 @@ _SPELLED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ProceduralItem:
     """`label` is 1 where the sources carry the response; `held`: of the half not looked at while mending."""
 
     id: str
@@ -94,12 +94,12 @@ class Pair:
     domain: str = field(default="", kw_only=True)
 
 
-def generate(items: int = 1050, seed: int = 0) -> list[Item]:
+def generate(items: int = 1050, seed: int = 0) -> list[ProceduralItem]:
     """About as many items as asked for, balanced over kinds, halves, domains and labels."""
     return [item for number in range(max(1, items // 2)) for item in _two(number, seed)]
 
 
-def _two(number: int, seed: int) -> Iterator[Item]:
+def _two(number: int, seed: int) -> Iterator[ProceduralItem]:
     kind = list(KINDS)[number % len(KINDS)]
     turn = number // len(KINDS)
     held, turn = bool(turn % 2), turn // 2
@@ -107,7 +107,7 @@ def _two(number: int, seed: int) -> Iterator[Item]:
     domain = half[turn % len(half)]
     pair = KINDS[kind](domain, Random(f"{seed}/{kind}/{held}/{turn}"), turn)
     for label, response in ((1, pair.right), (0, pair.wrong)):
-        yield Item(
+        yield ProceduralItem(
             id=f"{kind}-{number:04d}-{'control' if label else 'wrong'}",
             kind=kind,
             domain=pair.domain or domain.name,
@@ -120,7 +120,7 @@ def _two(number: int, seed: int) -> Iterator[Item]:
         )
 
 
-def as_line(item: Item) -> str:
+def as_line(item: ProceduralItem) -> str:
     return json.dumps(asdict(item), ensure_ascii=False)
 
 
