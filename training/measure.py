@@ -28,8 +28,8 @@ def main() -> None:
     options = parser.parse_args()
     candidate = LocalVerifier(options.folder)
 
-    def opened(_: Config) -> backends.Raw:
-        return backends.Raw(
+    def opened(_: Config) -> backends.BackendSpec:
+        return backends.BackendSpec(
             ThreadedVerifier(candidate),
             "candidate",
             candidate.identity,

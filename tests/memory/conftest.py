@@ -28,7 +28,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
     """`engine(verifier, **memory_gate_settings)`, with metrics of its own."""
 
     def make(verifier: Verifier, *, on: bool = True, **gate: object) -> Groundwire:
-        raw = backends.Raw(verifier, "fake", "fake", 10_000, 2.0)
+        raw = backends.BackendSpec(verifier, "fake", "fake", 10_000, 2.0)
         monkeypatch.setitem(backends.OPENERS, "fake", lambda _: raw)
         settings = {"enabled": on, "backend": {"type": "fake"}, "memory_gate": {"enabled": on, **gate}}
         config = Config.model_validate({"hallucination": settings})

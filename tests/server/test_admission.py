@@ -19,7 +19,7 @@ from groundwire.errors import Overloaded
 from groundwire.server.admission import ORDINARY_CHARS, Admission, export_metrics
 from groundwire.types import Estimate, Query
 from groundwire.verifiers import backends
-from groundwire.verifiers.backends import Raw
+from groundwire.verifiers.backends import BackendSpec
 from groundwire.verifiers.fake import FakeVerifier
 
 CAPACITY = 4
@@ -175,7 +175,7 @@ class HeldVerifier:
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[HeldVerifier]:
     slow = HeldVerifier()
-    monkeypatch.setitem(backends.OPENERS, "fake", lambda _: Raw(slow, "fake", "fake", 10**6, 0.0))
+    monkeypatch.setitem(backends.OPENERS, "fake", lambda _: BackendSpec(slow, "fake", "fake", 10**6, 0.0))
     yield slow
     slow.release.set()
 

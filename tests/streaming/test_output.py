@@ -15,7 +15,7 @@ from groundwire.llm.fake import ScriptedCall, ScriptedGenerator
 from groundwire.streaming.output import VERIFIER, OutputVerifier, conversation, is_wanted
 from groundwire.types import Estimate, OutputStatus, Query, Source, Status, Turn
 from groundwire.verifiers import backends
-from groundwire.verifiers.backends import Raw
+from groundwire.verifiers.backends import BackendSpec
 from groundwire.verifiers.fake import FakeVerifier
 
 ON = {"hallucination": {"enabled": True, "output_verification": {"enabled": True}}}
@@ -30,7 +30,7 @@ Open = Callable[..., OutputVerifier]
 def engine_with(
     verifier: FakeVerifier | Slow, monkeypatch: pytest.MonkeyPatch, config: Config | None = None
 ) -> Groundwire:
-    monkeypatch.setitem(backends.OPENERS, "fake", lambda _: Raw(verifier, "fake", "fake", 10**6, 0.0))
+    monkeypatch.setitem(backends.OPENERS, "fake", lambda _: BackendSpec(verifier, "fake", "fake", 10**6, 0.0))
     return Groundwire(config or Config(), backend="fake")
 
 
@@ -129,7 +129,7 @@ async def test_it_is_left_out_under_load_and_says_so(monkeypatch: pytest.MonkeyP
     async with engine_with(fake, monkeypatch) as engine:
         found = await OutputVerifier(engine, is_busy=lambda: True).verify("It is red.", history=SAID)
     assert (found.status, found.flagged) == (OutputStatus.SKIPPED, None)
-    assert "too much else to do" in found.reason
+    assert "busy" in found.reason
     assert not fake.calls
 
 
@@ -137,7 +137,7 @@ async def test_it_is_left_out_under_load_and_says_so(monkeypatch: pytest.MonkeyP
 async def test_only_so_many_wait_to_be_verified(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = Slow()
     async with engine_with(slow, monkeypatch) as engine:
-        outputs = OutputVerifier(engine, most_pending=2)
+        outputs = OutputVerifier(engine, max_pending=2)
         found = [await outputs.verify("It is red.", history=SAID, patience=0.0) for _ in range(3)]
         assert [one.status.value for one in found] == ["pending", "pending", "skipped"]
         slow.release.set()

@@ -260,7 +260,7 @@ class TestProtection:
         self, opening: Open, monkeypatch: pytest.MonkeyPatch, parallel: bool
     ) -> None:
         fake = FakeVerifier()
-        raw = backends.Raw(fake, "m", "i", 100, 2.0, requests=1, at_once=1)
+        raw = backends.BackendSpec(fake, "m", "i", 100, 2.0, requests=1, at_once=1)
         monkeypatch.setitem(OPENERS, "openai", lambda _: raw)
         async with opening("openai", verification__parallel_verification=parallel) as backend:
             await backend.verifier.estimate([Query("a", f"context {i}") for i in range(6)])

@@ -21,7 +21,7 @@ from groundwire.llm.fake import ScriptedCall, ScriptedGenerator, tokens
 from groundwire.metrics import Metrics
 from groundwire.stores.cache import CacheStore
 from groundwire.types import Estimate, Query, Verifier
-from groundwire.verifiers.backends import LOCAL, Raw, protect
+from groundwire.verifiers.backends import LOCAL, BackendSpec, protect
 from groundwire.verifiers.batching import Batched, BatchingVerifier
 from groundwire.verifiers.cache import Cached
 from groundwire.verifiers.consistency import ConsistencyVerifier
@@ -105,7 +105,7 @@ class Bench:
 
 def stacked(bench: Bench) -> Verifier:
     """Everything at once, as `open_backend` puts it together."""
-    raw = Raw(FakeVerifier(scripted), "fake", "fake", 100, 0.0, requests=1, at_once=2)
+    raw = BackendSpec(FakeVerifier(scripted), "fake", "fake", 100, 0.0, requests=1, at_once=2)
     config = Config(
         store=StoreConfig(cache_path=str(bench.folder / "stack.db")),
         limits=LimitsConfig(requests_per_second=1e6),

@@ -28,7 +28,7 @@ from groundwire.pipeline import CheckContext, check
 from groundwire.stores.cache import CacheStore
 from groundwire.types import Case, Query, Source
 from groundwire.verdicts.profile import profile_for
-from groundwire.verifiers.backends import CONTEXT_TOKENS, LLM_THRESHOLD_BITS, Backend, Raw, protect
+from groundwire.verifiers.backends import CONTEXT_TOKENS, LLM_THRESHOLD_BITS, Backend, BackendSpec, protect
 from groundwire.verifiers.cache import Cached
 from groundwire.verifiers.local import LocalVerifier
 from groundwire.verifiers.network import Network
@@ -233,7 +233,7 @@ async def _llm() -> list[Figure]:
     except MissingExtra:
         return []
     verifier = LogprobOrSampling(counted, label="llm")
-    raw = Raw(
+    raw = BackendSpec(
         verifier, counted.name, verifier.identity, CONTEXT_TOKENS, LLM_THRESHOLD_BITS, requests=1, at_once=1
     )
     guarded, _ = protect(raw, "self", config, "output", None)

@@ -88,7 +88,7 @@ class Backend:
 
 
 @dataclass(frozen=True, slots=True)
-class Raw:
+class BackendSpec:
     """A verifier as it comes, before anything protects it.
 
     `at_once` is how many queries it takes in one call; None means the configured batch size. `requests` is
@@ -133,7 +133,7 @@ def open_backend(
 
 
 def protect(
-    raw: Raw, name: BackendName, config: Config, operation: Operation, metrics: Metrics | None
+    raw: BackendSpec, name: BackendName, config: Config, operation: Operation, metrics: Metrics | None
 ) -> tuple[Verifier, tuple[Close, ...]]:
     """Everything that stands between the caller and the bare verifier, and how to close it."""
     settings, limits = config.hallucination, config.limits
@@ -171,7 +171,7 @@ def open_cache(config: Config) -> CacheProtocol:
     return LayeredCache(near, RedisCache(config.redis.url.get_secret_value()))
 
 
-def persistent(raw: Raw, config: Config, deadline: float | None = None) -> Verifier:
+def persistent(raw: BackendSpec, config: Config, deadline: float | None = None) -> Verifier:
     """For what answers over a network: one attempt is bounded, attempts are spaced, and few.
 
     Where there is a deadline, whoever is asked to come back later hears it at once: he has a queue, and a
@@ -202,14 +202,14 @@ class Conversing(Verifier, Protocol):
     async def aclose(self) -> None: ...
 
 
-def _local(_: Config) -> Raw:
+def _local(_: Config) -> BackendSpec:
     # Only here: whoever asks another backend needs no rules.
     from groundwire.verifiers.rules.ruled import Ruled
 
     verifier: Embedded = load(LOCAL, feature="the backend 'local'", extra="local")()
     model = LOCAL.rpartition(":")[2]
     ruled = Ruled(verifier)
-    return Raw(
+    return BackendSpec(
         ThreadedVerifier(ruled),
         model,
         model,
@@ -219,15 +219,15 @@ def _local(_: Config) -> Raw:
     )
 
 
-def _openai(config: Config) -> Raw:
+def _openai(config: Config) -> BackendSpec:
     return _llm("openai", config, "openai", config.openai.model)
 
 
-def _haiku(config: Config) -> Raw:
+def _haiku(config: Config) -> BackendSpec:
     return _llm("haiku", config, "anthropic", config.anthropic.model)
 
 
-def _self(config: Config) -> Raw:
+def _self(config: Config) -> BackendSpec:
     """The generator's own model, whoever provides it."""
     provider = config.generator.provider
     usual = {
@@ -238,13 +238,13 @@ def _self(config: Config) -> Raw:
     return _llm("self", config, provider, config.generator.model or usual[provider])
 
 
-def _llm(name: str, config: Config, provider: str, model: str) -> Raw:
+def _llm(name: str, config: Config, provider: str, model: str) -> BackendSpec:
     """One query a call, so that a timeout, a retry or a failure is about one claim and no more."""
     opener = load(f"groundwire.verifiers.llm:open_{name}", feature=f"the backend '{name}'", extra=provider)
     verifier: Conversing = opener(config)
     claude = provider == "anthropic"
     room = config.anthropic.context_tokens if claude else config.openai.context_tokens
-    return Raw(
+    return BackendSpec(
         verifier,
         model,
         verifier.identity,
@@ -256,7 +256,7 @@ def _llm(name: str, config: Config, provider: str, model: str) -> Raw:
     )
 
 
-def _external(config: Config) -> Raw:
+def _external(config: Config) -> BackendSpec:
     at = config.external
     if not at.url:
         raise ConfigError("the backend 'external' has no address", hint="set external.url")
@@ -264,7 +264,7 @@ def _external(config: Config) -> Raw:
     from groundwire.verifiers.external import ExternalVerifier
 
     verifier = ExternalVerifier(at.url, api_key=at.api_key, timeout=config.hallucination.timeout)
-    return Raw(
+    return BackendSpec(
         verifier,
         verifier.host,
         f"external|{at.url}",
@@ -275,13 +275,13 @@ def _external(config: Config) -> Raw:
     )
 
 
-def _fake(_: Config) -> Raw:
+def _fake(_: Config) -> BackendSpec:
     from groundwire.verifiers.fake import FakeVerifier
 
-    return Raw(FakeVerifier(), "fake", "fake", UNLIMITED_TOKENS, FAKE_THRESHOLD_BITS)
+    return BackendSpec(FakeVerifier(), "fake", "fake", UNLIMITED_TOKENS, FAKE_THRESHOLD_BITS)
 
 
-OPENERS: dict[BackendName, Callable[[Config], Raw]] = {
+OPENERS: dict[BackendName, Callable[[Config], BackendSpec]] = {
     "local": _local,
     "self": _self,
     "haiku": _haiku,
