@@ -44,7 +44,7 @@ SMALL = word_list(
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class GeneratedValue:
     """One value and the ways in which it may be written; the first is how sources write it."""
 
     forms: tuple[str, ...]
@@ -124,13 +124,13 @@ def _group(label: str, members: str, said: list[str], claimed: list[str]) -> Gro
     return Group(label, tuple(members.split("|")), tuple(said), tuple(claimed))
 
 
-def draw(spec: str, rng: Random) -> Value:
+def draw(spec: str, rng: Random) -> GeneratedValue:
     """A value of a kind: 'money', 'percent', 'measure:km/kilometres:20-900', 'of:copper|zinc', …"""
     kind, _, rest = spec.partition(":")
     return _KINDS[kind](rest, rng)
 
 
-def draw_other(spec: str, taken: set[str], rng: Random) -> Value:
+def draw_other(spec: str, taken: set[str], rng: Random) -> GeneratedValue:
     """A value of the kind that is none of those taken, nor a rounding of one."""
     for _ in range(500):
         value = draw(spec, rng)
@@ -139,7 +139,7 @@ def draw_other(spec: str, taken: set[str], rng: Random) -> Value:
     raise ValueError(f"no other value of the kind {spec}")
 
 
-def nearest(value: Value, others: Sequence[Value]) -> Value:
+def nearest(value: GeneratedValue, others: Sequence[GeneratedValue]) -> GeneratedValue:
     """The one that is easiest to mistake for the value: a near miss, where there are figures."""
     own = _figure(value.plain)
     if own is None:
@@ -159,65 +159,67 @@ def _figure(text: str) -> float | None:
     return float(found[0].replace(",", "")) if found else None
 
 
-def _money(_: str, rng: Random) -> Value:
+def _money(_: str, rng: Random) -> GeneratedValue:
     tenths = rng.randint(11, 989)
     exact = f"{tenths * 100_000:,}"
-    return Value((f"${tenths / 10:.1f} million", f"{exact} dollars", f"${tenths / 10:.1f}m", f"${exact}"))
+    return GeneratedValue(
+        (f"${tenths / 10:.1f} million", f"{exact} dollars", f"${tenths / 10:.1f}m", f"${exact}")
+    )
 
 
-def _count(rest: str, rng: Random) -> Value:
+def _count(rest: str, rng: Random) -> GeneratedValue:
     low, high = (int(part) for part in (rest or "120-98000").split("-"))
     number = rng.randint(low, high)
-    return Value((f"{number:,}", str(number)))
+    return GeneratedValue((f"{number:,}", str(number)))
 
 
-def _small(_: str, rng: Random) -> Value:
+def _small(_: str, rng: Random) -> GeneratedValue:
     number = rng.randint(2, 20)
-    return Value((str(number), SMALL[number]))
+    return GeneratedValue((str(number), SMALL[number]))
 
 
-def _percent(_: str, rng: Random) -> Value:
+def _percent(_: str, rng: Random) -> GeneratedValue:
     share = f"{rng.randint(21, 978) / 10:.1f}"
-    return Value((f"{share}%", f"{share} percent", f"{share} per cent"))
+    return GeneratedValue((f"{share}%", f"{share} percent", f"{share} per cent"))
 
 
-def _year(rest: str, rng: Random) -> Value:
+def _year(rest: str, rng: Random) -> GeneratedValue:
     low, high = (int(part) for part in (rest or "1851-2021").split("-"))
-    return Value((str(rng.randint(low, high)),))
+    return GeneratedValue((str(rng.randint(low, high)),))
 
 
-def _date(_: str, rng: Random) -> Value:
+def _date(_: str, rng: Random) -> GeneratedValue:
     year, month, day = rng.randint(1952, 2023), rng.randint(1, 12), rng.randint(1, 28)
     name = calendar.month_name[month]
-    return Value((f"{day} {name} {year}", f"{name} {day}, {year}", f"{year}-{month:02d}-{day:02d}"))
+    return GeneratedValue((f"{day} {name} {year}", f"{name} {day}, {year}", f"{year}-{month:02d}-{day:02d}"))
 
 
-def _code(rest: str, rng: Random) -> Value:
+def _code(rest: str, rng: Random) -> GeneratedValue:
     """A number that names rather than counts, so that nothing is near it."""
     low, high = (int(part) for part in rest.split("-"))
-    return Value((str(rng.randint(low, high)),))
+    return GeneratedValue((str(rng.randint(low, high)),))
 
 
-def _measure(rest: str, rng: Random) -> Value:
+def _measure(rest: str, rng: Random) -> GeneratedValue:
     names, _, limits = rest.partition(":")
     low, high = (int(part) for part in limits.split("-"))
     number = rng.randint(low, high)
-    return Value(tuple(f"{number:,} {unit}" for unit in names.split("/")))
+    return GeneratedValue(tuple(f"{number:,} {unit}" for unit in names.split("/")))
 
 
-def _person(_: str, rng: Random) -> Value:
-    return Value((f"{rng.choice(FIRST_NAMES)} {rng.choice(LAST_NAMES)}",))
+def _person(_: str, rng: Random) -> GeneratedValue:
+    return GeneratedValue((f"{rng.choice(FIRST_NAMES)} {rng.choice(LAST_NAMES)}",))
 
 
-def _city(_: str, rng: Random) -> Value:
-    return Value((rng.choice(CITIES),))
+def _city(_: str, rng: Random) -> GeneratedValue:
+    return GeneratedValue((rng.choice(CITIES),))
 
 
-def _of(rest: str, rng: Random) -> Value:
-    return Value((rng.choice(rest.split("|")),))
+def _of(rest: str, rng: Random) -> GeneratedValue:
+    return GeneratedValue((rng.choice(rest.split("|")),))
 
 
-_KINDS: dict[str, Callable[[str, Random], Value]] = {
+_KINDS: dict[str, Callable[[str, Random], GeneratedValue]] = {
     "money": _money,
     "count": _count,
     "small": _small,
@@ -238,7 +240,7 @@ _KINDS: dict[str, Callable[[str, Random], Value]] = {
 class Fact:
     thing: str
     attribute: Attribute
-    value: Value
+    value: GeneratedValue
 
 
 def said(fact: Fact, rng: Random) -> str:
@@ -246,7 +248,7 @@ def said(fact: Fact, rng: Random) -> str:
     return capital(rng.choice(fact.attribute.said).format(e=fact.thing, v=fact.value.plain))
 
 
-def claimed(fact: Fact, rng: Random, *others: Value) -> list[str]:
+def claimed(fact: Fact, rng: Random, *others: GeneratedValue) -> list[str]:
     """A fact as a sentence of a response: other words, another order, another way to write the value.
 
     Then the same sentence with each of the other values.

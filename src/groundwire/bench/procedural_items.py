@@ -17,7 +17,7 @@ from groundwire.bench.procedural_domains import (
     SMALL,
     Domain,
     Fact,
-    Value,
+    GeneratedValue,
     capital,
     claimed,
     domains,
@@ -137,7 +137,7 @@ def scene(domain: Domain, rng: Random, things: int, attributes: int) -> list[Fac
     return facts
 
 
-def _unused(spec: str, taken: set[str], rng: Random) -> Value:
+def _unused(spec: str, taken: set[str], rng: Random) -> GeneratedValue:
     """Another value than all before; where there are too many for roundings to be apart, just another."""
     if len(taken) < 12 and not spec.startswith(("of", "city")):
         return draw_other(spec, taken, rng)
