@@ -194,7 +194,7 @@ class Embedded(Verifier, Protocol):
     def risk_threshold(self) -> float: ...
 
 
-class Conversing(Verifier, Protocol):
+class LLMVerifier(Verifier, Protocol):
     """A verifier that asks a language model."""
 
     identity: str
@@ -241,7 +241,7 @@ def _self(config: Config) -> BackendSpec:
 def _llm(name: str, config: Config, provider: str, model: str) -> BackendSpec:
     """One query a call, so that a timeout, a retry or a failure is about one claim and no more."""
     opener = load(f"groundwire.verifiers.llm:open_{name}", feature=f"the backend '{name}'", extra=provider)
-    verifier: Conversing = opener(config)
+    verifier: LLMVerifier = opener(config)
     claude = provider == "anthropic"
     room = config.anthropic.context_tokens if claude else config.openai.context_tokens
     return BackendSpec(
