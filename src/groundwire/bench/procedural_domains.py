@@ -55,7 +55,7 @@ class GeneratedValue:
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
+class DomainAttribute:
     """What is told of a thing. `value` names how values are made; `said` is how sources put it in prose,
     `claimed` how responses do ({e}: the thing, {v}: the value)."""
 
@@ -85,7 +85,7 @@ class Domain:
     pronoun: str
     first: tuple[str, ...]
     second: tuple[str, ...]
-    attributes: tuple[Attribute, ...]
+    attributes: tuple[DomainAttribute, ...]
     details: tuple[str, ...]
     group: Group
     statements: tuple[str, ...]
@@ -109,7 +109,7 @@ def domains(*, held: bool) -> tuple[Domain, ...]:
             first=tuple(table["first"].split()),
             second=tuple(table["second"].split()),
             attributes=tuple(
-                Attribute(a["label"], a["value"], tuple(a["said"]), tuple(a["claimed"]))
+                DomainAttribute(a["label"], a["value"], tuple(a["said"]), tuple(a["claimed"]))
                 for a in table["attribute"]
             ),
             details=tuple(table["details"]),
@@ -239,7 +239,7 @@ _KINDS: dict[str, Callable[[str, Random], GeneratedValue]] = {
 @dataclass(frozen=True, slots=True)
 class Fact:
     thing: str
-    attribute: Attribute
+    attribute: DomainAttribute
     value: GeneratedValue
 
 
