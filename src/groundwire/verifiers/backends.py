@@ -186,7 +186,7 @@ def persistent(raw: BackendSpec, config: Config, deadline: float | None = None) 
     return Retry(guarded, limits.retries, longest=timeout) if deadline is None else guarded
 
 
-class Embedded(Verifier, Protocol):
+class LocalModel(Verifier, Protocol):
     """The verifier inside the package, which knows the operating points it was calibrated for."""
 
     def threshold_bits(self, profile: str = "default") -> float: ...
@@ -206,7 +206,7 @@ def _local(_: Config) -> BackendSpec:
     # Only here: whoever asks another backend needs no rules.
     from groundwire.verifiers.rules.ruled import Ruled
 
-    verifier: Embedded = load(LOCAL, feature="the backend 'local'", extra="local")()
+    verifier: LocalModel = load(LOCAL, feature="the backend 'local'", extra="local")()
     model = LOCAL.rpartition(":")[2]
     ruled = Ruled(verifier)
     return BackendSpec(
