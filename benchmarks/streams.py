@@ -24,7 +24,7 @@ from benchmarks import command, run
 from groundwire.bench.procedural import Rate, rate
 from groundwire.bench.procedural_domains import (
     Domain,
-    Fact,
+    GeneratedFact,
     capital,
     claimed,
     domains,
@@ -96,7 +96,7 @@ def _three(number: int, seed: int) -> Iterator[Stream]:
         yield replace(one, id=f"{one.id}-{kind}", kind=kind, sentences=own)
 
 
-def _two(fact: Fact, facts: list[Fact], rng: Random) -> tuple[str, str]:
+def _two(fact: GeneratedFact, facts: list[GeneratedFact], rng: Random) -> tuple[str, str]:
     """The fact as it is, and with a value that stands nowhere: often one that is easily mistaken for it."""
     taken = {f.value.plain for f in facts if f.attribute is fact.attribute}
     drawn = [draw_other(fact.attribute.value, taken, rng) for _ in range(rng.choice((1, 20)))]
@@ -104,7 +104,7 @@ def _two(fact: Fact, facts: list[Fact], rng: Random) -> tuple[str, str]:
     return right, wrong
 
 
-def _untold(fact: Fact, domain: Domain, rng: Random) -> str:
+def _untold(fact: GeneratedFact, domain: Domain, rng: Random) -> str:
     return f"{capital(named(domain, fact.thing))} {fill(rng.choice(domain.details), rng)}."
 
 

@@ -237,18 +237,18 @@ _KINDS: dict[str, Callable[[str, Random], GeneratedValue]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class GeneratedFact:
     thing: str
     attribute: DomainAttribute
     value: GeneratedValue
 
 
-def said(fact: Fact, rng: Random) -> str:
+def said(fact: GeneratedFact, rng: Random) -> str:
     """A fact as a sentence of a source."""
     return capital(rng.choice(fact.attribute.said).format(e=fact.thing, v=fact.value.plain))
 
 
-def claimed(fact: Fact, rng: Random, *others: GeneratedValue) -> list[str]:
+def claimed(fact: GeneratedFact, rng: Random, *others: GeneratedValue) -> list[str]:
     """A fact as a sentence of a response: other words, another order, another way to write the value.
 
     Then the same sentence with each of the other values.
@@ -263,14 +263,14 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def by_thing(facts: Sequence[Fact]) -> dict[str, list[Fact]]:
-    found: dict[str, list[Fact]] = {}
+def by_thing(facts: Sequence[GeneratedFact]) -> dict[str, list[GeneratedFact]]:
+    found: dict[str, list[GeneratedFact]] = {}
     for fact in facts:
         found.setdefault(fact.thing, []).append(fact)
     return found
 
 
-def prose(facts: Sequence[Fact], domain: Domain, rng: Random) -> str:
+def prose(facts: Sequence[GeneratedFact], domain: Domain, rng: Random) -> str:
     """A paragraph a thing; its later sentences may call it by a pronoun."""
     paragraphs = []
     for thing, own in by_thing(facts).items():
@@ -286,7 +286,7 @@ def prose(facts: Sequence[Fact], domain: Domain, rng: Random) -> str:
     return ("\n\n" if len(facts) > len(paragraphs) else " ").join(paragraphs)
 
 
-def bullets(facts: Sequence[Fact], _: Domain, rng: Random) -> str:
+def bullets(facts: Sequence[GeneratedFact], _: Domain, rng: Random) -> str:
     if rng.random() < 0.5:
         return "\n".join(
             f"- {thing}: " + "; ".join(f"{f.attribute.label} {f.value.plain}" for f in own)
@@ -295,7 +295,7 @@ def bullets(facts: Sequence[Fact], _: Domain, rng: Random) -> str:
     return "\n".join(f"- {f.thing}, {f.attribute.label}: {f.value.plain}" for f in facts)
 
 
-def sections(facts: Sequence[Fact], _: Domain, rng: Random) -> str:
+def sections(facts: Sequence[GeneratedFact], _: Domain, rng: Random) -> str:
     mark = rng.choice(("-", "*", ""))
     return "\n\n".join(
         f"## {thing}\n\n"
@@ -304,7 +304,7 @@ def sections(facts: Sequence[Fact], _: Domain, rng: Random) -> str:
     )
 
 
-def table(facts: Sequence[Fact], _: Domain, rng: Random) -> str:
+def table(facts: Sequence[GeneratedFact], _: Domain, rng: Random) -> str:
     labels = list(dict.fromkeys(fact.attribute.label for fact in facts))
     rows = [["name", *labels]]
     for thing, own in by_thing(facts).items():
@@ -318,7 +318,7 @@ def table(facts: Sequence[Fact], _: Domain, rng: Random) -> str:
     return "\n".join([lines[0], "|" + " --- |" * len(rows[0]), *lines[1:]])
 
 
-def data(facts: Sequence[Fact], _: Domain, rng: Random) -> str:
+def data(facts: Sequence[GeneratedFact], _: Domain, rng: Random) -> str:
     records = {
         thing: {fact.attribute.label.replace(" ", "_"): fact.value.plain for fact in own}
         for thing, own in by_thing(facts).items()
@@ -332,7 +332,7 @@ def data(facts: Sequence[Fact], _: Domain, rng: Random) -> str:
     )
 
 
-LAYOUTS: tuple[Callable[[Sequence[Fact], Domain, Random], str], ...] = (
+LAYOUTS: tuple[Callable[[Sequence[GeneratedFact], Domain, Random], str], ...] = (
     prose,
     prose,
     bullets,
@@ -343,5 +343,5 @@ LAYOUTS: tuple[Callable[[Sequence[Fact], Domain, Random], str], ...] = (
 """Prose twice, since most sources are prose."""
 
 
-def lay_out(facts: Sequence[Fact], domain: Domain, rng: Random) -> str:
+def lay_out(facts: Sequence[GeneratedFact], domain: Domain, rng: Random) -> str:
     return rng.choice(LAYOUTS)(facts, domain, rng)

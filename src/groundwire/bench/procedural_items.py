@@ -16,7 +16,7 @@ from random import Random
 from groundwire.bench.procedural_domains import (
     SMALL,
     Domain,
-    Fact,
+    GeneratedFact,
     GeneratedValue,
     capital,
     claimed,
@@ -124,7 +124,7 @@ def as_line(item: ProceduralItem) -> str:
     return json.dumps(asdict(item), ensure_ascii=False)
 
 
-def scene(domain: Domain, rng: Random, things: int, attributes: int) -> list[Fact]:
+def scene(domain: Domain, rng: Random, things: int, attributes: int) -> list[GeneratedFact]:
     """Some attributes of some things; no value stands twice."""
     chosen = rng.sample(domain.attributes, attributes)
     taken: dict[str, set[str]] = {attribute.label: set() for attribute in chosen}
@@ -133,7 +133,7 @@ def scene(domain: Domain, rng: Random, things: int, attributes: int) -> list[Fac
         for attribute in chosen:
             value = _unused(attribute.value, taken[attribute.label], rng)
             taken[attribute.label].add(value.plain)
-            facts.append(Fact(thing, attribute, value))
+            facts.append(GeneratedFact(thing, attribute, value))
     return facts
 
 
@@ -148,7 +148,7 @@ def _unused(spec: str, taken: set[str], rng: Random) -> GeneratedValue:
     return value
 
 
-def _question(fact: Fact) -> str:
+def _question(fact: GeneratedFact) -> str:
     return f"What is the {fact.attribute.label} of {fact.thing}?"
 
 
@@ -157,7 +157,7 @@ def named(domain: Domain, thing: str) -> str:
     return f"the {thing}" if article else thing
 
 
-def _sourced(facts: list[Fact], domain: Domain, rng: Random) -> dict[str, str]:
+def _sourced(facts: list[GeneratedFact], domain: Domain, rng: Random) -> dict[str, str]:
     """A source of its own for each thing, all laid out alike."""
     layout = rng.randrange(1 << 30)
     things = list(dict.fromkeys(fact.thing for fact in facts))
