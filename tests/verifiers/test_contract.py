@@ -21,7 +21,7 @@ from groundwire.llm.fake import ScriptedCall, ScriptedGenerator, tokens
 from groundwire.metrics import Metrics
 from groundwire.stores.cache import CacheStore
 from groundwire.types import Estimate, Query, Verifier
-from groundwire.verifiers.backends import LOCAL, BackendSpec, protect
+from groundwire.verifiers.backends import LOCAL, BackendSpec, wrap_backend
 from groundwire.verifiers.batching import Batched, BatchingVerifier
 from groundwire.verifiers.cache import Cached
 from groundwire.verifiers.consistency import ConsistencyVerifier
@@ -110,7 +110,7 @@ def stacked(bench: Bench) -> Verifier:
         store=StoreConfig(cache_path=str(bench.folder / "stack.db")),
         limits=LimitsConfig(requests_per_second=1e6),
     )
-    return protect(raw, "fake", config, "output", Metrics())[0]
+    return wrap_backend(raw, "fake", config, "output", Metrics())[0]
 
 
 MAKERS: dict[str, Callable[[Bench], Verifier]] = {

@@ -28,7 +28,13 @@ from groundwire.pipeline import CheckContext, check
 from groundwire.stores.cache import CacheStore
 from groundwire.types import Case, Query, Source
 from groundwire.verdicts.profile import profile_for
-from groundwire.verifiers.backends import CONTEXT_TOKENS, LLM_THRESHOLD_BITS, Backend, BackendSpec, protect
+from groundwire.verifiers.backends import (
+    CONTEXT_TOKENS,
+    LLM_THRESHOLD_BITS,
+    Backend,
+    BackendSpec,
+    wrap_backend,
+)
 from groundwire.verifiers.cache import Cached
 from groundwire.verifiers.local import LocalVerifier
 from groundwire.verifiers.network import Network
@@ -236,7 +242,7 @@ async def _llm() -> list[Figure]:
     raw = BackendSpec(
         verifier, counted.name, verifier.identity, CONTEXT_TOKENS, LLM_THRESHOLD_BITS, requests=1, at_once=1
     )
-    guarded, _ = protect(raw, "self", config, "output", None)
+    guarded, _ = wrap_backend(raw, "self", config, "output", None)
     backend = Backend("self", guarded, raw.context_tokens, raw.threshold_bits, raw.model)
     court = CheckContext(backend, profile_for(config, raw.threshold_bits), Metrics())
     case = Case(" ".join(fact(n) for n in range(LLM_CLAIMS)), (Source("S0", prose(WORDS)),))

@@ -118,7 +118,7 @@ def open_backend(
     """The backend that the configuration names for an operation, or the one named here."""
     chosen = choose(config.hallucination.backend, operation, name)
     raw = OPENERS[chosen](config)
-    verifier, closing = protect(raw, chosen, config, operation, metrics)
+    verifier, closing = wrap_backend(raw, chosen, config, operation, metrics)
     return Backend(
         chosen,
         verifier,
@@ -132,7 +132,7 @@ def open_backend(
     )
 
 
-def protect(
+def wrap_backend(
     raw: BackendSpec, name: BackendName, config: Config, operation: Operation, metrics: Metrics | None
 ) -> tuple[Verifier, tuple[Close, ...]]:
     """Everything that stands between the caller and the bare verifier, and how to close it."""
