@@ -24,7 +24,7 @@ from groundwire.budget import wilson
 from groundwire.cli.console import ExitCode, write_atomic
 from groundwire.cli.feedback import open_feedback
 from groundwire.cli.options import Backend, ConfigFile, ProfileOption, Store, Target, command_app, settings
-from groundwire.cli.rows import BatchRow, ParsedRow, parse_row, read_rows
+from groundwire.cli.rows import BatchRow, ParsedBatchRow, parse_row, read_rows
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, GroundwireError, InputError
@@ -83,7 +83,7 @@ class FalseAlarmBound:
 
 @dataclass(frozen=True, slots=True)
 class LabelledExample:
-    row: ParsedRow
+    row: ParsedBatchRow
     supported: bool
 
 
@@ -204,7 +204,7 @@ async def _score(window: Sequence[LabelledExample], engine: Groundwire) -> list[
     return await asyncio.gather(*(_risk(labelled.row, engine) for labelled in window))
 
 
-async def _risk(row: ParsedRow, engine: Groundwire) -> float | None:
+async def _risk(row: ParsedBatchRow, engine: Groundwire) -> float | None:
     """The risk of a row; None if the row or one of its claims could not be checked."""
     try:
         report = await engine.check(row.response, row.sources, question=row.question)

@@ -30,7 +30,7 @@ class BatchRow:
 
 
 @dataclass(frozen=True, slots=True)
-class ParsedRow:
+class ParsedBatchRow:
     response: str
     sources: tuple[Source, ...]
     question: str
@@ -58,7 +58,7 @@ def row_identity(row: BatchRow) -> str:
     return str(identity) if _is_identity(identity) else f"row-{row.number}"
 
 
-def parse_row(raw: bytes) -> ParsedRow:
+def parse_row(raw: bytes) -> ParsedBatchRow:
     if len(raw) > MAX_ROW_BYTES:
         raise InputError(f"the row has {len(raw):,} bytes", hint=f"the limit is {MAX_ROW_BYTES:,}")
     try:
@@ -70,7 +70,7 @@ def parse_row(raw: bytes) -> ParsedRow:
     if not isinstance(row, dict):
         raise InputError("the row is not a JSON object")
     question, history = _text(row, "question", optional=True), as_turns(row.get("history") or ())
-    return ParsedRow(_text(row, "response"), _sources(row), question, history)
+    return ParsedBatchRow(_text(row, "response"), _sources(row), question, history)
 
 
 def _text(row: Mapping[str, Any], key: str, *, optional: bool = False) -> str:
