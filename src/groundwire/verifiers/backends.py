@@ -142,7 +142,7 @@ def wrap_backend(
     size = raw.at_once or settings.batch_size
     verifier: Verifier
     if raw.requests:
-        inner = persistent(raw, config, deadline)
+        inner = with_retries(raw, config, deadline)
         verifier = Batched(inner, size, concurrency=side_by_side, by_context=True, deadline=deadline)
     else:
         verifier = BatchingVerifier(Timeout(raw.verifier, settings.timeout), size, deadline=deadline)
@@ -171,7 +171,7 @@ def open_cache(config: Config) -> CacheProtocol:
     return LayeredCache(near, RedisCache(config.redis.url.get_secret_value()))
 
 
-def persistent(raw: BackendSpec, config: Config, deadline: float | None = None) -> Verifier:
+def with_retries(raw: BackendSpec, config: Config, deadline: float | None = None) -> Verifier:
     """For what answers over a network: one attempt is bounded, attempts are spaced, and few.
 
     Where there is a deadline, whoever is asked to come back later hears it at once: he has a queue, and a
