@@ -64,12 +64,12 @@ def format_number(value: float | None, digits: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class TextPiece:
+class MarkedPiece:
     text: str
     marked: bool
 
 
-def split_at_spans(text: str, spans: Sequence[Span]) -> Iterator[TextPiece]:
+def split_at_spans(text: str, spans: Sequence[Span]) -> Iterator[MarkedPiece]:
     """Cut the text into marked and unmarked pieces. Spans must be sorted and must not overlap.
 
     >>> [p.text for p in split_at_spans("It is red.", [Span(6, 9)])]
@@ -78,11 +78,11 @@ def split_at_spans(text: str, spans: Sequence[Span]) -> Iterator[TextPiece]:
     at = 0
     for span in spans:
         if span.start > at:
-            yield TextPiece(text[at : span.start], marked=False)
-        yield TextPiece(text[span.start : span.end], marked=True)
+            yield MarkedPiece(text[at : span.start], marked=False)
+        yield MarkedPiece(text[span.start : span.end], marked=True)
         at = span.end
     if at < len(text):
-        yield TextPiece(text[at:], marked=False)
+        yield MarkedPiece(text[at:], marked=False)
 
 
 def bracket_spans(text: str, spans: Sequence[Span], before: str = "⟦", after: str = "⟧") -> str:
