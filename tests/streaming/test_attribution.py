@@ -57,8 +57,8 @@ def test_what_stands_in_its_source_is_verified(claim: str, source: Attribution) 
         ("It is 25 degrees.", Attribution("", SourceType.DIRECT_OBSERVATION, "call_9"), "no tool"),
         ("Your budget is 900 euros.", Attribution("", SourceType.USER_STATEMENT), "did not say"),
         ("Fine.", Attribution("", SourceType.USER_STATEMENT), "did not say"),
-        ("It follows.", Attribution("", SourceType.INFERENCE), "nothing"),
-        ("Somehow.", Attribution("", SourceType.NONE), "nothing"),
+        ("It follows.", Attribution("", SourceType.INFERENCE), "no premises"),
+        ("Somehow.", Attribution("", SourceType.NONE), "no source"),
     ],
 )  # fmt: skip
 def test_what_does_not_stand_there_is_unverifiable(claim: str, source: Attribution, why: str) -> None:

@@ -1,4 +1,4 @@
-"""How sure one may be of a claim, by what it rests on and how good that is.
+"""Source attribution: which source each claim comes from, whether that can be verified, and a confidence.
 
 >>> score(SourceType.FILE_CONTENT, 0.5)
 0.4
@@ -14,7 +14,7 @@ from groundwire.config.service import RealTimeConfig
 from groundwire.errors import InputError
 from groundwire.reports.plaintext import nearest_evidence
 from groundwire.retrieval.history import History, as_turns
-from groundwire.streaming.state import Known
+from groundwire.streaming.state import KnownContent
 from groundwire.text.numbers import numbers
 from groundwire.text.tokens import weighted
 from groundwire.types import ClaimVerification, HallucinationReport, Source, Status
@@ -28,12 +28,12 @@ BASE: dict[SourceType, float] = {
     SourceType.NONE: 0.3,
 }
 
-_NOT_CHECKED = 0.5
+_UNCHECKED_QUALITY = 0.5  # neither supported nor contradicted
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
-    """A claim with its confidence; `potential_hallucination` where that lies below the threshold."""
+class ScoredClaim:
+    """A claim with its confidence; `potential_hallucination` if that is below the threshold."""
 
     claim: str
     confidence: float
@@ -41,40 +41,40 @@ class Scored:
 
 
 def score(kind: SourceType, quality: float = 1.0) -> float:
-    """The base of the source's type times the quality of this very source."""
+    """The base confidence of the source type times the quality of the source."""
     if not 0.0 <= quality <= 1.0:
-        raise InputError(f"a quality factor lies between 0 and 1, not at {quality}")
+        raise InputError(f"quality must be between 0 and 1, got {quality}")
     return BASE[kind] * quality
 
 
-def score_confidence(found: Attribution, config: RealTimeConfig | None = None) -> Scored:
-    """A source that could not be verified counts as none."""
+def score_confidence(found: Attribution, config: RealTimeConfig | None = None) -> ScoredClaim:
+    """Score an attribution. A source that could not be verified counts as none."""
     threshold = (config or RealTimeConfig()).hallucination_threshold
     kind = SourceType.NONE if found.reason else found.type
     confidence = score(kind, found.quality)
-    return Scored(found.claim, confidence, confidence < threshold)
+    return ScoredClaim(found.claim, confidence, confidence < threshold)
 
 
 def quality_of(verdict: ClaimVerification) -> float:
-    """How good the evidence of a verdict is: how likely it makes the claim; half where nobody could say."""
+    """Quality of a verdict's evidence: the probability it gives the claim; one half if unchecked."""
     if verdict.status is Status.UNCHECKED:
-        return _NOT_CHECKED
+        return _UNCHECKED_QUALITY
     return 0.0 if verdict.status is Status.CONTRADICTED else min(1.0, max(0.0, verdict.p1 or 0.0))
 
 
-# Which source each claim rests on, and whether that holds when looked up.
-
 UNATTRIBUTED = "unattributed_claim"
 UNVERIFIABLE = "unverifiable_source"
-_ENOUGH = 0.6
-"""The share of a claim's words that must stand in a text that is said to hold it."""
+_MIN_OVERLAP = 0.6
+"""Share of a claim's words, by weight, that its source must contain."""
 
 
 class SourceAttributionTracker:
-    """`track_claim` says where a claim comes from, `verify_claim` looks whether that is so.
+    """Record where claims come from with `track_claim` or `track`; check it with `verify_claim`.
 
-    `sources` are documents, `observations` what tools returned (by the call's id), `history` the
-    conversation. `track` reads the sources of claims off their verdicts.
+    Args:
+        sources: documents.
+        observations: tool results by call id.
+        history: the conversation.
     """
 
     def __init__(
@@ -90,11 +90,11 @@ class SourceAttributionTracker:
         self._map: dict[str, Attribution] = {}
 
     def track_claim(self, claim: str, source: Attribution) -> None:
-        """Note where a claim comes from; what was noted before is replaced."""
+        """Record the source of a claim, replacing an earlier record."""
         self._map[_key(claim)] = replace(source, claim=claim)
 
     def track(self, verdicts: Iterable[ClaimVerification] | HallucinationReport) -> None:
-        """Note the evidence each claim was judged by; what the evidence does not carry comes from nowhere."""
+        """Record the evidence of each verdict; unsupported claims have no source."""
         if isinstance(verdicts, HallucinationReport):
             if verdicts.detection and verdicts.detection.known:
                 self.files.setdefault("kb", verdicts.detection.known)
@@ -103,14 +103,14 @@ class SourceAttributionTracker:
             self.track_claim(verdict.claim_text, self._of(verdict))
 
     def verify_claim(self, claim: str) -> Attribution:
-        """The attribution with `verified`, or the reason why not."""
+        """The attribution of a claim, verified or with the reason why not."""
         noted = self._map.get(_key(claim))
         if noted is None:
             return Attribution(claim, reason=UNATTRIBUTED, note="no source was named for this claim")
         return self._verified(noted, self._holding([noted]))
 
     def attributions(self) -> tuple[Attribution, ...]:
-        """Every claim that was tracked, verified or not, in the order in which they came."""
+        """All tracked claims in the order of tracking, verified or with the reason why not."""
         holding = self._holding(self._map.values())
         return tuple(self._verified(noted, holding) for noted in self._map.values())
 
@@ -119,7 +119,7 @@ class SourceAttributionTracker:
         return replace(noted, verified=not wrong, reason=UNVERIFIABLE if wrong else "", note=wrong)
 
     def _holding(self, claims: Iterable[Attribution]) -> Set[str]:
-        """Which claims hold among those that others rest on, however deep; what rests on itself does not."""
+        """Keys of the verified premises of these claims, to any depth; circular premises are not verified."""
         below = self._below(claims)
         lacks = {key: {_key(p) for p in _premises(noted)} for key, noted in below.items()}
         users: defaultdict[str, list[str]] = defaultdict(list)
@@ -140,7 +140,7 @@ class SourceAttributionTracker:
         return holding
 
     def _below(self, claims: Iterable[Attribution]) -> dict[str, Attribution]:
-        """The claims that these rest on, those that they rest on, and so on."""
+        """The premises of these claims, their premises, and so on."""
         found: dict[str, Attribution] = {}
         queue = deque(premise for noted in claims for premise in _premises(noted))
         while queue:
@@ -173,19 +173,19 @@ def _premises(noted: Attribution) -> tuple[str, ...]:
 
 
 def _in_tool_result(tracker: SourceAttributionTracker, found: Attribution, _: Set[str]) -> str:
-    """A direct observation is what a tool returned: the result must be there and hold the claim."""
+    """A direct observation must be in the tool result it names."""
     text = tracker.observations.get(found.source)
     return f"no tool returned {found.source!r}" if text is None else _in_text(text, found)
 
 
 def _in_file(tracker: SourceAttributionTracker, found: Attribution, _: Set[str]) -> str:
-    """File content is quoted: the quote must stand where it is said to, or somewhere in the file."""
+    """File content must be in the source it names, at the given place if there is one."""
     text = tracker.files.get(found.source)
     return f"there is no source {found.source!r}" if text is None else _in_text(text, found)
 
 
 def _in_turns(tracker: SourceAttributionTracker, found: Attribution, _: Set[str]) -> str:
-    """A statement of the user stands in one of the user's turns: the one named, or any."""
+    """A user statement must be in the named turn, or in any user turn."""
     turns = [tracker.said[found.source]] if found.source in tracker.said else list(tracker.said.values())
     if not turns:
         return "the user said nothing"
@@ -193,15 +193,15 @@ def _in_turns(tracker: SourceAttributionTracker, found: Attribution, _: Set[str]
 
 
 def _from_premises(_: SourceAttributionTracker, found: Attribution, holding: Set[str]) -> str:
-    """An inference holds where every claim it rests on is verified."""
+    """An inference is verified if all its premises are."""
     if not found.premises:
-        return "an inference from nothing"
+        return "the inference has no premises"
     lost = [p for p in found.premises if _key(p) not in holding]
     return f'a premise is not verified: "{lost[0]}"' if lost else ""
 
 
 def _from_nowhere(_: SourceAttributionTracker, __: Attribution, ___: Set[str]) -> str:
-    return "nothing carries it"
+    return "no source supports it"
 
 
 Method = Callable[[SourceAttributionTracker, Attribution, Set[str]], str]
@@ -212,26 +212,26 @@ METHODS: dict[SourceType, Method] = {
     SourceType.INFERENCE: _from_premises,
     SourceType.NONE: _from_nowhere,
 }
-"""How each type of source is verified: each gives "" where it holds, else what is wrong in words."""
+"""Verification by source type. Each returns "" on success, else the reason for the failure."""
 
 
 def _in_text(text: str, found: Attribution) -> str:
-    """The quote at its place (anywhere, where none is named); without one the claim's words and numbers."""
+    """Look for the quote, at its place if given; without a quote, for the claim's words and numbers."""
     if found.end > found.start:
         if found.end > len(text):
             return f"the source ends at {len(text)}, before {found.end}"
         text = text[found.start : found.end]
     if found.quote:
-        return "" if _flat(found.quote) in _flat(text) else "the quote does not stand there"
+        return "" if _flat(found.quote) in _flat(text) else "the quote is not there"
     return "" if _speaks(text, found.claim) else "the source does not say this"
 
 
 def _speaks(text: str, claim: str) -> bool:
     wanted, there = weighted(claim), weighted(text)
     held = sum(weight for term, weight in wanted.items() if term in there)
-    known = Known([Source("text", text)])
+    known = KnownContent([Source("text", text)])
     counted = all(known.has_number(n, claim[n.start : n.end]) for n in numbers(claim))
-    return counted and bool(wanted) and held >= _ENOUGH * sum(wanted.values())
+    return counted and bool(wanted) and held >= _MIN_OVERLAP * sum(wanted.values())
 
 
 def _flat(text: str) -> str:

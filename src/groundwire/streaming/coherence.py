@@ -1,6 +1,7 @@
-"""After the answer: does it agree with what was established, by facts, by the conversation, by itself?
+"""Coherence of an answer with facts, with the conversation and with itself.
 
-The detectors find the contradictions; here they get a severity, and drift and moved goalposts come beside.
+The detectors find contradictions; this module rates their severity and adds semantic drift and moved
+goalposts.
 """
 
 from __future__ import annotations
@@ -29,16 +30,18 @@ from groundwire.types.stream import Coherence, Contradiction
 FACT, ANSWER = "fact", "answer"
 _AGAINST_FACTS = (HallucinationType.CONTRADICTS_FACT, HallucinationType.WRONG_ATTRIBUTE)
 _WITHIN = (HallucinationType.LOGICAL_INCONSISTENCY, HallucinationType.TEMPORAL_ERROR)
-_GRAVITY = {
+# How serious each kind of contradiction is. A negation leaves no other reading, a logical clash may.
+_KIND_WEIGHT = {
     ContradictionType.DIRECT_NEGATION: 1.0,
     ContradictionType.INCOMPATIBLE_VALUES: 0.95,
     ContradictionType.TEMPORAL_IMPOSSIBILITY: 0.85,
     ContradictionType.LOGICAL_IMPOSSIBILITY: 0.75,
 }
-_UNNAMED = 0.9  # a detector that does not say which kind it is
+_OTHER_KIND_WEIGHT = 0.9  # the detector did not name the kind
+# How much the contradicted statement counts, by who established it.
 _AUTHORITY = {FACT: 1.0, "user": 0.9, "assistant": 0.8, ANSWER: 0.7}
-_SPEAKER = 0.8
-_FACT_SENTENCES = 200
+_OTHER_AUTHORITY = 0.8  # tools and other speakers
+_FACT_SENTENCES = 200  # bounds the pairwise comparison
 
 
 async def validate_coherence(
@@ -50,9 +53,9 @@ async def validate_coherence(
     now: datetime | None = None,
     verifier: Verifier | None = None,
 ) -> Coherence:
-    """New content held against the conversation, against facts (sources, a knowledge base) and itself.
+    """Compare new content with the conversation, with facts (sources, a knowledge base) and with itself.
 
-    A `verifier` is asked about pairs of statements that the rules leave open; without one rules decide alone.
+    The optional `verifier` decides pairs of statements that the detectors' rules leave open.
     """
     case = Case(new_content, (), history=tuple(history), kb=kb, now=now)
     found = await detect(case, DetectorsConfig(), verifier)
@@ -66,7 +69,7 @@ async def validate_coherence(
 def coherence_of(
     new_content: str, history: Sequence[Turn], found: Detection | None, by_facts: Detection | None = None
 ) -> Coherence:
-    """The same from what the detectors have already found, in the conversation and in the facts."""
+    """As `validate_coherence`, from existing detections on the conversation and on the facts."""
     moved = goalposts(new_content, history)
     against = [*_against(found, history), *(_against(by_facts, None) if by_facts else ())]
     kept = [c for c in against if not any(_same(c, goal) for goal in moved)]
@@ -75,19 +78,19 @@ def coherence_of(
 
 
 def severity(kind: ContradictionType | None, established_by: str, confidence: float) -> float:
-    """How grave a contradiction is: what kind, whose word it goes against, how sure it is.
+    """Severity of a contradiction from its kind, the authority it contradicts, and its confidence.
 
     >>> severity(ContradictionType.DIRECT_NEGATION, "fact", 1.0)
     1.0
     >>> severity(ContradictionType.LOGICAL_IMPOSSIBILITY, "assistant", 0.5)
     0.3
     """
-    gravity = _GRAVITY[kind] if kind else _UNNAMED
-    return round(gravity * _AUTHORITY.get(established_by, _SPEAKER) * confidence, 4)
+    weight = _KIND_WEIGHT[kind] if kind else _OTHER_KIND_WEIGHT
+    return round(weight * _AUTHORITY.get(established_by, _OTHER_AUTHORITY) * confidence, 4)
 
 
 def _as_turn(new_content: str, facts: Sequence[Source]) -> tuple[Turn, ...]:
-    """The sentences of the facts that share a word with the content, as one statement made before it."""
+    """The fact sentences that share a word with the content, as one earlier turn."""
     about = {word.norm for word in words(new_content) if not word.is_stop}
     said = (source.text[span.start : span.end] for source in facts for span in sentences(source.text))
     near = [text for text in said if about & {word.norm for word in words(text)}]
@@ -95,7 +98,7 @@ def _as_turn(new_content: str, facts: Sequence[Source]) -> tuple[Turn, ...]:
 
 
 def _against(found: Detection | None, history: Sequence[Turn] | None) -> Iterator[Contradiction]:
-    """`history` None: what was "said before" were the facts, and only that is of interest."""
+    """The contradictions in a detection. With `history` None, the earlier turn consisted of facts."""
     roles = {turn.id: turn.role for turn in history or ()}
     for flag in found.flags if found else ():
         if flag.type is HallucinationType.CONTRADICTS_PRIOR:

@@ -1,7 +1,7 @@
-"""How strongly something is claimed: of how many, how often, how surely, under which conditions.
+"""Drift between turns: claims that are weakened (moving goalposts) and terms that change their meaning.
 
-Scales are tables from strong to weak, in English and Hebrew. A word that stands on no scale leaves the claim
-where it is: bare assertion.
+The strength of a claim is measured on three scales (quantity, frequency, certainty), which are tables of
+English and Hebrew words from strong to weak.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ SCALES: dict[str, tuple[tuple[int, str], ...]] = {
     ),
 }  # fmt: skip
 BARE = {"quantity": None, "frequency": None, "certainty": 4}
-"""Where nothing is said of it: how many and how often stay open, but a plain statement is a firm one."""
-_AHEAD = 40
+"""Rank without a scale word: quantity and frequency are open, but a plain statement is certain."""
+_CONDITION_CHARS = 40  # a condition must follow the clause within this distance
 _NAMES = {"quantity": "fewer", "frequency": "less often", "certainty": "less certain"}
 _MONTH = r"(?i:may) (?:\d|of\b)|(?:in|by|on|until|since|from|of|\d) May\b"
 
@@ -72,7 +72,7 @@ NARROWING = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Strength:
-    """The rank a text takes on each scale, None where it says nothing; `narrowed` is its condition."""
+    """The rank of a text on each scale (None: not stated) and the condition that narrows it."""
 
     ranks: tuple[tuple[str, int | None], ...]
     narrowed: str = ""
@@ -90,12 +90,12 @@ _NO_MODAL = re.compile(_MONTH)
 
 
 def strength(text: str, rest: str = "") -> Strength:
-    """How strong a clause is; `rest` is what follows it in its sentence and may narrow it.
+    """The strength of a clause; `rest` is the remainder of its sentence, which may narrow it.
 
     >>> dict(strength("Most users may get it only if they pay.").ranks)
     {'quantity': 3, 'frequency': None, 'certainty': 1}
     """
-    narrowed = NARROWING.search(text + rest[:_AHEAD])
+    narrowed = NARROWING.search(text + rest[:_CONDITION_CHARS])
     plain = _NO_MODAL.sub(" ", text)
     return Strength(
         tuple((name, _rank(name, plain)) for name in SCALES), narrowed[0].strip() if narrowed else ""
@@ -103,7 +103,7 @@ def strength(text: str, rest: str = "") -> Strength:
 
 
 def _rank(scale: str, text: str) -> int | None:
-    """The weakest word decides ("may always", "nearly all"): a claim is no stronger than that."""
+    """The rank of the weakest word ("may always", "nearly all")."""
     found, left = [], text
     for rank, pattern in sorted(_PATTERNS[scale], key=lambda row: row[0] != 3):  # "nearly all" before "all"
         if pattern.search(left):
@@ -113,7 +113,7 @@ def _rank(scale: str, text: str) -> int | None:
 
 
 def weakened(before: Strength, now: Strength) -> str:
-    """In which way the second is weaker than the first; "" where it is not."""
+    """How the second is weaker than the first; "" if it is not."""
     for (scale, was), (_, became) in zip(before.ranks, now.ranks, strict=True):
         if (
             was is not None
@@ -126,24 +126,27 @@ def weakened(before: Strength, now: Strength) -> str:
 
 
 def without_scales(text: str) -> str:
-    """The text with every word of strength taken out: what it is about, however surely."""
+    """The text without scale words: what it is about."""
     for rows in _PATTERNS.values():
         for _, pattern in rows:
             text = pattern.sub(" ", text)
     return text
 
 
-# Moving goalposts: an earlier claim said again, weaker, narrower, or with another date, bound or number.
-#
-# Catches restatements of the answer's own side that nobody asked for and nobody owned up to. Misses claims
-# put in quite other words. A correction that says it is one is honest, and a change the user made is his.
+# Moving goalposts: an earlier claim of the assistant is repeated weaker, narrower, or with another date,
+# bound or number. Explicit corrections and changes that the user asked for are not reported. Misses claims in
+# quite different words.
 
 RELATED = 0.7
-_TURNS, _CLAUSES, _WORDS = 20, 300, 2
-_ASIDE = re.compile(r"\W*(?:if|who|whom|which|that|whether|when|while|although|though|because|where)\b", re.I)
+"""Similarity from which two clauses are about the same matter."""
+_TURNS, _CLAUSES = 20, 300  # how far back to look; bounds the pairwise comparison
+_WORDS = 2  # content words that two clauses must share
+_SUBORDINATE = re.compile(
+    r"\W*(?:if|who|whom|which|that|whether|when|while|although|though|because|where)\b", re.I
+)
 _MOMENT = datetime(2000, 1, 1)
-_USERS = frozenset({"user", "human", "customer"})
-_SILENT = frozenset({"system", "tool", "function", "developer"})
+_USER_ROLES = frozenset({"user", "human", "customer"})
+_IGNORED_ROLES = frozenset({"system", "tool", "function", "developer"})
 _SEVERITY = {
     "fewer": 0.6, "less often": 0.5, "less certain": 0.5, "narrowed": 0.5,
     "later": 0.7, "another date": 0.6, "lower bar": 0.7, "another number": 0.6,
@@ -178,8 +181,8 @@ _UNTIL = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
-    """A clause and how strongly it is put; `turn` None is the new content."""
+class _RatedClause:
+    """A clause and its strength; `turn` is None for the new content."""
 
     clause: Utterance
     strength: Strength
@@ -188,7 +191,7 @@ class _Said:
 
 
 def goalposts(new_content: str, history: Sequence[Turn]) -> tuple[Contradiction, ...]:
-    """What the new content takes back without saying so, in the order it stands."""
+    """Earlier claims that the new content weakens without saying so, in text order."""
     before = [said for turn in history[-_TURNS:] for said in _of_turn(turn)][-_CLAUSES:]
     claims = [said for said in before if not said.by_user]
     if not claims:
@@ -202,17 +205,17 @@ def goalposts(new_content: str, history: Sequence[Turn]) -> tuple[Contradiction,
     return tuple(found)
 
 
-def _of_turn(turn: Turn) -> Iterator[_Said]:
+def _of_turn(turn: Turn) -> Iterator[_RatedClause]:
     role = turn.role.lower()
-    if role in _SILENT:
+    if role in _IGNORED_ROLES:
         return
     for piece in segment_response(turn.text, _MOMENT):
-        if piece.assertive or role in _USERS:
-            yield from _clauses(piece.text, piece.start, turn.id, by_user=role in _USERS)
+        if piece.assertive or role in _USER_ROLES:
+            yield from _clauses(piece.text, piece.start, turn.id, by_user=role in _USER_ROLES)
 
 
-def _unowned(text: str) -> Iterator[_Said]:
-    """The clauses of the new content, without sentences that say they correct something, and what follows."""
+def _unowned(text: str) -> Iterator[_RatedClause]:
+    """Clauses of the new content, without explicit corrections and the sentences that follow them."""
     owned = False
     for piece in segment_response(text, _MOMENT):
         if OWNED.search(piece.text):
@@ -223,26 +226,28 @@ def _unowned(text: str) -> Iterator[_Said]:
             owned = False
 
 
-def _clauses(text: str, offset: int, turn: int | None, *, by_user: bool = False) -> Iterator[_Said]:
+def _clauses(text: str, offset: int, turn: int | None, *, by_user: bool = False) -> Iterator[_RatedClause]:
     for clause in utterances(text, offset):
-        if _ASIDE.match(clause.text):
-            continue  # half a sentence, which claims nothing by itself
+        if _SUBORDINATE.match(clause.text):
+            continue  # a subordinate clause claims nothing by itself
         bare = {normalise(word) for word in re.findall(r"[^\W\d_]+", without_scales(clause.text))}
-        frame = frozenset(word for word in clause.frame if word in bare and word not in _BESIDE)
+        frame = frozenset(word for word in clause.frame if word in bare and word not in _IGNORED_WORDS)
         claims = tuple(replace(c, subject=without_scales(c.subject).strip()) for c in clause.claims)
         rest = text[clause.start - offset + len(clause.text) :]
         strong = strength(clause.text, rest)
-        yield _Said(replace(clause, frame=frame, claims=claims), strong, turn, by_user)
+        yield _RatedClause(replace(clause, frame=frame, claims=claims), strong, turn, by_user)
 
 
-_BESIDE = frozenset(
+_IGNORED_WORDS = frozenset(
     {*(normalise(name) for name in _MONTHS), "q1", "q2", "q3", "q4", "least", "end", "early", "late"}
     | {normalise(word) for word in ("provided", "except", "excluding", "unless", "condition", "subject")}
 )
 
 
-def _moved(said: _Said, claims: Sequence[_Said], allowed: Sequence[_Said]) -> Contradiction | None:
-    """Against the latest statement of the same matter; nothing where it is held up, or the user moved it."""
+def _moved(
+    said: _RatedClause, claims: Sequence[_RatedClause], allowed: Sequence[_RatedClause]
+) -> Contradiction | None:
+    """Compare with the latest claim about the same matter, unless the user asked for the change."""
     for prior in reversed(claims):
         if not _same_matter(said.clause, prior.clause):
             continue
@@ -261,15 +266,15 @@ def _moved(said: _Said, claims: Sequence[_Said], allowed: Sequence[_Said]) -> Co
 
 
 def _same_matter(said: Utterance, prior: Utterance) -> bool:
-    """One of them says nothing that the other does not speak of, and more than a word, or it measures."""
+    """True if one clause is contained in the other and they share enough words or a measured value."""
     mine, theirs = _figure(said), _figure(prior)
     measured = mine is not None and theirs is not None and mine.kind == theirs.kind
     enough = min(len(said.frame), len(prior.frame)) >= _WORDS or measured
     return enough and nested(said, prior) and similarity(said, prior) >= RELATED
 
 
-def _asked(user: _Said, said: _Said, prior: _Said) -> bool:
-    """Whether the user himself spoke of the matter as the new content does."""
+def _asked(user: _RatedClause, said: _RatedClause, prior: _RatedClause) -> bool:
+    """True if the user had already stated the matter as the new content does."""
     return (
         similarity(user.clause, said.clause) >= RELATED / 2
         and not _how(said, user)
@@ -277,18 +282,18 @@ def _asked(user: _Said, said: _Said, prior: _Said) -> bool:
     )
 
 
-def _how(said: _Said, prior: _Said) -> str:
+def _how(said: _RatedClause, prior: _RatedClause) -> str:
     later = _later(said, prior)
     if later and (_is_past(said) or _is_past(prior)):
-        return ""  # what was so in 2010 and what was so in 2015 are two facts
+        return ""  # two past dates are two facts, not a change
     return later or _bar(said, prior) or weakened(prior.strength, said.strength)
 
 
-def _is_past(said: _Said) -> bool:
+def _is_past(said: _RatedClause) -> bool:
     return any(group.tense is Tense.PAST for group in verb_groups(said.clause.text))
 
 
-def _later(said: _Said, prior: _Said) -> str:
+def _later(said: _RatedClause, prior: _RatedClause) -> str:
     mine, theirs = _when(said.clause.text), _when(prior.clause.text)
     if mine is None or theirs is None or mine == theirs:
         return ""
@@ -300,7 +305,7 @@ def _later(said: _Said, prior: _Said) -> str:
 
 
 def _when(text: str) -> tuple[int, int] | None:
-    """Year (0 where none is said) and month (a quarter is its last one)."""
+    """Year (0 if not given) and month; a quarter counts as its last month."""
     for match in _UNTIL.finditer(text):
         name = (match["when"] or match["he"] or "").lower()
         month = int(name[1]) * 3 if re.fullmatch(r"q[1-4]", name) else _MONTHS.get(name)
@@ -312,8 +317,8 @@ def _when(text: str) -> tuple[int, int] | None:
     return None
 
 
-def _bar(said: _Said, prior: _Said) -> str:
-    """Another figure for the same: a lower bar where more was promised, another number else."""
+def _bar(said: _RatedClause, prior: _RatedClause) -> str:
+    """ "lower bar" if the new figure promises less, "another number" if it only differs."""
     mine, theirs = _figure(said.clause), _figure(prior.clause)
     if mine is None or theirs is None or mine.kind != theirs.kind or not (mine.number and theirs.number):
         return ""
@@ -326,21 +331,21 @@ def _bar(said: _Said, prior: _Said) -> str:
 
 
 def _figure(clause: Utterance) -> UtteranceValue | None:
-    """The one figure of a clause that measures or counts something."""
+    """The single measured figure of a clause."""
     found = [value for value in clause.values if value.number and value.kind not in ("count ", "clock")]
     return found[0] if len(found) == 1 else None
 
 
-# Semantic drift: a term that was defined, spelled out or used in one sense, and now in another.
+# Semantic drift: a term that was defined, spelled out or used in one sense and now in another.
 #
-# Catches definitions that change ("by X we mean …", "X stands for …"), abbreviations spelled out in two ways,
-# and words that kept one company before and keep quite another now. Misses shifts in words used once or twice.
-# There are no embeddings here: company is counted in words, so it takes several sentences on both sides.
+# Catches changed definitions ("by X we mean …", "X stands for …"), abbreviations with two expansions, and
+# words whose neighbours changed. Misses words used once or twice: neighbours are counted, there are no
+# embeddings.
 
-ALIKE = 0.5
-"""Definitions that share less than this are two."""
-_APART, _TOGETHER, _USES = 0.08, 0.2, 3
-_TURNS_DRIFT, _LONGEST = 40, 400
+SAME_DEFINITION = 0.5
+"""Dice overlap of two definitions from which they are the same."""
+_DIFFERENT_USE, _CONSISTENT_USE, _MIN_USES = 0.08, 0.2, 3  # cosine between, cosine within, sentences
+_DRIFT_TURNS, _SENTENCE_CHARS = 40, 400
 _REDEFINES = re.compile(
     r"\b(?:from (?:now|here) on|redefine[sd]?|in this (?:section|part|chapter|context)|"
     r"for (?:this|the) purposes?|in another sense|in a different sense|not to be confused)\b|מעתה|בהקשר אחר",
@@ -373,12 +378,12 @@ class _Definition:
 
 
 def drifts(new_content: str, history: Sequence[Turn]) -> tuple[Drift, ...]:
-    """Definitions first, then terms by their company; a term at most once."""
-    before = [turn.text for turn in history[-_TURNS_DRIFT:]]
+    """Terms that changed their meaning: by definition first, then by neighbours; each term once."""
+    before = [turn.text for turn in history[-_DRIFT_TURNS:]]
     if not before:
         return ()
     found: dict[str, Drift] = {}
-    for drift in (*_redefined(new_content, before), *_moved_drift(new_content, before)):
+    for drift in (*_redefined(new_content, before), *_shifted_use(new_content, before)):
         found.setdefault(drift.term.casefold(), drift)
     return tuple(found.values())
 
@@ -390,14 +395,14 @@ def _redefined(new_content: str, before: Iterable[str]) -> Iterator[Drift]:
         if earlier is None:
             continue
         alike = _dice(_content(earlier.what), _content(definition.what))
-        if alike < ALIKE or _figures(earlier.what) != _figures(definition.what):
+        if alike < SAME_DEFINITION or _figures(earlier.what) != _figures(definition.what):
             yield Drift(definition.term, earlier.what, definition.what, round(alike, 3))
 
 
 def _definitions(text: str, *, owned: bool = True) -> Iterator[_Definition]:
-    """What a text defines; where not `owned`, without what it says it defines anew."""
+    """The definitions in a text; without explicit redefinitions unless `owned`."""
     for span in sentences(text):
-        sentence = text[span.start : span.end][:_LONGEST]
+        sentence = text[span.start : span.end][:_SENTENCE_CHARS]
         if not owned and (OWNED.search(sentence) or _REDEFINES.search(sentence)):
             continue
         for pattern in _DEFINITIONS:
@@ -410,7 +415,7 @@ def _definitions(text: str, *, owned: bool = True) -> Iterator[_Definition]:
 
 
 def _spelling(short: str, long: str) -> str:
-    """The words whose initials make the abbreviation, from the nearest ones; "" where they do not."""
+    """The words before an abbreviation if their initials spell it, else ""."""
     parts = re.split(r"[ -]", long)[-len(short) :]
     return " ".join(parts) if "".join(part[0] for part in parts).upper() == short else ""
 
@@ -431,26 +436,28 @@ def _dice(one: frozenset[str], other: frozenset[str]) -> float:
     return 2 * len(one & other) / (len(one) + len(other)) if one or other else 1.0
 
 
-def _moved_drift(new_content: str, before: Sequence[str]) -> Iterator[Drift]:
-    """Terms that keep one company before and another now, each of them consistently."""
+def _shifted_use(new_content: str, before: Sequence[str]) -> Iterator[Drift]:
+    """Terms with different neighbours before and now, both of them consistent."""
     if OWNED.search(new_content) or _REDEFINES.search(new_content):
         return
-    mine, theirs = _company([new_content]), _company(before)
+    mine, theirs = _neighbours([new_content]), _neighbours(before)
     for term in sorted(mine.keys() & theirs.keys()):
         now, then = mine[term], theirs[term]
-        if min(len(now), len(then)) < _USES or min(_within(now), _within(then)) < _TOGETHER:
+        if min(len(now), len(then)) < _MIN_USES or min(_within(now), _within(then)) < _CONSISTENT_USE:
             continue
         alike = _cosine(_sum(now), _sum(then))
-        if alike < _APART:
+        if alike < _DIFFERENT_USE:
             yield Drift(term, _typical(then, term), _typical(now, term), round(alike, 3))
 
 
-def _company(texts: Iterable[str]) -> Mapping[str, list[Counter[str]]]:
-    """For each content word the words it stands with, a count for each sentence that has it."""
+def _neighbours(texts: Iterable[str]) -> Mapping[str, list[Counter[str]]]:
+    """For each content word, one counter of neighbouring words per sentence."""
     found: defaultdict[str, list[Counter[str]]] = defaultdict(list)
     for text in texts:
         for span in sentences(text):
-            around = Counter(w.norm for w in words(text[span.start : span.end][:_LONGEST]) if not w.is_stop)
+            around = Counter(
+                w.norm for w in words(text[span.start : span.end][:_SENTENCE_CHARS]) if not w.is_stop
+            )
             for term in around:
                 if len(term) > 2 and term.isalpha():
                     found[term].append(Counter({w: n for w, n in around.items() if w != term}))
@@ -465,7 +472,7 @@ def _sum(uses: Sequence[Counter[str]]) -> Counter[str]:
 
 
 def _within(uses: Sequence[Counter[str]]) -> float:
-    """How alike a use is to the others, on the average."""
+    """Mean similarity of a use to the others."""
     total = _sum(uses)
     return sum(_cosine(use, total - use) for use in uses) / len(uses)
 

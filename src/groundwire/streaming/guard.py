@@ -307,7 +307,7 @@ def _attributions(session: GuardSession, report: HallucinationReport) -> tuple[A
 
 
 def log_weak_points(points: Sequence[WeakPoint], *, source_text: bool) -> None:
-    """Log one JSON object per weak point; its text only if the configuration allows source text in the log."""
+    """Log one JSON object per weak point; its text only if the log may contain source text."""
     for point in points:
         told = asdict(point) if source_text else {"start": point.start, "end": point.end, "kind": point.kind}
         _log.info("weak point %s", json.dumps({**told, "risk": point.risk.value}, ensure_ascii=False))

@@ -1,4 +1,4 @@
-"""Answers verified on their way to the user: never held back, and never at the cost of everything else."""
+"""Verify an agent's answers on their way to the user, in the background and without blocking them."""
 
 from __future__ import annotations
 
@@ -27,25 +27,27 @@ from groundwire.types import (
     Turn,
 )
 
-KEPT = 1000
-MOST_PENDING = 16
-_LINE = 300
+MAX_RESULTS = 1000
+"""Results that are kept for later retrieval."""
+MAX_PENDING = 16
+"""Verifications in flight; further outputs are skipped."""
+_LINE_CHARS = 300
 _AUTHOR = "assistant"
 VERIFIER = "verifier"
-"""The role of a turn that tells an agent what was found out about its answer: no evidence of anything."""
+"""Role of a turn that tells an agent about problems in its answer; never used as evidence."""
 _log = logging.getLogger(__name__)
 
 
 def is_wanted(config: Config) -> bool:
-    """Does the configuration ask for answers to be verified before they are returned?"""
+    """True if the configuration enables output verification."""
     return config.hallucination.enabled and config.hallucination.output_verification.enabled
 
 
 class OutputVerifier:
-    """Verifies an agent's answers against their conversation, in the background where that takes long.
+    """Verifies an agent's answers against their conversation, if necessary in the background.
 
-    `is_busy` says whether there is so much else to do that verification is to be left out. Results are kept
-    for a while, so that a pending one can be asked for by its id. One event loop uses it.
+    `is_busy` returns true if verification should be skipped because of load. Results are kept for a while, so
+    that a pending one can be fetched by its id. Must be used from one event loop.
     """
 
     def __init__(
@@ -54,12 +56,12 @@ class OutputVerifier:
         config: Config | None = None,
         *,
         is_busy: Callable[[], bool] = lambda: False,
-        most_pending: int = MOST_PENDING,
+        max_pending: int = MAX_PENDING,
     ) -> None:
         self._engine = engine
         self._config = config or engine.config
         self._is_busy = is_busy
-        self._most_pending = most_pending
+        self._max_pending = max_pending
         self._under_way: dict[str, asyncio.Task[OutputCheck]] = {}
         self._kept: OrderedDict[str, OutputCheck] = OrderedDict()
 
@@ -77,9 +79,9 @@ class OutputVerifier:
         patience: float | None = None,
         kb: KnowledgeBase | None = None,
     ) -> OutputCheck:
-        """What is known of the answer after at most `patience` seconds (None: when it is known).
+        """Verify an answer, waiting at most `patience` seconds (None: until it is done).
 
-        Nothing that goes wrong is raised, except what the caller did wrong.
+        Raises only for invalid arguments; other failures are reported as a skipped check.
         """
         turns = tuple(turn for turn in as_turns(history) if turn.role != VERIFIER)
         grounds = conversation(as_sources(sources), turns, question)
@@ -93,7 +95,7 @@ class OutputVerifier:
         return await self._waited(case.id, task, patience)
 
     async def result(self, identity: str, patience: float = 0.0) -> OutputCheck | None:
-        """What is known by now; None where nothing of that id is known (any more)."""
+        """The current result; None if the id is unknown or its result was dropped."""
         task = self._under_way.get(identity)
         if task is not None:
             return await self._waited(identity, task, patience)
@@ -108,7 +110,7 @@ class OutputVerifier:
     async def _waited(
         self, identity: str, task: asyncio.Task[OutputCheck], patience: float | None
     ) -> OutputCheck:
-        """A caller who leaves, or waits no longer, leaves the work going on for whoever asks again."""
+        """Wait for the task. It continues after a timeout or cancellation, to be fetched later."""
         done, _ = await asyncio.wait([task], timeout=patience)
         if done:
             return task.result()
@@ -120,8 +122,8 @@ class OutputVerifier:
         if not any(source.text.strip() for source in case.sources):
             return "there is no context to verify it against"
         if self._is_busy():
-            return "there is too much else to do"
-        if len(self._under_way) >= self._most_pending:
+            return "the server is busy"
+        if len(self._under_way) >= self._max_pending:
             return f"{len(self._under_way)} outputs are being verified already"
         return ""
 
@@ -143,18 +145,18 @@ class OutputVerifier:
 
     def _keep(self, found: OutputCheck) -> OutputCheck:
         self._kept[found.id] = found
-        while len(self._kept) > KEPT:
+        while len(self._kept) > MAX_RESULTS:
             self._kept.popitem(last=False)
         return found
 
 
 def skipped(reason: str, identity: str = "") -> OutputCheck:
-    """Not verified, and why not."""
+    """A check that was not made, with the reason."""
     return OutputCheck(identity or uuid4().hex, OutputStatus.SKIPPED, reason)
 
 
 def conversation(sources: Sequence[Source], turns: Sequence[Turn], question: str = "") -> tuple[Source, ...]:
-    """What an answer may rest on: its sources, and what others than its author said before it."""
+    """The evidence for an answer: its sources and what others than its author said before."""
     said = [(f"turn {turn.id}", turn.text) for turn in turns if turn.role != _AUTHOR]
     if question.strip() and all(text.strip() != question.strip() for _, text in said):
         said.append(("question", question))
@@ -164,11 +166,11 @@ def conversation(sources: Sequence[Source], turns: Sequence[Turn], question: str
 
 
 def judged(report: HallucinationReport, threshold_bits: float) -> OutputCheck:
-    """The report, read by the threshold for outputs: it flags, and refuses nothing."""
+    """The result of a report under the threshold for outputs. It flags; it never blocks."""
     failed = [claim for claim in report.claims if is_over(claim, threshold_bits)]
-    flags = [flag for flag in report.flags if not _is_carried(flag, report)]
+    flags = [flag for flag in report.flags if not _is_supported(flag, report)]
     found = OutputCheck(report.response_id, OutputStatus.VERIFIED, report.error or "", report=report)
-    if not failed and not flags and _nobody_knows(report):
+    if not failed and not flags and _all_unchecked(report):
         return replace(found, status=OutputStatus.SKIPPED)
     return replace(
         found,
@@ -178,19 +180,20 @@ def judged(report: HallucinationReport, threshold_bits: float) -> OutputCheck:
     )
 
 
-def _is_carried(flag: Flag, report: HallucinationReport) -> bool:
-    """Does it stand in a claim that the evidence carries? Whoever corrects himself contradicts himself."""
-    carried = (claim for claim in report.claims if claim.status is Status.ENTAILED)
-    return any(claim.start < flag.end and flag.start < claim.end for claim in carried)
+def _is_supported(flag: Flag, report: HallucinationReport) -> bool:
+    """True if the flag lies in a supported claim: a correction contradicts an earlier statement rightly."""
+    supported = (claim for claim in report.claims if claim.status is Status.ENTAILED)
+    return any(claim.start < flag.end and flag.start < claim.end for claim in supported)
 
 
-def _nobody_knows(report: HallucinationReport) -> bool:
+def _all_unchecked(report: HallucinationReport) -> bool:
     return bool(report.claims) and all(claim.status is Status.UNCHECKED for claim in report.claims)
 
 
 def is_over(claim: ClaimVerification, threshold_bits: float) -> bool:
-    """Does more evidence lack than may? What has no measured gap (a phantom citation) is as it was judged; of
-    what nobody could judge nothing is known.
+    """True if the claim's gap exceeds the threshold.
+
+    A claim without a measured gap (a phantom citation) keeps its verdict; unchecked claims never count.
     """
     if claim.status in (Status.UNCHECKED, Status.UNVERIFIABLE):
         return False
@@ -198,10 +201,10 @@ def is_over(claim: ClaimVerification, threshold_bits: float) -> bool:
 
 
 def feedback(failed: Sequence[ClaimVerification], flags: Sequence[Flag] = ()) -> str:
-    """What the author of an answer may be told, so that it can correct itself; empty where all is well."""
+    """A message to the answer's author asking for corrections; empty if there is nothing to correct."""
     if not failed and not flags:
         return ""
-    lines = ["Your last answer says what the conversation does not carry:"]
+    lines = ["Your last answer contains statements that the conversation does not support:"]
     for claim in failed:
         lines.append(f'- "{_line(claim.claim_text)}": {_line(claim.reason)}')
         ref = nearest_evidence(claim)
@@ -215,4 +218,4 @@ def feedback(failed: Sequence[ClaimVerification], flags: Sequence[Flag] = ()) ->
 
 def _line(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _LINE else f"{line[: _LINE - 1]}…"
+    return line if len(line) <= _LINE_CHARS else f"{line[: _LINE_CHARS - 1]}…"

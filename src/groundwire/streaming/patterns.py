@@ -1,8 +1,8 @@
 """Stream patterns: signs of invented content in single sentences. `PATTERNS`, at the end, is the table.
 
-Each pattern has a function that yields hits in a sentence and one that gives a hit's confidence. The confidences
-were set by hand and checked on the monitor benchmark; only those above `realtime.interrupt_threshold` can stop
-a stream.
+Each pattern has a function that yields hits in a sentence and one that gives a hit's confidence. The
+confidences were set by hand and checked on the monitor benchmark; only those above
+`realtime.interrupt_threshold` can stop a stream.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""When a verdict may stop a stream: the evidence says otherwise, and clearly so. Lack of support never does.
+"""The response protocol: the weak points of an answer, the risk they imply, and the action to take.
 
-A stop costs the reader a true answer where it is wrong, so the bar is higher than for a flag: the verdict
-must be sure, and a piece of evidence must speak of the very matter. "It won the cup in 1999" is not
-contradicted by "It was founded in 1931", however sure a verifier is. `groundwire bench streams` prints what
-this is worth.
+`LEVELS` is the whole protocol as a table. Lack of support leads to rephrasing, never to an interruption. Only
+a clear contradiction or a critical pattern interrupts: a wrong interruption costs the reader a true answer,
+so the bar is higher than for a flag. The verdict must be certain and the evidence must be about the same
+matter: "It won the cup in 1999" is not contradicted by "It was founded in 1931", whatever the verifier says.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from groundwire.text.tokens import similarity, words
 from groundwire.types import ClaimVerification, GapType, Risk, Status
 from groundwire.types.stream import Coherence, StreamWarning, WeakPoint
 
-_MATTER = 0.5
-"""The share of a claim's words, names and values aside, that one piece of evidence must hold."""
-_ALIKE = 0.6
-_PIECES = 5
-_NEAR = 40
+_MIN_SHARED_WORDS = 0.5
+"""Share of a claim's words, without names and values, that one piece of evidence must contain."""
+_WORD_SIMILARITY = 0.6  # two words count as the same from here on
+_MAX_EVIDENCE = 5  # pieces of evidence compared, best first
+_UNIT_CHARS = 40  # where to look for the noun that a number counts
 _SAYS = re.compile(r"evidence says ([^']+)\Z")
 _LABEL = re.compile(r"\bname:", re.IGNORECASE)
 _ARTICLE = re.compile(r"^(?:the|an?|its|his|her|their)\s+", re.IGNORECASE)
 
 
 def is_clear_contradiction(verdict: ClaimVerification, threshold: float) -> bool:
-    """Whether the claim is contradicted by evidence so surely that going on makes no sense."""
+    """True if evidence contradicts the claim clearly enough to interrupt."""
     contradicted = verdict.status is Status.CONTRADICTED and verdict.is_flagged and verdict.certain
     if not contradicted or verdict.p1 is None or 1.0 - verdict.p1 < threshold:
         return False
-    pieces = tuple(ref.text for ref in verdict.evidence[:_PIECES])
+    pieces = tuple(ref.text for ref in verdict.evidence[:_MAX_EVIDENCE])
     return _compares(verdict, pieces) and speaks_of(verdict.claim_text, pieces)
 
 
 def _compares(verdict: ClaimVerification, pieces: Sequence[str]) -> bool:
-    """Not where a name is held against a number: "evidence says Ann Lee" of a claim that counts rooms."""
+    """False if a name was compared with a number ("evidence says Ann Lee" for a number of rooms)."""
     said = _SAYS.match(verdict.reason)
     if said is None or numbers(said[1]) or dates(said[1]) or not numbers(verdict.claim_text):
         return True
@@ -54,7 +54,7 @@ def _compares(verdict: ClaimVerification, pieces: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=1024)
 def speaks_of(claim: str, evidence: tuple[str, ...]) -> bool:
-    """Whether one piece of the evidence is about what the claim says, not only about whom or what.
+    """True if one piece of evidence is about the same matter, not only about the same subject.
 
     >>> speaks_of("Acme won the cup in 1999.", ("Acme was founded in 1931.",))
     False
@@ -67,11 +67,13 @@ def speaks_of(claim: str, evidence: tuple[str, ...]) -> bool:
         return bool(pieces)
     counted = _counted(claim)
     there = [_words_of(piece, claim) for piece in pieces]
-    return any(_held(matter, own) >= _MATTER * len(matter) or _held(counted, own) > 0 for own in there)
+    return any(
+        _held(matter, own) >= _MIN_SHARED_WORDS * len(matter) or _held(counted, own) > 0 for own in there
+    )
 
 
 def _matter(claim: str, pieces: Sequence[str]) -> frozenset[str]:
-    """The content words of a claim without its values and without whom or what it is about."""
+    """The content words of a claim without names, values and its subject."""
     aside = [(name.start, name.end) for name in names(claim)]
     aside += [(number.start, number.end) for number in numbers(claim)]
     aside += [(date.start, date.end) for date in dates(claim)]
@@ -84,60 +86,55 @@ def _matter(claim: str, pieces: Sequence[str]) -> frozenset[str]:
 
 
 def _is_thing(subject: str, pieces: Sequence[str]) -> bool:
-    """Whether a subject is something the evidence names in the same words, as it names "the quota queue"."""
+    """True if the evidence names the subject in the same words, such as "the quota queue"."""
     bare = _ARTICLE.sub("", subject).casefold()
     return " of " not in bare and any(bare in piece.casefold() for piece in pieces)
 
 
 def _counted(claim: str) -> frozenset[str]:
-    """What numbers count: the content word behind each."""
-    behind = [words(claim[number.end : number.end + _NEAR]) for number in numbers(claim)]
+    """The nouns that the numbers of a claim count."""
+    behind = [words(claim[number.end : number.end + _UNIT_CHARS]) for number in numbers(claim)]
     firsts = (next((word.norm for word in found[:2] if not word.is_stop), "") for found in behind)
     return frozenset(filter(None, firsts))
 
 
 def _words_of(piece: str, claim: str) -> frozenset[str]:
-    """What a piece of evidence says, without the names that the claim has as well: they are no matter."""
+    """The content words of a piece of evidence without names shared with the claim."""
     shared = {word.norm for name in names(claim) for word in words(name.text)}
     found = {word.norm for word in words(_LABEL.sub("", piece)) if not word.is_stop}
     return frozenset(found - shared)
 
 
 def _held(matter: frozenset[str], there: frozenset[str]) -> int:
-    return sum(any(similarity(word, other) >= _ALIKE for other in there) for word in matter)
+    return sum(any(similarity(word, other) >= _WORD_SIMILARITY for other in there) for word in matter)
 
-
-# The response protocol: what is weak in an answer, how risky that makes it, and what to do about it.
-#
-# `LEVELS` is the whole of it as a table. A claim that merely lacks support is rephrased, never a reason to
-# stop; only what evidence clearly contradicts, or a pattern of critical risk, is.
 
 HIGH_SEVERITY = 0.75
-"""The severity from which a contradiction of what was established is of high risk."""
+"""From this severity on, contradicting an established statement is a high risk."""
 
 LEVELS: Mapping[str, Risk] = MappingProxyType(
     {
-        "unchecked": Risk.LOW,  # nobody could say
-        "vague": Risk.LOW,  # nothing in it can be judged
-        "warning": Risk.LOW,  # a pattern showed; the warning itself may say more
-        "unsupported": Risk.MEDIUM,  # nothing speaks of it
+        "unchecked": Risk.LOW,  # could not be verified
+        "vague": Risk.LOW,  # says too little to be verified
+        "warning": Risk.LOW,  # a pattern matched; the warning has its own risk
+        "unsupported": Risk.MEDIUM,  # not covered by the sources
         "partial_support": Risk.MEDIUM,
         "over_extrapolation": Risk.MEDIUM,
         "phantom_citation": Risk.MEDIUM,
-        "doubtful": Risk.MEDIUM,  # the evidence seems to speak against it
-        "earlier": Risk.MEDIUM,  # it differs from what was said, or takes it back
-        "established": Risk.HIGH,  # it contradicts what facts or people established
-        "contradicted": Risk.HIGH,  # the evidence clearly says otherwise
+        "doubtful": Risk.MEDIUM,  # the evidence seems to contradict it
+        "earlier": Risk.MEDIUM,  # differs from an earlier statement
+        "established": Risk.HIGH,  # contradicts an established fact or a user's statement
+        "contradicted": Risk.HIGH,  # the evidence clearly contradicts it
     }
 )
-"""What a weak point is worth. Two or more clear contradictions that are half of all claims are critical."""
+"""Risk by kind of weak point. Two or more contradictions in at least half of all claims are critical."""
 
 _ORDER = {risk: rank for rank, risk in enumerate(Risk)}
 
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """The weak points in the order of the text, the risk of the whole, and why it is what it is."""
+    """The weak points in text order, the overall risk and the reason for it."""
 
     points: tuple[WeakPoint, ...] = ()
     risk: Risk = Risk.LOW
@@ -145,7 +142,7 @@ class Assessment:
 
     @property
     def failing(self) -> tuple[WeakPoint, ...]:
-        """What cannot stay as it is."""
+        """The points that must not stay in the answer."""
         return tuple(p for p in self.points if _ORDER[p.risk] >= _ORDER[Risk.HIGH])
 
 
@@ -155,7 +152,7 @@ def assess(
     coherence: Coherence | None = None,
     threshold: float = CLEAR,
 ) -> Assessment:
-    """All that was found out about an answer, as weak points and one risk."""
+    """Combine verdicts, warnings and coherence into weak points and one risk."""
     points = [
         *(point for claim in claims for point in _of_claim(claim, threshold)),
         *_of_coherence(coherence or Coherence()),
@@ -173,20 +170,20 @@ def action_for(risk: Risk, config: RealTimeConfig) -> RiskAction:
 
 
 def wordings(config: RealTimeConfig) -> dict[Risk, RiskAction]:
-    """What happens to a sentence at each level; where the whole answer should go, a sentence is rephrased."""
+    """The action per risk for a single sentence: actions on the whole answer become rephrasing."""
     actions = {risk: action_for(risk, config) for risk in Risk}
     whole: tuple[RiskAction, ...] = ("reformulate", "discard")
     return {risk: "rephrase" if action in whole else action for risk, action in actions.items()}
 
 
 def stops(risk: Risk, config: RealTimeConfig) -> bool:
-    """Whether this level breaks an answer off rather than letting it come to its end."""
+    """True if the protocol interrupts the answer at this risk."""
     high = _ORDER[risk] >= _ORDER[Risk.HIGH]
     return high and action_for(risk, config) in ("reformulate", "discard")
 
 
 def guidance(points: Sequence[WeakPoint]) -> str:
-    """What to tell a model that shall write the rest of its answer again."""
+    """The instruction for a model that has to rewrite the rest of its answer."""
     lines = [_told(number, point) for number, point in enumerate(points[:5], start=1)]
     return "\n".join((_AGAIN, *lines, _KEEP))
 
@@ -244,7 +241,7 @@ def _of_coherence(found: Coherence) -> Iterator[WeakPoint]:
 
 
 def _of_warning(warning: StreamWarning, threshold: float) -> WeakPoint:
-    """As risky as it says, but high or critical only where it is sure."""
+    """The warning's own risk, but at most medium below the confidence threshold."""
     sure = warning.confidence >= threshold
     risk = warning.risk if sure else min(warning.risk, Risk.MEDIUM, key=lambda r: _ORDER[r])
     reason = warning.note or warning.pattern.replace("_", " ")
@@ -252,7 +249,7 @@ def _of_warning(warning: StreamWarning, threshold: float) -> WeakPoint:
 
 
 def _answered(warning: StreamWarning, claims: Sequence[ClaimVerification]) -> bool:
-    """What a source carries needs no warning; what the evidence spoke against already has worse than one."""
+    """True if a verdict covers the warning: a supported claim needs none, a contradicted one has worse."""
     judged = (Status.ENTAILED, Status.CONTRADICTED, Status.NOT_IN_CONTEXT)
     return any(
         claim.status in judged and claim.start < warning.end and warning.start < claim.end for claim in claims

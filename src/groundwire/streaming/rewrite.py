@@ -1,6 +1,7 @@
-"""What the protocol says, in English and Hebrew: marks, openings of doubted sentences, statements of limits.
+"""Rewrite an answer as the protocol asks: marks, hedged sentences, a cut, or a new attempt by the model.
 
-Statements of limits are worded as refusals, which assert nothing: checked again, they raise no new flag.
+Phrases exist in English and Hebrew. Statements of limits are worded as refusals, which assert nothing, so
+they raise no flags when the text is checked again.
 """
 
 from __future__ import annotations
@@ -141,7 +142,7 @@ def phrases_for(text: str) -> Phrases:
 
 
 def mark_for(kind: str, said: Phrases) -> str:
-    """What stands behind a weak claim; what says too little to be judged needs no mark."""
+    """The mark after a weak claim; claims too vague to be verified get none."""
     return "" if kind == "vague" else said.marks.get(_SAME.get(kind, kind), said.marks["unsupported"])
 
 
@@ -149,22 +150,20 @@ def opening_for(kind: str, said: Phrases) -> str:
     return said.openings.get(_SAME.get(kind, kind), said.openings["unsupported"])
 
 
-# An answer reworded by rule: marks behind its claims, doubt before weak sentences, a stop where it fails.
-#
-# Nothing but insertions and cuts: Markdown stays whole, and every edit knows where it stood, so that the
-# original can be had back (`policy.repair.restore`).
+# Rewording by rule. There are only insertions and cuts, so Markdown stays intact and the original can be
+# restored from the edits (`verdicts.repair.restore`).
 
 Actions = Mapping[Risk, RiskAction]
 _WRAPPED = "*_~`\"“‘'([«"
 _BEGINS = re.compile(
     r"(?:[\n\r]|[.!?…:;][\"'”’»)\]*_]*\s)[ \t]*(?:>[ \t]*)*(?:(?:[-*+•]|\d{1,3}[.)])[ \t]+)?\Z"
 )
-_LOOK_BACK = 80
+_BULLET_CHARS = 80  # nested bullets and quotation marks before a sentence fit in this
 _ROW = re.compile(r"^[ \t]*\|", re.MULTILINE)
 _ENDS = re.compile(r"[.!?…。！？]+[\"'”’»)]*\Z")
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _DANGLING = re.compile(r"(?:^|\n)[ \t]*(?:[-*+•]|\d{1,3}[.)]|#{1,6}|>)?[ \t]*\Z")
-_QUOTE = 300
+_QUOTE_CHARS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,13 +171,13 @@ class _Insertion:
     at: int
     text: str
     lower: bool = False
-    """Whether the letter that follows begins no sentence any more."""
+    """True if the following letter no longer begins a sentence."""
 
 
 def reworded(
     text: str, claims: Sequence[ClaimVerification], weak: Sequence[WeakPoint], actions: Actions
 ) -> Repair:
-    """Each weak point as the level of its risk asks for; what the sources carry gets their name."""
+    """Apply the action for each weak point's risk; supported claims get their source as a citation."""
     wanted: dict[int, _Insertion] = {}
     for point in sorted(weak, key=lambda p: -_RANK[p.risk]):
         found = _treated(text, point, actions.get(point.risk, "none"))
@@ -196,7 +195,7 @@ _RANK = {risk: rank for rank, risk in enumerate(Risk)}
 
 
 def _ranges(weak: Sequence[WeakPoint], own: WeakPoint) -> Iterator[WeakPoint]:
-    """Graver points whose words this one lies in: they speak for it."""
+    """Points of higher risk, which take precedence."""
     return (p for p in weak if p is not own and _RANK[p.risk] > _RANK[own.risk])
 
 
@@ -214,16 +213,16 @@ def _treated(text: str, point: WeakPoint, action: RiskAction) -> _Insertion | No
 
 
 def _can_open(text: str, point: WeakPoint) -> bool:
-    """Whether a sentence begins there: not in a table's row, nor where a clause leans on the one before."""
+    """True if the point begins a sentence; false in table rows and dependent clauses."""
     line = text.rfind("\n", 0, point.start) + 1
     row = _ROW.match(text[line : point.start + 1])
     return not row and _is_start(text, _start(text, point.start))
 
 
 def _is_start(text: str, at: int) -> bool:
-    """Whether a sentence begins here, behind a bullet or a quotation's mark as it may be."""
-    before = text[max(0, at - _LOOK_BACK) : at]
-    return not before.strip() or bool(_BEGINS.search(f"\n{before}" if at <= _LOOK_BACK else before))
+    """True if a sentence begins here, possibly after a bullet or a quotation mark."""
+    before = text[max(0, at - _BULLET_CHARS) : at]
+    return not before.strip() or bool(_BEGINS.search(f"\n{before}" if at <= _BULLET_CHARS else before))
 
 
 def _opened(text: str, point: WeakPoint) -> _Insertion:
@@ -242,7 +241,7 @@ def _opened(text: str, point: WeakPoint) -> _Insertion:
 
 
 def _is_common(sentence: str, text: str) -> bool:
-    """Whether its first word is capital only because it begins a sentence."""
+    """True if the first word is capitalised only because it begins the sentence."""
     first = _WORD.match(sentence)
     if not first or not first[0][:1].isupper() or first[0] in ("I", "I'm", "I’m", "I've", "I’ve"):
         return False
@@ -250,14 +249,14 @@ def _is_common(sentence: str, text: str) -> bool:
 
 
 def _start(text: str, at: int) -> int:
-    """Before the emphasis, quotation mark or bracket that opens the sentence."""
+    """Move before emphasis, quotation marks or brackets that open the sentence."""
     while at > 0 and text[at - 1] in _WRAPPED:
         at -= 1
     return at
 
 
 def _end(text: str, start: int, end: int) -> int:
-    """Before the full stop, so that a mark belongs to its sentence."""
+    """Move before the full stop, so that a mark belongs to its sentence."""
     stop = _ENDS.search(text, start, end)
     at = stop.start() if stop else end
     while text.startswith(("**", "__"), at) and not stop:
@@ -288,7 +287,7 @@ def _inserted(text: str, insertions: Sequence[_Insertion]) -> Repair:
 
 
 def _letter(text: str, one: _Insertion) -> int:
-    """The end of what is made small: the opening marks and the first letter."""
+    """End of the part to lower-case: the opening marks and the first letter."""
     if not one.lower:
         return one.at
     at = one.at
@@ -298,7 +297,7 @@ def _letter(text: str, one: _Insertion) -> int:
 
 
 def cut_at(text: str, points: Sequence[WeakPoint]) -> int:
-    """Where what cannot stand begins: the sentence of the first such point, its bullet included."""
+    """Offset where to cut: the start of the sentence with the first point, including its bullet."""
     first = min(point.start for point in points)
     at = _start(text, first)
     begins = [m.end() for m in re.finditer(r"[.!?…][\"'”’»)\]*_]*\s+|\n+", text[:at])]
@@ -308,7 +307,7 @@ def cut_at(text: str, points: Sequence[WeakPoint]) -> int:
 
 
 def stopped(text: str, points: Sequence[WeakPoint]) -> str:
-    """What stands, then what is not known and what the sources say instead."""
+    """The part before the cut, then what is not known and what the sources say instead."""
     kept = text[: cut_at(text, points)].rstrip()
     said = phrases_for(text)
     quoted = [
@@ -321,7 +320,7 @@ def stopped(text: str, points: Sequence[WeakPoint]) -> str:
 
 
 def limits(request: str, points: Sequence[WeakPoint] = (), knowledge: KnowledgeCheck | None = None) -> str:
-    """A transparent statement instead of an answer: what is missing, what the sources do say, what to do."""
+    """A statement of limits instead of an answer: what is missing, what the sources say, what to do."""
     said = phrases_for(request)
     missing = _missing(knowledge) if knowledge else []
     lines = [said.limits]
@@ -340,27 +339,25 @@ def limits(request: str, points: Sequence[WeakPoint] = (), knowledge: KnowledgeC
 
 
 def _missing(knowledge: KnowledgeCheck) -> list[str]:
-    """What is missing, by name where a name is known; else the question itself."""
+    """The missing names, or the questions if no name is missing."""
     named = [lost.text for lost in knowledge.missing if lost.kind != "question"]
     return list(dict.fromkeys(named or [lost.text for lost in knowledge.missing]))
 
 
 def _short(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _QUOTE else f"{line[: _QUOTE - 1]}…"
+    return line if len(line) <= _QUOTE_CHARS else f"{line[: _QUOTE_CHARS - 1]}…"
 
-
-# What stands in place of an answer that failed: written again by the model, else by rule, then checked.
 
 _log = logging.getLogger(__name__)
 Check = Callable[[str], Awaitable[HallucinationReport]]
-_GUIDANCE_CHARS = 6000
+_GUIDANCE_CHARS = 6000  # about 1,500 tokens of instructions
 _END = 1 << 60
 
 
 @dataclass(frozen=True, slots=True)
 class Rewriter:
-    """Who writes again (None: a rule does), what was asked, and who checks what comes of it."""
+    """What a reformulation needs: a generator (None: reword by rule), the prompt, and a check."""
 
     generator: Generator | None
     messages: tuple[Message, ...]
@@ -369,21 +366,21 @@ class Rewriter:
     history: tuple[Turn, ...] = ()
 
     async def assess(self, text: str, report: HallucinationReport) -> Assessment:
-        """What is weak in a new text, by its report and by what was said before."""
+        """Assess a new text by its report and by its coherence with the conversation."""
         coherence = await asyncio.to_thread(coherence_of, text, self.history, report.detection)
         return assess(report.claims, (), coherence, self.config.interrupt_threshold)
 
 
 @dataclass(frozen=True, slots=True)
 class Reformulation:
-    """`text` is what the user reads; `report` is about it before doubts and marks were put in."""
+    """The text for the user, and the report on it before hedges and marks were inserted."""
 
     text: str
     report: HallucinationReport | None
 
 
 async def reformulate(said: str, found: Assessment, rewriter: Rewriter) -> Reformulation:
-    """The model's second attempt where it holds; else what stands of the first, and what is not known."""
+    """The model's second attempt if it passes; otherwise the first one, cut and reworded by rule."""
     attempt = await _by_model(said, found, rewriter)
     return attempt or await _by_rule(said, found, rewriter)
 
@@ -408,12 +405,12 @@ async def _by_model(said: str, found: Assessment, rewriter: Rewriter) -> Reformu
         return None
     second = await rewriter.assess(text, report)
     if second.failing or stops(second.risk, rewriter.config):
-        return None  # no better: the rule says less, and nothing wrong
+        return None  # no better than the first; the rule says less but nothing wrong
     return Reformulation(worded(text, report, second, rewriter.config), report)
 
 
 async def _checked(text: str, rewriter: Rewriter) -> HallucinationReport | None:
-    """None where nobody could check it now: an engine with too much to do, a store that is gone."""
+    """The report on a text; None if it cannot be checked now (overload, store unavailable)."""
     try:
         return await rewriter.check(text)
     except GroundwireError as error:
@@ -422,7 +419,7 @@ async def _checked(text: str, rewriter: Rewriter) -> HallucinationReport | None:
 
 
 def _joined(kept: str, rest: str) -> str:
-    """What stands and what follows it; sentences that the model says once more are left out."""
+    """Join the kept part and the new one without sentences that the model repeats."""
     told = [" ".join(kept[s.start : s.end].split()) for s in sentences(kept)]
     fresh = [s for s in sentences(rest) if " ".join(rest[s.start : s.end].split()) not in told]
     if not fresh:
@@ -432,7 +429,7 @@ def _joined(kept: str, rest: str) -> str:
 
 
 def _gap(kept: str) -> str:
-    """A new paragraph behind lists, headings and paragraphs; prose runs on."""
+    """A paragraph break after structured text, a space after plain prose."""
     return "\n\n" if "\n" in kept else " "
 
 
@@ -454,6 +451,6 @@ def worded(
     config: RealTimeConfig,
     until: int = _END,
 ) -> str:
-    """An answer that may stay, with its doubts and its sources said; nothing is put in behind `until`."""
+    """The answer with marks, hedges and citations inserted before offset `until`."""
     claims = [claim for claim in report.claims if claim.start < until]
     return reworded(text, claims, found.points, wordings(config)).text

@@ -132,7 +132,7 @@ _HOLDS = {"time": _TIME, "number": _NUMBER, "name": _NAME}
 
 
 def verify_knowledge(request: str, context: Context, *, index: Index | None = None) -> KnowledgeCheck:
-    """List what the request needs, where it is covered, and alternatives to answering if something is missing.
+    """List what the request needs, where it is covered, and what to do instead of answering.
 
     Args:
         request: the user's request.

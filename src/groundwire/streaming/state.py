@@ -115,7 +115,7 @@ class KnownContent:
         return folded in self.words or folded.removesuffix("s") in self.words or f"{folded}s" in self.words
 
     def has_number(self, number: Number, raw: str = "") -> bool:
-        """True if the sources contain this number (`raw` as written) to the answer's precision, in any unit."""
+        """True if the sources contain this number to the answer's precision, in any unit."""
         if number.kind == "time":
             hour = int(number.value // 60)
             return self._has(hour) or self._has(hour % 12 or 12)
@@ -280,7 +280,7 @@ class SentenceSplitter:
         """True if the full stop ends an abbreviation, an initial or an enumerator."""
         if not match[0].startswith(".") or match[0].startswith(".."):
             return False
-        start = max(0, match.start() - _LOOK_BACK)
+        start = max(0, match.start() - _ABBREVIATION_CHARS)
         return _SHORT.search(self._pending[start : match.start()]) is not None
 
     def _take(self, cut: int) -> Iterator[StreamSentence]:
@@ -363,7 +363,7 @@ class StreamState:
     invented: LRUDict[str, None] = field(default_factory=lambda: LRUDict(64))
     defined: LRUDict[str, None] = field(default_factory=lambda: LRUDict(512))
 
-    def follow(self, sentence: Sentence) -> None:
+    def follow(self, sentence: StreamSentence) -> None:
         """Track code fences."""
         if sentence.line and _FENCE.match(sentence.text):
             self.in_code = not self.in_code
