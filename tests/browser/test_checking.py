@@ -167,7 +167,7 @@ def test_who_wants_nothing_kept_has_nothing_kept(opened: Opener, site: Served) -
     run(page)
     assert page.url == f"{site.url}/"
     assert page.locator("text=Copy link").count() == 0
-    site.service.keeper.flush()
+    site.service.report_writer.flush()
     assert "Zanzibar" not in site.client.get("/v1/reports").text
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from tests.browser.conftest import Opener, file, run, write
-from tests.serving import Served
 
 EVIL = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>\'"&lt;b&gt;'
 SOURCE = "It has 40 employees. Its office is in Berlin."
@@ -27,7 +26,7 @@ def marks(page: Any) -> dict[int, str]:
     return {int(number): text for number, text in found.items()}
 
 
-def test_hostile_text_is_text_everywhere(opened: Opener, site: Served) -> None:
+def test_hostile_text_is_text_everywhere(opened: Opener) -> None:
     page = opened()
     write(page, f"{EVIL} It has 400 employees. {EVIL}", f"{EVIL} {SOURCE}")
     page.locator(".source .id").fill(EVIL)
@@ -40,12 +39,6 @@ def test_hostile_text_is_text_everywhere(opened: Opener, site: Served) -> None:
     page.reload()
     page.wait_for_selector(".verdict")
     unharmed(page)
-    site.service.keeper.flush()
-    board = opened("/dashboard")
-    board.wait_for_selector(".reports")
-    assert EVIL in board.inner_text(".reports")
-    assert EVIL in board.inner_text(".shares >> nth=1")
-    unharmed(board)
 
 
 def test_hostile_file_names_are_text(opened: Opener) -> None:
@@ -73,7 +66,7 @@ def test_a_stored_report_that_was_tampered_with_is_text(opened: Opener) -> None:
         "repair": {"text": EVIL},
     }  # fmt: skip
     stored = {"id": "evil", "kind": "check", "report": report, "answer": EVIL, "question": EVIL, "sources": [{"id": EVIL, "text": EVIL, "origin": EVIL}]}  # fmt: skip
-    page = opened("/dashboard")
+    page = opened("/audit")
     page.route("**/v1/reports/evil", lambda route: route.fulfill(json=stored))
     page.goto("/r/evil")
     page.wait_for_selector(".verdict")
@@ -171,7 +164,7 @@ def long_report() -> tuple[dict[str, Any], str]:
 def test_a_very_long_answer_stays_quick(opened: Opener) -> None:
     stored, answer = long_report()
     assert len(answer.split()) >= 10_000
-    page = opened("/dashboard")
+    page = opened("/audit")
     page.route("**/v1/reports/long", lambda route: route.fulfill(json=stored))
     page.goto("/r/long")
     page.wait_for_selector(".verdict")
