@@ -121,7 +121,7 @@ def test_bad_usage_is_one_line(tmp_path: Path) -> None:
     assert calibrate(tmp_path / "none.jsonl") == (2, f"{tmp_path / 'none.jsonl'} is not a file")
     assert "between 0 and 1" in calibrate(EXAMPLE, "--max-fpr", 1.5)[1]
     assert "YAML" in calibrate(EXAMPLE, "-o", tmp_path / "x.toml")[1]
-    assert "folder that exists" in calibrate(EXAMPLE, "-o", tmp_path / "no" / "x.yaml")[1]
+    assert "existing folder" in calibrate(EXAMPLE, "-o", tmp_path / "no" / "x.yaml")[1]
 
 
 def test_everything_else_in_the_file_stays(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_nothing_there_is_said(store: str) -> None:
 @pytest.mark.parametrize("prefix", ["hallucination", "/a//b", "/100%"])
 def test_what_is_no_path_is_said_in_one_line(store: str, prefix: str) -> None:
     code, out = paths(prefix, "--store", store)
-    assert (code, "is no path" in out) == (2, True)
+    assert (code, "is not a valid path" in out) == (2, True)
 
 
 def test_looking_makes_no_store(tmp_path: Path) -> None:

@@ -1,1 +1,1 @@
-"""What groundwire measures of itself: speed, quality, and made-up cases with known answers."""
+"""Benchmarks that users run: quality, speed, and suites with known answers."""

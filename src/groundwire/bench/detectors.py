@@ -1,4 +1,4 @@
-"""`groundwire bench detectors`: how often the eight detectors are right on labelled sentences; how fast."""
+"""`groundwire bench detectors`: precision, recall and speed of the eight detectors on labelled sentences."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from groundwire.stores.knowledge_base import Knowledge
 from groundwire.types import HallucinationType, KnowledgeBase
 
 PRECISION, RECALL = 0.90, 0.80
-"""The bars: over all kinds."""
+"""Targets over all kinds."""
 SECONDS = 0.5
-"""The bar for a response of ten sentences."""
+"""Target for a response of ten sentences."""
 HALVES = ("open", "held-out", "both")
 ALL = "all kinds"
 TEN_SENTENCES = (
@@ -36,7 +36,7 @@ TEN_SENTENCES = (
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the detectors said of one sentence: the kinds they flagged it as."""
+    """One sentence and the kinds that the detectors flagged it as."""
 
     item: LabelledSentence
     flagged: tuple[str, ...]
@@ -48,7 +48,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class DetectorFigures:
-    """One kind on one half: sentences flagged rightly, flagged wrongly, and missed."""
+    """One kind on one half: true positives, false positives and misses."""
 
     kind: str
     half: str
@@ -94,7 +94,7 @@ def run_detectors(
 
 
 async def judge(given: Sequence[LabelledSentence], config: Config) -> list[Outcome]:
-    """Every sentence through the engine, with the knowledge base of the made-up company beside it."""
+    """Check every sentence against the knowledge base of the fictional company."""
     with tempfile.TemporaryDirectory() as folder, Knowledge.open(str(Path(folder) / "kb.db")) as kb:
         fill(kb)
         async with Groundwire(config) as engine:
@@ -113,7 +113,7 @@ async def _outcome(engine: Groundwire, kb: KnowledgeBase, item: LabelledSentence
 
 
 def tabulate(outcomes: Sequence[Outcome]) -> list[DetectorFigures]:
-    """By kind and over all. A sentence flagged as another kind only is missed, and a false alarm too."""
+    """By kind and over all. A sentence flagged only as another kind is a miss and a false alarm."""
     return [
         _row(kind, half, outcomes) for half in HALVES for kind in (*(k.value for k in HallucinationType), ALL)
     ]
@@ -146,12 +146,12 @@ def _say_verdict(console: Console, rows: Sequence[DetectorFigures]) -> None:
     for row in rows:
         if row.kind == ALL:
             good = (row.precision or 0) >= PRECISION and (row.recall or 0) >= RECALL
-            said = f"precision {_share(row.precision)} (bar {PRECISION:.0%}), recall {_share(row.recall)}"
-            console.print(f"{row.half}: {said} (bar {RECALL:.0%}): {'reached' if good else 'missed'}")
+            figures = f"precision {_share(row.precision)} (bar {PRECISION:.0%}), recall {_share(row.recall)}"
+            console.print(f"{row.half}: {figures} (bar {RECALL:.0%}): {'reached' if good else 'missed'}")
 
 
 def _show_failures(console: Console, outcomes: Sequence[Outcome]) -> None:
-    """Of the open half only: the other is for measuring."""
+    """Print failures of the open half only: the held-out half must stay unseen."""
     for outcome in outcomes:
         wrong = (outcome.item.label and not outcome.hit) or (outcome.flagged and not outcome.item.label)
         if wrong and not outcome.item.held:
@@ -160,7 +160,7 @@ def _show_failures(console: Console, outcomes: Sequence[Outcome]) -> None:
 
 
 async def time_response(config: Config, store: Path, runs: int = 7) -> list[float]:
-    """How long ten sentences take on a large store; the company of the sentences is added to it."""
+    """Time ten sentences on a large store, to which the fictional company is added."""
     with Knowledge.open(str(store)) as kb:
         fill(kb)
         async with Groundwire(config) as engine:

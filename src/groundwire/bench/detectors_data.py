@@ -1,4 +1,4 @@
-"""A made-up company as a knowledge base: what the labelled sentences are right or wrong about."""
+"""The detector suite: a fictional company as a knowledge base, and labelled sentences about it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def entities() -> list[Entity]:
 
 
 def facts() -> list[Fact]:
-    """What is held as facts: appointments, one acquisition with its roles, languages spoken."""
+    """Appointments, one acquisition with its roles, and spoken languages."""
     found = []
     for row in _rows(EVENTS):
         subject = Role("subject", Value(row[0], ValueKind.REFERENCE, entity=_id(row[0])))
@@ -145,7 +145,7 @@ def _day(text: str) -> Value:
     return Value(text, ValueKind.DATE, day=datetime.fromisoformat(text).date())
 
 
-# Labelled sentences for the detectors: written by hand, and made from the knowledge base by templates.
+# ---- labelled sentences, written by hand or generated from the knowledge base
 #
 # `python -m groundwire.bench.detectors_data` writes the whole set to `detectors_set.jsonl`. Every sentence
 # falls into one of two halves by its own text: failures are looked at in the open half only.
@@ -157,12 +157,12 @@ _ACCEPT = {
     HallucinationType.FABRICATED_FACT: HallucinationType.NONEXISTENT_ENTITY,
     HallucinationType.NONEXISTENT_ENTITY: HallucinationType.FABRICATED_FACT,
 }
-"""What is held as an attribute may as well be a fact; who is not there has no facts either."""
+"""Other kinds that count as correct for a label: an attribute may be stored as a fact."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledSentence:
-    """A sentence, what is wrong with it ('' for nothing), and what it was said after and drawn from."""
+    """A sentence with its label ('' if it is right), the conversation before it and its sources."""
 
     text: str
     label: str = ""
@@ -170,7 +170,7 @@ class LabelledSentence:
     source: str = ""
     origin: str = "hand"
     also: str = ""
-    """Another kind it is wrong in: who reports to a stranger does not report to his manager."""
+    """A second correct kind: a wrong manager may also be an unknown person."""
 
     @property
     def held(self) -> bool:
@@ -185,13 +185,13 @@ class LabelledSentence:
 
 
 def items() -> list[LabelledSentence]:
-    """The set as it is kept."""
+    """The stored set."""
     text = (files("groundwire.bench") / "detectors_set.jsonl").read_text(encoding="utf-8")
     return [_read(json.loads(line), "") for line in text.splitlines()]
 
 
 def made() -> list[LabelledSentence]:
-    """The set as the generator makes it."""
+    """The set as the generator makes it now."""
     text = (files("groundwire.bench") / "detectors_hand.jsonl").read_text(encoding="utf-8")
     written = [_read(json.loads(line), "hand") for line in text.splitlines()]
     return [*written, *_templated(random.Random(SEED))]
@@ -267,7 +267,7 @@ def _templated(rng: random.Random) -> Iterator[LabelledSentence]:
 def _pair(
     rng: random.Random, shapes: tuple[str, ...], name: str, right: str, wrong: str
 ) -> Iterator[LabelledSentence]:
-    """One true and one false sentence, in different words."""
+    """One true and one false sentence in different words."""
     first, second = rng.sample(shapes, 2)
     yield _item(first, name, right, "")
     yield _item(second, name, wrong, HallucinationType.WRONG_ATTRIBUTE.value)

@@ -1,4 +1,4 @@
-"""Measured numbers, each beside what it is held against: as a table for people, as JSON for programs."""
+"""Measured figures with their targets, as a table or as JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COLUMNS = (("figure", "left"), ("measured", "right"), ("", "left"), ("bar", "le
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One measured number; `bar` is what it is held against, if anything."""
+    """One measured number; `bar` is its target, if it has one."""
 
     name: str
     value: float

@@ -1,4 +1,4 @@
-"""How good scores and flags are against the truth. numpy only; `bad` is True where a row is unsupported.
+"""Metrics of scores and flags against labels, with NumPy only. `bad` is True for unsupported rows.
 
 >>> bad = np.array([True, True, False, False])
 >>> auroc(bad, np.array([0.9, 0.4, 0.4, 0.1]))
@@ -42,18 +42,18 @@ def recall(bad: Flags, flagged: Flags) -> float:
 
 
 def f1(bad: Flags, flagged: Flags) -> float:
-    """Of the unsupported class; undefined where there is none and none is flagged."""
+    """F1 of the unsupported class; NaN if there are no such rows and no flags."""
     return _share(2 * int((bad & flagged).sum()), int(bad.sum()) + int(flagged.sum()))
 
 
 def balanced_accuracy(bad: Flags, flagged: Flags) -> float:
-    """The mean of both classes' recall: .5 for whoever does not look."""
+    """Mean recall of both classes: .5 for a constant answer."""
     return (recall(bad, flagged) + recall(~bad, ~flagged)) / 2
 
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Rows whose stated risk lies close together: what was stated, what was true, how many."""
+    """Rows with a similar stated risk: its mean, the share of unsupported rows, and the count."""
 
     stated: float
     true: float
@@ -61,7 +61,7 @@ class Bin:
 
 
 def reliability(bad: Flags, risk: Scores, bins: int = BINS) -> list[Bin]:
-    """Equal-width bins of the stated risk, empty ones left out."""
+    """Equal-width bins of the stated risk, without empty ones."""
     which = np.clip((risk * bins).astype(int), 0, bins - 1)
     return [
         Bin(float(risk[inside].mean()), float(bad[inside].mean()), int(inside.sum()))
@@ -71,14 +71,14 @@ def reliability(bad: Flags, risk: Scores, bins: int = BINS) -> list[Bin]:
 
 
 def calibration_error(bad: Flags, risk: Scores, bins: int = BINS) -> float:
-    """Expected calibration error: how far stated and true risk lie apart, averaged over rows."""
+    """Expected calibration error: mean distance of stated and true risk over rows."""
     if not len(bad):
         return NAN
     return sum(b.rows * abs(b.stated - b.true) for b in reliability(bad, risk, bins)) / len(bad)
 
 
 def precision_recall(bad: Flags, score: Scores) -> tuple[Scores, Scores]:
-    """Recall and precision when everything from a score upwards is flagged, for each score, falling."""
+    """Recall and precision for each threshold, from the highest score down."""
     values, place = np.unique(-score, return_inverse=True)
     flagged = np.cumsum(np.bincount(place, minlength=len(values))).astype(np.float64)
     hits = np.cumsum(np.bincount(place, weights=bad.astype(np.float64), minlength=len(values)))
@@ -87,7 +87,7 @@ def precision_recall(bad: Flags, score: Scores) -> tuple[Scores, Scores]:
 
 @dataclass(frozen=True, slots=True)
 class SpanCount:
-    """Characters marked by both, by us, by people."""
+    """Characters marked by both, by us (`marked`) and by annotators (`true`)."""
 
     both: int
     marked: int
@@ -99,7 +99,7 @@ class SpanCount:
 
 
 def span_count(pairs: Iterable[tuple[Sequence[Range], Sequence[Range]]]) -> SpanCount:
-    """Characters over all rows, each a pair (marked by us, marked by people)."""
+    """Counts over all rows, each a pair (marked by us, marked by annotators)."""
     both = marked = true = 0
     for ours, theirs in pairs:
         mine, gold = _characters(ours), _characters(theirs)

@@ -1,5 +1,7 @@
-"""What a domain of the procedural suite consists of: things with names, attributes with values, and how
-both are written. The domains themselves stand in `procedural_open.toml` and `procedural_held.toml`."""
+"""Domains of the procedural suite: things with names, attributes with values, and how both are written.
+
+The domains themselves are in `procedural_open.toml` and `procedural_held.toml`.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,7 @@ SMALL = word_list(
 
 @dataclass(frozen=True, slots=True)
 class GeneratedValue:
-    """One value and the ways in which it may be written; the first is how sources write it."""
+    """A value and the ways to write it; the first one is used in sources."""
 
     forms: tuple[str, ...]
 
@@ -56,8 +58,8 @@ class GeneratedValue:
 
 @dataclass(frozen=True, slots=True)
 class DomainAttribute:
-    """What is told of a thing. `value` names how values are made; `said` is how sources put it in prose,
-    `claimed` how responses do ({e}: the thing, {v}: the value)."""
+    """An attribute of a thing: `value` names its generator, `said` are the sentences of sources and
+    `claimed` those of responses ({e}: the thing, {v}: the value)."""
 
     label: str
     value: str
@@ -67,7 +69,7 @@ class DomainAttribute:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What a thing has several of. `said` lists them ({e}, {list}), `claimed` says how many ({e}, {n})."""
+    """Members of a thing: `said` lists them ({e}, {list}), `claimed` states their number ({e}, {n})."""
 
     label: str
     members: tuple[str, ...]
@@ -91,14 +93,14 @@ class Domain:
     statements: tuple[str, ...]
 
     def things(self, rng: Random, count: int) -> list[str]:
-        """Different names, which may share a word as names do."""
+        """Distinct names; they may share a word, as real names do."""
         every = [f"{a} {b}" for a in self.first for b in self.second]
         return rng.sample(every, count)
 
 
 @cache
 def domains(*, held: bool) -> tuple[Domain, ...]:
-    """The domains of one half; the held-out half is not looked at while rules are mended."""
+    """The domains of one half. The held-out half is not used to tune rules."""
     name = "procedural_held.toml" if held else "procedural_open.toml"
     tables = tomllib.loads(files("groundwire.bench").joinpath(name).read_text("utf-8"))["domain"]
     return tuple(
@@ -125,13 +127,13 @@ def _group(label: str, members: str, said: list[str], claimed: list[str]) -> Gro
 
 
 def draw(spec: str, rng: Random) -> GeneratedValue:
-    """A value of a kind: 'money', 'percent', 'measure:km/kilometres:20-900', 'of:copper|zinc', …"""
+    """Generate a value of a kind: 'money', 'percent', 'measure:km/kilometres:20-900', 'of:copper|zinc', …"""
     kind, _, rest = spec.partition(":")
     return _KINDS[kind](rest, rng)
 
 
 def draw_other(spec: str, taken: set[str], rng: Random) -> GeneratedValue:
-    """A value of the kind that is none of those taken, nor a rounding of one."""
+    """A value of the kind that differs from those taken and is not a rounding of one."""
     for _ in range(500):
         value = draw(spec, rng)
         if not any(_close(value.plain, other) for other in taken):
@@ -140,7 +142,7 @@ def draw_other(spec: str, taken: set[str], rng: Random) -> GeneratedValue:
 
 
 def nearest(value: GeneratedValue, others: Sequence[GeneratedValue]) -> GeneratedValue:
-    """The one that is easiest to mistake for the value: a near miss, where there are figures."""
+    """The candidate that is easiest to mistake for the value: the nearest number, if there are numbers."""
     own = _figure(value.plain)
     if own is None:
         return others[0]
@@ -195,7 +197,7 @@ def _date(_: str, rng: Random) -> GeneratedValue:
 
 
 def _code(rest: str, rng: Random) -> GeneratedValue:
-    """A number that names rather than counts, so that nothing is near it."""
+    """An identifier: a number to which no other number is near."""
     low, high = (int(part) for part in rest.split("-"))
     return GeneratedValue((str(rng.randint(low, high)),))
 
@@ -233,7 +235,7 @@ _KINDS: dict[str, Callable[[str, Random], GeneratedValue]] = {
     "of": _of,
 }
 
-# Facts written out as sources: prose, lists, sections, tables and data, so that no one layout is learnt.
+# ---- layouts of sources: several, so that no detector can specialise in one
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +273,7 @@ def by_thing(facts: Sequence[GeneratedFact]) -> dict[str, list[GeneratedFact]]:
 
 
 def prose(facts: Sequence[GeneratedFact], domain: Domain, rng: Random) -> str:
-    """A paragraph a thing; its later sentences may call it by a pronoun."""
+    """One paragraph per thing; later sentences may use a pronoun."""
     paragraphs = []
     for thing, own in by_thing(facts).items():
         sentences = [said(own[0], rng)]
@@ -340,7 +342,7 @@ LAYOUTS: tuple[Callable[[Sequence[GeneratedFact], Domain, Random], str], ...] = 
     table,
     data,
 )
-"""Prose twice, since most sources are prose."""
+"""Prose counts twice because most sources are prose."""
 
 
 def lay_out(facts: Sequence[GeneratedFact], domain: Domain, rng: Random) -> str:

@@ -71,7 +71,7 @@ _SPELLED = {
 
 @dataclass(frozen=True, slots=True)
 class ProceduralItem:
-    """`label` is 1 where the sources carry the response; `held`: of the half not looked at while mending."""
+    """A response with its sources: `label` is 1 if they support it; `held` marks the held-out half."""
 
     id: str
     kind: str
@@ -95,7 +95,7 @@ class Pair:
 
 
 def generate(items: int = 1050, seed: int = 0) -> list[ProceduralItem]:
-    """About as many items as asked for, balanced over kinds, halves, domains and labels."""
+    """About `items` responses, balanced over kinds, halves, domains and labels."""
     return [item for number in range(max(1, items // 2)) for item in _two(number, seed)]
 
 
@@ -125,7 +125,7 @@ def as_line(item: ProceduralItem) -> str:
 
 
 def scene(domain: Domain, rng: Random, things: int, attributes: int) -> list[GeneratedFact]:
-    """Some attributes of some things; no value stands twice."""
+    """Facts about some attributes of some things; no value occurs twice."""
     chosen = rng.sample(domain.attributes, attributes)
     taken: dict[str, set[str]] = {attribute.label: set() for attribute in chosen}
     facts = []
@@ -138,7 +138,7 @@ def scene(domain: Domain, rng: Random, things: int, attributes: int) -> list[Gen
 
 
 def _unused(spec: str, taken: set[str], rng: Random) -> GeneratedValue:
-    """Another value than all before; where there are too many for roundings to be apart, just another."""
+    """A new value, if possible one that is not a rounding of an earlier one."""
     if len(taken) < 12 and not spec.startswith(("of", "city")):
         return draw_other(spec, taken, rng)
     value = draw(spec, rng)
@@ -158,7 +158,7 @@ def named(domain: Domain, thing: str) -> str:
 
 
 def _sourced(facts: list[GeneratedFact], domain: Domain, rng: Random) -> dict[str, str]:
-    """A source of its own for each thing, all laid out alike."""
+    """One source per thing, all in the same layout."""
     layout = rng.randrange(1 << 30)
     things = list(dict.fromkeys(fact.thing for fact in facts))
     return {
@@ -168,7 +168,7 @@ def _sourced(facts: list[GeneratedFact], domain: Domain, rng: Random) -> dict[st
 
 
 def wrong_value(domain: Domain, rng: Random, _: int) -> Pair:
-    """The right source and the right matter, but a value that stands nowhere."""
+    """The right source and topic, but a value that occurs nowhere."""
     facts = scene(domain, rng, rng.randint(3, 5), rng.randint(2, 3))
     fact = rng.choice(facts)
     taken = {f.value.plain for f in facts if f.attribute is fact.attribute}
@@ -186,7 +186,7 @@ def _cite(sentence: str, mark: str) -> str:
 
 
 def cited_unsupported(domain: Domain, rng: Random, _: int) -> Pair:
-    """A true claim with a citation of a real source that does not carry it."""
+    """A true claim that cites an existing source that does not support it."""
     facts = scene(domain, rng, rng.randint(3, 5), rng.randint(2, 3))
     sources = _sourced(facts, domain, rng)
     things = list(dict.fromkeys(f.thing for f in facts))
@@ -198,7 +198,7 @@ def cited_unsupported(domain: Domain, rng: Random, _: int) -> Pair:
 
 
 def phantom_citation(domain: Domain, rng: Random, _: int) -> Pair:
-    """A true claim with a citation of a source that does not exist."""
+    """A true claim that cites a source that does not exist."""
     facts = scene(domain, rng, rng.randint(2, 4), 2)
     sources = _sourced(facts, domain, rng)
     things = list(dict.fromkeys(f.thing for f in facts))
@@ -210,7 +210,7 @@ def phantom_citation(domain: Domain, rng: Random, _: int) -> Pair:
 
 
 def swapped_binding(domain: Domain, rng: Random, turn: int) -> Pair:
-    """The value of another thing, some facts further on, of the very same attribute."""
+    """The value that the same attribute has for another thing, some facts further on."""
     between = DISTANCES[(turn + turn // len(DISTANCES)) % len(DISTANCES)]
     wide = [a for a in domain.attributes if between < 64 or not a.value.startswith(("of", "city", "small"))]
     attribute = rng.choice(wide)
@@ -224,7 +224,7 @@ def swapped_binding(domain: Domain, rng: Random, turn: int) -> Pair:
 
 
 def confabulated_detail(domain: Domain, rng: Random, _: int) -> Pair:
-    """A detail that sounds plausible and stands nowhere, where the control adds one that does."""
+    """A plausible detail that occurs nowhere; the control adds one that does."""
     facts = scene(domain, rng, 2, rng.randint(2, 3))
     fact = rng.choice(facts)
     details = rng.sample(domain.details, 3)
@@ -261,7 +261,7 @@ def fill(text: str, rng: Random) -> str:
 
 
 def misquoted(domain: Domain, rng: Random, _: int) -> Pair:
-    """A sentence of the source, quoted with one word turned into another."""
+    """A sentence of the source, quoted with one word replaced."""
     facts = scene(domain, rng, 2, 2)
     statement = rng.choice(domain.statements)
     if not statement.startswith(("{e}", "<")):
@@ -282,7 +282,7 @@ def _quote(frame: str, sentence: str) -> str:
 
 
 def miscounted(domain: Domain, rng: Random, turn: int) -> Pair:
-    """All members stand in the source, and often their number too; the response counts wrong."""
+    """The source lists all members and often their number; the response miscounts them."""
     if turn % 4 == 3:
         return _letters(domain, rng)
     group = domain.group
@@ -334,7 +334,7 @@ def _listing(domain: Domain, thing: str, members: list[str], rng: Random) -> str
 
 
 def _letters(domain: Domain, rng: Random) -> Pair:
-    """The seed's own example: the letters are told one by one, then the count is wrong."""
+    """The example of SPEC-16: the letters are spelled out, then miscounted."""
     word = rng.choice(_WORDS[domain.held])
     letter = rng.choice([x for x, count in Counter(word).items() if count >= 2])
     places = [str(n) for n, x in enumerate(word, 1) if x == letter]

@@ -1,4 +1,4 @@
-"""`groundwire bench speed`: how fast it is on this machine, measured, never asserted."""
+"""`groundwire bench speed`: start-up time, latency, throughput and memory on this machine."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def measure(*, llm: bool, data: Path | None = None) -> Iterator[Figure]:
 
 
 def _starts() -> Iterator[Figure]:
-    """Each in a process of its own, the median of several, so that no one's leftovers help."""
+    """Start-up times: the median of several fresh processes."""
     empty = _wall("pass")
     yield Figure("import groundwire", max(0.0, _wall("import groundwire") - empty), "s", "≤ 0.15")
     argv = ["groundwire", "check", "It is 3 m tall.", "-s", "It is 3 m tall.", "--json"]
@@ -87,7 +87,7 @@ def _wall(code: str, times: int = 5) -> float:
 
 
 def prose(words: int, seed: int = 0) -> str:
-    """Prose with facts in it, as long as asked for, the same every time."""
+    """Deterministic prose of the given number of words."""
     return " ".join(" ".join(fact(n) for n in range(seed, seed + words)).split()[:words])
 
 
@@ -122,10 +122,10 @@ async def _embedded() -> list[Figure]:
 
 
 def _throughput() -> Iterator[Figure]:
-    """Claims a second through the whole verifier, as a share of what the network alone does.
+    """Throughput of the verifier as a share of that of the bare network.
 
-    Both read the same tokens in turns, so that whatever else the machine does hinders both; the bare network
-    reads as it is fastest here, pair by pair in as many threads. By processor time no neighbour counts.
+    Both read the same tokens in alternation, so that other load on the machine affects both. The bare network
+    runs in its fastest mode here, one pair per thread. The share by processor time excludes other load.
     """
     verifier = LocalVerifier()
     context = prose(WORDS)
@@ -147,7 +147,7 @@ def _throughput() -> Iterator[Figure]:
 
 
 def _responses(data: Path) -> Iterator[Figure]:
-    """Whole answers with their contexts, as RAGTruth has them; a busy machine adds to the wall time only."""
+    """Time whole RAGTruth answers. Processor time does not depend on what else the machine does."""
     (ragtruth,) = load_sets(data, ["ragtruth"], RESPONSES)
 
     async def times() -> list[float]:
@@ -167,7 +167,7 @@ def _responses(data: Path) -> Iterator[Figure]:
 
 
 class RawRuns:
-    """Notes what the network is fed, and later feeds it the same again, by itself."""
+    """Records the inputs of the network and replays them without the verifier."""
 
     def __init__(self, network: Network) -> None:
         self._network = network
@@ -195,7 +195,7 @@ async def _timed(work: Callable[[], Awaitable[object]]) -> float:
 
 
 async def _cache() -> list[Figure]:
-    """The same queries missed and then hit, through the cache that LLM backends use."""
+    """Time the cache of the LLM backends: a miss, then a hit."""
     queries = [Query(f"Plant {n} produced steel.", prose(WORDS, n)) for n in range(64)]
     with tempfile.TemporaryDirectory() as folder:
         async with Groundwire(Config(), backend="local") as engine:
@@ -213,7 +213,7 @@ def _resident_mb() -> float:
 
 
 class _Counted:
-    """A generator that counts what passes through it."""
+    """A generator that counts calls and tokens."""
 
     def __init__(self, inner: Generator) -> None:
         self._inner = inner
@@ -232,7 +232,7 @@ class _Counted:
 
 
 async def _llm() -> list[Figure]:
-    """The real local model over HTTP, with logprobs: a whole check of some claims over one context."""
+    """Check some claims with the local model over HTTP, with logprobs."""
     config = Config.model_validate({"store": {"cache_path": ""}})
     try:
         counted = _Counted(open_generator(config, "llm"))

@@ -1,8 +1,8 @@
 """`groundwire batch`: check many responses, and gate a CI job on the result.
 
-Rows are streamed in and out with bounded memory. The output has exactly one line per input row, in the same order;
-that makes `--resume` safe: the number of complete lines says where to continue, and a line cut short by a kill is
-written again.
+Rows are streamed in and out with bounded memory. The output has exactly one line per input row, in the same
+order; that makes `--resume` safe: the number of complete lines says where to continue, and a line cut short by
+a kill is written again.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ class Gate:
     def exit_code(self, figures: BatchSummary) -> ExitCode:
         """Without a rate: 1 if anything is flagged, else 3 if anything could not be checked.
 
-        With a rate: a response that could not be checked may count either way, so the gate passes or fails only if
-        the outcome is the same in both cases; otherwise it is undecided.
+        With a rate: a response that could not be checked may count either way, so the gate passes or fails
+        only if the outcome is the same in both cases; otherwise it is undecided.
         """
         if self.max_rate is None:
             return ExitCode.of(True if figures.flagged else None if figures.failed else False)
@@ -369,5 +369,5 @@ def _judge_in_worker(pickled: bytes, row: BatchRow) -> str:
 
 @lru_cache(maxsize=1)
 def _worker_engine(pickled: bytes) -> Groundwire:
-    """Each worker process loads its engine once. The pickle comes from the parent process, so it is trusted."""
+    """Load the engine once per worker process. The pickle comes from the parent, so it is trusted."""
     return Groundwire(pickle.loads(pickled))

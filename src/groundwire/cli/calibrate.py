@@ -1,7 +1,7 @@
 """`groundwire calibrate`: set the operating point from labelled rows, with a bound on false alarms.
 
-With `--from-feedback` the rows are the reports that people gave feedback on: a report counts as supported if all of its
-flags were marked wrong, and as unsupported if a claim was confirmed to be unsupported.
+With `--from-feedback` the rows are the reports that people gave feedback on: a report counts as supported if
+all of its flags were marked wrong, and as unsupported if a claim was confirmed to be unsupported.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class LabelledExample:
 
 @dataclass(frozen=True, slots=True)
 class OperatingPoint:
-    """The threshold and its counts: `alarms` are flags on supported rows, `caught` those on unsupported rows."""
+    """The threshold and its counts: `alarms` are flags on supported rows, `caught` on unsupported ones."""
 
     risk_threshold: float
     bound: FalseAlarmBound
@@ -219,7 +219,7 @@ def _explain(point: OperatingPoint) -> Iterator[str]:
         f"; {point.failed} could not be checked and are left out" if point.failed else ""
     )
     kth = _ordinal(rank(point.supported, bound.max_fpr, bound.confidence))
-    yield f"flagged: responses with a risk over {point.risk_threshold}, the {kth} smallest risk of the supported rows"
+    yield f"flagged: responses with a risk over {point.risk_threshold}, the {kth} smallest of supported rows"
     limit = f"at most {_percent(bound.max_fpr)}"
     if bound.confidence:
         confidence = f"with {_percent(bound.confidence)} confidence"

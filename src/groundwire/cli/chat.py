@@ -179,8 +179,8 @@ def complete_command(prefix: str) -> list[str]:
 class ChatSession:
     """The state of a chat.
 
-    `simple` turns verification off, `kb` is the knowledge base of the detectors, `record` receives every event,
-    and `worst` is the exit code so far.
+    `simple` turns verification off, `kb` is the knowledge base of the detectors, `record` receives every
+    event, and `worst` is the exit code so far.
     """
 
     config: Config

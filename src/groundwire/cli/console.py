@@ -70,8 +70,8 @@ def stdin_bytes() -> BinaryIO:
 def safe_stdout() -> Iterator[None]:
     """Write and flush standard output inside this block.
 
-    A reader that left (`| head`) is not an error, so the exit code stays that of the verdict. A full disk is one:
-    it raises `InputError`.
+    A reader that left (`| head`) is not an error, so the exit code stays that of the verdict. A full disk
+    raises `InputError`.
     """
     try:
         yield

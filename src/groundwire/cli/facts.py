@@ -114,7 +114,7 @@ class FactArgs:
 
 
 def run_add(args: FactArgs, config: Config, console: Console) -> ExitCode:
-    """Verify a fact and store it, whether or not the memory gate is enabled: the user asked for it explicitly."""
+    """Verify a fact and store it, even if the memory gate is off: the user asked for it explicitly."""
     fact, sources = _fact(args, config), _sources(args, config)
     with _open_store(config, create=True) as database:
         try:

@@ -102,7 +102,7 @@ def run_mark(
 def add_feedback(
     judged: FeedbackReport, verdict: ReviewedVerdict, right: bool, note: str, config: Config
 ) -> Feedback:
-    """Store feedback on a verdict. Raises `InputError` if there is no verdict to mark or the note is too long."""
+    """Store feedback. Raises `InputError` if the claim has no verdict or the note is too long."""
     if verdict.status in _WITHOUT_VERDICT:
         raise InputError(f"there is no verdict on this claim to mark: it is {verdict.status.value}")
     if len(note) > _MAX_NOTE_CHARS:

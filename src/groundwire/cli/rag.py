@@ -161,7 +161,9 @@ def run_ask(args: AskArgs, config: Config, console: Console) -> ExitCode:
     return _exit_code(reply)
 
 
-async def _answer(bot: Chatbot, asked: ChatRequest, engine: Groundwire, args: AskArgs, console: Console) -> ChatReply:
+async def _answer(
+    bot: Chatbot, asked: ChatRequest, engine: Groundwire, args: AskArgs, console: Console
+) -> ChatReply:
     """Answer and check. On a terminal the tokens are shown as they arrive, before the verdict."""
     live = console.is_terminal and not args.as_json
 

@@ -132,7 +132,7 @@ class PlainInterpreter(InteractiveInterpreter):
 def run_repl(
     args: ReplArgs, config: Config, console: Console, generator: Generator | None = None
 ) -> ExitCode | int:
-    """Run the REPL, or a script from a pipe. `generator` is for tests. `exit(n)` in the code sets the exit code."""
+    """Run the REPL, or a script from a pipe; `exit(n)` sets the exit code. `generator` is for tests."""
     interactive = is_interactive()
     if "-" in args.files and not interactive:
         raise InputError("stdin cannot be both a source and the code")
@@ -199,7 +199,7 @@ def _execute(sandbox: Sandbox, source: str, console: Console) -> bool:
 
 
 def converse(read: ReadLine, feed: Feed, console: Console) -> None:
-    """Read lines until they make a statement, until the end of input. Ctrl-C drops the unfinished statement."""
+    """Read and run statements until the end of input. Ctrl-C drops the unfinished statement."""
     lines: list[str] = []
     while True:
         try:

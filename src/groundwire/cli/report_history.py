@@ -44,7 +44,7 @@ def remember_report(report: HallucinationReport, config: Config) -> None:
 
 
 def recall_report(claim: str, config: Config) -> str:
-    """The JSON of the report with this claim key, or of the last report for c1, c2, …; empty if there is none."""
+    """The JSON of the report with this claim key, or of the last report for c1, c2, …; else empty."""
     ttl = config.hallucination.cache_ttl
     pointer = f"claim:{claim}" if len(claim) == _CLAIM_KEY_CHARS else _LAST
     with closing(CacheStore(config.store.cache_path)) as cache:

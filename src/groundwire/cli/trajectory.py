@@ -13,11 +13,11 @@ from rich.console import Console
 from rich.text import Text
 
 from groundwire.agent.trajectory import (
-    TrajectoryStats,
     Event,
-    Json,
     EventKind,
+    Json,
     Trajectory,
+    TrajectoryStats,
     analyse,
     claims_of,
     last_verdict,
