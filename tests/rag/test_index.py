@@ -15,7 +15,7 @@ from groundwire.rag import index_pinecone, index_sqlite
 from groundwire.rag.embed import default_embedder
 from groundwire.rag.index import PassageIndex, open_index
 from groundwire.rag.ingest import Ingest
-from groundwire.rag.passages import IndexedDocument, Passage, PassageSize, split_passages
+from groundwire.rag.passages import IndexedDocument, IndexedPassage, PassageSize, split_passages
 from groundwire.types import Source
 
 FEES = "# Fees\nRenting the hall costs 300 shekels. The deposit is 500 shekels.\n# Hours\nWe open at eight."
@@ -38,7 +38,7 @@ def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[PassageInd
     found.close()
 
 
-def add(index: PassageIndex, name: str, text: str, words: int = 12) -> list[Passage]:
+def add(index: PassageIndex, name: str, text: str, words: int = 12) -> list[IndexedPassage]:
     passages = split_passages(name, f"{name}.md", [Source("S0", text)], PassageSize(words, 0))
     index.add(IndexedDocument(name, f"{name}.md", f"digest of {text}", len(passages), len(text)), passages)
     return passages

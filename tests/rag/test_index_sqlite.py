@@ -127,7 +127,11 @@ def test_foreign_files_are_rejected(tmp_path: Path) -> None:
     with sqlite3.connect(newer) as db:
         db.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
     db.close()
-    for path, words in ((other, "not a groundwire index"), (broken, "not a database"), (newer, "newer release")):
+    for path, words in (
+        (other, "not a groundwire index"),
+        (broken, "not a database"),
+        (newer, "newer release"),
+    ):
         with pytest.raises(StoreError, match=words):
             SqliteIndex(path, None)
     with sqlite3.connect(other) as db:

@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 
 from groundwire.rag.chatbot import build_messages, hit_sources, search_query
 from groundwire.rag.index import PassageHit
-from groundwire.rag.passages import Passage
+from groundwire.rag.passages import IndexedPassage
 from groundwire.types import Source, Turn
 
 
 def test_passages_are_marked_and_tagged() -> None:
     hits = [
-        PassageHit(Passage("d", n, text, 0, 9), 1.0)
+        PassageHit(IndexedPassage("d", n, text, 0, 9), 1.0)
         for n, text in enumerate(("Tea costs 5.", "Cake costs 9."))
     ]
     system, user = build_messages("What costs 9?", hit_sources(hits))
@@ -22,7 +22,7 @@ def test_passages_are_marked_and_tagged() -> None:
 
 
 def test_heading_is_part_of_the_passage() -> None:
-    (source,) = hit_sources([PassageHit(Passage("d", 0, "It is 500.", 0, 9, heading="Deposit"), 1.0)])
+    (source,) = hit_sources([PassageHit(IndexedPassage("d", 0, "It is 500.", 0, 9, heading="Deposit"), 1.0)])
     assert source == Source("S0", "Deposit\nIt is 500.", "d")
 
 

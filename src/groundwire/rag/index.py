@@ -9,7 +9,7 @@ from typing import Protocol
 
 from groundwire._optional import load
 from groundwire.config import Config
-from groundwire.rag.passages import IndexedDocument, Passage
+from groundwire.rag.passages import IndexedDocument, IndexedPassage
 
 _OPENERS = {
     "sqlite": "groundwire.rag.index_sqlite:open_index",
@@ -21,7 +21,7 @@ _OPENERS = {
 class PassageHit:
     """A search result. Scores are only comparable within one search."""
 
-    passage: Passage
+    passage: IndexedPassage
     score: float
 
 
@@ -34,7 +34,7 @@ class PassageIndex(Protocol):
     @property
     def embedder(self) -> str: ...
 
-    def add(self, document: IndexedDocument, passages: Sequence[Passage]) -> None:
+    def add(self, document: IndexedDocument, passages: Sequence[IndexedPassage]) -> None:
         """Add or replace a document atomically."""
 
     def delete(self, ids: Collection[str]) -> int:

@@ -37,7 +37,7 @@ from groundwire.errors import (
 )
 from groundwire.rag.embed import WIDTH, Embedder, default_embedder, is_understood
 from groundwire.rag.index import MIN_COVERAGE, MIN_SIMILARITY, PassageHit, coverage
-from groundwire.rag.passages import IndexedDocument, Passage
+from groundwire.rag.passages import IndexedDocument, IndexedPassage
 from groundwire.text.tokens import terms
 
 _BATCH = 100  # vectors per request, which may have 2 MB
@@ -68,7 +68,7 @@ class PineconeIndex:
     def embedder(self) -> str:
         return self._embedder.name
 
-    def add(self, document: IndexedDocument, passages: Sequence[Passage]) -> None:
+    def add(self, document: IndexedDocument, passages: Sequence[IndexedPassage]) -> None:
         prefix = _key(document.id)
         wanted = {f"{prefix}#{passage.number}" for passage in passages}
         with _translate_errors(self._name):
@@ -80,7 +80,7 @@ class PineconeIndex:
             record = {"id": prefix, "values": _dense(None), "metadata": _record(document, len(passages))}
             self._index.upsert(vectors=[record], namespace=self._namespace + _RECORDS_SUFFIX)
 
-    def _vectors(self, prefix: str, passages: Sequence[Passage]) -> list[Mapping[str, object]]:
+    def _vectors(self, prefix: str, passages: Sequence[IndexedPassage]) -> list[Mapping[str, object]]:
         rows = self._embedder.embed([passage.about for passage in passages])
         found: list[Mapping[str, object]] = []
         for passage, row in zip(passages, rows, strict=True):
@@ -174,7 +174,7 @@ def _sparse(text: str) -> SparseVector:
 
 
 def _is_relevant(
-    passage: Passage,
+    passage: IndexedPassage,
     row: np.ndarray[tuple[int, ...], np.dtype[np.float32]],
     asked: Mapping[str, float],
     dense: np.ndarray[tuple[int, ...], np.dtype[np.float32]],
@@ -185,7 +185,7 @@ def _is_relevant(
     return coverage(asked, frozenset(terms(f"{passage.title}\n{passage.about}"))) >= MIN_COVERAGE
 
 
-def _metadata(passage: Passage) -> dict[str, str | int]:
+def _metadata(passage: IndexedPassage) -> dict[str, str | int]:
     return {
         "document": passage.document, "number": passage.number, "text": passage.text[:_MAX_TEXT],
         "start": passage.start, "end": passage.end, "title": passage.title,
@@ -193,12 +193,12 @@ def _metadata(passage: Passage) -> dict[str, str | int]:
     }  # fmt: skip
 
 
-def _passage(metadata: Mapping[str, object]) -> Passage:
+def _passage(metadata: Mapping[str, object]) -> IndexedPassage:
     name, text, title, heading, part = (
         str(metadata.get(key, "")) for key in ("document", "text", "title", "heading", "part")
     )
     number, start, end = (_int(metadata.get(key)) for key in ("number", "start", "end"))
-    return Passage(name, number, text, start, end, title, heading, part)
+    return IndexedPassage(name, number, text, start, end, title, heading, part)
 
 
 def _record(document: IndexedDocument, passages: int) -> dict[str, str | int]:

@@ -31,7 +31,7 @@ from groundwire.rag.index import (
     fuse_rankings,
     inverse_frequency,
 )
-from groundwire.rag.passages import IndexedDocument, Passage
+from groundwire.rag.passages import IndexedDocument, IndexedPassage
 from groundwire.text.tokens import terms, words
 
 SCHEMA_VERSION = 1
@@ -274,7 +274,7 @@ class SqliteIndex:
     def embedder(self) -> str:
         return self._embedder.name if self._embedder else ""
 
-    def add(self, document: IndexedDocument, passages: Sequence[Passage]) -> None:
+    def add(self, document: IndexedDocument, passages: Sequence[IndexedPassage]) -> None:
         # The slow part runs before the write lock is taken.
         vectors, searched = self._vectors(passages), [_searched(passage) for passage in passages]
         with self._file.write() as db:
@@ -289,7 +289,7 @@ class SqliteIndex:
                 if vector is not None:
                     db.execute("INSERT INTO vectors VALUES (?, ?)", (number, vector))
 
-    def _vectors(self, passages: Sequence[Passage]) -> Sequence[bytes | None]:
+    def _vectors(self, passages: Sequence[IndexedPassage]) -> Sequence[bytes | None]:
         if self._embedder is None or not passages:
             return [None] * len(passages)
         found = self._embedder.embed([passage.about for passage in passages])
@@ -328,11 +328,11 @@ class SqliteIndex:
         self._file.close()
 
 
-def _searched(passage: Passage) -> str:
+def _searched(passage: IndexedPassage) -> str:
     return " ".join(terms(f"{passage.title}\n{passage.about}"))
 
 
-def _insert(db: sqlite3.Connection, document: int, passage: Passage) -> int:
+def _insert(db: sqlite3.Connection, document: int, passage: IndexedPassage) -> int:
     place = (passage.number, passage.part, passage.heading, passage.start, passage.end)
     made = db.execute(
         "INSERT INTO passages (document, number, part, heading, start, stop, text)"
@@ -380,15 +380,15 @@ def _rank_by_keywords(db: sqlite3.Connection, weights: Mapping[str, float]) -> l
     return [row[0] for row in rows]
 
 
-def _passages(db: sqlite3.Connection, numbers: Collection[int]) -> dict[int, Passage]:
+def _passages(db: sqlite3.Connection, numbers: Collection[int]) -> dict[int, IndexedPassage]:
     rows = db.execute(_READ, (json.dumps(list(numbers)),))
     return {
-        number: Passage(name, place, text, start, stop, title, heading, part)
+        number: IndexedPassage(name, place, text, start, stop, title, heading, part)
         for number, name, place, text, start, stop, title, heading, part in rows
     }
 
 
-def _terms(passage: Passage) -> frozenset[str]:
+def _terms(passage: IndexedPassage) -> frozenset[str]:
     return frozenset(terms(f"{passage.title}\n{passage.about}"))
 
 

@@ -26,7 +26,7 @@ class IndexedDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class IndexedPassage:
     """`text` is shown to the model; `start` and `end` are offsets in the document, or in its `part` if a file
     contains several texts. `heading` is the nearest heading above.
     """
@@ -68,7 +68,9 @@ def digest(data: bytes, size: PassageSize, embedder: str) -> str:
     return hashlib.sha256(how.encode() + data).hexdigest()
 
 
-def split_passages(document: str, title: str, parts: Sequence[Source], size: PassageSize) -> list[Passage]:
+def split_passages(
+    document: str, title: str, parts: Sequence[Source], size: PassageSize
+) -> list[IndexedPassage]:
     """Split a document whose texts are `parts`; no passage spans two texts.
 
     >>> text = "# Fees\\nThe fee is 50. It is due in May.\\n# Hours\\nWe open at nine."
@@ -76,14 +78,14 @@ def split_passages(document: str, title: str, parts: Sequence[Source], size: Pas
     >>> [(passage.heading, passage.text) for passage in passages]
     [('Fees', 'The fee is 50.'), ('Fees', 'It is due in May.'), ('Hours', 'We open at nine.')]
     """
-    found: list[Passage] = []
+    found: list[IndexedPassage] = []
     for part in parts:
         name = part.id if len(parts) > 1 else ""
-        found += _split_text(part.text, Passage(document, 0, "", 0, 0, title, part=name), size)
+        found += _split_text(part.text, IndexedPassage(document, 0, "", 0, 0, title, part=name), size)
     return [replace(passage, number=number) for number, passage in enumerate(found)]
 
 
-def _split_text(text: str, blank: Passage, size: PassageSize) -> Iterator[Passage]:
+def _split_text(text: str, blank: IndexedPassage, size: PassageSize) -> Iterator[IndexedPassage]:
     for run, heading in _group_pieces(pieces(text, rendered=False), size):
         start, end = run[0].start, run[-1].end
         yield replace(blank, text=_passage_text(text, run), start=start, end=end, heading=heading)

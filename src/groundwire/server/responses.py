@@ -10,7 +10,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from groundwire.errors import GroundwireError
-from groundwire.server.problems import problem_of, problem_response
 from groundwire.types import FactStatus, GapType, HallucinationType, MatchKind, Risk, Status
 
 
@@ -35,6 +34,9 @@ def sse_event(name: str, data: object) -> bytes:
 
 def error_event(request: Request, error: GroundwireError) -> bytes:
     """A failure after a streamed response has begun: the problem document as the last event."""
+    # Imported here: the MCP server uses the models below without FastAPI.
+    from groundwire.server.problems import problem_of, problem_response
+
     return sse_event("error", json.loads(bytes(problem_response(request, problem_of(error)).body)))
 
 
