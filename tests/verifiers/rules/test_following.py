@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from groundwire.types import Query
 from groundwire.verifiers.fake import FakeVerifier
-from groundwire.verifiers.rules.clauses import ANYONE, EVERYONE, Literal
-from groundwire.verifiers.rules.conditions import Rule
+from groundwire.verifiers.logic.clauses import ANYONE, EVERYONE, Literal
+from groundwire.verifiers.logic.conditions import Rule
 from groundwire.verifiers.rules.finding import Ruling
 from groundwire.verifiers.rules.following import conclusions, follows
 from groundwire.verifiers.rules.ruled import Ruled, rulings

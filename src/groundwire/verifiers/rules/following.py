@@ -16,8 +16,8 @@ from functools import lru_cache
 from textwrap import shorten
 
 from groundwire.verifiers.lexical.pieces import content_norms
-from groundwire.verifiers.rules.clauses import ANYONE, EVERYONE, SMALL, Literal, lemma, noun
-from groundwire.verifiers.rules.conditions import Rule, literals, read
+from groundwire.verifiers.logic.clauses import ANYONE, EVERYONE, SMALL, Literal, lemma, noun
+from groundwire.verifiers.logic.conditions import Rule, literals, read
 from groundwire.verifiers.rules.finding import Ruling, Side
 from groundwire.verifiers.rules.opposing import opposed
 from groundwire.verifiers.rules.statements import Statement

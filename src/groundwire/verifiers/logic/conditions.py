@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 
-from groundwire.verifiers.rules.clauses import (
+from groundwire.verifiers.logic.clauses import (
     ANYONE,
     EVERYONE,
     PEOPLE,

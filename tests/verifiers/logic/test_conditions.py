@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.verifiers.rules.clauses import ANYONE, Literal
-from groundwire.verifiers.rules.conditions import Rule, literals, read
+from groundwire.verifiers.logic.clauses import ANYONE, Literal
+from groundwire.verifiers.logic.conditions import Rule, literals, read
 
 TALL_IS_KIND = {Rule((Literal(ANYONE, "is tall"),), (Literal(ANYONE, "is kind"),))}
 KIND_IS_TALL = {Rule((Literal(ANYONE, "is kind"),), (Literal(ANYONE, "is tall"),))}
