@@ -15,9 +15,10 @@ from groundwire.types import Query
 from groundwire.verifiers.features import NAMES, Rarity, Reader
 from groundwire.verifiers.lexical import LexicalVerifier, facts, match
 from groundwire.verifiers.lexical.pieces import analyse
+from groundwire.verifiers.logic import prover
 from groundwire.verifiers.passages import passages
 from groundwire.verifiers.records import check, read_record
-from groundwire.verifiers.rules import following, quoting
+from groundwire.verifiers.rules import quoting
 from groundwire.verifiers.rules.binding import bindings
 from groundwire.verifiers.rules.quoting import quotations
 from groundwire.verifiers.rules.ruled import rulings
@@ -114,9 +115,9 @@ def test_what_follows_from_rules_is_concluded_once_for_all_claims(monkeypatch: p
     rules = (
         "All members get a discount. Ana is a member. Ben is a member. If Ben is a member, then Ben is happy."
     )
-    counted = Counted(following.conclusions)
-    monkeypatch.setattr(following, "conclusions", counted)
-    following._known.cache_clear()
+    counted = Counted(prover.conclusions)
+    monkeypatch.setattr(prover, "conclusions", counted)
+    prover._known.cache_clear()
     claims = ["Ana gets a discount.", "Ben gets a discount.", "Ben is happy.", "Ana is happy."]
     found = [rulings(Query(claim, rules)) for claim in claims]
     assert [ruling.side for ruling, *_ in found[:3]] == ["yes", "yes", "yes"]

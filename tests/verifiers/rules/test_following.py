@@ -10,8 +10,8 @@ from groundwire.types import Query
 from groundwire.verifiers.fake import FakeVerifier
 from groundwire.verifiers.logic.clauses import ANYONE, EVERYONE, Literal
 from groundwire.verifiers.logic.conditions import Rule
+from groundwire.verifiers.logic.prover import conclusions, follows
 from groundwire.verifiers.rules.finding import Ruling
-from groundwire.verifiers.rules.following import conclusions, follows
 from groundwire.verifiers.rules.ruled import Ruled, rulings
 from groundwire.verifiers.rules.statements import told
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groundwire.verifiers.rules.opposing import opposed
+from groundwire.verifiers.logic.prover import opposed
 
 
 @pytest.mark.parametrize(

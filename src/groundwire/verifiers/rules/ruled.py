@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from groundwire.text.structure import MARKERS
 from groundwire.types import Estimate, Query, Span, Verifier
+from groundwire.verifiers.logic.prover import follows
 from groundwire.verifiers.rules.binding import bindings, misattributed, replaced
 from groundwire.verifiers.rules.calendar import calendar
 from groundwire.verifiers.rules.counting import counts
 from groundwire.verifiers.rules.crossing import crossed
 from groundwire.verifiers.rules.finding import Ruling
-from groundwire.verifiers.rules.following import follows
 from groundwire.verifiers.rules.quoting import quotations
 from groundwire.verifiers.rules.speakers import misquoted, reports
 from groundwire.verifiers.rules.statements import told

@@ -1,10 +1,4 @@
-"""What follows: where the evidence states rules and facts, a plain claim is decided by drawing conclusions.
-
-Catches: a claim that the rules bear out, one that they rule out, one that they leave open, and one that they
-make both so and not so. Misses: all that the grammar of clauses does not know to the last word. Conclusions
-are drawn forwards; from the opposite of a consequence to that of its condition only where nothing in the
-evidence contradicts itself, since otherwise almost anything could be shown that way.
-"""
+"""Predicates that do not hold together: "is open" and "is closed", "is member" and "is non-member"."""
 
 from __future__ import annotations
 
@@ -15,12 +9,54 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from textwrap import shorten
 
+from groundwire.text.tokens import normalise
 from groundwire.verifiers.lexical.pieces import content_norms
+from groundwire.verifiers.lexical.tables import OPPOSITES
 from groundwire.verifiers.logic.clauses import ANYONE, EVERYONE, SMALL, Literal, lemma, noun
 from groundwire.verifiers.logic.conditions import Rule, literals, read
 from groundwire.verifiers.rules.finding import Ruling, Side
-from groundwire.verifiers.rules.opposing import opposed
 from groundwire.verifiers.rules.statements import Statement
+
+_PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non-", "non", "ex-")
+_SHORTEST = 4
+_PAIRS = """
+on:off valid:void valid:expired full:empty intact:broken intact:damaged present:absent up:down new:used
+open:closed free:occupied free:paid locked:open ready:late awake:asleep old:young light:dark light:heavy
+happy:sad good:bad clean:dirty adult:child adult:minor hard:soft
+"""
+_OPPOSED = {frozenset(pair.split(":")) for pair in _PAIRS.split()}
+
+
+@lru_cache(maxsize=4096)
+def opposed(a: str, b: str) -> bool:
+    """Whether they say the same but for one word, and that is turned.
+
+    >>> opposed("is open", "is closed"), opposed("is open", "is open on Sunday")
+    (True, False)
+    """
+    mine, theirs = a.split(), b.split()
+    if len(mine) != len(theirs):
+        return False
+    other = [(x, y) for x, y in zip(mine, theirs, strict=True) if x != y]
+    return len(other) == 1 and (frozenset(other[0]) in _OPPOSED or _prefixed(*other[0]) or _listed(*other[0]))
+
+
+def _prefixed(a: str, b: str) -> bool:
+    short, long = sorted((a, b), key=len)
+    return len(short) >= _SHORTEST and any(long == prefix + short for prefix in _PREFIXES)
+
+
+def _listed(a: str, b: str) -> bool:
+    theirs = OPPOSITES.get(normalise(b), frozenset())
+    return any((axis, 1 - side) in theirs for axis, side in OPPOSITES.get(normalise(a), ()))
+
+
+# What follows: where the evidence states rules and facts, a plain claim is decided by drawing conclusions.
+#
+# Catches: a claim that the rules bear out, one that they rule out, one that they leave open, and one that they
+# make both so and not so. Misses: all that the grammar of clauses does not know to the last word. Conclusions
+# are drawn forwards; from the opposite of a consequence to that of its condition only where nothing in the
+# evidence contradicts itself, since otherwise almost anything could be shown that way.
 
 _FORWARDS = 0.95
 _BACKWARDS = 0.8
