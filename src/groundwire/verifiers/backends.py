@@ -204,11 +204,11 @@ class LLMVerifier(Verifier, Protocol):
 
 def _local(_: Config) -> BackendSpec:
     # Only here: whoever asks another backend needs no rules.
-    from groundwire.verifiers.rules.ruled import Ruled
+    from groundwire.verifiers.rules.ruled import RuleVerifier
 
     verifier: LocalModel = load(LOCAL, feature="the backend 'local'", extra="local")()
     model = LOCAL.rpartition(":")[2]
-    ruled = Ruled(verifier)
+    ruled = RuleVerifier(verifier)
     return BackendSpec(
         ThreadedVerifier(ruled),
         model,

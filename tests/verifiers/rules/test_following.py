@@ -12,7 +12,7 @@ from groundwire.verifiers.logic.clauses import ANYONE, EVERYONE, Literal
 from groundwire.verifiers.logic.conditions import Rule
 from groundwire.verifiers.logic.prover import conclusions, follows
 from groundwire.verifiers.rules.finding import Ruling
-from groundwire.verifiers.rules.ruled import Ruled, rulings
+from groundwire.verifiers.rules.ruled import RuleVerifier, rulings
 from groundwire.verifiers.rules.statements import told
 
 ALARM = "If the alarm is armed, the door is locked."
@@ -163,7 +163,9 @@ def test_from_the_consequence_back_only_where_nothing_is_contradicted() -> None:
 async def test_the_estimate_moves_to_the_side_of_the_ruling() -> None:
     evidence = f"{ALARM} If the lamp is on, the hall is lit. The alarm is armed. The lamp is old."
     claims = ["The door is locked.", "The door is not locked.", "The hall is lit."]
-    yes, no, unsure = await Ruled(FakeVerifier()).estimate([Query(claim, evidence) for claim in claims])
+    yes, no, unsure = await RuleVerifier(FakeVerifier()).estimate(
+        [Query(claim, evidence) for claim in claims]
+    )
     assert yes.p_yes > 0.9
     assert no.p_no > 0.9
     assert unsure.p_unsure > 0.85

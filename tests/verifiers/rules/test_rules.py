@@ -7,7 +7,7 @@ import pytest
 from groundwire.types import Estimate, Query, Span
 from groundwire.verifiers.fake import FakeVerifier
 from groundwire.verifiers.rules.finding import Ruling
-from groundwire.verifiers.rules.ruled import Ruled, rulings, settle
+from groundwire.verifiers.rules.ruled import RuleVerifier, rulings, settle
 from groundwire.verifiers.rules.statements import in_line, told
 
 PROSE = (
@@ -184,12 +184,12 @@ async def test_a_failed_estimate_stays_failed() -> None:
         async def estimate(self, queries: object) -> list[Estimate]:
             return [Estimate.failed("down")]
 
-    (found,) = await Ruled(Broken()).estimate([Query("Alpha One uses port 7070.", RECORDS)])
+    (found,) = await RuleVerifier(Broken()).estimate([Query("Alpha One uses port 7070.", RECORDS)])
     assert found.error == "down"
 
 
 async def test_any_verifier_can_be_ruled() -> None:
-    right, wrong = await Ruled(FakeVerifier()).estimate(
+    right, wrong = await RuleVerifier(FakeVerifier()).estimate(
         [Query("Alpha One uses port 8080.", RECORDS), Query("Alpha One uses port 7070.", RECORDS)]
     )
     assert wrong.p_no > 0.8

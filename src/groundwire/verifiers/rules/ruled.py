@@ -89,7 +89,7 @@ def _overlap(a: Span, b: Span) -> bool:
     return a.start < b.end and b.start < a.end
 
 
-class Ruled:
+class RuleVerifier:
     """Any verifier, its estimates set right by the rules."""
 
     def __init__(self, inner: Verifier) -> None:
