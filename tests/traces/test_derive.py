@@ -79,5 +79,7 @@ def test_sums_are_right_exactly_where_they_are(a: int, b: int, sign: str, off: i
 
 @given(st.text(max_size=120), st.text(max_size=60))
 @settings(max_examples=80)
-def test_any_text_can_be_looked_at(text: str, question: str) -> None:
-    derive(text, question)
+def test_a_result_on_any_text_states_its_reason_and_is_reproducible(text: str, question: str) -> None:
+    found = derive(text, question)
+    assert found == derive(text, question)
+    assert found is None or found.reason

@@ -123,15 +123,15 @@ def test_a_talk_that_ends_in_a_call_has_no_answer() -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ('{"steps": [', "no JSON: .* in line 1"),
+        ('{"steps": [', "not valid JSON: .* in line 1"),
         ('{"steps": []}', "has no steps"),
         ('{"answer": "x"}', "has no steps"),
-        ('{"steps": ["x"], "sources": 5}', "sources are neither"),
-        ('{"steps": ["x"], "sources": {"a": 5}}', "source a is no text"),
+        ('{"steps": ["x"], "sources": 5}', "sources must be"),
+        ('{"steps": ["x"], "sources": {"a": 5}}', "source a must be a string"),
         ('{"format": "groundwire.trace/1"}', "no nodes"),
         ("[" * 100_000 + '{"', None),
-        ("[{" * 50_000, "no JSON"),
-        ('{"steps": [' + "9" * 5000 + "]}", "no JSON that can be read"),
+        ("[{" * 50_000, "JSON"),
+        ('{"steps": [' + "9" * 5000 + "]}", "not readable JSON"),
     ],
 )
 def test_hostile_text_is_one_line_or_plain_text(text: str, complaint: str | None) -> None:

@@ -120,7 +120,7 @@ def test_a_claim_is_evidence_only_once_it_is_borne_out(traces: ReasoningTraces) 
     second = traces.add_claim(decision, "The tower stands in Paris.", [first])
     early = traces.verify_claim(second)
     assert early.label is EdgeLabel.REFUTES
-    assert "which nothing bears out" in early.verdict.reason
+    assert "which is not verified" in early.verdict.reason
     traces.verify_claim(first)
     assert traces.verify_claim(second).label is EdgeLabel.VERIFIES
     assert traces.get_epistemic_gaps(goal) == []
@@ -158,7 +158,7 @@ def test_the_report_tells_verified_refuted_and_unverified_apart(traces: Reasonin
         (bad, "contradicted"), (open_, "unsupported"),
     ]  # fmt: skip
     assert report.gaps[0].gap_bits > 0
-    assert report.gaps[1].suggested_action == "verify it: nobody has"
+    assert report.gaps[1].suggested_action == "verify it: it has not been verified"
     assert [claim.claim_id for claim in traces.get_verification_report(part).claims] == [open_]
 
 
@@ -167,7 +167,7 @@ def test_an_exported_trace_can_be_taken_in_elsewhere(traces: ReasoningTraces, tm
     goal, decision = grown(traces)
     traces.verify_claim(traces.add_claim(decision, "The Eiffel Tower stands in Paris.", ["S0"]))
     data = json.loads(json.dumps(traces.export(goal)))
-    with pytest.raises(InputError, match="there already"):
+    with pytest.raises(InputError, match="exists already"):
         traces.load(data)
     with ReasoningTraces(open_database(str(tmp_path / "other.db"))) as other:
         assert other.load(data) == goal
@@ -199,14 +199,14 @@ def test_what_is_no_exported_trace_is_refused_in_one_line(data: object) -> None:
 @pytest.mark.parametrize(
     ("call", "complaint"),
     [
-        (lambda t, g: t.add("hope", "x", g), "no kind of node 'hope'"),
-        (lambda t, g: t.add("claim", "x"), "a claim hangs on something"),
-        (lambda t, g: t.add_goal("  "), "without text"),
+        (lambda t, g: t.add("hope", "x", g), "unknown kind of node 'hope'"),
+        (lambda t, g: t.add("claim", "x"), "a claim needs a parent"),
+        (lambda t, g: t.add_goal("  "), "needs a text"),
         (lambda t, g: t.add_decision("nowhere", "x"), "no trace has a node 'nowhere'"),
         (lambda t, g: t.add_claim(g, "x", [], 1.5), "between 0 and 1"),
-        (lambda t, g: t.add_claim(g, "x", "S0"), "is one text"),
-        (lambda t, g: t.add_claim(g, " "), "says nothing"),
-        (lambda t, g: t.verify_claim(g), "is no claim but a goal"),
+        (lambda t, g: t.add_claim(g, "x", "S0"), "must be a list"),
+        (lambda t, g: t.add_claim(g, " "), "needs a text"),
+        (lambda t, g: t.verify_claim(g), "is a goal, not a claim"),
         (lambda t, g: t.add("observation", "x", g, NodeDetails(name="n" * 201)), "longer than 200"),
         (lambda t, g: t.get_epistemic_gaps("nowhere"), "no trace has a node"),
     ],

@@ -1,4 +1,4 @@
-"""What a step reckons out, done anew: sums and products in signs or words, percentages, changes of unit."""
+"""Recompute what a step claims to have computed: arithmetic, percentages, unit conversions, spelling."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _SHARE = re.compile(
 )
 _COPULA = re.compile(r"\s(?:is|are|has|have|equals?|makes?|=)\s")
 _MEASURED = frozenset(("s", "m", "g", "l", "m2", "B"))
-"""Kinds of amounts that have more than one unit."""
+"""Base units of quantities that have several units."""
 
 
 @dataclass(frozen=True, slots=True)
 class DerivedResult:
-    """`holds` says whether the rule bears the text out, and `whole` whether there is nothing else in it."""
+    """The result of a rule. `holds`: the text is correct; `whole`: it contains nothing else."""
 
     holds: bool
     reason: str
@@ -54,7 +54,7 @@ class DerivedResult:
 
 
 def check_arithmetic(text: str) -> Iterator[DerivedResult]:
-    """What a text works out, done anew.
+    """Recompute the calculations in a text.
 
     >>> [found.reason for found in check_arithmetic("80 minus 20 equals 60, and 25% of 80 is 25.")]
     ['the calculation is right: 80 - 20 = 60', '25% of 80 is 20, not 25']
@@ -67,7 +67,7 @@ def check_arithmetic(text: str) -> Iterator[DerivedResult]:
 
 
 def _in_signs(text: str) -> str:
-    """ "80 minus 20 is 60" as one writes it in signs; other uses of the words stay."""
+    """Replace words by signs in calculations such as "80 minus 20 is 60"."""
     return _WORDED.sub(lambda found: _OPERATION.sub(_sign, found["left"]) + " = " + found["right"], text)
 
 
@@ -76,7 +76,7 @@ def _sign(found: re.Match[str]) -> str:
 
 
 def _shares(text: str) -> Iterator[DerivedResult]:
-    """ "25% of 80 is 20", to the digits written."""
+    """Percentages such as "25% of 80 is 20", to the digits written."""
     for match in _SHARE.finditer(text):
         share, whole, said = (_value(match[name]) for name in ("share", "whole", "right"))
         value = share * whole / 100
@@ -88,7 +88,7 @@ def _shares(text: str) -> Iterator[DerivedResult]:
 
 
 def _conversions(text: str) -> Iterator[DerivedResult]:
-    """ "1.5 hours are 90 minutes": a sentence of nothing but two amounts of one kind."""
+    """Unit conversions such as "1.5 hours are 90 minutes"."""
     copula = _COPULA.search(text)
     if copula is None or negated(words(text)) or _content(_without_numbers(text)) - CONCLUDING:
         return
@@ -103,7 +103,7 @@ def _conversions(text: str) -> Iterator[DerivedResult]:
 
 
 def numbers_in(text: str) -> set[float]:
-    """The numbers of a text as they stand there, whatever their units: 90 of "90 km", 12 of "12 euros"."""
+    """The numbers of a text without their units: 90 for "90 km", 12 for "12 euros"."""
     found = set()
     for number in numbers(text):
         digits = _DIGITS.search(text, number.start, number.end)
@@ -141,7 +141,7 @@ def _value(number: str) -> float:
 
 
 def _calculated(terms: Sequence[tuple[str, float]]) -> float | None:
-    """Products before sums, from left to right; None where it divides by nothing."""
+    """Evaluate products before sums, from left to right; None on division by zero."""
     total, product = 0.0, 0.0
     for n, (sign, number) in enumerate(terms):
         if sign in _TIMES:
@@ -157,14 +157,15 @@ def _calculated(terms: Sequence[tuple[str, float]]) -> float | None:
 
 
 def _same(value: float, said: float, written: str) -> bool:
-    """Equal to as many digits as were written: 10 / 3 = 3.33 is right."""
+    """True if equal to the digits written: 10 / 3 = 3.33 is correct."""
     digits = len(written.rstrip("%").partition(".")[2])
     return isclose(value, said, rel_tol=1e-9, abs_tol=1e-9) or (digits > 0 and round(value, digits) == said)
 
 
 # What can be derived by rule: what a step reckons out, letters of a word, counts.
 #
-# A language model reads; it does not calculate. Where a step states a calculation, doing it settles the matter.
+# A language model reads; it does not calculate. Where a step states a calculation, doing it settles the
+# matter.
 
 _LETTER = re.compile(
     r"\bletters? ['\"“‘]?(?P<a>[a-z])\b|['\"“‘](?P<b>[a-z])['\"”’]|\b(?P<c>[a-z])['’]s\b"
@@ -185,7 +186,7 @@ _POSITIONS = re.compile(
 
 
 def derive(text: str, question: str = "") -> DerivedResult | None:
-    """What rules say about a text; a calculation that is wrong wins over everything that is right.
+    """The result of the rules for a text; a wrong calculation takes precedence.
 
     >>> derive("1 + 1 + 1 = 3").holds, derive("So 12 × 4 = 46 crates.").reason
     (True, '12 × 4 = 48, not 46')
@@ -197,7 +198,7 @@ def derive(text: str, question: str = "") -> DerivedResult | None:
 
 
 def _spelling(text: str, question: str) -> Iterator[DerivedResult]:
-    """'s-t-r-a-w' against the word it spells, where a word is named."""
+    """Compare a spelled-out word ('s-t-r-a-w') with the word it spells."""
     word = _word(text) or _word(question)
     for match in _SPELLED.finditer(text):
         spelled = "".join(c for c in match[1] if c.isalpha()).lower()
@@ -209,7 +210,7 @@ def _spelling(text: str, question: str) -> Iterator[DerivedResult]:
 
 
 def _letters(text: str, question: str) -> Iterator[DerivedResult]:
-    """How often a letter stands in a word, and where."""
+    """Counts and positions of a letter in a word."""
     letter, word = _letter(text) or _letter(question), _word(text) or _word(question)
     if not letter or not word or not (_letter(text) or word in text.lower()):
         return

@@ -1,4 +1,4 @@
-"""The audit of a trace: every step judged, steps held against each other, the answer derived anew."""
+"""Audit a reasoning trace: judge every step, compare the steps, derive the answer independently."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from groundwire.types import (
 )
 
 QUESTION = "question"
-_DENIED = 0.6
-_ALSO_TRUE = 0.35
+_CONTRADICTED = 0.6  # P(no) from which two steps exclude each other
+_COMPATIBLE = 0.35  # P(yes) above which they do not, if only a word differs
 
 
 @dataclass(frozen=True, slots=True)
 class AuditRequest:
-    """A trace as it is handed in. Without `post_hoc` nobody derives the answer anew."""
+    """A trace to audit. Without `post_hoc` the answer is not derived independently."""
 
     steps: Steps
     sources: tuple[Source, ...] = ()
@@ -43,13 +43,13 @@ class AuditRequest:
 
 
 async def audit(request: AuditRequest, court: CheckContext, generator: Generator | None = None) -> TraceAudit:
-    """`generator`, where there is one, is the independent executor."""
+    """Audit a trace. The optional `generator` derives the answer independently."""
     trace = prepared(request, court.profile.max_claims)
     judged = await judge_steps(trace, court)
-    verdicts = await _against_each_other(trace, judged, court)
-    riddle = PostHocInput(request.question, trace.steps, request.answer)
+    verdicts = await _compare_steps(trace, judged, court)
+    post_hoc_input = PostHocInput(request.question, trace.steps, request.answer)
     if request.post_hoc:
-        post_hoc = await examine(riddle, court, generator)
+        post_hoc = await examine(post_hoc_input, court, generator)
     else:
         outcome = Derived.UNCHECKED if request.answer.strip() else Derived.ABSENT
         post_hoc = PostHoc(outcome, request.answer, reason="trace_auditing.check_post_hoc is off")
@@ -59,14 +59,14 @@ async def audit(request: AuditRequest, court: CheckContext, generator: Generator
 
 
 async def audit_claims(request: AuditRequest, court: CheckContext) -> list[ClaimVerification]:
-    """A verdict a step, no answer looked for."""
+    """One verdict per step, without looking at the answer."""
     trace = prepared(request, court.profile.max_claims)
     judged = await judge_steps(trace, court)
-    return [found.verdict for found in await _against_each_other(trace, judged, court)]
+    return [found.verdict for found in await _compare_steps(trace, judged, court)]
 
 
 def prepared(request: AuditRequest, most: int) -> LinkedTrace:
-    """The steps with ids and links, and what the question states as a source of its own."""
+    """Give the steps ids and links, and make statements in the question a source."""
     sources = request.sources
     if not any(source.id.casefold() == QUESTION for source in sources):
         sources = (*sources, *_stated(request.question))
@@ -79,7 +79,7 @@ def prepared(request: AuditRequest, most: int) -> LinkedTrace:
 
 
 def _stated(question: str) -> tuple[Source, ...]:
-    """A question may state facts ("Tom has 3 apples. How many …?"): they are context."""
+    """The statements in a question ("Tom has 3 apples. How many …?"), as context."""
     facts = [claim.text for claim in extract(question) if claim.kind is ClaimKind.ASSERTION]
     return (Source(QUESTION, " ".join(facts)),) if facts and question.strip().endswith("?") else ()
 
@@ -89,26 +89,26 @@ def _error(verdicts: Sequence[StepVerdict], post_hoc: PostHoc) -> str | None:
     if failed:
         return f"{len(failed)} of {len(verdicts)} steps {failed[0].verdict.reason}"
     if post_hoc.outcome is Derived.UNCHECKED and post_hoc.executor:
-        return f"the answer could not be derived anew: {post_hoc.reason}"
+        return f"the answer could not be derived independently: {post_hoc.reason}"
     return None
 
 
-async def _against_each_other(
+async def _compare_steps(
     trace: LinkedTrace, judged: Sequence[StepJudgement], court: CheckContext
 ) -> list[StepVerdict]:
     clashes = await _contradictions(trace, court)
     found = []
     for n, (step, one) in enumerate(zip(trace.steps, judged, strict=True)):
         against = tuple(trace.steps[earlier].id for earlier, later in clashes if later == n)
-        verdict = _clashing(one.verdict, against)
+        verdict = _with_contradictions(one.verdict, against)
         found.append(
             StepVerdict(step, verdict.status, verdict, one.premises, against, trace.links[n].circular)
         )
     return found
 
 
-def _clashing(verdict: ClaimVerification, against: Sequence[str]) -> ClaimVerification:
-    """Of two steps that exclude each other the one that its evidence does not carry is to blame."""
+def _with_contradictions(verdict: ClaimVerification, against: Sequence[str]) -> ClaimVerification:
+    """Flag a step that contradicts another one, unless its evidence supports it."""
     if not against or verdict.status is Status.ENTAILED:
         return verdict
     told = f"contradicts {', '.join(against)}"
@@ -117,7 +117,7 @@ def _clashing(verdict: ClaimVerification, against: Sequence[str]) -> ClaimVerifi
 
 
 async def _contradictions(trace: LinkedTrace, court: CheckContext) -> list[tuple[int, int]]:
-    """Pairs of related steps that a verifier says exclude each other, asked both ways, in one call."""
+    """Pairs of related steps that contradict each other, asked in both directions in one batch."""
     texts = [unmarked(step) for step in trace.steps]
     about = [step_terms(text) for text in texts]
     pairs = rivals(about, premises(about))
@@ -130,13 +130,13 @@ async def _contradictions(trace: LinkedTrace, court: CheckContext) -> list[tuple
     return [
         (pair.earlier, pair.later)
         for n, pair in enumerate(pairs)
-        if _excluded(estimates[2 * n], estimates[2 * n + 1], sharp=pair.sharp)
+        if _exclude_each_other(estimates[2 * n], estimates[2 * n + 1], sharp=pair.sharp)
     ]
 
 
-def _excluded(forward: Estimate, backward: Estimate, *, sharp: bool) -> bool:
+def _exclude_each_other(forward: Estimate, backward: Estimate, *, sharp: bool) -> bool:
     both = (forward, backward)
     if any(e.error for e in both):
         return False
-    denied = max(e.p_no for e in both) >= _DENIED
-    return denied and (sharp or max(e.p_yes for e in both) <= _ALSO_TRUE)
+    denied = max(e.p_no for e in both) >= _CONTRADICTED
+    return denied and (sharp or max(e.p_yes for e in both) <= _COMPATIBLE)

@@ -1,4 +1,8 @@
-"""Messages of agent frameworks as a trace: OpenAI chat and Responses/Agents items, LangChain messages."""
+"""Read a trace from JSON steps, agent messages (OpenAI chat and Responses, LangChain) or numbered text.
+
+In a message list, the last user message is the question: what the assistant says or calls after it becomes
+steps, tool results become sources, and the assistant's last message is the answer.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +24,8 @@ _ROLES = {
     "system": "system", "developer": "system", "SystemMessage": "system",
 }  # fmt: skip
 _ITEMS = frozenset(("function_call", "function_call_output", "reasoning", "message"))
-_MAX_CALL = 300
-_LONG = 2000
+_CALL_CHARS = 300  # of the arguments of a call
+_STEP_CHARS = 2000  # longer messages are split into steps, longer tool results are cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +38,7 @@ class ParsedMessages:
 
 @dataclass(slots=True)
 class _Conversation:
-    """What was said since the last question."""
+    """The messages since the last question."""
 
     question: str = ""
     said: list[list[str]] = field(default_factory=list)
@@ -53,18 +57,25 @@ def is_message(item: object) -> bool:
 
 
 def from_messages(items: Sequence[object]) -> ParsedMessages:
-    talk = _Conversation()
+    conversation = _Conversation()
     for item in items:
         if isinstance(item, Mapping):
-            _hear(_unwrapped(item), talk)
-    if not talk.last:
-        return ParsedMessages(_flat(talk.said), talk.sources, talk.question, "")
-    before, last = _flat(talk.said[:-1]), talk.last
+            _add_item(_unwrapped(item), conversation)
+    if not conversation.last:
+        return ParsedMessages(_flat(conversation.said), conversation.sources, conversation.question, "")
+    before, last = _flat(conversation.said[:-1]), conversation.last
     written = parse_text(last)
     if len(written.steps) > 1 and written.answer:
-        # The last message holds a reasoning of its own and the answer after it.
-        return ParsedMessages([*before, *written.steps], talk.sources, talk.question, written.answer)
-    return ParsedMessages(before or _flat(talk.said), talk.sources, talk.question, written.answer or last)
+        # The last message contains reasoning followed by the answer.
+        return ParsedMessages(
+            [*before, *written.steps], conversation.sources, conversation.question, written.answer
+        )
+    return ParsedMessages(
+        before or _flat(conversation.said),
+        conversation.sources,
+        conversation.question,
+        written.answer or last,
+    )
 
 
 def _flat(said: Sequence[Sequence[str]]) -> list[str]:
@@ -72,7 +83,7 @@ def _flat(said: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _unwrapped(item: Mapping[str, Any]) -> Mapping[str, Any]:
-    """LangChain's dumps carry the message inside, its kind outside."""
+    """Unwrap LangChain's serialised messages."""
     if isinstance(item.get("data"), Mapping):
         return {"type": item.get("type"), **item["data"]}
     if "lc" in item and isinstance(item.get("kwargs"), Mapping):
@@ -82,75 +93,77 @@ def _unwrapped(item: Mapping[str, Any]) -> Mapping[str, Any]:
     return item
 
 
-def _hear(item: Mapping[str, Any], talk: _Conversation) -> None:
+def _add_item(item: Mapping[str, Any], conversation: _Conversation) -> None:
     kind = item.get("type")
     if kind == "function_call":
-        _call(talk, item.get("name"), item.get("arguments"), item.get("call_id"))
+        _add_call(conversation, item.get("name"), item.get("arguments"), item.get("call_id"))
     elif kind == "function_call_output":
-        _result(talk, item.get("call_id"), item.get("output"), None)
+        _add_result(conversation, item.get("call_id"), item.get("output"), None)
     elif kind == "reasoning":
-        _say(talk, _content(item.get("summary") or item.get("content")))
+        _add_text(conversation, _content(item.get("summary") or item.get("content")))
     else:
-        _message(item, _ROLES.get(str(item.get("role") or kind), ""), talk)
+        _message(item, _ROLES.get(str(item.get("role") or kind), ""), conversation)
 
 
-def _message(item: Mapping[str, Any], role: str, talk: _Conversation) -> None:
+def _message(item: Mapping[str, Any], role: str, conversation: _Conversation) -> None:
     text = _content(item.get("content"))
     if role == "user" and text:
-        talk.question, talk.said, talk.last = text, [], ""
+        conversation.question, conversation.said, conversation.last = text, [], ""
     elif role == "assistant":
-        _say(talk, text)
+        _add_text(conversation, text)
         calls = item.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
             if isinstance(call, Mapping):
                 named = call.get("function")
                 inner = named if isinstance(named, Mapping) else call
-                _call(talk, inner.get("name"), inner.get("arguments", inner.get("args")), call.get("id"))
+                _add_call(
+                    conversation, inner.get("name"), inner.get("arguments", inner.get("args")), call.get("id")
+                )
     elif role == "tool":
-        _result(talk, item.get("tool_call_id"), item.get("content"), item.get("name"))
+        _add_result(conversation, item.get("tool_call_id"), item.get("content"), item.get("name"))
 
 
-def _say(talk: _Conversation, text: str) -> None:
-    """One step, or where it is long the steps it is made of."""
+def _add_text(conversation: _Conversation, text: str) -> None:
+    """Add one step, or several if the text is long."""
     if text:
-        talk.said.append([text] if len(text) <= _LONG else list(parse_text(text).steps))
-        talk.last = text
+        conversation.said.append([text] if len(text) <= _STEP_CHARS else list(parse_text(text).steps))
+        conversation.last = text
 
 
-def _call(talk: _Conversation, name: object, arguments: object, identity: object) -> None:
+def _add_call(conversation: _Conversation, name: object, arguments: object, identity: object) -> None:
     called = str(name or "a tool")
     shown = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    inside = " ".join(shown.split())[:_MAX_CALL]
-    talk.said.append([f"{CALL}{called} with {inside}"])
-    talk.calls[str(identity)] = called
-    talk.places[str(identity)] = talk.said[-1]
-    talk.last = ""
+    inside = " ".join(shown.split())[:_CALL_CHARS]
+    conversation.said.append([f"{CALL}{called} with {inside}"])
+    conversation.calls[str(identity)] = called
+    conversation.places[str(identity)] = conversation.said[-1]
+    conversation.last = ""
 
 
-def _result(talk: _Conversation, identity: object, content: object, name: object) -> None:
+def _add_result(conversation: _Conversation, identity: object, content: object, name: object) -> None:
     text = _content(content) or (json.dumps(content, ensure_ascii=False) if content else "")
     if not text:
         return
-    label = str(name or talk.calls.get(str(identity)) or "tool")
+    label = str(name or conversation.calls.get(str(identity)) or "tool")
     number = 1
-    while (place := label if number == 1 else f"{label}-{number}") in talk.sources:
+    while (place := label if number == 1 else f"{label}-{number}") in conversation.sources:
         number += 1
-    talk.sources[place] = text
-    _returned(talk, str(identity), label, text)
+    conversation.sources[place] = text
+    _append_result(conversation, str(identity), label, text)
 
 
-def _returned(talk: _Conversation, identity: str, label: str, text: str) -> None:
-    """What a call brought is part of the way to the answer: who derives it anew must see it."""
-    if identity not in talk.places:
-        talk.places[identity] = [f"{CALL}{label}"]
-        talk.said.append(talk.places[identity])
-    step = talk.places[identity]
-    step[0] = f"{step[0]}{RETURNED}{text[:_LONG]}"
-    talk.last = ""
+def _append_result(conversation: _Conversation, identity: str, label: str, text: str) -> None:
+    """Append a tool result to its call, so that the independent executor sees it."""
+    if identity not in conversation.places:
+        conversation.places[identity] = [f"{CALL}{label}"]
+        conversation.said.append(conversation.places[identity])
+    step = conversation.places[identity]
+    step[0] = f"{step[0]}{RETURNED}{text[:_STEP_CHARS]}"
+    conversation.last = ""
 
 
 def _content(content: object) -> str:
-    """Text, or the text of its parts."""
+    """The text of a message content or of its parts."""
     if isinstance(content, str):
         return content.strip()
     if isinstance(content, Mapping):
@@ -161,18 +174,13 @@ def _content(content: object) -> str:
     return "\n".join(part.strip() for part in parts if isinstance(part, str) and part.strip())
 
 
-# A trace as users have it: JSON of steps, the message list of an agent framework, or numbered text.
-#
-# Of messages the last question counts and what follows it: what the assistant says or calls becomes steps,
-# what tools return becomes sources, the assistant's last words are the answer.
-
 _LISTS = ("steps", "trace", "reasoning", "messages", "items", "output")
 _CONTEXT = ("sources", "context", "documents", "evidence")
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedTrace:
-    """What a file holds of a trace; what it lacks may be given beside it."""
+    """A parsed trace; missing parts may be given separately."""
 
     steps: Steps
     sources: Mapping[str, str] = field(default_factory=dict)
@@ -181,7 +189,7 @@ class ParsedTrace:
 
 
 def read_trace(text: str) -> ParsedTrace:
-    """Whatever the text is: JSON if it begins like it, lines of JSON, else plain text."""
+    """Parse JSON, JSON Lines or plain text."""
     head = text.lstrip("\ufeff \t\r\n")
     if head.startswith(("{", "[{", '["')) or (head.startswith("[") and _is_json(head)):
         return _of_data(_parsed(head))
@@ -204,13 +212,13 @@ def _parsed(text: str) -> object:
         lines = _lines(text)
         if lines is not None:
             return lines
-        raise InputError(f"the trace is no JSON: {error.msg} in line {error.lineno}") from None
+        raise InputError(f"the trace is not valid JSON: {error.msg} in line {error.lineno}") from None
     except (ValueError, RecursionError) as error:
-        raise InputError(f"the trace is no JSON that can be read: {type(error).__name__}") from None
+        raise InputError(f"the trace is not readable JSON: {type(error).__name__}") from None
 
 
 def _lines(text: str) -> list[object] | None:
-    """One JSON value a line, as agents log them."""
+    """One JSON value per line, as in agent logs."""
     try:
         found = [json.loads(line) for line in text.splitlines() if line.strip()]
     except (ValueError, RecursionError):
@@ -244,8 +252,8 @@ def _of_text(text: str) -> ParsedTrace:
 
 def _of_list(items: Sequence[Any]) -> ParsedTrace:
     if any(is_message(item) for item in items):
-        heard = from_messages(items)
-        return ParsedTrace(heard.steps, heard.sources, heard.question, heard.answer)
+        messages = from_messages(items)
+        return ParsedTrace(messages.steps, messages.sources, messages.question, messages.answer)
     return ParsedTrace(items)
 
 
@@ -264,7 +272,7 @@ def _sources(data: Mapping[str, Any]) -> dict[str, str]:
         return {str(name): _source(text, str(name)) for name, text in found.items()}
     if isinstance(found, list):
         return {_name(item, n): _source(item, f"S{n}") for n, item in enumerate(found)}
-    raise InputError("the sources are neither a text nor a list nor texts by id")
+    raise InputError("sources must be a string, a list or an object of strings by id")
 
 
 def _name(item: object, number: int) -> str:
@@ -275,12 +283,12 @@ def _name(item: object, number: int) -> str:
 def _source(item: object, name: str) -> str:
     text = item.get("text", item.get("content")) if isinstance(item, Mapping) else item
     if not isinstance(text, str):
-        raise InputError(f"the source {name} is no text")
+        raise InputError(f"source {name} must be a string")
     return text
 
 
 def _of_graph(graph: TraceGraph) -> ParsedTrace:
-    """An exported trace: its claims are the steps, what was seen and came of it the sources."""
+    """An exported trace: claims become steps, observations and outcomes become sources."""
     names = {node.id: node.name or node.id for node in graph.nodes}
     cites: dict[str, list[str]] = {}
     for edge in graph.edges:

@@ -1,4 +1,9 @@
-"""Which earlier steps a step may rest on, and which it may be at odds with: a few, found by their words."""
+"""Judge each step of a trace: by rule, by the context, then by the context and earlier steps.
+
+All steps are first verified against the context alone, in one batch. Steps it does not support are verified
+once more with their premises, the ENTAILED steps they cite or share words with, in waves: a step waits only
+for its possible premises. A trace of n steps costs at most 2 n verifications.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +28,15 @@ from groundwire.verdicts.summary import in_response
 from groundwire.verifiers.similarity import negated
 
 MAX_PREMISES = 8
+"""Earlier steps that are added to the context of a step."""
 MAX_RIVALS = 200
-_LEANS = re.compile(
+"""Pairs of steps that are checked for contradiction; bounds the cost of long traces."""
+_REFERS_BACK = re.compile(
     r"\W*(?:so|thus|hence|therefore|then|this|that|these|those|it|they|he|she|which|consequently|as a result"
     r"|in (?:total|all|conclusion)|adding|combining|the (?:answer|result|total|sum|conclusion))\b",
     re.IGNORECASE,
 )
-_MOVES_ON = re.compile(
+_STATES_CHANGE = re.compile(
     r"\b(?:so far|now|next|then|again|running|becomes?|became|after|before|position|first|second|third|fourth"
     r"|another|starts?|started|begins?|began|initial(?:ly)?|left|remain\w*|step|in \d{4}|on \w+ \d|at \d"
     r"|suppose|assume|if|case|option)\b",
@@ -46,14 +53,14 @@ _NAMED_BY_NUMBER = frozenset((
 
 @dataclass(frozen=True, slots=True)
 class StepTerms:
-    """A step by its words: all of them that mean something, and the numbers."""
+    """The content words and numbers of a step, for finding premises and rivals."""
 
     words: frozenset[str]
     values: frozenset[float]
     first: str = ""
     denied: bool = False
-    leans: bool = False
-    moves_on: bool = False
+    refers_back: bool = False
+    states_change: bool = False
 
 
 def step_terms(text: str) -> StepTerms:
@@ -73,13 +80,13 @@ def step_terms(text: str) -> StepTerms:
         frozenset(n.value for n in values),
         content[0] if content else "",
         negated(found),
-        bool(_LEANS.match(text)),
-        bool(_MOVES_ON.search(text)),
+        bool(_REFERS_BACK.match(text)),
+        bool(_STATES_CHANGE.search(text)),
     )
 
 
 def _labels(found: Sequence[Word], values: Sequence[Number]) -> dict[int, int]:
-    """Where a number names a thing and counts nothing ("Item 5", "room 12"): the places of both."""
+    """Offsets of words and numbers that form a name ("Item 5", "room 12")."""
     ends = {word.end + 1: word for word in found if not word.is_stop}
     named = ((ends.get(number.start), number) for number in values if not number.unit)
     return {
@@ -90,19 +97,19 @@ def _labels(found: Sequence[Word], values: Sequence[Number]) -> dict[int, int]:
 
 
 def premises(about: Sequence[StepTerms]) -> list[list[int]]:
-    """For each step the earlier ones that share its words or numbers, the closest first."""
+    """For each step, up to `MAX_PREMISES` earlier steps that share its words or numbers."""
     index: dict[str, list[int]] = defaultdict(list)
     found: list[list[int]] = []
     for n, here in enumerate(about):
         score: Counter[int] = Counter()
         for key in (*here.words, *map(str, here.values)):
             holders = index[key]
-            # A word that many steps have says little about any of them.
+            # A word that occurs in many steps counts little.
             weight = max(1, 1000 // (1 + len(holders)))
             for earlier in holders[-50:]:
                 score[earlier] += weight
             index[key].append(n)
-        if here.leans and n:
+        if here.refers_back and n:
             score[n - 1] += 10_000
         ranked = sorted(score, key=lambda earlier: (-score[earlier], -earlier))
         found.append(sorted(ranked[:MAX_PREMISES]))
@@ -111,7 +118,7 @@ def premises(about: Sequence[StepTerms]) -> list[list[int]]:
 
 @dataclass(frozen=True, slots=True)
 class StepRivals:
-    """Two steps that say the same but for one thing. `sharp`: what differs is a number or a negation."""
+    """Two steps that differ in one thing. `sharp`: in a number or a negation."""
 
     earlier: int
     later: int
@@ -119,10 +126,10 @@ class StepRivals:
 
 
 def rivals(about: Sequence[StepTerms], near: Sequence[Sequence[int]]) -> list[StepRivals]:
-    """Pairs that speak of one thing and could not both be true, the most of them that are worth asking about.
+    """Pairs of steps about the same thing that may contradict each other.
 
-    What tells of a change ("now", "so far", "in 2019") contradicts nothing it changes, a conclusion no number
-    it was calculated from. Steps that differ in two things speak of two things.
+    Steps about a change ("now", "so far", "in 2019") and conclusions from numbers are left out, as are steps
+    that differ in two things.
     """
     pairs = [
         StepRivals(earlier, later, sharp)
@@ -134,13 +141,13 @@ def rivals(about: Sequence[StepTerms], near: Sequence[Sequence[int]]) -> list[St
 
 
 def _sharp(a: StepTerms, b: StepTerms) -> bool | None:
-    """True where one number or a negation is all that differs, False where one word is, else None."""
-    if a.moves_on or b.moves_on or not a.words or not b.words:
+    """True if only one number or a negation differs, False if only one word does, else None."""
+    if a.states_change or b.states_change or not a.words or not b.words:
         return None
     words_apart = (len(a.words - b.words), len(b.words - a.words))
     values_apart = (len(a.values - b.values), len(b.values - a.values))
     if words_apart == (0, 0) and values_apart == (1, 1) and a.denied == b.denied:
-        return None if b.leans else True
+        return None if b.refers_back else True
     if values_apart != (0, 0):
         return None
     if a.denied != b.denied:
@@ -149,15 +156,9 @@ def _sharp(a: StepTerms, b: StepTerms) -> bool | None:
     return False if one_word else None
 
 
-# The verdict on each step: by rule, by the context, then by the context and what earlier steps established.
-#
-# First all steps are held against the context alone, in one go. What it does not carry is asked once more with
-# its premises, the ENTAILED steps among those it cites or speaks of, in waves: a step waits only for the steps
-# that could be its premises. So a trace of n steps costs at most 2 n judgements, whatever its shape.
-
 RULE = "rule"
-_WHOLE_CONTEXT = 4000
-_WORST = (
+_WHOLE_CONTEXT_CHARS = 4000  # a longer context is reduced to its evidence when premises are added
+_WORST_FIRST = (
     Status.CONTRADICTED,
     Status.NOT_IN_CONTEXT,
     Status.UNCHECKED,
@@ -177,12 +178,12 @@ _PLAN = re.compile(
     r"[^.!?;=]*[.!?]?\s*$",
     re.IGNORECASE,
 )
-"""What somebody is about to do: no statement of what is so."""
+"""An announcement of what to do next, which asserts nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinkedTrace:
-    """All that is audited. `sources` are the context; `links` say what each step cites."""
+    """A trace with its context; `links` resolve the citations of each step."""
 
     steps: tuple[Step, ...]
     links: tuple[StepLinks, ...]
@@ -192,6 +193,8 @@ class LinkedTrace:
 
 @dataclass(frozen=True, slots=True)
 class StepJudgement:
+    """The verdict on a step and the steps it was derived from."""
+
     verdict: ClaimVerification
     premises: tuple[str, ...] = ()
 
@@ -201,8 +204,9 @@ class StepJudgement:
 
 
 async def judge_steps(trace: LinkedTrace, court: CheckContext) -> list[StepJudgement]:
+    """One judgement per step, in order."""
     about = [step_terms(unmarked(step)) for step in trace.steps]
-    found = {n: judged for n in range(len(trace.steps)) if (judged := _before_asking(trace, n, court))}
+    found = {n: judged for n in range(len(trace.steps)) if (judged := _without_model(trace, n, court))}
     rest = [n for n in range(len(trace.steps)) if n not in found]
     for n, verdict in zip(rest, await _by_context(trace, rest, court), strict=True):
         found[n] = StepJudgement(verdict)
@@ -210,8 +214,8 @@ async def judge_steps(trace: LinkedTrace, court: CheckContext) -> list[StepJudge
     return [found[n] for n in range(len(trace.steps))]
 
 
-def _before_asking(trace: LinkedTrace, n: int, court: CheckContext) -> StepJudgement | None:
-    """What needs no model: citations that cannot hold, sentences that claim nothing, calculations."""
+def _without_model(trace: LinkedTrace, n: int, court: CheckContext) -> StepJudgement | None:
+    """What needs no model: invalid citations, sentences that assert nothing, calculations."""
     step, links = trace.steps[n], trace.links[n]
     claim = _claim(step, court)
     if links.phantoms:
@@ -220,25 +224,25 @@ def _before_asking(trace: LinkedTrace, n: int, court: CheckContext) -> StepJudge
         return StepJudgement(replace(phantom(claim, links.phantoms), citations=step.cites, reason=reason))
     if links.circular:
         return StepJudgement(
-            unmeasured(claim, Status.NOT_IN_CONTEXT, GapType.UNSUPPORTED, _ring(step, links), RULE)
+            unmeasured(claim, Status.NOT_IN_CONTEXT, GapType.UNSUPPORTED, _circularity(step, links), RULE)
         )
     derived = None if step.text.startswith(CALL) else derive(step.text, trace.question)
     if derived and not derived.holds:
         status, kind = Status.CONTRADICTED, GapType.CONTRADICTED
-        return StepJudgement(_ruled(claim, status, kind, derived.reason))
+        return StepJudgement(_by_rule(claim, status, kind, derived.reason))
     if derived and (derived.whole or _calculated(step, trace, ())):
-        return StepJudgement(_ruled(claim, Status.ENTAILED, None, derived.reason))
+        return StepJudgement(_by_rule(claim, Status.ENTAILED, None, derived.reason))
     if _PLAN.match(step.text) or not _parts(step, court) or all(word.is_stop for word in words(step.text)):
         return StepJudgement(unmeasured(claim, Status.UNVERIFIABLE, None, "asserts nothing", RULE))
     return None
 
 
-def _ruled(claim: Claim, status: Status, kind: GapType | None, reason: str) -> ClaimVerification:
-    """What a rule settles is certain, and took no model."""
+def _by_rule(claim: Claim, status: Status, kind: GapType | None, reason: str) -> ClaimVerification:
+    """A certain verdict by rule."""
     return replace(unmeasured(claim, status, kind, reason, RULE), certain=True)
 
 
-def _ring(step: Step, links: StepLinks) -> str:
+def _circularity(step: Step, links: StepLinks) -> str:
     others = [name for name in links.circular if name != step.id]
     itself = "itself" if len(others) < len(links.circular) else ""
     later = f"{', '.join(others)}, which rests on it or comes after it" if others else ""
@@ -251,7 +255,7 @@ def _claim(step: Step, court: CheckContext, citations: tuple[str, ...] = ()) -> 
 
 
 def _parts(step: Step, court: CheckContext) -> list[Claim]:
-    """The step's assertions; what they cite is settled for the step as a whole."""
+    """The assertions of a step; citations are resolved for the step as a whole."""
     if step.text.startswith(CALL):
         return []
     found = [
@@ -267,7 +271,7 @@ def _parts(step: Step, court: CheckContext) -> list[Claim]:
 async def _by_context(
     trace: LinkedTrace, places: Sequence[int], court: CheckContext
 ) -> list[ClaimVerification]:
-    """All these steps against the context alone, in one call."""
+    """Verify steps against the context alone, in one batch."""
     if not trace.sources:
         return [_unfounded(trace.steps[n], court) for n in places]
     wanted = [(trace.steps[n], trace.links[n].sources) for n in places]
@@ -284,7 +288,7 @@ async def _verify(
     question: str,
     court: CheckContext,
 ) -> list[ClaimVerification]:
-    """A verdict a step: that of its worst assertion."""
+    """One verdict per step: that of its worst assertion."""
     claims = [
         replace(part, id=f"{n}.{m}", citations=cites)
         for n, (step, cites) in enumerate(wanted)
@@ -300,7 +304,7 @@ async def _verify(
 
 
 def _worst(step: Step, verdicts: Sequence[ClaimVerification]) -> ClaimVerification:
-    worst = min(verdicts, key=lambda v: (not v.is_flagged, _WORST.index(v.status)))
+    worst = min(verdicts, key=lambda v: (not v.is_flagged, _WORST_FIRST.index(v.status)))
     placed = in_response(worst, step.text)
     evidence = tuple(dict.fromkeys(ref for verdict in verdicts for ref in verdict.evidence))
     reason = worst.reason if len(verdicts) == 1 else f"“{worst.claim_text}”: {worst.reason}"
@@ -318,7 +322,7 @@ def _worst(step: Step, verdicts: Sequence[ClaimVerification]) -> ClaimVerificati
 async def _by_premises(
     trace: LinkedTrace, about: Sequence[StepTerms], found: dict[int, StepJudgement], court: CheckContext
 ) -> None:
-    """In waves: each step once, as soon as nothing it may rest on is still open."""
+    """Verify open steps with their premises in waves, each once its possible premises are judged."""
     near, places = premises(about), {step.id: n for n, step in enumerate(trace.steps)}
     may = {
         n: [places[name] for name in trace.links[n].steps] or ([] if trace.links[n].sources else near[n])
@@ -327,7 +331,7 @@ async def _by_premises(
     open_ = [
         n
         for n in sorted(found)
-        if _is_open(found[n], cites=bool(trace.links[n].steps)) and (may[n] or _reckons(trace, n))
+        if _is_open(found[n], cites=bool(trace.links[n].steps)) and (may[n] or _calculates(trace, n))
     ]
     while open_:
         waiting = set(open_)
@@ -337,14 +341,14 @@ async def _by_premises(
         open_ = [n for n in open_ if n not in set(ready)]
 
 
-def _reckons(trace: LinkedTrace, n: int) -> bool:
-    """Whether a step works something out: its numbers may come from steps it shares no word with."""
+def _calculates(trace: LinkedTrace, n: int) -> bool:
+    """True if a step calculates: its numbers may come from steps it shares no word with."""
     derived = derive(trace.steps[n].text, trace.question)
     return derived is not None and bool(derived.operands)
 
 
 def _is_open(judged: StepJudgement, *, cites: bool) -> bool:
-    """No rule settled it, and the context did not carry it, or it says that earlier steps do."""
+    """True if no rule decided the step and it is unsupported or cites earlier steps."""
     settled = judged.verdict.method in (RULE, "citation check")
     return not settled and (cites or not judged.entailed)
 
@@ -354,26 +358,27 @@ async def _with_premises(
 ) -> StepJudgement:
     step, links, before = trace.steps[n], trace.links[n], found[n]
     held = [trace.steps[k] for k in may if found[k].entailed]
-    fallen = [trace.steps[k].id for k in may if not found[k].entailed and trace.steps[k].id in links.steps]
-    names = tuple(one.id for one in _reckoned_from(trace, n, held, found))
+    failed = [trace.steps[k].id for k in may if not found[k].entailed and trace.steps[k].id in links.steps]
+    names = tuple(one.id for one in _calculated_from(trace, n, held, found))
     if names:
         reason = f"follows by calculation from {', '.join(names)}"
-        return StepJudgement(_ruled(_claim(step, court, links.steps), Status.ENTAILED, None, reason), names)
+        return StepJudgement(_by_rule(_claim(step, court, links.steps), Status.ENTAILED, None, reason), names)
     if not held:
-        return replace(before, verdict=_resting(before.verdict, fallen))
+        return replace(before, verdict=_with_failed_premises(before.verdict, failed))
     names = tuple(one.id for one in held)
-    sources = [*_narrowed(trace.sources, before.verdict), *(Source(one.id, one.text) for one in held)]
+    sources = [*_reduced_context(trace.sources, before.verdict), *(Source(one.id, one.text) for one in held)]
     cited = (*links.sources, *(name for name in links.steps if name in names))
     (verdict,) = await _verify([(step, cited)], sources, trace.question, court)
-    kept = _unblamed(verdict) if not trace.sources else _concluded(verdict, trace, held, court)
-    return StepJudgement(_resting(kept, fallen), names)
+    kept = _as_assumption(verdict) if not trace.sources else _unflag_conclusion(verdict, trace, held, court)
+    return StepJudgement(_with_failed_premises(kept, failed), names)
 
 
-def _concluded(
+def _unflag_conclusion(
     verdict: ClaimVerification, trace: LinkedTrace, held: Sequence[Step], court: CheckContext
 ) -> ClaimVerification:
-    """A conclusion from steps that stand, with no name or number of its own, is not flagged for want of words
-    that say it: whoever only reads cannot draw it. What is contradicted stays so.
+    """Do not flag a conclusion from entailed steps that adds no name or number of its own.
+
+    A local verifier cannot decide whether it follows. Contradictions stay.
     """
     concludes = _CONCLUSION.match(verdict.claim_text) is not None and court.backend.free
     if not concludes or verdict.status is not Status.NOT_IN_CONTEXT:
@@ -386,14 +391,12 @@ def _concluded(
     return verdict if fresh else replace(verdict, is_flagged=False, spans=(), reason=NOT_STATED)
 
 
-def _reckoned_from(
+def _calculated_from(
     trace: LinkedTrace, n: int, held: Sequence[Step], found: Mapping[int, StepJudgement]
 ) -> Sequence[Step]:
-    """The premises a step follows from by calculation; its numbers may come from any step before it that
-    stands, unless it says from which.
-    """
+    """The steps a calculation follows from: the cited ones, or any entailed earlier step."""
     step, links = trace.steps[n], trace.links[n]
-    if held and _taken_over(step, trace, held):
+    if held and _repeats_result(step, trace, held):
         return held
     cites = links.steps or links.sources
     earlier = held if cites else [trace.steps[k] for k in range(n) if found[k].entailed]
@@ -404,9 +407,7 @@ def _reckoned_from(
 
 
 def _calculated(step: Step, trace: LinkedTrace, held: Sequence[Step]) -> bool:
-    """A right calculation whose numbers are all given: by the context, the question or the premises; and the
-    step has no others.
-    """
+    """True for a correct calculation whose numbers all come from the context, the question or premises."""
     derived = derive(step.text, trace.question)
     if derived is None or not derived.operands or derived.result is None:
         return False
@@ -415,22 +416,22 @@ def _calculated(step: Step, trace: LinkedTrace, held: Sequence[Step]) -> bool:
     return set(derived.operands) <= given and numbers_in(unmarked(step)) <= {*given, derived.result}
 
 
-def _taken_over(step: Step, trace: LinkedTrace, held: Sequence[Step]) -> bool:
-    """ "So Tom has 4 apples": what the last calculation came to, said of what was spoken of before."""
+def _repeats_result(step: Step, trace: LinkedTrace, held: Sequence[Step]) -> bool:
+    """True if a step only repeats the result of the last calculation ("So Tom has 4 apples")."""
     results = [found.result for one in held if (found := derive(one.text)) and found.result is not None]
     text = unmarked(step)
     own = step_terms(text)
     behind = held[-1] is trace.steps[trace.steps.index(step) - 1]
-    if not results or not (own.leans or behind) or numbers_in(text) != {results[-1]}:
+    if not results or not (own.refers_back or behind) or numbers_in(text) != {results[-1]}:
         return False
     texts = (*(s.text for s in trace.sources), trace.question, *(one.text for one in held))
     known = {w.norm for text in texts for w in words(text)}
     return own.words <= known | CONCLUDING
 
 
-def _narrowed(sources: Sequence[Source], verdict: ClaimVerification) -> list[Source]:
-    """The context, or where it is long what of it spoke of the step: it was read in full already."""
-    if sum(len(source.text) for source in sources) <= _WHOLE_CONTEXT:
+def _reduced_context(sources: Sequence[Source], verdict: ClaimVerification) -> list[Source]:
+    """The context; if it is long, only the evidence found when the step was verified against all of it."""
+    if sum(len(source.text) for source in sources) <= _WHOLE_CONTEXT_CHARS:
         return list(sources)
     kept: dict[str, list[str]] = {source.id: [] for source in sources}
     for ref in verdict.evidence:
@@ -438,17 +439,17 @@ def _narrowed(sources: Sequence[Source], verdict: ClaimVerification) -> list[Sou
     return [Source(s.id, "\n".join(kept[s.id]), s.origin) for s in sources if kept[s.id]]
 
 
-def _unblamed(verdict: ClaimVerification) -> ClaimVerification:
-    """With no context a step that its premises do not carry is an assumption, not a hallucination."""
+def _as_assumption(verdict: ClaimVerification) -> ClaimVerification:
+    """Without a context, an unsupported step is an assumption and is not flagged."""
     if verdict.status is not Status.NOT_IN_CONTEXT:
         return verdict
     return replace(verdict, is_flagged=False, gap_type=None, spans=(), reason=NOTHING_GIVEN)
 
 
-def _resting(verdict: ClaimVerification, fallen: Sequence[str]) -> ClaimVerification:
-    if not fallen or verdict.status is Status.ENTAILED:
+def _with_failed_premises(verdict: ClaimVerification, failed: Sequence[str]) -> ClaimVerification:
+    if not failed or verdict.status is Status.ENTAILED:
         return verdict
-    many = "is" if len(fallen) == 1 else "are"
+    many = "is" if len(failed) == 1 else "are"
     return replace(
-        verdict, reason=f"{verdict.reason}; rests on {', '.join(fallen)}, which {many} not entailed"
+        verdict, reason=f"{verdict.reason}; rests on {', '.join(failed)}, which {many} not entailed"
     )

@@ -1,4 +1,4 @@
-"""A trace written as plain text: "1. …", "Step 2: …", "Answer: …", or a line or sentence a step."""
+"""The steps of a trace: parsing them from text or JSON, and resolving what each of them cites."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _LABEL = re.compile(
     r"\s*[*_]*\s*[:：]\s*[*_]*\s*",
     re.IGNORECASE,
 )
-_ASKING = frozenset(("question", "query", "problem", "user"))
+_QUESTION_LABELS = frozenset(("question", "query", "problem", "user"))
 _CLAUSE_START = re.compile(r"^\s{0,8}(?:first|second|third|then|next|finally),\s", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedText:
-    """What a text holds of a trace."""
+    """A trace parsed from plain text."""
 
     steps: tuple[str, ...]
     question: str = ""
@@ -38,7 +38,7 @@ class ParsedText:
 
 @dataclass(slots=True)
 class _TextDraft:
-    """Lines by what they belong to."""
+    """Lines by the part of the trace they belong to."""
 
     steps: list[list[str]] = field(default_factory=list)
     question: list[str] = field(default_factory=list)
@@ -47,10 +47,10 @@ class _TextDraft:
 
 
 def parse_text(text: str) -> ParsedText:
-    """The steps of a text, with its question and its answer where they are marked.
+    """Parse a trace from text: "1. …", "Step 2: …", "Answer: …", or one line or sentence per step.
 
     >>> parse_text("Q: none\\n1. It is red.\\n2. Red is warm.\\nAnswer: warm")
-    Written(steps=('It is red.', 'Red is warm.'), question='', answer='warm')
+    ParsedText(steps=('It is red.', 'Red is warm.'), question='', answer='warm')
     >>> parse_text("It is red. So it is warm.").steps
     ('It is red.', 'So it is warm.')
     """
@@ -68,10 +68,10 @@ def parse_text(text: str) -> ParsedText:
 def _place(line: str, draft: _TextDraft, here: list[str]) -> list[str]:
     label, item = _LABEL.match(line), _ITEM.match(line)
     if label:
-        here = draft.question if label["label"].lower() in _ASKING else draft.answer
+        here = draft.question if label["label"].lower() in _QUESTION_LABELS else draft.answer
         here.append(line[label.end() :])
     elif item:
-        # "First, …" is a way to begin a sentence, and the word belongs to it.
+        # "First, …" begins a sentence, so the word is kept.
         begin = 0 if _CLAUSE_START.match(line) else item.end()
         here = [line[begin:]]
         draft.steps.append(here)
@@ -85,22 +85,21 @@ def _joined(lines: list[str]) -> str:
 
 
 def _apart(lines: list[str]) -> list[str]:
-    """Without numbers: a line a step, or where there is one line only, a sentence a step."""
+    """Unnumbered text: one step per line, or per sentence if there is only one line."""
     filled = [" ".join(line.split()) for line in lines if line.strip()]
     if len(filled) != 1:
         return filled
     return [filled[0][span.start : span.end].strip() for span in sentences(filled[0])] or filled
 
 
-# A trace's steps as given, and what each cites: sources, earlier steps, itself, or nothing that exists.
-
 Steps = str | Sequence[Step | Mapping[str, object] | str]
 
 MAX_STEP = 20_000
+"""Characters of a step."""
 CALL = "Let me call "
-"""How a step begins that calls a tool: it claims nothing, whatever it hands over."""
+"""Prefix of a step that calls a tool; such a step asserts nothing."""
 RETURNED = "\nIt returned: "
-"""What stands between such a call and what came of it."""
+"""Separates a call from its result."""
 
 _TEXT = ("claim", "text", "content", "thought", "step", "statement")
 _CITES = ("cites", "citations", "evidence_ids", "sources", "evidence")
@@ -110,7 +109,7 @@ _STEP_NAME = re.compile(r"(?:step|s|#)?\s*[#_-]?\s*(\d{1,6})", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class StepLinks:
-    """What a step cites, told apart. `circular`: steps it must not rest on (itself, later ones, a ring)."""
+    """The resolved citations of a step. `circular`: itself, later steps, or steps that depend on it."""
 
     sources: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
@@ -119,13 +118,11 @@ class StepLinks:
 
 
 def as_steps(given: Steps, sources: Sequence[Source] = ()) -> tuple[Step, ...]:
-    """Steps from dictionaries of {claim, cites}, from texts (one holds them all, or one each), or as they
-    are; each with an id.
-    """
+    """Normalise steps given as one text, as a list of texts, or as {claim, cites}; each gets an id."""
     if isinstance(given, str):
         given = parse_text(given).steps
     if isinstance(given, bytes | Mapping) or not isinstance(given, Sequence):
-        raise InputError("the steps are no list", hint="give a list of texts or of {claim, cites}")
+        raise InputError("steps must be a list", hint="give a list of texts or of {claim, cites}")
     if not given:
         raise InputError("there are no steps to audit")
     taken = {source.id.casefold() for source in sources}
@@ -152,7 +149,7 @@ def _read(item: object, number: int) -> Step:
     if isinstance(item, str):
         return Step("", _filled(item, number))
     if not isinstance(item, Mapping):
-        raise InputError(f"step {number} is neither a text nor {{claim, cites}}")
+        raise InputError(f"step {number} must be a string or {{claim, cites}}")
     text = next((item[key] for key in _TEXT if isinstance(item.get(key), str)), None)
     if text is None:
         raise InputError(f"step {number} has no claim", hint='write {"claim": "…", "cites": ["S0"]}')
@@ -179,7 +176,7 @@ def _cited(item: Mapping[str, object], number: int) -> tuple[str, ...]:
     found = next((item[key] for key in _CITES if item.get(key) is not None), ())
     several = [found] if isinstance(found, str | int) else found
     if not isinstance(several, Sequence) or not all(isinstance(one, str | int) for one in several):
-        raise InputError(f"step {number} cites no list of names")
+        raise InputError(f"cites of step {number} must be a list of names")
     return tuple(dict.fromkeys(str(one) for one in several))
 
 
@@ -187,12 +184,12 @@ def _confidence(value: object, number: int) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
-        raise InputError(f"the confidence of step {number} does not lie between 0 and 1")
+        raise InputError(f"the confidence of step {number} must be between 0 and 1")
     return float(value)
 
 
 def _with_marks(step: Step, known: Sequence[str]) -> Step:
-    """Citations written into the text count as those given beside it; not those in what a tool returned."""
+    """Add citation marks in the text to the citations; marks in tool results are ignored."""
     if step.text.startswith(CALL):
         return step
     marks = (label for part in extract(step.text, known_sources=known) for label in part.citations)
@@ -200,7 +197,7 @@ def _with_marks(step: Step, known: Sequence[str]) -> Step:
 
 
 def unmarked(step: Step) -> str:
-    """What a step says, without its citation marks; of a call not what came of it, which nobody here said."""
+    """The text of a step without citation marks and without tool results."""
     if step.text.startswith(CALL):
         return step.text.partition(RETURNED)[0]
     if not step.cites:
@@ -209,9 +206,9 @@ def unmarked(step: Step) -> str:
 
 
 def link(steps: Sequence[Step], sources: Sequence[Source]) -> list[StepLinks]:
-    """For each step what its citations mean; a source's name wins over a step's."""
+    """Resolve the citations of each step; source ids take precedence over step ids."""
     places = {step.id.casefold(): n for n, step in enumerate(steps)}
-    pointed = [[_meant(cite, sources, places) for cite in step.cites] for step in steps]
+    pointed = [[_resolve_citation(cite, sources, places) for cite in step.cites] for step in steps]
     graph = [[to for to in targets if isinstance(to, int)] for targets in pointed]
     found = []
     for n, (step, targets) in enumerate(zip(steps, pointed, strict=True)):
@@ -228,8 +225,8 @@ def link(steps: Sequence[Step], sources: Sequence[Source]) -> list[StepLinks]:
     return found
 
 
-def _meant(cite: str, sources: Sequence[Source], places: Mapping[str, int]) -> str | int | None:
-    """The id of a source, the place of a step, or None."""
+def _resolve_citation(cite: str, sources: Sequence[Source], places: Mapping[str, int]) -> str | int | None:
+    """The id of a source, the index of a step, or None."""
     for name in (source.id for source in sources):
         if name == cite:
             return name
@@ -244,12 +241,12 @@ def _meant(cite: str, sources: Sequence[Source], places: Mapping[str, int]) -> s
 
 
 def _mentioned(step: Step, at: int) -> Iterator[int]:
-    """Earlier steps that the text speaks of ("by step 2"); what it says of later ones is only a plan."""
+    """Earlier steps that the text mentions ("by step 2")."""
     yield from (n for n in (int(found[1]) - 1 for found in _MENTION.finditer(unmarked(step))) if 0 <= n < at)
 
 
 def _reach(graph: Sequence[Sequence[int]], start: int) -> set[int]:
-    """All that a step rests on, however far back."""
+    """All steps that a step depends on."""
     seen: set[int] = set()
     waiting = [start]
     while waiting:

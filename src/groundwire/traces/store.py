@@ -1,4 +1,8 @@
-"""Reading a reasoning trace: what lies below a goal, what a claim cites, how well its claims stand."""
+"""Reasoning traces in a store: goals, decisions, observations, and claims verified against what they cite.
+
+A trace is a tree below a goal. Claims cite observations, outcomes or other claims by id or by name; a cited
+claim counts as evidence only once it has been verified itself.
+"""
 
 from __future__ import annotations
 
@@ -43,12 +47,12 @@ from groundwire.verdicts.summary import ACTIONS
 
 STRUCTURE = frozenset((EdgeLabel.CONTAINS, EdgeLabel.CONSIDERS, EdgeLabel.CHOOSES, EdgeLabel.LEADS_TO))
 _SEEN = (NodeKind.OBSERVATION, NodeKind.OUTCOME)
-_VERIFY = "verify it: nobody has"
+_VERIFY = "verify it: it has not been verified"
 _AGAIN = "check it again: it could not be checked"
 
 
 class TraceTree:
-    """A whole trace, indexed once."""
+    """A trace with indexes."""
 
     def __init__(self, graph: TraceGraph) -> None:
         self.graph = graph
@@ -63,7 +67,7 @@ class TraceTree:
                 self._below[edge.source].append(edge.target)
 
     def below(self, start: str) -> TraceGraph:
-        """A node and all that hangs on it, in the order it was written, with the edges that begin there."""
+        """A node and its descendants in the order of writing, with their outgoing edges."""
         if start not in self.nodes:
             raise InputError(f"no trace has a node '{start}'")
         found: set[str] = set()
@@ -78,7 +82,7 @@ class TraceTree:
         return TraceGraph(nodes, edges)
 
     def whole(self, start: str) -> TraceGraph:
-        """The same with what is cited from elsewhere in the trace, the node itself first."""
+        """As `below`, plus cited nodes from elsewhere in the trace; the node itself comes first."""
         part = self.below(start)
         inside = {node.id for node in part.nodes}
         cited = {e.target for e in part.edges if e.label is EdgeLabel.CITES} - inside
@@ -87,24 +91,24 @@ class TraceTree:
         return TraceGraph((first, *(n for n in part.nodes if n is not first), *beyond), part.edges)
 
     def verification(self, claim_id: str) -> TraceNode | None:
-        """The newest."""
+        """The newest verification of a claim."""
         found = [self.nodes[to] for to in self._below[claim_id] if to in self.nodes]
         found = [node for node in found if node.kind is NodeKind.VERIFICATION]
         return found[-1] if found else None
 
-    def borne_out(self, claim_id: str) -> bool:
+    def is_verified(self, claim_id: str) -> bool:
         last = self.verification(claim_id)
         return last is not None and last.status is Status.ENTAILED and not last.detail.get("flagged")
 
     def label(self, identity: str) -> str:
-        """What a reader calls a node."""
+        """The name of a node, or its id."""
         node = self.nodes.get(identity)
         return node.name or node.id if node else identity
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedCitations:
-    """What a claim rests on. `why` says what it cites that cannot carry anything yet."""
+    """The evidence a claim cites. `why` names cited claims that are not verified yet."""
 
     names: tuple[str, ...] = ()
     evidence: tuple[tuple[str, str], ...] = ()
@@ -113,7 +117,7 @@ class ResolvedCitations:
 
 
 def resolve(claim: TraceNode, tree: TraceTree) -> ResolvedCitations:
-    """The texts a claim cites; where it cites nothing, all that was observed in its trace."""
+    """The texts a claim cites; if it cites nothing, all observations of its trace."""
     targets = tree.cites[claim.id]
     if not targets:
         seen = [node for node in tree.graph.nodes if node.kind in _SEEN]
@@ -122,10 +126,10 @@ def resolve(claim: TraceNode, tree: TraceTree) -> ResolvedCitations:
     missing = tuple(target for target in targets if target not in tree.nodes)
     if missing:
         return ResolvedCitations(names, phantoms=missing)
-    fallen = [t for t in targets if _is_claim(t, tree) and (t == claim.id or not tree.borne_out(t))]
-    held = [tree.nodes[target] for target in targets if target not in fallen]
-    rest = ", ".join(tree.label(t) for t in fallen)
-    why = f"it rests on {rest}, which nothing bears out" if fallen else ""
+    unverified = [t for t in targets if _is_claim(t, tree) and (t == claim.id or not tree.is_verified(t))]
+    held = [tree.nodes[target] for target in targets if target not in unverified]
+    rest = ", ".join(tree.label(t) for t in unverified)
+    why = f"it rests on {rest}, which is not verified" if unverified else ""
     return ResolvedCitations(names, tuple((tree.label(node.id), node.text) for node in held), (), why)
 
 
@@ -185,13 +189,11 @@ def _gaps(claims: tuple[ClaimRecord, ...]) -> Iterator[EpistemicGap]:
         yield EpistemicGap(claim.claim_id, claim.text, kind, bits, action)
 
 
-# An audit as a reasoning trace: to be kept in a store, or drawn.
-
 _UNNAMED = "Audit of a reasoning trace"
 
 
 class _GraphDraft:
-    """Nodes and edges of one tree as they come."""
+    """Collects the nodes and edges of one tree."""
 
     def __init__(self, goal: str, now: datetime) -> None:
         self.now = now
@@ -200,7 +202,7 @@ class _GraphDraft:
         self.edges: list[TraceEdge] = []
         self.names: dict[str, str] = {}
 
-    def hang(self, kind: NodeKind, text: str, parent: str, label: EdgeLabel, name: str | None = None) -> str:
+    def add(self, kind: NodeKind, text: str, parent: str, label: EdgeLabel, name: str | None = None) -> str:
         identity = _new(kind)
         self.nodes.append(TraceNode(identity, self.root, kind, text, self.now, name))
         self.edges.append(TraceEdge(parent, label, identity))
@@ -214,11 +216,11 @@ def _new(kind: NodeKind) -> str:
 
 
 def audit_graph(audit: TraceAudit, sources: Sequence[Source] = (), now: datetime | None = None) -> TraceGraph:
-    """The question as goal, the sources as observations, each step as a claim with its verification."""
+    """An audit as a trace: the question as goal, sources as observations, steps as verified claims."""
     draft = _GraphDraft(audit.question or _UNNAMED, now or datetime.now(UTC))
     for source in sources:
-        draft.hang(NodeKind.OBSERVATION, source.text, draft.root, EdgeLabel.CONTAINS, source.id)
-    reasoning = draft.hang(NodeKind.DECISION, "The steps", draft.root, EdgeLabel.CONTAINS)
+        draft.add(NodeKind.OBSERVATION, source.text, draft.root, EdgeLabel.CONTAINS, source.id)
+    reasoning = draft.add(NodeKind.DECISION, "The steps", draft.root, EdgeLabel.CONTAINS)
     for step in audit.steps:
         _claim(step, reasoning, draft)
     draft.edges.extend(_cited(audit, sources, draft))
@@ -258,7 +260,7 @@ def _claim(step: StepVerdict, parent: str, draft: _GraphDraft) -> None:
 
 
 def _cited(audit: TraceAudit, sources: Sequence[Source], draft: _GraphDraft) -> Iterator[TraceEdge]:
-    """Citations by what they mean; what means nothing keeps the name it was cited by."""
+    """Citation edges; unresolved citations keep the cited name."""
     steps = [verdict.step for verdict in audit.steps]
     for step, links in zip(steps, link(steps, sources), strict=True):
         for name in dict.fromkeys((*links.sources, *links.steps, *links.circular, *links.phantoms)):
@@ -267,27 +269,22 @@ def _cited(audit: TraceAudit, sources: Sequence[Source], draft: _GraphDraft) -> 
 
 def _answer(audit: TraceAudit, parent: str, draft: _GraphDraft) -> None:
     found = audit.post_hoc
-    outcome = draft.hang(NodeKind.OUTCOME, found.answer, parent, EdgeLabel.LEADS_TO)
+    outcome = draft.add(NodeKind.OUTCOME, found.answer, parent, EdgeLabel.LEADS_TO)
     said = f"{found.outcome.value}: {found.reason}"
-    check = draft.hang(NodeKind.VERIFICATION, said, outcome, EdgeLabel.CONTAINS)
+    check = draft.add(NodeKind.VERIFICATION, said, outcome, EdgeLabel.CONTAINS)
     labels = {Derived.YES: EdgeLabel.VERIFIES, Derived.NO: EdgeLabel.REFUTES}
     if found.outcome in labels:
         draft.edges.append(TraceEdge(check, labels[found.outcome], outcome))
 
 
-# `ReasoningTraces`: goals, decisions and what came of them, and claims held against what they cite.
-#
-# A trace is a tree below a goal. Claims cite observations, outcomes or other claims, by id or by their name in
-# the tree; a claim that is cited counts as evidence only once it is itself borne out.
-
-_HANGS_BY = {NodeKind.OPTION: EdgeLabel.CONSIDERS, NodeKind.OUTCOME: EdgeLabel.LEADS_TO}
-_NOTHING_SEEN = "it cites nothing, and nothing was observed"
+_PARENT_EDGE = {NodeKind.OPTION: EdgeLabel.CONSIDERS, NodeKind.OUTCOME: EdgeLabel.LEADS_TO}
+_NO_OBSERVATIONS = "it cites nothing, and there are no observations"
 Clock = Callable[[], datetime]
 
 
 @dataclass(frozen=True, slots=True)
 class NodeDetails:
-    """What a node may have besides its text."""
+    """Optional properties of a node."""
 
     name: str | None = None
     confidence: float | None = None
@@ -295,7 +292,7 @@ class NodeDetails:
 
 
 class ReasoningTraces:
-    """Traces in a store, verified by an engine; both are opened when first needed."""
+    """Traces in a store. Claims are verified by an engine, which is opened on first use."""
 
     def __init__(
         self,
@@ -315,22 +312,22 @@ class ReasoningTraces:
     def open(
         cls, url: str | None = None, config: Config | None = None, *, create: bool = True
     ) -> ReasoningTraces:
-        """The traces of a store: a SQLite file or a postgresql:// URL, else the configured one."""
+        """Open the traces in a SQLite file or at a postgresql:// URL; by default the configured store."""
         found = config or Config.load()
         return cls(open_database(url or found.store.url, create=create), found)
 
     def add(
         self, kind: NodeKind | str, text: str, parent: str | None = None, more: NodeDetails | None = None
     ) -> str:
-        """A node below another one; only a goal can stand alone. Returns its id."""
+        """Add a node below another one and return its id; only a goal can be a root."""
         kind, said = _kind(kind), more or NodeDetails()
         if not text.strip():
-            raise InputError(f"a {kind.value} without text says nothing")
+            raise InputError(f"a {kind.value} needs a text")
         if parent is None and kind is not NodeKind.GOAL:
-            raise InputError(f"a {kind.value} hangs on something", hint="give the id of a goal or a decision")
+            raise InputError(f"a {kind.value} needs a parent", hint="give the id of a goal or a decision")
         identity = f"{kind.value}-{uuid4().hex[:16]}"
         root = self.store.node(parent).root if parent is not None else identity
-        edges = [TraceEdge(parent, _HANGS_BY.get(kind, EdgeLabel.CONTAINS), identity)] if parent else []
+        edges = [TraceEdge(parent, _PARENT_EDGE.get(kind, EdgeLabel.CONTAINS), identity)] if parent else []
         made = TraceNode(
             identity, root, kind, text, self._clock(), said.name, said.confidence, None, said.detail or {}
         )
@@ -350,7 +347,7 @@ class ReasoningTraces:
         return option
 
     def choose(self, decision_id: str, option_id: str) -> None:
-        """Say which option a decision took."""
+        """Record the option a decision chose."""
         if self.store.node(option_id).root != self.store.node(decision_id).root:
             raise InputError("an option can only be chosen by a decision of its own trace")
         self.store.write([], [TraceEdge(decision_id, EdgeLabel.CHOOSES, option_id)])
@@ -362,19 +359,19 @@ class ReasoningTraces:
         return self.add(NodeKind.OUTCOME, text, action_id, NodeDetails(name=name))
 
     def add_observation(self, parent_id: str, text: str, name: str | None = None) -> str:
-        """Something seen or read: what claims can cite, by its id or by `name`."""
+        """Add an observation, which claims can cite by id or by `name`."""
         return self.add(NodeKind.OBSERVATION, text, parent_id, NodeDetails(name=name))
 
     def add_claim(
         self, decision_id: str, claim: str, evidence_ids: Sequence[str] = (), confidence: float = 0.5
     ) -> str:
-        """A claim with what it cites. What does not exist may be cited, and is found out."""
+        """Add a claim with its citations. Citations that do not exist are reported by the verification."""
         if not 0.0 <= confidence <= 1.0:
-            raise InputError(f"a confidence lies between 0 and 1, not at {confidence}")
+            raise InputError(f"confidence must be between 0 and 1, got {confidence}")
         if isinstance(evidence_ids, str):
-            raise InputError("evidence_ids is one text", hint="give a list of ids")
+            raise InputError("evidence_ids must be a list, got a string", hint="give a list of ids")
         if not claim.strip():
-            raise InputError("a claim without text says nothing")
+            raise InputError("a claim needs a text")
         parent = self.store.node(decision_id)
         names = self._tree(parent.root).names
         identity = f"{NodeKind.CLAIM.value}-{uuid4().hex[:16]}"
@@ -384,19 +381,19 @@ class ReasoningTraces:
         return identity
 
     def verify_claim(self, claim_id: str, verification_model: str | None = None) -> Verification:
-        """Hold a claim against what it cites and write down what came of it.
+        """Verify a claim against what it cites and store the result.
 
-        `verification_model` is a backend's name; without one the configured backend judges.
+        `verification_model` is the name of a backend; default is the configured one.
         """
         return run(self.verify(claim_id, verification_model))
 
     async def verify(self, claim_id: str, verification_model: str | None = None) -> Verification:
         claim = self.store.node(claim_id)
         if claim.kind is not NodeKind.CLAIM:
-            raise InputError(f"{claim_id} is no claim but a {claim.kind.value}")
+            raise InputError(f"{claim_id} is a {claim.kind.value}, not a claim")
         tree = self._tree(claim.root)
         verdict = await self._judged(claim, tree, verification_model)
-        return self._write_down(claim, verdict, verification_model)
+        return self._store_verification(claim, verdict, verification_model)
 
     async def _judged(self, claim: TraceNode, tree: TraceTree, model: str | None) -> ClaimVerification:
         cited = resolve(claim, tree)
@@ -405,13 +402,15 @@ class ReasoningTraces:
         if cited.phantoms:
             return phantom(asked, cited.phantoms)
         if not cited.evidence:
-            reason = cited.why or _NOTHING_SEEN
+            reason = cited.why or _NO_OBSERVATIONS
             return unmeasured(asked, Status.NOT_IN_CONTEXT, GapType.UNSUPPORTED, reason, "citation check")
         sources = [Source(name, text) for name, text in cited.evidence]
         found = await self._engine(model).verify_claim(claim.text, sources, target)
         return found if not cited.why or not found.is_flagged else _also(found, cited.why)
 
-    def _write_down(self, claim: TraceNode, verdict: ClaimVerification, model: str | None) -> Verification:
+    def _store_verification(
+        self, claim: TraceNode, verdict: ClaimVerification, model: str | None
+    ) -> Verification:
         identity = f"{NodeKind.VERIFICATION.value}-{uuid4().hex[:16]}"
         label = _label(verdict)
         detail = {**claim_object(verdict), "id": claim.id, "model": model or verdict.method}
@@ -426,7 +425,7 @@ class ReasoningTraces:
         return Verification(identity, claim.id, verdict.status, verdict, label)
 
     def get_epistemic_gaps(self, goal_id: str) -> list[EpistemicGap]:
-        """The claims below a goal that their evidence does not carry, and those that nobody checked."""
+        """The unsupported and the unverified claims below a goal."""
         return list(self.get_verification_report(goal_id).gaps)
 
     def get_verification_report(self, goal_id: str) -> EpistemicReport:
@@ -434,7 +433,7 @@ class ReasoningTraces:
         return report_on(goal_id, self._tree(self.store.node(goal_id).root))
 
     def graph(self, goal_id: str) -> TraceGraph:
-        """The goal and all that grew from it."""
+        """The goal and everything below it."""
         return self._tree(self.store.node(goal_id).root).whole(goal_id)
 
     def export(self, goal_id: str) -> dict[str, Any]:
@@ -442,7 +441,7 @@ class ReasoningTraces:
         return graph_object(self.graph(goal_id))
 
     def load(self, data: object) -> str:
-        """Take in an exported trace, ids and all. Returns the id of its goal."""
+        """Import an exported trace, keeping its ids. Returns the id of its goal."""
         graph = read_graph(data)
         self.store.write(graph.nodes, graph.edges)
         return graph.nodes[0].id
@@ -480,7 +479,7 @@ def _kind(kind: NodeKind | str) -> NodeKind:
         return NodeKind(kind)
     except ValueError:
         known = ", ".join(NodeKind)
-        raise InputError(f"there is no kind of node '{kind}'", hint=f"use one of {known}") from None
+        raise InputError(f"unknown kind of node '{kind}'", hint=f"use one of {known}") from None
 
 
 def _label(verdict: ClaimVerification) -> EdgeLabel | None:
