@@ -113,51 +113,53 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     return _shared.run_blocking(work)
 
 
-# Things that belong to one event loop (HTTP clients, semaphores), for objects that outlive a loop.
-#
-# A synchronous caller may run each check in a loop of its own while it keeps the model, and threads may each
-# have theirs at the same time: every loop then has its own, instead of "bound to a different event loop".
-
-
 class PerLoop(Generic[T]):
-    """`make` one for each loop that asks; `close` it on `aclose()`, or when its loop ends before that."""
+    """One object per event loop, for objects that belong to a loop (HTTP clients, semaphores).
+
+    An engine outlives the loops it is used on: a synchronous caller may run each check on a loop of its own, and
+    several threads may each have one. An object is closed by `aclose()`, or when its loop ends before that.
+    """
 
     def __init__(self, make: Callable[[], T], close: Callable[[T], Awaitable[None]] | None = None) -> None:
         self._make = make
         self._close = close
-        self._held: dict[asyncio.AbstractEventLoop, tuple[T, AsyncGenerator[None]]] = {}
+        self._by_loop: dict[asyncio.AbstractEventLoop, tuple[T, AsyncGenerator[None]]] = {}
         self._lock = threading.Lock()
 
     def get(self) -> T:
+        """The object of the running loop, made on first use."""
         loop = asyncio.get_running_loop()
         with self._lock:
-            if loop not in self._held:
-                self._held = {old: held for old, held in self._held.items() if not old.is_closed()}
+            if loop not in self._by_loop:
+                self._by_loop = {old: entry for old, entry in self._by_loop.items() if not old.is_closed()}
                 made = self._make()
-                self._held[loop] = (made, self._keeper(made))
-            return self._held[loop][0]
+                self._by_loop[loop] = (made, self._closer(made))
+            return self._by_loop[loop][0]
 
     async def aclose(self) -> None:
-        """Close what is held for any loop, each in the loop it belongs to."""
+        """Close all objects, each on its own loop."""
         with self._lock:
-            held, self._held = self._held, {}
-        for loop, (_, keeper) in held.items():
+            entries, self._by_loop = self._by_loop, {}
+        for loop, (_, closer) in entries.items():
             if loop is asyncio.get_running_loop():
-                await keeper.aclose()
+                await closer.aclose()
             elif loop.is_running():
-                await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(keeper.aclose(), loop))
+                await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(closer.aclose(), loop))
 
-    def _keeper(self, made: T) -> AsyncGenerator[None]:
-        """Closes what was made when it is closed itself, which a loop does to its generators as it ends."""
+    def _closer(self, made: T) -> AsyncGenerator[None]:
+        """A generator that closes the object when it is closed itself.
 
-        async def keep() -> AsyncGenerator[None]:
+        An event loop closes its asynchronous generators when it shuts down, so the object ends with its loop.
+        """
+
+        async def wait_for_close() -> AsyncGenerator[None]:
             try:
                 yield
             finally:
                 if self._close is not None:
                     await self._close(made)
 
-        keeper = keep()
+        closer = wait_for_close()
         with suppress(StopIteration):
-            keeper.__anext__().send(None)  # begun, so that the loop knows it; nothing to wait for
-        return keeper
+            closer.__anext__().send(None)  # a loop only knows generators that have started
+        return closer

@@ -221,7 +221,7 @@ class TestErrors:
     @pytest.mark.parametrize("body", ["<html>", "[]", "null", '{"claims": 3}', '{"claims": []}', ""])
     def test_nonsense_is_told_from_an_answer(self, stub: Loopback, body: str) -> None:
         stub.script(lambda _: Reply(body))
-        with Client(stub.url) as client, pytest.raises(BackendDown, match="something else than expected"):
+        with Client(stub.url) as client, pytest.raises(BackendDown, match="unexpected response"):
             client.verify_claim("It is red.", "It is red.")
 
     def test_an_error_page_is_told_as_its_status(self, stub: Loopback) -> None:

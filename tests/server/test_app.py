@@ -51,7 +51,7 @@ async def _nothing(_: object) -> None: ...
 def test_a_port_in_use_is_reported_in_one_line() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(InputError, match=f"port {port} of 127.0.0.1 is taken: choose another"):
+        with pytest.raises(InputError, match=f"port {port} of 127.0.0.1 is in use: choose another"):
             run_serve(Config.load(overrides={"server.port": port}))
 
 
@@ -65,7 +65,7 @@ def test_a_public_address_requires_keys(host: str) -> None:
 
 def test_an_unknown_host_is_reported_in_one_line() -> None:
     CliRunner().invoke(app, ["keys", "add", "ci", "--scope", "check"])
-    with pytest.raises(InputError, match="there is no address"):
+    with pytest.raises(InputError, match="unknown address"):
         run_serve(Config.load(overrides={"server.host": "no.such.host.invalid"}))
 
 

@@ -112,8 +112,8 @@ def test_a_request_is_a_span_of_the_callers_trace(spans: InMemorySpanExporter) -
     assert "GET unmatched" in found
 
 
-def test_every_answer_is_protected(plain: Served) -> None:
-    for answer in (plain.client.get("/docs"), plain.client.get("/nothing"), plain.client.get("/healthz")):
+def test_every_response_has_security_headers(plain: Served) -> None:
+    for answer in (plain.client.get("/"), plain.client.get("/nothing"), plain.client.get("/healthz")):
         assert answer.headers["content-security-policy"] == CSP
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["referrer-policy"] == "no-referrer"

@@ -7,7 +7,8 @@ import re
 import pytest
 from tests.serving import Served
 
-from groundwire.server.routes.page import ASSETS, CSP
+from groundwire.server.middleware.telemetry import CSP
+from groundwire.server.routes.page import ASSETS
 
 PAGES = ["/", "/r/anything", "/audit"]
 

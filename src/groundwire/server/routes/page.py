@@ -20,23 +20,15 @@ from fastapi import APIRouter, Request, Response
 from fastapi.openapi.docs import get_swagger_ui_html
 
 from groundwire.server.deps import ServiceDep
+from groundwire.server.middleware.telemetry import CSP
 from groundwire.server.problems import NotFound
 from groundwire.version import __version__
 
 router = APIRouter(include_in_schema=False)
 _get = partial(router.api_route, methods=["GET", "HEAD"])
 
-CSP = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-)
 _PAGES = {"check": "Check", "audit": "Audit"}
 _MEDIA_TYPES = {"js": "text/javascript", "css": "text/css", "svg": "image/svg+xml", "html": "text/html"}
-_SECURITY_HEADERS = {
-    "Content-Security-Policy": CSP,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-}
 _SWAGGER_FILES = ("swagger-ui-bundle.js", "swagger-ui.css")
 _INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
@@ -56,9 +48,7 @@ class StaticAsset:
         return cls(body, gzip.compress(body, 9, mtime=0), f"{media_type}; charset=utf-8", f'"{digest}"')
 
     def response(self, request: Request) -> Response:
-        headers = {
-            "ETag": self.etag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding", **_SECURITY_HEADERS
-        }  # fmt: skip
+        headers = {"ETag": self.etag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
         if self.etag in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=headers)
         if "gzip" in request.headers.get("accept-encoding", ""):
