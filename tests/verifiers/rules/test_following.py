@@ -11,14 +11,14 @@ from groundwire.verifiers.fake import FakeVerifier
 from groundwire.verifiers.logic.clauses import ANYONE, EVERYONE, Literal
 from groundwire.verifiers.logic.conditions import Rule
 from groundwire.verifiers.logic.prover import conclusions, follows
-from groundwire.verifiers.rules.finding import Ruling
+from groundwire.verifiers.rules.finding import RuleResult
 from groundwire.verifiers.rules.ruled import RuleVerifier, rulings
 from groundwire.verifiers.rules.statements import told
 
 ALARM = "If the alarm is armed, the door is locked."
 
 
-def ruling(claim: str, evidence: str) -> Ruling | None:
+def ruling(claim: str, evidence: str) -> RuleResult | None:
     return follows(claim, told(evidence).statements)
 
 

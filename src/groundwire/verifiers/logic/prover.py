@@ -14,7 +14,7 @@ from groundwire.verifiers.lexical.pieces import content_norms
 from groundwire.verifiers.lexical.tables import OPPOSITES
 from groundwire.verifiers.logic.clauses import ANYONE, EVERYONE, SMALL, Literal, lemma, noun
 from groundwire.verifiers.logic.conditions import Rule, literals, read
-from groundwire.verifiers.rules.finding import Ruling, Side
+from groundwire.verifiers.rules.finding import RuleResult, Side
 from groundwire.verifiers.rules.statements import Statement
 
 _PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non-", "non", "ex-")
@@ -180,7 +180,7 @@ class _Told:
         return zip(self.rules, self.texts, strict=True)
 
 
-def follows(claim: str, statements: Sequence[Statement]) -> Ruling | None:
+def follows(claim: str, statements: Sequence[Statement]) -> RuleResult | None:
     """What the rules among the statements make of a claim; nothing if there are none that speak of it."""
     wanted = literals(claim)
     if not wanted or len(statements) > _MOST_STATEMENTS or not _governed(wanted, statements):
@@ -195,9 +195,9 @@ def follows(claim: str, statements: Sequence[Statement]) -> Ruling | None:
         return None
     if side == "open":
         decided = on in known or _settled(wanted, known, told)
-        return Ruling(side, _OPEN, 0, len(claim), reason) if decided else None
+        return RuleResult(side, _OPEN, 0, len(claim), reason) if decided else None
     forwards = all(lit in sure or lit.opposite() in sure for lit in wanted)
-    return Ruling(side, _FORWARDS if forwards else _BACKWARDS, 0, len(claim), reason)
+    return RuleResult(side, _FORWARDS if forwards else _BACKWARDS, 0, len(claim), reason)
 
 
 def _governed(wanted: Sequence[Literal], statements: Sequence[Statement]) -> bool:

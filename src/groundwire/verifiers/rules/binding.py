@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from groundwire.text.names import Name, key, same_name
 from groundwire.verifiers.lexical.pieces import Analysis, analyse, content_norms
-from groundwire.verifiers.rules.finding import Ruling
+from groundwire.verifiers.rules.finding import RuleResult
 from groundwire.verifiers.rules.key import Key, weigh
 from groundwire.verifiers.rules.statements import Statement
 from groundwire.verifiers.rules.values import Place, Value, values
@@ -37,7 +37,7 @@ _YES_NO = frozenset({"yes", "no", "true", "false", "none", "not given", "n/a"})
 Rival = tuple[float, Statement, Place]
 
 
-def bindings(claim_text: str, statements: Sequence[Statement]) -> Iterator[Ruling]:
+def bindings(claim_text: str, statements: Sequence[Statement]) -> Iterator[RuleResult]:
     """Values that the sources give to something else, or something else's value in place of this one's."""
     claim = analyse(claim_text)
     weights = weigh(claim, statements)
@@ -56,7 +56,7 @@ def _bound(
     told: Sequence[Value],
     statements: Sequence[Statement],
     weights: dict[str, float],
-) -> Ruling | None:
+) -> RuleResult | None:
     wanted = Key.of(claim, value, weights)
     if wanted is None:
         return None
@@ -73,7 +73,7 @@ def _bound(
     weight = _SURE if statement.structured or covered > _FULLY else _LIKELY
     said = statement.text[start:end]
     reason = f"the sources say {said} here" if holders or statement.structured else f"evidence says {said}"
-    return Ruling("no", weight, value.start, value.end, reason)
+    return RuleResult("no", weight, value.start, value.end, reason)
 
 
 def _rival(
@@ -168,7 +168,7 @@ def _beside(text: Analysis, start: int, end: int) -> frozenset[str]:
     return frozenset(w.norm for w in text.around(start, end, _WINDOW) if not start <= w.start < end)
 
 
-def replaced(claim_text: str, statements: Sequence[Statement]) -> Ruling | None:
+def replaced(claim_text: str, statements: Sequence[Statement]) -> RuleResult | None:
     """A cell's thing and label without its value, and instead something that nothing says of the thing."""
     content = analyse(claim_text).content
     mine = {word.norm for word in content}
@@ -180,7 +180,7 @@ def replaced(claim_text: str, statements: Sequence[Statement]) -> Ruling | None:
         strange = [word for word in content if word.norm not in of_thing]
         if strange and not value & mine:
             last = strange[-1]
-            return Ruling("no", _LIKELY, last.start, last.end, f"the sources say {cell.value} here")
+            return RuleResult("no", _LIKELY, last.start, last.end, f"the sources say {cell.value} here")
     return None
 
 
@@ -198,7 +198,7 @@ def _thing(cell: Statement) -> frozenset[str]:
     return cell.about or cell.label - {cell.column}
 
 
-def misattributed(claim_text: str, statements: Sequence[Statement]) -> Ruling | None:
+def misattributed(claim_text: str, statements: Sequence[Statement]) -> RuleResult | None:
     """What the sources say of another thing only: all of it there, none of it where this thing is told."""
     at = 0
     for part in _CLAUSES.split(claim_text):
@@ -209,7 +209,7 @@ def misattributed(claim_text: str, statements: Sequence[Statement]) -> Ruling | 
     return None
 
 
-def _told_of_another(clause: str, statements: Sequence[Statement]) -> Ruling | None:
+def _told_of_another(clause: str, statements: Sequence[Statement]) -> RuleResult | None:
     claim = analyse(clause)
     subject = next((name for name in claim.names if name.sure or len(key(name.text)) > 1), None)
     if subject is None or subject.start > _OPENING:
@@ -226,7 +226,9 @@ def _told_of_another(clause: str, statements: Sequence[Statement]) -> Ruling | N
     return _elsewhere(claim, subject, statements, wanted)
 
 
-def _elsewhere(claim: Analysis, subject: Name, statements: Sequence[Statement], wanted: Key) -> Ruling | None:
+def _elsewhere(
+    claim: Analysis, subject: Name, statements: Sequence[Statement], wanted: Key
+) -> RuleResult | None:
     if not any(s.analysis.names and same_name(s.analysis.names[0].text, subject.text) for s in statements):
         return None  # nothing is told of it that begins with it, so that its own sentences may not be known
     exact = [value for value in values(claim) if value.exact]
@@ -235,7 +237,9 @@ def _elsewhere(claim: Analysis, subject: Name, statements: Sequence[Statement], 
             shared = len(wanted.relation) + sum(value.held_by(statement) for value in exact)
             other = _opens_with(statement, claim) if shared >= _ENOUGH else ""
             if other and wanted.subject & statement.norms <= set(key(other)):
-                return Ruling("no", _LIKELY, subject.start, subject.end, f"the sources say this of {other}")
+                return RuleResult(
+                    "no", _LIKELY, subject.start, subject.end, f"the sources say this of {other}"
+                )
     return None
 
 

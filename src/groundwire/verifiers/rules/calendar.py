@@ -10,7 +10,7 @@ from groundwire.text.dates import MONTHS, WEEKDAYS
 from groundwire.text.lexicon import NEGATIONS
 from groundwire.text.tokens import Word
 from groundwire.verifiers.lexical.pieces import analyse
-from groundwire.verifiers.rules.finding import Ruling
+from groundwire.verifiers.rules.finding import RuleResult
 from groundwire.verifiers.rules.statements import Statement
 
 _SURE = 0.9
@@ -34,7 +34,7 @@ class Named:
     word: Word
 
 
-def calendar(claim_text: str, statements: Sequence[Statement]) -> Iterator[Ruling]:
+def calendar(claim_text: str, statements: Sequence[Statement]) -> Iterator[RuleResult]:
     """A day or month that nothing names, where a statement that says all the rest names another one."""
     claim = analyse(claim_text)
     if _OPEN.search(claim_text) or _is_denied(claim.words):
@@ -46,7 +46,7 @@ def calendar(claim_text: str, statements: Sequence[Statement]) -> Iterator[Rulin
             yield from _instead(wanted[0], claim.words, statements)
 
 
-def _instead(wanted: Named, words: Sequence[Word], statements: Sequence[Statement]) -> Iterator[Ruling]:
+def _instead(wanted: Named, words: Sequence[Word], statements: Sequence[Statement]) -> Iterator[RuleResult]:
     rest = {w.norm for w in analyse(" ".join(w.text for w in words if w is not wanted.word)).content}
     for statement in statements:
         theirs = [n for n in _named(statement.analysis.words) if n.kind == wanted.kind]
@@ -54,7 +54,7 @@ def _instead(wanted: Named, words: Sequence[Word], statements: Sequence[Statemen
             continue
         if not _OPEN.search(statement.text):
             said = " and ".join(n.word.text for n in theirs[:2])
-            yield Ruling("no", _SURE, wanted.word.start, wanted.word.end, f"the sources say {said} here")
+            yield RuleResult("no", _SURE, wanted.word.start, wanted.word.end, f"the sources say {said} here")
             return
 
 

@@ -9,7 +9,7 @@ from functools import cache
 from groundwire.text.numbers import Number
 from groundwire.text.tokens import normalise
 from groundwire.verifiers.lexical.pieces import Analysis, analyse, content_norms
-from groundwire.verifiers.rules.finding import Ruling
+from groundwire.verifiers.rules.finding import RuleResult
 from groundwire.verifiers.rules.statements import Listing, Statement, in_line
 
 _COVERS = 0.6
@@ -29,7 +29,9 @@ _IN_WORD = re.compile(
 )
 
 
-def counts(claim_text: str, listings: Sequence[Listing], statements: Sequence[Statement]) -> Iterator[Ruling]:
+def counts(
+    claim_text: str, listings: Sequence[Listing], statements: Sequence[Statement]
+) -> Iterator[RuleResult]:
     claim = analyse(claim_text)
     numbers = [n for n in claim.numbers if n.kind == "number" and not n.unit and n.value in range(1, _MOST)]
     spelled = _letters(claim_text) if numbers else None
@@ -47,7 +49,7 @@ def counts(claim_text: str, listings: Sequence[Listing], statements: Sequence[St
     if not numbers and any(
         _repeats(mine, claim, listing) for mine in in_line(claim_text) for listing in listings
     ):
-        yield Ruling("yes", _BORNE_OUT, 0, len(claim_text), "the sources list these")
+        yield RuleResult("yes", _BORNE_OUT, 0, len(claim_text), "the sources list these")
 
 
 def _repeats(mine: Listing, claim: Analysis, listing: Listing) -> bool:
@@ -71,10 +73,10 @@ def _letters(claim: str) -> int | None:
     return spelled.count(wanted)
 
 
-def _ruling(number: Number, counted: int) -> Ruling:
+def _ruling(number: Number, counted: int) -> RuleResult:
     right = counted == number.value
     said = f"{counted} can be counted" if not right else "the count is right"
-    return Ruling("yes" if right else "no", 0.9, number.start, number.end, said)
+    return RuleResult("yes" if right else "no", 0.9, number.start, number.end, said)
 
 
 def _listed(
@@ -83,7 +85,7 @@ def _listed(
     listings: Sequence[Listing],
     fitting: Callable[[int], bool],
     statements: Sequence[Statement],
-) -> Ruling | None:
+) -> RuleResult | None:
     for at, listing in enumerate(listings):
         if noun & listing.lead and fitting(at):
             ruling = _ruling(number, len(listing.items))

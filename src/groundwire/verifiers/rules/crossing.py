@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from groundwire.text.lexicon import NEGATIONS, word_set
 from groundwire.verifiers.lexical.pieces import Analysis, analyse, content_norms
 from groundwire.verifiers.lexical.tables import LIGHT
-from groundwire.verifiers.rules.finding import Ruling
+from groundwire.verifiers.rules.finding import RuleResult
 from groundwire.verifiers.rules.statements import Statement
 from groundwire.verifiers.rules.values import Place, Value, values
 
@@ -54,7 +54,7 @@ class _Part:
         return self.begins or not plain
 
 
-def crossed(claim_text: str, statements: Sequence[Statement]) -> Ruling | None:
+def crossed(claim_text: str, statements: Sequence[Statement]) -> RuleResult | None:
     """A claim's one value that a sentence gives to something else, beside that of the claim's own thing."""
     claim = analyse(claim_text)
     value = _only_value(claim)
@@ -67,7 +67,7 @@ def crossed(claim_text: str, statements: Sequence[Statement]) -> Ruling | None:
         others = (s for s in holders if s.text != holder.text)
         if found is not None and not any(wanted & other.norms for other in others):
             said = found[0].text[slice(*found[1])]
-            return Ruling("no", _SURE, value.start, value.end, f"the sources say {said} here")
+            return RuleResult("no", _SURE, value.start, value.end, f"the sources say {said} here")
     return None
 
 

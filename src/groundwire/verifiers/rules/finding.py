@@ -10,7 +10,7 @@ Side = Literal["yes", "no", "open"]
 
 
 @dataclass(frozen=True, slots=True)
-class Ruling:
+class RuleResult:
     """`weight` is how far it moves the estimate: to yes, to no, or, where the matter is `open`, to unsure."""
 
     side: Side

@@ -11,7 +11,7 @@ from groundwire.text.lexicon import NEGATIONS, word_set
 from groundwire.text.tokens import Word, similarity
 from groundwire.verifiers.lexical.pieces import analyse
 from groundwire.verifiers.lexical.tables import OPPOSITES, QUANTIFIERS
-from groundwire.verifiers.rules.finding import Ruling
+from groundwire.verifiers.rules.finding import RuleResult
 from groundwire.verifiers.rules.statements import Statement
 
 _MIN_WORDS = 6
@@ -33,7 +33,7 @@ _ALTERED_FREELY = word_set(
 )
 
 
-def quotations(claim_text: str, statements: Sequence[Statement]) -> Iterator[Ruling]:
+def quotations(claim_text: str, statements: Sequence[Statement]) -> Iterator[RuleResult]:
     """A direct quotation must be word by word; elsewhere only a word counts that turns the meaning."""
     quoted = _IN_QUOTES.search(claim_text)
     start, end = quoted.span(1) if quoted else (0, len(claim_text))
@@ -46,7 +46,7 @@ def quotations(claim_text: str, statements: Sequence[Statement]) -> Iterator[Rul
         weight = _weight(mine, theirs, direct=quoted is not None)
         if weight:
             said = source.text[theirs[0].start : theirs[-1].end]
-            yield Ruling("no", weight, mine[0].start, mine[-1].end, f"the sources have “{said}” there")
+            yield RuleResult("no", weight, mine[0].start, mine[-1].end, f"the sources have “{said}” there")
 
 
 def _taken_over(words: list[Word], statements: Sequence[Statement]) -> tuple[list[Word], Statement] | None:

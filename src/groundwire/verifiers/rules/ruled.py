@@ -12,7 +12,7 @@ from groundwire.verifiers.rules.binding import bindings, misattributed, replaced
 from groundwire.verifiers.rules.calendar import calendar
 from groundwire.verifiers.rules.counting import counts
 from groundwire.verifiers.rules.crossing import crossed
-from groundwire.verifiers.rules.finding import Ruling
+from groundwire.verifiers.rules.finding import RuleResult
 from groundwire.verifiers.rules.quoting import quotations
 from groundwire.verifiers.rules.speakers import misquoted, reports
 from groundwire.verifiers.rules.statements import told
@@ -21,7 +21,7 @@ _LONGEST = 4000
 """Characters: what is longer is no sentence, and to read it by rules could take as long as somebody likes."""
 
 
-def rulings(query: Query) -> list[Ruling]:
+def rulings(query: Query) -> list[RuleResult]:
     """All that the rules find out about a claim in its context.
 
     Where evidence was taken out, what is left proves nothing about the rest.
@@ -46,7 +46,7 @@ def rulings(query: Query) -> list[Ruling]:
     return found or list(calendar(query.claim, known.statements))
 
 
-def settle(estimate: Estimate, found: Sequence[Ruling]) -> Estimate:
+def settle(estimate: Estimate, found: Sequence[RuleResult]) -> Estimate:
     """Move what the rules say to no; where nothing speaks against the claim, to unsure or else to yes."""
     for side, move in (("no", _short), ("open", _short), ("yes", _borne_out)):
         taken = [ruling for ruling in found if ruling.side == side]
@@ -55,7 +55,7 @@ def settle(estimate: Estimate, found: Sequence[Ruling]) -> Estimate:
     return estimate
 
 
-def _borne_out(estimate: Estimate, found: Sequence[Ruling]) -> Estimate:
+def _borne_out(estimate: Estimate, found: Sequence[RuleResult]) -> Estimate:
     keep = 1.0 - max(ruling.weight for ruling in found)
     yes = 1.0 - keep * (1.0 - estimate.p_yes)
     return replace(
@@ -63,7 +63,7 @@ def _borne_out(estimate: Estimate, found: Sequence[Ruling]) -> Estimate:
     )
 
 
-def _short(estimate: Estimate, found: Sequence[Ruling]) -> Estimate:
+def _short(estimate: Estimate, found: Sequence[RuleResult]) -> Estimate:
     """Not borne out: denied, or left open."""
     strongest = max(found, key=lambda ruling: ruling.weight)
     left = 1.0

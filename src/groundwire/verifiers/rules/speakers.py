@@ -10,7 +10,7 @@ from functools import lru_cache
 from groundwire.text.lexicon import NEGATIONS, word_set
 from groundwire.text.names import key, same_name
 from groundwire.verifiers.lexical.pieces import content_norms
-from groundwire.verifiers.rules.finding import Ruling
+from groundwire.verifiers.rules.finding import RuleResult
 
 _LIKELY = 0.85
 _ALL_OF_IT, _LITTLE = 0.75, 0.34
@@ -63,7 +63,7 @@ class Turn:
     """Of `norms` those that are not only asked."""
 
 
-def misquoted(claim: str, context: str) -> Iterator[Ruling]:
+def misquoted(claim: str, context: str) -> Iterator[RuleResult]:
     """Words put into the mouth of one speaker that another one said, and this one did not."""
     told = _REPORT.match(claim) or _ACCORDING.match(claim)
     if told is None:
@@ -83,7 +83,7 @@ def misquoted(claim: str, context: str) -> Iterator[Ruling]:
         return
     if _denies(told.group(2)) == _denies(_nearest(said, other.text)):
         start, end = told.span(1)
-        yield Ruling("no", _LIKELY, start, end, f"the sources have {other.speaker} say this")
+        yield RuleResult("no", _LIKELY, start, end, f"the sources have {other.speaker} say this")
 
 
 def reports(claim: str, context: str) -> bool:
