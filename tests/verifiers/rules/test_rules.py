@@ -7,7 +7,7 @@ import pytest
 from groundwire.types import Estimate, Query, Span
 from groundwire.verifiers.fake import FakeVerifier
 from groundwire.verifiers.rules.finding import RuleResult
-from groundwire.verifiers.rules.ruled import RuleVerifier, rulings, settle
+from groundwire.verifiers.rules.ruled import RuleVerifier, apply_rule_results, rulings
 from groundwire.verifiers.rules.statements import in_line, told
 
 PROSE = (
@@ -168,15 +168,15 @@ def test_paraphrase_and_faithful_quotation_are_left_alone(claim: str) -> None:
 
 def test_rulings_move_the_estimate_and_keep_it_a_distribution() -> None:
     before = Estimate.point(0.7, 0.1, "x", spans=(Span(0, 4), Span(8, 12)))
-    no = settle(before, [RuleResult("no", 0.9, 8, 12, "the sources say 5 here")])
+    no = apply_rule_results(before, [RuleResult("no", 0.9, 8, 12, "the sources say 5 here")])
     assert no.p_yes == pytest.approx(0.07)
     assert no.p_yes + no.p_no + no.p_unsure == pytest.approx(1.0)
     assert no.reason == "the sources say 5 here"
     assert [(span.start, span.end) for span in no.spans] == [(0, 4), (8, 12)]
-    yes = settle(before, [RuleResult("yes", 0.8, 0, 4, "")])
+    yes = apply_rule_results(before, [RuleResult("yes", 0.8, 0, 4, "")])
     assert yes.p_yes == pytest.approx(0.94)
     assert yes.p_yes + yes.p_no + yes.p_unsure == pytest.approx(1.0)
-    assert settle(before, []) == before
+    assert apply_rule_results(before, []) == before
 
 
 async def test_a_failed_estimate_stays_failed() -> None:

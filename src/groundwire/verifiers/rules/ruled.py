@@ -46,7 +46,7 @@ def rulings(query: Query) -> list[RuleResult]:
     return found or list(calendar(query.claim, known.statements))
 
 
-def settle(estimate: Estimate, found: Sequence[RuleResult]) -> Estimate:
+def apply_rule_results(estimate: Estimate, found: Sequence[RuleResult]) -> Estimate:
     """Move what the rules say to no; where nothing speaks against the claim, to unsure or else to yes."""
     for side, move in (("no", _short), ("open", _short), ("yes", _borne_out)):
         taken = [ruling for ruling in found if ruling.side == side]
@@ -98,6 +98,6 @@ class RuleVerifier:
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
         estimates = await self._inner.estimate(queries)
         return [
-            found if found.error else settle(found, rulings(query))
+            found if found.error else apply_rule_results(found, rulings(query))
             for query, found in zip(queries, estimates, strict=True)
         ]
