@@ -10,7 +10,7 @@ from dataclasses import replace
 from groundwire.text.names import Name, key, same_name
 from groundwire.verifiers.lexical.pieces import Analysis, analyse, content_norms
 from groundwire.verifiers.rules.finding import RuleResult
-from groundwire.verifiers.rules.key import Key, weigh
+from groundwire.verifiers.rules.key import Key, term_weights
 from groundwire.verifiers.rules.statements import Statement
 from groundwire.verifiers.rules.values import Place, Value, values
 
@@ -40,7 +40,7 @@ Rival = tuple[float, Statement, Place]
 def bindings(claim_text: str, statements: Sequence[Statement]) -> Iterator[RuleResult]:
     """Values that the sources give to something else, or something else's value in place of this one's."""
     claim = analyse(claim_text)
-    weights = weigh(claim, statements)
+    weights = term_weights(claim, statements)
     told = values(claim)
     if len(told) > _MOST_VALUES:
         return
@@ -214,7 +214,7 @@ def _told_of_another(clause: str, statements: Sequence[Statement]) -> RuleResult
     subject = next((name for name in claim.names if name.sure or len(key(name.text)) > 1), None)
     if subject is None or subject.start > _OPENING:
         return None
-    wanted = Key.about(claim, subject, weigh(claim, statements))
+    wanted = Key.about(claim, subject, term_weights(claim, statements))
     if wanted is None or not wanted.relation:
         return None
     exact = [value for value in values(claim) if value.exact]

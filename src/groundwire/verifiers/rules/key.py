@@ -14,7 +14,7 @@ from groundwire.verifiers.rules.values import Value
 _RARE = 0.6
 
 
-def weigh(claim: Analysis, statements: Sequence[Statement]) -> dict[str, float]:
+def term_weights(claim: Analysis, statements: Sequence[Statement]) -> dict[str, float]:
     """Words that few statements have tell which one is meant; words that none has tell nothing here."""
     found = {}
     for norm in {word.norm for word in claim.content}:
