@@ -21,7 +21,7 @@ from groundwire.verifiers.records import check, read_record
 from groundwire.verifiers.rules import quoting
 from groundwire.verifiers.rules.binding import bindings
 from groundwire.verifiers.rules.quoting import quotations
-from groundwire.verifiers.rules.ruled import rulings
+from groundwire.verifiers.rules.ruled import rule_results
 from groundwire.verifiers.rules.statements import told
 
 SUMS = "x=1+"
@@ -119,7 +119,7 @@ def test_what_follows_from_rules_is_concluded_once_for_all_claims(monkeypatch: p
     monkeypatch.setattr(prover, "conclusions", counted)
     prover._known.cache_clear()
     claims = ["Ana gets a discount.", "Ben gets a discount.", "Ben is happy.", "Ana is happy."]
-    found = [rulings(Query(claim, rules)) for claim in claims]
+    found = [rule_results(Query(claim, rules)) for claim in claims]
     assert [ruling.side for ruling, *_ in found[:3]] == ["yes", "yes", "yes"]
     assert counted.calls == 2  # forwards, and backwards
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groundwire.types import Query
-from groundwire.verifiers.rules.ruled import rulings
+from groundwire.verifiers.rules.ruled import rule_results
 
 FLAT = "Renting costs 300 euros, the deposit is 500 euros."
 BRIDGES = "The old bridge is 300 m long, and the new bridge is 500 m long."
@@ -13,7 +13,7 @@ HOTEL = "The hotel has 12 rooms, the annex has 5 rooms."
 
 
 def denied(claim: str, context: str) -> list[str]:
-    return [claim[r.start : r.end] for r in rulings(Query(claim, context)) if r.denies]
+    return [claim[r.start : r.end] for r in rule_results(Query(claim, context)) if r.denies]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from groundwire.verifiers.logic.clauses import ANYONE, EVERYONE, Literal
 from groundwire.verifiers.logic.conditions import Rule
 from groundwire.verifiers.logic.prover import conclusions, follows
 from groundwire.verifiers.rules.finding import RuleResult
-from groundwire.verifiers.rules.ruled import RuleVerifier, rulings
+from groundwire.verifiers.rules.ruled import RuleVerifier, rule_results
 from groundwire.verifiers.rules.statements import told
 
 ALARM = "If the alarm is armed, the door is locked."
@@ -134,8 +134,10 @@ def test_where_not_all_that_matters_was_understood_nothing_is_said(claim: str, e
 def test_reasons_name_what_was_used_in_one_line() -> None:
     armed = f"{ALARM} The alarm is armed."
     used = "“If the alarm is armed, the door is locked” and “The alarm is armed”"
-    assert [r.reason for r in rulings(Query("The door is locked.", armed))] == [f"{used} make it so"]
-    assert [r.reason for r in rulings(Query("The door is not locked.", armed))] == [f"{used} rule it out"]
+    assert [r.reason for r in rule_results(Query("The door is locked.", armed))] == [f"{used} make it so"]
+    assert [r.reason for r in rule_results(Query("The door is not locked.", armed))] == [
+        f"{used} rule it out"
+    ]
     told_twice = ruling("The door is locked.", f"{armed} The door is not locked.")
     assert told_twice is not None
     assert told_twice.reason == (
@@ -175,7 +177,7 @@ async def test_the_estimate_moves_to_the_side_of_the_ruling() -> None:
 
 
 def test_where_evidence_was_taken_out_nothing_follows() -> None:
-    assert rulings(Query("The door is locked.", f"{ALARM} The alarm is armed. [EVIDENCE REMOVED]")) == []
+    assert rule_results(Query("The door is locked.", f"{ALARM} The alarm is armed. [EVIDENCE REMOVED]")) == []
 
 
 LITERALS = st.builds(

@@ -7,7 +7,7 @@ import pytest
 from groundwire.types import Estimate, Query, Span
 from groundwire.verifiers.fake import FakeVerifier
 from groundwire.verifiers.rules.finding import RuleResult
-from groundwire.verifiers.rules.ruled import RuleVerifier, apply_rule_results, rulings
+from groundwire.verifiers.rules.ruled import RuleVerifier, apply_rule_results, rule_results
 from groundwire.verifiers.rules.statements import in_line, told
 
 PROSE = (
@@ -23,11 +23,11 @@ RULE = "The committee approved the plan after the second hearing because the bud
 
 
 def denied(claim: str, context: str) -> list[str]:
-    return [claim[r.start : r.end] for r in rulings(Query(claim, context)) if r.denies]
+    return [claim[r.start : r.end] for r in rule_results(Query(claim, context)) if r.denies]
 
 
 def borne_out(claim: str, context: str) -> bool:
-    found = rulings(Query(claim, context))
+    found = rule_results(Query(claim, context))
     return bool(found) and not any(ruling.denies for ruling in found)
 
 
@@ -77,7 +77,7 @@ def test_what_is_bound_rightly_is_left_alone(claim: str, context: str) -> None:
 
 def test_what_was_taken_out_proves_nothing_about_the_rest() -> None:
     scrubbed = TABLE.replace("South Light,54 m,Ada Holm", "[EVIDENCE REMOVED]")
-    assert rulings(Query("The keeper of North Light is Ulf Lund.", scrubbed)) == []
+    assert rule_results(Query("The keeper of North Light is Ulf Lund.", scrubbed)) == []
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_a_list_of_something_else_is_not_counted() -> None:
     ],
 )
 def test_letters_are_counted_by_counting(claim: str, right: bool) -> None:
-    found = rulings(Query(claim, "The word was spelled out letter by letter."))
+    found = rule_results(Query(claim, "The word was spelled out letter by letter."))
     assert [ruling.denies for ruling in found] == [not right]
 
 
@@ -239,5 +239,5 @@ def test_a_line_without_an_end_is_read_once() -> None:
 
 
 def test_what_is_no_sentence_is_not_read_by_rules() -> None:
-    assert rulings(Query("1 " * 500_000, PANTRY)) == []
-    assert rulings(Query("[S" * 500_000, PANTRY)) == []
+    assert rule_results(Query("1 " * 500_000, PANTRY)) == []
+    assert rule_results(Query("[S" * 500_000, PANTRY)) == []

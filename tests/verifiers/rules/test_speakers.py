@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groundwire.types import Query
-from groundwire.verifiers.rules.ruled import rulings
+from groundwire.verifiers.rules.ruled import rule_results
 from groundwire.verifiers.rules.speakers import misquoted, turns
 
 TALK = """Ana: The vendor can only deliver the new printers on Tuesday the 4th of May.
@@ -87,4 +87,4 @@ def test_to_report_to_someone_is_no_report() -> None:
 
 def test_a_short_turn_is_no_cell_of_a_record() -> None:
     talk = "Dr Reed: And aspirin?\nPatient: I take aspirin every day.\nDr Reed: Noted."
-    assert not rulings(Query("Dr. Reed said the patient takes aspirin every day.", talk))
+    assert not rule_results(Query("Dr. Reed said the patient takes aspirin every day.", talk))

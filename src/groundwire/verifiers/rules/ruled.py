@@ -21,7 +21,7 @@ _LONGEST = 4000
 """Characters: what is longer is no sentence, and to read it by rules could take as long as somebody likes."""
 
 
-def rulings(query: Query) -> list[RuleResult]:
+def rule_results(query: Query) -> list[RuleResult]:
     """All that the rules find out about a claim in its context.
 
     Where evidence was taken out, what is left proves nothing about the rest.
@@ -98,6 +98,6 @@ class RuleVerifier:
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
         estimates = await self._inner.estimate(queries)
         return [
-            found if found.error else apply_rule_results(found, rulings(query))
+            found if found.error else apply_rule_results(found, rule_results(query))
             for query, found in zip(queries, estimates, strict=True)
         ]
