@@ -1,8 +1,11 @@
-"""Answers written to mislead, hide or hang the extractor: text is data, whatever it says."""
+"""Answers written to mislead, hide from or hang the extractor."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
+from tests.growth import assert_linear
 
 from groundwire.claims.extractor import extract
 from groundwire.types import ClaimKind
@@ -67,33 +70,34 @@ def test_a_claim_can_always_be_encoded() -> None:
     assert text.encode()
 
 
+HOSTILE: dict[str, tuple[Callable[[int], str], int]] = {
+    "one word": (lambda n: "x" * n, 250_000),
+    "open brackets": (lambda n: "[" * n, 50_000),
+    "nested brackets": (lambda n: "(" * n + ")" * n, 25_000),
+    "nested quotes": (lambda n: "> " * n + LIE, 12_000),
+    "quotation marks": (lambda n: '"' * n, 50_000),
+    "backticks": (lambda n: "`a" * n, 15_000),
+    "comments": (lambda n: "<!--" * n, 10_000),
+    "links": (lambda n: "[a](" * n, 10_000),
+    "tags": (lambda n: "<a " * n, 12_000),
+    "emphasis": (lambda n: "*a" * n, 15_000),
+    "initials": (lambda n: "A. " * n, 5_000),
+    "clauses": (lambda n: "a is b, and " * n, 2_000),
+    "shares": (lambda n: "90% " * n, 5_000),
+    "tables": (lambda n: "| a |\n|-|\n" * n, 1_200),
+    "direction marks": (lambda n: "\u202e" * n + LIE, 25_000),
+    "null characters": (lambda n: "\x00" * n + LIE, 25_000),
+    "surrogates": (lambda n: "\ud800" * n, 12_000),
+}
+
+
 @pytest.mark.spec("SPEC-16.38")
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "x" * 1_000_000,
-        "[" * 200_000,
-        "(" * 100_000 + ")" * 100_000,
-        "> " * 50_000 + LIE,
-        '"' * 200_000,
-        "`a" * 60_000,
-        "<!--" * 40_000,
-        "[a](" * 40_000,
-        "<a " * 50_000,
-        "*a" * 60_000,
-        "A. " * 20_000,
-        "a is b, and " * 8_000,
-        "90% " * 20_000,
-        "| a |\n|-|\n" * 5_000,
-        "\u202e" * 100_000 + LIE,
-        "\x00" * 100_000 + LIE,
-        "\ud800" * 50_000,
-    ],
-    ids=lambda answer: ascii(answer[:8]),
-)
-def test_hostile_lengths_are_read_in_linear_time(answer: str) -> None:
-    claims = extract(answer)
-    assert all(0 <= c.start < c.end <= len(answer) for c in claims)
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_text_is_read_in_linear_time(name: str) -> None:
+    make, size = HOSTILE[name]
+    answer = make(4 * size)
+    assert all(0 <= c.start < c.end <= len(answer) for c in extract(answer))
+    assert_linear(extract, make, size)
 
 
 @pytest.mark.parametrize(
@@ -121,5 +125,5 @@ def test_a_refusal_that_names_a_figure_stays_one() -> None:
         assert ClaimKind.ASSERTION not in [c.kind for c in extract(answer)]
 
 
-def test_a_confidence_alone_is_no_claim() -> None:
+def test_stated_confidence_alone_is_not_a_claim() -> None:
     assert all(c.text for c in extract("It is so. (confidence: 0)"))

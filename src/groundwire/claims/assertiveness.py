@@ -1,7 +1,12 @@
-"""How sentences begin that assert nothing: one pattern a line, English and Hebrew.
+"""Classify sentences: assertion, question, instruction, hedge, refusal or meta.
 
-The patterns meet a sentence's beginning with spaces single and apostrophes straight. `<name>` stands for the
-part of that name, a line that begins with + continues the one before, and case does not matter.
+English and Hebrew are classified by patterns for the beginning of a sentence, other languages by their
+question marks. Patterns are anchored because single words decide nothing: "Will Smith was born in 1968." is
+not a question and "Select statements run in 3 ms." is not an instruction. A sentence that matches no
+pattern is an assertion: verifying one too many costs less than missing one.
+
+Pattern tables have one pattern per line and match case-insensitively, with single spaces and straight
+apostrophes. `<name>` inserts the part of that name; a line that begins with + continues the line before.
 """
 
 from __future__ import annotations
@@ -72,7 +77,7 @@ _PARTS = {
 
 
 def _table(lines: str) -> re.Pattern[str]:
-    """All lines as one pattern; a line that begins with + goes on with the one before."""
+    """Compile a pattern table into one pattern."""
     patterns = [line.strip() for line in re.sub(r"\n *\+", "", lines).splitlines() if line.strip()]
     joined = "|".join(f"(?:{pattern})" for pattern in patterns)
     return re.compile(re.sub(r"(?<!\?P)<(\w+)>", lambda name: _PARTS[name[1]], joined), re.IGNORECASE)
@@ -118,7 +123,7 @@ REFUSAL = _table(r"""
     [^.;:]{1,120} לא (?:צוינ?|נאמר|מוזכר|מצוין|מופיע|הוזכר|נמסר)\S* ב<sources_he>
 """)
 
-# "Its colour is not specified in the given data": `subject` must hold no clause of its own.
+# "Its colour is not specified in the given data": `subject` must not contain a clause.
 UNSAID = _table(r"""
     (?P<subject>[^.;:]{1,160}?) (?:is|are|was|were|has|have)(?: not|n't)(?: been)?(?: \w+ly)? <said>(?:
       + \w+)? (?:in|by|from|within) (?:the |any of the |these |this |any )?(?:\w+ ){0,3}<document>\b
@@ -155,7 +160,7 @@ META = _table(r"""
     (?:מקווה שעזרתי|אשמח|אם יש לך|אם יש לכם|אל תהסס)
 """)
 
-# The speaker speaks of what he thinks; an introduction may stand before.
+# Opinions of the speaker; an introduction may precede them.
 OPINION = _table(r"""
     (?:well,? |so,? |but |and |honestly,? |personally,? |also,? )?(?:i|we) (?:\w+ly |also |do |would
       + |still )?(?:think|believe|feel|suspect|guess|assume|suppose|imagine|reckon|doubt|wonder|hope
@@ -170,7 +175,7 @@ OPINION = _table(r"""
     (?:אני|אנחנו|אנו) (?:\S+ )?(?:חושב|מאמינ?|סבור|משער|מניח|מעריכ?|מקוו?ה|ממליצ?ץ?|מציע)(?:ה|ת|ים|ות)?\b
 """)
 
-# What such a sentence gives a figure for can be right or wrong, however softly it is said.
+# Beliefs that can be right or wrong if they contain a figure.
 BELIEF = _table(r"""
     (?:well,? |so,? |but |and |honestly,? |personally,? |also,? )?(?:i|we) (?:\w+ly |also |do |would
       + |still )?(?:think|believe|suspect|guess|assume|suppose|imagine|reckon|expect|presume)\b
@@ -178,7 +183,7 @@ BELIEF = _table(r"""
     (?:נראה לי|להערכתי)\b
 """)
 
-# The whole sentence is a possibility.
+# Sentences that state a mere possibility.
 DOUBT = _table(r"""
     (?:perhaps|maybe|possibly)\b
     it(?: is|'s| might be| may be| could be| is also) (?:\w+ly )?(?:possible|conceivable|plausible) that\b
@@ -201,21 +206,21 @@ INSTRUCTION = _table(r"""
     אל ת\S+
 """)
 
-# Orders whatever follows; other imperatives are doubtful where a finite verb comes soon ("Season 1 was …").
+# Always imperative; others are not if a finite verb follows soon ("Season 1 was …").
 ORDERS = _table(r"""
     (?:please|kindly|make sure|be sure|be careful|remember to|try to|ignore|disregard|forget|do not|don't)\b
     (?:after|before|for|to|if|when|once|while|using|in|on|with|check|ensure|verify|confirm|see)\b
     אנא|נא|בבקשה|אל
 """)
 
-# Imperatives without a determiner ("Add salt"), unless a finite verb makes them nouns ("Click rates are …").
+# Imperatives without a determiner ("Add salt"), unless a finite verb follows ("Click rates are …").
 BARE_IMPERATIVE = _table(r"""
     <adverb>{0,2}(?:add|avoid|choose|chop|click|combine|consult|create|drain|ensure|enter|follow|gather|install|mix
       +|preheat|prepare|remove|repeat|replace|rinse|serve|simmer|sprinkle|stir|submit|unplug|verify|whisk)
       + (?-i:[a-z])
 """)
 
-# "Note that …" says what follows it.
+# "Note that …" asserts what follows.
 ASSERTS_ANYWAY = _table(r"""
     let me [\w ]{2,30} that\b.*\d
     (?:please )?(?:note|be aware|keep in mind|remember|bear in mind) that\b
@@ -230,11 +235,6 @@ ASKS = _table(r"""
     האם\b
 """)
 
-# Which sentences assert something. English and Hebrew by patterns; other languages by their question marks.
-#
-# A pattern is anchored where a sentence begins, because the words alone decide nothing: "Will Smith was born
-# in 1968." is no question and "Select statements run in 3 ms." no instruction. What no pattern knows is an
-# assertion: a sentence checked in vain costs less than one that slips through.
 
 _ENDS_ASKING = re.compile(r"[?？؟⁇⁈]\s*[!?？！.…]*[\"'”’»)\]}*_」』）\s]*\Z")
 _QUOTED_END = re.compile(r"[\"“«„]([^\"“”«»„]{1,200})[?？؟][\"”»]\s*[.!]?\s*\Z")
@@ -252,10 +252,10 @@ _HEAD = 400
 
 
 def classify_sentence(text: str, *, heading: bool = False) -> ClaimKind:
-    """What a sentence does: only assertions can be right or wrong.
+    """Classify a sentence; only assertions are verified. `heading` marks the text of a heading.
 
-    >>> [classify_sentence(text).value for text in ("Will Smith was born in 1968.", "Will you come?", "Maybe it is.")]
-    ['assertion', 'question', 'hedge']
+    >>> [classify_sentence(text).value for text in ("Will Smith was born in 1968.", "Will you come?", "Maybe
+    it is.")] ['assertion', 'question', 'hedge']
     """
     if not any(map(str.isalnum, text)) or is_only_confidence(text):
         return ClaimKind.META
@@ -282,14 +282,14 @@ def _by_tables(text: str, head: str) -> ClaimKind:
 
 
 def _is_hedge(head: str) -> bool:
-    """An opinion or a possibility; but "I think it costs 5 euros" can be wrong."""
+    """True for an opinion or possibility without a figure: "I think it costs 5 euros" can be wrong."""
     doubt = DOUBT.match(head)
     figure = any(map(str.isdigit, head))
     return bool(doubt or _begins(OPINION, head)) and not (figure and (doubt or _begins(BELIEF, head)))
 
 
 def _is_refusal(head: str) -> bool:
-    """Of the sources ("the passages do not say …") or of the speaker ("I cannot answer …")."""
+    """True for "the passages do not say …" and "I cannot answer …"."""
     if not _NEGATES.search(head):
         return False
     if _begins(REFUSAL, head):
@@ -303,7 +303,7 @@ def _begins(table: re.Pattern[str], head: str) -> bool:
 
 
 def _without_introduction(head: str) -> str:
-    """Without "Based on the passages," and "However,", but with every clause that claims something."""
+    """Remove "Based on the passages," and "However,", but no clause that asserts something."""
     begin = 0
     for _ in range(3):
         step = _INTRODUCTION.match(head, begin)
@@ -314,7 +314,7 @@ def _without_introduction(head: str) -> str:
 
 
 def _is_instruction(head: str) -> bool:
-    """An imperative; but "Check by phone: the number is …" says what stands behind its colon."""
+    """True for an imperative, unless a statement follows its colon: "Check by phone: the number is …"."""
     told = head.partition(": ")[2]
     if len(told.split()) >= 3 and has_verb(told):
         return False
@@ -324,7 +324,7 @@ def _is_instruction(head: str) -> bool:
 
 
 def _is_question(text: str, head: str, *, heading: bool) -> bool:
-    """A question mark at the end, unless it only ends a quoted title; or words that can only ask."""
+    """True for a final question mark that does not just end a quoted title, or an interrogative beginning."""
     tail = text[-300:]
     asks = bool(ASKS.match(head))
     if _ENDS_ASKING.search(tail):

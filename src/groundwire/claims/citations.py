@@ -1,14 +1,14 @@
-"""Citation marks: what they look like, whom they name.
+"""Find citation marks in a text and resolve them to sources.
 
 `[S0]`, `[1]`, `[1, 3]`, `[1-3]`, `[S1][S2]`, `(S1)`, `(Source: S1)`, `[doc 2]`, `[^1]`, `【1†source】`,
 `Paris²`; with known sources also their very ids, and before a line `S0:` or `S0 -` if there is a source S0;
 where some of these are files, any file: `[report.md]`.
-A year, `(2)`, `a[1]`, `m²` and an interval are none.
+A year, `(2)`, `a[1]`, `m²` and an interval are not citations.
 
-Whom a mark names (`resolve`): a source of exactly that id; else the same id in another case; else for a bare
-number n the n-th source as readers count, which is `Sn` where ids begin with S1 and `S(n-1)` where they
-begin with S0, unless the answer itself cites a source [0] and so counts from there; else for `Sn` the source
-`n`. Whatever remains is kept as written, so that it can be called a phantom.
+`resolve` maps a label to the source of exactly that id; else to the same id in another case; else, for a bare
+number n, to the n-th source, which is `Sn` if ids begin with S1 and `S(n-1)` if they begin with S0, unless
+the answer itself cites [0]; else, for `Sn`, to the source `n`. Any other label is returned as written and
+is reported as a phantom citation.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _INTERVAL = re.compile(r"(?:∈|\b(?:in|range|interval|between|from|values?))\s*
 
 @dataclass(frozen=True, slots=True)
 class CitationMark:
-    """A citation mark in a text: where it stands and the labels it holds, as written."""
+    """A citation mark: its position and its labels as written."""
 
     start: int
     end: int
@@ -76,7 +76,7 @@ class CitationMark:
 def marks(
     text: str, known: Collection[str] = (), protected: Sequence[tuple[int, int]] = ()
 ) -> list[CitationMark]:
-    """The citation marks of a text, in order; none within `protected` ranges (code).
+    """Find the citation marks of a text, in order; `protected` ranges (code) are skipped.
 
     >>> [m.labels for m in marks("It is so [1, 3]. And so (S2); in 2020 (2) a[1] was 5 m².")]
     [('1', '3'), ('S2',)]
@@ -91,7 +91,7 @@ def marks(
 
 
 def resolve(label: str, known: Collection[str], *, zero_based: bool = False) -> str:
-    """The id of the source that a label names, or the label as written.
+    """The id of the source that a label refers to, or the label as written.
 
     >>> [resolve(label, ["S0", "S1"]) for label in ("S1", "s1", "1", "2", "3")]
     ['S1', 'S1', 'S0', 'S1', '3']
@@ -110,7 +110,7 @@ def resolve(label: str, known: Collection[str], *, zero_based: bool = False) -> 
 
 
 def named_in(text: str, known: Collection[str]) -> str | None:
-    """The one known source that a footnote's own text names, by its id or by a mark."""
+    """The only known source that the text of a footnote mentions, by id or by a mark; else None."""
     named = {known_id for known_id in known if _stands_in(known_id, text)}
     named |= {resolve(label, known) for mark in marks(text, known) for label in mark.labels} & set(known)
     return named.pop() if len(named) == 1 else None
@@ -135,7 +135,7 @@ def _outside(
 
 
 def _read(match: re.Match[str], ids: Collection[str]) -> tuple[str, ...]:
-    if match["leading"]:  # without brackets it is a mark only where it names a source
+    if match["leading"]:  # without brackets it is a mark only if there is such a source
         return (match["leading"],) if match["leading"].casefold() in ids else ()
     before = match.string[max(0, match.start() - 40) : match.start()]
     if match["raised"]:
@@ -158,7 +158,7 @@ def _all_known(labels: Sequence[str], ids: Collection[str]) -> bool:
 
 
 def _labels(inside: str, ids: Collection[str]) -> tuple[str, ...]:
-    """The labels of a bracket's content, or nothing if any part of it is no label."""
+    """The labels in a bracket; empty if any part of it is not a label."""
     if inside.casefold() in ids:
         return (inside,)
     found: list[str] = []
@@ -174,7 +174,7 @@ def _labels(inside: str, ids: Collection[str]) -> tuple[str, ...]:
 
 
 def _is_file(part: str, ids: Collection[str]) -> bool:
-    """Where sources go by their files' names, a file among none of them is a citation too: a phantom."""
+    """If sources are identified by file names, any file name is a citation, possibly a phantom."""
     return bool(_FILE.fullmatch(part)) and any(_FILE.fullmatch(known_id) for known_id in ids)
 
 
@@ -188,7 +188,7 @@ def _spread(part: str) -> list[str]:
 
 
 def _lens(inside: str, ids: Collection[str]) -> tuple[str, ...]:
-    """`1†source`, `4:0†report.pdf`: the name where it is a known source, else the number."""
+    """`1†source`, `4:0†report.pdf`: the name if it is a known source, else the number."""
     label, _, name = inside.partition("†")
     if name.strip().casefold() in ids:
         return (name.strip(),)
@@ -197,7 +197,7 @@ def _lens(inside: str, ids: Collection[str]) -> tuple[str, ...]:
 
 
 def _round(inside: str, before: str, ids: Collection[str]) -> tuple[str, ...]:
-    """Round brackets are everyday signs: only `S1`, a known id or "source …" makes them a mark."""
+    """Round brackets are a citation only with `S1`, a known id or "source …"."""
     if before[-1:].isalnum() or before[-1:] == "_":
         return ()  # a call: f(S1)
     prefix = _PREFIX.match(inside)
@@ -221,7 +221,9 @@ def _is_index(match: re.Match[str], before: str) -> bool:
 
 
 def _raised_cites(before: str) -> bool:
-    """A raised number after punctuation or a word is a mark; after a digit, a unit or a symbol a power."""
+    """A superscript after punctuation or a word is a citation; after a digit, unit or symbol it is a
+    power.
+    """
     if before[-1:] in tuple(".,;:!?)]\"'”’»"):
         return True
     word = (_WORD_BEFORE.search(before) or [""])[0]

@@ -1,7 +1,7 @@
-"""How sure an answer says it is of a claim.
+"""The confidence an answer expresses for a claim.
 
-A stated figure wins ("90 % sure", "confidence: 0.7"); else the strongest hedge counts, by this table; else
-the target the user asked for.
+A stated figure takes precedence ("90 % sure", "confidence: 0.7"), then the strongest hedge by this table,
+then the configured target.
 
 | words | confidence |
 |---|---|
@@ -13,9 +13,9 @@ the target the user asked for.
 | might, may well, may have been, could have been | 0.6 |
 | possibly, perhaps, maybe | 0.5 |
 
-"90 % of users", "a 95 % confidence interval" and "a 30 % chance of rain" say something about the world,
-not about the speaker; so do "more likely to" and "appears in". "May" and "can" say what is allowed or what
-happens at times: they are part of the claim, not doubt about it.
+"90 % of users", "a 95 % confidence interval", "a 30 % chance of rain", "more likely to" and "appears in" are
+statements about the world, not about the speaker's confidence. "May" and "can" express permission or
+possibility and are part of the claim.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _STATED = _patterns(
     rf"{_CONFIDENCE_HE}\s*(?:של\s+|[:=]\s*){_FIGURE}",
 )
 
-# Looked for in this order and taken out, so that "almost certainly" is not "certainly" as well.
+# Matched in this order and removed, so that "almost certainly" does not also match as "certainly".
 _INFERRED = tuple(
     (re.compile(pattern, re.IGNORECASE), value)
     for pattern, value in (
@@ -104,7 +104,7 @@ _ONLY = _patterns(
 
 
 def stated(text: str) -> float | None:
-    """The confidence a text states in figures, if it states one.
+    """The confidence a text states as a figure, or None.
 
     >>> stated("I am 90 % sure that it is so."), stated("90 % of users agree."), stated("Confidence: 0.0")
     (0.9, None, 0.0)
@@ -126,7 +126,7 @@ def _value(match: re.Match[str]) -> float | None:
 
 
 def inferred(text: str) -> float | None:
-    """What its words of doubt or certainty say; the weakest counts."""
+    """The confidence expressed by words of doubt or certainty, or None; the weakest counts."""
     found: list[float] = []
     rest = text
     for pattern, value in _INFERRED:
@@ -137,7 +137,7 @@ def inferred(text: str) -> float | None:
 
 
 def confidence(text: str, target: float) -> float:
-    """Stated, else inferred, else `target`."""
+    """The stated confidence, else the inferred one, else `target`."""
     value = stated(text)
     if value is None:
         value = inferred(text)
@@ -145,7 +145,7 @@ def confidence(text: str, target: float) -> float:
 
 
 def content(text: str) -> tuple[int, int]:
-    """The part of a sentence that is its claim, without "I am 90 % sure that …" and "… (confidence: 0.7)"."""
+    """The range of the claim itself, without "I am 90 % sure that …" and "… (confidence: 0.7)"."""
     start, end = 0, len(text)
     if not _DIGIT.search(text):
         return start, end
@@ -159,5 +159,5 @@ def content(text: str) -> tuple[int, int]:
 
 
 def is_only_confidence(text: str) -> bool:
-    """Whether a sentence says nothing else: "Confidence: 80 %"."""
+    """True if a sentence only states a confidence: "Confidence: 80 %"."""
     return len(text) < 80 and bool(_DIGIT.search(text)) and any(pattern.fullmatch(text) for pattern in _ONLY)

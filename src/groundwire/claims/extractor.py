@@ -1,8 +1,8 @@
-"""From an answer to its claims, by rules: the default extractor.
+"""The rule-based claim extractor, the default.
 
-Every sentence of the answer comes back, in order: assertions as c1, c2, …, what claims nothing as s1, s2, ….
-`answer[start:end]` is the sentence without bullets, emphasis and citation marks around it; marks within it
-stay inside the range. A citation after the full stop belongs to the sentence before it.
+It returns every sentence of an answer in order: assertions as c1, c2, …, and sentences that assert nothing as
+s1, s2, …. `answer[start:end]` is the sentence without surrounding bullets, emphasis and citation marks; marks
+within it stay inside the range. A citation after the full stop belongs to the sentence before it.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _REFERENCES = re.compile(
     re.I,
 )
 _ADDRESS = re.compile(r"https?://|www\.|\bdoi\b|\bISBN\b")
-_MIN_REST = 3
-_LEAD_REACH = 160
+_MIN_REST = 3  # words; a shorter rest after "but" or a colon is not a claim of its own
+_LEAD_REACH = 160  # characters in which a lead-in ("Here is the summary:") must end
 
 
 @dataclass(frozen=True, slots=True)
 class _DraftClaim:
-    """A claim before the whole answer is known: labels as written, no id."""
+    """A claim before numbering: citation labels as written, and no id."""
 
     text: str
     place: Span
@@ -48,7 +48,7 @@ class _DraftClaim:
 
 @dataclass(slots=True)
 class _Answer:
-    """What is read so far."""
+    """State of the extraction: the drafts, footnotes and position found so far."""
 
     text: str
     target: float
@@ -60,7 +60,12 @@ class _Answer:
 
 
 def extract(answer: str, *, target: float = 0.95, known_sources: Collection[str] = ()) -> list[Claim]:
-    """The claims of an answer and, marked by their `kind`, the sentences that claim nothing.
+    """Extract the claims of an answer; sentences that assert nothing are included with their `kind`.
+
+    Args:
+        answer: the answer as Markdown or plain text.
+        target: confidence assumed for claims without words of doubt or certainty.
+        known_sources: ids of the sources, against which citation marks are resolved.
 
     >>> [(c.id, c.text, c.citations) for c in extract("Is it? Paris has **2 million** people.[S1]")]
     [('s1', 'Is it?', ()), ('c1', 'Paris has 2 million people.', ('S1',))]
@@ -116,7 +121,7 @@ def _read_heading(read: _Answer, block: Block, following: Block | None) -> None:
 
 
 def _is_title(answer: str, block: Block, spans: Sequence[Span], following: Block | None) -> bool:
-    """A bold line of its own, or a few words without a verb that introduce a list."""
+    """True for a separate bold line, or for a few words without a verb that introduce a list."""
     if len(spans) > 1 or len(block.lines) > 1 or block.kind is not BlockKind.PARAGRAPH:
         return False
     raw = answer[block.start : block.end]
@@ -124,7 +129,7 @@ def _is_title(answer: str, block: Block, spans: Sequence[Span], following: Block
         raw.startswith(("**", "__")) and raw.rstrip(": ").endswith(("**", "__")) and raw.count(raw[:2]) == 2
     )
     lists = following is not None and following.kind in (BlockKind.ITEM, BlockKind.HEADER)
-    titled = bold and following is not None  # where nothing follows, it is the answer
+    titled = bold and following is not None  # if nothing follows, it is the answer itself
     return len(raw.split()) <= 10 and raw[-1:] not in ".!?" and (titled or (lists and _is_phrase(raw, 10)))
 
 
@@ -145,7 +150,7 @@ def _read_sentence(
         piece = text[start:end]
         place = prose.span(span.start + start, span.start + end)
         if not any(map(str.isalnum, piece)):
-            continue  # nothing but a stated confidence
+            continue  # only a stated confidence
         sure = confidence(piece, read.target) if level is None else level
         read.drafts.append(_DraftClaim(readable(piece), place, kind, sure, labels, read.sentence))
 
@@ -155,12 +160,12 @@ def _is_reference(read: _Answer, text: str) -> bool:
 
 
 def _is_phrase(text: str, words: int) -> bool:
-    """A few words without a verb; only of English is it known which words are verbs."""
+    """True for a few words without a verb; verbs are known for English only."""
     return len(text.split()) <= words and text.isascii() and not has_verb(text)
 
 
 def _parts(text: str, whole: ClaimKind) -> Iterator[tuple[int, int, ClaimKind]]:
-    """The pieces of a sentence that are judged on their own, trimmed."""
+    """The trimmed parts of a sentence that are verified separately."""
     begin, end = content(text)
     lead = _lead_in(text)
     if lead:
@@ -181,7 +186,7 @@ def _parts(text: str, whole: ClaimKind) -> Iterator[tuple[int, int, ClaimKind]]:
 
 
 def _turn(text: str, begin: int, end: int, whole: ClaimKind) -> re.Match[str] | None:
-    """Where what claims nothing goes over into something that does."""
+    """The conjunction after which a refusal or lead-in turns into an assertion."""
     if whole is ClaimKind.REFUSAL:
         turn = _BUT.search(text, begin, end)
         if turn and len(text[turn.end() : end].split()) >= _MIN_REST and turn.start() > begin:
@@ -200,7 +205,7 @@ def _turn(text: str, begin: int, end: int, whole: ClaimKind) -> re.Match[str] | 
 
 
 def _lead_in(text: str) -> int:
-    """The end of "Sure, here is the summary:" where the summary follows in the same sentence, else 0."""
+    """The end of "Sure, here is the summary:" if the summary follows in the same sentence, else 0."""
     colon = text.find(":", 0, _LEAD_REACH) + 1
     if not colon or len(text[colon:].split()) < _MIN_REST or not text[colon].isspace():
         return 0
@@ -212,9 +217,9 @@ def _labels(cited: Sequence[CitationMark]) -> tuple[str, ...]:
 
 
 def _owned(starts: Sequence[int], cited: Sequence[CitationMark]) -> list[tuple[str, ...]]:
-    """The labels of each part of a sentence: its own marks, else the next part's, else the last ones before.
+    """The labels of each part of a sentence: its own marks, else the next part's, else the previous ones.
 
-    Marks before the first word speak for the whole sentence.
+    Marks before the first word apply to the whole sentence.
     """
     leading = [mark for mark in cited if mark.start <= starts[0]]
     parts: list[list[CitationMark]] = [[] for _ in starts]
@@ -240,7 +245,7 @@ def _assigned(prose: PlainText, spans: Sequence[Span]) -> list[list[CitationMark
 
 
 def _marks_lead(prose: PlainText, spans: Sequence[Span]) -> bool:
-    """Whether marks stand before their sentences: "[1] One. [2] Two." """
+    """True if marks precede their sentences: "[1] One. [2] Two." """
     return bool(prose.marks and spans) and prose.marks[0].start < spans[0].start
 
 
@@ -255,7 +260,7 @@ def _cite_last(read: _Answer, labels: tuple[str, ...]) -> None:
 
 
 def _rate_last(read: _Answer, level: float | None) -> None:
-    """ "Confidence: 80 %" after a sentence speaks of that sentence."""
+    """ "Confidence: 80 %" after a sentence applies to that sentence."""
     if level is not None:
         _change_last(read, lambda draft: replace(draft, confidence=level))
 
@@ -270,7 +275,7 @@ def _change_last(read: _Answer, change: Callable[[_DraftClaim], _DraftClaim]) ->
 
 
 def _read_row(read: _Answer, block: Block, _: Block | None) -> None:
-    """A table row says each of its cells under its column's name."""
+    """A table row becomes one claim: "column: cell; column: cell"."""
     cells = [(name, strip_markup(read.text, [cell], read.known)) for name, cell in _columns(block)]
     said = [(name, cell) for name, cell in cells if any(map(str.isalnum, cell.text))]
     if not said:
@@ -304,7 +309,7 @@ def _read_code(read: _Answer, block: Block, _: Block | None) -> None:
 
 
 def _read_definition(read: _Answer, block: Block, following: Block | None) -> None:
-    """A footnote may name the source that its number means, or be an aside that claims something."""
+    """A footnote either names the source of its number or is an aside that may contain a claim."""
     text = read.text[block.start : block.end]
     source = named_in(text, read.known)
     if source:
@@ -321,10 +326,8 @@ _READERS: dict[BlockKind, Callable[[_Answer, Block, Block | None], None]] = {
     BlockKind.DEFINITION: _read_definition,
 }
 
-# Instructions that are no request to the reader but steps of a procedure: sources carry them or do not.
-
-STEPS = 3
-"""As many instructions in one answer make a procedure."""
+MIN_STEPS = 3
+"""Number of instructions in one answer from which they count as a procedure."""
 
 _REFERS = re.compile(
     r"\W*(?:please|kindly|feel free|let (?:me|us) know|see|refer to|contact|consult|ask|visit|call|check with"
@@ -334,13 +337,13 @@ _REFERS = re.compile(
 
 
 def steps_as_claims(found: Sequence[Claim], *, asked: bool) -> list[Claim]:
-    """A step says how something is done, and can be as wrong as any sentence: it is an assertion.
+    """Treat the steps of a procedure as assertions: they can be wrong like any statement.
 
-    An instruction is a step where it answers a question or stands among others; what sends the reader to
-    somebody else ("Please contact …") never is.
+    An instruction is a step if it answers a question (`asked`) or is one of several; one that refers the
+    reader elsewhere ("Please contact …") never is.
     """
     orders = [c for c in found if c.kind is ClaimKind.INSTRUCTION and not _REFERS.match(c.text)]
-    if not asked and len(orders) < STEPS:
+    if not asked and len(orders) < MIN_STEPS:
         return list(found)
     steps = {claim.id for claim in orders}
     return [replace(c, kind=ClaimKind.ASSERTION) if c.id in steps else c for c in found]

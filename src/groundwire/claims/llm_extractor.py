@@ -1,10 +1,9 @@
-"""Claims cut by a language model: an option, and one that can only refine.
+"""Optional claim splitting by a language model, which can only refine the rules' claims.
 
-The model sees the answer as data and returns verbatim quotes. What it says is believed as far as the text
-bears it out: a quote must stand in the answer, inside one assertion that the rules found, and the quotes
-of an assertion must leave nothing of weight out; else that assertion stays whole. Kind, citations and
-confidence always come from the rules. So an answer that talks to the model ("ignore the above") can at most
-spoil the cutting: it can neither hide a claim nor add one.
+The model returns verbatim quotes. A quote must occur in the answer within one assertion found by the rules,
+and the quotes of an assertion must not leave out anything substantial; otherwise the assertion stays whole.
+Kind, citations and confidence always come from the rules. A prompt injection in the answer can therefore
+spoil the splitting, but neither hide nor add a claim.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ from groundwire.llm.base import Generator, Message
 from groundwire.types import Claim, ClaimKind, Span
 
 MAX_CHARS = 6000
-"""What one request shows of an answer; longer answers take several."""
+"""Characters of the answer per request; longer answers are split into several requests."""
 MAX_REQUESTS = 20
-"""Beyond this many requests the rules do the rest."""
+"""Requests per answer, to bound the cost; the remaining claims are not split."""
 
 _SYSTEM = (
     "You split a text into atomic claims: the shortest passages that each make one statement that can be "
@@ -42,17 +41,17 @@ _LIGHT = re.compile(
     r"|be|it|its|as|by|with|from|however|moreover|additionally|meanwhile)",
     re.IGNORECASE,
 )
-_MAX_LOST = 0.15
+_MAX_LOST = 0.15  # share of the words that the quotes may leave out
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 async def extract_with_model(
     generator: Generator, answer: str, *, target: float = 0.95, known_sources: Collection[str] = ()
 ) -> list[Claim]:
-    """As `extract`, with assertions cut further where a model says so and the text bears it out.
+    """Like `extract`, with assertions split further by a model.
 
-    Whatever goes wrong with the model (an error, no JSON, invented or missing passages) leaves the
-    claims of the rules.
+    If the model fails or its reply is invalid (no JSON, invented or missing passages), the claims of the
+    rules are returned.
     """
     claims = extract(answer, target=target, known_sources=known_sources)
     parts = _requests(claims)
@@ -66,7 +65,7 @@ async def extract_with_model(
 
 
 def _requests(claims: Sequence[Claim]) -> list[Span]:
-    """Parts of the answer that hold whole assertions, few enough characters each."""
+    """Ranges of the answer that contain whole assertions, each at most MAX_CHARS long."""
     parts: list[Span] = []
     for claim in claims:
         if claim.kind is not ClaimKind.ASSERTION or claim.end - claim.start > MAX_CHARS:
@@ -94,7 +93,7 @@ async def _ask(generator: Generator, text: str) -> str:
 
 
 def _quotes(reply: str) -> list[str]:
-    """The quotes of a reply; none if it is not the JSON that was asked for."""
+    """The quotes of a reply; empty if it is not the expected JSON."""
     start = _OBJECT.search(reply)
     if not start:
         return []
@@ -110,7 +109,7 @@ def _quotes(reply: str) -> list[str]:
 
 
 def _found(answer: str, part: Span, quotes: Sequence[str]) -> Iterator[Span]:
-    """Where the quotes stand, each after the one before; what is not there is dropped."""
+    """Positions of the quotes, each after the previous one; quotes that do not occur are dropped."""
     begin = part.start
     for quote in quotes:
         text = quote.strip()
@@ -121,7 +120,7 @@ def _found(answer: str, part: Span, quotes: Sequence[str]) -> Iterator[Span]:
 
 
 def _refined(answer: str, claim: Claim, quotes: Sequence[Span]) -> Iterator[Claim]:
-    """An assertion as the quotes within it, if there are at least two and they leave nothing out."""
+    """Split an assertion into the quotes within it, if there are at least two and they cover it."""
     inside = [quote for quote in quotes if claim.start <= quote.start and quote.end <= claim.end]
     prose = _text(answer, Span(claim.start, claim.end)) == claim.text  # a table's row keeps its columns
     if claim.kind is not ClaimKind.ASSERTION or not prose or not _covers(answer, claim, inside):
@@ -136,7 +135,7 @@ def _text(answer: str, place: Span) -> str:
 
 
 def _covers(answer: str, claim: Claim, quotes: Sequence[Span]) -> bool:
-    """Whether what the quotes leave out of a claim is a few light words: no figure, no name, nothing long."""
+    """True if the quotes leave out only a few function words of a claim: no figure and no name."""
     edges = [claim.start, *(edge for quote in quotes for edge in (quote.start, quote.end)), claim.end]
     gaps = " ".join(answer[left:right] for left, right in zip(edges[::2], edges[1::2], strict=True))
     lost = [

@@ -1,4 +1,4 @@
-"""Prose without its markup, each character still knowing where in the answer it stood."""
+"""Strip Markdown, HTML and citation marks from prose and keep the original offset of each character."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ _SAYS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class PlainText:
-    """`text[i]` stood at `at[i]` in the answer; a mark's `start` is where it would stand in `text`."""
+    """Plain text: `text[i]` is at `at[i]` in the answer; the `start` of a mark refers to `text`."""
 
     text: str
     at: Sequence[int]
     marks: tuple[CitationMark, ...] = ()
 
     def span(self, start: int, end: int) -> Span:
-        """The place in the answer of `text[start:end]`."""
+        """The range in the answer of `text[start:end]`."""
         return Span(self.at[start], self.at[end - 1] + 1)
 
 
 def readable(text: str) -> str:
-    """One line, single spaces, nothing that cannot be encoded."""
+    """Normalise to one line with single spaces, and replace surrogates that cannot be encoded."""
     return _SURROGATE.sub("\ufffd", " ".join(text.split()))
 
 
 def strip_markup(answer: str, lines: Sequence[Span], known: Collection[str] = ()) -> PlainText:
-    """The prose of some lines of an answer, without emphasis, link targets, tags and citation marks."""
+    """Strip emphasis, link targets, tags and citation marks from some lines of an answer."""
     raw, at = _joined(answer, lines)
     pieces, code = _unmarked(raw)
     text = "".join(piece for _, piece in pieces)
@@ -75,7 +75,7 @@ def _joined(answer: str, lines: Sequence[Span]) -> tuple[str, list[int]]:
 
 
 def _unmarked(raw: str) -> tuple[list[tuple[int, str]], list[tuple[int, int]]]:
-    """What remains of a text as (offset, piece), and the ranges of it that are code."""
+    """The remaining text as (offset, piece) pairs, and the ranges that are code."""
     code = _code_spans(raw)
     pieces: list[tuple[int, str]] = []
     done, inner = 0, 0
@@ -95,7 +95,7 @@ def _unmarked(raw: str) -> tuple[list[tuple[int, str]], list[tuple[int, int]]]:
 
 
 def _kept(raw: str, match: re.Match[str], comments: int) -> Iterator[tuple[int, str, int]]:
-    """What a piece of markup leaves behind: (offset, text, where reading goes on). Nothing: it is none."""
+    """The replacement of a markup match as (offset, text, end); empty if it is not markup."""
     kind, start, end = match.lastgroup, match.start(), match.end()
     if kind == "comment":
         if comments > start:
@@ -116,7 +116,7 @@ def _kept(raw: str, match: re.Match[str], comments: int) -> Iterator[tuple[int, 
 
 
 def _link(match: re.Match[str]) -> Iterator[tuple[int, str, int]]:
-    """A link keeps its words; one whose words are a number is a citation mark and keeps its brackets."""
+    """A link is replaced by its text; a link whose text is a number is a citation mark."""
     label, at, end = match["label"], match.start("label"), match.end()
     if match["image"]:
         yield at, "", end
@@ -168,7 +168,7 @@ def _within(pieces: Sequence[tuple[int, str]], code: Sequence[tuple[int, int]]) 
 
 
 def _uncited(text: str, at: Sequence[int], found: Sequence[CitationMark]) -> PlainText:
-    """Take the marks out; one that is a word of its sentence ("according to [1]") loses its brackets only."""
+    """Remove the marks; one that is part of the sentence ("according to [1]") only loses its brackets."""
     pieces: list[str] = []
     where: list[int] = []
     moved: list[CitationMark] = []
@@ -189,7 +189,7 @@ def _uncited(text: str, at: Sequence[int], found: Sequence[CitationMark]) -> Pla
 
 
 def _before_space(text: str, done: int, mark: CitationMark) -> int:
-    """A mark takes the space before it along when punctuation or the end follows."""
+    """Start of the removal: includes the space before a mark if punctuation or the end follows."""
     after = text[mark.end : mark.end + 1]
     start = mark.start
     if not after or after in ".,;:!?…。，；：！？)\n[(【" or after.isspace():

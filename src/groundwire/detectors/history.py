@@ -23,12 +23,11 @@ from functools import lru_cache
 from itertools import islice
 
 from groundwire.detectors.context import SPEAKERS, DetectionContext, segment_response
-from groundwire.detectors.logic import CATEGORIES
 from groundwire.detectors.temporal import lives_across
 from groundwire.openie.parser import triples
 from groundwire.openie.tense import CLAUSE_EDGE
 from groundwire.text import dates, numbers
-from groundwire.text.lexicon import NEGATIONS, word_set
+from groundwire.text.lexicon import CATEGORIES, NEGATIONS, word_set
 from groundwire.text.names import names, same_name
 from groundwire.text.tokens import similarity as alike
 from groundwire.text.tokens import words

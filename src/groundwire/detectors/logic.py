@@ -22,58 +22,14 @@ from groundwire.detectors.arithmetic import sum_errors
 from groundwire.detectors.context import DetectionContext, logical_flag
 from groundwire.openie.tense import clause_around
 from groundwire.text import dates, names, numbers
-from groundwire.text.lexicon import NEGATIONS, word_set
+from groundwire.text.lexicon import CATEGORIES, NEGATIONS, OPPOSED_VERBS, word_set
 from groundwire.text.numbers import number_words
 from groundwire.text.tokens import normalise, words
 from groundwire.types import Flag, HallucinationType, Segment, Triple
 
-# One pair of opposites per row. Only pairs without a middle ground or mixture.
-_CATEGORIES = """
-alive living / dead deceased extinct
-open / closed shut
-even / odd
-married / single unmarried divorced bachelor
-true correct accurate / false incorrect untrue
-on online running active / off offline inactive stopped
-enabled / disabled
-present / absent
-full / empty
-legal lawful / illegal unlawful
-mandatory compulsory obligatory required / optional voluntary
-vacant unoccupied / occupied
-guilty / innocent
-pregnant / unpregnant
-finite / infinite
-reversible / irreversible
-visible / invisible
-possible / impossible
-safe / unsafe
-locked / unlocked
-edible / inedible
-identical / different
-public / private
-permanent / temporary
-solid / liquid / gaseous
-male / female
-vegetarian vegan / carnivorous
-refundable / nonrefundable non-refundable
-waterproof / permeable
-prime / composite
-available / unavailable sold-out
-"""
-
-
-def _axes(table: str) -> dict[str, tuple[int, int]]:
-    found: dict[str, tuple[int, int]] = {}
-    for axis, row in enumerate(table.strip().splitlines()):
-        for side, adjectives in enumerate(row.split("/")):
-            found |= dict.fromkeys(adjectives.split(), (axis, side))
-    return found
-
-
-CATEGORIES = _axes(_CATEGORIES)
-"""Word → (axis, side)."""
-
+_OPPOSED_VERBS = {
+    normalise(verb): frozenset(map(normalise, opposites)) for verb, opposites in OPPOSED_VERBS.items()
+}
 # Predicates, in the normal form of `openie.parser`, that have one object at a time.
 SINGLE = word_set(
     """
@@ -106,17 +62,6 @@ RECURRING = frozenset(
 """Recurring events, which may have several months and hours."""
 CALLED = frozenset({"called", "named", "name"})
 PLACES = frozenset({"located in", "be in", "headquartered in", "born in", "be born in", "die in"})
-
-OPPOSED_VERBS: dict[str, frozenset[str]] = {
-    normalise(verb): frozenset(normalise(other) for other in others.split())
-    for verb, others in (
-        ("passed", "failed"), ("failed", "passed succeeded"), ("succeeded", "failed"), ("survived", "died"),
-        ("died", "survived lived"), ("attended", "missed"), ("won", "lost"), ("lost", "won"),
-        ("accepted", "rejected"),
-        ("approved", "rejected"), ("arrived", "missing"), ("agreed", "disagreed refused"), ("stayed", "left"),
-        ("voted", "abstained"), ("opened", "closed"), ("worked", "failed"),
-    )
-}  # fmt: skip
 
 
 # Words that restrict a statement to a time, place, condition or possibility.
@@ -282,7 +227,7 @@ def _denies(whole: re.Match[str], part: re.Match[str]) -> bool:
         return False
     if part["not"]:
         return normalise(part["base"].lower()) == verb
-    return normalise(part["verb"].lower()) in OPPOSED_VERBS.get(verb, ())
+    return normalise(part["verb"].lower()) in _OPPOSED_VERBS.get(verb, ())
 
 
 def _affirms(none: re.Match[str], part: re.Match[str]) -> bool:

@@ -8,7 +8,6 @@ different.
 from __future__ import annotations
 
 import re
-from calendar import day_name, month_name
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -18,7 +17,7 @@ from functools import lru_cache
 from groundwire.detectors.context import KBSnapshot
 from groundwire.openie.parser import bare
 from groundwire.openie.tense import times
-from groundwire.text.dates import PartialDate, dates, weekdays
+from groundwire.text.dates import MONTH_NAMES, WEEKDAY_NAMES, PartialDate, dates, weekdays
 from groundwire.text.dates import compare as compare_dates
 from groundwire.text.gazetteer import COUNTRIES, is_place
 from groundwire.text.lexicon import forms, word_set
@@ -302,7 +301,7 @@ def _fix_day(value: Value, said: str) -> Replacement | None:
     named = weekdays(said)
     weekday = _weekday_of(value, ours)
     if named and weekday:
-        return Replacement(named[0][1], named[0][2], day_name[weekday - 1])
+        return Replacement(named[0][1], named[0][2], WEEKDAY_NAMES[weekday])
     if weekday or ours:
         return Replacement(0, len(said), value.text)
     return None
@@ -314,7 +313,7 @@ def _dated(ours: PartialDate, spoken: PartialDate, written: str, text: str) -> s
     """
     if not spoken.month or not ours.month:
         return str(ours.year) if ours.year else text
-    month = month_name[ours.month]
+    month = MONTH_NAMES[ours.month]
     if re.fullmatch(r"\d{4}-\d\d-\d\d", written) and ours.day:
         return f"{ours.year:04}-{ours.month:02}-{ours.day:02}"
     year = f" {ours.year}" if spoken.year and ours.year else ""

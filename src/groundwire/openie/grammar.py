@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from groundwire.openie import lexicon as en
 from groundwire.openie.lexicon import Form, Tag, Token, form_of
-from groundwire.text.lexicon import word_set
+from groundwire.text.lexicon import SPEECH_VERBS, word_set
 from groundwire.types import Tense
 
 
@@ -373,21 +373,13 @@ def _next_start(state: SentenceParse, at: int) -> tuple[int, bool]:
     while at < len(state.tokens):
         tag, low = state.tag(at), state.low(at)
         if tag is Tag.STOP or tag in (Tag.JOIN, Tag.AND, Tag.RELATIVE):
-            told = low == "that" and state.low(at - 1) in _SPEECH
+            told = low == "that" and state.low(at - 1) in SPEECH_VERBS
             joined = at + 1
             while state.tag(joined) in (Tag.JOIN, Tag.AND, Tag.STOP):
                 low, joined = (state.low(joined), joined + 1)
             return joined, low not in en.CONDITIONS and not told
         at += 1
     return at, True
-
-
-_SPEECH = word_set(
-    """
-    said says say claims claimed claim believes believe believed thinks think thought argues argued
-    suggests suggested hopes hoped wishes doubts doubted denied denies alleges alleged
-    """
-)
 
 
 def _clause(state: SentenceParse, at: int, *, real: bool = True) -> int:

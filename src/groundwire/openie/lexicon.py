@@ -11,7 +11,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-from groundwire.text.lexicon import word_set
+from groundwire.text.dates import MONTH_NAMES, WEEKDAY_NAMES
+from groundwire.text.lexicon import NEGATING_ADVERBS, word_set
 
 
 class Tag(StrEnum):
@@ -100,7 +101,6 @@ MODALS = word_set(
     """
 )
 UNREAL = word_set("could may might should would couldn't mightn't shouldn't wouldn't must mustn't")
-NEGATIONS = word_set("not never n't neither nor hardly barely")
 ADVERBS = word_set(
     """
     now currently also already still just only even ever always often usually sometimes rarely soon then
@@ -123,10 +123,9 @@ NUMBER_WORDS = word_set(
 TIME_NOUNS = word_set(
     """
     day week month quarter year decade century morning afternoon evening night summer winter spring
-    autumn weekend monday tuesday wednesday thursday friday saturday sunday january february march april
-    may june july august september october november december time today yesterday tomorrow
+    autumn weekend time today yesterday tomorrow
     """
-)
+) | {name.lower() for name in (*MONTH_NAMES.values(), *WEEKDAY_NAMES.values())}
 TIME_LEADS = word_set("last next this every each early late mid that")
 
 _IRREGULAR = """
@@ -262,7 +261,7 @@ def tokens(text: str) -> list[Token]:
 _CLASSES: tuple[tuple[frozenset[str], Tag], ...] = (
     (frozenset({"to"}), Tag.TO),
     (frozenset({"and", "or", "&", "nor"}), Tag.AND),
-    (NEGATIONS, Tag.NOT),
+    (NEGATING_ADVERBS, Tag.NOT),
     (BE | HAVE | DO, Tag.AUX),
     (MODALS, Tag.MODAL),
     (word_set("who which whom whose"), Tag.RELATIVE),

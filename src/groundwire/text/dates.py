@@ -1,4 +1,4 @@
-"""Dates in the forms people write, as partial dates (a year, a month of a year, a day), and their comparison.
+"""Find dates in text as partial dates (a year, a month, a day), and compare them.
 
 >>> [(d.year, d.month, d.day) for d in dates("on March 15, 2023, 15.03.2023 and in 1968")]
 [(2023, 3, 15), (2023, 3, 15), (1968, 0, 0)]
@@ -18,9 +18,9 @@ Relation = Literal["same", "compatible", "conflict", "unrelated"]
 
 
 class PartialDate(NamedTuple):
-    """0 is "not said". `years` is how many years are meant from `year` on (a decade: 10).
+    """A date with missing parts as 0. `years` is the number of years from `year` on (a decade: 10).
 
-    `swappable`: 03/04/2023 may be either the third of April or the fourth of March.
+    `swappable`: 03/04/2023 may be 3 April or 4 March.
     """
 
     year: int
@@ -53,6 +53,9 @@ WEEKDAYS: dict[str, int] = {
         """
     ).items()
 }
+# The first name of each number is the full English one, so it must be the last to be set.
+MONTH_NAMES = {number: name.capitalize() for name, number in reversed(MONTHS.items())}
+WEEKDAY_NAMES = {number: name.capitalize() for name, number in reversed(WEEKDAYS.items())}
 _MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
 _LONG_MONTH = "|".join(m for m in sorted(MONTHS, key=len, reverse=True) if len(m) > 3 or not m.isascii())
 _DAY = r"(?P<{}>3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?"
@@ -70,7 +73,7 @@ _FORMS = tuple(
         r"\b(?P<century>1?\d|2[01])(?:st|nd|rd|th)[\s-]century\b|המאה ה-?(?P<hcentury>\d\d)",
     )
 )
-# One look for what each of the forms needs, since most texts have none of it.
+# A cheap test for anything beyond a bare year, since most texts have none.
 _MORE_THAN_A_YEAR = re.compile(
     rf"\d[-/.]\d|(?<![a-z])(?:{_MONTH})|\d0['’]?s\b|century|שנות|המאה", re.IGNORECASE
 )
@@ -91,7 +94,7 @@ _WEEKDAY = re.compile(r"\b(" + "|".join(w for w in WEEKDAYS if w.endswith("day")
 
 
 def dates(text: str) -> list[PartialDate]:
-    """All dates of the text, in order and without overlaps; the fullest form wins."""
+    """All dates of the text in order, without overlaps; the most specific form wins."""
     taken = bytearray(len(text))
     found: list[PartialDate] = []
     for date in _candidates(text):
@@ -133,7 +136,7 @@ def _read(match: re.Match[str]) -> PartialDate | None:
 
 
 def _numeric(match: re.Match[str]) -> PartialDate | None:
-    """d.m.y with dots; with slashes either order, settled where one number is too large for a month."""
+    """d.m.y with dots; with slashes either order, unless one number is too large for a month."""
     a, b, year = int(match["a"]), int(match["b"]), int(match["y"])
     if len(match["y"]) == 2:
         if match["sep"] == "-":
@@ -158,7 +161,7 @@ def weekdays(text: str) -> list[tuple[int, int, int]]:
 
 
 def compare(claim: PartialDate, evidence: PartialDate) -> Relation:
-    """Two dates agree on all parts that both state, contradict each other on one, or share none."""
+    """Compare the parts that both dates state; "unrelated" if they share none."""
     if claim.years > 1 or evidence.years > 1:
         return _compare_spans(claim, evidence)
     orders = (False, True) if claim.swappable or evidence.swappable else (False,)

@@ -1,4 +1,7 @@
-"""Names everyone knows: no knowledge base of a company lists them, so that it does not says nothing."""
+"""Well-known places, companies, products and people.
+
+A company's knowledge base does not list them, so their absence from it is no evidence.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +84,7 @@ PERSON_TYPES = word_set(
 
 
 def is_common_name(name: str) -> bool:
-    """Whether a name is one of the world's, with or without its article.
+    """True for a well-known name, with or without its article.
 
     >>> is_common_name("the United States"), is_common_name("Acme")
     (True, False)

@@ -1,4 +1,4 @@
-"""Word tables for the text layer: stop words, irregular forms, negation. English and Hebrew."""
+"""Word lists shared by all packages: stop words, irregular forms, negation, opposites, speech verbs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ def word_set(text: str) -> frozenset[str]:
 
 
 def forms(table: str) -> dict[str, str]:
-    """`base: form form; base: form …` as form → base."""
+    """Parse a table `base: form form; base: form …` into a mapping from form to base."""
     rows = (row.partition(":") for row in table.split(";"))
     return {form: base.strip() for base, _, inflected in rows for form in inflected.split()}
 
@@ -91,3 +91,71 @@ NEGATIONS = word_set(
     נכשל סירב סירבה סירבו הכחיש הכחישה שקר لا لم لن ليس ليست لیس غير
     """
 )
+"""Words that negate a statement, or verbs that imply its negation, in English, Hebrew and Arabic."""
+
+NEGATING_ADVERBS = word_set("not never n't neither nor hardly barely")
+"""The words that negate an English verb."""
+
+SPEECH_VERBS = word_set(
+    """
+    said says say claims claimed claim believes believe believed thinks think thought argues argued
+    suggests suggested hopes hoped wishes doubts doubted denied denies alleges alleged
+    """
+)
+"""Verbs after which a clause is reported, not asserted."""
+
+# One pair of opposites per row. Only pairs without a middle ground or mixture.
+_CATEGORIES = """
+alive living / dead deceased extinct
+open / closed shut
+even / odd
+married / single unmarried divorced bachelor
+true correct accurate / false incorrect untrue
+on online running active / off offline inactive stopped
+enabled / disabled
+present / absent
+full / empty
+legal lawful / illegal unlawful
+mandatory compulsory obligatory required / optional voluntary
+vacant unoccupied / occupied
+guilty / innocent
+pregnant / unpregnant
+finite / infinite
+reversible / irreversible
+visible / invisible
+possible / impossible
+safe / unsafe
+locked / unlocked
+edible / inedible
+identical / different
+public / private
+permanent / temporary
+solid / liquid / gaseous
+male / female
+vegetarian vegan / carnivorous
+refundable / nonrefundable non-refundable
+waterproof / permeable
+prime / composite
+available / unavailable sold-out
+"""
+
+
+def _opposites(table: str) -> dict[str, tuple[int, int]]:
+    found: dict[str, tuple[int, int]] = {}
+    for axis, row in enumerate(table.strip().splitlines()):
+        for side, adjectives in enumerate(row.split("/")):
+            found |= dict.fromkeys(adjectives.split(), (axis, side))
+    return found
+
+
+CATEGORIES = _opposites(_CATEGORIES)
+"""Adjectives with an opposite: word → (pair, side)."""
+
+OPPOSED_VERBS: dict[str, tuple[str, ...]] = {
+    "passed": ("failed",), "failed": ("passed", "succeeded"), "succeeded": ("failed",), "survived": ("died",),
+    "died": ("survived", "lived"), "attended": ("missed",), "won": ("lost",), "lost": ("won",),
+    "accepted": ("rejected",), "approved": ("rejected",), "arrived": ("missing",),
+    "agreed": ("disagreed", "refused"), "stayed": ("left",), "voted": ("abstained",), "opened": ("closed",),
+    "worked": ("failed",),
+}  # fmt: skip
+"""Verbs that exclude each other for the same subject."""

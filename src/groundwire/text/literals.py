@@ -1,7 +1,7 @@
-"""Read JSON and Python literals without losing where each value stands.
+"""Scan JSON and Python literals and keep the offset of each value.
 
-`json` and `ast` forget offsets; evidence needs them, since a claim is judged by characters of the source.
-One scanner reads both notations. It never evaluates anything and gives up quietly on anything else.
+`json` and `ast` do not report character offsets, which evidence needs. One scanner reads both notations. It
+evaluates nothing and returns None for anything else.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MAX_DEPTH = 60
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A value and where it stands; a string's range is what lies between its quotes."""
+    """A value and its range; the range of a string excludes its quotes."""
 
     kind: Literal["object", "array", "string", "bare"]
     start: int
@@ -41,13 +41,13 @@ class Node:
 
     @property
     def outer(self) -> tuple[int, int]:
-        """The range with the quotes."""
+        """The range including the quotes."""
         quote = self.kind == "string"
         return self.start - quote, self.end + quote
 
 
-class _GaveUp(Exception):
-    """Not a literal, from here on."""
+class _NotALiteral(Exception):
+    """The text at this position is not part of a literal."""
 
 
 class _Scanner:
@@ -58,7 +58,7 @@ class _Scanner:
     def token(self) -> re.Match[str]:
         match = _TOKEN.match(self.text, self.at)
         if not match:
-            raise _GaveUp
+            raise _NotALiteral
         self.at = match.end()
         return match
 
@@ -69,7 +69,7 @@ class _Scanner:
         if token["bare"] is not None:
             return Node("bare", token.start("bare"), token.end())
         if token["mark"] not in _CLOSING or depth > _MAX_DEPTH:
-            raise _GaveUp
+            raise _NotALiteral
         return self.container(token, depth)
 
     def container(self, opening: re.Match[str], depth: int) -> Node:
@@ -86,7 +86,7 @@ class _Scanner:
     def key(self) -> str:
         name = self.token()
         if name["mark"] is not None or self.token()["mark"] != ":":
-            raise _GaveUp
+            raise _NotALiteral
         if name["bare"] is not None:
             return name["bare"]
         return decode(self.text, name.start("string") + 1, name.end() - 1)[0]
@@ -101,12 +101,12 @@ class _Scanner:
     def separated(self, closing: str) -> bool:
         mark = self.token()["mark"]
         if mark not in (",", closing):
-            raise _GaveUp
+            raise _NotALiteral
         return mark == ","
 
 
 def scan(text: str, start: int = 0) -> tuple[Node | None, int]:
-    """The container that begins at `start`, or None; and how far the scanner read.
+    """The container that begins at `start`, or None, and how far the scanner got.
 
     >>> node, end = scan("{'a': [1, 'x']}")
     >>> end, [key for key, _ in node.items]
@@ -117,13 +117,13 @@ def scan(text: str, start: int = 0) -> tuple[Node | None, int]:
     scanner = _Scanner(text, start)
     try:
         node = scanner.value()
-    except _GaveUp:
+    except _NotALiteral:
         return None, scanner.at
     return (node if node.kind in ("object", "array") else None), scanner.at
 
 
 def decode(text: str, start: int, end: int) -> tuple[str, Sequence[int]]:
-    r"""A string's meaning, and for each of its characters (and its end) the offset in `text`.
+    r"""Decode a string, and return the offset in `text` of each character and of the end.
 
     >>> value, where = decode(r'a\u00e9\n!', 0, 10)
     >>> value, list(where)

@@ -1,9 +1,8 @@
-"""The blocks of a Markdown text, by line rules, with exact offsets.
+"""Split Markdown into blocks with exact character offsets, and map spans of clean text back to raw text.
 
-A CommonMark parser gives lines, not characters, and may be quadratic on nested quotes; an answer needs
-less: what is prose, what is a heading, an item, a row, code. Each line is looked at once. Where Markdown
-would turn text into code by accident (indentation, an unclosed fence without a language) it is kept as
-prose: a claim shown is better than a claim missed.
+CommonMark parsers report lines, not characters, and may be quadratic on nested quotes. Claims need less:
+prose, headings, items, rows and code. Each line is looked at once. Text that Markdown would turn into code
+by accident (indentation, an unclosed fence without a language) stays prose, so that no claim is missed.
 """
 
 from __future__ import annotations
@@ -49,11 +48,11 @@ class BlockKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One piece of a Markdown text.
+    """One block of a Markdown text.
 
-    `lines` are its contents line by line without bullets, quote marks and the like; `start`/`end` reach
-    from the first to the last of them. A table's `HEADER` and `ROW`s have one span a column in `lines`, and
-    a row carries its table's column names in `header`. `marker` is what stood before: "-", "2.", "[^1]:".
+    `lines` are the contents line by line without bullets, quote marks and the like; `start` and `end` enclose
+    them. For a table's `HEADER` and `ROW`s, `lines` has one span per column, and a row has the column names
+    in `header`. `marker` is the prefix that was removed: "-", "2.", "[^1]:".
     """
 
     kind: BlockKind
@@ -66,7 +65,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line as far as rules need it: `start` is behind quote marks and indentation."""
+    """A line of the text; `start` is after quote marks and indentation."""
 
     begin: int
     start: int
@@ -102,7 +101,7 @@ def _read(text: str) -> Iterator[_Line]:
 
 
 class _BlockReader:
-    """Walks over the lines once; `_open` is the block that the next plain line would continue."""
+    """Reads the lines once; `_open` is the block that the next plain line would continue."""
 
     def __init__(self, lines: Sequence[_Line]) -> None:
         self._lines = lines
@@ -126,7 +125,7 @@ class _BlockReader:
         yield from self._close()
 
     def _special(self, at: int) -> tuple[list[Block], int] | None:
-        """Blocks that a single line decides: fences, tables, headings, rules and blank lines."""
+        """Blocks recognised by their first line: fences, tables, headings, rules and blank lines."""
         line = self._lines[at]
         if not line.body:
             return [], at + 1
@@ -177,7 +176,7 @@ class _BlockReader:
         return [Block(BlockKind.HEADING, start, end, (Span(start, end),), marker=mark[0])], at + 1
 
     def _underlined(self, at: int) -> tuple[list[Block], int] | None:
-        """A line of === or --- under a single line of prose makes that a heading, else it is a rule."""
+        """A line of === or --- makes a single line of prose above it a heading; otherwise it is a rule."""
         body = self._lines[at].body
         if not self._open or not (_RULE.match(body) or _UNDERLINE.match(body)):
             return None
@@ -186,7 +185,7 @@ class _BlockReader:
         return [], at + 1
 
     def _plain(self, line: _Line) -> Iterator[Block]:
-        """A line of prose: it begins an item, a definition or a paragraph, or continues what is open."""
+        """A line of prose begins an item, a definition or a paragraph, or continues the open block."""
         definition = _DEFINITION.match(line.body)
         bullet = None if definition else _BULLET.match(line.body)
         mark = definition or bullet
@@ -221,7 +220,7 @@ def _closes(body: str, mark: str) -> bool:
 
 
 def _longest_closers(lines: Sequence[_Line]) -> list[dict[str, int]]:
-    """For each line the longest bare fence after it: no search for a closing fence runs in vain."""
+    """The longest bare fence after each line, so that the search for a closing fence always succeeds."""
     after: list[dict[str, int]] = []
     longest: dict[str, int] = {}
     for line in reversed(lines):
@@ -242,7 +241,7 @@ def _row(kind: BlockKind, cells: tuple[Span, ...], header: tuple[str, ...]) -> B
 
 
 def _cells(line: _Line) -> tuple[Span, ...]:
-    """The trimmed cells of a table line; an empty cell keeps its place as an empty span."""
+    """The trimmed cells of a table line; an empty cell is an empty span."""
     edges = [i for i, char in enumerate(line.body) if char == "|" and line.body[i - 1 : i] != "\\"]
     if not line.body.startswith("|"):
         edges.insert(0, -1)
@@ -256,14 +255,13 @@ def _cells(line: _Line) -> tuple[Span, ...]:
     return tuple(cells)
 
 
-# Carry ranges of a cleaned text back to the raw text it was made from.
-
 MATCH_LIMIT = 4_000_000
-"""Matching grows with the product of the lengths; beyond this the whole claim is marked instead."""
+"""Limit for the product of the lengths, since matching is quadratic; beyond it the whole claim is marked."""
 
 
 def place_spans(clean: str, raw: str, spans: Sequence[Span], offset: int = 0) -> tuple[Span, ...]:
-    """Ranges of `clean` as ranges of `raw`, shifted by `offset`. What has no counterpart is dropped.
+    """Map ranges of `clean` to ranges of `raw`, shifted by `offset`; ranges without a counterpart are
+    dropped.
 
     >>> place_spans("It is red.", "It is **red**.", [Span(6, 9)], 100)
     (Span(start=108, end=111, score=1.0),)
@@ -282,7 +280,7 @@ def place_spans(clean: str, raw: str, spans: Sequence[Span], offset: int = 0) ->
 
 
 def _positions(clean: str, raw: str) -> list[int | None]:
-    """For each character of `clean`, where it stands in `raw`."""
+    """The position in `raw` of each character of `clean`."""
     positions: list[int | None] = [None] * len(clean)
     at = 0
     for i, character in enumerate(clean):
@@ -295,7 +293,7 @@ def _positions(clean: str, raw: str) -> list[int | None]:
 
 
 def _matched(clean: str, raw: str) -> list[int | None]:
-    """The slow way, for text that was not only shortened but also reworded (a row with its headers)."""
+    """The slow path, for text that was also reworded (a table row with its column names)."""
     positions: list[int | None] = [None] * len(clean)
     if len(clean) * len(raw) <= MATCH_LIMIT:
         for a, b, size in SequenceMatcher(None, clean, raw, autojunk=False).get_matching_blocks():

@@ -1,11 +1,17 @@
-"""One form for all the ways of writing a name: case, accents, punctuation, titles and kinds do not count.
+"""Proper names: find them, fold spelling variants, and decide if two names refer to the same thing.
 
+Names are found by their capitals; Hebrew, Arabic and CJK have none.
+
+>>> [n.text for n in names("It says that Marie Curie met Dr. J. Smith of the World Health Organization.")]
+['Marie Curie', 'Dr. J. Smith', 'World Health Organization']
+>>> same_name("Curie", "Marie Curie"), same_name("WHO", "World Health Organization")
+(True, True)
 >>> fold("  Dr. Zoë O'Neil's ")
 'dr zoe oneil'
->>> fold("J.K. Rowling & Co., C++"), fold_identifier("works_in") == fold_identifier("worksIn") == fold_identifier("Works in")
-('jk rowling and co c++', True)
->>> core_name("the Analytics team") == core_name("Analytics") and core_name("Apple Inc.") == core_name("apple")
-True
+>>> fold("J.K. Rowling & Co., C++"), fold_identifier("works_in") == fold_identifier("worksIn") ==
+fold_identifier("Works in") ('jk rowling and co c++', True)
+>>> core_name("the Analytics team") == core_name("Analytics") and core_name("Apple Inc.") ==
+core_name("apple") True
 """
 
 from __future__ import annotations
@@ -39,7 +45,7 @@ _TRAILING = word_set(
 
 @lru_cache(maxsize=1 << 16)
 def fold(text: str) -> str:
-    """Lower case, no accents, words apart by one space; `+` and `#` stay, so C, C# and C++ are three."""
+    """Lower case, no accents, single spaces; `+` and `#` stay, so that C, C# and C++ are different."""
     plain = _POSSESSIVE.sub("", text)
     plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", plain)).casefold().translate(_LETTERS)
     plain = _QUOTE.sub("", _INITIAL.sub("", plain))
@@ -48,12 +54,12 @@ def fold(text: str) -> str:
 
 
 def fold_identifier(text: str) -> str:
-    """What programs call a thing, folded: `worksIn` and `works_in` are "works in"."""
+    """Fold an identifier: `worksIn` and `works_in` become "works in"."""
     return fold(_CAMEL.sub(" ", text))
 
 
 def core_words(text: str) -> list[str]:
-    """The words of a name that tell it from others: no article, no title, no "Inc." or "team"."""
+    """The distinctive words of a name, without article, title, "Inc." or "team"."""
     words = fold(text).split()
     while len(words) > 1 and words[0] in _LEADING:
         words = words[1:]
@@ -63,23 +69,12 @@ def core_words(text: str) -> list[str]:
 
 
 def core_name(text: str) -> str:
-    """The same without spaces: "New York" and "NewYork" are one."""
+    """The distinctive words without spaces: "New York" and "NewYork" are the same."""
     return "".join(core_words(text))
 
 
-# Proper names in scripts that have capitals, and when two of them mean the same.
-#
-# Hebrew, Arabic and CJK mark no names; there rare words take their part.
-#
-# >>> found = names("It says that Marie Curie met Dr. J. Smith of the World Health Organization.")
-# >>> [n.text for n in found]
-# ['Marie Curie', 'Dr. J. Smith', 'World Health Organization']
-# >>> same_name("Curie", "Marie Curie"), same_name("WHO", "World Health Organization")
-# (True, True)
-
-
 class Name(NamedTuple):
-    """`text[start:end]` as written; `sure` is False for a lone capitalised word that opens a sentence."""
+    """A name, `text[start:end]`; `sure` is False for a single capitalised word at the start of a sentence."""
 
     text: str
     start: int
@@ -184,7 +179,7 @@ def _is_acronym(word: str) -> bool:
 
 @lru_cache(maxsize=1 << 14)
 def key(name: str) -> tuple[str, ...]:
-    """The name's own words in comparable form: no titles, no links, no dots."""
+    """The words of a name in comparable form, without titles, connecting words and dots."""
     raw = [w.strip(".,'’\"()") for w in re.split(r"[\s\-]+", name)]
     return tuple(normalise(w) for w in raw if w and w.lower() not in _TITLES and not is_stop(w)) or (
         name.lower(),
@@ -192,7 +187,7 @@ def key(name: str) -> tuple[str, ...]:
 
 
 def same_name(a: str, b: str) -> bool:
-    """Equal up to titles; one is part of the other (a surname); initials; an acronym; a slip of spelling."""
+    """True if equal up to titles, or one is a part, an initialled form, an acronym or a misspelling."""
     left, right = key(a), key(b)
     if left == right:
         return True

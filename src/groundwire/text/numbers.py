@@ -1,4 +1,11 @@
-"""Numbers written in words, English and Hebrew: 'twenty-two', 'two hundred thousand', 'עשרים ושניים'."""
+"""Numbers with their units, in digits or words (English and Hebrew), and their comparison.
+
+>>> [(n.value, n.unit) for n in numbers("67 million people, 3.5 km, $1.2bn, twenty-two percent")]
+[(67000000.0, ''), (3500.0, 'm'), (1200000000.0, 'USD'), (22.0, '%')]
+>>> claim, evidence = numbers("about 67 million")[0], numbers("67,391,582")[0]
+>>> compare(claim, evidence)
+'same'
+"""
 
 from __future__ import annotations
 
@@ -10,7 +17,7 @@ from groundwire.text.lexicon import forms, word_set
 
 
 def _valued(table: str) -> dict[str, float]:
-    """`value: word word; …`; a word may use _ for a space."""
+    """Parse a table `value: word word; …`; an underscore in a word stands for a space."""
     return {word.replace("_", " "): float(value) for word, value in forms(table).items()}
 
 
@@ -73,7 +80,7 @@ _NUMBER_WORDS = re.compile(
     re.IGNORECASE,
 )
 _SPLIT = re.compile(r"[\s-]+")
-# Alone these are pronouns, articles or adverbs far more often than numbers.
+# On their own these are usually pronouns, articles or adverbs, not numbers.
 _NOT_ALONE = word_set(
     """
     one zero hundred thousand million billion trillion dozen second first אלף מיליון מליון מיליארד מאות אלפים
@@ -136,11 +143,6 @@ def _word_step(value: float) -> float:
     while value and result < 1e12 and value % (result * 10) == 0 and result * 10 <= value:
         result *= 10
     return result if result >= 1e3 else 0.01 if 0 < value < 1 else 1.0
-
-
-# Units of measure: what each is in its base unit.
-#
-# `offset` is for temperatures: base = value × scale + offset.
 
 
 class UnitOf(NamedTuple):
@@ -233,16 +235,9 @@ SCALES: dict[str, float] = {
     ).items()
 }
 
-# One-letter scales need a currency sign or no space before them: "5 m" is not five million.
+# Short scales need a currency sign or no space before them: "5 m" is not five million.
 TIGHT_SCALES = frozenset({"k", "K", "M", "m", "B", "b", "T", "mil"})
 
-# Numbers with their units, in digits or words, and whether two of them agree.
-#
-# >>> [(n.value, n.unit) for n in numbers("67 million people, 3.5 km, $1.2bn, twenty-two percent")]
-# [(67000000.0, ''), (3500.0, 'm'), (1200000000.0, 'USD'), (22.0, '%')]
-# >>> claim, evidence = numbers("about 67 million")[0], numbers("67,391,582")[0]
-# >>> compare(claim, evidence)
-# 'same'
 
 Kind = Literal["number", "percent", "currency", "ordinal", "fraction", "time"]
 Bound = Literal["", "about", "almost", "over", "under"]

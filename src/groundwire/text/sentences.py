@@ -1,7 +1,7 @@
-"""Where sentences begin and end, in plain prose (`sentences`) and through Markdown (`blocks`).
+"""Sentence segmentation of plain prose with exact offsets.
 
-One pass over the text: every stop is looked at once, with a bounded look back and a look ahead that never
-passes the next stop, so a megabyte of dots or brackets costs no more than a megabyte of prose.
+Linear time: every stop is looked at once, with bounded look-behind and a look-ahead that never passes the
+next stop, so that a megabyte of dots or brackets costs no more than a megabyte of prose.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from groundwire.types import Span
 
 __all__ = ["Block", "BlockKind", "Span", "blocks", "sentences"]
 
-# Stops of scripts that put no space after a sentence.
+# Stops of scripts without a space after a sentence.
 _UNSPACED_STOPS = "。！？｡︒॥।։"
 _STOP = re.compile(rf"[.!?…؟۔؞‼⁇⁈⁉{_UNSPACED_STOPS}]+|[•▪●‣◦](?=\s)")
 _CLOSERS = re.compile(r"[\"'”’»›)\]}】』」》〉）］＂＇*_`~]*")
@@ -38,23 +38,23 @@ def _words(table: str) -> frozenset[str]:
     return frozenset(table.split())
 
 
-# Never the end of a sentence: a name must follow.
+# Titles never end a sentence: a name must follow.
 _TITLES = _words(
     """
     Dr Mr Mrs Ms Mx Prof Gen Sen Rep Gov Capt Cpt Cmdr Lt Col Sgt Maj Rev Hon Pres Supt Adm Fr Messrs Mme Mlle
     Sra Dra Hr
     """
 )
-# … or anything else.
+# Abbreviations that never end a sentence.
 _OPEN = _words("e.g i.e eg ie vs viz cf resp incl approx ca z.b d.h u.a bzw sog geb nr n.b")
-# End no sentence when a number follows.
+# Abbreviations that do not end a sentence if a number follows.
 _BEFORE_NUMBER = _words(
     """
     no nos fig figs eq eqs sec secs ch chap vol vols p pp pg art arts ref refs par para paras ver v n nr
     tab app  ex exh cl reg c est circa min max rs tel ext
     """
 )
-# May stand in the middle or at the end: what follows decides.
+# Abbreviations that may end a sentence: the next word decides.
 _MIDDLE = _words(
     """
     mio mrd tsd usw bzgl
@@ -91,7 +91,7 @@ _DANGLING = _words(
 
 
 def sentences(text: str) -> list[Span]:
-    """The sentences of plain prose, in order; between them stands nothing but whitespace.
+    """The sentences of plain prose, in order; only white space lies between them.
 
     A citation mark after the full stop belongs to the sentence before it.
 
@@ -117,7 +117,7 @@ def _add(found: list[Span], text: str, start: int, end: int) -> None:
 
 
 def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
-    """Runs of lines that read as one: cut at blank lines and at line ends that are no soft wraps."""
+    """Paragraphs, split at blank lines and at line ends that are not soft wraps."""
     lines = _lines(text)
     group: list[tuple[int, int]] = []
     for line in [*lines, (len(text), len(text))]:
@@ -151,7 +151,7 @@ def _unwrapped(text: str, lines: list[tuple[int, int]]) -> Iterator[tuple[int, i
 
 
 def _is_wrapped(text: str, lines: list[tuple[int, int]]) -> bool:
-    """Whether an editor broke this paragraph: no line had room left for the next one's first word."""
+    """True if the paragraph is hard-wrapped: no line had room left for the first word of the next."""
     width = max(end - start for start, end in lines)
     if len(lines) < 2 or width < _WRAP_WIDTH:
         return False
@@ -163,7 +163,7 @@ def _is_wrapped(text: str, lines: list[tuple[int, int]]) -> bool:
 
 
 def _runs_on(text: str, line: tuple[int, int], following: tuple[int, int]) -> bool:
-    """Whether the sentence of one line goes on in the next one."""
+    """True if the sentence of one line continues in the next."""
     tail = text[max(line[0], line[1] - _LOOK_BACK) : line[1]].rstrip()
     head = text[following[0] : following[0] + _LOOK_BACK].lstrip()
     if tail.endswith((",", "(", "—", "–", "،", "、", "&")):
@@ -175,12 +175,12 @@ def _runs_on(text: str, line: tuple[int, int], following: tuple[int, int]) -> bo
 
 
 def _is_key(head: str) -> bool:
-    """`name: value` lines stand alone even in lower case."""
+    """True for `name: value` lines, which do not continue the line before even in lower case."""
     return ":" in head.split(" ", 1)[0]
 
 
 def _cuts(text: str, start: int, end: int) -> Iterator[int]:
-    """Where a sentence of this paragraph ends and another begins (the end, closers and marks included)."""
+    """Positions between two sentences of a paragraph, after closing quotes and citation marks."""
     begin = start
     for match in _STOP.finditer(text, start, end):
         if match.start() < begin:
@@ -192,7 +192,7 @@ def _cuts(text: str, start: int, end: int) -> Iterator[int]:
 
 
 def _cut(text: str, begin: int, match: re.Match[str], end: int) -> int:
-    """The end of the sentence that this stop ends, or -1 where it ends none."""
+    """The end of the sentence at this stop, or -1 if it does not end a sentence."""
     stop = match[0]
     if stop in "•▪●‣◦":
         return match.start() if match.start() > begin and text[match.start() - 1].isspace() else -1
@@ -215,7 +215,7 @@ def _end(pattern: re.Pattern[str], text: str, start: int, end: int) -> int:
 
 
 def _with_marks(text: str, begin: int, after: int, end: int) -> int:
-    """Past the citation marks after a stop, unless they introduce what follows: `[1] One. [2] Two.`"""
+    """The position after the citation marks of a stop, unless they belong to the next: `[1] One. [2] Two.`"""
     marks = _MARKS.match(text, after, end)
     if not marks:
         return after
@@ -232,7 +232,7 @@ def _blank(text: str, start: int) -> int:
 
 
 def _glued(text: str, match: re.Match[str], after: int) -> int:
-    """`…the end.The next…`: a missing space, told from `example.com` by the word that follows."""
+    """`…the end.The next…`: a missing space, distinguished from `example.com` by the next word."""
     word = _WORD.match(text, after)
     before = text[max(0, match.start() - _LOOK_BACK) : match.start()].rsplit(None, 1)[-1:]
     if not word or not before or not re.fullmatch(r".*(?:[a-z]{2}|\d|[)\]])", before[0]):
@@ -243,7 +243,7 @@ def _glued(text: str, match: re.Match[str], after: int) -> int:
 
 
 def _ends(text: str, begin: int, match: re.Match[str], follow: int, closed: bool) -> bool:
-    """Whether a stop with space behind it ends the sentence; `follow` is where the next word stands."""
+    """True if a stop followed by space ends the sentence; `follow` is the offset of the next word."""
     stop, opened = match[0], _end(_OPENERS, text, follow, min(len(text), follow + 10))
     first = text[opened : opened + 1]
     if stop in ("؟", "۔"):
@@ -251,14 +251,14 @@ def _ends(text: str, begin: int, match: re.Match[str], follow: int, closed: bool
     if stop != ".":
         return not first.islower() and not (stop[-1] in ".…" and first.isdigit())
     token = _before(text, begin, match.start())
-    if not token:  # a stop that stands alone, or one of a spaced ellipsis
+    if not token:  # a separate stop, or part of a spaced ellipsis
         alone = not text[max(begin, match.start() - 4) : match.start()].strip(" .")
         return not first.islower() and (closed or not (alone or first == "."))
     return _period_ends(text, begin, match.start(), token, opened)
 
 
 def _before(text: str, begin: int, stop: int) -> str:
-    """The word that a stop is attached to; a quotation mark within a word (ש"ח) does not part it."""
+    """The word before a stop; a quotation mark within a word (ש"ח) does not split it."""
     back = text[max(begin, stop - _LOOK_BACK) : stop]
     piece = _TOKEN_BEFORE.search(back)
     token = piece[0] if piece else ""
@@ -289,7 +289,7 @@ def _period_ends(text: str, begin: int, stop: int, token: str, follow: int) -> b
 
 
 def _is_short_form(token: str) -> bool:
-    """An initial, an acronym with dots or an abbreviation that a sentence may end with."""
+    """True for an initial, a dotted acronym or an abbreviation that may end a sentence."""
     if len(token) == 1:
         return token.isalpha() and (token.isupper() or not token.isascii())
     return token.lower() in _MIDDLE or bool(_DOTTED.fullmatch(token))

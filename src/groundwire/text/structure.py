@@ -1,4 +1,9 @@
-"""A piece of a text and how prose falls into pieces."""
+"""Split any text into pieces with exact offsets and in readable form, the units of evidence.
+
+JSON and Python literals yield their leaves (`hours Monday: 17:30-23:0`), tables their rows with column names,
+`key: value` lines their values, Markdown and prose their sentences. In a rendered context (`[S0] …`
+blocks), the ids are not part of any piece.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +39,8 @@ _PARAGRAPH = 4000  # characters; what is longer is not kept
 class TextPiece:
     """`text[start:end]` in readable form. `label` is the path or key that `text` begins with.
 
-    `bare` is a value of structured data without quotes of its own: what replaces it must bring them.
-    `under` is the heading above a line of data, which says what the line is about.
+    `bare` marks an unquoted value of structured data, whose replacement must be quoted. `under` is the
+    heading above a line of data.
     """
 
     start: int
@@ -53,10 +58,7 @@ def labelled(label: str, text: str) -> str:
 
 
 def spans(text: str) -> Iterator[tuple[int, int]]:
-    """Sentences, and parts of one that does not end for very long.
-
-    The contexts of one answer's claims differ in a few paragraphs only, so the others are cut once.
-    """
+    """Sentences; very long ones are split. Cached, since the contexts of one answer share most paragraphs."""
     yield from _kept_spans(text) if len(text) <= _PARAGRAPH else _spans(text)
 
 
@@ -71,7 +73,7 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def chunks(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """A range in parts of a readable length, without the white space around them."""
+    """Split a range into parts of at most _MAX_PIECE characters, without surrounding white space."""
     while start < end:
         cut = end
         if end - start > _MAX_PIECE:
@@ -84,7 +86,7 @@ def chunks(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def prose(text: str, start: int, end: int) -> Iterator[TextPiece]:
-    """The sentences of Markdown or plain text; code line by line."""
+    """Pieces of Markdown or plain text: sentences, and code line by line."""
     for block in blocks(text[start:end]):
         heading = block.kind is BlockKind.HEADING
         for first, last in _parts(text, block, start):
@@ -112,12 +114,10 @@ def _shifted(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _is_whole(text: str, block: Block, offset: int) -> bool:
-    """Whether nothing but white space (no quote mark, no pipe) stands between the block's lines."""
+    """True if only white space (no quote mark, no pipe) lies between the lines of the block."""
     pairs = zip(block.lines, block.lines[1:], strict=False)
     return all(not text[a.end + offset : b.start + offset].strip() for a, b in pairs)
 
-
-# The leaves of JSON or of a Python literal, each said with its path: `attributes WiFi: free`.
 
 _LONG_VALUE = 160
 _LIST_CHARS = 300
@@ -131,7 +131,7 @@ Path = tuple[str, ...]
 
 
 def leaves(text: str, node: Node, path: Path = ()) -> Iterator[TextPiece]:
-    """Every scalar below `node`, in order. Short lists of scalars are one piece, long strings several."""
+    """Every scalar below `node`, in order. Short lists of scalars are one piece; long strings are split."""
     if node.kind in ("string", "bare"):
         yield from _leaf(text, node, path)
     elif node.kind == "object":
@@ -154,7 +154,7 @@ def _object(text: str, node: Node, path: Path) -> Iterator[TextPiece]:
 
 
 def _pair(text: str, node: Node) -> tuple[str, Node] | None:
-    """`{"name": "Weight", "value": "210 g"}` says `Weight: 210 g`."""
+    """`{"name": "Weight", "value": "210 g"}` is read as `Weight: 210 g`."""
     if len(node.items) != 2:
         return None
     (first, name), (second, value) = node.items
@@ -165,7 +165,7 @@ def _pair(text: str, node: Node) -> tuple[str, Node] | None:
 
 
 def _element(text: str, item: Node, number: int, count: int) -> Path:
-    """What to call an element of a list: by the name it has itself, else by its number."""
+    """The label of a list element: its own name, else its number."""
     if _pair(text, item):
         return ()
     for key, value in item.items:
@@ -192,7 +192,7 @@ def _leaf(text: str, node: Node, path: Path) -> Iterator[TextPiece]:
 
 
 def _groups(items: Sequence[Node]) -> Iterator[list[Node]]:
-    """Neighbouring scalars up to a readable length; a long string stands alone."""
+    """Group adjacent scalars up to _LIST_CHARS characters."""
     group: list[Node] = []
     for item in items:
         if group and item.end - group[0].start > _LIST_CHARS:
@@ -221,17 +221,11 @@ def _label(path: Path) -> str:
     return " ".join(" ".join(part.replace("_", " ").split())[:_MAX_PART] for part in path if part.strip())
 
 
-# Cut any text into the pieces a claim can be compared with, each with exact offsets and in readable form.
-#
-# JSON and Python literals give their leaves (`hours Monday: 17:30-23:0`), tables their rows with the column
-# names, `key: value` lines their values, Markdown and prose their sentences. A rendered context
-# (`[S0] …` blocks) reads like its sources: the ids are no part of any piece.
-
 MARKERS = ("[EVIDENCE REMOVED]", "[REDACTED]")
-"""What stands where evidence was taken out; a piece that is nothing else says nothing and is left out."""
+"""Placeholders for removed evidence; a piece that consists of one is dropped."""
 
 HEADER = re.compile(r"\[[\w.:\-]{1,64}\](?!\()[ \t]+")
-"""How a rendered source begins."""
+"""The id at the beginning of a rendered source."""
 
 _KEY = re.compile(
     r"""(?P<indent>[ \t]*)(?:(?:[-*•+]|\d{1,3}[.)])[ \t]+)?
@@ -252,7 +246,7 @@ Found = tuple[list[TextPiece], int]
 
 
 def pieces(text: str, *, rendered: bool = True) -> list[TextPiece]:
-    """All pieces of a text, in order, never overlapping. Only a `rendered` one has ids before its blocks.
+    """Split a text into pieces, in order, without overlaps. `rendered` texts have source ids to skip.
 
     >>> [p.text for p in pieces('{"hours": {"Monday": "9-17"}, "WiFi": false}')]
     ['hours Monday: 9-17', 'WiFi: no']
@@ -264,7 +258,7 @@ def pieces(text: str, *, rendered: bool = True) -> list[TextPiece]:
 
 
 def _under_headings(found: Iterable[TextPiece]) -> Iterator[TextPiece]:
-    """Lines of data are told what heading they stand under; sentences mostly say themselves what is meant."""
+    """Attach the heading above to lines of data; sentences usually name their subject themselves."""
     heading = ""
     for piece in found:
         if piece.heading:
@@ -274,7 +268,7 @@ def _under_headings(found: Iterable[TextPiece]) -> Iterator[TextPiece]:
 
 
 def readable(text: str) -> str:
-    """The pieces of a text, one a line.
+    """The pieces of a text, one per line.
 
     >>> readable("title: In Rainbows\\nLength: 42")
     'title: In Rainbows\\nLength: 42'
@@ -287,9 +281,9 @@ def _is_marker(text: str, piece: TextPiece) -> bool:
 
 
 class _PieceReader:
-    """Walks over the lines once; what is neither data, table nor keys is left to the Markdown reader.
+    """Reads the lines once; text that is not data, table or key-value lines goes to the Markdown reader.
 
-    Each kind remembers how far it has looked in vain, so that no line is tried again and again.
+    Each kind remembers how far it has searched without success, so that no line is tried repeatedly.
     """
 
     def __init__(self, text: str, rendered: bool) -> None:
@@ -362,7 +356,7 @@ class _PieceReader:
         return [piece for row in table.rows for piece in _row(self.text, table.names, row)], after
 
     def _keys(self, at: int) -> Found | None:
-        """A run of lines most of which are `key: value`; judged once, at its first line."""
+        """A run of lines most of which are `key: value`; decided once, at its first line."""
         if at < self.no_keys_before or not self.text[slice(*self.lines[at])].strip():
             return None
         last = at
@@ -387,7 +381,7 @@ def _lines(text: str) -> list[Line]:
 
 
 def _fences(text: str, lines: Sequence[Line]) -> dict[int, int]:
-    """The first line of each fenced block and its last; an unclosed fence is no fence."""
+    """The first and last line of each fenced block; unclosed fences are ignored."""
     found: dict[int, int] = {}
     opened, mark = -1, ""
     for number, (start, end) in enumerate(lines):
@@ -403,7 +397,7 @@ def _fences(text: str, lines: Sequence[Line]) -> dict[int, int]:
 
 
 def _row(text: str, names: Sequence[str], row: tables.TableRow) -> Iterator[TextPiece]:
-    """A row with its column names; one with whole texts in its cells falls into their sentences."""
+    """A row with its column names; a very long row is split into sentences."""
     if row.end - row.start > _LONG_ROW:
         for start, end in spans(text[row.start : row.end]):
             said = " ".join(text[row.start + start : row.start + end].split())
@@ -423,7 +417,7 @@ def _key(text: str, line: Line) -> re.Match[str] | None:
 
 
 def _keyed(text: str, run: Sequence[Line], matches: Sequence[re.Match[str] | None]) -> Iterator[TextPiece]:
-    """Values with their keys; a key without a value is the parent of the lines indented below it."""
+    """Values with their keys; a key without a value is the parent of the indented lines below it."""
     parents: list[tuple[int, str]] = []
     for (start, end), match in zip(run, matches, strict=True):
         if match is None:

@@ -1,4 +1,4 @@
-"""Find tables in plain text: Markdown, pipes without rules, tabs, CSV; each row with its offsets."""
+"""Find tables in plain text (Markdown, pipes, tabs, CSV), each row with its offsets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Line = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """One row: its range from the first cell to the last, and the cells' texts."""
+    """One row: its range from the first to the last cell, and the text of each cell."""
 
     start: int
     end: int
@@ -28,16 +28,16 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Column names (no evidence by themselves) and the rows below them."""
+    """Column names, which are not evidence by themselves, and the rows below them."""
 
     names: tuple[str, ...]
     rows: tuple[TableRow, ...]
 
 
 def find(text: str, lines: Sequence[Line], at: int, markers: Sequence[str] = ()) -> tuple[Table | None, int]:
-    """The table whose column names stand in line `at`, if one does; and the first line not looked at.
+    """The table whose column names are in line `at`, if any, and the first line not consumed.
 
-    A row that is nothing but a marker (a scrubbed one) keeps its table together.
+    A row that consists of a marker (removed evidence) does not end the table.
     """
     reach = at + 1
     for separator in _SEPARATORS:
@@ -73,7 +73,7 @@ def _table(
 
 
 def _plausible(raw: str, separator: str, head: TableRow, rows: int) -> bool:
-    """Prose has commas too: column names are short words, and CSV writes no space after its commas."""
+    """Distinguish CSV from prose: column names are short, and there is no space after the commas."""
     if any(len(cell) > _MAX_NAME or _NUMBER.match(cell) for cell in head.cells):
         return False
     if separator in "|\t":
@@ -84,7 +84,7 @@ def _plausible(raw: str, separator: str, head: TableRow, rows: int) -> bool:
 
 
 def _one_number(left: str, right: str) -> bool:
-    """Whether the comma between two cells stands inside a number: 8,580."""
+    """True if the comma between two cells is part of a number: 8,580."""
     return left[-1:].isdigit() and bool(_THOUSANDS.match(right))
 
 
@@ -105,7 +105,7 @@ def row(text: str, start: int, end: int, separator: str) -> TableRow:
 
 
 def bars(line: str) -> list[str]:
-    """Cells between pipes; an empty first or last cell is a cell all the same."""
+    """Cells between pipes, including empty ones."""
     body = line.strip()
     cells = [cell.strip() for cell in _BAR.split(body)]
     if body.startswith("|"):
@@ -114,7 +114,7 @@ def bars(line: str) -> list[str]:
 
 
 def fields(line: str, separator: str) -> list[str]:
-    """CSV fields of one line, quotes undone."""
+    """The unquoted CSV fields of one line."""
     if '"' not in line:
         return [cell.strip() for cell in line.split(separator)]
     cells: list[str] = []

@@ -1,4 +1,4 @@
-"""Words of any script with exact offsets, a comparable form for each, and what tells scripts apart.
+"""Tokens of any script with exact offsets and normalised forms, script detection, and index terms.
 
 >>> [w.norm for w in words("The companies were competing")]
 ['the', 'company', 'be', 'compet']
@@ -58,7 +58,7 @@ class Word(NamedTuple):
 
 
 def words(text: str) -> list[Word]:
-    """All words in order. Scripts written without spaces give overlapping pairs of characters."""
+    """All words in order. Scripts written without spaces yield overlapping character bigrams."""
     found: list[Word] = []
     for match in _WORD.finditer(text):
         token, start = match[0], match.start()
@@ -77,7 +77,7 @@ def _pairs(run: str, start: int) -> list[Word]:
 
 @lru_cache(maxsize=_CACHE)
 def is_stop(word: str) -> bool:
-    """Is this a function word of English or Hebrew?"""
+    """True for a function word of English or Hebrew."""
     lowered = word.casefold().replace("’", "'")
     head, _, tail = lowered.partition("'")
     return lowered in STOP or (head in STOP and tail in _CONTRACTED)
@@ -85,7 +85,7 @@ def is_stop(word: str) -> bool:
 
 @lru_cache(maxsize=_CACHE)
 def normalise(word: str) -> str:
-    """The form in which inflections of a word are (mostly) equal."""
+    """The stem of a word; inflections of a word mostly share it."""
     if word.isascii():
         return stem(word.lower())
     if _IS_HEBREW.search(word):
@@ -97,7 +97,7 @@ def normalise(word: str) -> str:
 
 
 def stem(word: str) -> str:
-    """A light English stem: plural, tense and adverb endings; irregular forms by table.
+    """A light English stemmer: plural, tense and adverb endings, and a table of irregular forms.
 
     >>> {stem(w) for w in ("increase", "increased", "increasing", "increases")}
     {'increase'}
@@ -140,14 +140,14 @@ def _drop_e(word: str) -> str:
     return word[:-1] if len(word) > _MIN_STEM + 1 and word.endswith("e") and word not in _KEPT_E else word
 
 
-# Bases of the irregular table that end in e: their regular forms must come back to them.
+# Bases of the irregular table that end in e: their regular forms must map to them as well.
 _KEPT_E = frozenset(base for base in IRREGULAR.values() if base.endswith("e"))
 
 
 def _hebrew(word: str) -> str:
-    """Without vowel points, prefixes and the commonest endings.
+    """Remove vowel points, prefixes and the most common endings.
 
-    Prefixes are taken off greedily: so a word meets its prefixed forms even where its own first letter
+    Prefixes are removed greedily, so that a word matches its prefixed forms even if its own first letter
     looks like a prefix.
     """
     bare = _STRIP_MARKS.sub("", word).translate(_FINALS)
@@ -184,7 +184,7 @@ _SAMPLE = 20_000
 
 
 def script(text: str) -> str:
-    """The commonest script: latin, hebrew, arabic, cjk or other ('' where there are no letters)."""
+    """The most frequent script: latin, hebrew, arabic, cjk or other ('' without letters)."""
     sample = text[:_SAMPLE]
     total = len(_LETTER.findall(sample))
     counts = {name: len(pattern.findall(sample)) for name, pattern in _SCRIPTS}
@@ -193,7 +193,9 @@ def script(text: str) -> str:
 
 
 def language_hint(text: str) -> str:
-    """'en' for English-like text, 'latin' for other Latin-script text, else he, ar, cjk or other."""
+    """'en' for English or unknown text, 'latin' for other Latin-script languages, else he, ar, cjk or
+    other.
+    """
     name = script(text)
     if name != "latin":
         return {"hebrew": "he", "arabic": "ar", "cjk": "cjk", "": "en"}.get(name, "other")
@@ -210,7 +212,7 @@ def _grams(word: str) -> frozenset[str]:
 
 
 def similarity(a: str, b: str) -> float:
-    """How alike two word forms are, 0 to 1: shared pairs of characters (Dice).
+    """Similarity of two word forms, 0 to 1: Dice coefficient of character bigrams.
 
     >>> similarity("organise", "organize") > 0.7 > similarity("paris", "london")
     True
@@ -221,11 +223,10 @@ def similarity(a: str, b: str) -> float:
     return 2 * len(left & right) / (len(left) + len(right))
 
 
-# What a text is about, as weighted terms: the same for a claim and for a unit, so that they can meet.
-
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|_")
 _PM = re.compile(r"\b(\d{1,2})(?::(\d{2}))?\s?[pP]\.?[mM]\b\.?")
 _DECIMAL = re.compile(r"\d+\.\d+$")
+# Numbers and names identify a passage better than other words.
 _NUMBER_WEIGHT = 1.5
 _NAME_WEIGHT = 1.3
 
@@ -234,11 +235,11 @@ PRONOUN = re.compile(
     r"|הוא|היא|הם|הן|זה|זו|זאת|אלה|אלו|هو|هي|هم|他|她|它|他们|这|該)\b",
     re.IGNORECASE,
 )
-"""A sentence that begins like this is about what the sentence before it names."""
+"""Pronouns at the start of a sentence, which refer to the sentence before."""
 
 
 def terms(text: str) -> list[str]:
-    """The content words of a unit in comparable form; `OutdoorSeating` is also outdoor and seating.
+    """The index terms of a text; `OutdoorSeating` also yields outdoor and seating.
 
     >>> terms("attributes OutdoorSeating: no, 1,200 seats, 9:0-21:30")
     ['attribut', 'outdoorseat', 'no', '1200', 'seat', '9', '21', '21:30', 'outdoor', 'seat']
@@ -253,7 +254,9 @@ def terms(text: str) -> list[str]:
 
 
 def forms(word: Word) -> list[str]:
-    """What a word is compared by. A number: `1,200` is 1200, `4.0` is 4; a time also by its hour."""
+    """The terms of a word. Numbers are normalised (`1,200` is 1200, `4.0` is 4); times also yield the
+    hour.
+    """
     if not word.text[0].isdigit():
         return [word.norm]
     number = word.norm.replace(",", "")
@@ -274,7 +277,7 @@ def _camels(text: str) -> list[str]:
 
 
 def names(text: str) -> str:
-    """What a text names: its capitalised words, for a sentence after it that says only "it".
+    """The capitalised words of a text, as context for a following sentence that only says "it".
 
     >>> names("The Eiffel Tower stands in Paris.")
     'Eiffel Tower Paris'
@@ -283,7 +286,7 @@ def names(text: str) -> str:
 
 
 def weighted(text: str) -> dict[str, float]:
-    """The terms of a claim; numbers and names tell more than other words do."""
+    """The index terms of a claim with their weights."""
     found: dict[str, float] = {}
     for position, word in enumerate(words(_afternoon(text))):
         if is_stop(word.text):

@@ -36,7 +36,7 @@ class Requirement:
 
     `kind` is "question", "side" (of a comparison), "entity", "description", "premise", "referent" (of a
     pronoun), "material" (text to work on) or "user" (something about the user). `found_in` is "sources",
-    "kb", "memory" or "" if it is missing; `place` is the location there and `coverage` the share found, 0 to 1.
+    "kb", "memory" or "" if it is missing; `place` is where, `coverage` the share found (0 to 1).
     """
 
     text: str

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.claims.extractor import extract
+from groundwire.claims.extractor import extract, steps_as_claims
 from groundwire.types import Claim, ClaimKind
 
 ANSWER = """\
@@ -227,3 +227,39 @@ def test_a_bare_answer_is_a_claim(answer: str) -> None:
 def test_a_refusal_hides_no_claim_behind_a_semicolon() -> None:
     found = extract("The document does not say when; it only says that the tower is 330 m tall.")
     assert [c.kind for c in found] == [ClaimKind.REFUSAL, ClaimKind.ASSERTION]
+
+
+RECIPE = "Preheat the oven to 180 °C. Add the diced tomatoes. Remove the roast and let it rest."
+
+
+def asserted(text: str, *, asked: bool) -> list[str]:
+    found = steps_as_claims(extract(text), asked=asked)
+    return [claim.text for claim in found if claim.kind is ClaimKind.ASSERTION]
+
+
+@pytest.mark.spec("SPEC-08.09")
+def test_an_instruction_beside_statements_is_not_evidence() -> None:
+    text = "The report was filed in May. Click the button below."
+    assert asserted(text, asked=False) == ["The report was filed in May."]
+
+
+def test_what_answers_a_question_is_checked_though_it_is_an_instruction() -> None:
+    assert asserted("Click the General tab.", asked=True) == ["Click the General tab."]
+
+
+def test_three_instructions_are_a_procedure_without_a_question_too() -> None:
+    assert len(asserted(RECIPE, asked=False)) == 3
+
+
+@pytest.mark.parametrize("text", ["Please contact our support team.", "Consult a doctor before you start."])
+def test_what_sends_the_reader_elsewhere_is_never_a_step(text: str) -> None:
+    assert asserted(text, asked=True) == []
+
+
+def test_nothing_else_changes() -> None:
+    found = extract("Will you come? The tower is 300 m tall. Click the button.")
+    settled = steps_as_claims(found, asked=True)
+    assert [(c.id, c.start, c.end, c.text) for c in settled] == [
+        (c.id, c.start, c.end, c.text) for c in found
+    ]
+    assert settled[0].kind is ClaimKind.QUESTION
