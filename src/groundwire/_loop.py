@@ -103,7 +103,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_shared.reset_after_fork)
 
 
-async def away(work: Coroutine[Any, Any, T]) -> T:
+async def run_on_shared_loop(work: Coroutine[Any, Any, T]) -> T:
     """Await a coroutine that runs on the shared loop, so that this loop stays free."""
     return await _shared.run(work)
 

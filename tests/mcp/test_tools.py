@@ -222,7 +222,7 @@ class Endless(LocalToolService):
 
     async def work(self, job: Callable[[], Coroutine[Any, Any, T]], size: int = 0) -> T:
         job().close()
-        return await _loop.away(self._wait())
+        return await _loop.run_on_shared_loop(self._wait())
 
     async def _wait(self) -> Any:
         self.begun.set()
@@ -265,7 +265,7 @@ async def test_long_calls_report_progress(monkeypatch: pytest.MonkeyPatch) -> No
     async def listen(progress: float, total: float | None, message: str | None) -> None:
         heard.append(progress)
         if len(heard) == 3:
-            await _loop.away(_set(go_on))
+            await _loop.run_on_shared_loop(_set(go_on))
 
     async with connected("fake") as client:
         asked = {"answer": "It is red.", "sources": "x"}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
 
-from groundwire._loop import away, run
+from groundwire._loop import run, run_on_shared_loop
 from groundwire.api import Options
 from groundwire.config import Config
 from groundwire.engine import Groundwire, Sources
@@ -46,7 +46,7 @@ class GroundednessChecker:
         return run(self._check(answer, sources, question))
 
     async def acheck(self, answer: str, sources: Sources, question: str = "") -> GroundednessResult:
-        return await away(self._check(answer, sources, question))
+        return await run_on_shared_loop(self._check(answer, sources, question))
 
     async def _check(self, answer: str, sources: Sources, question: str) -> GroundednessResult:
         """Check one answer; invalid input gives a result without a score, so that a data set goes on."""

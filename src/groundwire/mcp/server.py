@@ -18,7 +18,7 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel
 
-from groundwire._loop import away, run
+from groundwire._loop import run, run_on_shared_loop
 from groundwire.cli.report_history import FeedbackReader
 from groundwire.config import Config, Operation
 from groundwire.engine import Groundwire
@@ -162,7 +162,7 @@ class LocalToolService:
             return self._engines[name]
 
     async def work(self, job: Callable[[], Coroutine[Any, Any, T]], size: int = 0) -> T:  # noqa: ARG002
-        return await away(job())
+        return await run_on_shared_loop(job())
 
     async def known(self, request: Any) -> str:  # noqa: ARG002
         """Return the user's own store: the client runs with the user's rights."""
