@@ -117,7 +117,7 @@ class PerLoop(Generic[T]):
     """One object per event loop, for objects that belong to a loop (HTTP clients, semaphores).
 
     An engine outlives the loops it is used on: a synchronous caller may run each check on a loop of its own,
-    and several threads may each have one. An object is closed by `aclose()`, or when its loop ends before that.
+    and several threads may each have one. `aclose()` closes all objects; the end of a loop closes its own.
     """
 
     def __init__(self, make: Callable[[], T], close: Callable[[T], Awaitable[None]] | None = None) -> None:

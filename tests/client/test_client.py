@@ -113,7 +113,7 @@ class TestTheSameRecords:
         ]
         assert [step.premises for step in served.steps] == [step.premises for step in here.steps]
 
-    def test_what_the_detectors_find(self, client: Client) -> None:
+    def test_detect_returns_flags(self, client: Client) -> None:
         found = client.detect("The launch was in May.", history=["Assistant: The launch was in April."])
         assert [flag.content for flag in found.flags] == ["The launch was in May."]
 
@@ -132,7 +132,7 @@ class TestTheSameRecords:
         assert found.report.claims[0].evidence[0].text == SOURCES["S0"]
         assert client.output(found.id).feedback == found.feedback
 
-    def test_a_kept_report(self, client: Client, server: Served) -> None:
+    def test_a_stored_report(self, client: Client, server: Served) -> None:
         answer = server.client.post("/v1/check", json={"response": ANSWER, "sources": SOURCES})
         kept = client.report(answer.headers["x-groundwire-report"])
         assert isinstance(kept, HallucinationReport)
@@ -183,7 +183,7 @@ async def _all(client: AsyncClient, question: str) -> list[ChatEvent]:
 
 
 class TestErrors:
-    def test_the_servers_own_line_is_what_one_reads(self, client: Client) -> None:
+    def test_the_message_of_the_server_is_kept(self, client: Client) -> None:
         with pytest.raises(InputError) as found:
             client.check("", SOURCES)
         assert str(found.value) == "the answer is empty"
@@ -219,12 +219,12 @@ class TestErrors:
             client.detect("It is red.")
 
     @pytest.mark.parametrize("body", ["<html>", "[]", "null", '{"claims": 3}', '{"claims": []}', ""])
-    def test_nonsense_is_told_from_an_answer(self, stub: Loopback, body: str) -> None:
+    def test_unexpected_bodies_are_errors(self, stub: Loopback, body: str) -> None:
         stub.script(lambda _: Reply(body))
         with Client(stub.url) as client, pytest.raises(BackendDown, match="unexpected response"):
             client.verify_claim("It is red.", "It is red.")
 
-    def test_an_error_page_is_told_as_its_status(self, stub: Loopback) -> None:
+    def test_an_html_error_page_is_reported_by_its_status(self, stub: Loopback) -> None:
         stub.script(lambda _: Reply("<html>Bad gateway</html>", status=502))
         with Client(stub.url) as client, pytest.raises(BackendError, match="answered 502"):
             client.detect("It is red.")
@@ -336,7 +336,7 @@ def test_it_needs_nothing_of_the_server() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_help_shows_what_a_method_takes_and_gives() -> None:
+def test_help_shows_parameters_and_result() -> None:
     shown = inspect.signature(Client.verify_claim)
     assert list(shown.parameters) == ["self", "claim", "evidence", "confidence", "question", "profile"]
     assert shown.return_annotation == "ClaimVerification"

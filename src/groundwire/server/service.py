@@ -52,7 +52,7 @@ _FEEDBACK_SECONDS = 1.0
 _STORE_SECONDS = 5.0
 """How long /readyz waits for the store."""
 _RETRY_SECONDS = 30.0
-"""Pause before a store that failed is asked again."""
+"""Pause before a failed store is called again."""
 _FAILED = "failed; the log says why"
 _log = logging.getLogger("groundwire.server")
 
@@ -309,7 +309,7 @@ class Service:
     async def aclose(self) -> None:
         for task in self._background:
             task.cancel()
-        opened = self.__dict__  # cached properties that nobody used are not opened just to be closed
+        opened = self.__dict__  # cached properties that were never used are not opened just to be closed
         if "outputs" in opened:
             await self._short.run(self.outputs.aclose())
         for engine in self._engines.values():

@@ -61,7 +61,7 @@ async def test_the_handler_is_cancelled_when_the_client_has_gone() -> None:
     assert seen == ["cancelled"]
 
 
-async def test_what_is_done_after_the_answer_is_done() -> None:
+async def test_work_after_the_response_is_finished() -> None:
     seen: list[str] = []
 
     async def app(scope: Message, receive: Receive, send: Send) -> None:
@@ -86,7 +86,7 @@ async def test_a_body_in_pieces_is_read_whole_first() -> None:
     assert wire.sent == [{"type": "test", "parts": [b"a", b"b"]}]
 
 
-async def test_who_listens_for_the_end_hears_of_it() -> None:
+async def test_a_handler_that_awaits_the_disconnect_receives_it() -> None:
     """Streams listen by themselves: they are told, and the cancellation ends them if they do not stop."""
     heard: list[Message] = []
 
@@ -133,7 +133,7 @@ async def test_a_server_that_stops_cancels_the_handler_too() -> None:
     assert ended.is_set()
 
 
-async def test_what_is_no_request_is_left_alone() -> None:
+async def test_other_scopes_pass_through() -> None:
     seen: list[Callable[[], Any]] = []
 
     async def app(scope: Message, receive: Receive, send: Send) -> None:

@@ -70,7 +70,7 @@ def test_addresses_are_logged_where_texts_are(caplog: pytest.LogCaptureFixture) 
     assert (line["path"], line["query"]) == ("/v1/kb/entities", "q=Ada")
 
 
-def test_what_the_engine_logs_says_for_which_request(plain: Served, caplog: pytest.LogCaptureFixture) -> None:
+def test_log_records_carry_the_request_id(plain: Served, caplog: pytest.LogCaptureFixture) -> None:
     caplog.handler.addFilter(RequestIdFilter())
     with caplog.at_level(logging.INFO, "groundwire"):
         plain.client.post("/v1/check", json=FINE, headers={"x-request-id": "r7"})

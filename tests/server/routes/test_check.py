@@ -22,7 +22,7 @@ def check(server: Served, **asked: Any) -> Any:
     return answer.json()
 
 
-def test_the_answer_is_what_the_command_line_prints_byte_for_byte(server: Served, tmp_path: Path) -> None:
+def test_the_response_equals_the_command_line_byte_for_byte(server: Served, tmp_path: Path) -> None:
     asked = {"response": ANSWER, "sources": {"S0": SOURCE}, "question": "Who is Acme?"}
     given = server.client.post("/v1/check", json=asked)
     (tmp_path / "S0").write_text(SOURCE)
@@ -67,7 +67,7 @@ def test_an_answer_is_repaired_where_that_is_asked_for(server: Served) -> None:
     assert "400" not in found["repair"]["text"]
 
 
-def test_a_history_is_enough_to_be_held_against(plain: Served) -> None:
+def test_a_history_alone_is_checked_against(plain: Served) -> None:
     said = [{"role": "assistant", "content": "The launch was on 5 May 2021.", "tool_calls": []}]
     found = check(plain, response="The launch was on 6 June 2022.", history=said)
     assert "flags" in found
@@ -101,9 +101,7 @@ def test_no_caller_names_a_file_of_the_server(plain: Served, tmp_path: Path) -> 
         ({"response": "a", "sources": "a text"}, "/sources"),
     ],
 )
-def test_what_cannot_be_used_is_said_field_by_field(
-    plain: Served, asked: dict[str, Any], pointer: str
-) -> None:
+def test_invalid_fields_are_listed(plain: Served, asked: dict[str, Any], pointer: str) -> None:
     answer = plain.client.post("/v1/check", json=asked)
     assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
     assert [error["pointer"] for error in answer.json()["errors"]] == [pointer]

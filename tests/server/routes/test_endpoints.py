@@ -69,7 +69,7 @@ def test_estimates_are_bare_probabilities(plain: Served) -> None:
     assert one["probability"] > 0.9 > many["estimates"][1]["probability"]
 
 
-async def test_another_groundwire_asks_this_one(server: Served) -> None:
+async def test_the_external_backend_calls_the_server(server: Served) -> None:
     """The backend `external`, for real: the same verdicts as the embedded model gives here."""
     config = Config.load(overrides={"hallucination.backend.type": "external", "external.url": server.url})
     answer = "Acme was founded in 1987. It has 400 employees."

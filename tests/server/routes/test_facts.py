@@ -20,7 +20,7 @@ def add(server: Served, **asked: Any) -> httpx.Response:
     return server.client.post("/v1/facts", json=asked)
 
 
-def test_a_fact_that_its_evidence_carries_is_kept(plain: Served) -> None:
+def test_a_supported_fact_is_stored(plain: Served) -> None:
     answer = add(plain, fact="Acme was founded in 1987 in Berlin.", sources=[SOURCE])
     assert (answer.status_code, answer.json()["status"]) == (201, "verified")
     again = plain.client.get(f"/v1/facts/{answer.json()['id']}")
@@ -67,7 +67,7 @@ def test_texts_no_database_takes(plain: Served) -> None:
     assert plain.client.get("/v1/kb/entities", params={"q": "\x00"}).status_code == 400
 
 
-def test_what_is_not_there_is_not_found(plain: Served) -> None:
+def test_unknown_ids_get_404(plain: Served) -> None:
     for path in ("/v1/facts/nothing", "/v1/kb/entities/nobody", "/v1/kb/entities/a/b"):
         answer = plain.client.get(path)
         assert (answer.status_code, answer.json()["type"]) == (404, "/docs#problem-not-found")
@@ -83,7 +83,7 @@ def test_to_store_unverified_takes_a_key_for_it() -> None:
         assert add(running, fact="Acme is nice.", context="Acme is nice.").status_code == 201
 
 
-def test_what_a_backend_puts_off_is_stored_and_settled_later(loopback: Loopback) -> None:
+def test_a_rate_limited_fact_is_pending_and_verified_later(loopback: Loopback) -> None:
     """202: pending, with a job; the server itself works it off once the backend answers."""
     loopback.script(refusal(429, "later", retry_after="0"))
     settings = {

@@ -86,7 +86,7 @@ def test_a_model_that_takes_its_time_may(loopback: Loopback) -> None:
     assert (response.status_code, response.json()["kind"]) == (200, "done")
 
 
-def test_what_nothing_speaks_of_is_declined_without_a_model(guarded: Served, loopback: Loopback) -> None:
+def test_an_unanswerable_question_is_declined_without_the_model(guarded: Served, loopback: Loopback) -> None:
     asked = {"request": "How many moons does Jupiter have?", "sources": SOURCES, "stream": False}
     done = guarded.client.post("/v1/guard", json=asked).json()
     assert done["knowledge"]["verified"] is False
@@ -94,7 +94,7 @@ def test_what_nothing_speaks_of_is_declined_without_a_model(guarded: Served, loo
     assert loopback.requests == []
 
 
-def test_a_model_that_is_gone_is_told_at_the_end(guarded: Served, loopback: Loopback) -> None:
+def test_a_failing_model_is_reported_in_the_last_event(guarded: Served, loopback: Loopback) -> None:
     loopback.script(Reply(status=500, body={"error": {"message": "no"}}))
     name, done = events(guarded.client.post("/v1/guard", json=ASKED))[-1]
     assert name == "done"
@@ -108,7 +108,7 @@ def test_a_model_that_is_gone_is_told_at_the_end(guarded: Served, loopback: Loop
      {"request": "x", "sources": {"S0": "a"}, "context": "b"}, {"request": "x"},
      {"request": "x", "sources": {"S0": "  "}}],
 )  # fmt: skip
-def test_what_cannot_be_used_is_said(guarded: Served, body: dict[str, Any]) -> None:
+def test_invalid_requests_are_rejected(guarded: Served, body: dict[str, Any]) -> None:
     response = guarded.client.post("/v1/guard", json=body)
     assert response.status_code == 422
     assert response.headers["content-type"] == "application/problem+json"

@@ -46,14 +46,14 @@ def test_a_busy_server_leaves_it_out_and_says_so(plain: Served, inside: float) -
     assert (answer.json()["status"], answer.json()["reason"]) == ("skipped", "the server is busy")
 
 
-def test_nobody_knows_of_an_output_that_never_was(plain: Served) -> None:
+def test_an_unknown_output_gets_404(plain: Served) -> None:
     answer = plain.client.get("/v1/outputs/nothing")
     assert answer.status_code == 404
     assert answer.headers["content-type"] == "application/problem+json"
 
 
 @pytest.mark.parametrize("wait", [-1, 31, "x", "NaN"])
-def test_nobody_waits_for_ever(plain: Served, wait: object) -> None:
+def test_the_wait_is_bounded(plain: Served, wait: object) -> None:
     assert plain.client.get("/v1/outputs/x", params={"wait": str(wait)}).status_code == 422
     body = {"response": "It is red.", "history": SAID, "wait": wait}
     assert plain.client.post("/v1/outputs", json=body).status_code == 422

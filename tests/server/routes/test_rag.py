@@ -161,7 +161,7 @@ def test_under_load_the_check_is_left_out_and_the_reply_says_so(server: Served) 
     assert reply["warning"] == "Note: the answer was not checked, because the server is busy."
 
 
-def test_a_full_house_is_told_to_come_back(server: Served) -> None:
+def test_a_full_server_gets_429(server: Served) -> None:
     held = server.service.chat.admission
     with held.admitted(), held.admitted(), held.admitted(), held.admitted():
         for stream in (False, True):
@@ -195,7 +195,7 @@ NO_DOCUMENTS: list[Any] = [
 ]  # fmt: skip
 
 
-def test_what_cannot_be_used_is_a_problem(server: Served) -> None:
+def test_invalid_requests_are_problems(server: Served) -> None:
     for body in NO_QUESTIONS:
         answer = server.client.post("/v1/rag/chat", json=body)
         assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json"), body
@@ -217,7 +217,7 @@ def test_without_a_model_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         assert server.client.get("/v1/rag/documents").status_code == 200
 
 
-def test_a_listener_who_leaves_ends_the_work(server: Served, loopback: Loopback) -> None:
+def test_a_disconnect_cancels_the_work(server: Served, loopback: Loopback) -> None:
     loopback.script(Reply({}, hang=True))
     with server.client.stream("POST", "/v1/rag/chat", json={"message": QUESTION, "stream": True}) as answer:
         assert next(answer.iter_lines()) == "event: sources"

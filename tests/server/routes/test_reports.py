@@ -57,11 +57,11 @@ def test_ids_cannot_be_guessed_and_name_nothing_else(plain: Served) -> None:
 
 
 @pytest.mark.parametrize("said", ["false", "False", "0", "no"])
-def test_who_says_so_has_nothing_kept(plain: Served, said: str) -> None:
+def test_the_store_header_prevents_storing(plain: Served, said: str) -> None:
     assert REPORT_HEADER not in check(plain.client, {STORE_HEADER: said}).headers
 
 
-def test_an_audit_is_kept_too(plain: Served) -> None:
+def test_an_audit_is_stored_too(plain: Served) -> None:
     body = {"steps": ["It has 40 employees."], "sources": {"S0": SOURCE}, "question": "How many?"}
     answer = plain.client.post("/v1/traces/audit", json=body)
     stored = plain.client.get(f"/v1/reports/{answer.headers[REPORT_HEADER]}").json()
@@ -113,7 +113,7 @@ def test_a_report_is_forgotten_on_request(plain: Served) -> None:
     assert plain.client.delete(f"/v1/reports/{identity}").status_code == 404
 
 
-def test_an_opinion_on_a_verdict_is_kept_and_shown(plain: Served) -> None:
+def test_feedback_is_stored_and_shown(plain: Served) -> None:
     identity = kept(plain.client)
     said = plain.client.post(
         f"/v1/reports/{identity}/feedback", json={"claim": "c2", "right": False, "note": "it is 400"}
@@ -130,7 +130,7 @@ def test_an_opinion_on_a_verdict_is_kept_and_shown(plain: Served) -> None:
         assert wrong.status_code == 422
 
 
-def test_figures_count_what_was_checked(tmp_path: Any) -> None:
+def test_stats_count_the_checks(tmp_path: Any) -> None:
     settings = {
         "hallucination.backend.type": "fake",
         "store.url": str(tmp_path / "s.db"),
@@ -151,7 +151,7 @@ def test_figures_count_what_was_checked(tmp_path: Any) -> None:
             assert {"name": "acme.txt", "claims": 3, "flagged": 1} in found["sources"]
 
 
-def test_what_is_too_old_is_gone_even_before_it_is_deleted(plain: Served) -> None:
+def test_expired_reports_are_hidden_before_they_are_deleted(plain: Served) -> None:
     ancient = plain.service.report_writer.oldest - 1
     summary = ReportSummary(
         "ancient", "check", "", ancient, "Old", True, 1.0, 0.0, 1, 1, 0, "local", "default"
@@ -162,7 +162,7 @@ def test_what_is_too_old_is_gone_even_before_it_is_deleted(plain: Served) -> Non
     assert "ancient" not in [row["id"] for row in rows]
 
 
-def test_nothing_is_kept_where_the_server_is_told_so(tmp_path: Any) -> None:
+def test_keep_reports_false_stores_nothing(tmp_path: Any) -> None:
     settings = {
         "hallucination.backend.type": "fake",
         "store.url": str(tmp_path / "s.db"),
@@ -173,7 +173,7 @@ def test_nothing_is_kept_where_the_server_is_told_so(tmp_path: Any) -> None:
         assert running.client.get("/v1/reports").json() == {"reports": [], "next": None}
 
 
-def test_a_store_that_fails_fails_no_check(tmp_path: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failing_store_does_not_fail_a_check(tmp_path: Any, caplog: pytest.LogCaptureFixture) -> None:
     broken = tmp_path / "broken.db"
     broken.write_text("this is no database at all, and long enough to be looked at as one")
     settings = {"hallucination.backend.type": "fake", "store.url": str(broken), "store.cache_path": ""}

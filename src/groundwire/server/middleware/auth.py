@@ -229,7 +229,7 @@ STALE_SECONDS = 300.0
 READ_TIMEOUT = 2.0
 """Seconds that one read may take."""
 RETRY_SECONDS = 5.0
-"""Pause before a store that failed is asked again."""
+"""Pause before a failed store is read again."""
 
 _log = logging.getLogger("groundwire.server")
 

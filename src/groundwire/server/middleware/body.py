@@ -74,7 +74,7 @@ class BodyLimitMiddleware:
         return Problem("too-large", f"a body may have at most {self._max_bytes:,} bytes", headers=_CLOSE)
 
     async def _read(self, receive: Receive) -> bytes | Problem | None:
-        """The whole body, or None if the client disconnected. A returned body counts as held in memory."""
+        """The whole body, or None if the client disconnected. A returned body stays counted."""
         loop, pieces, size = asyncio.get_running_loop(), [], 0
         deadline, complete = loop.time() + self._seconds, False
         try:
@@ -100,7 +100,7 @@ class BodyLimitMiddleware:
 
 
 def _find_problem(body: bytes, headers: Headers) -> Problem | None:
-    """What makes a body unusable for every route."""
+    """A problem that makes a body unusable for every route."""
     if not body:
         return None
     media_type = headers.get("content-type", "").partition(";")[0].strip().lower()

@@ -1,1 +1,1 @@
-"""What can be asked over HTTP, a file a subject; `ROUTERS` in `app.py` lists them."""
+"""The HTTP routes, one module per subject; `ROUTERS` in `app.py` lists them."""

@@ -88,7 +88,7 @@ async def audit_page(request: Request) -> Response:
 
 @_get("/page/settings.json")
 async def settings(service: ServiceDep) -> Response:
-    """What the page tells its user: whether reports are stored, and how much may be sent."""
+    """Settings that the page shows: the storage of reports and the size limits."""
     server = service.config.server
     shown = {
         "version": __version__,
