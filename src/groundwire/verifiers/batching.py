@@ -95,10 +95,10 @@ def plan(queries: Sequence[Query], size: int, *, by_context: bool = False) -> li
     return [row[i : i + size] for row in rows for i in range(0, len(row), size)]
 
 
-# One model, many callers: whoever asks while it is busy rides in the next full batch.
+# Dynamic batching: queries that arrive while the model is busy are merged into the next batch.
 #
-# A lone caller waits for nobody. A batch takes a like share from each caller who waits, so that a long answer
-# does not keep short ones waiting; what is left of a place goes to those who still want it.
+# A single caller never waits. Every waiting caller gets an equal share of a batch, so that a long answer does
+# not delay short ones; unused places go to callers with more queries.
 
 SIDE_BY_SIDE = 2
 """Batches under way at once: while the network reads one, the next is cut, counted and judged."""

@@ -1,8 +1,8 @@
-"""What stands between a verifier and an unreliable world. Each wraps a Verifier and is one.
+"""Wrappers that make a verifier safe to ask. Each wraps a Verifier and is one.
 
-Inside out: `ThreadedVerifier` keeps computation off the event loop, `Timeout` bounds one attempt, `RateLimit` spaces
-attempts, `Breaker` stops asking what is down, `Retry` asks again. They raise; `Batched` and `SafeVerifier` turn
-what they raise into failed estimates.
+Inside out: `ThreadedVerifier` keeps computation off the event loop, `Timeout` bounds one attempt, `RateLimit`
+spaces attempts, `Breaker` stops asking a backend that is down, `Retry` asks again. They raise; `Batched` and
+`SafeVerifier` turn exceptions into failed estimates.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from groundwire.types import Estimate, Query, Verifier
 # Why a claim could not be checked: one line that begins with a stable code.
 #
 # `Estimate.error` is `"<code>: <what happened>"`, where the code is one of
-#     rate_limited   the backend asked us to come back later: worth queueing ("… (in 30 s)" where it said when)
+#     rate_limited   the backend asked to come back later; "(in 30 s)" where it said when
 #     timeout        no answer in time
 #     error          anything else
-# so that a caller can tell "ask again later" from "broken" without reading prose.
+# so that a caller can tell "try again later" from "broken" without parsing prose.
 
 T = TypeVar("T")
 FailureCode = Literal["rate_limited", "timeout", "error"]
@@ -322,7 +322,7 @@ class Retry:
         return max(jitter, wanted or 0.0)
 
 
-# The outermost wrapper: whatever goes wrong inside, one well-formed estimate per query comes out.
+# The outermost wrapper: one well-formed estimate per query, whatever fails inside.
 
 _log = logging.getLogger(__name__)
 _SLACK = 1e-6
@@ -401,7 +401,7 @@ def sound(estimate: Estimate) -> Estimate:
     )
 
 
-# What one growing text was asked before: its queries, answered once and known at the end.
+# Estimates of a growing text are kept, so that the check at its end does not ask again.
 
 
 class MemoizedVerifier:
@@ -435,7 +435,7 @@ def _digest(text: str) -> bytes:
     return blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
 
 
-# One request per query, many at once: the order, the bound and the failures of every LLM verifier.
+# One request per query, a bounded number at once, for every LLM verifier.
 
 Judge = Callable[[Query], Awaitable[Estimate]]
 Outcome = Estimate | GroundwireError

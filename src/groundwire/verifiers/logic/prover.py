@@ -51,12 +51,11 @@ def _listed(a: str, b: str) -> bool:
     return any((axis, 1 - side) in theirs for axis, side in OPPOSITES.get(normalise(a), ()))
 
 
-# What follows: where the evidence states rules and facts, a plain claim is decided by drawing conclusions.
+# Where the evidence states rules and facts, a plain claim is decided by inference.
 #
-# Catches: a claim that the rules bear out, one that they rule out, one that they leave open, and one that they
-# make both so and not so. Misses: all that the grammar of clauses does not know to the last word. Conclusions
-# are drawn forwards; from the opposite of a consequence to that of its condition only where nothing in the
-# evidence contradicts itself, since otherwise almost anything could be shown that way.
+# Catches: claims that the rules prove, disprove or leave open, or both prove and disprove. Misses: every sentence
+# that the grammar of clauses does not parse to the last word. Inference runs forwards; contraposition is used
+# only where the evidence does not contradict itself, since otherwise almost anything would follow.
 
 _FORWARDS = 0.95
 _BACKWARDS = 0.8

@@ -1,49 +1,54 @@
-"""A verifier whose estimates are set right by rules wherever reading settles the matter."""
+"""Rules that correct an estimate where reading settles the claim: counts, bound values, quotations, logic."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 from groundwire.text.structure import MARKERS
 from groundwire.types import Estimate, Query, Span, Verifier
-from groundwire.verifiers.logic.prover import follows
 from groundwire.verifiers.rules.binding import bindings, misattributed, replaced
-from groundwire.verifiers.rules.calendar import calendar
 from groundwire.verifiers.rules.counting import counts
-from groundwire.verifiers.rules.crossing import crossed
 from groundwire.verifiers.rules.finding import RuleResult
 from groundwire.verifiers.rules.quoting import quotations
 from groundwire.verifiers.rules.speakers import misquoted, reports
 from groundwire.verifiers.rules.statements import told
 
-_LONGEST = 4000
-"""Characters: what is longer is no sentence, and to read it by rules could take as long as somebody likes."""
+_MAX_CLAIM_CHARS = 4000
+"""Longer claims are not sentences, and the cost of reading them by rules has no bound."""
+
+_STATES_RULES = re.compile(
+    r"\b(?:if|when(?:ever)?|unless|every(?:one|body)?|any(?:one|body)?|some(?:one|body)?|no(?:body| one)?|all"
+    r"|each|only|whoever|implies|means that|are|is an? |or|either|must)\b",
+    re.IGNORECASE,
+)
+"""Words without which no sentence is a rule or a general statement."""
 
 
 def rule_results(query: Query) -> list[RuleResult]:
-    """All that the rules find out about a claim in its context.
-
-    Where evidence was taken out, what is left proves nothing about the rest.
-    """
-    if len(query.claim) > _LONGEST or any(marker in query.context for marker in MARKERS):
+    """What the rules say about a claim in its context; nothing where evidence was taken out."""
+    if len(query.claim) > _MAX_CLAIM_CHARS or any(marker in query.context for marker in MARKERS):
         return []
     known = told(query.context)
-    followed = follows(query.claim, known.statements)
-    if followed is not None:
-        return [followed]  # read to the last word: those that look at single words have nothing to add
+    if _STATES_RULES.search(query.context):
+        # Imported here: most evidence states no rules, and needs no theorem prover.
+        from groundwire.verifiers.logic.prover import follows
+
+        followed = follows(query.claim, known.statements)
+        if followed is not None:
+            return [followed]  # inference reads every word; the other rules look at single ones
     others_said = list(misquoted(query.claim, query.context))
     if others_said:
         return others_said
     counted = list(counts(query.claim, known.listings, known.statements))
     places = {(ruling.start, ruling.end) for ruling in counted}
     bound = [r for r in bindings(query.claim, known.statements) if (r.start, r.end) not in places]
-    others = (misattributed, crossed) if not bound else ()
+    others = (misattributed,) if not bound else ()
     if not bound and not reports(query.claim, query.context):  # "Ana Reed: Hello." has the look of a cell
         others = (replaced, *others)
     elsewhere = [rule(query.claim, known.statements) for rule in others]
-    found = [*counted, *bound, *(r for r in elsewhere if r), *quotations(query.claim, known.statements)]
-    return found or list(calendar(query.claim, known.statements))
+    return [*counted, *bound, *(r for r in elsewhere if r), *quotations(query.claim, known.statements)]
 
 
 def apply_rule_results(estimate: Estimate, found: Sequence[RuleResult]) -> Estimate:
