@@ -53,7 +53,7 @@ def _listed(a: str, b: str) -> bool:
 
 # Where the evidence states rules and facts, a plain claim is decided by inference.
 #
-# Catches: claims that the rules prove, disprove or leave open, or both prove and disprove. Misses: every sentence
+# Catches: claims that the rules prove, disprove, leave open, or both prove and disprove. Misses: sentences
 # that the grammar of clauses does not parse to the last word. Inference runs forwards; contraposition is used
 # only where the evidence does not contradict itself, since otherwise almost anything would follow.
 
