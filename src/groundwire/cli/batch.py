@@ -1,8 +1,8 @@
 """`groundwire batch`: check many responses, and gate a CI job on the result.
 
 Rows are streamed in and out with bounded memory. The output has exactly one line per input row, in the same
-order; that makes `--resume` safe: the number of complete lines says where to continue, and a line cut short by
-a kill is written again.
+order; that makes `--resume` safe: the number of complete lines says where to continue, and a line cut short
+by a kill is written again.
 """
 
 from __future__ import annotations
