@@ -32,7 +32,8 @@ def held(figures: list[Figure]) -> dict[str, Figure]:
     return {figure.name: figure for figure in figures}
 
 
-@pytest.mark.spec("SPEC-16.SC02", "SPEC-16.SC05", "SPEC-16.39")
+@pytest.mark.published("SPEC-16.SC02")
+@pytest.mark.spec("SPEC-16.SC05", "SPEC-16.39")
 async def test_what_verifying_adds_is_measured_and_what_switching_it_off_leaves() -> None:
     found = held(await measured(FAKE, 3, llm=False))
     for figure in ("verification adds, mode sample, median", "verification adds, mode sample, 95 of 100"):
@@ -44,7 +45,7 @@ async def test_what_verifying_adds_is_measured_and_what_switching_it_off_leaves(
 
 
 @pytest.mark.llm
-@pytest.mark.spec("SPEC-16.SC03")
+@pytest.mark.published("SPEC-16.SC03")
 async def test_the_share_of_time_and_money_is_measured_on_a_real_model(smollm: str) -> None:
     text = "The bridge was opened in 1932. It is 503 metres long and was built by Dorman Long of Middlesbrough, in eight years."
     config = Config.load(None, {"hallucination.timeout": 120.0, "orchestrator.max_tokens": 48})
