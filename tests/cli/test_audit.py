@@ -90,7 +90,7 @@ def test_an_audit_can_be_kept_and_asked_again(store_url: str, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (['{"steps": ['], "no JSON"),
+        (['{"steps": ['], "not valid JSON"),
         (["[1, 2]"], "step 1 is neither"),
         (["nowhere.json"], "does not exist"),
         (["-", "-s", "-"], "only one of trace and sources"),

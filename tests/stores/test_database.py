@@ -18,10 +18,10 @@ from groundwire.types import Entity
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        ("", "no name"),
+        ("", "no path or URL"),
         (":memory:", "in memory"),
         ("sqlite://", "in memory"),
-        ("mysql://host/name", "cannot be mysql"),
+        ("mysql://host/name", "unsupported database: mysql"),
         ("postgresql://host:door/name", "cannot be read"),
     ],
 )
@@ -33,7 +33,7 @@ def test_a_url_that_is_none_is_refused(url: str, said: str) -> None:
 def test_a_file_that_is_no_store_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("dear diary " * 1000)
-    with pytest.raises(InputError, match="is no store"):
+    with pytest.raises(InputError, match="is not a groundwire store"):
         open_database(str(path))
     assert path.read_text().startswith("dear diary")
 

@@ -116,14 +116,14 @@ def test_two_people_of_one_name_are_not_mixed_up(kb: Knowledge) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "reason"),
     [
-        ("name,founded:date\nAcme,soon\nBob,1970\n", 2, "is no date"),
+        ("name,founded:date\nAcme,soon\nBob,1970\n", 2, "is not a valid date"),
         ('name,text\nBob,"two\nlines"\n,nameless\n', 4, "has no name"),
         ("name\nBob\nAnn,too,many\n", 3, "has 3 cells"),
         (b"name\nBob\nCaf\xe9\n", 3, "not in the encoding"),
-        ("name\nBob\nnul\0\n", 3, "no text has"),
+        ("name\nBob\nnul\0\n", 3, "NUL or surrogate"),
         (f"name\nBob\n{'x' * 3000}\n", 3, "3,000 characters"),
-        (f'name\nBob\n"{"x" * 200_000}"\n', 3, "is no CSV"),
-        ("subject,predicate,object,confidence\nBob,is,x,1\nAnn,is,x,high\n", 3, "is no confidence"),
+        (f'name\nBob\n"{"x" * 200_000}"\n', 3, "is not valid CSV"),
+        ("subject,predicate,object,confidence\nBob,is,x,1\nAnn,is,x,high\n", 3, "is not a valid confidence"),
         ("subject,predicate,object\nBob,is,x\nAnn,,x\n", 3, "has no predicate"),
     ],
 )
@@ -143,7 +143,7 @@ def test_a_bad_row_is_told_by_its_line(kb: Knowledge, text: str | bytes, line: i
     [
         ("", "empty"),
         ("\n", "empty"),
-        ("name,Name\n", "there twice"),
+        ("name,Name\n", "duplicate column"),
         ("name,x:colour\n", "unknown kind"),
         ("a,b\n1,2\n", "names no column"),
         (b"\xff\xfen\x00", "names no column"),

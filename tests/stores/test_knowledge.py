@@ -18,7 +18,6 @@ from groundwire.types import (
     Entity,
     Fact,
     FactStatus,
-    KnowledgeBase,
     MatchKind,
     Pattern,
     Provenance,
@@ -46,10 +45,6 @@ def triple(subject: str, predicate: str, obj: str, **more: object) -> Fact:
 
 def objects(facts: list[Fact]) -> list[str]:
     return sorted(value.text for fact in facts if (value := fact.role("object")))
-
-
-def test_it_is_a_knowledge_base(kb: Knowledge) -> None:
-    assert isinstance(kb, KnowledgeBase)
 
 
 FOUND = {

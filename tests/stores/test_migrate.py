@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import text
 
 from groundwire.errors import StoreError
-from groundwire.stores import entities, facts, tables
+from groundwire.stores import entities, facts
 from groundwire.stores.database import (
     Database,
     _engine,
@@ -28,8 +26,6 @@ from groundwire.types import Entity, Fact, Role, Value, ValueKind
 
 
 def test_the_steps_make_what_the_tables_say(store_url: str) -> None:
-    for module in pkgutil.iter_modules(tables.__path__):
-        importlib.import_module(f"{tables.__name__}.{module.name}")
     database = open_database(store_url)
     with database.read() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []

@@ -107,7 +107,7 @@ def test_what_is_old_is_forgotten(database: Database) -> None:
 
 
 def test_pruning_goes_on_beyond_one_part(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groundwire.stores.reports._AT_ONCE", 2)
+    monkeypatch.setattr("groundwire.stores.reports._PRUNE_BATCH", 2)
     kept = ReportStore(database)
     kept.add([stored(number) for number in range(5)])
     assert kept.prune(NOON + 100) == 5

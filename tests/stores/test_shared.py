@@ -144,7 +144,7 @@ class TestWithoutRedis:
             now += 100
             assert layered.get(["a", "b"], 60) == {"a": "1"}
             assert shared.take("key", 5) is None
-        assert [record.message.partition(" (")[0] for record in caplog.records] == ["Redis is gone"]
+        assert [record.message.partition(" (")[0] for record in caplog.records] == ["Redis is unavailable"]
         assert "127.0.0.1" not in caplog.text
         asyncio.run(layered.aclose())
 
@@ -166,8 +166,8 @@ class TestWithoutRedis:
             now += 20
             assert shared.take("key", 5) == 0.0
         assert [record.message.partition(" (")[0] for record in caplog.records] == [
-            "Redis is gone",
-            "Redis is back",
+            "Redis is unavailable",
+            "Redis is available again",
         ]
         shared.close()
 

@@ -1,8 +1,8 @@
-"""A table of strings in one SQLite file, with an age limit: what was answered once is not asked again.
+"""Caches for verifier estimates: a local SQLite file, Redis, or both.
 
-A cache may never be the reason that something fails. A file that is corrupt or of another version is set
-aside and a new one begun; a disk that is full, read-only or locked turns the cache off, with one warning.
-Safe for threads and for several processes on the same file.
+A cache must never make a check fail. A local file that is corrupt or of another version is set aside and a
+new one is created; a disk that is full, read-only or locked turns the cache off with one warning. Without
+Redis, each replica continues on its own. Safe for threads and for several processes on the same file.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _log = logging.getLogger(__name__)
 _SUFFIXES = ("", "-wal", "-shm")
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-_BUSY_TIMEOUT_SECONDS = 10  # operations in a row that met a lock
-_PRUNE_EVERY = 600.0
+_MAX_BUSY = 10  # consecutive operations that found the file locked
+_PRUNE_SECONDS = 600.0
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS entries (key TEXT PRIMARY KEY, value TEXT NOT NULL, written REAL NOT NULL);
 CREATE INDEX IF NOT EXISTS entries_by_age ON entries (written);
@@ -40,11 +40,11 @@ PRAGMA user_version = {SCHEMA_VERSION};
 
 
 class CacheVersionError(sqlite3.DatabaseError):
-    """The file was written by another release, or is no cache at all."""
+    """The file was written by another release or is not a cache."""
 
 
 class CacheProtocol(Protocol):
-    """Many entries at once, read and written; wherever they are kept, trouble there is nobody else's."""
+    """A string cache. Implementations handle their own failures and never raise."""
 
     def get(self, keys: Iterable[str], ttl: float) -> dict[str, str]: ...
 
@@ -54,7 +54,7 @@ class CacheProtocol(Protocol):
 
 
 class CacheStore:
-    """`get` and `put` many entries, one statement each. Nothing is opened before the first of them."""
+    """A cache in a SQLite file, which is opened on first use."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class CacheStore:
         return found
 
     def put(self, entries: Mapping[str, str], ttl: float) -> None:
-        """Write all of them in one transaction; what is there already is replaced, what is too old goes."""
+        """Write entries in one transaction and remove expired ones."""
         if not entries or ttl <= 0:
             return
 
@@ -109,10 +109,10 @@ class CacheStore:
             self._drop()
 
     async def aclose(self) -> None:
-        self.close()  # here and now: at the end of a process no thread can be had any more
+        self.close()  # not in a thread: at interpreter exit no thread can be started
 
     def _use(self, action: Callable[[sqlite3.Connection], None]) -> None:
-        """Run it on the open file; whatever is wrong with the file, the caller goes on."""
+        """Run an action on the file; failures turn the cache off instead of being raised."""
         with self._lock:
             if not self.on:
                 return
@@ -121,7 +121,7 @@ class CacheStore:
                 self._busy = 0
             except sqlite3.Error as error:
                 self._trouble(error)
-            except (OSError, RuntimeError, ValueError) as error:  # no room, no home folder, no such name
+            except (OSError, RuntimeError, ValueError) as error:  # disk full, no home directory, invalid name
                 self._turn_off(str(error))
 
     def _attempt(self, action: Callable[[sqlite3.Connection], None]) -> None:
@@ -137,7 +137,7 @@ class CacheStore:
         if self._db is None:
             self.path = self.path.expanduser()
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # Made before SQLite makes it: what is cached tells of the sources, so it is the owner's only.
+            # Created here and not by SQLite, so that only the owner can read it: entries reveal the sources.
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
             db = sqlite3.connect(
                 self.path, timeout=self._lock_timeout, isolation_level=None, check_same_thread=False
@@ -151,8 +151,8 @@ class CacheStore:
         return self._db
 
     def _prune(self, db: sqlite3.Connection, ttl: float) -> None:
-        """What has expired goes; over the size limit the older half goes too."""
-        if self._clock() - self._pruned < min(ttl, _PRUNE_EVERY) and _used_bytes(db) <= self._max_bytes:
+        """Delete expired entries; above the size limit also the older half."""
+        if self._clock() - self._pruned < min(ttl, _PRUNE_SECONDS) and _used_bytes(db) <= self._max_bytes:
             return
         self._pruned = self._clock()
         db.execute("DELETE FROM entries WHERE written <= ?", (self._clock() - ttl,))
@@ -163,9 +163,9 @@ class CacheStore:
             )
 
     def _trouble(self, error: sqlite3.Error) -> None:
-        """A lock may pass, so it is met with some patience; anything else will not."""
+        """Tolerate some lock timeouts; turn the cache off on any other error."""
         self._busy += _code(error) in _BUSY
-        if _code(error) not in _BUSY or self._busy >= _BUSY_TIMEOUT_SECONDS:
+        if _code(error) not in _BUSY or self._busy >= _MAX_BUSY:
             self._turn_off(str(error))
 
     def _turn_off(self, why: str) -> None:
@@ -188,7 +188,7 @@ class CacheStore:
 
 
 def _write_ahead(db: sqlite3.Connection, patience: float) -> None:
-    """The change of mode does not wait for a process that is just doing the same, so we do."""
+    """Switch to WAL mode, retrying: SQLite does not wait for another process that is switching."""
     until = time.monotonic() + patience
     while db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
         try:
@@ -200,8 +200,8 @@ def _write_ahead(db: sqlite3.Connection, patience: float) -> None:
 
 
 def _prepare(db: sqlite3.Connection, patience: float) -> None:
-    """Check whose file it is and make it ready. Safe against a second process doing the same."""
-    db.execute("BEGIN")  # both in one snapshot: another process may be making the table right now
+    """Check the version and create the schema. Safe against a second process doing the same."""
+    db.execute("BEGIN")  # one snapshot: another process may be creating the table
     version = db.execute("PRAGMA user_version").fetchone()[0]
     tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     db.execute("COMMIT")
@@ -221,22 +221,17 @@ def _used_bytes(db: sqlite3.Connection) -> int:
 
 
 def _code(error: sqlite3.Error) -> int:
-    """The primary result code; the extended ones carry it in their low byte."""
+    """The primary result code, which is the low byte of extended codes."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
-# What replicas share through Redis: a cache of strings and the counting of requests.
-#
-# Redis is a help and never a need: where it is gone, each replica goes on by itself, says so once, and looks
-# again after a while.
-
 T = TypeVar("T")
 _KEY_PREFIX = "groundwire"
-_REDIS_TIMEOUT_SECONDS = 0.5
-_REDIS_COOLDOWN_SECONDS = 10.0
+_REDIS_TIMEOUT_SECONDS = 0.5  # a slower cache would cost more than it saves
+_REDIS_COOLDOWN_SECONDS = 10.0  # before trying again after a failure
 
-# One bucket: a minute's worth at most, refilled steadily by the server's own clock, so that replicas need not
-# agree on the time. Answers 0 where the request may go on, else the milliseconds until the next one may.
+# A token bucket of one minute's capacity, refilled by the Redis server's clock, so that replicas need not
+# agree on the time. Returns 0 if the request may proceed, else the milliseconds until the next one may.
 _TAKE_TOKEN_SCRIPT = """
 local now = redis.call('TIME')
 local at = now[1] * 1000 + math.floor(now[2] / 1000)
@@ -253,7 +248,7 @@ return wait
 
 
 class RedisCache:
-    """One connection pool, and whether it can be used just now. Safe to use from threads."""
+    """A cache and rate limiter in Redis, shared by replicas. Thread-safe."""
 
     def __init__(self, url: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._redis = _connect_redis(url)
@@ -261,16 +256,16 @@ class RedisCache:
         self._down_until = 0.0
         self._take = self._redis.register_script(_TAKE_TOKEN_SCRIPT)
 
-    def get(self, keys: Iterable[str], ttl: float) -> dict[str, str]:  # noqa: ARG002 (Redis forgets by itself)
-        """The entries among `keys`; none where Redis cannot be asked."""
+    def get(self, keys: Iterable[str], ttl: float) -> dict[str, str]:  # noqa: ARG002 (Redis expires entries itself)
+        """The entries among `keys`; none if Redis is unavailable."""
         wanted = list(keys)
         if not wanted:
             return {}
-        rows: list[Any] = self._asked(lambda: self._redis.mget([_redis_key(key) for key in wanted]), [])
+        rows: list[Any] = self._call(lambda: self._redis.mget([_redis_key(key) for key in wanted]), [])
         return {key: row for key, row in zip(wanted, rows, strict=False) if isinstance(row, str)}
 
     def put(self, entries: Mapping[str, str], ttl: float) -> None:
-        """Keep all of them for so long, in one round trip."""
+        """Store entries for `ttl` seconds in one round trip."""
         if not entries or ttl <= 0:
             return
 
@@ -280,12 +275,12 @@ class RedisCache:
                 pipe.set(_redis_key(key), value, px=max(1, int(1000 * ttl)))
             pipe.execute()
 
-        self._asked(write, None)
+        self._call(write, None)
 
     def take(self, name: str, per_minute: int) -> float | None:
-        """0.0 where a request may go on, else in how many seconds the next one may; None: nobody knows."""
+        """0.0 if a request may proceed, else seconds to wait; None if Redis is unavailable."""
         key = f"{_KEY_PREFIX}:limit:{name}"
-        found: int | None = self._asked(lambda: self._take(keys=[key], args=[per_minute]), None)
+        found: int | None = self._call(lambda: self._take(keys=[key], args=[per_minute]), None)
         return None if found is None else found / 1000
 
     def close(self) -> None:
@@ -294,8 +289,8 @@ class RedisCache:
     async def aclose(self) -> None:
         self.close()
 
-    def _asked(self, question: Callable[[], Any], otherwise: T) -> Any:
-        """What Redis says; `otherwise` while it is gone, and for some seconds after that was noticed."""
+    def _call(self, question: Callable[[], Any], otherwise: T) -> Any:
+        """The result of a Redis call; `otherwise` on failure and during the cooldown after one."""
         from redis.exceptions import RedisError
 
         if self._clock() < self._down_until:
@@ -304,17 +299,19 @@ class RedisCache:
             found = question()
         except (RedisError, OSError) as error:
             if not self._down_until:
-                _log.warning("Redis is gone (%s); every replica goes on by itself", type(error).__name__)
+                _log.warning(
+                    "Redis is unavailable (%s); this replica continues without it", type(error).__name__
+                )
             self._down_until = self._clock() + _REDIS_COOLDOWN_SECONDS
             return otherwise
         if self._down_until:
-            _log.warning("Redis is back")
+            _log.warning("Redis is available again")
             self._down_until = 0.0
         return found
 
 
 class LayeredCache:
-    """The cache of this machine before the one that replicas share: the first goes on where Redis is gone."""
+    """A local cache in front of Redis; it keeps working if Redis is unavailable."""
 
     def __init__(self, near: CacheStore, far: RedisCache) -> None:
         self._near = near
@@ -351,5 +348,7 @@ def _connect_redis(url: str) -> Redis:
             retry=retry(backoff(), 0),
         )
     except ValueError as error:
-        raise ConfigError("redis.url is no address", hint="write it as redis://host:6379/0") from error
+        raise ConfigError(
+            "redis.url is not a valid address", hint="write it as redis://host:6379/0"
+        ) from error
     return made

@@ -1,7 +1,7 @@
-"""One database for all that must last: a SQLite file, or PostgreSQL by URL.
+"""The database behind all stores: a SQLite file, or PostgreSQL by URL, upgraded when it is opened.
 
-`read()` and `write()` hand out a connection in a transaction. On SQLite a writer takes its lock at once
-(BEGIN IMMEDIATE), so that two processes wait for each other instead of failing half-way.
+`read()` and `write()` give a connection in a transaction. On SQLite a writer takes the lock at once (BEGIN
+IMMEDIATE), so that two processes wait for each other instead of failing half-way through.
 """
 
 from __future__ import annotations
@@ -37,33 +37,31 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from groundwire.errors import InputError, MissingExtra, StoreError
 
-# Bring a store to the newest schema, whoever wrote it, even when several processes open it at once.
-
 _FOLDER = Path(__file__).parent / "migrations"
-_SCHEMA_LOCK = 0x6764_7769  # any number that no other program uses
+_SCHEMA_LOCK = 0x6764_7769  # arbitrary, unlikely to clash with other programs
 
 
 def newest_revision() -> str:
-    """The newest revision. The steps' file names begin with their revision, so no step need be loaded."""
+    """The newest revision, read from the file names of the migrations, so that none has to be imported."""
     return max(path.name.partition("_")[0] for path in (_FOLDER / "versions").glob("[0-9]*.py"))
 
 
 def current_revision(connection: Connection) -> str:
-    """The revision a store stands at; empty for a new one."""
+    """The revision of a store; empty for a new one."""
     if not inspect(connection).has_table("alembic_version"):
         return ""
     return str(connection.execute(text("SELECT version_num FROM alembic_version")).scalar() or "")
 
 
 def upgrade(connection: Connection, to: str = "head") -> None:
-    """Run the missing steps inside the caller's transaction: all of them or none."""
+    """Run the missing migrations inside the caller's transaction."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _SCHEMA_LOCK})
     at, newest = current_revision(connection), newest_revision()
     if at == newest:
         return
     if at > newest:
-        raise StoreError(f"the store is of a newer release (its schema is {at}, ours {newest})")
+        raise StoreError(f"the store was written by a newer release (its schema is {at}, ours is {newest})")
     from alembic import command
     from alembic.config import Config
 
@@ -73,12 +71,12 @@ def upgrade(connection: Connection, to: str = "head") -> None:
     command.upgrade(config, to)
 
 
-_PATIENCE = 30.0
-_CACHE_KIB = 32_768
+_BUSY_TIMEOUT_SECONDS = 30.0  # longer than the largest import batch holds the write lock
+_CACHE_KIB = 32_768  # SQLite page cache per connection
 
 
 class Database:
-    """An engine, and the two ways to use it. Safe for threads; open one a process."""
+    """A connection pool. Thread-safe; open one per process."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -86,13 +84,13 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A connection that sees one snapshot."""
+        """A connection with a consistent snapshot."""
         with _translated(self.engine), self.engine.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """A transaction: everything in it is kept, or on an exception nothing."""
+        """A write transaction; rolled back on an exception."""
         writing = self.engine.execution_options(groundwire_write=True)
         with _translated(self.engine), writing.connect() as connection, connection.begin():
             yield connection
@@ -102,7 +100,7 @@ class Database:
 
 
 def open_database(url: str, *, create: bool = True) -> Database:
-    """The store behind a path or URL, brought to the newest schema. Without `create` it must exist."""
+    """Open the store at a path or URL and upgrade its schema. Without `create` it must exist."""
     place = _place(url)
     if place.get_backend_name() == "sqlite":
         path = Path(place.database or "")
@@ -125,39 +123,39 @@ def open_database(url: str, *, create: bool = True) -> Database:
 
 def _place(url: str) -> URL:
     if not url.strip():
-        raise InputError("the store has no name", hint="give a file or a postgresql:// URL")
+        raise InputError("the store has no path or URL", hint="give a file or a postgresql:// URL")
     if "://" not in url:
         return URL.create("sqlite", database=str(Path(url).expanduser()))
     try:
         place = make_url(url)
-    except (ArgumentError, ValueError):  # ValueError: a port that is no number
+    except (ArgumentError, ValueError):  # ValueError: the port is not a number
         raise InputError("the store's URL cannot be read", hint="write postgresql://user@host/name") from None
     if place.drivername in ("postgresql", "postgres"):
         place = place.set(drivername="postgresql+psycopg")
     if place.get_backend_name() not in ("sqlite", "postgresql"):
-        raise InputError(f"a store cannot be {place.get_backend_name()}", hint="use SQLite or PostgreSQL")
+        raise InputError(f"unsupported database: {place.get_backend_name()}", hint="use SQLite or PostgreSQL")
     return place
 
 
 def _is_writable(path: Path) -> bool:
-    """SQLite writes beside the file too, even when it only reads."""
+    """SQLite also writes files next to the database, even when it only reads."""
     return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
 
 
 def _for_reading(path: Path) -> URL:
-    """A file that nobody can change here, such as one on a read-only disk, can still be asked."""
+    """An immutable file, such as one on a read-only disk, can still be queried."""
     name = f"file:{quote(str(path.absolute()))}"
     return URL.create("sqlite", database=name, query={"mode": "ro", "immutable": "1", "uri": "true"})
 
 
 def _prepare_file(path: Path, *, create: bool) -> None:
     if str(path) in ("", ".", ":memory:"):
-        raise InputError("a store in memory would be lost", hint="give it a file")
+        raise InputError("a store cannot be in memory", hint="give it a file")
     if not create and not path.is_file():
         raise InputError(f"there is no store at {path}")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Made before SQLite makes it: what is known is the owner's only.
+        # Created here and not by SQLite, so that only the owner can read it.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as error:
         raise InputError(f"cannot open the store {path}: {error.strerror}") from None
@@ -165,7 +163,7 @@ def _prepare_file(path: Path, *, create: bool) -> None:
 
 def _engine(place: URL) -> Engine:
     if place.get_backend_name() == "sqlite":
-        engine = create_engine(place, connect_args={"timeout": _PATIENCE})
+        engine = create_engine(place, connect_args={"timeout": _BUSY_TIMEOUT_SECONDS})
         event.listen(engine, "connect", _configure_reader if "immutable" in place.query else _configure)
         event.listen(engine, "begin", _begin)
         return engine
@@ -182,9 +180,9 @@ def _configure(connection: SQLiteConnection, entry: ConnectionPoolEntry) -> None
 
 
 def _configure_reader(connection: SQLiteConnection, _: ConnectionPoolEntry) -> None:
-    connection.isolation_level = None  # BEGIN is ours to say
+    connection.isolation_level = None  # transactions are begun by `_begin`
     for pragma in (
-        f"busy_timeout = {int(_PATIENCE * 1000)}",
+        f"busy_timeout = {int(_BUSY_TIMEOUT_SECONDS * 1000)}",
         f"cache_size = -{_CACHE_KIB}",
         "temp_store = MEMORY",
     ):
@@ -198,32 +196,30 @@ def _begin(connection: Connection) -> None:
 
 @contextmanager
 def _translated(engine: Engine) -> Iterator[None]:
-    """What the driver says, as one line of ours. A broken constraint is the caller's to understand."""
+    """Translate driver errors into ours. Constraint violations are left to the caller."""
     try:
         yield
     except IntegrityError:
         raise
     except DBAPIError as error:
         where = engine.url.render_as_string(hide_password=True)
-        said = " ".join(str(error.orig).split())
-        if isinstance(error, DatabaseError) and "not a database" in said:
-            raise InputError(f"{engine.url.database} is no store of groundwire") from None
-        raise StoreError(f"the store {where} failed: {said[:300]}") from error
+        message = " ".join(str(error.orig).split())
+        if isinstance(error, DatabaseError) and "not a database" in message:
+            raise InputError(f"{engine.url.database} is not a groundwire store") from None
+        raise StoreError(f"the store {where} failed: {message[:300]}") from error
 
 
 # What every writer of knowledge shares: being alone, numbering rows, and many rows at once.
 
 T = TypeVar("T")
-_WRITE_LOCK = 0x6764_6B62  # any number that no other program uses
-_MOST = 4000
-"""Values in one statement; SQLite takes 32,766 at most."""
+_UNSTORABLE = {0: "\ufffd", **dict.fromkeys(range(0xD800, 0xE000), "\ufffd")}
+_WRITE_LOCK = 0x6764_6B62  # arbitrary, unlikely to clash with other programs
+_MAX_PARAMETERS = 4000
+"""Values per statement; SQLite allows 32,766."""
 
 
 def lock_for_writing(connection: Connection) -> None:
-    """From here to the end of the transaction no other process writes knowledge.
-
-    On SQLite the transaction itself is the lock.
-    """
+    """Block other writers of knowledge until the transaction ends. On SQLite the transaction is the lock."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _WRITE_LOCK})
 
@@ -240,15 +236,20 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str
 def select_in(
     connection: Connection, query: Select[Any], column: Column[Any], values: Iterable[Any]
 ) -> Iterator[Row[Any]]:
-    """The rows whose column is one of the values, however many they are."""
-    for part in chunks(list(dict.fromkeys(values)), _MOST):
+    """Rows whose column is one of the values, in as many statements as needed."""
+    for part in chunks(list(dict.fromkeys(values)), _MAX_PARAMETERS):
         yield from connection.execute(_within(query, column), {"wanted": part})
 
 
 @lru_cache(maxsize=256)
 def _within(query: Select[Any], column: Column[Any]) -> Select[Any]:
-    """Made once for a query that is kept: to make it takes longer than to ask it."""
+    """Cached, because building the statement takes longer than running it."""
     return query.where(column.in_(bindparam("wanted", expanding=True)))
+
+
+def storable_text(text: str) -> str:
+    """Replace NUL, which PostgreSQL rejects, and lone surrogates, which cannot be encoded."""
+    return text.translate(_UNSTORABLE)
 
 
 def chunks(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:

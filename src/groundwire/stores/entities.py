@@ -1,4 +1,8 @@
-"""What facts and attributes are called, and whether a thing can have only one value of each."""
+"""Entities, their attributes and predicates. Functions run inside the caller's transaction.
+
+An entity with an id is identified by it, otherwise by name and type; an entity of unknown type takes the type
+of a later one with the same name. So the same rows give the same entities, whatever the order of writing.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,7 @@ _PREDICATES = select(predicates)
 
 
 class Predicates:
-    """The predicates of one batch. Two ways of writing one (`works_in`, `worksIn`) share its cardinality."""
+    """The predicates of one batch. Spelling variants (`works_in`, `worksIn`) share their cardinality."""
 
     def __init__(self, connection: Connection, wanted: Iterable[str]) -> None:
         self._connection = connection
@@ -62,8 +66,6 @@ def predicate_key(name: str) -> str:
     return fold_identifier(name)
 
 
-# Attributes of entities in the database: typed, one value or many, valid from and to.
-
 _TARGET = entities.alias()
 _CURRENT_ATTRIBUTES = (
     select(attributes, _TARGET.c.id.label("target"))
@@ -75,7 +77,7 @@ _CURRENT_ATTRIBUTES = (
 
 @dataclass(slots=True)
 class AttributeState:
-    """An attribute of the store while another may take its place."""
+    """An attribute while a batch is written."""
 
     no: int
     attribute: Attribute
@@ -91,7 +93,7 @@ class AttributeState:
 
 
 AttributeInput = tuple[int, Attribute, int | None]
-"""Whose it is, what it is, and the row of the entity it points at."""
+"""Entity number, attribute, and number of the referenced entity."""
 
 
 def attributes_of(connection: Connection, numbers: Iterable[int]) -> dict[int, tuple[Attribute, ...]]:
@@ -113,9 +115,9 @@ def _current_attributes(
 def merge_attributes(
     connection: Connection, wanted: Sequence[AttributeInput], now: datetime, batch: str
 ) -> None:
-    """Add what is new. Of an attribute with one value, a new value takes the place of the old one.
+    """Add new attributes; a new value of a single-valued attribute supersedes the old one.
 
-    Within one import (`batch`) it may not: nobody contradicts himself in one file, so two things are meant.
+    Within one import (`batch`) that is an error: the rows are probably about two entities.
     """
     if not wanted:
         return
@@ -137,7 +139,7 @@ def merge_attributes(
 
 
 def _supersede_others(others: Sequence[AttributeState], attribute: Attribute, batch: str) -> bool:
-    """Whether it has to be added; what it takes the place of is gone then."""
+    """Mark superseded attributes; returns false if the attribute is stored already."""
     many = attribute.many or any(o.attribute.many for o in others)
     window = Window(attribute.valid_from, attribute.valid_to)
     for other in others:
@@ -190,12 +192,6 @@ def _attribute_row(standing: AttributeState, entity: int, name_key: str) -> dict
     }
 
 
-# Entities in the database. Every function works inside the caller's transaction.
-#
-# Who is meant: an entity with an id is that id's. Without one it is the entity of the same name and type; one
-# whose type is not known yet takes the type of the newcomer. So the same rows give the same entities, in
-# whatever order and by however many processes they are written.
-
 MAX_ID, MAX_NAME, MAX_TYPE, MAX_ALIASES = 500, 2000, 200, 10_000
 _ENTITIES = select(entities)
 _NAMES = select(names.c.entity, names.c.text).order_by(names.c.entity, names.c.position)
@@ -204,7 +200,7 @@ _SLUG = re.compile(r"[^\w+#.-]+")
 
 @dataclass(slots=True)
 class StoredEntity:
-    """An entity of the store while it is being written to."""
+    """An entity while a batch is written."""
 
     no: int
     id: str
@@ -217,13 +213,13 @@ class StoredEntity:
     renamed: bool = False
 
     def add_name(self, name: str) -> None:
-        """Another way of writing a name it has is none."""
+        """Add a name unless a variant of it exists."""
         if key_of(name) not in {key_of(known) for known in self.names}:
             self.names.append(name)
             self.fresh_names.append(name)
 
     def define(self, name: str) -> None:
-        """What was only referred to takes the name it is given; the other was how someone wrote it."""
+        """Give an entity that was only referred to its proper name."""
         if not self.defined:
             self.defined = self.changed = True
             if self.names != [name]:
@@ -231,13 +227,13 @@ class StoredEntity:
 
 
 def put_many(connection: Connection, given: Sequence[Entity], *, batch: str = "") -> list[Entity]:
-    """Write entities; aliases and attributes are added to what is there. Returns them as they stand."""
+    """Write entities, adding aliases and attributes to stored ones. Returns the stored state."""
     lock_for_writing(connection)
-    desk = EntityBatch(connection)
-    desk.read([e.id for e in given], [e.name for e in given])
+    batch_entities = EntityBatch(connection)
+    batch_entities.read([e.id for e in given], [e.name for e in given])
     held = []
     for entity in map(_validated_entity, given):
-        mine = desk.by_id(entity) if entity.id else desk.by_name(entity.name, entity.type)
+        mine = batch_entities.by_id(entity) if entity.id else batch_entities.by_name(entity.name, entity.type)
         mine.define(entity.name)
         for alias in entity.aliases:
             mine.add_name(alias)
@@ -247,12 +243,12 @@ def put_many(connection: Connection, given: Sequence[Entity], *, batch: str = ""
         for mine, entity in zip(held, given, strict=True)
         for attribute in entity.attributes
     ]
-    resolved = desk.refer([attribute.value for _, attribute in wanted])
-    desk.write()
+    resolved = batch_entities.refer([attribute.value for _, attribute in wanted])
+    batch_entities.write()
     merge_attributes(
         connection,
         [
-            (no, replace(attribute, value=value), desk.number(value.entity))
+            (no, replace(attribute, value=value), batch_entities.number(value.entity))
             for (no, attribute), value in zip(wanted, resolved, strict=True)
         ],
         datetime.now(UTC),
@@ -263,7 +259,7 @@ def put_many(connection: Connection, given: Sequence[Entity], *, batch: str = ""
 
 
 def load(connection: Connection, numbers: Iterable[int]) -> dict[int, Entity]:
-    """Entities by row number, with all names and the attributes that stand."""
+    """Entities by row number, with all names and current attributes."""
     wanted = list(dict.fromkeys(numbers))
     rows = {row.no: row for row in select_in(connection, _ENTITIES, entities.c.no, wanted)}
     called: dict[int, list[Any]] = {}
@@ -284,7 +280,7 @@ def numbers_of(connection: Connection, ids: Iterable[str]) -> dict[str, int]:
 
 
 def with_attribute(connection: Connection, name: str, value: str, kind: str, limit: int) -> list[int]:
-    """Entities of a type whose attribute has a value. Empty type or name: any."""
+    """Entities whose attribute has a value; an empty type or name matches any."""
     query = (
         select(attributes.c.entity)
         .distinct()
@@ -298,7 +294,7 @@ def with_attribute(connection: Connection, name: str, value: str, kind: str, lim
 
 
 class EntityBatch:
-    """What is being written to: read once for a whole batch, changed in memory, written once."""
+    """The entities of a batch: loaded once, changed in memory, written once."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -309,7 +305,7 @@ class EntityBatch:
         self._next = last_number(connection, entities) + 1
 
     def read(self, ids: Iterable[str], called: Iterable[str]) -> None:
-        """Fetch the entities that could be meant; again only for what has not been asked for before."""
+        """Load the entities that the ids and names may refer to, unless loaded before."""
         keys = {key_of(name) for name in called} - self._read_names
         self._read_names |= keys
         found = naming.by_key(self._connection, sorted(keys))
@@ -344,7 +340,7 @@ class EntityBatch:
         return held
 
     def by_name(self, name: str, kind: str) -> StoredEntity:
-        """The one of that name and type, made where there is none."""
+        """The entity of that name and type, created if there is none."""
         same = self._by_name.get(key_of(name), [])
         typed = [held for held in same if fold(held.type) == fold(kind)]
         untyped = [held for held in same if not held.type]
@@ -367,7 +363,7 @@ class EntityBatch:
         return held
 
     def _free_id(self, name: str, kind: str) -> str:
-        """The name as an id; where another has it, with the type, or with a number."""
+        """An unused id from the name; with the type or a number if it is taken."""
         base = slug(key_of(name))
         tries = [base, *([f"{base}@{slug(fold(kind))}"] if kind else [])]
         tries += [f"{base}~{count}" for count in range(2, 1000)]
@@ -375,10 +371,10 @@ class EntityBatch:
         for identity in tries:
             if identity not in self._by_id and not numbers_of(self._connection, [identity]):
                 return identity
-        raise InputError(f"too many things are called '{name[:40]}'", hint="give them ids")
+        raise InputError(f"too many entities are called '{name[:40]}'", hint="give them ids")
 
     def refer(self, values: Sequence[Value]) -> list[Value]:
-        """Values whose references name an entity by its id, made where there is none yet."""
+        """Resolve references to entity ids, creating missing entities."""
         pointing = [v for v in values if v.kind is ValueKind.REFERENCE]
         self.read([v.entity or v.text for v in pointing], [v.text for v in pointing])
         return [self._pointed(v) if v.kind is ValueKind.REFERENCE else v for v in values]
@@ -393,7 +389,7 @@ class EntityBatch:
         return value
 
     def meant(self, text: str) -> StoredEntity:
-        """Who is meant by a name alone: a name, else an alias, else an id, else someone new."""
+        """Resolve a bare name: by name, then alias, then id; otherwise create an entity."""
         key = key_of(text)
         for found in (self._by_name.get(key, []), self._by_alias.get(key, [])):
             distinct = list({held.no: held for held in found}.values())
@@ -408,7 +404,7 @@ class EntityBatch:
         return held.no if held else None
 
     def write(self) -> None:
-        """Bring the database to what is held here."""
+        """Write the changes."""
         every = list(self._by_id.values())
         new = [{"no": h.no, "id": h.id, "type": h.type, "defined": h.defined} for h in every if h.new]
         insert_rows(self._connection, entities, new)
@@ -425,7 +421,7 @@ class EntityBatch:
 
 
 def slug(key: str) -> str:
-    """A folded name as an id: 'john smith' is john-smith."""
+    """A folded name as an id: 'john smith' becomes john-smith."""
     return _SLUG.sub("-", key)[:MAX_ID].strip("-") or "-"
 
 

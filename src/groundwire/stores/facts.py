@@ -1,4 +1,8 @@
-"""What a fact says, and what it says it of, each as 16 bytes that are equal only where the two are."""
+"""Facts in the database: identity, queries and writing. Functions run inside the caller's transaction.
+
+A fact written twice is stored once. If only one value can hold, a new fact supersedes the old one, which
+stays as history. Facts that are `pending` or `unverified` supersede nothing until they get a verdict.
+"""
 
 from __future__ import annotations
 
@@ -40,38 +44,38 @@ from groundwire.text.names import fold
 from groundwire.types import Fact, FactStatus, Pattern, Provenance, Record, Role
 
 __all__ = [
-    "VISIBLE_STATUSES",
     "SUBJECT",
+    "VISIBLE_STATUSES",
     "LoadedFact",
-    "facts_about",
     "add",
     "add_many",
+    "apply_verdict",
     "content_digest",
+    "facts_about",
     "get",
-    "load_facts",
     "history",
     "list_facts",
+    "load_facts",
     "match_facts",
     "read_facts",
     "remove",
     "retract",
-    "apply_verdict",
     "slot_digest",
 ]
 
 SUBJECT = "subject"
 _VALUES = frozenset(("object", "since", "until"))
-"""Roles that hold the value. All others say of what or where it is meant, so they belong to the slot."""
+"""Roles that hold the value. All other roles identify what the fact is about, so they belong to the slot."""
 
 
 def content_digest(fact: Fact) -> bytes:
-    """Equal for the same fact, however its values are written; not its source, confidence or status."""
+    """A digest of the statement, independent of notation, source, confidence and status."""
     said = sorted(_role_digest_part(role) for role in fact.roles) or [fold(fact.text)]
     return _digest([predicate_key(fact.predicate), str(fact.valid_from), str(fact.valid_to), *said])
 
 
 def slot_digest(fact: Fact) -> bytes | None:
-    """Equal for facts of which only one can hold; None for what has no subject and no object."""
+    """A digest that is equal for facts of which only one can hold; None without a subject and an object."""
     if fact.role(SUBJECT) is None or fact.role("object") is None:
         return None
     kept = sorted(_role_digest_part(role) for role in fact.roles if role.name not in _VALUES)
@@ -87,8 +91,6 @@ def _digest(parts: Iterable[str]) -> bytes:
     return blake2b("\x1e".join(parts).encode(), digest_size=16).digest()
 
 
-# Facts out of the database: by id, by entity, by pattern, by status.
-
 VISIBLE_STATUSES = ("verified", "asserted", "unverified")
 _FACTS = select(
     facts, predicates.c.name.label("predicate_name"), predicates.c.many.label("predicate_many")
@@ -98,7 +100,7 @@ _ROLES = (
     .join(entities, entities.c.no == roles.c.entity, isouter=True)
     .order_by(roles.c.fact, roles.c.position)
 )
-# Written so that no index fits: the few facts of an entity are looked through, not the many of a status.
+# The concatenation keeps the query planner from using the index on status, which is not selective.
 _STANDS = facts.c.status.concat("").in_(VISIBLE_STATUSES)
 _WANTED: BindParameter[Any] = bindparam("wanted", expanding=True)
 _ROLE_OF_STANDING = (
@@ -113,7 +115,7 @@ _BY_ENTITY = _ROLE_OF_STANDING.where(roles.c.entity.in_(_WANTED))
 _BY_NAME = _ROLE_OF_STANDING.where(roles.c.value_key.in_(_WANTED), roles.c.kind != "reference")
 _KEYS = select(names.c.key)
 LoadedFact = tuple[int, Fact, bytes, bytes | None, str]
-"""A fact with its row number, what it says, what it says it of, and the import that said it."""
+"""Row number, fact, content digest, slot digest and import batch."""
 
 
 def get(connection: Connection, fact_id: str) -> Fact | None:
@@ -123,7 +125,7 @@ def get(connection: Connection, fact_id: str) -> Fact | None:
 def list_facts(
     connection: Connection, *, status: FactStatus | None = None, limit: int = 100, after: str = ""
 ) -> list[Fact]:
-    """Facts, the newest first; `after` is the id of the last one of the page before."""
+    """Facts, newest first; `after` is the id of the last fact of the previous page."""
     query = _FACTS.order_by(facts.c.no.desc()).limit(limit)
     if status is not None:
         query = query.where(facts.c.status == status.value)
@@ -138,18 +140,18 @@ def read_facts(connection: Connection, condition: ColumnElement[bool], limit: in
 
 
 def load_facts(connection: Connection, column: Column[Any], wanted: Iterable[Any]) -> list[LoadedFact]:
-    """The facts whose column is one of these, as a writer needs them."""
+    """The facts whose column is one of these values, with their digests."""
     return _loaded(connection, list(select_in(connection, _FACTS, column, wanted)))
 
 
 def history(connection: Connection, fact_id: str, limit: int = 1000) -> list[Fact]:
-    """A fact and all that it took the place of, oldest first, and what took its place."""
+    """A fact with all facts it superseded and that superseded it, oldest first."""
     slot = select(facts.c.slot).where(facts.c.id == fact_id).scalar_subquery()
     return read_facts(connection, or_(facts.c.id == fact_id, facts.c.slot == slot), limit)
 
 
 def facts_about(connection: Connection, ids: Sequence[str], limit: int) -> list[Fact]:
-    """The standing facts in which an entity has a role, by reference or, as text, by one of its names."""
+    """Current facts in which an entity has a role, by reference or by one of its names as text."""
     numbers = sorted(numbers_of(connection, ids).values())
     if not numbers:
         return []
@@ -165,7 +167,10 @@ def _by_numbers(connection: Connection, numbers: Sequence[int]) -> list[Fact]:
 
 
 def match_facts(connection: Connection, pattern: Pattern) -> list[Fact]:
-    """Facts by entity, role, predicate and value. A role is the entity's, or without one the value's."""
+    """Facts by entity, role, predicate and value.
+
+    The role is the entity's, or the value's if no entity is given.
+    """
     query = select(facts.c.no).order_by(facts.c.no).limit(pattern.limit).distinct()
     if not pattern.history:
         query = query.where(_STANDS)
@@ -218,11 +223,6 @@ def _fact(row: Row[Any], ends: tuple[Role, ...]) -> Fact:
     )
 
 
-# Facts in the database. Every function works inside the caller's transaction.
-#
-# The same fact twice is one. A fact of which only one value can hold takes the place of the one before, which
-# stays as history. What is `pending` or `unverified` takes nobody's place until it is settled.
-
 STANDING = (FactStatus.VERIFIED, FactStatus.ASSERTED, FactStatus.UNVERIFIED)
 _SETTLED = (FactStatus.VERIFIED, FactStatus.ASSERTED)
 _GONE = (FactStatus.SUPERSEDED, FactStatus.RETRACTED)
@@ -232,7 +232,7 @@ MAX_ROLES, MAX_LABEL = 1000, 500
 
 @dataclass(slots=True)
 class StoredFact:
-    """A fact of the store, or one about to be, while a batch is written."""
+    """A fact, stored or new, while a batch is written."""
 
     no: int
     fact: Fact
@@ -248,7 +248,7 @@ class StoredFact:
 
 
 class FactInput(NamedTuple):
-    """A fact to be written, with what it says and what it says it of."""
+    """A fact to be written, with its digests."""
 
     fact: Fact
     content: bytes
@@ -260,45 +260,45 @@ class FactInput(NamedTuple):
 
 
 def add(connection: Connection, fact: Fact) -> Fact:
-    """Write one fact; it comes back with its id, or as the one that was there already."""
+    """Write one fact and return it with its id, or the stored fact if it exists."""
     return add_many(connection, [fact])[0]
 
 
 def add_many(connection: Connection, given: Sequence[Fact], *, batch: str = "") -> list[Fact]:
-    """Write facts in their order.
+    """Write facts in order.
 
-    `batch` names one import: what it says of one thing in several values was never meant to be single,
-    since nobody contradicts himself in one file.
+    `batch` identifies an import. Several values in one import do not supersede each other: the predicate is
+    then marked as multi-valued, since a file is assumed not to contradict itself.
     """
     lock_for_writing(connection)
-    desk, now = EntityBatch(connection), datetime.now(UTC)
-    ready = _with_references(desk, [_validated_fact(fact, now) for fact in given])
-    desk.write()
+    batch_entities, now = EntityBatch(connection), datetime.now(UTC)
+    ready = _with_references(batch_entities, [_validated_fact(fact, now) for fact in given])
+    batch_entities.write()
     entries = [FactInput.of(fact) for fact in ready]
-    book = FactBatch(connection, desk, entries, batch)
-    written = [book.enter(entry) for entry in entries]
-    book.write()
+    fact_batch = FactBatch(connection, batch_entities, entries, batch)
+    written = [fact_batch.enter(entry) for entry in entries]
+    fact_batch.write()
     return [held.fact for held in written]
 
 
 def apply_verdict(
     connection: Connection, fact_id: str, *, status: FactStatus, confidence: float, record: Record | None
 ) -> Fact | None:
-    """A fact gets its verdict; where that makes it stand, it takes the place of the one before."""
+    """Store the verdict on a fact; if it is accepted, it supersedes the previous one."""
     lock_for_writing(connection)
     found = read_facts(connection, facts.c.id == fact_id)
     if not found:
         return None
     judged = replace(found[0], status=status, confidence=confidence, record=record)
     entry = FactInput.of(judged)
-    book = FactBatch(connection, EntityBatch(connection), [entry], "")
-    held = book.enter(entry, force=True)
-    book.write()
+    fact_batch = FactBatch(connection, EntityBatch(connection), [entry], "")
+    held = fact_batch.enter(entry, force=True)
+    fact_batch.write()
     return held.fact
 
 
 def retract(connection: Connection, fact_id: str) -> Fact | None:
-    """Take a fact back; it stays as history."""
+    """Retract a fact; it stays as history."""
     lock_for_writing(connection)
     same = facts.c.id == fact_id
     connection.execute(update(facts).where(same).values(status=FactStatus.RETRACTED.value))
@@ -306,7 +306,7 @@ def retract(connection: Connection, fact_id: str) -> Fact | None:
 
 
 def remove(connection: Connection, fact_id: str) -> Fact | None:
-    """Take a fact out as if it had never been there."""
+    """Delete a fact without a trace."""
     lock_for_writing(connection)
     found = load_facts(connection, facts.c.id, [fact_id])
     if not found:
@@ -318,13 +318,13 @@ def remove(connection: Connection, fact_id: str) -> Fact | None:
 
 
 class FactBatch:
-    """The facts a batch touches: read once, changed in memory, written once."""
+    """The facts that a batch touches: loaded once, changed in memory, written once."""
 
     def __init__(
-        self, connection: Connection, desk: EntityBatch, given: Sequence[FactInput], batch: str
+        self, connection: Connection, batch_entities: EntityBatch, given: Sequence[FactInput], batch: str
     ) -> None:
         self._connection = connection
-        self._desk = desk
+        self._entities = batch_entities
         self._batch = batch
         self._predicates = Predicates(connection, {entry.fact.predicate for entry in given})
         self._by_content: dict[bytes, StoredFact] = {}
@@ -376,7 +376,7 @@ class FactBatch:
         return held
 
     def _take_place(self, held: StoredFact) -> None:
-        """Of two that cannot both hold, the newer stands."""
+        """Supersede current facts that cannot hold at the same time."""
         if held.slot is None or self._predicates.is_many(held.fact.predicate):
             return
         rivals = [
@@ -420,14 +420,14 @@ class FactBatch:
                 "fact": held.no,
                 "position": position,
                 "name": role.name,
-                "entity": self._desk.number(role.value.entity),
+                "entity": self._entities.number(role.value.entity),
             }
             for position, role in enumerate(held.fact.roles)
         ]
 
 
 def _shared(held: StoredFact) -> dict[str, Any]:
-    """The columns that may change in the life of a fact."""
+    """The columns that can change."""
     fact, said, record = held.fact, held.fact.provenance, held.fact.record
     return {
         "confidence": fact.confidence,
@@ -451,7 +451,7 @@ def _changes(held: StoredFact) -> dict[str, Any]:
 
 
 def _agree(held: StoredFact, fact: Fact, *, force: bool) -> None:
-    """The fact is there already. A better status (or a verdict) is taken over; when it was said stays."""
+    """Merge into a stored fact: take over a better status or a verdict, keep the time of recording."""
     old = held.fact
     back = old.status in _GONE and fact.status not in _GONE
     if not (force or back or _RANK[fact.status] <= _RANK[old.status]):
@@ -467,8 +467,8 @@ def _agree(held: StoredFact, fact: Fact, *, force: bool) -> None:
     )
 
 
-def _with_references(desk: EntityBatch, given: Sequence[Fact]) -> list[Fact]:
-    values = iter(desk.refer([role.value for fact in given for role in fact.roles]))
+def _with_references(batch_entities: EntityBatch, given: Sequence[Fact]) -> list[Fact]:
+    values = iter(batch_entities.refer([role.value for fact in given for role in fact.roles]))
     found = []
     for fact in given:
         ends = tuple(Role(role.name, next(values)) for role in fact.roles)

@@ -1,4 +1,4 @@
-"""Opinions on verdicts, kept: the newest on a claim counts, the older ones stay for who wants to look."""
+"""User feedback on verdicts. The newest on a claim counts; older rows stay as history."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from groundwire.stores.database import Database
+from groundwire.stores.database import Database, storable_text
 from groundwire.stores.tables import feedback, feedback_reports
 from groundwire.types import Feedback, Status
 
-_AT_ONCE = 500
+_MAX_PARAMETERS = 500  # keys per query
 _INSERT = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
-_UNKEEPABLE = {0: "\ufffd", **dict.fromkeys(range(0xD800, 0xE000), "\ufffd")}
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewedVerdict:
-    """A claim's verdict as a report told it; `key` names the claim in every report."""
+    """A verdict as reported; `key` identifies the claim across reports."""
 
     key: str
     claim: str
@@ -36,7 +35,7 @@ class ReviewedVerdict:
 
 @dataclass(frozen=True, slots=True)
 class FeedbackReport:
-    """The report a verdict stood in: what calibration needs of it. `flagged` are the keys of its flags."""
+    """The report of a verdict, reduced to what calibration needs. `flagged` are keys of flagged claims."""
 
     key: str
     name: str
@@ -56,61 +55,58 @@ class FeedbackEntry:
 
 @dataclass(frozen=True, slots=True)
 class ReviewedReport:
-    """A report with opinions on it. `supported` is None while a claim of its flags has none."""
+    """A report with feedback. `supported` is None while a flagged claim has no feedback."""
 
     report: FeedbackReport
     supported: bool | None
 
 
 class FeedbackStore:
-    """What people said of verdicts. Every method is one transaction."""
+    """The stored feedback. Every method is one transaction."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def add(self, report: FeedbackReport, verdict: ReviewedVerdict, opinion: Feedback) -> None:
         with self._database.write() as connection:
-            _keep_report(connection, report)
+            _upsert_report(connection, report)
             connection.execute(
                 feedback.insert().values(
                     key=verdict.key,
                     report=report.key,
-                    claim=_keepable(verdict.claim),
+                    claim=storable_text(verdict.claim),
                     status=verdict.status.value,
                     gap_type=verdict.gap_type,
                     flagged=verdict.flagged,
                     p1=verdict.p1,
                     p0=verdict.p0,
                     gap_bits=verdict.gap_bits,
-                    method=_keepable(verdict.method),
+                    method=storable_text(verdict.method),
                     right=opinion.right,
-                    note=_keepable(opinion.note),
+                    note=storable_text(opinion.note),
                     at=opinion.at.timestamp(),
                 )
             )
 
     def of(self, keys: Iterable[str]) -> dict[str, Feedback]:
-        """The newest opinion on each of the claims, where there is one."""
+        """The newest feedback on each of the claims that has any."""
         wanted = list(dict.fromkeys(keys))
         found: dict[str, Feedback] = {}
         with self._database.read() as connection:
-            for start in range(0, len(wanted), _AT_ONCE):
-                some = wanted[start : start + _AT_ONCE]
+            for start in range(0, len(wanted), _MAX_PARAMETERS):
+                some = wanted[start : start + _MAX_PARAMETERS]
                 rows = connection.execute(_newest().where(feedback.c.key.in_(some)))
                 found |= {row.key: _opinion(row) for row in rows}
         return found
 
     def entries(self) -> list[FeedbackEntry]:
-        """The newest opinion on every claim, newest first."""
+        """The newest feedback on every claim, newest first."""
         with self._database.read() as connection:
             rows = connection.execute(_newest().order_by(feedback.c.id.desc()))
             return [FeedbackEntry(_verdict(row), row.report, _opinion(row)) for row in rows]
 
     def reviewed(self) -> list[ReviewedReport]:
-        """Every report somebody spoke about, with what follows for it as a whole.
-
-        A claim that stands in several reports needs to be marked in one of them only.
-        """
+        """All reports with feedback, labelled as a whole. Feedback on a claim applies to all its reports."""
         labels = {entry.verdict.key: entry.feedback.supported for entry in self.entries()}
         marked: dict[str, set[str]] = {}
         with self._database.read() as connection:
@@ -120,7 +116,7 @@ class FeedbackStore:
         return [ReviewedReport(r, _label(r, marked[r.key], labels)) for r in reports if r.key in marked]
 
     def forget(self, key: str) -> int:
-        """Take back all opinions on a claim; how many there were."""
+        """Delete all feedback on a claim; returns the number of rows."""
         with self._database.write() as connection:
             gone = connection.execute(delete(feedback).where(feedback.c.key == key)).rowcount
             spoken_of = select(feedback.c.report)
@@ -129,9 +125,9 @@ class FeedbackStore:
 
 
 def _label(report: FeedbackReport, marked: set[str], labels: Mapping[str, bool]) -> bool | None:
-    """One unsupported claim settles it; else every flag must have been called a false alarm.
+    """False if one claim is unsupported; true if every flag was marked as a false alarm; else None.
 
-    What was neither flagged nor marked is taken as supported: whoever marked the rest has seen it.
+    Claims that are neither flagged nor marked count as supported.
     """
     said = {key: labels[key] for key in marked | set(report.flagged) if key in labels}
     if not all(said.values()):
@@ -144,12 +140,12 @@ def _newest() -> Any:
     return select(feedback).where(feedback.c.id.in_(last))
 
 
-def _keep_report(connection: Connection, report: FeedbackReport) -> None:
+def _upsert_report(connection: Connection, report: FeedbackReport) -> None:
     values = {
-        "name": _keepable(report.name),
+        "name": storable_text(report.name),
         "risk": report.risk,
-        "backend": _keepable(report.backend),
-        "profile": _keepable(report.profile),
+        "backend": storable_text(report.backend),
+        "profile": storable_text(report.profile),
         "claims": report.claims,
         "flagged": list(report.flagged),
     }
@@ -179,8 +175,3 @@ def _verdict(row: Row[Any]) -> ReviewedVerdict:
 def _opinion(row: Row[Any]) -> Feedback:
     at = datetime.fromtimestamp(row.at, UTC)
     return Feedback(row.right, Status(row.status), row.flagged, at, row.note)
-
-
-def _keepable(text: str) -> str:
-    """PostgreSQL keeps no NUL, and no database half a surrogate pair."""
-    return text.translate(_UNKEEPABLE)

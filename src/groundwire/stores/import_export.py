@@ -1,7 +1,8 @@
-"""Bring a file of knowledge into a store: in batches, so that a killed import leaves whole ones behind.
+"""Import files into a knowledge base and export it.
 
-Running it again completes it: what is there already is there once. A row that cannot be used is noted with
-its line and the others go in, or with `strict` none.
+Imports run in batches, one transaction each, and are idempotent: an interrupted import is completed by
+running it again. Bad rows are reported with their line and skipped; with `strict` they abort the whole
+import.
 """
 
 from __future__ import annotations
@@ -27,12 +28,14 @@ from groundwire.stores.io_jsonl import entity_object, fact_object, read_jsonl
 from groundwire.stores.io_triples import read_ntriples, read_triples
 from groundwire.stores.knowledge_base import Knowledge
 from groundwire.stores.tables import attributes, roles
-from groundwire.stores.tables import entities as tables_entities
-from groundwire.stores.tables import facts as tables_facts
+from groundwire.stores.tables import entities as entities_table
+from groundwire.stores.tables import facts as facts_table
 from groundwire.types import Entity, Fact, Value, ValueKind
 
 BATCH = 1000
+"""Rows per transaction."""
 KEPT_ERRORS = 1000
+"""Bad rows that are listed; further ones are only counted."""
 READERS: dict[str, Callable[[TextIO, str], Iterator[ParsedRow]]] = {
     "csv": read_csv,
     "jsonl": read_jsonl,
@@ -43,7 +46,7 @@ READERS: dict[str, Callable[[TextIO, str], Iterator[ParsedRow]]] = {
 
 @dataclass(slots=True)
 class ImportResult:
-    """What became of a file. `bad` are the first rows that could not be used, `failed` how many they are."""
+    """The result of an import. `bad` are the first bad rows, `failed` is the number of all."""
 
     entities: int = 0
     facts: int = 0
@@ -57,7 +60,7 @@ class ImportResult:
 
 
 class StrictImportError(InputError):
-    """A strict import met rows that cannot be used, and left the store as it was."""
+    """A strict import found bad rows; nothing was written."""
 
     def __init__(self, imported: ImportResult) -> None:
         rows = "1 row" if imported.failed == 1 else f"{imported.failed:,} rows"
@@ -72,7 +75,7 @@ def import_rows(
     strict: bool = False,
     on_batch: Callable[[ImportResult], None] = lambda _: None,
 ) -> ImportResult:
-    """`on_batch` is told after every batch how far it is."""
+    """Write rows to the knowledge base. `on_batch` is called with the progress after every batch."""
     done, token = ImportResult(), token_hex(8)
     if strict:
         with knowledge.writing() as connection:
@@ -104,7 +107,7 @@ def _write(connection: Connection, batch: Sequence[ParsedRow], token: str, done:
 
 
 def _halved(connection: Connection, rows: Sequence[ParsedRow], token: str, done: ImportResult) -> None:
-    """All at once; where that fails each half by itself, down to the rows that are to blame."""
+    """Write rows at once; on failure bisect them to find the bad ones."""
     if not rows:
         return
     try:
@@ -141,7 +144,7 @@ _FACT_HEADER = (
 
 
 def to_jsonl(knowledge: Knowledge) -> Iterator[str]:
-    """Entities, then all facts with their history, oldest first: an import of it makes the same store."""
+    """Export entities, then all facts including history, oldest first. Importing it gives the same store."""
     with knowledge.database.read() as connection:
         for entity in _entities(connection):
             yield json.dumps(entity_object(entity), ensure_ascii=False) + "\n"
@@ -150,7 +153,7 @@ def to_jsonl(knowledge: Knowledge) -> Iterator[str]:
 
 
 def to_triples(knowledge: Knowledge) -> Iterator[str]:
-    """The standing facts that have a subject and an object; their other roles are left out."""
+    """Export current facts with a subject and an object as triples; other roles are dropped."""
     with knowledge.database.read() as connection:
         for fact in _facts(connection):
             subject, told = fact.role("subject"), fact.role("object")
@@ -160,7 +163,7 @@ def to_triples(knowledge: Knowledge) -> Iterator[str]:
 
 
 def entities_to_csv(knowledge: Knowledge) -> Iterator[str]:
-    """A row an entity, a column an attribute, with `*` where there may be several values."""
+    """Export one row per entity and one column per attribute; `*` marks multi-valued ones."""
     with knowledge.database.read() as connection:
         columns = _attribute_columns(connection)
         headers = [f"{name}{'*' if many else ''}{kind}" for name, (many, kind) in columns.items()]
@@ -182,7 +185,7 @@ def _escaped_once(entity: Entity, name: str) -> str:
 
 
 def facts_to_csv(knowledge: Knowledge) -> Iterator[str]:
-    """A row a standing fact; roles beyond subject and object are further columns."""
+    """Export one row per current fact; further roles become columns."""
     with knowledge.database.read() as connection:
         query = select(roles.c.name).distinct().where(roles.c.name.not_in(("subject", "object")))
         extra = sorted(connection.execute(query).scalars())
@@ -222,7 +225,7 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _attribute_columns(connection: Connection) -> dict[str, tuple[bool, str]]:
-    """Each attribute's name, whether it may have several values, and the kind its values all have."""
+    """The attribute columns: name, multiplicity, and the common kind of the values."""
     kinds: dict[str, set[str]] = {}
     many: dict[str, bool] = {}
     query = select(attributes.c.name, attributes.c.kind, attributes.c.many, func.count())
@@ -242,8 +245,8 @@ def _attribute_columns(connection: Connection) -> dict[str, tuple[bool, str]]:
 def _entities(connection: Connection) -> Iterator[Entity]:
     last = ""
     while True:
-        query = select(tables_entities.c.no, tables_entities.c.id).where(tables_entities.c.id > last)
-        page = connection.execute(query.order_by(tables_entities.c.id).limit(PAGE)).all()
+        query = select(entities_table.c.no, entities_table.c.id).where(entities_table.c.id > last)
+        page = connection.execute(query.order_by(entities_table.c.id).limit(PAGE)).all()
         if not page:
             return
         last = page[-1].id
@@ -254,14 +257,12 @@ def _entities(connection: Connection) -> Iterator[Entity]:
 def _facts(connection: Connection, *, history: bool = False) -> Iterator[Fact]:
     last = 0
     while True:
-        query = select(tables_facts.c.no).where(tables_facts.c.no > last)
+        query = select(facts_table.c.no).where(facts_table.c.no > last)
         if not history:
-            query = query.where(tables_facts.c.status.in_(VISIBLE_STATUSES))
-        page: Sequence[int] = (
-            connection.execute(query.order_by(tables_facts.c.no).limit(PAGE)).scalars().all()
-        )
+            query = query.where(facts_table.c.status.in_(VISIBLE_STATUSES))
+        page: Sequence[int] = connection.execute(query.order_by(facts_table.c.no).limit(PAGE)).scalars().all()
         if not page:
             return
         last = page[-1]
-        loaded = {no: fact for no, fact, *_ in load_facts(connection, tables_facts.c.no, page)}
+        loaded = {no: fact for no, fact, *_ in load_facts(connection, facts_table.c.no, page)}
         yield from (loaded[no] for no in page)

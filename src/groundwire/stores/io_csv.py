@@ -1,7 +1,7 @@
-"""Files of knowledge, read line by line: entities and facts, and what cannot be read with its line.
+"""Read entities and facts from CSV, and what all readers share: rows, encodings and errors by line.
 
-Nothing is loaded whole. Bytes that are no text in the encoding are smuggled through as surrogates, so that
-one bad character costs one row.
+Files are read line by line. Undecodable bytes are passed through as surrogates, so that one bad character
+costs one row.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (code
 
 @dataclass(frozen=True, slots=True)
 class ParsedRow:
-    """What one row says, or why it cannot be read."""
+    """The entity or fact of one row, or the error."""
 
     line: int
     item: Entity | Fact | None = None
@@ -48,20 +48,20 @@ class ParsedRow:
 def format_of(path: Path, given: str = "") -> str:
     found = given or _SUFFIXES.get(path.suffix.lower(), "")
     if found not in FORMATS:
-        what = f"'{given}' is no format" if given else f"what {path} holds is not to be told from its name"
+        what = f"unknown format '{given}'" if given else f"cannot tell the format of {path} from its name"
         raise InputError(what, hint=f"--format {', '.join(FORMATS)}")
     return found
 
 
 @contextmanager
 def open_text(file: BinaryIO, encoding: str) -> Iterator[TextIO]:
-    """The file as text; a byte order mark overrules the encoding."""
+    """Open a file as text; a byte order mark overrides the encoding."""
     head = file.peek(4)[:4] if isinstance(file, io.BufferedReader) else b""
     marked = next((name for mark, name in _MARKS if head.startswith(mark)), encoding)
     try:
         text = io.TextIOWrapper(file, encoding=marked, errors="surrogateescape", newline="")
     except LookupError:
-        raise InputError(f"there is no encoding '{encoding}'") from None
+        raise InputError(f"unknown encoding '{encoding}'") from None
     try:
         yield text
     finally:
@@ -69,7 +69,7 @@ def open_text(file: BinaryIO, encoding: str) -> Iterator[TextIO]:
 
 
 def parse_row(line: int, read: Callable[[], Iterator[Entity | Fact]]) -> Iterator[ParsedRow]:
-    """What a row says; an error costs this row only."""
+    """The items of a row; an error affects this row only."""
     try:
         items = list(read())
     except InputError as error:
@@ -80,7 +80,7 @@ def parse_row(line: int, read: Callable[[], Iterator[Entity | Fact]]) -> Iterato
 
 
 class UnreadableRow(InputError):
-    """Bytes that are no text in the encoding of the file."""
+    """A row that is not valid in the encoding of the file."""
 
 
 def readable(text: str) -> str:
@@ -94,8 +94,8 @@ def readable(text: str) -> str:
 #     name,type,aliases,founded:date,languages*,height:cm,boss:ref
 #     subject,predicate,object,confidence,source,place
 #
-# A column's header may say the kind or unit of its values (`founded:date`, `height (cm)`), and with `*` that
-# several, apart by `;`, hold at once. Columns that are no field of a fact are its further roles.
+# A header may give the kind or unit of its values (`founded:date`, `height (cm)`); `*` marks several values
+# separated by `;`. Columns that are not a field of a fact become further roles.
 
 _DELIMITERS = ",;\t|"
 _SPLIT = re.compile(r"(?<!\\)[;|]")
@@ -123,7 +123,7 @@ class Column:
 
 
 def read_csv(file: TextIO, source: str) -> Iterator[ParsedRow]:
-    """The rows of a file, each by itself; a header that cannot be used is an error of the whole."""
+    """The rows of a file. A bad row is reported; a bad header is an error."""
     first = file.readline()
     if not first.strip():
         raise InputError("the file is empty" if not first else "the first line of the file is empty")
@@ -145,7 +145,7 @@ def _next(reader: Iterator[list[str]], line: int = 1) -> list[str] | ParsedRow |
     try:
         return next(reader, None)
     except csv.Error as error:
-        return ParsedRow(line, error=f"is no CSV: {error} (is a quote never closed?)")
+        return ParsedRow(line, error=f"is not valid CSV: {error} (is a quote never closed?)")
 
 
 def _header(cells: Sequence[str] | ParsedRow) -> list[Column | None]:
@@ -158,14 +158,14 @@ def _header(cells: Sequence[str] | ParsedRow) -> list[Column | None]:
     seen: set[str] = set()
     for column in columns:
         if column is not None and fold_identifier(column.name) in seen:
-            raise InputError(f"the column '{column.name}' is there twice")
+            raise InputError(f"duplicate column '{column.name}'")
         if column is not None:
             seen.add(fold_identifier(column.name))
     return columns
 
 
 def _column(header: str) -> Column | None:
-    """None for a column without a name, which spreadsheets leave behind."""
+    """Parse a header cell; None if it is empty, as spreadsheets leave behind."""
     text = header.strip().removeprefix("\ufeff")
     unit = _UNIT.match(text)
     if unit and known_kind(unit["kind"].strip()):
@@ -256,7 +256,7 @@ def _roles(cells: Iterable[tuple[Column, str]], predicate: str) -> Iterator[Role
 
 
 def split(cell: str) -> list[str]:
-    """The parts of a cell that are apart by `;`; a `;` that belongs to one is written `\\;`."""
+    """Split a cell at `;`; a literal `;` is written `\\;`."""
     return [part for piece in _SPLIT.split(cell) if (part := re.sub(r"\\([;|])", r"\1", piece).strip())]
 
 
@@ -264,28 +264,30 @@ def number(text: str, what: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise InputError(f"'{text[:40]}' is no {what}") from None
+        raise InputError(f"'{text[:40]}' is not a valid {what}") from None
 
 
 def status_of(text: str) -> FactStatus:
     try:
         return FactStatus(text.lower()) if text else FactStatus.ASSERTED
     except ValueError:
-        raise InputError(f"'{text[:40]}' is no status", hint=", ".join(FactStatus)) from None
+        raise InputError(f"'{text[:40]}' is not a valid status", hint=", ".join(FactStatus)) from None
 
 
 def day_of(text: str, what: str) -> date | None:
     try:
         return date.fromisoformat(text) if text else None
     except ValueError:
-        raise InputError(f"{what} '{text[:40]}' is no day", hint="write 2024-02-29") from None
+        raise InputError(f"{what} '{text[:40]}' is not a valid date", hint="write 2024-02-29") from None
 
 
 def time_of(text: str) -> datetime | None:
     try:
         return datetime.fromisoformat(text) if text else None
     except ValueError:
-        raise InputError(f"recorded '{text[:40]}' is no time", hint="write 2024-02-29T12:00:00Z") from None
+        raise InputError(
+            f"recorded '{text[:40]}' is not a valid time", hint="write 2024-02-29T12:00:00Z"
+        ) from None
 
 
 def _moment(plain: Mapping[str, str]) -> datetime | None:
@@ -295,7 +297,7 @@ def _moment(plain: Mapping[str, str]) -> datetime | None:
 def _place(plain: Mapping[str, str], name: str) -> int | None:
     text = plain.get(name, "")
     if text and not text.isdecimal():
-        raise InputError(f"'{text[:40]}' is no {name}")
+        raise InputError(f"'{text[:40]}' is not a valid {name}")
     return int(text[:12]) if text else None
 
 

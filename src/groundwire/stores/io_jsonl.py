@@ -1,4 +1,4 @@
-"""JSON lines: an entity or a fact a line, with every field, so that an export can be read back whole."""
+"""JSON Lines: one entity or fact per line, with every field, so that an export can be imported unchanged."""
 
 from __future__ import annotations
 
@@ -90,19 +90,19 @@ def _fact(row: Json, source: str) -> Fact:
 
 
 def read_fact(row: Json) -> Fact:
-    """A fact as `fact_object` writes it."""
+    """Parse a fact as written by `fact_object`."""
     return _fact(row, "")
 
 
 def _end(given: Any, role: str, predicate: str) -> Value:
-    """A subject written as a text is the name of an entity."""
+    """Parse a role. A subject given as a string is the name of an entity."""
     if role == "subject" and isinstance(given, str):
         return Value(given, ValueKind.REFERENCE)
     return _value(given, predicate)
 
 
 def _value(given: Any, about: str) -> Value:
-    """All fields of a value, or simply a text or a number."""
+    """Parse a value: an object with all fields, a string or a number."""
     if isinstance(given, bool) or given is None or isinstance(given, list):
         raise InputError(f"'{about}' has a value that is no text, number or object")
     if isinstance(given, int | float):
@@ -171,7 +171,7 @@ def _day(row: Json, key: str) -> Any:
 
 
 def entity_object(entity: Entity) -> dict[str, Any]:
-    """The other way round; what is empty is left out."""
+    """An entity as JSON, without empty fields."""
     found = {
         "kind": "entity",
         "id": entity.id,

@@ -1,4 +1,4 @@
-"""Triples: subject, predicate and object apart by tabs, or N-Triples."""
+"""Read triples: tab-separated subject, predicate and object, or N-Triples."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ALIAS = "http://www.w3.org/2004/02/skos/core#altLabel"
 
 
 def read_triples(file: TextIO, source: str) -> Iterator[ParsedRow]:
-    """Lines of subject, predicate, object; a predicate with `*` may hold with several objects."""
+    """Tab-separated triples; a predicate with `*` can have several objects."""
     for line, text in enumerate(file, start=1):
         if text.strip() and not (line == 1 and text.lower().split() == ["subject", "predicate", "object"]):
             yield from parse_row(line, lambda text=text: _tabbed(text, source))  # type: ignore[misc]
@@ -47,7 +47,7 @@ def _tabbed(text: str, source: str) -> Iterator[Fact]:
 
 
 def read_ntriples(file: TextIO, source: str) -> Iterator[ParsedRow]:
-    """N-Triples. An entity's id is its IRI and its name the end of it, unless a label gives another."""
+    """N-Triples. An entity's id is its IRI; its name is the label, or else the end of the IRI."""
     for line, text in enumerate(file, start=1):
         if text.strip() and not text.lstrip().startswith("#"):
             yield from parse_row(line, lambda text=text: _ntriple(text, source))  # type: ignore[misc]
@@ -85,7 +85,7 @@ def _literal(text: str, kind: str, predicate: str) -> Value:
 
 
 def _local(iri: str) -> str:
-    """The end of an IRI, as people would write it."""
+    """The last segment of an IRI as a readable name."""
     end = re.split(r"[/#:]", iri.rstrip("/#"))[-1]
     return unquote(end).replace("_", " ").strip() or iri
 

@@ -1,4 +1,4 @@
-"""API keys, kept as digests: a key is shown once, when it is made, and can be revoked."""
+"""API keys, stored as digests. A key is shown once, on creation, and can be revoked."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from groundwire.stores.tables import api_keys
 
 ADMIN = "admin"
 SCOPES = ("check", "facts:read", "facts:write", "reports", "rag", "rag:write", "proxy", "metrics", ADMIN)
-"""What a key may open; `admin` opens everything."""
+"""The scopes a key can have; `admin` includes all."""
 PREFIX = "gw"
 _ID_BYTES = 6
 _SECRET_BYTES = 32
-_LONGEST_NAME = 100
+_MAX_NAME_CHARS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """A key as it is kept. `per_minute` None means what the server grants everybody."""
+    """A stored key. `per_minute` None means the server's default rate limit."""
 
     id: str
     name: str
@@ -38,7 +38,7 @@ class ApiKey:
     revoked: float | None = None
 
     def opens(self, secret: str) -> bool:
-        """Whether it is this key's secret. The secret holds 256 random bits, so one plain hash is enough."""
+        """True if the secret matches. A plain hash suffices for a secret of 256 random bits."""
         return hmac.compare_digest(self.digest, hash_secret(secret))
 
 
@@ -47,7 +47,7 @@ def hash_secret(secret: str) -> str:
 
 
 def split_token(token: str) -> tuple[str, str] | None:
-    """The id and the secret in a token; None where it is no token of ours.
+    """The id and the secret in a token; None if the format differs.
 
     >>> split_token("gw_0123456789ab_secret"), split_token("sk-other")
     (('0123456789ab', 'secret'), None)
@@ -65,9 +65,9 @@ class KeyStore:
         self._clock = clock
 
     def add(self, name: str, scopes: Sequence[str], per_minute: int | None = None) -> tuple[ApiKey, str]:
-        """A new key, and the token that is never seen again."""
-        if not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
-            raise InputError("a key needs a name", hint=f"up to {_LONGEST_NAME} printable characters")
+        """Create a key. The returned token cannot be recovered later."""
+        if not name.strip() or len(name) > _MAX_NAME_CHARS or not name.isprintable():
+            raise InputError("a key needs a name", hint=f"up to {_MAX_NAME_CHARS} printable characters")
         identity, secret = secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_SECRET_BYTES)
         key = ApiKey(identity, name, hash_secret(secret), frozenset(scopes), per_minute, self._clock())
         with self._database.write() as connection:
@@ -88,18 +88,18 @@ class KeyStore:
         return key, f"{PREFIX}_{identity}_{secret}"
 
     def all(self) -> list[ApiKey]:
-        """Every key there ever was, oldest first."""
+        """All keys including revoked ones, oldest first."""
         with self._database.read() as connection:
             return [_key(row) for row in connection.execute(select(api_keys).order_by(api_keys.c.created))]
 
     def standing(self) -> dict[str, ApiKey]:
-        """The keys that open something, by id."""
+        """The active keys by id."""
         with self._database.read() as connection:
             rows = connection.execute(select(api_keys).where(api_keys.c.revoked.is_(None)))
             return {row.id: _key(row) for row in rows}
 
     def revoke(self, which: str) -> ApiKey:
-        """End a key, by its name or id."""
+        """Revoke a key by its name or id."""
         named = (api_keys.c.name == which) | (api_keys.c.id == which)
         with self._database.write() as connection:
             row = connection.execute(select(api_keys).where(named, api_keys.c.revoked.is_(None))).first()

@@ -1,7 +1,4 @@
-"""What a knowledge base speaks of at all: types of entities, names of attributes, predicates.
-
-Read before every detection, so it never scans a table: types are stepped through by their index.
-"""
+"""The knowledge base in a database: queried by the detectors, filled by imports and by the memory gate."""
 
 from __future__ import annotations
 
@@ -22,29 +19,30 @@ from groundwire.stores.tables import facts as fact_rows
 from groundwire.stores.values import value_key
 from groundwire.types import Coverage, Entity, Fact, Match, Pattern
 
-_TYPES = 100
-_PREDICATES = 5000
-_MANY = 2
-"""Whether there is one entity of a type or more is all that is asked."""
+_MAX_TYPES = 100
+_MAX_PREDICATES = 5000
+_ONE_OR_MORE = 2
+"""Entities read per type: coverage only distinguishes one from several."""
 
 
 def coverage(connection: Connection) -> Coverage:
+    """The types and predicates that exist. Runs before every detection, so it uses indexes only."""
     types: dict[str, int] = {}
     only: dict[str, str] = {}
     for kind in _types(connection):
-        some = select(entities.c.id).where(entities.c.type == kind).limit(_MANY)
+        some = select(entities.c.id).where(entities.c.type == kind).limit(_ONE_OR_MORE)
         ids = connection.execute(some).scalars().all()
         types[kind] = len(ids)
         if len(ids) == 1:
             only[kind] = ids[0]
-    called = connection.execute(select(predicates.c.name).limit(_PREDICATES)).scalars()
+    called = connection.execute(select(predicates.c.name).limit(_MAX_PREDICATES)).scalars()
     return Coverage(types, only, frozenset(called))
 
 
 def _types(connection: Connection) -> list[str]:
     found: list[str] = []
     last = ""
-    while len(found) < _TYPES:
+    while len(found) < _MAX_TYPES:
         after = connection.execute(select(func.min(entities.c.type)).where(entities.c.type > last)).scalar()
         if after is None:
             break
@@ -54,7 +52,7 @@ def _types(connection: Connection) -> list[str]:
 
 
 def values_among(connection: Connection, names: Sequence[str]) -> set[str]:
-    """Which of these names are the value of some attribute or stand in a role of some fact."""
+    """The names that are an attribute value or fill a role of a fact."""
     keys = {value_key(name): name for name in names}
     found: set[str] = set()
     for table in (attributes, roles):
@@ -63,14 +61,12 @@ def values_among(connection: Connection, names: Sequence[str]) -> set[str]:
     return found
 
 
-# The knowledge base on a database: asked by detectors, filled by imports and by the memory gate.
-
-_TOP = 10
+_TOP = 10  # types and predicates listed in statistics
 
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeStats:
-    """How much is known. `types` and `predicates` are the commonest, with their counts."""
+    """Counts; `types` and `predicates` list the most frequent ones."""
 
     entities: int
     names: int
@@ -82,7 +78,7 @@ class KnowledgeStats:
 
 
 class Knowledge:
-    """A `KnowledgeBase` that lasts. Safe for threads, and for several processes on one database."""
+    """A persistent `KnowledgeBase`. Thread-safe; several processes may share a database."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -104,19 +100,19 @@ class Knowledge:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """One transaction for several writes, which take the connection (`stores.facts`, `.entities`)."""
+        """A transaction for several writes with the functions of `stores.facts` and `stores.entities`."""
         with self.database.write() as connection:
             yield connection
 
     def find(self, names: Sequence[str], *, fuzzy: bool = True) -> dict[str, Match]:
-        """The entity behind each name that has one: exact, then alias, then fuzzy."""
+        """The entity for each name that has one: by exact name, then alias, then similarity."""
         with self.database.read() as connection:
             hits = lookup.find(connection, names, fuzzy=fuzzy)
             loaded = stores_entities.load(connection, [hit.entity for hit in hits.values()])
         return {name: Match(loaded[hit.entity], hit.kind, hit.score) for name, hit in hits.items()}
 
     def similar(self, name: str, at_least: float = 0.8, limit: int = 5) -> list[Match]:
-        """Entities whose name or alias is alike, or has the name as a whole part; best first."""
+        """Entities whose name or alias is similar or contains the name; best first."""
         with self.database.read() as connection:
             hits = lookup.similar(connection, name, at_least, limit)
             loaded = stores_entities.load(connection, [hit.entity for hit in hits])
@@ -129,13 +125,13 @@ class Knowledge:
         return {identity: loaded[no] for identity, no in numbers.items()}
 
     def having(self, attribute: str, value: str, *, type: str = "", limit: int = 100) -> list[Entity]:
-        """The entities whose attribute has that value: everyone whose `department` is Analytics."""
+        """Entities whose attribute has a value, such as everyone whose `department` is Analytics."""
         with self.database.read() as connection:
             numbers = stores_entities.with_attribute(connection, attribute, value, type, limit)
             return list(stores_entities.load(connection, numbers).values())
 
     def facts_about(self, ids: Sequence[str], limit: int = 1000) -> list[Fact]:
-        """The standing facts in which any of these entities has any role."""
+        """Current facts in which one of these entities has a role."""
         with self.database.read() as connection:
             return facts.facts_about(connection, ids, limit)
 
@@ -148,12 +144,12 @@ class Knowledge:
             return facts.get(connection, fact_id)
 
     def history(self, fact_id: str) -> list[Fact]:
-        """All that was ever said in the place of a fact, oldest first."""
+        """All versions of a fact, oldest first."""
         with self.database.read() as connection:
             return facts.history(connection, fact_id)
 
     def put_entity(self, entity: Entity) -> Entity:
-        """Write an entity; aliases and attributes are added to what is there."""
+        """Write an entity; aliases and attributes are added to stored ones."""
         return self.put_entities([entity])[0]
 
     def put_entities(self, given: Sequence[Entity]) -> list[Entity]:
@@ -161,26 +157,29 @@ class Knowledge:
             return stores_entities.put_many(connection, given)
 
     def put_fact(self, fact: Fact) -> Fact:
-        """Write a fact. Twice is once; a new value of what has one value takes the old one's place."""
+        """Write a fact.
+
+        Duplicates are merged; a new value of a single-valued predicate supersedes the old one.
+        """
         return self.put_many([fact])[0]
 
     def put_many(self, given: Sequence[Fact]) -> list[Fact]:
-        """Many facts in one transaction: all of them or, on an error, none."""
+        """Write facts in one transaction."""
         with self.writing() as connection:
             return facts.add_many(connection, given)
 
     def retract(self, fact_id: str) -> Fact | None:
-        """Take a fact back. It stays as history; None where there is no such fact."""
+        """Retract a fact; it stays as history. None if it does not exist."""
         with self.writing() as connection:
             return facts.retract(connection, fact_id)
 
     def coverage(self) -> Coverage:
-        """Which types and predicates it speaks of at all."""
+        """The types and predicates in the knowledge base."""
         with self.database.read() as connection:
             return coverage(connection)
 
     def values(self, names: Sequence[str]) -> set[str]:
-        """Which of these names are a value of some attribute, or stand in a role of some fact."""
+        """The names that are an attribute value or fill a role of a fact."""
         with self.database.read() as connection:
             return values_among(connection, names)
 

@@ -1,8 +1,8 @@
-"""Names, and finding them: as written, by what tells them apart, and misspelt.
+"""The name index: find entities by name, alias or misspelt name.
 
-A misspelt name is looked for word by word. Every word of the store is filed under its beginning with up to
-two letters left out, so the words near a given one are found by equality. Put together they
-give names to look up; failing that, the names that share the rarest word are compared.
+A misspelt name is looked up word by word. Every stored word is indexed by its prefix with up to two letters
+left out (symmetric deletes), so similar words are found by equality. Combinations of them are looked up as
+names; failing that, names that share the rarest word are compared.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from groundwire.text.lexicon import word_set
 from groundwire.text.names import core_words, fold
 from groundwire.types import MatchKind
 
-_PREFIX = 8
-_MOST_WORDS = 2000
-_MAX_WORD = 40
-_MAX_WORDS = 8
-_NEAR_WORDS = 6
-_COMBINATIONS = 64
-_CANDIDATES = 300
+_PREFIX = 8  # letters of a word that are indexed with deletions; longer prefixes multiply the rows
+_FORM_MATCHES = 2000  # rows read per query of word forms
+_MAX_WORD = 40  # letters of a word that are indexed
+_MAX_WORDS = 8  # words of a name that are indexed
+_NEAR_WORDS = 6  # spelling candidates per word
+_COMBINATIONS = 64  # corrected names looked up per query
+_CANDIDATES = 300  # names compared when no corrected name exists
 _NAMED = select(names.c.entity, names.c.position, names.c.text, names.c.key, names.c.core)
 _WORDS = select(words.c.text, words.c.no)
 _FORMS = (
     select(words.c.text, words.c.no)
     .join(word_forms, word_forms.c.word == words.c.no)
     .distinct()
-    .limit(_MOST_WORDS)
+    .limit(_FORM_MATCHES)
 )
 _COUNTS = select(name_words.c.word, func.count().label("names")).group_by(name_words.c.word)
 _SHARING = _NAMED.join(name_words, name_words.c.name == names.c.no).limit(_CANDIDATES)
@@ -44,7 +44,7 @@ _SHARING = _NAMED.join(name_words, name_words.c.name == names.c.no).limit(_CANDI
 
 @dataclass(frozen=True, slots=True)
 class StoredName:
-    """One name of an entity; position 0 is the name itself."""
+    """A name of an entity; position 0 is its main name."""
 
     entity: int
     position: int
@@ -70,7 +70,7 @@ def name_rows(names_of: Sequence[tuple[int, int, str]], first: int) -> list[dict
 
 
 def add_names(connection: Connection, names_of: Sequence[tuple[int, int, str]]) -> None:
-    """File names under their words, and the words under their forms."""
+    """Store names and index them by words and word forms."""
     if not names_of:
         return
     rows = name_rows(names_of, last_number(connection, names) + 1)
@@ -107,7 +107,7 @@ def _word_numbers(connection: Connection, wanted: set[str]) -> dict[str, int]:
 
 
 def forms(word: str) -> set[str]:
-    """The beginning of a word with letters left out; words with digits are codes, and taken as they are."""
+    """The index forms of a word: its prefix with letters left out. Words with digits are kept as they are."""
     slips = _slips(word)
     if not slips:
         return {word}
@@ -117,7 +117,7 @@ def forms(word: str) -> set[str]:
 
 
 def _slips(word: str) -> int:
-    """How many letters of a word may be wrong."""
+    """Number of misspelt letters allowed in a word."""
     if len(word) <= 3 or any(map(str.isdigit, word)):
         return 0
     return 1 if len(word) <= _PREFIX else 2
@@ -141,7 +141,7 @@ def _grouped(rows: Iterator[Any], column: str) -> dict[str, list[StoredName]]:
 
 
 def near_words(connection: Connection, name: str) -> dict[str, dict[str, int]]:
-    """For each word of a name, the words of the store that are it or nearly it, nearest first."""
+    """For each word of a name, similar stored words, nearest first."""
     wanted = name_index_words(name)
     every = {form for word in wanted for form in forms(word)}
     there = {row.text: int(row.no) for row in select_in(connection, _FORMS, word_forms.c.form, every)}
@@ -149,14 +149,14 @@ def near_words(connection: Connection, name: str) -> dict[str, dict[str, int]]:
 
 
 def _nearest(word: str, texts: Mapping[str, int]) -> list[str]:
-    """At most a few, and none with more slips than a word of its length may have."""
+    """The nearest words within the number of errors allowed for their length."""
     found = process.extract(word, texts.keys(), scorer=OSA.distance, score_cutoff=2, limit=None)
     near = ((slips, text) for text, slips, _ in found if slips <= max(_slips(word), _slips(text)))
     return [text for _, text in sorted(near)[:_NEAR_WORDS]]
 
 
 def corrected_cores(name: str, near: Mapping[str, Mapping[str, int]]) -> list[str]:
-    """The cores that the name could be, were each of its words spelled like one of the store."""
+    """The names that result from replacing each word with a similar stored one."""
     choices = [list(near[word]) for word in name_index_words(name)]
     if not all(choices):
         return []
@@ -171,7 +171,7 @@ def corrected_cores(name: str, near: Mapping[str, Mapping[str, int]]) -> list[st
 def sharing_words(
     connection: Connection, name: str, near: Mapping[str, Mapping[str, int]]
 ) -> list[StoredName]:
-    """Names that share the rarest of the name's words, as many as one can compare."""
+    """Names that share the rarest words of the name, up to `_CANDIDATES`."""
     numbers = [list(near[word].values()) for word in name_index_words(name) if near[word]]
     if not numbers:
         return []
@@ -193,7 +193,7 @@ def _how_common(connection: Connection, numbers: Sequence[int]) -> dict[int, int
 
 
 def name_similarity(a: str, b: str) -> float:
-    """How alike two names are, 0 to 1, by the letters that must be changed. Other digits: another thing."""
+    """Similarity of two names by edit distance (0 to 1); 0 if their digits differ."""
     left, right = core_words(a), core_words(b)
     if _digits(left) != _digits(right):
         return 0.0
@@ -203,7 +203,7 @@ def name_similarity(a: str, b: str) -> float:
 
 
 def as_written(name: str, named: StoredName) -> float:
-    """The same with titles and kinds, to choose between names that differ in nothing else."""
+    """Similarity including titles and kinds, to choose between otherwise equal names."""
     return float(OSA.normalized_similarity(key_of(name), named.key))
 
 
@@ -212,17 +212,15 @@ def _digits(found: Sequence[str]) -> list[str]:
 
 
 def is_partial_name(part: str, whole: str) -> bool:
-    """Whole words of a longer name: a first name or a surname alone."""
+    """True if `part` consists of some of the words of `whole`, such as a surname."""
     few, many = set(core_words(part)), set(core_words(whole))
     return few < many
 
 
-# From a name as someone wrote it to the entity it means: exact, then alias, then fuzzy.
-
 FLOOR = 0.82
-"""Below this two names are two things: Austria is not Australia, nor Maria Mario."""
+"""Minimum similarity for a match; just above Austria/Australia and Maria/Mario."""
 PART = 0.8
-"""How alike a person's first or last name alone is taken to be to the whole."""
+"""Score of a match on a first or last name alone."""
 _TYPES = select(entities.c.no, entities.c.type)
 _PEOPLE = word_set(
     "person people human employee user customer client contact author member staff player actor artist"
@@ -247,7 +245,7 @@ def find(connection: Connection, wanted: Sequence[str], *, fuzzy: bool) -> dict[
 
 
 def similar(connection: Connection, name: str, at_least: float, limit: int) -> list[NameMatch]:
-    """Every entity that is alike, best first."""
+    """All similar entities, best first."""
     if not name.strip():
         return []
     near = near_words(connection, name)
@@ -262,7 +260,7 @@ def similar(connection: Connection, name: str, at_least: float, limit: int) -> l
 
 
 def _exact(connection: Connection, asked: Sequence[str]) -> dict[str, NameMatch]:
-    """As written; else without title, article and kind, which makes it an alias at best."""
+    """Match as written, else without title, article and kind (reported as an alias)."""
     keys = by_key(connection, [key_of(name) for name in asked])
     found = {name: _first(keys[key_of(name)]) for name in asked if key_of(name) in keys}
     rest = [name for name in asked if name not in found]
@@ -310,7 +308,7 @@ def _ranked(
 
 
 def _only_person(connection: Connection, name: str, shared: Sequence[StoredName]) -> list[NameMatch]:
-    """A first name or a surname alone means a person, where only one could be meant."""
+    """The only person with this first or last name, if there is exactly one."""
     whole = {named.entity for named in shared if is_partial_name(name, named.text)}
     if not whole:
         return []

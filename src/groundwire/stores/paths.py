@@ -1,7 +1,7 @@
 """Values by path: `/hallucination/chat/3/detection/total_flags` → 2, scanned by prefix in bytewise order.
 
-A path is `/` and segments; `path_of` makes one of any strings that are not empty, since a `/`, a `%` or a
-control character in a segment is written as `%2F`. A value is a text, a number, true, false or null.
+A path is `/` and segments; `path_of` escapes `/`, `%` and control characters in them (`%2F`). A value is a
+string, a number, true, false or null.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from groundwire.stores.tables import paths
 Scalar = str | int | float | bool | None
 Tree = dict[str, "Scalar | Tree"]
 
-MAX_BYTES = 2000  # PostgreSQL's index pages hold no longer keys
-PAGE = 500
+MAX_BYTES = 2000  # the longest key of a PostgreSQL index page
+PAGE = 500  # entries per transaction of a scan
 _ESCAPE = re.compile(r"[/%\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
 _UNWRITABLE = re.compile(r"%(?![0-9A-F]{2})|[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
 
@@ -67,7 +67,7 @@ class PathEntry:
 
 
 class PathStore:
-    """One JSON value a path. Each method is a transaction of its own; `writing` makes one of several."""
+    """One JSON value per path. Each method is a transaction; `writing` combines several."""
 
     def __init__(self, database: Database, *, clock: Callable[[], float] = time.time) -> None:
         self._database = database
@@ -75,7 +75,7 @@ class PathStore:
 
     @contextmanager
     def writing(self) -> Iterator[PathWriter]:
-        """Everything written inside is kept, or on an exception nothing."""
+        """A transaction for several writes."""
         with self._database.write() as connection:
             yield PathWriter(connection, self._database.dialect, self._clock())
 
@@ -84,7 +84,7 @@ class PathStore:
             writer.put({path: value})
 
     def delete(self, prefix: str) -> int:
-        """Forget a path and everything below it; how many values there were."""
+        """Delete a path and everything below it; returns the number of values."""
         with self.writing() as writer:
             return writer.delete(prefix)
 
@@ -96,9 +96,9 @@ class PathStore:
         return default if found is None else json.loads(found)
 
     def scan(self, prefix: str = "/", *, limit: int | None = None) -> Iterator[PathEntry]:
-        """Entries below a prefix that ends in `/`, or a path and those below it; in the order of their bytes.
+        """Entries below a prefix that ends in `/`, or a path and those below it, in bytewise order.
 
-        Read page by page, each a transaction of its own: a slow reader keeps nobody from writing.
+        Each page is a transaction, so a slow reader does not block writers.
         """
         within, after = path_range(prefix), ""
         while limit is None or limit > 0:
@@ -116,7 +116,7 @@ class PathStore:
 
 
 class PathWriter:
-    """What can be written in one transaction."""
+    """Writes inside one transaction."""
 
     def __init__(self, connection: Connection, dialect: str, now: float) -> None:
         self._connection = connection
@@ -124,7 +124,7 @@ class PathWriter:
         self._now = now
 
     def put(self, values: Mapping[str, Scalar]) -> None:
-        """Write values over what stood there, in one order, so that writers never wait in a ring."""
+        """Write values, sorted by path, so that concurrent writers cannot deadlock."""
         rows = [
             {"path": checked_path(path), "value": _dumped(value), "written": self._now}
             for path, value in sorted(values.items())
@@ -137,7 +137,7 @@ class PathWriter:
             )
 
     def add(self, path: str, amount: int) -> int:
-        """Count, whoever else is counting: the new figure. Until the end of the transaction others wait."""
+        """Add to a counter atomically and return the new value. Other writers wait for the transaction."""
         row = {"path": checked_path(path), "value": str(amount), "written": self._now}
         statement = self._insert(paths).values(row)
         more = cast(cast(paths.c.value, BigInteger) + amount, Text)
@@ -162,7 +162,7 @@ def _page(
 
 
 def path_range(prefix: str) -> ColumnElement[bool]:
-    """A range of keys, which an index answers; `LIKE` would not be bytewise, nor know our escapes."""
+    """The condition for a key range. `LIKE` would not be bytewise and would misread escapes."""
     if prefix in ("", "/"):
         return true()
     stem = checked_path(prefix.rstrip("/"))
@@ -171,23 +171,25 @@ def path_range(prefix: str) -> ColumnElement[bool]:
 
 
 def checked_path(path: str) -> str:
-    """The path itself, or what is wrong with it."""
+    """Return a valid path, or raise an `InputError`."""
     if not path.startswith("/") or path.endswith("/") or "//" in path:
-        raise InputError(f"{path!r} is no path", hint="write /segment/segment")
+        raise InputError(f"{path!r} is not a valid path", hint="write /segment/segment")
     if _UNWRITABLE.search(path):
-        raise InputError(f"{path!r} is no path", hint="write % as %25, and control characters as in %0A")
+        raise InputError(
+            f"{path!r} is not a valid path", hint="write % as %25, and control characters as in %0A"
+        )
     if len(path.encode()) > MAX_BYTES:
         raise InputError(f"a path has more than {MAX_BYTES:,} bytes", hint="use shorter names")
     return path
 
 
 def _dumped(value: Scalar) -> str:
-    """ASCII only, since half a character or a NUL is text that PostgreSQL does not take."""
+    """As ASCII JSON, since PostgreSQL rejects NUL and lone surrogates."""
     return json.dumps(value, allow_nan=False)
 
 
 def nest_paths(entries: Iterable[tuple[str, Scalar]]) -> Tree:
-    """Paths as objects in objects. A value that has others below it stands under the key ''.
+    """Paths as nested objects. A value with others below it gets the key ''.
 
     >>> nest_paths([("/a", 1), ("/a/b", 2), ("/c%2Fd/e", 3)])
     {'a': {'': 1, 'b': 2}, 'c/d': {'e': 3}}

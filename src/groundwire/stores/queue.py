@@ -1,8 +1,8 @@
-"""A durable queue in the store: a job is taken under a lease, done once, and not lost with its taker.
+"""The memory gate's durable state: a queue of jobs with leases, and the facts it rejected.
 
-A job is done when its result and its removal are committed together (`complete`, inside the caller's
-transaction). Who dies before that has done nothing, and the job can be taken again once its lease is over.
-Who is late finds that the job is someone else's by now, and must write nothing.
+A job is done when its result and its removal are committed in one transaction (`complete`). If a worker dies
+before that, the job can be claimed again after its lease. A worker that is late finds that `complete` returns
+false, and must write nothing.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from groundwire.stores.tables import jobs, rejected_facts
 
 WAITING, DEAD = "waiting", "dead"
 MAX_REASON = 500
+"""Characters kept of a failure reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How long a job may be held, how often it is tried, and how the waits between tries grow."""
+    """Lease and retry settings; times are in seconds."""
 
     lease: float = 60.0
     attempts: int = 20
@@ -33,7 +34,7 @@ class RetryPolicy:
     longest: float = 3600.0
 
     def wait(self, attempt: int, uniform: float) -> float:
-        """Exponential, with half of it by chance, so that jobs that failed together come back apart.
+        """Exponential backoff, half of it random, so that jobs that failed together do not return together.
 
         >>> RetryPolicy().wait(1, 1.0), RetryPolicy().wait(3, 0.0), RetryPolicy().wait(99, 1.0)
         (5.0, 10.0, 3600.0)
@@ -44,7 +45,7 @@ class RetryPolicy:
 
 @dataclass(frozen=True, slots=True)
 class QueuedJob:
-    """`holder` is the one taking of it; `attempts` counts takings, this one included."""
+    """A claimed job. `holder` identifies this claim; `attempts` counts claims including this one."""
 
     id: int
     key: str
@@ -58,7 +59,7 @@ class QueuedJob:
 
 
 class JobQueue:
-    """The jobs of one kind. At most one job a key: to enqueue a key anew replaces what was asked before."""
+    """The jobs of one kind. Enqueueing a key again replaces its job."""
 
     def __init__(
         self,
@@ -78,7 +79,7 @@ class JobQueue:
     def enqueue(
         self, connection: Connection, key: str, payload: str, *, delay: float = 0.0, reason: str = ""
     ) -> None:
-        """In the caller's transaction: the job exists exactly when what it is about does."""
+        """Enqueue in the caller's transaction, so that the job exists exactly if its subject does."""
         now = self._clock()
         connection.execute(delete(jobs).where(jobs.c.kind == self._kind, jobs.c.key == key))
         connection.execute(
@@ -96,16 +97,16 @@ class JobQueue:
         )
 
     def claim(self) -> QueuedJob | None:
-        """Take the job that has been due longest; two takers never get the same one."""
+        """Claim the job that has been due longest. No two workers get the same one."""
         now = self._clock()
         due = (
             select(jobs)
             .where(jobs.c.kind == self._kind, jobs.c.state == WAITING, jobs.c.due <= now)
             .order_by(jobs.c.due, jobs.c.id)
             .limit(1)
-            .with_for_update(skip_locked=True)  # no word of SQL on SQLite, where a writer is alone anyway
+            .with_for_update(skip_locked=True)  # ignored by SQLite, which has one writer anyway
         )
-        if self.next_due(now) is None:  # a look does not wait for writers, nor keep them waiting
+        if self.next_due(now) is None:  # reading first avoids taking the write lock for nothing
             return None
         with self._database.write() as connection:
             row = connection.execute(due).first()
@@ -116,33 +117,33 @@ class JobQueue:
             return _job(row, taken)
 
     def complete(self, connection: Connection, job: QueuedJob) -> bool:
-        """Remove it in the transaction that writes its result. False: it is someone else's by now."""
+        """Remove a job in the transaction that writes its result. False if another worker has claimed it."""
         return connection.execute(delete(jobs).where(*_mine(job))).rowcount == 1
 
     def retry(
         self, connection: Connection, job: QueuedJob, reason: str, *, after: float | None = None
     ) -> bool:
-        """Put it back for later, not before `after` seconds where a server asked for that."""
+        """Reschedule a job, at the earliest `after` seconds from now if a server asked for that."""
         wait = max(self.terms.wait(job.attempts, self._uniform()), after or 0.0)
         return self._set(connection, job, {"due": self._clock() + wait, "holder": "", "reason": reason})
 
     def bury(self, connection: Connection, job: QueuedJob, reason: str) -> bool:
-        """Try it no more, and keep why."""
+        """Give a job up, keeping the reason."""
         return self._set(connection, job, {"state": DEAD, "holder": "", "reason": reason})
 
     def is_spent(self, job: QueuedJob) -> bool:
-        """Whether this was the last try it gets."""
+        """True if this was the last attempt."""
         return job.attempts >= self.terms.attempts
 
     def next_due(self, before: float | None = None) -> float | None:
-        """When the next job can be taken; None where there is none (before then)."""
+        """When the next job is due; None if there is none (before the given time)."""
         wanted = select(func.min(jobs.c.due)).where(jobs.c.kind == self._kind, jobs.c.state == WAITING)
         with self._database.read() as connection:
             due: float | None = connection.execute(wanted).scalar()
         return None if due is None or (before is not None and due > before) else due
 
     def counts(self) -> dict[str, int]:
-        """How many jobs wait and how many are dead."""
+        """Numbers of waiting and dead jobs."""
         wanted = (
             select(jobs.c.state, func.count().label("number"))
             .where(jobs.c.kind == self._kind)
@@ -172,12 +173,9 @@ def _job(row: Row[Any], taken: dict[str, Any] | None = None) -> QueuedJob:
     return QueuedJob(**{name: known[name] for name in QueuedJob.__slots__})
 
 
-# Facts the memory gate refused, with what they were measured by: to be looked at, never to be believed.
-
-
 @dataclass(frozen=True, slots=True)
 class RejectedFact:
-    """`fact` is the fact as JSON, `evidence` the sources it was held against, as JSON too."""
+    """A rejected fact with its measurements; `fact` and `evidence` are JSON."""
 
     text: str
     fact: str
@@ -198,7 +196,7 @@ class RejectedFact:
 
 
 class RejectedFacts:
-    """The table of refusals: written in the gate's transaction, read by people."""
+    """Rejected facts, kept for inspection. Never used as knowledge."""
 
     def __init__(self, database: Database, *, clock: Callable[[], float] = time.time) -> None:
         self._database = database

@@ -1,4 +1,4 @@
-"""Reports of the service, kept for a while: listed, read by an id nobody can guess, counted, forgotten."""
+"""Stored reports of the service: list, fetch by an unguessable id, count, and prune."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Integer, Row, Select, cast, delete, func, insert, select
 
-from groundwire.stores.database import Database
+from groundwire.stores.database import Database, storable_text
 from groundwire.stores.tables import report_bodies, report_counts, reports
 
 HOUR = 3600
-_AT_ONCE = 500
+_PRUNE_BATCH = 500  # rows per transaction, to keep the write lock short
 _NAME_CHARS = 200
 _ALL: Mapping[str, Any] = {}
-_UNKEEPABLE = {0: "\ufffd", **dict.fromkeys(range(0xD800, 0xE000), "\ufffd")}
 
 
 @dataclass(frozen=True, slots=True)
 class ReportSummary:
-    """A report in one row: what lists show and figures count."""
+    """A report without its body, as shown in lists."""
 
     id: str
     kind: str
@@ -40,7 +39,7 @@ class ReportSummary:
 
 @dataclass(frozen=True, slots=True)
 class ClaimCount:
-    """How many claims of a report had to do with something, and how many of them were flagged."""
+    """Claims and flagged claims by hallucination type or by source."""
 
     name: str
     claims: int
@@ -49,7 +48,7 @@ class ClaimCount:
 
 @dataclass(frozen=True, slots=True)
 class StoredReport:
-    """A report to be kept. `body` is its JSON text, which is handed out as it came."""
+    """A report to store; `body` is its JSON text and is returned unchanged."""
 
     summary: ReportSummary
     body: str
@@ -59,7 +58,7 @@ class StoredReport:
 
 @dataclass(frozen=True, slots=True)
 class HourlyCount:
-    """What was checked from an hour on, until the next moment. `hour` counts from 1970."""
+    """Totals of one interval, which begins at `hour` (hours since 1970)."""
 
     hour: int
     reports: int
@@ -72,7 +71,7 @@ class HourlyCount:
 
 @dataclass(frozen=True, slots=True)
 class ReportStats:
-    """`types` and `sources` are the commonest, most flagged first."""
+    """Totals over time, and the types and sources with the most flags."""
 
     moments: tuple[HourlyCount, ...]
     types: tuple[ClaimCount, ...]
@@ -81,7 +80,7 @@ class ReportStats:
 
 @dataclass(frozen=True, slots=True)
 class StatsQuery:
-    """From when on, in steps of how many hours; `owner` None means everybody's."""
+    """A statistics query: start time, interval in hours, and owner (None: all)."""
 
     since: float
     step: int = 24
@@ -89,19 +88,19 @@ class StatsQuery:
 
 
 class ReportStore:
-    """Every method is one transaction."""
+    """The stored reports. Every method is one transaction."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def add(self, many: Sequence[StoredReport]) -> None:
-        """All of them or, on an error, none."""
+        """Store reports in one transaction."""
         with self._database.write() as connection:
             for stored in many:
                 _add(connection, stored)
 
     def get(self, identity: str) -> tuple[ReportSummary, str] | None:
-        """A report and its JSON text."""
+        """The summary and the JSON text of a report."""
         query = select(reports, report_bodies.c.body).join(report_bodies).where(reports.c.id == identity)
         with self._database.read() as connection:
             row = connection.execute(query).one_or_none()
@@ -110,7 +109,7 @@ class ReportStore:
     def recent(
         self, limit: int, *, before: str = "", owner: str | None = None, only: Mapping[str, Any] = _ALL
     ) -> list[ReportSummary]:
-        """The newest first; `before` is the id of the last one seen. `only` are columns and their values."""
+        """Summaries, newest first; `before` is the last id of the previous page, `only` filters by column."""
         query = select(reports).order_by(reports.c.number.desc()).limit(limit).where(*_owned(owner))
         if before:
             query = query.where(
@@ -127,29 +126,29 @@ class ReportStore:
             return bool(connection.execute(query).rowcount)
 
     def prune(self, before: float) -> int:
-        """Forget what is older; a part at a time, so that nobody waits long for the lock."""
+        """Delete older reports in batches, so that the write lock is held briefly."""
         gone = 0
         while True:
-            old = select(reports.c.number).where(reports.c.created < before).limit(_AT_ONCE)
+            old = select(reports.c.number).where(reports.c.created < before).limit(_PRUNE_BATCH)
             with self._database.write() as connection:
                 some = connection.execute(delete(reports).where(reports.c.number.in_(old))).rowcount
             gone += some
-            if some < _AT_ONCE:
+            if some < _PRUNE_BATCH:
                 return gone
 
-    def figures(self, stretch: StatsQuery, most: int = 12) -> ReportStats:
+    def figures(self, query_range: StatsQuery, most: int = 12) -> ReportStats:
         with self._database.read() as connection:
             return ReportStats(
-                tuple(HourlyCount(*row) for row in connection.execute(_moments(stretch))),
-                _counts(connection, "type", stretch, most),
-                _counts(connection, "source", stretch, most),
+                tuple(HourlyCount(*row) for row in connection.execute(_moments(query_range))),
+                _counts(connection, "type", query_range, most),
+                _counts(connection, "source", query_range, most),
             )
 
 
 def _add(connection: Connection, stored: StoredReport) -> None:
     summary = stored.summary
     hour = int(summary.created // HOUR)
-    values = {**asdict(summary), "hour": hour, "title": keepable(summary.title)}
+    values = {**asdict(summary), "hour": hour, "title": storable_text(summary.title)}
     added = connection.execute(insert(reports).values(**values).returning(reports.c.number))
     number = added.scalar_one()
     body = zlib.compress(stored.body.encode("utf-8", "replace"), 6)
@@ -164,17 +163,17 @@ def _add(connection: Connection, stored: StoredReport) -> None:
 
 
 def merge_counts(counts: Iterable[ClaimCount]) -> list[ClaimCount]:
-    """One count a name: names too long to be an index's key are cut, and may then be the same."""
+    """Merge counts whose names are equal after cutting them to the length of an index key."""
     found: dict[str, ClaimCount] = {}
     for count in counts:
-        name = keepable(count.name)[:_NAME_CHARS]
+        name = storable_text(count.name)[:_NAME_CHARS]
         so_far = found.get(name, ClaimCount(name, 0, 0))
         found[name] = ClaimCount(name, so_far.claims + count.claims, so_far.flagged + count.flagged)
     return list(found.values())
 
 
-def _moments(stretch: StatsQuery) -> Select[Any]:
-    start = ((reports.c.hour // stretch.step) * stretch.step).label("start")
+def _moments(query_range: StatsQuery) -> Select[Any]:
+    start = ((reports.c.hour // query_range.step) * query_range.step).label("start")
     return (
         select(
             start,
@@ -185,19 +184,21 @@ def _moments(stretch: StatsQuery) -> Select[Any]:
             _sum(reports.c.flagged_claims),
             _sum(reports.c.unchecked),
         )
-        .where(reports.c.created >= stretch.since, *_owned(stretch.owner))
+        .where(reports.c.created >= query_range.since, *_owned(query_range.owner))
         .group_by(start)
         .order_by(start)
     )
 
 
-def _counts(connection: Connection, dimension: str, stretch: StatsQuery, most: int) -> tuple[ClaimCount, ...]:
+def _counts(
+    connection: Connection, dimension: str, query_range: StatsQuery, most: int
+) -> tuple[ClaimCount, ...]:
     claims, flagged = _sum(report_counts.c.claims), _sum(report_counts.c.flagged)
     query = select(report_counts.c.name, claims, flagged).where(
-        report_counts.c.dimension == dimension, report_counts.c.hour >= int(stretch.since // HOUR)
+        report_counts.c.dimension == dimension, report_counts.c.hour >= int(query_range.since // HOUR)
     )
-    if stretch.owner is not None:
-        mine = select(reports.c.number).where(reports.c.owner == stretch.owner)
+    if query_range.owner is not None:
+        mine = select(reports.c.number).where(reports.c.owner == query_range.owner)
         query = query.where(report_counts.c.report.in_(mine))
     query = query.group_by(report_counts.c.name)
     query = query.order_by(flagged.desc(), claims.desc(), report_counts.c.name).limit(most)
@@ -217,8 +218,3 @@ _FIELDS = tuple(field.name for field in fields(ReportSummary))
 
 def _summary(row: Row[Any]) -> ReportSummary:
     return ReportSummary(*(getattr(row, name) for name in _FIELDS))
-
-
-def keepable(text: str) -> str:
-    """PostgreSQL keeps no NUL, and no database half a surrogate pair."""
-    return text.translate(_UNKEEPABLE)

@@ -1,4 +1,4 @@
-"""The tables of the store, a file a subject; all belong to one `metadata`."""
+"""The tables of the store. `migrations` creates them; a test keeps both equal."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-# The one collection of tables, and the names of their constraints.
-
 metadata = MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -33,14 +31,14 @@ metadata = MetaData(
     }
 )
 
-# What is known: entities with their names and attributes, predicates, and facts with their roles.
+# Knowledge: entities with their names and attributes, predicates, and facts with their roles.
 #
-# Rows point at each other by small numbers; the ids people see stand in `id`. A name is found by `key` (as
-# written, folded) or `core` (without title, article and kind); a misspelt one by its words: `word_forms` holds
-# each word with letters left out, so that two near words share a form.
+# Rows refer to each other by row number; `id` is the public id. A name is found by `key` (as written, folded)
+# or `core` (without title, article and kind), a misspelt one by its words: `word_forms` holds each word with
+# letters left out, so that similar words share a form.
 
 Serial = BigInteger().with_variant(Integer, "sqlite")
-"""Row numbers are given out by the writer, who is alone (stores/database.py); so many rows go in at once."""
+"""Row numbers are assigned by the writer, which holds the write lock, so that inserts are bulk."""
 
 entities = Table(
     "entities",
@@ -52,7 +50,7 @@ entities = Table(
     Index(None, "id", unique=True),
     Index(None, "type"),
 )
-"""Not `defined` is what others only refer to: its name is how they wrote it."""
+"""`defined` is false for entities that are only referred to; their name is as written there."""
 
 names = Table(
     "names",
@@ -67,7 +65,7 @@ names = Table(
     Index(None, "key"),
     Index(None, "core"),
 )
-"""Position 0 is the name itself, the others are aliases."""
+"""Position 0 is the name, the others are aliases."""
 
 words = Table(
     "words",
@@ -126,7 +124,7 @@ predicates = Table(
     Index(None, "name", unique=True),
     Index(None, "key"),
 )
-"""What facts and attributes are called. What was once seen with several values at once stays `many`."""
+"""Names of facts and attributes. `many` is set once several values were seen at a time."""
 
 facts = Table(
     "facts",
@@ -159,8 +157,8 @@ facts = Table(
     Index(None, "superseded_by"),
     Index(None, "status", "no"),
 )
-"""`content` is a digest of what is said, so that nothing can be said twice; `slot` one of what it is said
-of, where only one value can hold; `batch` names the import that said it last."""
+"""`content` is a unique digest of the whole statement; `slot` a digest without the value, equal for facts
+of which only one can hold; `batch` is the import that wrote the fact last."""
 
 roles = Table(
     "roles",
@@ -183,7 +181,7 @@ roles = Table(
 # What the memory gate keeps beside the facts: the ones it refused, and the ones still to be verified.
 
 SerialGate = BigInteger().with_variant(Integer, "sqlite")
-"""SQLite numbers rows by itself only where the key is an INTEGER."""
+"""SQLite autoincrements only INTEGER keys."""
 
 rejected_facts = Table(
     "rejected_facts",
@@ -223,12 +221,12 @@ jobs = Table(
     Index(None, "kind", "key", unique=True),
     Index(None, "kind", "state", "due", "id"),
 )
-"""`due` is when a job may be taken; taking it moves that to the end of the taker's lease."""
+"""`due` is when a job may be claimed; claiming it moves that to the end of the lease."""
 
 # The path-keyed store: one value a path, in bytewise order whatever the database's own collation.
 
 Bytewise = Text().with_variant(Text(collation="C"), "postgresql")
-"""SQLite compares text by its bytes already; PostgreSQL does where it is told."""
+"""SQLite compares text bytewise; PostgreSQL has to be told."""
 
 paths = Table(
     "paths",
@@ -287,7 +285,7 @@ feedback_reports = Table(
     Column("claims", Integer, nullable=False),
     Column("flagged", JSON, nullable=False),
 )
-"""`flagged` are the keys of the claims that were flagged: all of them judged wrong make a false alarm."""
+"""`flagged` are the keys of the flagged claims; if all of them are marked wrong, it was a false alarm."""
 
 feedback = Table(
     "feedback",
@@ -309,7 +307,7 @@ feedback = Table(
     Index(None, "key"),
     Index(None, "report"),
 )
-"""Nothing is overwritten: the newest opinion on a claim counts, older ones say what was thought before."""
+"""Append-only: the newest feedback on a claim counts, older rows are history."""
 
 # Stored reports: a narrow row for lists and figures, the whole apart, and counts by type and source.
 
@@ -337,8 +335,8 @@ reports = Table(
     Index(None, "created"),
     Index(None, "owner", "number"),
 )
-"""`owner` is the API key that asked, empty without one; `hour` counts from 1970, so that every database
-groups by it with whole numbers."""
+"""`owner` is the id of the API key, empty without one; `hour` counts from 1970, so that grouping works
+alike on every database."""
 
 report_bodies = Table(
     "report_bodies",
@@ -346,7 +344,7 @@ report_bodies = Table(
     Column("report", SerialReports, ForeignKey("reports.number", ondelete="CASCADE"), primary_key=True),
     Column("body", LargeBinary, nullable=False),
 )
-"""What is only read one at a time stands apart, so that figures over many reports never pass over it."""
+"""Bodies are stored apart, so that statistics over many reports do not read them."""
 
 report_counts = Table(
     "report_counts",
@@ -360,7 +358,7 @@ report_counts = Table(
     Index(None, "dimension", "hour", "name", "claims", "flagged"),
     sqlite_with_rowid=False,
 )
-"""`hour` again, so that one index answers for a stretch of time without a join."""
+"""`hour` is repeated, so that one index answers time ranges without a join."""
 
 # API keys: who may ask the HTTP service for what. The secret itself is nowhere.
 
@@ -376,4 +374,4 @@ api_keys = Table(
     Column("revoked", Double),
     Index(None, "name"),
 )
-"""A name may come again once its key is revoked; the revoked row stays, for who reads old logs."""
+"""A name can be reused once its key is revoked; revoked rows stay, for reading old logs."""

@@ -1,4 +1,4 @@
-"""Reasoning traces in the store: nodes and edges, written a transaction at a time, read a tree at a time."""
+"""Reasoning traces in the database: nodes and edges, read one tree at a time."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from sqlalchemy import Connection, Row, delete, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from groundwire.errors import InputError
-from groundwire.stores.database import Database
+from groundwire.stores.database import Database, storable_text
 from groundwire.stores.tables import trace_edges, trace_nodes
 from groundwire.types import EdgeLabel, NodeKind, Status, TraceEdge, TraceGraph, TraceNode
 
 MAX_NAME = 200
-_AT_ONCE = 400
-_UNKEEPABLE = {0: "\ufffd", **dict.fromkeys(range(0xD800, 0xE000), "\ufffd")}
+_INSERT_BATCH = 400
 
 
 class TraceStore:
@@ -26,13 +25,13 @@ class TraceStore:
         self.database = database
 
     def write(self, nodes: Sequence[TraceNode], edges: Sequence[TraceEdge] = ()) -> None:
-        """All of it or nothing. A name or an id that is taken is an `InputError`."""
+        """Write nodes and edges in one transaction. Raises `InputError` if a name or an id is taken."""
         for node in nodes:
             if max(len(node.id), len(node.name or "")) > MAX_NAME:
                 raise InputError(f"a node's name is longer than {MAX_NAME} characters")
         for edge in edges:
             if len(edge.target) > MAX_NAME:
-                raise InputError(f"what is cited has a name longer than {MAX_NAME} characters")
+                raise InputError(f"a citation is longer than {MAX_NAME} characters")
         try:
             with self.database.write() as connection:
                 _insert(connection, nodes, edges)
@@ -40,7 +39,7 @@ class TraceStore:
             raise InputError(_clash(error)) from None
 
     def node(self, identity: str) -> TraceNode:
-        """One node, or an `InputError` that names it."""
+        """One node. Raises `InputError` if it does not exist."""
         with self.database.read() as connection:
             row = connection.execute(
                 select(trace_nodes).where(trace_nodes.c.id == storable_text(identity))
@@ -56,7 +55,7 @@ class TraceStore:
             return [_node(row) for row in connection.execute(wanted.order_by(trace_nodes.c.number))]
 
     def tree(self, root: str) -> TraceGraph:
-        """All that grew from a root, as of one moment."""
+        """A consistent snapshot of the tree below a root."""
         of_tree = (
             select(trace_nodes)
             .where(trace_nodes.c.root == storable_text(root))
@@ -77,14 +76,9 @@ class TraceStore:
         return TraceGraph(nodes, edges)
 
     def forget(self, root: str) -> None:
-        """A whole tree, gone."""
+        """Delete a whole tree."""
         with self.database.write() as connection:
             connection.execute(delete(trace_nodes).where(trace_nodes.c.root == storable_text(root)))
-
-
-def storable_text(text: str) -> str:
-    """PostgreSQL keeps no NUL, and no database half a surrogate pair."""
-    return text.translate(_UNKEEPABLE)
 
 
 def _insert(connection: Connection, nodes: Sequence[TraceNode], edges: Sequence[TraceEdge]) -> None:
@@ -94,8 +88,8 @@ def _insert(connection: Connection, nodes: Sequence[TraceNode], edges: Sequence[
         for e in dict.fromkeys(edges)
     ]
     for table, values in ((trace_nodes, rows), (trace_edges, links)):
-        for start in range(0, len(values), _AT_ONCE):
-            connection.execute(insert(table), values[start : start + _AT_ONCE])
+        for start in range(0, len(values), _INSERT_BATCH):
+            connection.execute(insert(table), values[start : start + _INSERT_BATCH])
 
 
 def _row(node: TraceNode) -> dict[str, Any]:
@@ -107,17 +101,17 @@ def _row(node: TraceNode) -> dict[str, Any]:
         "text": storable_text(node.text),
         "confidence": node.confidence,
         "status": node.status.value if node.status else None,
-        "detail": _kept_within(node.detail),
+        "detail": _storable(node.detail),
         "created": node.created,
     }
 
 
-def _kept_within(value: Any) -> Any:
+def _storable(value: Any) -> Any:
     if isinstance(value, str):
         return storable_text(value)
     if isinstance(value, Mapping):
-        return {storable_text(str(key)): _kept_within(held) for key, held in value.items()}
-    return [_kept_within(held) for held in value] if isinstance(value, list | tuple) else value
+        return {storable_text(str(key)): _storable(held) for key, held in value.items()}
+    return [_storable(held) for held in value] if isinstance(value, list | tuple) else value
 
 
 def _node(row: Row[Any]) -> TraceNode:
@@ -127,7 +121,7 @@ def _node(row: Row[Any]) -> TraceNode:
         row.root,
         NodeKind(row.kind),
         row.text,
-        made if made.tzinfo else made.replace(tzinfo=UTC),  # SQLite keeps no time zone; all are UTC
+        made if made.tzinfo else made.replace(tzinfo=UTC),  # SQLite does not store time zones; all are UTC
         row.name,
         row.confidence,
         Status(row.status) if row.status else None,
@@ -139,4 +133,4 @@ def _clash(error: IntegrityError) -> str:
     said = str(error.orig)
     if "root" in said and "name" in said:
         return "two nodes of one trace cannot have the same name"
-    return "the trace is there already, or a node it hangs on is not"
+    return "the trace exists already, or its parent node does not exist"

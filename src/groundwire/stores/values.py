@@ -1,4 +1,4 @@
-"""Values: read from text, compared by what they are worth, and as columns of a row.
+"""Typed values: parsing from text, comparison, and conversion to columns.
 
 >>> value_of("3.5 km").number, value_of("3.5 km").unit, value_of("Paris").kind.value
 (3500.0, 'm', 'text')
@@ -23,7 +23,9 @@ from groundwire.text.numbers import UNITS, numbers
 from groundwire.types import Value, ValueKind
 
 MAX_KEY = 200
+"""Characters of an index key."""
 MAX_READ = 60
+"""Longer texts are never a number or a date."""
 _DATED = word_set(
     """
     year date day since until founded established born birth died death started start ended end launched
@@ -35,7 +37,7 @@ _CODE = re.compile(r"0\d")
 
 
 class Window(NamedTuple):
-    """From when to when something holds; an open end holds for ever."""
+    """A validity period; None means unbounded."""
 
     start: date | None
     end: date | None
@@ -49,9 +51,9 @@ class Window(NamedTuple):
 
 
 def value_of(text: str, *, about: str = "") -> Value:
-    """A whole text that is one number or one date becomes that; everything else stays text.
+    """Parse a text that is exactly one number or date; anything else stays text.
 
-    `about` is what the value is called: a bare "1500" is a year for `founded`, a number for `employees`.
+    `about` is the name of the attribute: a bare "1500" is a year for `founded`, a number for `employees`.
     """
     plain = " ".join(text.split())
     if 0 < len(plain) <= MAX_READ:
@@ -62,7 +64,7 @@ def value_of(text: str, *, about: str = "") -> Value:
 
 
 def typed_value(text: str, kind: str) -> Value:
-    """A value of a kind that was said: text, number, date, ref, or a unit for numbers without one."""
+    """Parse a value of a declared kind: text, number, date, ref, or a unit for plain numbers."""
     plain = " ".join(text.split())
     if kind in ("", "text", "string", "str"):
         return Value(plain)
@@ -74,7 +76,7 @@ def typed_value(text: str, kind: str) -> Value:
         unit = "" if kind in ("number", "int", "integer", "float") else kind
         found = _as_number(f"{plain} {unit}" if unit and plain[-1:].isdigit() else plain)
     if found is None:
-        raise InputError(f"'{plain[:40]}' is no {kind}")
+        raise InputError(f"'{plain[:40]}' is not a valid {kind}")
     return found
 
 
@@ -88,7 +90,7 @@ def same_value(a: Value, b: Value) -> bool:
 
 
 def identity(value: Value) -> tuple[str, str]:
-    """What a value is worth, so that two ways of writing it are one."""
+    """A normalised form in which different notations of a value are equal."""
     if value.kind is ValueKind.REFERENCE:
         return "reference", value.entity or fold(value.text)
     if value.kind is ValueKind.NUMBER and value.number is not None:
@@ -102,12 +104,12 @@ def identity(value: Value) -> tuple[str, str]:
 
 
 def value_key(text: str) -> str:
-    """What values are looked up by: short, since an index will not hold a page."""
+    """The index key of a value, shortened to fit into an index."""
     return fold(text)[:MAX_KEY]
 
 
 def columns(value: Value) -> dict[str, Any]:
-    """All but the reference, whose column has a name of its own."""
+    """The columns of a value, except the reference, whose column differs by table."""
     return {
         "kind": value.kind.value,
         "text": value.text,
@@ -123,18 +125,18 @@ def from_row(row: Row[Any], entity: str | None) -> Value:
 
 
 def checked_value(value: Value, what: str) -> Value:
-    """Refuse what a database cannot keep, or could not give back as it was."""
+    """Reject values that a database cannot store unchanged."""
     checked_text(value.text, what)
     checked_text(value.unit, what)
     checked_text(value.entity, what, limit=500)
     if value.number is not None and not isfinite(value.number):
-        raise InputError(f"{what} is no finite number")
+        raise InputError(f"{what} must be a finite number")
     return value
 
 
 def checked_text(text: str, what: str, limit: int = 1_000_000) -> str:
     if "\0" in text or any("\ud800" <= c <= "\udfff" for c in text if c > "\ud7ff"):
-        raise InputError(f"{what} holds characters that no text has")
+        raise InputError(f"{what} contains NUL or surrogate characters")
     if len(text) > limit:
         raise InputError(f"{what} has {len(text):,} characters", hint=f"the limit is {limit:,}")
     return text
@@ -154,7 +156,7 @@ def _as_date(text: str, about: str) -> Value | None:
 
 
 def _meant(said: PartialDate, about: str) -> bool:
-    """Four digits alone are a year only where a year is asked for, or nothing is known."""
+    """Four bare digits are a year only if the attribute is a date or unknown."""
     return bool(said.month) or not about or not _DATED.isdisjoint(fold_identifier(about).split())
 
 
