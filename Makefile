@@ -59,7 +59,7 @@ redis:  ## the program of a Redis server, which the tests start by themselves
 	|| { echo "no redis-server here, and no way to install it"; exit 1; }
 
 test-redis: $(DEV) redis  ## cache and limits shared through a real Redis
-	@REQUIRE_REDIS=1 $(BIN)/pytest tests/stores/test_shared.py
+	@REQUIRE_REDIS=1 $(BIN)/pytest tests/stores/test_cache_redis.py
 
 test-ray:  ## the Ray engine, in an environment of its own
 	@test -x .venv-ray/bin/python || $(PY) -m venv .venv-ray

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 import pytest
-from tests.llm.test_stream import chunk, openai_at, sse
+from tests.llm.test_hosted import chunk, openai_at, sse
 from tests.loopback import Loopback
 
 from groundwire.errors import BackendDown

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.llm.test_stream import chunk, sse
+from tests.llm.test_hosted import chunk, sse
 from tests.loopback import Loopback, Reply, Request, chat
 from tests.serving import Served, served
 
