@@ -15,7 +15,7 @@ LAYERS = (
     ("api", "client"),
     ("agent", "rag", "streaming", "traces", "memory"),
     ("engine",),
-    ("pipeline", "reading", "voting", "court", "fixing"),
+    ("pipeline",),
     ("verdicts",),
     ("detectors", "verifiers", "retrieval", "claims", "openie"),
     ("llm", "stores", "reports"),
@@ -25,13 +25,10 @@ LAYERS = (
 )
 RANK = {name: len(LAYERS) - depth for depth, names in enumerate(LAYERS) for name in names}
 MAY_STAND_BESIDE = {
-    ("cli", "server"), ("cli", "proxy"), ("cli", "mcp"), ("cli", "integrations"), ("cli", "bench"),
-    ("server", "cli"), ("server", "proxy"), ("server", "mcp"), ("proxy", "server"),
-    ("mcp", "cli"), ("mcp", "server"), ("integrations", "cli"), ("pytest_plugin", "testing"),
-    ("agent", "traces"), ("agent", "streaming"), ("engine", "traces"), ("engine", "streaming"),
-    ("pipeline", "court"), ("pipeline", "reading"), ("pipeline", "voting"), ("reading", "court"),
-    ("voting", "court"), ("fixing", "pipeline"), ("fixing", "court"),
-    ("detectors", "claims"), ("detectors", "openie"), ("metrics", "config"),
+    ("agent", "streaming"), ("agent", "traces"), ("cli", "bench"), ("cli", "integrations"), ("cli", "mcp"),
+    ("cli", "proxy"), ("cli", "server"), ("detectors", "claims"), ("detectors", "openie"), ("engine", "streaming"),
+    ("engine", "traces"), ("integrations", "cli"), ("mcp", "cli"), ("mcp", "server"), ("metrics", "config"),
+    ("proxy", "server"), ("pytest_plugin", "testing"), ("server", "cli"), ("server", "mcp"), ("server", "proxy"),
 }  # fmt: skip
 
 
