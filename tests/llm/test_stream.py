@@ -12,7 +12,7 @@ from tests.loopback import Loopback
 from groundwire.errors import BackendDown
 from groundwire.llm import Completion, Message, OnText
 from groundwire.llm.fake import ScriptedGenerator
-from groundwire.llm.stream import ROOM, tokens
+from groundwire.llm.stream import MAX_BUFFERED, tokens
 
 HELLO = [Message("user", "Hello?")]
 
@@ -54,7 +54,7 @@ async def test_who_does_not_read_holds_the_model() -> None:
     assert await anext(stream) == "1 "
     for _ in range(200):
         await asyncio.sleep(0)
-    assert model.said <= ROOM + 2
+    assert model.said <= MAX_BUFFERED + 2
     assert [await anext(stream) for _ in range(40)] == [f"{n} " for n in range(2, 42)]
     await stream.aclose()
     assert model.stopped

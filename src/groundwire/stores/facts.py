@@ -32,7 +32,7 @@ from groundwire.stores.database import insert_rows, last_number, lock_for_writin
 from groundwire.stores.entities import EntityBatch, Predicates, numbers_of, predicate_key
 from groundwire.stores.tables import entities, facts, names, predicates, roles
 from groundwire.stores.values import (
-    Window,
+    ValidityPeriod,
     checked_text,
     checked_value,
     columns,
@@ -243,8 +243,8 @@ class StoredFact:
     changed: bool = False
 
     @property
-    def window(self) -> Window:
-        return Window(self.fact.valid_from, self.fact.valid_to)
+    def window(self) -> ValidityPeriod:
+        return ValidityPeriod(self.fact.valid_from, self.fact.valid_to)
 
 
 class FactInput(NamedTuple):

@@ -36,13 +36,13 @@ _DATED = word_set(
 _CODE = re.compile(r"0\d")
 
 
-class Window(NamedTuple):
+class ValidityPeriod(NamedTuple):
     """A validity period; None means unbounded."""
 
     start: date | None
     end: date | None
 
-    def meets(self, other: Window) -> bool:
+    def meets(self, other: ValidityPeriod) -> bool:
         mine, theirs = self.closed(), other.closed()
         return mine[0] <= theirs[1] and theirs[0] <= mine[1]
 
