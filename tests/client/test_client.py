@@ -114,8 +114,8 @@ class TestTheSameRecords:
         assert [step.premises for step in served.steps] == [step.premises for step in here.steps]
 
     def test_detect_returns_flags(self, client: Client) -> None:
-        found = client.detect("The launch was in May.", history=["Assistant: The launch was in April."])
-        assert [flag.content for flag in found.flags] == ["The launch was in May."]
+        found = client.detect("Acme was founded in 1990.", history=["Assistant: Acme was founded in 1987."])
+        assert [flag.content for flag in found.flags] == ["Acme was founded in 1990."]
 
     def test_facts_go_in_and_can_be_read(self, client: Client) -> None:
         kept = client.remember("The tower is 330 metres tall.", SOURCES)
