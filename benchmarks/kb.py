@@ -49,11 +49,8 @@ _PREDICATES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """How long one kind of question takes, in milliseconds; `busy` is the processor's own time at p99.
-
-    On a machine that does other things as well the two differ by what the question had to wait.
-    """
+class LookupLatency:
+    """Latency of one kind of lookup in milliseconds; `busy` is the processor time at p99, without waiting."""
 
     question: str
     count: int
@@ -70,7 +67,7 @@ class Size:
 
 
 def run_kb(store: str, size: Size, rounds: int, console: Console, *, as_json: bool) -> int:
-    """Build the store where there is none (an existing one is used as it is), ask, and print the figures."""
+    """Build the store unless it exists, run the lookups and print the figures."""
     with tempfile.TemporaryDirectory(prefix="groundwire-bench-") as folder:
         place = store or str(Path(folder) / "kb.db")
         with Knowledge.open(place) as knowledge:
@@ -95,7 +92,7 @@ def run_kb(store: str, size: Size, rounds: int, console: Console, *, as_json: bo
 
 
 def build(knowledge: Knowledge, size: Size, console: Console) -> bool:
-    """Fill an empty store; False where it is filled already."""
+    """Fill an empty store; returns False if it is filled already."""
     there = knowledge.stats()
     if there.facts == size.facts:
         return False
@@ -115,7 +112,7 @@ def build(knowledge: Knowledge, size: Size, console: Console) -> bool:
 
 
 def made_entities(count: int) -> Iterator[Entity]:
-    """The same entities every time: people, companies, products and cities with names as people give them."""
+    """Deterministic people, companies, products and cities with realistic names."""
     for number in range(count):
         random = Random(SEED * 1_000_003 + number)
         kind = _KINDS[number % len(_KINDS)]
@@ -142,7 +139,7 @@ def _name(random: Random, kind: str, number: int) -> str:
 
 
 def made_facts(entities: int, count: int) -> Iterator[Fact]:
-    """Facts of two to three roles: every third ends in another entity, the others in a value."""
+    """Facts with two or three roles; the object of every third is an entity, of the others a value."""
     for number in range(count):
         subject = number % entities
         predicate = _PREDICATES[number // entities % len(_PREDICATES)]
@@ -163,26 +160,28 @@ def _object(number: int, entities: int) -> Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class LookupQuestion:
     name: str
     ask: Callable[[Knowledge, int], object]
 
 
-def _questions(knowledge: Knowledge) -> list[Question]:
+def _questions(knowledge: Knowledge) -> list[LookupQuestion]:
     total = knowledge.stats().entities
     names = {e.id: e.name for e in made_entities(min(total, 20_000))}
     listed = list(names.values())
     ids = list(names)
     return [
-        Question("exact name", lambda kb, n: kb.find([listed[n % len(listed)]])),
-        Question("alias", lambda kb, n: kb.find([_alias(listed, n)])),
-        Question("misspelt name", lambda kb, n: kb.find([misspelt(listed[n % len(listed)], n)])),
-        Question("unknown name", lambda kb, n: kb.find([f"Zorblax Quibbleton {n}"])),
-        Question("20 names at once", lambda kb, n: kb.find([misspelt(x, n) for x in _twenty(listed, n)])),
-        Question("similar names", lambda kb, n: kb.similar(misspelt(listed[n % len(listed)], n))),
-        Question("facts about one", lambda kb, n: kb.facts_about([ids[n % len(ids)]])),
-        Question("facts by pattern", lambda kb, n: kb.facts(_pattern(ids, n))),
-        Question("coverage", lambda kb, _: kb.coverage()),
+        LookupQuestion("exact name", lambda kb, n: kb.find([listed[n % len(listed)]])),
+        LookupQuestion("alias", lambda kb, n: kb.find([_alias(listed, n)])),
+        LookupQuestion("misspelt name", lambda kb, n: kb.find([misspelt(listed[n % len(listed)], n)])),
+        LookupQuestion("unknown name", lambda kb, n: kb.find([f"Zorblax Quibbleton {n}"])),
+        LookupQuestion(
+            "20 names at once", lambda kb, n: kb.find([misspelt(x, n) for x in _twenty(listed, n)])
+        ),
+        LookupQuestion("similar names", lambda kb, n: kb.similar(misspelt(listed[n % len(listed)], n))),
+        LookupQuestion("facts about one", lambda kb, n: kb.facts_about([ids[n % len(ids)]])),
+        LookupQuestion("facts by pattern", lambda kb, n: kb.facts(_pattern(ids, n))),
+        LookupQuestion("coverage", lambda kb, _: kb.coverage()),
     ]
 
 
@@ -200,15 +199,15 @@ def _pattern(ids: Sequence[str], number: int) -> Pattern:
 
 
 def misspelt(name: str, number: int) -> str:
-    """Two neighbouring letters exchanged, or one left out."""
+    """Swap two adjacent letters, or drop one."""
     at = 1 + number % max(1, len(name.split(maxsplit=1)[0]) - 2)
     if number % 2:
         return name[:at] + name[at + 1 :]
     return name[:at] + name[at + 1 : at + 2] + name[at] + name[at + 2 :]
 
 
-def measure(knowledge: Knowledge, question: Question, rounds: int) -> Figure:
-    """Every round asks about something else, so no answer is warm."""
+def measure(knowledge: Knowledge, question: LookupQuestion, rounds: int) -> LookupLatency:
+    """Every round asks about another entity, so that no answer is cached."""
     random, taken, busy = Random(SEED), [], []
     for _ in range(rounds):
         number = random.randrange(1 << 30)
@@ -218,10 +217,12 @@ def measure(knowledge: Knowledge, question: Question, rounds: int) -> Figure:
         taken.append((time.perf_counter() - began) * 1000)
     taken.sort()
     most = min(rounds - 1, rounds * 99 // 100)
-    return Figure(question.name, rounds, taken[rounds // 2], taken[most], taken[-1], sorted(busy)[most])
+    return LookupLatency(
+        question.name, rounds, taken[rounds // 2], taken[most], taken[-1], sorted(busy)[most]
+    )
 
 
-def _table(figures: Sequence[Figure]) -> Table:
+def _table(figures: Sequence[LookupLatency]) -> Table:
     table = Table(box=None, pad_edge=False)
     for header in ("question", "asked", "p50 ms", "p99 ms", "worst ms", "p99 busy ms"):
         table.add_column(header, justify="left" if header == "question" else "right")

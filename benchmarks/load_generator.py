@@ -1,7 +1,7 @@
 """A load generator for `python -m benchmarks.service`: a process of its own that costs the server little.
 
-Reads a plan from standard input, one JSON object a line, and answers each with what it met. HTTP/1.1 over
-plain sockets: a client that takes the processor away from the server it measures would measure itself.
+Reads plans from standard input, one JSON object per line, and prints the statistics of each. It speaks
+HTTP/1.1 over plain sockets: a heavier client would take the processor away from the server that it measures.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from itertools import count
 from time import perf_counter
 from typing import Any
 
-LINGER = 90.0
-"""Seconds to wait for the last answers: longer than the server takes to give up on one."""
+LAST_RESPONSE_SECONDS = 90.0
+"""How long to wait for the last responses: longer than the server's own timeout."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """`rate` 0: `connections` ask one request after the other; else so many requests begin every second,
-    whether or not the others have been answered.
+class LoadPlan:
+    """With `rate` 0, `connections` send one request after the other; otherwise `rate` requests start per
+    second, whether or not earlier ones have been answered.
     """
 
     port: int
@@ -38,8 +38,8 @@ class Plan:
 
 
 @dataclass(slots=True)
-class Met:
-    """What became of the requests: how many of each status, how long the good ones took."""
+class LoadStats:
+    """Counts by status, and the latencies of successful responses."""
 
     seconds: float = 0.0
     statuses: Counter[str] = field(default_factory=Counter)
@@ -60,7 +60,7 @@ class Met:
 
 
 class Connection:
-    """One keep-alive connection, opened when it is first needed and again when it broke."""
+    """One keep-alive connection, opened on first use and reopened after a failure."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -87,15 +87,15 @@ class Connection:
             self._streams = None
 
 
-class Load:
-    def __init__(self, plan: Plan) -> None:
+class LoadGenerator:
+    def __init__(self, plan: LoadPlan) -> None:
         self._plan = plan
         self._requests = [_request(b64decode(body)) for body in plan.bodies]
         self._numbers = count()
         self._idle: list[Connection] = []
-        self.met = Met()
+        self.met = LoadStats()
 
-    async def run(self) -> Met:
+    async def run(self) -> LoadStats:
         began = perf_counter()
         await (self._steady() if self._plan.rate else self._in_turn())
         self.met.seconds = perf_counter() - began
@@ -118,7 +118,7 @@ class Load:
         for number in range(int(self._plan.rate * self._plan.seconds)):
             await asyncio.sleep(max(0.0, began + number / self._plan.rate - perf_counter()))
             tasks.append(asyncio.create_task(self._one()))
-        _, late = await asyncio.wait(tasks, timeout=LINGER)
+        _, late = await asyncio.wait(tasks, timeout=LAST_RESPONSE_SECONDS)
         for task in late:
             task.cancel()
         self.met.statuses["no answer"] += len(late)
@@ -157,14 +157,14 @@ def _request(body: bytes) -> bytes:
     return head.encode() + body
 
 
-def plan_from(fields: dict[str, Any]) -> Plan:
+def plan_from(fields: dict[str, Any]) -> LoadPlan:
     lists: dict[str, Sequence[str]] = {name: tuple(fields.pop(name)) for name in ("bodies", "expected")}
-    return Plan(**fields, **lists)  # type: ignore[arg-type]
+    return LoadPlan(**fields, **lists)  # type: ignore[arg-type]
 
 
 def main() -> None:
     for line in sys.stdin:
-        met = asyncio.run(Load(plan_from(json.loads(line))).run())
+        met = asyncio.run(LoadGenerator(plan_from(json.loads(line))).run())
         print(met.to_json(), flush=True)
 
 

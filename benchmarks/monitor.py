@@ -36,21 +36,21 @@ from groundwire.types import Source
 from groundwire.types.stream import Context
 
 QUESTIONS = ("dev.ragtruth.test", "dev.ragtruth.train", "train.mctest.dev", "dev.expertqa.dev")
-_AT_MOST = 200
-_OTHERS = 5
+_MAX_QUESTIONS = 200
+_OTHER_SOURCES = 5
 # RAGTruth repeats the question at the head of its passages, which would answer everything.
 _REPEATED = re.compile(r"\AQuestion:.*?\n\n", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionWithSource:
     """A question and a text that holds its answer."""
 
     question: str
     text: str
     index: Index
 
-    def answers(self, other: Asked) -> bool:
+    def answers(self, other: QuestionWithSource) -> bool:
         """Whether this one's text is taken to hold the answer to another one's question."""
         return verify_knowledge(other.question, Context(self.index.sources), index=self.index).verified
 
@@ -66,7 +66,7 @@ def questions_answered(folder: Path) -> Iterator[Figure]:
             strange = [other for other in pairs if other.text != pair.text]
             own.append(pair.answers(pair))
             others += [
-                not other.answers(pair) for other in random.sample(strange, min(_OTHERS, len(strange)))
+                not other.answers(pair) for other in random.sample(strange, min(_OTHER_SOURCES, len(strange)))
             ]
             close = max(strange, key=lambda other, q=pair.question: other.index.coverage(q)[0])  # type: ignore[misc]
             nearest.append(not close.answers(pair))
@@ -76,7 +76,7 @@ def questions_answered(folder: Path) -> Iterator[Figure]:
         yield Figure(f"{title}: the nearest of all others' seen as lacking", _percent(nearest), "%")
 
 
-def _pairs(folder: Path, name: str) -> list[Asked]:
+def _pairs(folder: Path, name: str) -> list[QuestionWithSource]:
     found: dict[str, str] = {}
     for file in (f for f in QUESTIONS if f.split(".")[1] == name):
         path = folder / f"{file}.jsonl.gz"
@@ -86,7 +86,7 @@ def _pairs(folder: Path, name: str) -> list[Asked]:
                 found.setdefault(str(question), _REPEATED.sub("", str(row["context"])))
     chosen = list(found.items())
     Random(0).shuffle(chosen)
-    return [Asked(q, text, Index([Source("S0", text)])) for q, text in chosen[:_AT_MOST]]
+    return [QuestionWithSource(q, text, Index([Source("S0", text)])) for q, text in chosen[:_MAX_QUESTIONS]]
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -164,14 +164,14 @@ async def ahead_of_time(folder: Path, answers: int) -> list[Figure]:
 TOKEN = 4
 """Characters a token, as language models have them on average."""
 
-_PARTS = 10
-_BITE = 100
+_TENTHS = 10
+_CHUNK_TOKENS = 100
 _ROUNDS = 25
 _WORDS = (200, 800, 3200)
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class MonitorArgs:
     """`data` is a folder with labelled sets, or None; `answers` how many of them are checked as streams."""
 
     tokens: int
@@ -179,12 +179,12 @@ class Request:
     answers: int
 
 
-def run_monitor(console: Console, request: Request, *, as_json: bool) -> int:
+def run_monitor(console: Console, request: MonitorArgs, *, as_json: bool) -> int:
     figures = list(measure(request))
     return show(console, figures, as_json=as_json)
 
 
-def measure(request: Request) -> Iterator[Figure]:
+def measure(request: MonitorArgs) -> Iterator[Figure]:
     yield from _stream(request.tokens)
     yield from _knowledge()
     if request.data is not None:
@@ -197,18 +197,18 @@ def _stream(tokens: int) -> Iterator[Figure]:
     """One long answer, token by token: the pattern path alone, by processor time."""
     monitor = GenerationMonitor(PATTERNS, _sources(400))
     feed, costs, resident = _tokens(Random(0)), [], []
-    for _ in range(_PARTS):
-        spent, left = 0.0, max(_BITE, tokens // _PARTS)
-        for _ in range(left // _BITE):
-            bite = [next(feed) for _ in range(_BITE)]
+    for _ in range(_TENTHS):
+        spent, left = 0.0, max(_CHUNK_TOKENS, tokens // _TENTHS)
+        for _ in range(left // _CHUNK_TOKENS):
+            bite = [next(feed) for _ in range(_CHUNK_TOKENS)]
             began = process_time()
             for token in bite:
                 monitor.update(token)
             spent += process_time() - began
-        costs.append(spent / (left // _BITE * _BITE))
+        costs.append(spent / (left // _CHUNK_TOKENS * _CHUNK_TOKENS))
         resident.append(_resident_mb())
     told = sum(monitor.counts.values())
-    yield Figure("tokens a second on one core, all patterns", _PARTS / sum(costs), "1/s", "≥ 50,000")
+    yield Figure("tokens a second on one core, all patterns", _TENTHS / sum(costs), "1/s", "≥ 50,000")
     yield Figure("cost of a token, last tenth by first", costs[-1] / costs[0], "×", "does not grow")
     grown = resident[-1] - resident[0]
     yield Figure(f"memory grown over {tokens:,} tokens, after the first tenth", grown, "MB", "flat")
@@ -289,7 +289,7 @@ def main(
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
     """Measure tokens per second, memory over a long stream, request checks and warnings by label."""
-    run_monitor(open_console(), Request(tokens, data, answers), as_json=as_json)
+    run_monitor(open_console(), MonitorArgs(tokens, data, answers), as_json=as_json)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ from groundwire.llm.fake import ScriptedCall, ScriptedGenerator
 LATENCY_BAR = 0.5
 SHARE_BAR = 0.10
 _SENTENCES = 8
-_PATIENCE = 600.0  # seconds; a slow answer is a figure, too
+_TIMEOUT_SECONDS = 600.0  # seconds; a slow answer is a figure, too
 _QUESTION = "What do the files say? Answer in several sentences."
 LARGE, SMALL = Price(input=3.0, output=15.0), Price(input=0.25, output=1.25)
 """A model that answers and one a twelfth of its price that verifies, as vendors sell them side by side."""
@@ -39,7 +39,7 @@ ROOMS = (2000, 200)
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class TargetFigure:
     name: str
     value: float
     unit: str
@@ -48,19 +48,19 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ScriptedAnswer:
     """A question over one file, and what a scripted model answers to it."""
 
     text: str
     answer: str
 
 
-def jobs(count: int, seed: int = 0) -> list[Job]:
+def jobs(count: int, seed: int = 0) -> list[ScriptedAnswer]:
     """Files of the procedural suite and what it has models say of them, eight sentences an answer."""
     items = generate(count * _SENTENCES, seed)
     groups = [items[start : start + _SENTENCES] for start in range(0, len(items), _SENTENCES)][:count]
     return [
-        Job(
+        ScriptedAnswer(
             "\n\n".join(dict.fromkeys(text for item in group for text in item.sources.values())),
             " ".join(item.response for item in group),
         )
@@ -71,34 +71,38 @@ def jobs(count: int, seed: int = 0) -> list[Job]:
 def run_orchestrator(
     console: Console, config: Config, count: int, *, llm: bool, out: Path | None = None
 ) -> int:
-    figures = asyncio.run(measured(config, count, llm=llm))
+    figures = asyncio.run(measure(config, count, llm=llm))
     if out is not None:
         out.write_text(json.dumps([asdict(figure) for figure in figures], indent=2) + "\n", encoding="utf-8")
     console.print(_table(figures))
     return 0
 
 
-async def measured(config: Config, count: int, *, llm: bool) -> list[Figure]:
+async def measure(config: Config, count: int, *, llm: bool) -> list[TargetFigure]:
     made = jobs(count)
     figures = [*await _latency(config, made), *await _disabled(config, made)]
     if not llm:
         return figures
     few = made[: max(1, count // 10)]
-    patient = config.changed(hallucination=config.hallucination.model_copy(update={"timeout": _PATIENCE}))
+    patient = config.changed(
+        hallucination=config.hallucination.model_copy(update={"timeout": _TIMEOUT_SECONDS})
+    )
     try:
         return [*figures, *await real_share(patient, few), *await priced_share(patient, few)]
     except MissingExtra:
         return figures
 
 
-async def _answered(config: Config, generator: Generator, made: Sequence[Job]) -> list[AgentResult]:
+async def _answered(
+    config: Config, generator: Generator, made: Sequence[ScriptedAnswer]
+) -> list[AgentResult]:
     async with Groundwire(config) as engine:
         orchestrator = Orchestrator(generator, engine, config)
         await orchestrator.process(_QUESTION, {"warm.txt": made[0].text})  # loading the model is no latency
         return [await orchestrator.process(_QUESTION, {"file.txt": job.text}) for job in made]
 
 
-def _scripted(made: Sequence[Job], *, name: str = "large") -> ScriptedGenerator:
+def _scripted(made: Sequence[ScriptedAnswer], *, name: str = "large") -> ScriptedGenerator:
     """Says the answers, and counts tokens as a server would: four characters each."""
     said = iter([made[0].answer, *(job.answer for job in made)])
 
@@ -111,7 +115,7 @@ def _scripted(made: Sequence[Job], *, name: str = "large") -> ScriptedGenerator:
     return ScriptedGenerator(reply, name=name)
 
 
-async def _latency(config: Config, made: Sequence[Job]) -> list[Figure]:
+async def _latency(config: Config, made: Sequence[ScriptedAnswer]) -> list[TargetFigure]:
     figures = []
     for mode in ("sample", "full"):
         settings = config.verification.model_copy(
@@ -121,23 +125,25 @@ async def _latency(config: Config, made: Sequence[Job]) -> list[Figure]:
         added = sorted(outcome.cost.verification.seconds for outcome in outcomes)
         middle, worst = median(added), added[int(0.95 * (len(added) - 1))]
         bar = LATENCY_BAR if mode == "sample" else None
-        figures += [_held(f"verification adds, mode {mode}, median", middle, "s", bar),
-                    _held(f"verification adds, mode {mode}, 95 of 100", worst, "s", bar)]  # fmt: skip
+        figures += [_with_target(f"verification adds, mode {mode}, median", middle, "s", bar),
+                    _with_target(f"verification adds, mode {mode}, 95 of 100", worst, "s", bar)]  # fmt: skip
     return figures
 
 
-async def _disabled(config: Config, made: Sequence[Job]) -> list[Figure]:
+async def _disabled(config: Config, made: Sequence[ScriptedAnswer]) -> list[TargetFigure]:
     off = config.changed(verification=config.verification.model_copy(update={"enabled": False}))
     outcomes = await _answered(off, _scripted(made), made)
     same = sum(outcome.text == job.answer.strip() for outcome, job in zip(outcomes, made, strict=True))
     calls = sum(outcome.cost.verification.calls for outcome in outcomes)
     return [
-        Figure("switched off: answers unchanged", same / len(made), "share", "1", same == len(made)),
-        Figure("switched off: verification calls", calls, "calls", "0", calls == 0),
+        TargetFigure("switched off: answers unchanged", same / len(made), "share", "1", same == len(made)),
+        TargetFigure("switched off: verification calls", calls, "calls", "0", calls == 0),
     ]
 
 
-async def priced_share(config: Config, made: Sequence[Job], rooms: Sequence[int] = ROOMS) -> list[Figure]:
+async def priced_share(
+    config: Config, made: Sequence[ScriptedAnswer], rooms: Sequence[int] = ROOMS
+) -> list[TargetFigure]:
     """A verifier that is a language model, too: the local one reads the prompts, and its tokens are priced as
     those of a small model beside a large one that answers.
     """
@@ -155,8 +161,8 @@ async def priced_share(config: Config, made: Sequence[Job], rooms: Sequence[int]
         share = dollars(cost.verification, SMALL) / dollars(cost.base, LARGE)
         name = f"LLM verifier, sample, {room} tokens of context"
         figures += [
-            _held(f"{name}: money", share, "of the answer's", SHARE_BAR),
-            _held(f"{name}: tokens", cost.share("tokens") or 0.0, "of the answer's", None),
+            _with_target(f"{name}: money", share, "of the answer's", SHARE_BAR),
+            _with_target(f"{name}: tokens", cost.share("tokens") or 0.0, "of the answer's", None),
         ]
     return figures
 
@@ -170,7 +176,7 @@ def _sampling(config: Config) -> Config:
     return config.changed(verification=config.verification.model_copy(update=chosen))
 
 
-async def real_share(config: Config, made: Sequence[Job]) -> list[Figure]:
+async def real_share(config: Config, made: Sequence[ScriptedAnswer]) -> list[TargetFigure]:
     """The local language model answers, the embedded verifier checks."""
     brief = config.orchestrator.model_copy(update={"max_tokens": min(128, config.orchestrator.max_tokens)})
     generator = open_generator(config, "llm")
@@ -184,16 +190,20 @@ async def real_share(config: Config, made: Sequence[Job]) -> list[Figure]:
     if share is None:
         return []
     return [
-        _held("real local LLM: share of the time, sample", share, "of the answer's", SHARE_BAR),
-        Figure("real local LLM: answers verified", len(verified), f"of {len(outcomes)}"),
+        _with_target("real local LLM: share of the time, sample", share, "of the answer's", SHARE_BAR),
+        TargetFigure("real local LLM: answers verified", len(verified), f"of {len(outcomes)}"),
     ]
 
 
-def _held(name: str, value: float, unit: str, bar: float | None) -> Figure:
-    return Figure(name, value, unit) if bar is None else Figure(name, value, unit, f"< {bar:g}", value < bar)
+def _with_target(name: str, value: float, unit: str, bar: float | None) -> TargetFigure:
+    return (
+        TargetFigure(name, value, unit)
+        if bar is None
+        else TargetFigure(name, value, unit, f"< {bar:g}", value < bar)
+    )
 
 
-def _table(figures: Sequence[Figure]) -> Table:
+def _table(figures: Sequence[TargetFigure]) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("figure")
     table.add_column("measured", justify="right")
@@ -204,7 +214,7 @@ def _table(figures: Sequence[Figure]) -> Table:
     return table
 
 
-def _rows(figures: Sequence[Figure]) -> Iterator[tuple[str, ...]]:
+def _rows(figures: Sequence[TargetFigure]) -> Iterator[tuple[str, ...]]:
     words = {True: "met", False: "missed", None: ""}
     for figure in figures:
         yield figure.name, f"{figure.value:,.3g}", figure.unit, figure.bar, words[figure.met]

@@ -37,8 +37,8 @@ _ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """One stream as a client had it: seconds to the first token, the last word and the end, and its bytes."""
+class ReceivedStream:
+    """A received stream: seconds to the first token, the last word and the end, and its bytes."""
 
     first: float
     words: float
@@ -60,21 +60,26 @@ REALISTIC = Pace()
 
 def run_proxy(console: Console, rounds: int, streams: int, *, as_json: bool, pace: Pace = REALISTIC) -> int:
     with _upstream(pace) as direct, _proxy(direct) as proxied:
-        figures = asyncio.run(_measured(direct, proxied, pace, rounds, streams))
+        figures = asyncio.run(_measure(direct, proxied, pace, rounds, streams))
     return show(console, figures, as_json=as_json)
 
 
-async def _measured(direct: str, proxied: str, pace: Pace, rounds: int, streams: int) -> list[Figure]:
-    await _asked(proxied, 0, pace)  # whoever comes first finds nothing loaded
-    pairs = [(await _asked(direct, n, pace), await _asked(proxied, n, pace)) for n in range(rounds)]
+async def _measure(direct: str, proxied: str, pace: Pace, rounds: int, streams: int) -> list[Figure]:
+    await _request_stream(proxied, 0, pace)  # warm up: the first request loads the model
+    pairs = [
+        (await _request_stream(direct, n, pace), await _request_stream(proxied, n, pace))
+        for n in range(rounds)
+    ]
     return [
-        *_alone(pairs),
-        *_together(await _many(direct, streams, pace), await _many(proxied, streams, pace), pace),
+        *_single_figures(pairs),
+        *_concurrent_figures(
+            await _request_many(direct, streams, pace), await _request_many(proxied, streams, pace), pace
+        ),
     ]
 
 
-def _alone(pairs: Sequence[tuple[Heard, Heard]]) -> Iterator[Figure]:
-    """One stream at a time, in pairs, so that what the machine does besides hits both."""
+def _single_figures(pairs: Sequence[tuple[ReceivedStream, ReceivedStream]]) -> Iterator[Figure]:
+    """Single streams in pairs, so that other load on the machine affects both."""
     yield Figure("first token, direct", 1000 * median(d.first for d, _ in pairs), "ms")
     yield Figure("first token, added", 1000 * median(p.first - d.first for d, p in pairs), "ms", "≤ 5")
     yield Figure("whole stream, direct", median(d.end for d, _ in pairs), "s")
@@ -83,8 +88,10 @@ def _alone(pairs: Sequence[tuple[Heard, Heard]]) -> Iterator[Figure]:
     yield Figure("… checked", sum(p.status == "CHECKED" for _, p in pairs), f"of {len(pairs)}")
 
 
-def _together(direct: Sequence[Heard], proxied: Sequence[Heard], pace: Pace) -> Iterator[Figure]:
-    """Many at once: every byte in its place, whatever is left of the time to verify them."""
+def _concurrent_figures(
+    direct: Sequence[ReceivedStream], proxied: Sequence[ReceivedStream], pace: Pace
+) -> Iterator[Figure]:
+    """Concurrent streams: every byte must arrive, however much of the text was verified."""
     same = sum(h.without_report == b"".join(frames(n, pace.sentences)) for n, h in enumerate(proxied))
     many = len(proxied)
     yield Figure(f"{many} at once, bytes as they were sent", same, f"of {many}", f"{many}")
@@ -96,11 +103,11 @@ def _together(direct: Sequence[Heard], proxied: Sequence[Heard], pace: Pace) -> 
         yield Figure(f"{many} at once, reports {status}", count, f"of {many}")
 
 
-async def _many(url: str, streams: int, pace: Pace) -> list[Heard]:
-    return list(await asyncio.gather(*(_asked(url, n, pace) for n in range(streams))))
+async def _request_many(url: str, streams: int, pace: Pace) -> list[ReceivedStream]:
+    return list(await asyncio.gather(*(_request_stream(url, n, pace) for n in range(streams))))
 
 
-async def _asked(url: str, number: int, pace: Pace) -> Heard:
+async def _request_stream(url: str, number: int, pace: Pace) -> ReceivedStream:
     parts = urlsplit(url)
     document = " ".join(facts(number, pace.sentences))
     messages = [
@@ -117,7 +124,7 @@ async def _asked(url: str, number: int, pace: Pace) -> Heard:
 
 
 class _Client(asyncio.Protocol):
-    """As little as can be, since it shares the machine with what it measures."""
+    """A minimal client, since it shares the machine with the server it measures."""
 
     def __init__(self) -> None:
         self._bytes = bytearray()
@@ -126,13 +133,13 @@ class _Client(asyncio.Protocol):
         self._began = 0.0
         self._transport: asyncio.Transport | None = None
 
-    async def ask(self, host: str, body: bytes) -> Heard:
+    async def ask(self, host: str, body: bytes) -> ReceivedStream:
         assert self._transport is not None
         self._began = perf_counter()
         head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\n"
         self._transport.write(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
         end = await self._done
-        return Heard(self._first, self._words, end, _unchunked(bytes(self._bytes)))
+        return ReceivedStream(self._first, self._words, end, _unchunked(bytes(self._bytes)))
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
@@ -175,7 +182,7 @@ def _upstream(pace: Pace) -> Iterator[str]:
 
 @contextmanager
 def _proxy(upstream: str) -> Iterator[str]:
-    """The server as anybody starts it, with a store of its own."""
+    """Run the server as a user would, with its own store."""
     with tempfile.TemporaryDirectory() as folder:
         store = str(Path(folder) / "store.db")
         argv = ["groundwire", "serve", "--port", "0", "--upstream", upstream, "--store", store]

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.service`: the real server under load, beside the same engine called in process."""
+"""`python -m benchmarks.service`: the real server under load, next to the same engine called in process."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ from groundwire.reports.json import to_json
 CLAIMS, WORDS = 5, 200
 OVERLOAD = 4
 OVERLOAD_SECONDS = 0.0
-"""How long it lasts; 0: long enough that the server is full for most of it."""
+"""Duration of the overload; 0: long enough that the server is full for most of it."""
 _GREETING = re.compile(r"serves http://[^ ]*:(\d+)")
 _START_SECONDS = 60.0
 _SETTLED = 0.25  # of the samples of memory: caches fill first
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class LoadTerms:
     """`turns` of `seconds` each for the engine and the server, `at_once` requests at a time; then an
     overload, and `minutes` of steady work while memory is watched.
     """
@@ -60,8 +60,8 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One request, and the digest of the answer that is expected byte for byte."""
+class LoadCase:
+    """One request, and the digest of the response that is expected byte for byte."""
 
     answer: str
     source: str
@@ -69,18 +69,18 @@ class Asked:
     expected: str = ""
 
 
-def run_service(console: Console, terms: Terms, *, as_json: bool) -> int:
+def run_service(console: Console, terms: LoadTerms, *, as_json: bool) -> int:
     figures = list(measure(terms))
     return show(console, figures, as_json=as_json)
 
 
-def measure(terms: Terms) -> Iterator[Figure]:
+def measure(terms: LoadTerms) -> Iterator[Figure]:
     with ExitStack() as stack:
         engine = Engine()
         stack.callback(engine.close)
-        cases = engine.expected([_asked(number) for number in range(terms.cases)])
-        server = stack.enter_context(serving())
-        load = stack.enter_context(loading(server, cases))
+        cases = engine.expected([_make_case(number) for number in range(terms.cases)])
+        server = stack.enter_context(run_server())
+        load = stack.enter_context(run_load_generator(server, cases))
         load.run(
             seconds=min(2.0, terms.seconds), connections=terms.at_once
         )  # both have loaded their model by then
@@ -94,21 +94,21 @@ def measure(terms: Terms) -> Iterator[Figure]:
 
 
 def _until_full(usual: float) -> float:
-    """Thrice the time in which what comes too much is as much as the server takes in."""
+    """Three times the seconds after which the excess requests fill the server's capacity."""
     return 3 * ServerConfig().max_in_flight / ((OVERLOAD - 1) * usual)
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """The engine in process, then the server: checks a second, and processor seconds a check."""
+class TurnResult:
+    """The engine in process, then the server: checks per second, and processor seconds per check."""
 
     engine_rate: float
     engine_cost: float
-    served: Found
+    served: LoadResult
     served_cost: float
 
 
-def _turn(engine: Engine, server: Server, load: Load, terms: Terms) -> Turn:
+def _turn(engine: Engine, server: Server, load: LoadProcess, terms: LoadTerms) -> TurnResult:
     busy = time.process_time()
     began = perf_counter()
     done = engine.work(cases=load.cases, terms=terms)
@@ -116,28 +116,28 @@ def _turn(engine: Engine, server: Server, load: Load, terms: Terms) -> Turn:
     busy = server.processor_seconds()
     found = load.run(seconds=terms.seconds, connections=terms.at_once)
     good = max(1, found.statuses["200"])
-    return Turn(rate, cost, found, (server.processor_seconds() - busy) / good)
+    return TurnResult(rate, cost, found, (server.processor_seconds() - busy) / good)
 
 
-def _asked(number: int) -> Asked:
-    """Claims of which some are right, some wrong and some unheard of, on a source of their own."""
+def _make_case(number: int) -> LoadCase:
+    """An answer with right, wrong and unsupported claims, and its own source."""
     first = number * 40
     claims = [fact(first + n) for n in range(CLAIMS - 2)]
     claims += [fact(first).replace(" tonnes", "9 tonnes"), f"The director of plant {first} is Ada Klein."]
     answer, source = " ".join(claims), prose(WORDS, first)
     body = json.dumps({"id": f"r{number}", "response": answer, "sources": {"S0": source}})
-    return Asked(answer, source, b64encode(body.encode()).decode())
+    return LoadCase(answer, source, b64encode(body.encode()).decode())
 
 
 class Engine:
-    """The engine as a program of one's own would call it: many checks at once, for full batches."""
+    """The engine as an application calls it: many concurrent checks, for full batches."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._engine = Groundwire(Config(), backend="local", metrics=Metrics())
 
-    def expected(self, cases: Sequence[Asked]) -> list[Asked]:
-        """The cases with what a server must answer."""
+    def expected(self, cases: Sequence[LoadCase]) -> list[LoadCase]:
+        """The cases with the responses that the server must return."""
 
         async def reports() -> list[str]:
             return [
@@ -147,12 +147,12 @@ class Engine:
 
         texts = self._loop.run_until_complete(reports())
         return [
-            Asked(case.answer, case.source, case.body, digest(f"{text}\n".encode()))
+            LoadCase(case.answer, case.source, case.body, digest(f"{text}\n".encode()))
             for case, text in zip(cases, texts, strict=True)
         ]
 
-    def work(self, cases: Sequence[Asked], terms: Terms) -> int:
-        """How many checks are done in the time."""
+    def work(self, cases: Sequence[LoadCase], terms: LoadTerms) -> int:
+        """The number of checks done in the given time."""
         numbers = count()
         until = perf_counter() + terms.seconds
 
@@ -175,8 +175,8 @@ class Engine:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What a load generator met."""
+class LoadResult:
+    """The result of one run of the load generator."""
 
     seconds: float
     statuses: Counter[str]
@@ -189,18 +189,18 @@ class Found:
         return self.statuses["200"] / self.seconds
 
     def share(self, quantile: float) -> float:
-        """A latency in ms: so large a share of the good answers came within it."""
+        """A quantile of the latency of successful responses, in ms."""
         ordered = sorted(self.latencies) or [float("nan")]
         return 1000 * ordered[min(len(ordered) - 1, int(quantile * len(ordered)))]
 
 
-class Load:
-    def __init__(self, process: subprocess.Popen[str], port: int, cases: Sequence[Asked]) -> None:
+class LoadProcess:
+    def __init__(self, process: subprocess.Popen[str], port: int, cases: Sequence[LoadCase]) -> None:
         self._process = process
         self._port = port
         self.cases = cases
 
-    def run(self, *, seconds: float, connections: int = 1, rate: float = 0.0) -> Found:
+    def run(self, *, seconds: float, connections: int = 1, rate: float = 0.0) -> LoadResult:
         plan = {
             "port": self._port,
             "bodies": [case.body for case in self.cases],
@@ -217,11 +217,11 @@ class Load:
         if not line:
             raise BackendError("the load generator died")
         met: dict[str, Any] = json.loads(line)
-        return Found(**{**met, "statuses": Counter(met["statuses"])})
+        return LoadResult(**{**met, "statuses": Counter(met["statuses"])})
 
 
 @contextmanager
-def loading(server: Server, cases: Sequence[Asked]) -> Iterator[Load]:
+def run_load_generator(server: Server, cases: Sequence[LoadCase]) -> Iterator[LoadProcess]:
     process = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.load_generator"],
         stdin=subprocess.PIPE,
@@ -230,7 +230,7 @@ def loading(server: Server, cases: Sequence[Asked]) -> Iterator[Load]:
     )
     with process:
         try:
-            yield Load(process, server.port, cases)
+            yield LoadProcess(process, server.port, cases)
         finally:
             process.kill()
 
@@ -250,12 +250,12 @@ class Server:
 
 
 @contextmanager
-def serving() -> Iterator[Server]:
-    """`groundwire serve` as anybody starts it, with a store of its own."""
+def run_server() -> Iterator[Server]:
+    """Run `groundwire serve` as a user would, with its own store."""
     with tempfile.TemporaryDirectory() as folder:
         ours = {"GROUNDWIRE_STORE__URL": f"{folder}/store.db", "GROUNDWIRE_SERVER__PORT": "0"}
         kept = {name: value for name, value in os.environ.items() if not name.startswith("GROUNDWIRE_")}
-        log = Path(folder) / "log"  # no pipe: one that nobody reads would stop the server when it is full
+        log = Path(folder) / "log"  # not a pipe: a full pipe would block the server
         with log.open("wb") as errors:
             process = subprocess.Popen(
                 [sys.executable, "-m", "groundwire.cli.main", "serve"],
@@ -272,7 +272,7 @@ def serving() -> Iterator[Server]:
 
 
 def _port(process: subprocess.Popen[bytes], log: Path) -> int:
-    """Where it listens: it says so when it does."""
+    """Wait until the server prints its address."""
     until = time.monotonic() + _START_SECONDS
     while time.monotonic() < until:
         said = log.read_text(encoding="utf-8", errors="replace")
@@ -284,7 +284,7 @@ def _port(process: subprocess.Popen[bytes], log: Path) -> int:
     raise BackendError(f"the server did not start within {_START_SECONDS:g} s")
 
 
-def _compared(turns: Sequence[Turn], terms: Terms) -> Iterator[Figure]:
+def _compared(turns: Sequence[TurnResult], terms: LoadTerms) -> Iterator[Figure]:
     served = [turn.served for turn in turns]
     yield Figure("checks a second, engine in process", median(turn.engine_rate for turn in turns), "1/s")
     yield Figure("checks a second, POST /v1/check", median(f.good_a_second for f in served), "1/s")
@@ -299,12 +299,12 @@ def _compared(turns: Sequence[Turn], terms: Terms) -> Iterator[Figure]:
     yield Figure("other statuses than 200", others, "", "0")
 
 
-def _latencies(name: str, found: Sequence[Found]) -> Iterator[Figure]:
+def _latencies(name: str, found: Sequence[LoadResult]) -> Iterator[Figure]:
     for label, quantile in (("p50", 0.5), ("p99", 0.99)):
         yield Figure(f"{name}, {label}", median(one.share(quantile) for one in found), "ms")
 
 
-def _overload(found: Found, usual: float) -> Iterator[Figure]:
+def _overload(found: LoadResult, usual: float) -> Iterator[Figure]:
     name = f"{OVERLOAD} × overload"
     good, full = found.statuses["200"], found.statuses["429"]
     yield Figure(f"{name}: answers 200", good, "")
@@ -316,8 +316,8 @@ def _overload(found: Found, usual: float) -> Iterator[Figure]:
     yield Figure(f"{name}: p99 of the good ones", found.share(0.99), "ms")
 
 
-def _memory(load: Load, server: Server, terms: Terms) -> Iterator[Figure]:
-    """Steady work for minutes, looked at every few seconds; grown is from when the caches are full."""
+def _memory(load: LoadProcess, server: Server, terms: LoadTerms) -> Iterator[Figure]:
+    """Sample the memory during minutes of steady load; growth counts from when the caches are full."""
     samples = [server.resident_mb()]
     until = time.monotonic() + 60 * terms.minutes
     while time.monotonic() < until:
@@ -330,7 +330,7 @@ def _memory(load: Load, server: Server, terms: Terms) -> Iterator[Figure]:
 
 
 def grown(samples: Sequence[float]) -> float:
-    """How much larger the later ones are, once the caches are full.
+    """Growth between the halves of the samples, without the first quarter, in which caches fill.
 
     >>> grown([100, 200, 250, 250, 250, 250, 250, 250]), grown([100, 110, 120, 130, 140, 150, 160, 170])
     (0.0, 30.0)
@@ -352,7 +352,7 @@ def main(
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
     """Put the HTTP service under load: throughput next to the engine's own, latency, overload, memory."""
-    run_service(open_console(), Terms(seconds, turns, at_once, minutes), as_json=as_json)
+    run_service(open_console(), LoadTerms(seconds, turns, at_once, minutes), as_json=as_json)
 
 
 if __name__ == "__main__":

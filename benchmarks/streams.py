@@ -73,10 +73,10 @@ class Stream:
 
 def streams(count: int = 300, seed: int = 0) -> list[Stream]:
     """About as many as asked for, a third of each kind, half of them from each half of the domains."""
-    return [stream for number in range(max(1, count // 3)) for stream in _three(number, seed)]
+    return [stream for number in range(max(1, count // 3)) for stream in _triple(number, seed)]
 
 
-def _three(number: int, seed: int) -> Iterator[Stream]:
+def _triple(number: int, seed: int) -> Iterator[Stream]:
     held = bool(number % 2)
     half = domains(held=held)
     domain = half[number // 2 % len(half)]
@@ -84,19 +84,23 @@ def _three(number: int, seed: int) -> Iterator[Stream]:
     facts = scene(domain, rng, rng.randint(2, 3), min(3, len(domain.attributes)))
     told = rng.sample(facts, min(len(facts), rng.randint(5, 7)))
     middle = rng.randint(1, len(told) - 3)
-    right, wrong = _two(told[middle], facts, rng)
+    right, wrong = _right_and_wrong(told[middle], facts, rng)
     sentences = [claimed(fact, rng)[0] for fact in told]
     one = Stream(
         f"stream-{number:04d}", "supported", domain.name, lay_out(facts, domain, rng),
         f"What is known about {told[middle].thing}?", tuple(sentences), middle, held,
     )  # fmt: skip
-    middles = {"supported": right, "contradicted": wrong, "unsupported": _untold(told[middle], domain, rng)}
+    middles = {
+        "supported": right,
+        "contradicted": wrong,
+        "unsupported": _unsupported_sentence(told[middle], domain, rng),
+    }
     for kind in KINDS:
         own = (*sentences[:middle], middles[kind], *sentences[middle + 1 :])
         yield replace(one, id=f"{one.id}-{kind}", kind=kind, sentences=own)
 
 
-def _two(fact: GeneratedFact, facts: list[GeneratedFact], rng: Random) -> tuple[str, str]:
+def _right_and_wrong(fact: GeneratedFact, facts: list[GeneratedFact], rng: Random) -> tuple[str, str]:
     """The fact as it is, and with a value that stands nowhere: often one that is easily mistaken for it."""
     taken = {f.value.plain for f in facts if f.attribute is fact.attribute}
     drawn = [draw_other(fact.attribute.value, taken, rng) for _ in range(rng.choice((1, 20)))]
@@ -104,7 +108,7 @@ def _two(fact: GeneratedFact, facts: list[GeneratedFact], rng: Random) -> tuple[
     return right, wrong
 
 
-def _untold(fact: GeneratedFact, domain: Domain, rng: Random) -> str:
+def _unsupported_sentence(fact: GeneratedFact, domain: Domain, rng: Random) -> str:
     return f"{capital(named(domain, fact.thing))} {fill(rng.choice(domain.details), rng)}."
 
 
@@ -115,7 +119,7 @@ _SEEN = "The shipped weights were fitted on these answers among others: on unsee
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class StreamOutcome:
     """A stream and where it was stopped, if it was. The lag counts from the end of the wrong sentence."""
 
     stream: Stream
@@ -154,7 +158,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class StreamFigures:
     """One line of the result; the lags are about those that were stopped in time."""
 
     name: str
@@ -169,7 +173,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class StreamsArgs:
     """How many streams to make, from which seed; where RAGTruth is, and how much of it to read."""
 
     items: int
@@ -179,11 +183,11 @@ class Request:
     out: Path | None = None
 
 
-def run_streams(console: Console, config: Config, request: Request) -> int:
+def run_streams(console: Console, config: Config, request: StreamsArgs) -> int:
     data, out = request.data, request.out
     made = streams(request.items, request.seed)
     config = config.changed(realtime={**config.realtime.model_dump(), "check_knowledge": False})
-    seen, answers = asyncio.run(_measured(made, _supported(data, request.limit), config))
+    seen, answers = asyncio.run(_measure(made, _supported(data, request.limit), config))
     rows = tabulate(seen)
     console.print(_table(rows))
     false = rate(stopped for stopped in answers) if answers else None
@@ -207,16 +211,16 @@ def _supported(data: Path, limit: int | None) -> list[LabelledRow]:
     return [row for row in found.rows if not row.bad]
 
 
-async def _measured(
+async def _measure(
     made: Sequence[Stream], answers: Sequence[LabelledRow], config: Config
-) -> tuple[list[Seen], list[bool]]:
-    seen: list[Seen] = []
+) -> tuple[list[StreamOutcome], list[bool]]:
+    seen: list[StreamOutcome] = []
     stopped: list[bool] = []
     with progress_bar(Console(stderr=True)) as progress:
         bar = progress.add_task("streams", total=len(made) + len(answers))
         async with Groundwire(config) as engine:
             for one in made:
-                seen.append(Seen(one, await stopped_at(one.text, one.source, one.question, engine)))
+                seen.append(StreamOutcome(one, await stopped_at(one.text, one.source, one.question, engine)))
                 progress.advance(bar)
             for row in answers:
                 at = await stopped_at(row.claim, row.context, row.question or _ASKED, engine)
@@ -237,19 +241,21 @@ async def stopped_at(text: str, source: str, question: str, engine: Groundwire) 
     return None
 
 
-def tabulate(seen: Sequence[Seen]) -> list[Row]:
+def tabulate(seen: Sequence[StreamOutcome]) -> list[StreamFigures]:
     """A row a kind, and the contradicted ones by half."""
-    groups: dict[str, list[Seen]] = {kind: [s for s in seen if s.stream.kind == kind] for kind in KINDS}
+    groups: dict[str, list[StreamOutcome]] = {
+        kind: [s for s in seen if s.stream.kind == kind] for kind in KINDS
+    }
     wrong = groups["contradicted"]
     groups["  first half"] = [s for s in wrong if not s.stream.held]
     groups["  held-out half"] = [s for s in wrong if s.stream.held]
     return [_row(name, own) for name, own in groups.items()]
 
 
-def _row(name: str, seen: Sequence[Seen]) -> Row:
+def _row(name: str, seen: Sequence[StreamOutcome]) -> StreamFigures:
     caught = [s for s in seen if s.caught]
     claims, chars = [s.lag_claims for s in caught], [s.lag_chars for s in caught]
-    return Row(
+    return StreamFigures(
         name=name,
         stopped=rate(s.caught for s in seen),
         early=rate(s.early for s in seen),
@@ -262,7 +268,7 @@ def _row(name: str, seen: Sequence[Seen]) -> Row:
     )
 
 
-def _table(rows: Sequence[Row]) -> Table:
+def _table(rows: Sequence[StreamFigures]) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("streams")
     for heading in ("of", "stopped", "within one claim", "lag, claims", "lag, characters", "for nothing"):
@@ -285,7 +291,7 @@ def _percent(found: Rate) -> str:
     return f"{100 * found.share:.1f} % ({100 * found.low:.0f}–{100 * found.high:.0f})"
 
 
-def verdicts(rows: Sequence[Row], false: Rate | None) -> list[str]:
+def verdicts(rows: Sequence[StreamFigures], false: Rate | None) -> list[str]:
     """The bars, held against the figures."""
     by_name = {row.name: row for row in rows}
     wrong, lacking = by_name["contradicted"], by_name["unsupported"]
@@ -321,7 +327,7 @@ def main(
     config: ConfigFile = None,
 ) -> None:
     """Measure how soon a contradicting stream is stopped, and how often a supported one is."""
-    run_streams(open_console(), settings(config, backend), Request(items, seed, data, limit, json_out))
+    run_streams(open_console(), settings(config, backend), StreamsArgs(items, seed, data, limit, json_out))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from benchmarks.monitor import Request, app, measure, questions_answered, warnings_by_label
+from benchmarks.monitor import MonitorArgs, app, measure, questions_answered, warnings_by_label
 from typer.testing import CliRunner
 
 from groundwire.errors import InputError
@@ -45,7 +45,7 @@ def test_warnings_are_counted_by_label_and_place(data: Path) -> None:
 
 
 def test_all_figures_are_made(data: Path) -> None:
-    names = {figure.name: figure for figure in measure(Request(2000, data, 4))}
+    names = {figure.name: figure for figure in measure(MonitorArgs(2000, data, 4))}
     assert names["tokens a second on one core, all patterns"].value > 0
     assert names["reports of streams equal to the whole's"].value == 100
 

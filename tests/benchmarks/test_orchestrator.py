@@ -1,4 +1,4 @@
-"""What verifying costs is measured, held against its bars and told as it is."""
+"""What verifying costs is measure, held against its bars and told as it is."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from benchmarks.orchestrator import (
     LATENCY_BAR,
     SHARE_BAR,
     SMALL,
-    Figure,
-    Job,
+    ScriptedAnswer,
+    TargetFigure,
     dollars,
     jobs,
-    measured,
+    measure,
     priced_share,
     real_share,
     run_orchestrator,
@@ -28,14 +28,14 @@ from groundwire.config import Config
 FAKE = Config.load(None, {"hallucination.backend.type": "fake"})
 
 
-def held(figures: list[Figure]) -> dict[str, Figure]:
+def held(figures: list[TargetFigure]) -> dict[str, TargetFigure]:
     return {figure.name: figure for figure in figures}
 
 
 @pytest.mark.published("SPEC-16.SC02")
 @pytest.mark.spec("SPEC-16.SC05", "SPEC-16.39")
 async def test_what_verifying_adds_is_measured_and_what_switching_it_off_leaves() -> None:
-    found = held(await measured(FAKE, 3, llm=False))
+    found = held(await measure(FAKE, 3, llm=False))
     for figure in ("verification adds, mode sample, median", "verification adds, mode sample, 95 of 100"):
         assert found[figure].value > 0
         assert found[figure].bar == "< 0.5"
@@ -50,8 +50,8 @@ async def test_the_share_of_time_and_money_is_measured_on_a_real_model(smollm: s
     text = "The bridge was opened in 1932. It is 503 metres long and was built by Dorman Long of Middlesbrough, in eight years."
     config = Config.load(None, {"hallucination.timeout": 120.0, "orchestrator.max_tokens": 48})
     figures = [
-        *await real_share(config, [Job(text, text)]),
-        *await priced_share(config, [Job(text, text)], [200]),
+        *await real_share(config, [ScriptedAnswer(text, text)]),
+        *await priced_share(config, [ScriptedAnswer(text, text)], [200]),
     ]
     shares = [figure for figure in figures if figure.bar == f"< {SHARE_BAR:g}"]
     assert len(shares) == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from benchmarks.proxy import Heard, run_proxy
+from benchmarks.proxy import ReceivedStream, run_proxy
 from benchmarks.scripted_model import Pace, frames
 from rich.console import Console
 
@@ -22,6 +22,6 @@ def test_a_lost_byte_shows() -> None:
     sent = b"".join(frames(3, 2))
     report = b'data: {"choices":[],"groundwire":{"status":"CHECKED"}}\n\n'
     done = sent.index(b"data: [DONE]")
-    heard = Heard(0.1, 0.2, 0.3, sent[:done] + report + sent[done:])
+    heard = ReceivedStream(0.1, 0.2, 0.3, sent[:done] + report + sent[done:])
     assert (heard.without_report, heard.status) == (sent, "CHECKED")
-    assert Heard(0.1, 0.2, 0.3, sent[:50] + sent[51:]).without_report != sent
+    assert ReceivedStream(0.1, 0.2, 0.3, sent[:50] + sent[51:]).without_report != sent

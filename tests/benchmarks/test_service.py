@@ -12,9 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from benchmarks.load_generator import Load as Generator
-from benchmarks.load_generator import plan_from
-from benchmarks.service import Found, Terms, measure, run_service
+from benchmarks.load_generator import LoadGenerator, plan_from
+from benchmarks.service import LoadResult, LoadTerms, measure, run_service
 from rich.console import Console
 from tests.serving import served
 
@@ -22,7 +21,7 @@ from benchmarks import service
 from groundwire.bench.figures import Figure
 from groundwire.errors import BackendError
 
-TERMS = Terms(seconds=0.5, turns=1, at_once=2, cases=2)
+TERMS = LoadTerms(seconds=0.5, turns=1, at_once=2, cases=2)
 
 
 @pytest.fixture(scope="module")
@@ -66,13 +65,13 @@ def test_the_table_and_the_json_show_the_same(
 
 
 @contextmanager
-def generator(**more: object) -> Iterator[Generator]:
+def generator(**more: object) -> Iterator[LoadGenerator]:
     """A load on a server with the fake verifier, in this process."""
-    body = service._asked(0).body
+    body = service._make_case(0).body
     with served({"hallucination.backend.type": "fake", "server.max_in_flight": 1}) as running:
         port = int(running.url.rpartition(":")[2])
         fields = {"port": port, "bodies": [body], "expected": ["another"], "seconds": 0.3, **more}
-        yield Generator(plan_from(fields))
+        yield LoadGenerator(plan_from(fields))
 
 
 def test_a_wrong_answer_is_counted() -> None:
@@ -90,12 +89,12 @@ def test_so_many_begin_every_second_whatever_becomes_of_them() -> None:
 
 def test_a_server_that_is_gone_is_counted_too() -> None:
     fields = {"port": 9, "bodies": ["e30="], "expected": [""], "seconds": 0.05}
-    met = asyncio.run(Generator(plan_from(fields)).run())
+    met = asyncio.run(LoadGenerator(plan_from(fields)).run())
     assert set(met.statuses) == {"ConnectionRefusedError"}
 
 
 def test_latencies_are_quantiles_of_the_good_answers() -> None:
-    found = Found(1.0, Counter({"200": 100}), [n / 1000 for n in range(100)], 0, 0)
+    found = LoadResult(1.0, Counter({"200": 100}), [n / 1000 for n in range(100)], 0, 0)
     assert (found.share(0.5), found.share(0.99), found.good_a_second) == (50.0, 99.0, 100.0)
 
 

@@ -6,7 +6,7 @@ import gzip
 import json
 from pathlib import Path
 
-from benchmarks.streams import KINDS, Seen, Stream, app, streams, tabulate, verdicts
+from benchmarks.streams import KINDS, Stream, StreamOutcome, app, streams, tabulate, verdicts
 from typer.testing import CliRunner
 
 from groundwire.bench.procedural import rate
@@ -43,25 +43,25 @@ def test_sentences_know_their_place() -> None:
 
 def test_the_lag_counts_from_the_wrong_sentence() -> None:
     end = ONE.place(1)[1]
-    caught = Seen(ONE, end + 5)
+    caught = StreamOutcome(ONE, end + 5)
     assert (caught.caught, caught.early, caught.lag_chars, caught.lag_claims) == (True, False, 5, 1)
-    assert Seen(ONE, ONE.place(3)[0] + 1).lag_claims == 2
-    assert Seen(ONE, 5).early
-    assert not Seen(ONE, None).caught
+    assert StreamOutcome(ONE, ONE.place(3)[0] + 1).lag_claims == 2
+    assert StreamOutcome(ONE, 5).early
+    assert not StreamOutcome(ONE, None).caught
 
 
 def test_the_bars_are_held_against_the_figures() -> None:
-    seen = [Seen(ONE, ONE.place(2)[0] + 1)]
+    seen = [StreamOutcome(ONE, ONE.place(2)[0] + 1)]
     seen += [
-        Seen(Stream("y", kind, "d", "s", "q", ONE.sentences, 1), None)
+        StreamOutcome(Stream("y", kind, "d", "s", "q", ONE.sentences, 1), None)
         for kind in ("supported", "unsupported")
     ]
     lines = verdicts(tabulate(seen), rate([False] * 200 + [True]))
     assert [line.rpartition(", ")[2] for line in lines] == ["met"] * 3
     late = [
-        Seen(ONE, len(ONE.text)),
+        StreamOutcome(ONE, len(ONE.text)),
         *seen[1:2],
-        Seen(Stream("z", "unsupported", "d", "s", "q", ONE.sentences, 1), 9),
+        StreamOutcome(Stream("z", "unsupported", "d", "s", "q", ONE.sentences, 1), 9),
     ]
     assert [line.rpartition(", ")[2] for line in verdicts(tabulate(late), rate([True]))] == ["not met"] * 3
 
