@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from groundwire.text.dates import MONTH_NAMES, WEEKDAY_NAMES
-from groundwire.text.lexicon import NEGATING_ADVERBS, word_set
+from groundwire.text.lexicon import NEGATING_ADVERBS, word_set, word_table
 
 
 class Tag(StrEnum):
@@ -59,7 +59,6 @@ _TOKEN = re.compile(
     r"|['’](?:s|re|ve|ll|d|m)\b|[^\W_](?:[^\W_]|(?!['’](?:s|re|ve|ll|d|m)\b)[-'’](?=[^\W_]))*"
     r"|[^\w\s]"
 )
-_NT = re.compile(r"n['’]t$")
 
 DETERMINERS = word_set(
     """
@@ -128,57 +127,9 @@ TIME_NOUNS = word_set(
 ) | {name.lower() for name in (*MONTH_NAMES.values(), *WEEKDAY_NAMES.values())}
 TIME_LEADS = word_set("last next this every each early late mid that")
 
-_IRREGULAR = """
-    become became become; begin began begun; bear bore born; break broke broken; bring brought brought;
-    build built built; buy bought bought; choose chose chosen; come came come; cost cost cost; cut cut
-    cut; deal dealt dealt; draw drew drawn; drive drove driven; eat ate eaten; fall fell fallen; feel
-    felt felt; fight fought fought; find found found; fly flew flown; get got gotten; give gave given;
-    go went gone; grow grew grown; hear heard heard; hit hit hit; hold held held; keep kept kept; know
-    knew known; lead led led; leave left left; lie lay lain; lose lost lost; make made made; mean meant
-    meant; meet met met; pay paid paid; put put put; read read read; rise rose risen; run ran run; say
-    said said; see saw seen; sell sold sold; send sent sent; set set set; shoot shot shot; show showed
-    shown; shut shut shut; sing sang sung; sit sat sat; sleep slept slept; speak spoke spoken; spend
-    spent spent; stand stood stood; steal stole stolen; swim swam swum; take took taken; teach taught
-    taught; tell told told; think thought thought; throw threw thrown; understand understood understood;
-    wear wore worn; win won won; write wrote written; oversee oversaw overseen; withdraw withdrew
-    withdrawn; undergo underwent undergone; split split split; spread spread spread; hire hired hired;
-    die died died; tie tied tied; lend lent lent; cancel cancelled cancelled; travel travelled travelled;
-    seek sought sought; sink sank sunk; drink drank drunk; freeze froze frozen; hide hid hidden; beat beat
-    beaten; bind bound bound; catch caught caught; feed fed fed; forbid forbade forbidden; forget forgot
-    forgotten; hang hung hung; lay laid laid; overcome overcame overcome; overtake overtook overtaken; quit
-    quit quit; ride rode ridden; shake shook shaken; shrink shrank shrunk; spin spun spun; strike struck
-    struck; swear swore sworn; wake woke woken; wind wound wound
-    """
-_REGULAR = word_set(
-    """
-    accept achieve acquire add adopt agree air allow amount announce appear apply appoint approve arrive
-    ask assign assume attend attract award back base begin believe belong border born bundle book call
-    cancel carry cause celebrate chair change charge check claim clean close collect combine commission
-    compete complete comprise conclude conduct confirm connect consist consume contact contain continue
-    contribute control convert cover create culminate decide declare decline decrease deliver depend
-    deploy describe design destroy develop direct discover discuss displace divide double drop earn edit
-    elect employ enable end enrol enroll enter equal establish exceed exist expand expect expire export
-    extend face fail feature file finance finish fire flow follow form found fund gain graduate handle
-    happen head help host house identify implement import improve include increase inherit inhabit
-    install introduce invent invest invite issue join kill lack land last launch learn license like
-    limit link list live locate look maintain manage manufacture mark market marry match measure merge
-    move name need note number obtain occur offer open operate orbit order organise organize originate
-    overlook own part perform place plan play point possess postpone power practise prepare present
-    preside prevent produce promise promote propose protect provide publish purchase range rank rate
-    reach realise realize receive record recover reduce refer reject release relocate rely remain
-    remember remove rename reserve renew rent replace report represent require reschedule research
-    reside resign respond result retire return reveal review sail save schedule score scrap serve settle
-    share ship sign sleep slate span speak specialise specialize sponsor staff star start state station
-    stay step stop store stretch study succeed suffer supervise supply support suspend switch target
-    test total trade train transfer transport travel treat turn undergo update upgrade use value visit
-    vote walk want warn watch weigh work abolish bury christen complain compose coordinate crash debut
-    discontinue dissolve enact evacuate expel govern guarantee halt headquarter illustrate inaugurate
-    influence inspire invade migrate narrate nominate oppose outlaw patrol premiere print prohibit
-    recall recommend refund register repair reside restore restrict revise sponsor star subscribe
-    succeed symbolise terminate translate uncover unveil vacate verify
-    """
-)  # fmt: skip
-_DOUBLED = word_set("plan ship stop step drop star span scrap transfer refer expel patrol debut enrol")
+_VERBS = word_table("verbs")
+_REGULAR = frozenset(_VERBS["regular"])
+_DOUBLED = frozenset(_VERBS["doubled"])
 
 
 def _forms() -> dict[str, tuple[tuple[str, Form], ...]]:
@@ -188,7 +139,7 @@ def _forms() -> dict[str, tuple[tuple[str, Form], ...]]:
         if (base, form) not in table.setdefault(word, []):
             table[word].append((base, form))
 
-    irregular = [tuple(row.split()) for row in _IRREGULAR.split(";")]
+    irregular = [tuple(row.split()) for row in _VERBS["irregular"]]
     for base, past, participle in irregular:
         add(past, base, Form.PAST)
         add(participle, base, Form.PARTICIPLE)

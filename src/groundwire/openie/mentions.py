@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from groundwire.openie.lexicon import Tag, Token, tokens
+from groundwire.text.gazetteer import GIVEN_NAMES
 from groundwire.text.lexicon import word_set
 from groundwire.text.names import names
 from groundwire.text.tokens import language_hint
@@ -21,33 +22,6 @@ UNITS = word_set(
     " university school hospital bank award prize act report"
 )
 """Head nouns of named units: "the Analytics team", "the Atlas project"."""
-GIVEN_NAMES = word_set(
-    """
-    aaron abigail adam adrian ahmed aisha alan albert alex alexander alexandra alice alicia alison amanda
-    amelia amina amir amy ana andre andrea andrew angela anita ann anna anne anthony antonio arthur ashley
-    barbara ben benjamin beth betty bill bob boris brandon brian bruce carl carla carlos carmen carol
-    caroline catherine charles charlotte chen chloe chris christian christina christine christopher claire
-    clara claudia colin craig cynthia dan daniel daniela david dawn deborah dennis derek diana diego dmitri
-    donald donna dorothy doug douglas dylan edward elena eli elias elizabeth ella ellen emily emma eric
-    erica erik ethan eva evan evelyn fatima felix fiona frances francesca francis frank fred gabriel gary
-    george gerald gina giulia gloria grace graham greg gregory hannah hans harold harry hassan heather
-    heidi helen helena henry hiroshi howard hugo ian ibrahim igor ines ingrid irene isaac isabel isabella
-    ivan jack jacob jake james jamie jan jane janet jason javier jean jeff jeffrey jennifer jenny jeremy
-    jerry jessica jim joan joanna joe joel johanna john johnny jonas jonathan jordan jorge jose joseph
-    joshua joyce juan judith judy julia julian julie justin karen karl kate katherine kathleen kathryn katie
-    keiko keith kelly ken kenneth kevin kim kumar kurt kyle lara larry laura lauren lea leah leila lena leo
-    leon liam lilly linda lisa lucas lucia lucy luis luke lydia maria marie mariam marco marcus margaret
-    marina mario mark marta martha martin martina mary mateo matthew maya megan mei melissa mia michael
-    michelle miguel mike mila miriam mohamed mohammed monica nadia nancy naomi natalia natalie natasha
-    nathan neil nicholas nick nicola nicole nina noah nora olga oliver olivia omar oscar otto pablo pamela
-    patricia patrick paul paula pedro peter petra philip phoebe pierre priya rachel rafael raj ralph raymond
-    rebecca richard rita robert roberta roger roland ronald rosa rose ruth ryan sabine sally sam samantha
-    samir samuel sandra sara sarah scott sean sergei sergey sharon sheila simon sofia sonia sophia sophie
-    stefan stephanie stephen steve steven stuart sunita susan susanne sven sylvia tanya tara teresa theresa
-    thomas tim timothy tina tobias todd tom tomas tony ursula valerie vanessa vera veronica victor victoria
-    vincent viktor vivian walter wang wei wendy william xavier yasmin yuki yusuf yvonne zachary zoe priyanka
-    """
-)
 _OPENS_DEFINITE = word_set("the this that our your their")
 
 

@@ -83,7 +83,6 @@ _BARE_YEAR = re.compile(
 _RANGE_YEAR = re.compile(
     r"(?<=\d{4}[–-])(1[0-9]\d\d|20\d\d)(?!\d)|(?<![א-ת])[ובלמ]-?(1[89]\d\d|20\d\d)(?!\d)"
 )
-_SEASON = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d[–/-](\d\d)(?!\d)")
 _COUNTED = re.compile(r"\s+(?:[a-z]+s|people|men|women|children|million|percent)\b")
 _CUE = re.compile(
     r"(?:\b(?:in|since|by|from|until|till|to|of|year|during|before|after|circa|late|early|mid|born|and|around)|[(–])\s?$",
