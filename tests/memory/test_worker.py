@@ -219,7 +219,7 @@ if sys.argv[2] == "hang":
         print("asked", flush=True)
         await wait()
     fake._hold.wait = said
-backends.OPENERS["fake"] = lambda _: backends.Raw(fake, "fake", "fake", 10_000, 2.0)
+backends.OPENERS["fake"] = lambda _: backends.BackendSpec(fake, "fake", "fake", 10_000, 2.0)
 config = Config.model_validate({"hallucination": {"backend": {"type": "fake"}, "memory_gate": {"timeout": 60}}})
 
 async def main():

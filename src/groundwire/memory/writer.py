@@ -23,8 +23,7 @@ from groundwire.openie.predicates import groups
 from groundwire.stores import facts
 from groundwire.stores.database import Database
 from groundwire.stores.entities import Predicates
-from groundwire.stores.queue import JobQueue
-from groundwire.stores.queue import RejectedFact, RejectedFacts
+from groundwire.stores.queue import JobQueue, RejectedFact, RejectedFacts
 from groundwire.stores.values import value_of
 from groundwire.text.lexicon import word_set
 from groundwire.types import Fact, FactStatus, Provenance, Role, Source, Triple, Value, ValueKind
