@@ -87,7 +87,8 @@ def test_a_moved_goalpost_is_not_a_contradiction_as_well() -> None:
     assert not found.coherent
 
 
-def test_a_correction_is_none() -> None:
+def test_an_explicit_correction_is_not_a_contradiction() -> None:
+    assert not validated("As I said, the meeting is on Friday.").coherent
     assert validated("I was wrong: the meeting is on Friday.").coherent
 
 
@@ -108,8 +109,11 @@ def test_drift_alone_does_not_make_it_incoherent() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\x00", "?" * 1000, "a" * 5000, "רק שאלה?"])
-def test_odd_content_contradicts_nothing(text: str) -> None:
+def test_content_without_statements_hides_no_contradiction(text: str) -> None:
     assert validated(text).coherent
+    content = f"{text}\n\nAs I said, the meeting is on Friday."
+    (against,) = validated(content).contradictions
+    assert content[against.start : against.end] == against.claim
 
 
 def test_severity_follows_kind_authority_and_confidence() -> None:
