@@ -45,7 +45,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class QualityFigures:
     """One system on one set or one task of it. What cannot be said is NaN."""
 
     set: str
@@ -65,7 +65,7 @@ class Figures:
     origin: str
 
 
-def measure(judged: Judged) -> Iterator[Figures]:
+def measure(judged: Judged) -> Iterator[QualityFigures]:
     """Figures for the whole set, then for each task where there are several; all systems for each."""
     tasks = sorted({row.task for row in judged.rows})
     for task in [ALL, *(tasks if len(tasks) > 1 else ())]:
@@ -77,14 +77,14 @@ def measure(judged: Judged) -> Iterator[Figures]:
 
 def _figures(
     judged: Judged, task: str, system: str, pairs: Sequence[tuple[LabelledRow, Prediction | None]]
-) -> Figures:
+) -> QualityFigures:
     told = [(row, said) for row, said in pairs if said is not None]
     bad = np.array([row.bad for row, _ in told], bool)
     risk = np.array([said.risk for _, said in told], np.float64)
     flags = [said.flagged for _, said in told]
     flagged = np.array(flags, bool) if told and None not in flags else None
     ours = system == OURS
-    return Figures(
+    return QualityFigures(
         set=judged.name,
         task=task,
         system=system,

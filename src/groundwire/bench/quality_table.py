@@ -10,15 +10,15 @@ from typing import Literal
 
 from rich.table import Table
 
-from groundwire.bench.quality_figures import ALL, HEADLINE, OURS, Figures
+from groundwire.bench.quality_figures import ALL, HEADLINE, OURS, QualityFigures
 
-Slices = Mapping[tuple[str, str], Mapping[str, Figures]]
+Slices = Mapping[tuple[str, str], Mapping[str, QualityFigures]]
 """(set, task) → system → figures."""
 
 
-def tables(figures: Sequence[Figures]) -> list[Table]:
+def tables(figures: Sequence[QualityFigures]) -> list[Table]:
     """Ours in full, then everyone's ranking (AUROC) and everyone's flags (F1), a line a set or task."""
-    by_slice: dict[tuple[str, str], dict[str, Figures]] = {}
+    by_slice: dict[tuple[str, str], dict[str, QualityFigures]] = {}
     for one in figures:
         by_slice.setdefault((one.set, one.task), {})[one.system] = one
     return [_ours(by_slice), _beside(by_slice, "auroc"), _beside(by_slice, "f1")]
@@ -63,7 +63,7 @@ def _three(value: float) -> str:
     return "–" if isnan(value) else f"{value:.3f}".removeprefix("0")
 
 
-def means(figures: Sequence[Figures]) -> dict[str, float]:
+def means(figures: Sequence[QualityFigures]) -> dict[str, float]:
     """Each system's AUROC averaged over the sets other than RAGTruth: no set counts twice for its size."""
     found: dict[str, list[float]] = {}
     for one in figures:
@@ -72,14 +72,14 @@ def means(figures: Sequence[Figures]) -> dict[str, float]:
     return {system: sum(values) / len(values) for system, values in found.items()}
 
 
-def mean_contradiction(figures: Sequence[Figures]) -> float | None:
+def mean_contradiction(figures: Sequence[QualityFigures]) -> float | None:
     """Averaged over the sets that know of the unsupported whether the context speaks against it."""
     found = [one.contradiction_f1 for one in figures if one.task == ALL and one.system == OURS]
     known = [value for value in found if not isnan(value)]
     return sum(known) / len(known) if known else None
 
 
-def as_json(figures: Sequence[Figures], facts: Mapping[str, object]) -> str:
+def as_json(figures: Sequence[QualityFigures], facts: Mapping[str, object]) -> str:
     """`facts` say how the figures came about; what cannot be said is null."""
     rows = [{key: _plain(value) for key, value in asdict(one).items()} for one in figures]
     mean = {system: round(value, 4) for system, value in means(figures).items()}
