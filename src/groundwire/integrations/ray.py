@@ -21,7 +21,7 @@ from groundwire.engine import Groundwire
 WINDOW_ROWS = 4096
 """Rows submitted at once: enough to keep a cluster busy, few enough to hold in memory."""
 BATCH_ROWS = 16
-"""Rows per task: enough that its overhead of some milliseconds does not count."""
+"""Rows per task."""
 
 
 class RayWorker:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 PATH = "/mcp"
 ROUTERS = ("health",)
 """The service's other routes in `groundwire mcp --http`."""
-_MAX_SESSIONS = 1000  # each holds a task and its buffers, some 50 kB
-_SESSION_IDLE_SECONDS = 1800.0  # agents think, and people go to lunch, between two calls
+_MAX_SESSIONS = 1000  # bounds the memory that idle clients hold
+_SESSION_IDLE_SECONDS = 1800.0  # half an hour between two calls
 _ADDRESS = re.compile(r"(?:(?P<host>\[[0-9a-fA-F:.]+\]|[^:\s]+):|:)?(?P<port>\d{1,5})")
 
 

@@ -38,7 +38,7 @@ INSTRUCTIONS = (
     "flagged. Write citations as [S0], [S1], …, and pass the sources under these ids."
 )
 _PROGRESS_SECONDS = 2.0  # between two progress messages: clients give up on silence
-_MAX_REF_DEPTH = 8  # of nested references in a schema: ours have three; a recursive one must end
+_MAX_REF_DEPTH = 8  # of nested references in a schema: a recursive one must end
 
 
 def create_server(service: ToolService) -> Server[dict[str, Any]]:

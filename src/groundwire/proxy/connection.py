@@ -255,9 +255,9 @@ class ConnectionPool:
     """Idle connections by address; the one used last is taken first."""
 
     max_idle: int = 256
-    """Per address: as many as the streams that one process is measured with."""
+    """Per address."""
     idle_seconds: float = 30.0
-    """Many servers close idle connections after 60 s or more; this stays safely below."""
+    """Older connections are closed: the upstream may have dropped them."""
     _idle: dict[Address, list[HttpConnection]] = field(default_factory=dict)
 
     def take(self, address: Address) -> HttpConnection | None:

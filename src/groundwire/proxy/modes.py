@@ -17,7 +17,7 @@ from groundwire.proxy.verifier import VerificationOutcome
 from groundwire.types import ClaimVerification
 
 KEEPALIVE_SECONDS = 10.0
-"""A held stream sends a comment after this much silence: load balancers drop idle connections from 30 s."""
+"""A held stream sends a comment after this much silence."""
 BLOCK_TICK = 0.03
 """Seconds between two looks at new verdicts in mode `block`: below what a reader notices."""
 _KEEPALIVE = encode_comment("groundwire is checking")

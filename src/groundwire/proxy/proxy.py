@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 DIALECTS: Mapping[str, ApiDialect] = {"chat/completions": chat, "responses": responses}
 MAX_CONCURRENT_JOBS = 4
-"""Jobs of all streams that are with the engine at a time: enough to fill its batches on a few cores."""
+"""Jobs of all streams that are with the engine at a time."""
 _LARGE_BODY = 200_000  # bytes; parsing more takes milliseconds and goes to a thread
 _API_ROOT = "/v1/"
 _STREAM_TYPE, _JSON_TYPE = "text/event-stream", "application/json"

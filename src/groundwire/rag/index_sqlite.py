@@ -37,7 +37,7 @@ from groundwire.text.tokens import terms, words
 SCHEMA_VERSION = 1
 APPLICATION_ID = 0x67775247  # "gwRG" marks the file as an index of groundwire
 
-_LOCK_SECONDS = 30.0  # to wait for another writer: one document takes a second or two
+_LOCK_SECONDS = 30.0  # to wait for another writer
 _PRAGMAS = ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL", "PRAGMA cache_size = -32768")
 _SCHEMA = (
     """CREATE TABLE documents (
@@ -202,7 +202,7 @@ def pack_vector(vector: Vectors) -> bytes:
 
 
 class VectorMatrix:
-    """All vectors in memory, updated incrementally. The exact search takes some 30 ms for 100,000."""
+    """All vectors in memory, updated incrementally. The search is exact."""
 
     def __init__(self, width: int) -> None:
         self._width = width
