@@ -88,7 +88,7 @@ class CheckContext:
         return await detect(case, self.detectors, self.backend.verifier, self.reader)
 
     def record(self, verdicts: Sequence[ClaimVerification], response_id: str, seconds: float) -> None:
-        """Count and log the verdicts. Source text is logged only if `log.source_text` is set."""
+        """Count and log the verdicts. Source text is logged only if `log.include_text` is set."""
         self.metrics.verdicts(verdicts, self.backend.name)
         for verdict in verdicts:
             log_verdict(

@@ -53,9 +53,7 @@ _SUBJECT = re.compile(
 _PRONOUN = re.compile(r"(?:it|he|she|they|this|that|we|you|i|which|who|there)\b", re.IGNORECASE)
 _BINDS = re.compile(
     r"\b(?:if|when|unless|because|although|though|whether|that|how|why|what|between|either|neither|not only"
-    r"|states?|stated|reports?|reported|according|argue|suggest|"
-    + "|".join(sorted(SPEECH_VERBS))
-    + r")\b",
+    r"|states?|stated|reports?|reported|according|argue|suggest|" + "|".join(sorted(SPEECH_VERBS)) + r")\b",
     re.IGNORECASE,
 )
 _LEADS = re.compile(

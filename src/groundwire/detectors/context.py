@@ -39,19 +39,10 @@ from groundwire.types import (
 
 
 @dataclass(frozen=True, slots=True)
-class EstablishedClaim:
-    """A claim made in an earlier turn."""
-
-    turn: Turn
-    claim: Triple
-
-
-@dataclass(frozen=True, slots=True)
 class Dialogue:
-    """The conversation before the response, with the claims made and the names mentioned in it."""
+    """The conversation before the response, and the names mentioned in it, the latest last."""
 
     turns: tuple[Turn, ...] = ()
-    established: tuple[EstablishedClaim, ...] = ()
     names: tuple[str, ...] = ()
 
 
@@ -369,22 +360,15 @@ SPEAKERS = frozenset({"user", "assistant", "human", "ai", "bot", "agent", "custo
 
 
 def read_dialogue(history: Sequence[Turn], now: datetime) -> Dialogue:
-    """Collect the claims and names of a conversation.
-
-    Only assertive sentences of the user and the assistant establish claims; system and tool messages only
-    contribute names.
-    """
+    """Collect the names mentioned in a conversation, the latest last."""
     turns = tuple(history[-MAX_TURNS:])
-    established: list[EstablishedClaim] = []
     names: dict[str, None] = {}
     for turn in turns:
         for piece in segment_response(turn.text, now, tuple(names)):
-            if piece.assertive and turn.role.lower() in SPEAKERS:
-                established += [EstablishedClaim(turn, claim) for claim in piece.claims]
             for mention in filter(_is_named, piece.mentions):
-                names.pop(mention.text, None)  # the latest stands last
+                names.pop(mention.text, None)  # move it to the end
                 names[mention.text] = None
-    return Dialogue(turns, tuple(established), tuple(names))
+    return Dialogue(turns, tuple(names))
 
 
 def _is_named(mention: Mention) -> bool:
