@@ -140,8 +140,8 @@ class DetectRequest(WithAnswer):
     """A response to check against the conversation, the knowledge base, time and logic."""
 
     model_config = example(
-        response="The launch was in May.",
-        history=[{"role": "assistant", "content": "The launch was in April."}],
+        response="The launch was in 2024.",
+        history=[{"role": "assistant", "content": "The launch was in 2019."}],
     )
 
 
