@@ -46,7 +46,7 @@ from groundwire.reports.terminal import progress_bar
 app = command_app()
 ENGINES = ("local", "ray")
 WINDOW = 8
-"""Rows checked concurrently per worker: enough to fill the model's batches."""
+"""Rows checked concurrently per worker, so that the model can batch their claims."""
 _GATE_OUTCOMES = {
     ExitCode.OK: "passed",
     ExitCode.FLAGGED: "failed",

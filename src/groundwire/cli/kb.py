@@ -46,7 +46,7 @@ StoreUrl = Annotated[
 SHOWN_ERRORS = 20
 """Bad rows printed per file; the rest are counted."""
 _MIN_SIMILARITY = 0.6
-"""Least similarity of a name in `kb search`: below it, short names match by chance."""
+"""Least similarity (0 to 1) of a name that `kb search` lists. Not tuned on data."""
 STREAM = "-"
 EXPORTS: dict[str, Callable[[Knowledge], Iterator[str]]] = {
     "jsonl": to_jsonl,

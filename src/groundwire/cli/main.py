@@ -1,6 +1,6 @@
 """The command line: one module per command, imported when the command runs.
 
-Importing all of them takes a second; `groundwire check` needs a tenth of that.
+That keeps start-up short: a command loads only the libraries it needs, and the help text none of them.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _LAST = "report:last"
 _MAX_REPORT_CHARS = 2_000_000
-"""Larger reports are not cached: the cache also holds verdicts, which are worth more."""
+"""Larger reports are not cached, so that one report cannot fill the cache."""
 _CLAIM_KEY_CHARS = 12
 _REPORT_KEY_CHARS = 16
 
@@ -89,7 +89,7 @@ class FeedbackReader:
     def _lookup(self, keys: list[str]) -> dict[str, Any]:
         if not self._enabled or not keys:
             return {}
-        # Imported here: SQLAlchemy would double the start-up time of a check without feedback.
+        # Imported here: a check without feedback does not need the database layer.
         from groundwire.stores.database import open_database
         from groundwire.stores.feedback import FeedbackStore
 
