@@ -165,7 +165,7 @@ def test_threads_whose_first_calls_meet_share_one_loop_and_one_engine(
         async def aclose(self) -> None: ...
 
     monkeypatch.setattr(api, "Groundwire", Slow)
-    _loop._loop.cache_clear()
+    monkeypatch.setattr(_loop, "_shared", _loop.EventLoopThread("test"))
     own = Config(target=0.875)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda _: check("x", "x", config=own), range(8)))
