@@ -198,7 +198,7 @@ def test_a_forked_process_begins_with_a_loop_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"target": 2.0}, "'target' cannot be 2.0"),
+        ({"target": 2.0}, "invalid value 2.0 for 'target'"),
         ({"profile": "lax"}, "invalid value 'lax' for 'profile'"),
         ({"backend": "gpt"}, "there is no backend 'gpt': use one of local"),
     ],
