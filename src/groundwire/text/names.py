@@ -8,10 +8,12 @@ Names are found by their capitals; Hebrew, Arabic and CJK have none.
 (True, True)
 >>> fold("  Dr. Zoë O'Neil's ")
 'dr zoe oneil'
->>> fold("J.K. Rowling & Co., C++"), fold_identifier("works_in") == fold_identifier("worksIn") ==
-fold_identifier("Works in") ('jk rowling and co c++', True)
->>> core_name("the Analytics team") == core_name("Analytics") and core_name("Apple Inc.") ==
-core_name("apple") True
+>>> fold("J.K. Rowling & Co., C++")
+'jk rowling and co c++'
+>>> fold_identifier("works_in") == fold_identifier("worksIn") == fold_identifier("Works in")
+True
+>>> core_name("the Analytics team") == core_name("Analytics"), core_name("Apple Inc.") == core_name("apple")
+(True, True)
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def row(text: str, start: int, end: int, separator: str) -> TableRow:
     """Split one line into cells; the range leaves out outer pipes and spaces.
 
     >>> row("| a | b |", 0, 9, "|")
-    Row(start=2, end=7, cells=('a', 'b'))
+    TableRow(start=2, end=7, cells=('a', 'b'))
     >>> row('"x, y",2', 0, 8, ",").cells
     ('x, y', '2')
     """
