@@ -202,6 +202,34 @@ def test_sentences_know_what_they_are_about() -> None:
     assert all({"wolf"} <= s.about for s in told(SECTIONS).statements if "40" in s.text or "deer" in s.text)
 
 
+@pytest.mark.parametrize(
+    ("claim", "context", "where"),
+    [
+        ("The museum is closed on Tuesdays.", "The museum is closed on Mondays.", "Tuesdays"),
+        ("It is closed on Tuesdays.", "The museum is closed on Mondays. Tickets cost 8 euros.", "Tuesdays"),
+        ("The festival takes place in May.", "The festival takes place in June every year.", "May"),
+    ],
+)
+def test_one_day_or_month_is_not_another(claim: str, context: str, where: str) -> None:
+    assert denied(claim, context) == [where]
+
+
+@pytest.mark.parametrize(
+    ("claim", "context"),
+    [
+        ("The museum is open on Wednesdays.", "The museum is open Monday to Friday."),
+        ("The museum is open on Tuesday.", "The museum is open every day except Monday."),
+        ("The meeting is on Tuesday.", "The meeting was moved. It was on Monday. The meeting is on Tuesday."),
+        ("The museum is not closed on Tuesdays.", "The museum is closed on Mondays."),
+        ("You may visit the museum.", "You visit the museum in June."),
+        ("The tram leaves on Friday.", "The bus leaves on Monday."),
+        ("Visitors can come on Thursday.", "Visitors can come on any weekday."),
+    ],
+)
+def test_days_and_months_that_exclude_nothing(claim: str, context: str) -> None:
+    assert denied(claim, context) == []
+
+
 def test_a_line_without_an_end_is_read_once() -> None:
     """It took hours once, and held the whole server meanwhile."""
     assert list(in_line("a" * 1_000_000)) == []

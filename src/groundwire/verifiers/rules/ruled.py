@@ -9,6 +9,7 @@ from dataclasses import replace
 from groundwire.text.structure import MARKERS
 from groundwire.types import Estimate, Query, Span, Verifier
 from groundwire.verifiers.rules.binding import bindings, misattributed, replaced
+from groundwire.verifiers.rules.calendar import calendar
 from groundwire.verifiers.rules.counting import counts
 from groundwire.verifiers.rules.finding import RuleResult
 from groundwire.verifiers.rules.quoting import quotations
@@ -48,7 +49,8 @@ def rule_results(query: Query) -> list[RuleResult]:
     if not bound and not reports(query.claim, query.context):  # "Ana Reed: Hello." has the look of a cell
         others = (replaced, *others)
     elsewhere = [rule(query.claim, known.statements) for rule in others]
-    return [*counted, *bound, *(r for r in elsewhere if r), *quotations(query.claim, known.statements)]
+    found = [*counted, *bound, *(r for r in elsewhere if r), *quotations(query.claim, known.statements)]
+    return found or list(calendar(query.claim, known.statements))
 
 
 def apply_rule_results(estimate: Estimate, found: Sequence[RuleResult]) -> Estimate:
