@@ -47,7 +47,7 @@ class Place(BaseModel):
     score: Share = 1.0
 
 
-class Answer(BaseModel):
+class ExternalAnswer(BaseModel):
     """One estimate on the wire."""
 
     probability: Share | None = None
@@ -64,7 +64,7 @@ class Answer(BaseModel):
 class Answers(BaseModel):
     """A batch on the wire: full estimates, or bare probabilities."""
 
-    estimates: list[Answer] | None = None
+    estimates: list[ExternalAnswer] | None = None
     probabilities: list[Share] | None = None
 
 
@@ -113,7 +113,7 @@ class ExternalVerifier:
         try:
             if len(queries) == 1:
                 body = await self._post("/v1/estimate", {"claim": queries[0].claim, **shared})
-                return [_estimate(Answer.model_validate_json(body), queries[0].claim)]
+                return [_estimate(ExternalAnswer.model_validate_json(body), queries[0].claim)]
             body = await self._post(
                 "/v1/estimate/batch", {"claims": [query.claim for query in queries], **shared}
             )
@@ -178,13 +178,13 @@ def _is_address(url: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.host) and "%" not in parts.host
 
 
-def _answers(given: Answers) -> list[Answer]:
+def _answers(given: Answers) -> list[ExternalAnswer]:
     if given.estimates is not None:
         return given.estimates
-    return [Answer(probability=p) for p in given.probabilities or []]
+    return [ExternalAnswer(probability=p) for p in given.probabilities or []]
 
 
-def _estimate(answer: Answer, claim: str) -> Estimate:
+def _estimate(answer: ExternalAnswer, claim: str) -> Estimate:
     """A bare probability does not say how much of the rest is a no: then all of it is unsure."""
     if answer.error is not None:
         return Estimate.failed(failure(BackendError(answer.error)), answer.method)
