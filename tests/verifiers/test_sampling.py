@@ -12,7 +12,7 @@ from groundwire.llm.base import Completion, Endpoint
 from groundwire.llm.fake import Reply, ScriptedCall, ScriptedGenerator, tokens
 from groundwire.llm.openai import OpenAIGenerator
 from groundwire.types import Query
-from groundwire.verifiers.logprob import Answer
+from groundwire.verifiers.logprob import LogprobAnswer
 from groundwire.verifiers.sampling import LogprobOrSampling, SamplingVerifier, parse_answer, tally
 
 QUERIES = [Query("a", "c"), Query("b", "c"), Query("c", "d")]
@@ -43,27 +43,27 @@ def test_answers_in_the_wild(text: str, answer: str | None) -> None:
 
 @given(st.text(max_size=60))
 def test_any_text_is_an_answer_or_none(text: str) -> None:
-    assert parse_answer(text) in (None, *Answer)
+    assert parse_answer(text) in (None, *LogprobAnswer)
 
 
 @pytest.mark.spec("SPEC-08.14")
 def test_shares_with_a_wilson_interval() -> None:
-    estimate = tally([Answer.YES] * 7 + [Answer.NO] * 2 + [Answer.UNSURE], "m")
+    estimate = tally([LogprobAnswer.YES] * 7 + [LogprobAnswer.NO] * 2 + [LogprobAnswer.UNSURE], "m")
     assert estimate is not None
     assert (estimate.p_yes, estimate.p_no, estimate.p_unsure) == (0.7, 0.2, 0.1)
     assert (estimate.low, estimate.high) == wilson(7, 10)
 
 
 def test_a_sample_that_is_no_answer_widens_the_interval() -> None:
-    estimate = tally([Answer.YES] * 4 + [Answer.NO] * 4 + [None, None], "m")
+    estimate = tally([LogprobAnswer.YES] * 4 + [LogprobAnswer.NO] * 4 + [None, None], "m")
     assert estimate is not None
     assert estimate.p_yes == 0.5
     assert estimate.low == wilson(4, 10)[0]
     assert estimate.high == wilson(6, 10)[1]
 
 
-@given(st.lists(st.sampled_from([*Answer, None]), max_size=30))
-def test_any_samples_give_a_sound_estimate_or_none(answers: list[Answer | None]) -> None:
+@given(st.lists(st.sampled_from([*LogprobAnswer, None]), max_size=30))
+def test_any_samples_give_a_sound_estimate_or_none(answers: list[LogprobAnswer | None]) -> None:
     estimate = tally(answers, "m")
     if estimate is None:
         assert not any(answers)

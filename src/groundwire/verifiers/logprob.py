@@ -19,13 +19,13 @@ _MIN_MASS = 0.01  # below this share of the probability the model was not answer
 _AROUND = " \t\r\n\u00a0▁ĠĊ*_#>`~'\"“”‘’.,:;!?-–—()[]{}<|\\/"
 
 
-class Answer(StrEnum):
+class LogprobAnswer(StrEnum):
     YES = "yes"
     NO = "no"
     UNSURE = "unsure"
 
 
-def meaning(token: str) -> Answer | None:
+def meaning(token: str) -> LogprobAnswer | None:
     """Which answer a first token is, or begins; case, blanks and markup around it do not matter.
 
     A token may be the beginning of an answer that the tokenizer splits: two letters are enough, a single one
@@ -41,7 +41,7 @@ def meaning(token: str) -> Answer | None:
     if not word or (len(word) == 1 and not word.isupper()):
         return None
     lowered = word.casefold()
-    return next((answer for answer in Answer if answer.startswith(lowered)), None)
+    return next((answer for answer in LogprobAnswer if answer.startswith(lowered)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def masses(candidates: Sequence[TokenLogprob]) -> Masses | None:
     An answer of which no variant is among them is not impossible: each is at most as likely as the
     last candidate, and together they are at most what the candidates leave over.
     """
-    seen = dict.fromkeys(Answer, 0.0)
+    seen = dict.fromkeys(LogprobAnswer, 0.0)
     for candidate in candidates:
         answer = meaning(candidate.token)
         if answer is not None:
@@ -82,7 +82,7 @@ def masses(candidates: Sequence[TokenLogprob]) -> Masses | None:
     probabilities = [exp(candidate.logprob) for candidate in candidates]
     unseen = min(*probabilities, max(0.0, 1.0 - sum(probabilities)))
     bounds = {answer: (mass, mass or unseen) for answer, mass in seen.items()}
-    return Masses(bounds[Answer.YES], bounds[Answer.NO], bounds[Answer.UNSURE])
+    return Masses(bounds[LogprobAnswer.YES], bounds[LogprobAnswer.NO], bounds[LogprobAnswer.UNSURE])
 
 
 class NoLogprobs(BackendError):

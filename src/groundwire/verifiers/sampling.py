@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from groundwire.budget import wilson
 from groundwire.llm.base import Generator
 from groundwire.types import Estimate, Query
-from groundwire.verifiers.logprob import TOP, Answer, NoLogprobs, ask, off_topic
+from groundwire.verifiers.logprob import TOP, LogprobAnswer, NoLogprobs, ask, off_topic
 from groundwire.verifiers.prompts import PROMPT_VERSION, yes_no
 from groundwire.verifiers.wrappers import Fanout
 
@@ -21,7 +21,7 @@ _LEAD = re.compile(
 _CAPITALS = re.compile(r"\b(YES|NO|UNSURE)\b")
 
 
-def parse_answer(text: str) -> Answer | None:
+def parse_answer(text: str) -> LogprobAnswer | None:
     """The answer a text begins with, or the only one it gives in capitals.
 
     >>> parse_answer("**Yes**, it says so"), parse_answer("Answer: UNSURE."), parse_answer("Nobody knows")
@@ -29,12 +29,12 @@ def parse_answer(text: str) -> Answer | None:
     """
     lead = _LEAD.match(text)
     if lead:
-        return Answer(lead[1].lower())
+        return LogprobAnswer(lead[1].lower())
     found = set(_CAPITALS.findall(text))
-    return Answer(found.pop().lower()) if len(found) == 1 else None
+    return LogprobAnswer(found.pop().lower()) if len(found) == 1 else None
 
 
-def tally(answers: Sequence[Answer | None], method: str) -> Estimate | None:
+def tally(answers: Sequence[LogprobAnswer | None], method: str) -> Estimate | None:
     """Shares of the answers with a Wilson interval; None where there was none.
 
     A sample that is no answer could have been any: it widens the interval, on either side.
@@ -43,7 +43,9 @@ def tally(answers: Sequence[Answer | None], method: str) -> Estimate | None:
     given, asked = counts.total(), len(answers)
     if not given:
         return None
-    yes, no, unsure = (counts[answer] for answer in (Answer.YES, Answer.NO, Answer.UNSURE))
+    yes, no, unsure = (
+        counts[answer] for answer in (LogprobAnswer.YES, LogprobAnswer.NO, LogprobAnswer.UNSURE)
+    )
     low, _ = wilson(yes, asked)
     _, high = wilson(yes + asked - given, asked)
     return Estimate(yes / given, no / given, unsure / given, low, high, method)
