@@ -13,7 +13,7 @@ from groundwire.verifiers.lexical.features import FEATURES
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
+class LexicalCalibration:
     """`coefficients`: one (yes, no, unsure) row a feature. `operating_points`: profile → threshold in bits.
 
     `doubt`: what each answer keeps whatever the words say, since words never make anything certain.
@@ -26,11 +26,11 @@ class Calibration:
 
 
 @cache
-def calibration() -> Calibration:
+def calibration() -> LexicalCalibration:
     """The calibration that ships with the package."""
     raw = json.loads(files("groundwire.verifiers.lexical").joinpath("calibration.json").read_text("utf-8"))
     rows = raw["coefficients"]
-    return Calibration(
+    return LexicalCalibration(
         coefficients=tuple((rows[name][0], rows[name][1], rows[name][2]) for name in FEATURES),
         doubt=(raw["doubt"][0], raw["doubt"][1], raw["doubt"][2]),
         word_weights=raw["word_weights"],
@@ -38,7 +38,7 @@ def calibration() -> Calibration:
     )
 
 
-def probabilities(values: Sequence[float], model: Calibration) -> tuple[float, float, float]:
+def probabilities(values: Sequence[float], model: LexicalCalibration) -> tuple[float, float, float]:
     """P(yes), P(no), P(unsure)."""
     logits = [
         sum(value * row[k] for value, row in zip(values, model.coefficients, strict=True)) for k in range(3)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from groundwire.types import Estimate, Query
 from groundwire.verifiers.lexical.explain import reason, spans
 from groundwire.verifiers.lexical.features import Reading, read
-from groundwire.verifiers.lexical.model import Calibration, calibration, probabilities
+from groundwire.verifiers.lexical.model import LexicalCalibration, calibration, probabilities
 from groundwire.verifiers.lexical.pieces import context_pieces
 
 _SPEAKS = 0.34
@@ -20,7 +20,7 @@ class LexicalVerifier:
     Misses: paraphrase without shared words, and inference over several steps.
     """
 
-    def __init__(self, model: Calibration | None = None) -> None:
+    def __init__(self, model: LexicalCalibration | None = None) -> None:
         self._model = model or calibration()
 
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
