@@ -91,7 +91,7 @@ class Rarity:
         return _UNKNOWN_RANK if rank is None else math.log(max(2, rank - 990)) / self._top
 
 
-class Figures:
+class NumberIndex:
     """The numbers of a text by what they measure: a claim's number is compared with few of them."""
 
     def __init__(self, found: Sequence[Number]) -> None:
@@ -148,8 +148,8 @@ class Reader:
         return frozenset((a[-1], b[0]) for a, b in between).union(*(held.pairs for held in self.bags))
 
     @cached_property
-    def figures(self) -> Figures:
-        return Figures([number for part in _parts(self.passages) for number in numbers(part)])
+    def figures(self) -> NumberIndex:
+        return NumberIndex([number for part in _parts(self.passages) for number in numbers(part)])
 
     @cached_property
     def record(self) -> Record:
@@ -239,7 +239,7 @@ class _Row:
         claimed = list(islice(found, _MOST_NUMBERS))
         near = numbers(self.near)
         missing = [number for number in claimed if not self.reader.figures.know(number)]
-        here = Figures(near)
+        here = NumberIndex(near)
         missing_near = [number for number in claimed if not here.know(number)]
         conflict = [
             number for number in missing_near if any(compare(number, other) == "conflict" for other in near)
