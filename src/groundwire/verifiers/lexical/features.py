@@ -9,7 +9,7 @@ from math import log1p
 from groundwire.text.tokens import Word, language_hint
 from groundwire.verifiers.lexical import polarity
 from groundwire.verifiers.lexical.facts import Finding, Near, find_dates, find_names, find_numbers
-from groundwire.verifiers.lexical.match import Match, match
+from groundwire.verifiers.lexical.match import LexicalMatch, match
 from groundwire.verifiers.lexical.pieces import Analysis, Piece, analyse
 
 FEATURES = (
@@ -29,7 +29,7 @@ class Reading:
     """A claim read against a context: figures for the model, findings for the reason and the spans."""
 
     values: tuple[float, ...]
-    match: Match
+    match: LexicalMatch
     claim: Analysis
     findings: tuple[Finding, ...]
     denied_by_evidence: bool | None
@@ -68,7 +68,7 @@ def read(claim_text: str, context: Sequence[Piece], weights: Mapping[str, float]
     return replace(reading, values=tuple(figures[name] for name in FEATURES))
 
 
-def _same_matter(matched: Match) -> list[Near]:
+def _same_matter(matched: LexicalMatch) -> list[Near]:
     """The pieces on the claim's own matter, nearest first; only there do opposites mean anything."""
     found = [near for near in matched.near if near.overlap >= _SAME_MATTER]
     return sorted(found, key=lambda near: -near.overlap)
@@ -106,7 +106,7 @@ def _figures(reading: Reading) -> dict[str, float]:
     } | _fact_figures(reading)  # fmt: skip
 
 
-def _verbatim(claim: Analysis, m: Match) -> bool:
+def _verbatim(claim: Analysis, m: LexicalMatch) -> bool:
     """Do all words of the claim stand in one piece, in the same order?"""
     norms = [word.norm for word in claim.words]
     return bool(norms) and any(_in_order(norms, [w.norm for w in near.analysis.words]) for near in m.near)

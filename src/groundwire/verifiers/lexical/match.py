@@ -23,7 +23,7 @@ _MOST_COMPARED = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class LexicalMatch:
     """A claim laid over a context. Coverages are weighted shares of the claim's content words, 0 to 1.
 
     `any_piece` by the whole context, `best` by the best piece, `few` by the few best together, `alike` as
@@ -43,7 +43,7 @@ class Match:
     pieces: int
 
 
-def match(claim: Analysis, context: Sequence[Piece], weights: Mapping[str, float]) -> Match:
+def match(claim: Analysis, context: Sequence[Piece], weights: Mapping[str, float]) -> LexicalMatch:
     wanted = frozenset(word.norm for word in claim.content)
     hits = [(piece, wanted & piece.content) for piece in context]
     hits = [(piece, shared) for piece, shared in hits if shared]
@@ -55,7 +55,7 @@ def match(claim: Analysis, context: Sequence[Piece], weights: Mapping[str, float
     near = list({piece.text: piece for piece, _ in [*ranked[:_NEAR], *chosen]}.values())
     held = frozenset().union(*(shared for _, shared in chosen))
     looks = _alike(wanted - held, near)
-    return Match(
+    return LexicalMatch(
         near=tuple(Near(analyse(p.text), _share(wanted & p.content, weight, total), p.label) for p in near),
         far=_far(claim, context, ranked, near),
         known=known | looks.keys(),
