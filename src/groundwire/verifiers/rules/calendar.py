@@ -29,7 +29,7 @@ _PLAIN_WORDS = frozenset({"may", "march", "mar", "mon", "sun", "sat", "wed", "ja
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedDay:
     """A day or a month as it is named, one of seven or of twelve."""
 
     kind: str
@@ -49,7 +49,9 @@ def calendar(claim_text: str, statements: Sequence[Statement]) -> Iterator[RuleR
             yield from _instead(wanted[0], claim.words, statements)
 
 
-def _instead(wanted: Named, words: Sequence[Word], statements: Sequence[Statement]) -> Iterator[RuleResult]:
+def _instead(
+    wanted: NamedDay, words: Sequence[Word], statements: Sequence[Statement]
+) -> Iterator[RuleResult]:
     rest = {w.norm for w in analyse(" ".join(w.text for w in words if w is not wanted.word)).content}
     for statement in statements:
         theirs = [n for n in _named(statement.analysis.words) if n.kind == wanted.kind]
@@ -61,19 +63,19 @@ def _instead(wanted: Named, words: Sequence[Word], statements: Sequence[Statemen
             return
 
 
-def _named(words: Sequence[Word]) -> Iterator[Named]:
+def _named(words: Sequence[Word]) -> Iterator[NamedDay]:
     for word in words:
         text = word.text.lower()
         if text in _PLAIN_WORDS and not word.text[0].isupper():
             continue
         day = WEEKDAYS.get(text.removesuffix("s") if len(text) > _SHORTEST + 1 else text)
         if day:
-            yield Named("day", day, word)
+            yield NamedDay("day", day, word)
         elif text in MONTHS:
-            yield Named("month", MONTHS[text], word)
+            yield NamedDay("month", MONTHS[text], word)
 
 
-def _names(statement: Statement, wanted: Named) -> bool:
+def _names(statement: Statement, wanted: NamedDay) -> bool:
     return any((n.kind, n.number) == (wanted.kind, wanted.number) for n in _named(statement.analysis.words))
 
 
