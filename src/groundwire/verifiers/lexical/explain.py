@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from groundwire.text.tokens import Word
 from groundwire.types import Span
 from groundwire.verifiers.lexical.facts import Finding
-from groundwire.verifiers.lexical.features import Reading
+from groundwire.verifiers.lexical.features import LexicalReading
 
 _JOIN_GAP = 14
 _MIN_NOVEL = 2
 _SUPPORTED = 0.5
 
 
-def reason(reading: Reading, p_yes: float, p_no: float) -> str:
+def reason(reading: LexicalReading, p_yes: float, p_no: float) -> str:
     """The one thing a reader should know first."""
     if not reading.match.pieces:
         return "no evidence to judge by"
@@ -25,7 +25,7 @@ def reason(reading: Reading, p_yes: float, p_no: float) -> str:
     )
 
 
-def _against(reading: Reading) -> str:
+def _against(reading: LexicalReading) -> str:
     conflicts = [f for f in reading.findings if f.verdict == "conflict"]
     if reading.exchanged:
         return "the evidence has the roles the other way round"
@@ -44,7 +44,7 @@ def _against(reading: Reading) -> str:
     return ""
 
 
-def _missing(reading: Reading) -> str:
+def _missing(reading: LexicalReading) -> str:
     text = reading.claim.text
     facts = [text[f.start : f.end] for f in reading.findings if f.verdict == "missing"]
     if facts:
@@ -55,7 +55,7 @@ def _missing(reading: Reading) -> str:
     return "not in the sources: " + ", ".join(f"'{w}'" for w in words[:3]) if words else ""
 
 
-def spans(reading: Reading, p_yes: float) -> tuple[Span, ...]:
+def spans(reading: LexicalReading, p_yes: float) -> tuple[Span, ...]:
     """What nothing carries: facts in conflict or missing, runs of new words, else all of the claim."""
     score = round(1.0 - p_yes, 4)
     if p_yes >= _SUPPORTED:
@@ -72,7 +72,7 @@ def spans(reading: Reading, p_yes: float) -> tuple[Span, ...]:
     return kept or _whole(reading.claim.text, score)
 
 
-def _marked(reading: Reading) -> Iterator[tuple[int, int, int]]:
+def _marked(reading: LexicalReading) -> Iterator[tuple[int, int, int]]:
     """(start, end, weight); a lone new word weighs too little to be marked, a fact is enough by itself."""
     yield from ((f.start, f.end, _MIN_NOVEL) for f in reading.findings if _is_bad(f))
     for found in (reading.opposed, reading.quantified):
@@ -85,7 +85,7 @@ def _is_bad(finding: Finding) -> bool:
     return finding.verdict in ("conflict", "missing")
 
 
-def _novel(reading: Reading) -> list[Word]:
+def _novel(reading: LexicalReading) -> list[Word]:
     known = reading.match.known | reading.match.held
     return [word for word in reading.claim.content if word.norm not in known]
 

@@ -25,7 +25,7 @@ _KNOWN_ORDER = frozenset({"en", "he"})  # languages in which who did what to who
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class LexicalReading:
     """A claim read against a context: figures for the model, findings for the reason and the spans."""
 
     values: tuple[float, ...]
@@ -39,7 +39,7 @@ class Reading:
     language: str
 
 
-def read(claim_text: str, context: Sequence[Piece], weights: Mapping[str, float]) -> Reading:
+def read(claim_text: str, context: Sequence[Piece], weights: Mapping[str, float]) -> LexicalReading:
     claim = analyse(claim_text)
     matched = match(claim, context, weights)
     findings = (
@@ -51,7 +51,7 @@ def read(claim_text: str, context: Sequence[Piece], weights: Mapping[str, float]
     language = language_hint(claim_text)
     about = [near.analysis for near in same]
     everything = [near.analysis for near in matched.near]
-    reading = Reading(
+    reading = LexicalReading(
         values=(),
         match=matched,
         claim=claim,
@@ -74,7 +74,7 @@ def _same_matter(matched: LexicalMatch) -> list[Near]:
     return sorted(found, key=lambda near: -near.overlap)
 
 
-def _figures(reading: Reading) -> dict[str, float]:
+def _figures(reading: LexicalReading) -> dict[str, float]:
     m, claim = reading.match, reading.claim
     content = {word.norm for word in claim.content}
     novel = len(content - m.held)
@@ -117,7 +117,7 @@ def _in_order(wanted: list[str], words: list[str]) -> bool:
     return all(norm in rest for norm in wanted)
 
 
-def _fact_figures(reading: Reading) -> dict[str, float]:
+def _fact_figures(reading: LexicalReading) -> dict[str, float]:
     numbers = [f for f in reading.findings if f.kind == "number"]
     dates = [f for f in reading.findings if f.kind == "date"]
     names = [f for f in reading.findings if f.kind == "name"]
@@ -144,12 +144,12 @@ def _strongest(findings: list[Finding]) -> float:
     return max((f.strength for f in findings if f.verdict == "conflict"), default=0.0)
 
 
-def _says_otherwise(reading: Reading) -> bool:
+def _says_otherwise(reading: LexicalReading) -> bool:
     """The same words, but denied, opposed, of other extent or with the roles exchanged."""
     denied = reading.denied_by_evidence is not None
     return denied or reading.exchanged or bool(reading.opposed or reading.quantified)
 
 
-def _in_conflict(reading: Reading) -> bool:
+def _in_conflict(reading: LexicalReading) -> bool:
     facts = any(f.verdict == "conflict" and f.strength >= 0.5 for f in reading.findings)
     return facts or _says_otherwise(reading)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from groundwire.types import Estimate, Query
 from groundwire.verifiers.lexical.explain import reason, spans
-from groundwire.verifiers.lexical.features import Reading, read
+from groundwire.verifiers.lexical.features import LexicalReading, read
 from groundwire.verifiers.lexical.model import LexicalCalibration, calibration, probabilities
 from groundwire.verifiers.lexical.pieces import context_pieces
 
@@ -41,9 +41,9 @@ class LexicalVerifier:
         return points.get(profile, points["default"])
 
 
-def _method(reading: Reading) -> str:
+def _method(reading: LexicalReading) -> str:
     return "local/lexical" if reading.language == "en" else f"local/lexical({reading.language})"
 
 
-def _speaks(reading: Reading) -> bool:
+def _speaks(reading: LexicalReading) -> bool:
     return reading.match.alike >= _SPEAKS or reading.match.best >= _SPEAKS
