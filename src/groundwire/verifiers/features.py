@@ -17,7 +17,7 @@ from groundwire.text.numbers import Number, compare
 from groundwire.text.tokens import Word
 from groundwire.verifiers.memo import bag, numbers, words
 from groundwire.verifiers.passages import Passage, passages
-from groundwire.verifiers.records import Findings, Record, check, read_record
+from groundwire.verifiers.records import BusinessRecord, Findings, check, read_record
 from groundwire.verifiers.select import Selector, joined
 
 NEAR_WORDS = 64
@@ -152,7 +152,7 @@ class Reader:
         return NumberIndex([number for part in _parts(self.passages) for number in numbers(part)])
 
     @cached_property
-    def record(self) -> Record:
+    def record(self) -> BusinessRecord:
         return read_record(self.passages)
 
     @cached_property

@@ -79,7 +79,7 @@ class Findings:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class BusinessRecord:
     """The parts of a structured context that rules can read."""
 
     flags: tuple[tuple[str, re.Pattern[str], str], ...]
@@ -94,7 +94,7 @@ class Record:
         return not (self.flags or self.has_hours or self.stars)
 
 
-def read_record(found: Sequence[Passage]) -> Record:
+def read_record(found: Sequence[Passage]) -> BusinessRecord:
     """Collect flags, hours and ratings from the passages of a context."""
     flags: list[tuple[str, re.Pattern[str], str]] = []
     hours: dict[int, tuple[int, int]] = {}
@@ -115,7 +115,7 @@ def read_record(found: Sequence[Passage]) -> Record:
                 (given if "review" in key else stars).extend(_floats(value))
             else:
                 flags.extend(_flag(key, value))
-    return Record(tuple(flags), hours, has_hours, tuple(stars), tuple(given), " ".join(prose))
+    return BusinessRecord(tuple(flags), hours, has_hours, tuple(stars), tuple(given), " ".join(prose))
 
 
 def _floats(value: str) -> list[float]:
@@ -155,7 +155,7 @@ def _clock(hour: str, minute: str | None, half: str | None) -> int:
     return h * 60 + int(minute or 0)
 
 
-def check(claim: str, record: Record) -> Findings:
+def check(claim: str, record: BusinessRecord) -> Findings:
     """Everything the rules can say about one sentence."""
     found = Findings()
     if record.is_empty:
@@ -168,7 +168,7 @@ def check(claim: str, record: Record) -> Findings:
     return found
 
 
-def _check_flags(claim: str, record: Record, found: Findings) -> None:
+def _check_flags(claim: str, record: BusinessRecord, found: Findings) -> None:
     for name, pattern, value in record.flags:
         for match in pattern.finditer(claim):
             said = not _negated(claim, match.start(), match.end())
@@ -220,7 +220,7 @@ def _day(name: str) -> int:
     return next(i for i, day in enumerate(DAYS) if day.lower().startswith(name.lower()[:3]))
 
 
-def _check_hours(claim: str, record: Record, found: Findings) -> None:
+def _check_hours(claim: str, record: BusinessRecord, found: Findings) -> None:
     text = _NOON.sub(lambda m: "12:00 pm" if m.group(1).lower() == "noon" else "12:00 am", claim)
     matches = [m for m in _RANGE.finditer(text) if _is_clock(m)]
     edges = [0, *(m.end() for m in matches), len(text)]
@@ -274,7 +274,7 @@ def _same(times: tuple[int, int] | None, wanted: tuple[int, int]) -> bool:
     return (opens == 0 or (opens == 720 and wanted[0] < 720)) and closes in (0, 720)
 
 
-def _check_stars(claim: str, record: Record, found: Findings) -> None:
+def _check_stars(claim: str, record: BusinessRecord, found: Findings) -> None:
     allowed = (*record.stars, *record.given) if _REVIEWER.search(claim) else record.stars
     for match in _STARS.finditer(claim):
         value = float(match.group(1) or match.group(2))
