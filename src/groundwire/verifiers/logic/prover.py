@@ -85,14 +85,14 @@ _OF_EACH = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class InferenceStep:
     """What a literal was concluded from: the number of the rule, and what met its condition."""
 
     rule: int
     premises: tuple[Literal, ...]
 
 
-Known = Mapping[Literal, Step]
+Known = Mapping[Literal, InferenceStep]
 
 
 def conclusions(rules: Sequence[Rule], *, about: Iterable[str] = (), backwards: bool = False) -> Known:
@@ -104,7 +104,7 @@ def conclusions(rules: Sequence[Rule], *, about: Iterable[str] = (), backwards: 
     if sum(len(rule.parts) * (len(things) if _general(rule) else 1) for rule in rules) > _MOST_PARTS:
         return {}
     steps = [
-        (Step(at, premises), conclusion)
+        (InferenceStep(at, premises), conclusion)
         for at, rule in enumerate(rules)
         for ground in _of_things(rule, things)
         for premises, conclusion in _ways(ground, backwards)
@@ -114,7 +114,7 @@ def conclusions(rules: Sequence[Rule], *, about: Iterable[str] = (), backwards: 
     for at, (step, _) in enumerate(steps):
         for premise in set(step.premises):
             waits[premise].append(at)
-    known: dict[Literal, Step] = {}
+    known: dict[Literal, InferenceStep] = {}
     ready = deque(at for at, count in enumerate(missing) if not count)
     while ready:
         step, conclusion = steps[ready.popleft()]
