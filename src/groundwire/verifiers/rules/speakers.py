@@ -55,7 +55,7 @@ _NO_SPEAKER = word_set(
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class SpeakerTurn:
     speaker: str
     text: str
     norms: frozenset[str]
@@ -93,16 +93,16 @@ def reports(claim: str, context: str) -> bool:
 
 
 @lru_cache(maxsize=64)
-def turns(context: str) -> tuple[Turn, ...]:
+def turns(context: str) -> tuple[SpeakerTurn, ...]:
     """The turns of a conversation, where a context is one: at least two lines begin with who speaks."""
     found = [_turn(*match.groups()) for match in _TURN.finditer(context)]
     found = [turn for turn in found if turn.speaker.lower() not in _NO_SPEAKER]
     return tuple(found) if len({turn.speaker for turn in found}) > 1 else ()
 
 
-def _turn(speaker: str, text: str) -> Turn:
+def _turn(speaker: str, text: str) -> SpeakerTurn:
     stated = " ".join(part for part in _SENTENCE.split(text) if not part.endswith("?"))
-    return Turn(speaker, text, content_norms(text), content_norms(stated))
+    return SpeakerTurn(speaker, text, content_norms(text), content_norms(stated))
 
 
 @lru_cache(maxsize=64)
@@ -115,18 +115,18 @@ def _share(said: frozenset[str], norms: frozenset[str]) -> float:
     return len(said & norms) / len(said)
 
 
-def _assents(own: Sequence[Turn]) -> bool:
+def _assents(own: Sequence[SpeakerTurn]) -> bool:
     """Whoever says yes has said what was asked of him."""
     return any(_ASSENT.match(turn.text) for turn in own)
 
 
-def _hands_on(turn: Turn, name: str) -> bool:
+def _hands_on(turn: SpeakerTurn, name: str) -> bool:
     """Whether it may be told as somebody else's words."""
     words = {word.lower() for word in re.findall(r"\w+", turn.text)}
     return bool(_SECOND_HAND.search(turn.text)) or not words.isdisjoint(key(name))
 
 
-def _takes_up(spoken: Sequence[Turn], at: int, name: str) -> bool:
+def _takes_up(spoken: Sequence[SpeakerTurn], at: int, name: str) -> bool:
     """Whether whoever is named speaks next, and says no more than a word or two or refers back."""
     after = spoken[at + 1 : at + 2]
     return any(
