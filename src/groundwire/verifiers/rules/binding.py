@@ -12,7 +12,7 @@ from groundwire.verifiers.lexical.pieces import Analysis, analyse, content_norms
 from groundwire.verifiers.rules.finding import RuleResult
 from groundwire.verifiers.rules.key import Key, term_weights
 from groundwire.verifiers.rules.statements import Statement
-from groundwire.verifiers.rules.values import Place, Value, values
+from groundwire.verifiers.rules.values import ClaimValue, Place, values
 
 _COVERS = 0.6
 _BETTER = 0.12
@@ -52,8 +52,8 @@ def bindings(claim_text: str, statements: Sequence[Statement]) -> Iterator[RuleR
 
 def _bound(
     claim: Analysis,
-    value: Value,
-    told: Sequence[Value],
+    value: ClaimValue,
+    told: Sequence[ClaimValue],
     statements: Sequence[Statement],
     weights: dict[str, float],
 ) -> RuleResult | None:
@@ -77,7 +77,11 @@ def _bound(
 
 
 def _rival(
-    claim: Analysis, value: Value, statements: Sequence[Statement], holders: Sequence[Statement], wanted: Key
+    claim: Analysis,
+    value: ClaimValue,
+    statements: Sequence[Statement],
+    holders: Sequence[Statement],
+    wanted: Key,
 ) -> Rival | None:
     """The statement that says this of the claim's own thing, with another value."""
     best: Rival | None = None
@@ -100,7 +104,7 @@ def _speaks_of(statement: Statement, wanted: Key) -> bool:
     return wanted.subject <= (statement.about | statement.label if statement.structured else statement.norms)
 
 
-def _fills(statement: Statement, value: Value, rival: Place) -> bool:
+def _fills(statement: Statement, value: ClaimValue, rival: Place) -> bool:
     """In a cell a rival stands behind the label, and a name at the end."""
     if not statement.structured or not statement.value:
         return True
@@ -116,7 +120,7 @@ def _same_column(rival: Statement, holders: Sequence[Statement], wanted: Key) ->
     )
 
 
-def _crossed(best: Rival, value: Value, holders: Sequence[Statement], wanted: Key) -> bool:
+def _crossed(best: Rival, value: ClaimValue, holders: Sequence[Statement], wanted: Key) -> bool:
     """A value that stands elsewhere: it is taken from there if the same is said there of another thing."""
     covered, rival, _ = best
     if rival.structured:
@@ -133,7 +137,7 @@ def _crossed(best: Rival, value: Value, holders: Sequence[Statement], wanted: Ke
     return bool(parallel) and covered >= max(wanted.cover(s) for s in parallel) + _BETTER
 
 
-def _stands_instead(best: Rival, claim: Analysis, value: Value, statements: Sequence[Statement]) -> bool:
+def _stands_instead(best: Rival, claim: Analysis, value: ClaimValue, statements: Sequence[Statement]) -> bool:
     """A value that stands nowhere: in a cell, or in a sentence that says all the rest with one such value."""
     covered, rival, _ = best
     if rival.structured:
@@ -156,7 +160,7 @@ def _likeness(a: Statement, b: Statement) -> float:
     return len(frames[0] & frames[1]) / len(every) if every else 1.0
 
 
-def _same_slot(claim: Analysis, value: Value, statement: Statement, rival: Place) -> bool:
+def _same_slot(claim: Analysis, value: ClaimValue, statement: Statement, rival: Place) -> bool:
     """Whether the rival says the same of its thing: a word stands beside both, or is the cell's label."""
     mine = _beside(claim, value.start, value.end)
     theirs = _beside(statement.analysis, *rival)

@@ -9,7 +9,7 @@ from math import fsum, log
 from groundwire.text.names import Name, key
 from groundwire.verifiers.lexical.pieces import Analysis
 from groundwire.verifiers.rules.statements import Statement
-from groundwire.verifiers.rules.values import Value
+from groundwire.verifiers.rules.values import ClaimValue
 
 _RARE = 0.6
 
@@ -33,7 +33,7 @@ class Key:
     weights: Mapping[str, float]
 
     @classmethod
-    def of(cls, claim: Analysis, value: Value, weights: Mapping[str, float]) -> Key | None:
+    def of(cls, claim: Analysis, value: ClaimValue, weights: Mapping[str, float]) -> Key | None:
         """The claim without a value: its other names are its subject, else its rarest words."""
         names = {n for name in claim.names if name.start != value.start and name.sure for n in key(name.text)}
         wanted = {norm: weight for norm, weight in weights.items() if norm not in value.own}

@@ -22,7 +22,7 @@ Place = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class ClaimValue:
     """`exact` ones are numbers and dates; `own` are the words of a name."""
 
     start: int
@@ -33,7 +33,7 @@ class Value:
     rivals_in: Callable[[Statement], Iterator[Place]]
 
 
-def values(claim: Analysis) -> list[Value]:
+def values(claim: Analysis) -> list[ClaimValue]:
     return [*_numbers(claim), *_dates(claim), *_names(claim)]
 
 
@@ -49,12 +49,12 @@ def _once_each(find: Strangers[Fact]) -> Strangers[Fact]:
     return found
 
 
-def _numbers(claim: Analysis) -> Iterator[Value]:
+def _numbers(claim: Analysis) -> Iterator[ClaimValue]:
     strange = _once_each(partial(_strange_numbers, claim))
     for n in claim.numbers:
         if n.unit != "clock" and n.kind != "ordinal":
             find, rival = partial(_has_number, n), partial(_other_numbers, strange, n)
-            yield Value(n.start, n.end, frozenset(), True, find, rival)
+            yield ClaimValue(n.start, n.end, frozenset(), True, find, rival)
 
 
 def _has_number(number: Number, statement: Statement) -> bool:
@@ -77,11 +77,11 @@ def _other_numbers(strange: Strangers[Number], number: Number, statement: Statem
             yield other.start, other.end
 
 
-def _dates(claim: Analysis) -> Iterator[Value]:
+def _dates(claim: Analysis) -> Iterator[ClaimValue]:
     strange = _once_each(partial(_strange_dates, claim))
     for d in claim.dates:
         find, rival = partial(_has_date, d), partial(_other_dates, strange, d)
-        yield Value(d.start, d.end, frozenset(), True, find, rival)
+        yield ClaimValue(d.start, d.end, frozenset(), True, find, rival)
 
 
 def _has_date(date: PartialDate, statement: Statement) -> bool:
@@ -104,14 +104,14 @@ def _other_dates(strange: Strangers[PartialDate], date: PartialDate, statement: 
             yield other.start, other.end
 
 
-def _names(claim: Analysis) -> Iterator[Value]:
+def _names(claim: Analysis) -> Iterator[ClaimValue]:
     """Only sure ones: a capital at the start of a sentence makes no name."""
     strange = _once_each(partial(_strange_names, claim))
     for name in claim.names:
         if name.sure:
             own = frozenset(key(name.text))
             find, rival = partial(_has_name, own), partial(_other_names, strange)
-            yield Value(name.start, name.end, own, False, find, rival)
+            yield ClaimValue(name.start, name.end, own, False, find, rival)
 
 
 def _has_name(own: frozenset[str], statement: Statement) -> bool:
