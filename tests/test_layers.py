@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from tools.size import repeated_class_names
+
 import groundwire
 
 PACKAGE = Path(groundwire.__file__).parent
@@ -70,3 +72,7 @@ def test_the_budget_needs_nothing_but_maths() -> None:
     tree = ast.parse((PACKAGE / "budget.py").read_text(encoding="utf-8"))
     modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     assert modules == {"__future__", "dataclasses", "math"}
+
+
+def test_a_class_name_is_defined_once() -> None:
+    assert repeated_class_names() == []

@@ -32,8 +32,8 @@ def meaning(token: str) -> LogprobAnswer | None:
     only as a capital. Anything else ("Not", "You", "Sure") is no answer.
 
     >>> [meaning(t) for t in ("Yes", " YES", "**yes", "Ye", "N", "unsu")]
-    [<Answer.YES: 'yes'>, <Answer.YES: 'yes'>, <Answer.YES: 'yes'>, <Answer.YES: 'yes'>, <Answer.NO: 'no'>, \
-<Answer.UNSURE: 'unsure'>]
+    [<LogprobAnswer.YES: 'yes'>, <LogprobAnswer.YES: 'yes'>, <LogprobAnswer.YES: 'yes'>, <LogprobAnswer.YES: 'yes'>, <LogprobAnswer.NO: 'no'>, \
+<LogprobAnswer.UNSURE: 'unsure'>]
     >>> [meaning(t) for t in ("Not", "You", "n", "", "none")]
     [None, None, None, None, None]
     """

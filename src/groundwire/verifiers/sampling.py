@@ -25,7 +25,7 @@ def parse_answer(text: str) -> LogprobAnswer | None:
     """The answer a text begins with, or the only one it gives in capitals.
 
     >>> parse_answer("**Yes**, it says so"), parse_answer("Answer: UNSURE."), parse_answer("Nobody knows")
-    (<Answer.YES: 'yes'>, <Answer.UNSURE: 'unsure'>, None)
+    (<LogprobAnswer.YES: 'yes'>, <LogprobAnswer.UNSURE: 'unsure'>, None)
     """
     lead = _LEAD.match(text)
     if lead:
