@@ -240,8 +240,12 @@ def silver(draw: random.Random) -> Iterator[Pair]:
 def documents() -> dict[tuple[str, str], str]:
     """Sources that written answers refer to by file and id."""
     found: dict[tuple[str, str], str] = {}
+    measured = {str(card.get("origin")) for card in lines(CARDS / "cards.dev.jsonl")}
     for name in ("docs.wikipedia_2024", "docs.wiki_tables", "train.faithjudge_silver.fold_a"):
         for row in rows(name):
+            # Held-out silver sources and the documents of cards.dev are for measuring.
+            if ("silver" in name and held_out(row)) or str(row["id"]) in measured:
+                continue
             found[name, str(row["id"])] = row.get("context") or row.get("text") or ""
     return found
 
