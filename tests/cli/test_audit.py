@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from groundwire.agent.reasoning import ReasoningTraces
 from groundwire.cli.main import app
 from groundwire.errors import InputError
 from groundwire.stores.database import open_database
-from groundwire.traces.store import ReasoningTraces
 
 STRAW = {
     "question": "How many r's are in strawberry?",

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from groundwire._loop import run
+from groundwire.agent.reasoning import audit_graph
 from groundwire.cli.console import (
     ExitCode,
     open_console,
@@ -28,7 +29,6 @@ from groundwire.reports.json import audit_object
 from groundwire.reports.terminal import show_audit
 from groundwire.retrieval.load import from_mapping, load_answer, load_sources
 from groundwire.traces.formats import ParsedTrace, read_trace
-from groundwire.traces.store import audit_graph
 from groundwire.types import Source, TraceGraph
 
 app = command_app()

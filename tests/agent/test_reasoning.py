@@ -10,10 +10,10 @@ import pytest
 from sqlalchemy import inspect, text
 
 from groundwire import Config, Groundwire, Status
+from groundwire.agent.reasoning import NodeDetails, ReasoningTraces
 from groundwire.errors import InputError
 from groundwire.reports.parse import read_graph
 from groundwire.stores.database import current_revision, newest_revision, open_database, upgrade
-from groundwire.traces.store import NodeDetails, ReasoningTraces
 from groundwire.types import EdgeLabel, GapType, NodeKind
 
 TOWER = "The Eiffel Tower is 330 metres tall and stands in Paris."
