@@ -16,7 +16,8 @@ from groundwire.cli import main
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
-from groundwire.integrations.metta import MettaPredicates, evaluate, new_metta, predicates, register
+from groundwire.integrations.metta import MettaPredicates, predicates, register
+from groundwire.integrations.metta_runner import ALLOWED, _operations, evaluate, is_operation, new_metta
 from groundwire.stores.knowledge_base import Knowledge
 from groundwire.types import Attribute, Entity, Turn, Value
 
@@ -146,18 +147,84 @@ def test_invalid_argument_is_an_error_atom(own: tuple[Any, MettaPredicates], pro
 
 
 @pytest.mark.parametrize(
-    "program", ["!(py-atom os.system)", '!(py-dot "abc" upper)', '!((py-atom eval) "1")']
+    "program",
+    [
+        "!(py-atom os.system)",
+        '!(py-dot "abc" upper)',
+        '!((py-atom eval) "1")',
+        "!(load-ascii &self /etc/passwd)",
+        "!(register-module! /etc/passwd)",
+        '!(git-module! "https://localhost/x.git")',
+        "!(mod-space! fileio)",
+        "!(include /etc/passwd)",
+        "!(import! &self fileio)",
+        '!(let $call (parse "(register-module! /etc/passwd)") $call)',
+        '!(bind! mine register-module!) !(mine "/etc/passwd")',
+    ],
 )
-def test_python_is_blocked(own: tuple[Any, MettaPredicates], program: str) -> None:
+def test_python_and_files_are_blocked(own: tuple[Any, MettaPredicates], program: str) -> None:
     assert "is blocked" in result(own, program)
 
 
-def test_python_modules_are_not_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "evil.py").write_text("open('owned', 'w')")
-    monkeypatch.chdir(tmp_path)
-    found = evaluate(new_metta(), "!(import! &self evil)", 1000)
-    assert "Error" in str(found)
-    assert not (tmp_path / "owned").exists()
+def test_library_holds_no_operation_that_is_not_allowed() -> None:
+    metta = new_metta()
+    found = [atom for result in evaluate(metta, "!(match &self $x (quote $x))", 100_000) for atom in result]
+    assert len(found) > 200
+    assert {str(atom) for one in found for atom in _operations(one)} <= ALLOWED
+
+
+def test_allowed_operations_exist() -> None:
+    unguarded = new_metta(allow_python=True)
+    assert [name for name in sorted(ALLOWED) if not is_operation(unguarded.parse_single(name))] == []
+
+
+def test_files_below_the_folder_are_imported(tmp_path: Path) -> None:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "double.metta").write_text("!(import! &self main)\n(= (double $x) (* $x 2))")
+    (tmp_path / "main.metta").write_text("!(import! &self lib:double)\n!(include lib:double)\n!(double 21)")
+    metta = new_metta(folder=tmp_path)
+    program = (tmp_path / "main.metta").read_text()
+    assert str(evaluate(metta, program, 10_000)[-1]) == "[42]"
+
+
+def test_imported_files_are_blocked_too(tmp_path: Path) -> None:
+    (tmp_path / "lib.metta").write_text("!(register-module! /etc/passwd)")
+    assert "is blocked" in str(evaluate(new_metta(folder=tmp_path), "!(import! &self lib)", 10_000))
+
+
+def test_imported_files_have_a_step_limit(tmp_path: Path) -> None:
+    (tmp_path / "lib.metta").write_text("(= (loop $x) (loop (+ $x 1))) !(loop 0)")
+    metta = new_metta(folder=tmp_path, steps=500)
+    assert "stopped after 500 steps" in str(evaluate(metta, "!(import! &self lib)", 10_000))
+
+
+@pytest.mark.parametrize("name", ["../secret", "inner:..:..:secret", "link", "{outside}/secret"])
+def test_files_outside_the_folder_are_not_imported(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "folder"
+    (folder / "inner").mkdir(parents=True)
+    (tmp_path / "secret.metta").write_text("(secret password)")
+    (folder / "link.metta").symlink_to(tmp_path / "secret.metta")
+    metta = new_metta(folder=folder)
+    found = evaluate(metta, f"!(import! &self {name.format(outside=tmp_path)})", 1000)
+    assert "outside the program's folder" in str(found)
+    assert evaluate(metta, "!(match &self (secret $x) $x)", 1000) == [[]]
+
+
+def test_python_modules_are_not_imported(tmp_path: Path) -> None:
+    (tmp_path / "evil.py").write_text("raise SystemExit")
+    found = evaluate(new_metta(folder=tmp_path), "!(import! &self evil)", 1000)
+    assert "evil.metta does not exist" in str(found)
+
+
+def test_command_opens_stores_below_the_program_only(company: Path, tmp_path: Path) -> None:
+    ask = f'!(entity-exists "John Smith" (knowledge-base "{company.name}"))'
+    program = company.parent / "ask.metta"
+    program.write_text(ask)
+    assert CliRunner().invoke(main.app, ["metta", str(program)]).stdout == "[True]\n"
+    program.write_text(ask.replace(company.name, str(tmp_path / "other.db")))
+    found = CliRunner().invoke(main.app, ["metta", str(program)])
+    assert found.exit_code == 2
+    assert "outside the program's folder" in found.stdout
 
 
 def test_allow_python() -> None:

@@ -19,7 +19,7 @@ def metta(
         str | None, typer.Option(help="The conversation so far; the program sees it as &dialogue.")
     ] = None,
     allow_python: Annotated[
-        bool, typer.Option("--allow-python", help="Let the program use py-atom, py-dot and Python modules.")
+        bool, typer.Option("--allow-python", help="Let the program use Python, any module and any file.")
     ] = False,
     steps: Annotated[int, typer.Option(min=1, help="Stop the program after this many steps.")] = 1_000_000,
     as_json: AsJson = False,

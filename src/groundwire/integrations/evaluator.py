@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any, TypedDict, Unpack
 
 from groundwire._loop import run, run_on_shared_loop
-from groundwire.api import Options
-from groundwire.config import Config
+from groundwire.config import BackendName, Config, ProfileName
 from groundwire.engine import Groundwire, Sources
 from groundwire.errors import InputError
 from groundwire.reports.json import report_object
@@ -16,6 +15,15 @@ from groundwire.reports.plaintext import explain_failure
 from groundwire.types import Source
 
 GROUNDED, UNGROUNDED, UNCHECKED = "grounded", "ungrounded", "unchecked"
+
+
+class EngineKwargs(TypedDict, total=False):
+    """Settings of the engine; see `groundwire.check`."""
+
+    config: Config
+    backend: BackendName
+    profile: ProfileName
+    target: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +43,7 @@ class GroundednessResult:
 class GroundednessChecker:
     """An engine that is opened at once, so that configuration errors appear before the first row."""
 
-    def __init__(self, **options: Unpack[Options]) -> None:
+    def __init__(self, **options: Unpack[EngineKwargs]) -> None:
         config = options.get("config") or Config.load()
         changes = {key: options[key] for key in ("profile", "target") if key in options}
         self._engine = Groundwire(

@@ -6,8 +6,12 @@ from collections.abc import Mapping
 from typing import Any, Unpack
 
 from groundwire._optional import load
-from groundwire.api import Options
-from groundwire.integrations.evaluator import GroundednessChecker, GroundednessResult, as_sources
+from groundwire.integrations.evaluator import (
+    EngineKwargs,
+    GroundednessChecker,
+    GroundednessResult,
+    as_sources,
+)
 
 _FEATURE = "groundwire for LangChain"
 StringEvaluator: Any = load(
@@ -27,7 +31,7 @@ class LangChainGroundednessEvaluator(StringEvaluator):  # type: ignore[misc]
     is grounded, ungrounded or unchecked. `reference` takes a text, texts by id, or LangChain documents.
     """
 
-    def __init__(self, **options: Unpack[Options]) -> None:
+    def __init__(self, **options: Unpack[EngineKwargs]) -> None:
         self._checker = GroundednessChecker(**options)
 
     @property
@@ -81,7 +85,7 @@ def _result(found: GroundednessResult) -> dict[str, Any]:
     }
 
 
-def grounded(key: str = "grounding", **options: Unpack[Options]) -> Any:
+def grounded(key: str = "grounding", **options: Unpack[EngineKwargs]) -> Any:
     """A runnable for the end of a chain: `chain | grounded()`.
 
     It takes the chain's dictionary (answer, context, question) and adds `score`, `value`, `reasoning` and
@@ -114,7 +118,7 @@ def _first(state: Mapping[str, Any], names: tuple[str, ...]) -> Any:
     return next((state[name] for name in names if state.get(name) is not None), None)
 
 
-def groundedness(**options: Unpack[Options]) -> Any:
+def groundedness(**options: Unpack[EngineKwargs]) -> Any:
     """An evaluator for `langsmith.evaluate(…, evaluators=[groundedness()])`.
 
     It reads the answer and its context from a run's outputs, and the question from its inputs.

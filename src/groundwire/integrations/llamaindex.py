@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Unpack
 
 from groundwire._optional import load
-from groundwire.api import Options
-from groundwire.integrations.evaluator import GroundednessChecker, GroundednessResult
+from groundwire.integrations.evaluator import EngineKwargs, GroundednessChecker, GroundednessResult
 
 _FEATURE = "groundwire for LlamaIndex"
 BaseEvaluator: Any = load("llama_index.core.evaluation:BaseEvaluator", feature=_FEATURE, extra="llamaindex")
@@ -22,7 +21,7 @@ class LlamaIndexGroundednessEvaluator(BaseEvaluator):  # type: ignore[misc]
     An answer that could not be checked is an invalid result with a reason, never a passing one.
     """
 
-    def __init__(self, **options: Unpack[Options]) -> None:
+    def __init__(self, **options: Unpack[EngineKwargs]) -> None:
         self._checker = GroundednessChecker(**options)
 
     def _get_prompts(self) -> dict[str, Any]:

@@ -7,11 +7,10 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from inspect import signature
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from groundwire._loop import run
-from groundwire._optional import load
 from groundwire.cli.console import safe_stdout, stdin_bytes
 from groundwire.config import Config
 from groundwire.detectors.context import DetectionContext, read_dialogue, segment_response
@@ -19,12 +18,13 @@ from groundwire.detectors.kb_lookup import fetch_snapshot
 from groundwire.detectors.registry import DETECTORS
 from groundwire.detectors.scoring import linguistic_signals, score
 from groundwire.engine import Groundwire
-from groundwire.errors import GroundwireError, InputError
+from groundwire.errors import InputError
 from groundwire.integrations import metta_atoms as atoms
+from groundwire.integrations.metta_runner import below, evaluate, new_metta, operation
 from groundwire.openie.mentions import mentions
 from groundwire.openie.tense import times
 from groundwire.retrieval.history import parse_history
-from groundwire.retrieval.load import load_answer
+from groundwire.retrieval.load import as_path, load_answer
 from groundwire.stores.knowledge_base import Knowledge
 from groundwire.types import Action, ActionKind, Detection, Flag, KnowledgeBase, Segment, Turn
 from groundwire.verdicts.mitigate import guidance, mitigate
@@ -46,14 +46,20 @@ class DialogueTurns:
 
 @dataclass(slots=True)
 class MettaPredicates:
-    """The predicates as functions on atoms, with the engine, the reference time and the opened stores."""
+    """The predicates as functions on atoms, with the engine, the reference time and the opened stores.
+
+    If `folder` is set, programs can open only stores below it.
+    """
 
     engine: Groundwire
     now: datetime
+    folder: Path | None = None
     opened: list[Knowledge] = field(default_factory=list)
 
     def knowledge_base(self, path: Atom) -> Atom:
-        self.opened.append(Knowledge.open(atoms.text_of(path), create=False))
+        name = atoms.text_of(path)
+        url = name if self.folder is None else str(below(self.folder, name))
+        self.opened.append(Knowledge.open(url, create=False))
         return atoms.value_atom(atoms.Handle(self.opened[-1]), "KnowledgeBase")
 
     def dialogue_state(self, turns: Atom) -> Atom:
@@ -244,9 +250,6 @@ def _rebuild_response(parts: Sequence[Segment]) -> str:
     return text
 
 
-_BLOCKED = ("py-atom", "py-dot", "load-ascii")
-
-
 def register(
     metta: MeTTa,
     engine: Groundwire | None = None,
@@ -254,65 +257,21 @@ def register(
     kb: KnowledgeBase | None = None,
     history: Sequence[Turn] = (),
     now: datetime | None = None,
+    folder: Path | None = None,
 ) -> MettaPredicates:
     """Register every predicate with a MeTTa runner; `&kb` and `&dialogue` refer to the arguments given here.
 
+    `knowledge-base` opens any store, or only those below `folder` if it is given.
     Call `close()` on the result when the runner is no longer used.
     """
-    own = MettaPredicates(engine or Groundwire(), now or datetime.now(UTC).replace(tzinfo=None))
+    own = MettaPredicates(engine or Groundwire(), now or datetime.now(UTC).replace(tzinfo=None), folder)
     for name, function in predicates(own).items():
-        metta.register_atom(name, _operation(name, function))
+        metta.register_atom(name, operation(name, function))
     if kb is not None:
         metta.register_atom("&kb", atoms.value_atom(atoms.Handle(kb), "KnowledgeBase"))
     state = atoms.value_atom(atoms.Handle(DialogueTurns(tuple(history))), "DialogueState")
     metta.register_atom("&dialogue", state)
     return own
-
-
-def _operation(name: str, function: Callable[..., Atom]) -> Atom:
-    """Wrap a function as an atom. Failures become Error atoms, which end a MeTTa program."""
-    make = load("hyperon:OperationAtom", feature="MeTTa", extra="metta")
-
-    arity = len([p for p in signature(function).parameters.values() if p.default is p.empty])
-
-    def call(*arguments: Atom) -> list[Atom]:
-        if len(arguments) != arity:
-            return [atoms.error_atom(name, f"{name} takes {arity} arguments, got {len(arguments)}")]
-        try:
-            return [function(*arguments)]
-        except GroundwireError as error:
-            return [atoms.error_atom(name, str(error))]
-
-    return make(name, call, unwrap=False)
-
-
-def new_metta(*, allow_python: bool = False) -> MeTTa:
-    """Create a runner whose programs cannot reach Python unless `allow_python` is set."""
-    make = load("hyperon:MeTTa", feature="MeTTa", extra="metta")
-    if allow_python:
-        return make()
-    import hyperonpy
-    from hyperon.base import GroundingSpaceRef
-
-    builder, space = hyperonpy.env_builder_start(), GroundingSpaceRef()
-    return make(cmetta=hyperonpy.metta_new_with_stdlib_loader(_load_guarded, space.cspace, builder))
-
-
-def _load_guarded(tokenizer: Any, metta: Any) -> None:
-    """Load MeTTa's Python library without the operations that reach Python."""
-    from hyperon import OperationAtom
-    from hyperon.runner import _priv_register_module_tokens
-
-    class GuardedTokenizer:
-        def register_token(self, pattern: str, make: Callable[[str], Atom]) -> None:
-            if pattern in _BLOCKED:
-                refusal = atoms.error_atom(pattern, f"{pattern} is blocked; use --allow-python to allow it")
-                refuse = OperationAtom(pattern, lambda *_: [refusal], unwrap=False)
-                tokenizer.register_token(pattern, lambda _: refuse)
-            else:
-                tokenizer.register_token(pattern, make)
-
-    _priv_register_module_tokens("hyperon.stdlib", GuardedTokenizer(), metta)
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,10 +290,12 @@ def run_metta(request: MettaRequest, config: Config) -> int:
     program = load_answer(request.program, stdin=stdin_bytes(), max_bytes=limit)
     said = request.history and load_answer(request.history, stdin=stdin_bytes(), max_bytes=limit)
     turns = parse_history(said) if said else ()
-    metta = new_metta(allow_python=request.allow_python)
+    path = as_path(request.program) if request.program != "-" else None
+    folder = None if request.allow_python else (path.parent if path else Path())
+    metta = new_metta(allow_python=request.allow_python, folder=folder, steps=request.steps)
     engine = Groundwire(config)
     kb = Knowledge.open(request.kb, create=False) if request.kb else None
-    own = register(metta, engine, kb=kb, history=turns)
+    own = register(metta, engine, kb=kb, history=turns, folder=folder)
     try:
         results = evaluate(metta, program, request.steps)
     finally:
@@ -348,20 +309,3 @@ def run_metta(request: MettaRequest, config: Config) -> int:
         lines = [json.dumps(shown, ensure_ascii=False)] if request.as_json else plain
         sys.stdout.write("".join(f"{line}\n" for line in lines))
     return 2 if any(atoms.head_of(atom) == "Error" for result in results for atom in result) else 0
-
-
-def evaluate(metta: MeTTa, program: str, steps: int) -> list[list[Atom]]:
-    """Return the results of each `!`; raises an error after `steps` interpreter steps."""
-    from hyperon.runner import RunnerState
-
-    state = RunnerState(metta, program)
-    try:
-        for _ in range(steps):
-            if state.is_complete():
-                return [list(result) for result in state.current_results()]
-            state.run_step()
-    except RuntimeError as error:
-        raise InputError(f"the program cannot be run: {error}") from None
-    raise GroundwireError(
-        f"the program was stopped after {steps:,} steps", hint="raise the limit with --steps"
-    )

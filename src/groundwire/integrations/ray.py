@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import logging
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from groundwire._loop import run
 from groundwire._optional import load
-from groundwire.cli.rows import BatchRow, judge_row
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 
+Row = TypeVar("Row")
 WINDOW_ROWS = 4096
 """Rows submitted at once: enough to keep a cluster busy, few enough to hold in memory."""
 BATCH_ROWS = 16
@@ -28,15 +28,21 @@ class RayWorker:
     """One per worker: loads the engine once and turns rows into output lines."""
 
     def __init__(self, settings: bytes) -> None:
-        self._engine = Groundwire(pickle.loads(settings))
+        config, self._judge = pickle.loads(settings)
+        self._engine = Groundwire(config)
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        rows = [BatchRow(int(n), bytes(raw)) for n, raw in zip(batch["number"], batch["raw"], strict=True)]
-        return {"line": [run(judge_row(self._engine, row)) for row in rows]}
+        rows = (pickle.loads(bytes(row)) for row in batch["row"])
+        return {"line": [run(self._judge(self._engine, row)) for row in rows]}
 
 
-def check_on_ray(rows: Iterator[BatchRow], workers: int, config: Config) -> Iterator[str]:
-    """Yield one output line per row, in order."""
+def check_on_ray(
+    rows: Iterator[Row],
+    judge: Callable[[Groundwire, Row], Coroutine[Any, Any, str]],
+    workers: int,
+    config: Config,
+) -> Iterator[str]:
+    """Yield one output line per row, in order. `judge` must be a function of a module: workers import it."""
     ray = load("ray", feature="--engine ray", extra="ray")
     data = load("ray.data", feature="--engine ray", extra="ray")
     ray.init(
@@ -46,10 +52,10 @@ def check_on_ray(rows: Iterator[BatchRow], workers: int, config: Config) -> Iter
     context = data.DataContext.get_current()
     context.execution_options.preserve_order = True
     context.enable_progress_bars = False
-    settings = pickle.dumps(config)
+    settings = pickle.dumps((config, judge))
     try:
         while window := list(islice(rows, WINDOW_ROWS)):
-            dataset = data.from_items([{"number": row.number, "raw": row.raw} for row in window])
+            dataset = data.from_items([{"row": pickle.dumps(row)} for row in window])
             checked = dataset.map_batches(
                 RayWorker,
                 fn_constructor_args=(settings,),
