@@ -12,6 +12,12 @@ from typer.testing import CliRunner
 
 from groundwire.cli import main
 
+
+def positive(word: str) -> Reply:
+    reply = chat(word, top={word: 0.5})
+    return Reply(reply.content.decode().replace("-0.6931471805599453", "0.6931471805599453"))
+
+
 ANSWER = "Paris is the capital of France. The tower is 330 metres tall."
 FAILURES = {
     "429": refusal(429, "slow down", retry_after="3600"),
@@ -25,6 +31,12 @@ FAILURES = {
     "empty body": Reply(""),
     "no number": Reply('{"probabilities": [NaN, NaN], "choices": NaN, "content": NaN}'),
     "no judgement": chat("As a language model I would rather not say."),
+    "negated answer": chat("Not YES"),
+    "two answers": chat("YES NO"),
+    "positive logprobs": positive("YES"),
+    "another word is likelier": chat("YES", top={"Paris": 0.98, "YES": 0.01}),
+    "text and token disagree": chat("NO", top={"YES": 0.98, "NO": 0.01}),
+    "sure of both": Reply({"estimates": [{"probability": 1.0, "p_no": 1.0}] * 2}),
 }
 
 

@@ -75,7 +75,7 @@ def scripted(query: Query) -> tuple[float, float]:
 
 def probable(call: ScriptedCall) -> Completion:
     p = 0.05 + 0.9 * share(call.prompt)
-    return Completion("YES", tokens(YES=p, NO=(1 - p) / 2, UNSURE=(1 - p) / 4))
+    return Completion("YES" if p > 1 / 3 else "NO", tokens(YES=p, NO=(1 - p) / 2, UNSURE=(1 - p) / 4))
 
 
 def said(call: ScriptedCall) -> str:

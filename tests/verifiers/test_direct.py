@@ -30,6 +30,9 @@ QUERY = Query("It is so.", "The context.")
         ("I'd rate this 0.9 because 3 of 5 match", 0.9),
         ("The evidence from 2020 bears it out: 0.95", 0.95),
         ("0.0 CONTRADICTED: it says 67 million", 0.0),
+        ("NOT MENTIONED 0.0", 0.0),
+        ("The context does not say it: 0.1", 0.1),
+        ("0.9 - 3 of 5 match, not 4", 0.9),
     ],
 )
 def test_scores_in_the_wild(text: str, support: float) -> None:
@@ -40,7 +43,31 @@ def test_scores_in_the_wild(text: str, support: float) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "yes", "10", "42", "-0.3", "1.5", "150%", "11/10", "5/0", "NaN", "Founded in 1998.", "v1.2.3"],
+    [
+        "",
+        "yes",
+        "10",
+        "42",
+        "-0.3",
+        "1.5",
+        "150%",
+        "11/10",
+        "5/0",
+        "NaN",
+        "Founded in 1998.",
+        "v1.2.3",
+        "not 0.9",
+        "I would not say 0.9",
+        "Score: not 0.9",
+        "It isn't 100% supported",
+        "hardly 95%",
+        "0.1-0.9",
+        "0.1 to 0.9",
+        "0.9 or 0.1",
+        "1.0 CONTRADICTED",
+        "0.9 NOT MENTIONED",
+        "1.0 NOT SUPPORTED",
+    ],
 )
 def test_what_is_no_score(text: str) -> None:
     assert parse_score(text) is None
@@ -71,6 +98,12 @@ async def test_a_contradiction_is_a_no_and_silence_is_not() -> None:
     assert no.p_no > 0.9
     assert silent.p_no == 0.0
     assert (no.speaks, silent.speaks) == (True, False)
+
+
+async def test_one_score_among_nonsense_is_a_failure() -> None:
+    generator = ScriptedGenerator(["1.0", "what?", "not 0.9", "hm"])
+    [estimate] = await DirectVerifier(generator, samples=4).estimate([QUERY])
+    assert estimate.error is not None
 
 
 async def test_more_scores_give_an_interval_of_their_mean() -> None:

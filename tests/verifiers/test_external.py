@@ -115,6 +115,8 @@ class TestNonsense:
             '{"probability": "0.5"}',
             '{"probability": true}',
             '{"probability": 0.5, "low": 2}',
+            '{"probability": 1.0, "p_no": 1.0}',
+            '{"probability": 0.9, "p_no": 0.2}',
         ],
     )
     async def test_of_one_claim(self, service: Loopback, verifier: ExternalVerifier, body: str) -> None:
@@ -150,7 +152,7 @@ class TestNonsense:
     async def test_an_interval_beside_its_point_is_widened_to_hold_it(
         self, service: Loopback, verifier: ExternalVerifier
     ) -> None:
-        service.script(Reply({"probability": 0.5, "p_no": 0.9, "low": 0.6, "high": 0.4}))
+        service.script(Reply({"probability": 0.5, "p_no": 0.5005, "low": 0.6, "high": 0.4}))
         (estimate,) = await verifier.estimate(ONE)
         assert (estimate.low, estimate.high, estimate.p_no) == (0.5, 0.5, 0.5)
 

@@ -10,11 +10,12 @@ from groundwire.errors import BackendDown, BackendError, RateLimited
 from groundwire.llm.base import Completion, TokenLogprob
 from groundwire.llm.fake import Reply, ScriptedCall, ScriptedGenerator, tokens
 from groundwire.types import Estimate, Query, Verifier
-from groundwire.verifiers.logprob import LogprobVerifier, masses, meaning
+from groundwire.verifiers.logprob import LogprobAnswer, LogprobVerifier, masses, meaning, parse_answer
 
 
 def completion(**probabilities: float) -> Completion:
-    return Completion("YES", tokens(**probabilities))
+    """A completion whose text is its likeliest token."""
+    return Completion(max(probabilities, key=lambda token: probabilities[token]), tokens(**probabilities))
 
 
 def estimated(candidates: list[tuple[str, float]]) -> Estimate:
@@ -81,7 +82,11 @@ def test_one_candidate_alone_says_what_it_can() -> None:
     )
 )
 def test_any_candidates_give_a_sound_estimate_or_none(candidates: list[tuple[str, float]]) -> None:
-    found = masses([TokenLogprob(token, logprob) for token, logprob in candidates])
+    try:
+        found = masses([TokenLogprob(token, logprob) for token, logprob in candidates])
+    except BackendDown:
+        assert sum(exp(logprob) for _, logprob in candidates) > 1.0
+        return
     if found is None:
         return
     e = found.estimate("m")
@@ -115,6 +120,84 @@ async def test_an_answer_that_is_none_is_a_failure_and_not_a_no() -> None:
     assert "Well, that depends" in bad.error
     assert (bad.low, bad.high) == (0.0, 1.0)
     assert good.error is None
+
+
+@pytest.mark.parametrize(
+    ("text", "candidates"),
+    [
+        ("YES", {"Paris": -0.001, "YES": -4.6}),
+        ("YES", {"The": -0.9, "YES": -1.0, "NO": -3.0}),
+        ("YES", {"YES": 2.0, "NO": -3.0}),
+        ("YES", {"YES": -0.1, "NO": 0.5}),
+        ("YES", {"YES": 0.0, "NO": 0.0, "UNSURE": 0.0}),
+        ("NO", {"YES": -0.01, "NO": -5.0}),
+        ("UNSURE", {"YES": -0.01, "NO": -5.0}),
+        ("Not YES", {"YES": -0.01, "NO": -5.0}),
+        ("YES NO", {"YES": -0.01, "NO": -5.0}),
+        ("YES, but not all of it", {"YES": -0.01, "NO": -5.0}),
+        ("Yesterday", {"Yes": -0.01, "No": -5.0}),
+        ("", {"YES": -0.01, "NO": -5.0}),
+    ],
+)
+async def test_an_odd_reply_is_no_estimate(text: str, candidates: dict[str, float]) -> None:
+    odd = Completion(text, tuple(TokenLogprob(token, logprob) for token, logprob in candidates.items()))
+    bad, good = await LogprobVerifier(ScriptedGenerator([odd, completion(YES=0.9, NO=0.1)])).estimate(
+        [Query("a", "c"), Query("b", "c")]
+    )
+    assert bad.error is not None
+    assert (bad.low, bad.high) == (0.0, 1.0)
+    assert good.error is None
+
+
+def test_rounding_above_zero_is_forgiven() -> None:
+    found = masses([TokenLogprob("YES", 1e-4), TokenLogprob("NO", -12.0)])
+    assert found is not None
+    assert found.estimate("m").p_yes == pytest.approx(1.0, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("YES", "yes"),
+        ("yes.", "yes"),
+        ("'Yes'", "yes"),
+        (" **No**, it says 5", "no"),
+        ("No, it does not", "no"),
+        ("Answer: UNSURE", "unsure"),
+        ("The answer is no", "no"),
+        ("> Final answer: Yes", "yes"),
+        ("The context says so: YES", "yes"),
+        ("Yes, it was never changed", "yes"),
+        ("I would say YES or NO", None),
+        ("Nobody knows", None),
+        ("No'one", None),
+        ("yesterday", None),
+        ("unsurely", None),
+        ("I think no such claim", None),
+        ("", None),
+        ("Not YES", None),
+        ("not a YES", None),
+        ("I can't say YES", None),
+        ("The answer isn't yes", None),
+        ("Answer: not yes", None),
+        ("non-YES", None),
+        ("YES NO", None),
+        ("Yes/no", None),
+        ("Yes... no", None),
+        ("YES?", None),
+        ("YES is wrong", None),
+        ("YES would be too much", None),
+        ("Yes, but only in part", None),
+        ("Yes, not really", None),
+    ],
+)
+def test_answers_in_the_wild(text: str, answer: str | None) -> None:
+    assert parse_answer(text) == answer
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_an_answer_or_none(text: str) -> None:
+    assert parse_answer(text) in (None, *LogprobAnswer)
 
 
 @pytest.mark.spec("SPEC-08.43")

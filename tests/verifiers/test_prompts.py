@@ -132,4 +132,4 @@ def test_another_prompt_is_another_version() -> None:
     prompts = [*(make(query) for make in TEMPLATES), answer("q", "c"), assign(["c"], [Source("S0", "t")])]
     text = "\n".join(message.content for messages in prompts for message in messages)
     digest = sha256(text.encode()).hexdigest()[:12]
-    assert (PROMPT_VERSION, digest) == ("1", "25db5182129b")
+    assert (PROMPT_VERSION, digest) == ("2", "25db5182129b")

@@ -13,37 +13,9 @@ from groundwire.llm.fake import Reply, ScriptedCall, ScriptedGenerator, tokens
 from groundwire.llm.openai import OpenAIGenerator
 from groundwire.types import Query
 from groundwire.verifiers.logprob import LogprobAnswer
-from groundwire.verifiers.sampling import LogprobOrSampling, SamplingVerifier, parse_answer, tally
+from groundwire.verifiers.sampling import LogprobOrSampling, SamplingVerifier, tally
 
 QUERIES = [Query("a", "c"), Query("b", "c"), Query("c", "d")]
-
-
-@pytest.mark.parametrize(
-    ("text", "answer"),
-    [
-        ("YES", "yes"),
-        ("yes.", "yes"),
-        (" **No**, it says 5", "no"),
-        ("Answer: UNSURE", "unsure"),
-        ("The answer is no", "no"),
-        ("> Final answer: Yes", "yes"),
-        ("The context says so: YES", "yes"),
-        ("I would say YES or NO", None),
-        ("Nobody knows", None),
-        ("No'one", None),
-        ("yesterday", None),
-        ("unsurely", None),
-        ("I think no such claim", None),
-        ("", None),
-    ],
-)
-def test_answers_in_the_wild(text: str, answer: str | None) -> None:
-    assert parse_answer(text) == answer
-
-
-@given(st.text(max_size=60))
-def test_any_text_is_an_answer_or_none(text: str) -> None:
-    assert parse_answer(text) in (None, *LogprobAnswer)
 
 
 @pytest.mark.spec("SPEC-08.14")
@@ -66,7 +38,7 @@ def test_a_sample_that_is_no_answer_widens_the_interval() -> None:
 def test_any_samples_give_a_sound_estimate_or_none(answers: list[LogprobAnswer | None]) -> None:
     estimate = tally(answers, "m")
     if estimate is None:
-        assert not any(answers)
+        assert not answers or sum(map(bool, answers)) < len(answers) / 2
     else:
         assert estimate.p_yes + estimate.p_no + estimate.p_unsure == pytest.approx(1.0)
         assert 0.0 <= estimate.low <= estimate.p_yes <= estimate.high <= 1.0
@@ -86,6 +58,12 @@ async def test_no_answer_in_any_sample_is_a_failure() -> None:
     [estimate] = await SamplingVerifier(ScriptedGenerator(lambda _: "hm"), samples=3).estimate(
         [Query("a", "c")]
     )
+    assert estimate.error is not None
+
+
+async def test_one_answer_among_nonsense_is_a_failure() -> None:
+    generator = ScriptedGenerator(["YES", "hm", "Not YES", "YES NO"])
+    [estimate] = await SamplingVerifier(generator, samples=4).estimate([Query("a", "c")])
     assert estimate.error is not None
 
 

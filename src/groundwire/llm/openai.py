@@ -172,7 +172,7 @@ def _first_token(logprobs: _Logprobs | None) -> tuple[TokenLogprob, ...] | None:
     # Some servers report only the chosen token: the others are then unknown, not impossible.
     candidates: Sequence[_TokenCandidate] = first.top_logprobs or [first]
     ranked = sorted(candidates, key=lambda c: -c.logprob)
-    return tuple(TokenLogprob(c.token, min(0.0, c.logprob)) for c in ranked)
+    return tuple(TokenLogprob(c.token, c.logprob) for c in ranked)
 
 
 def open_generator(config: Config, model: str | None = None) -> OpenAIGenerator:

@@ -18,6 +18,8 @@ FLOOR = 0.01
 """A score in words is never surer than this: 1.0 is a model's "yes, fully", not a proof."""
 STEP = 0.1
 """Models score in tenths; one score alone is known no better than that."""
+MIN_SHARE = 0.5
+"""With fewer of the replies giving a score, the model was not answering the question."""
 _MAX_TOKENS = 96
 _TEMPERATURE = 1.0
 
@@ -33,7 +35,13 @@ _LABELLED = re.compile(rf"(?:support|score|rating)\b[^\d\n.,-]{{0,40}}{_NUMBER}"
 _ANY = re.compile(rf"(?<![-−\w.,]){_NUMBER}", re.IGNORECASE)
 _CONTRADICTED = re.compile(r"(?<!NOT )\bCONTRADICTED\b")
 _ABSENT = re.compile(r"\bNOT[ _]MENTIONED\b")
+_UNSUPPORTED = re.compile(r"\b(?:UN|NOT[ _])SUPPORTED\b")
 _LABEL = re.compile(r"^\W*(?:SUPPORTED|PARTIAL|NOT[ _]MENTIONED|CONTRADICTED)\b")
+# "I would not say 0.9", but not "NOT MENTIONED 0.0".
+_NEGATED = re.compile(
+    r"(?:\b(?:not|never|cannot|hardly)\b(?!\s*(?-i:MENTIONED|SUPPORTED))|n['’]t\b)[^.:;!?\n]*$", re.IGNORECASE
+)
+_RANGE = re.compile(r"\s*(?:[-–—]|to\b|or\b)\s*(?:[01]?[.,]\d|\d{1,3}\s*%)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +57,26 @@ class Score:
 def parse_score(text: str) -> Score | None:
     """The number a reply gives, however it is dressed; None where it gives none, or one out of range.
 
+    A number behind a negation, one end of a range, or a number that its own label denies is none either.
+
     >>> [parse_score(t).support for t in ("0.85 because it says so", "Score: 85%", "8/10", "**1**", ".5")]
     [0.85, 0.85, 0.8, 1.0, 0.5]
     >>> [parse_score(t) for t in ("", "yes", "42", "-0.5", "Founded in 1998.")]
     [None, None, None, None, None]
+    >>> [parse_score(t) for t in ("not 0.9", "0.1 or 0.9", "1.0 CONTRADICTED", "It isn't 100% supported")]
+    [None, None, None, None]
     """
     match = _LEADING.match(text) or _LABELLED.search(text) or _only_number(text)
     support = _value(match) if match else None
     if match is None or support is None:
         return None
+    if _NEGATED.search(text[: match.start("value")][-60:]) or _RANGE.match(text, match.end()):
+        return None
+    contradicted, absent = bool(_CONTRADICTED.search(text)), bool(_ABSENT.search(text))
+    if support > 0.5 and (contradicted or absent or _UNSUPPORTED.search(text)):
+        return None
     reason = _LABEL.sub("", text[match.end() :]).strip(" \t\r\n*_-–—:.,()")
-    return Score(
-        support, bool(_CONTRADICTED.search(text)), bool(_ABSENT.search(text)), " ".join(reason.split())
-    )
+    return Score(support, contradicted, absent, " ".join(reason.split()))
 
 
 def _only_number(text: str) -> re.Match[str] | None:
@@ -79,12 +94,13 @@ def _value(match: re.Match[str]) -> float | None:
 
 
 async def scores(generator: Generator, query: Query, samples: int) -> list[Score]:
-    """The scores a model gives; replies without one are left out."""
+    """The scores a model gives; none where fewer than half of its replies hold one."""
     temperature = _TEMPERATURE if samples > 1 else 0.0
     replies = await generator.complete(
         score(query), max_tokens=_MAX_TOKENS, temperature=temperature, n=samples
     )
-    return [found for reply in replies if (found := parse_score(reply.text))]
+    found = [one for reply in replies if (one := parse_score(reply.text))]
+    return found if len(found) >= MIN_SHARE * len(replies) else []
 
 
 def bounded(p: float) -> float:

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Self
 
 import httpx
-from pydantic import BaseModel, Field, SecretStr, ValidationError
+from pydantic import BaseModel, Field, SecretStr, ValidationError, model_validator
 
 from groundwire._loop import PerLoop
 from groundwire.errors import (
@@ -35,6 +35,7 @@ from groundwire.verifiers.wrappers import all_failed, failure, matched
 
 MAX_BODY = 16_000_000
 _EVERYTHING = 1_000_000
+_ROUNDING = 0.001  # services round what they send
 
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False, strict=True)]
 
@@ -59,6 +60,13 @@ class ExternalAnswer(BaseModel):
     spans: list[Place] = Field(default_factory=list)
     speaks: bool | None = None
     error: str | None = None
+
+    @model_validator(mode="after")
+    def _is_distribution(self) -> Self:
+        """A service that is sure of both says nothing about the claim."""
+        if (self.probability or 0.0) + (self.p_no or 0.0) > 1.0 + _ROUNDING:
+            raise ValueError("probability and p_no exceed 1 together")
+        return self
 
 
 class Answers(BaseModel):

@@ -2,27 +2,61 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import exp
 
-from groundwire.errors import BackendError
+from groundwire.errors import BackendDown, BackendError
 from groundwire.llm.base import Completion, Generator, TokenLogprob
 from groundwire.types import Estimate, Query
 from groundwire.verifiers.prompts import PROMPT_VERSION, yes_no
 from groundwire.verifiers.wrappers import Fanout
 
 TOP = 20
-_MAX_TOKENS = 4  # room for a blank or a mark before the word
-_MIN_MASS = 0.01  # below this share of the probability the model was not answering the question
+MAX_TOKENS = 8  # room for blanks, a mark before the word, and a word of several tokens
+MIN_SHARE = 0.5
+"""With less of the probability, or of the samples, on an answer, the model was not answering the question."""
+_ROUNDING = 0.01  # servers compute in half precision; more than this above 1 is no probability
 _AROUND = " \t\r\n\u00a0▁ĠĊ*_#>`~'\"“”‘’.,:;!?-–—()[]{}<|\\/"
+_LEAD = re.compile(
+    r"[\W_]*(?:(?:the\s+|my\s+|final\s+)*answer(?:\s+is)?[\W_]*)?(?:yes|no|unsure)(?!\w|['’]\w)",
+    re.IGNORECASE,
+)
+_CAPITALS = re.compile(r"\b(?:YES|NO|UNSURE)\b")
+_ANSWERS = re.compile(r"(?<![^\W_])(yes|no|unsure)(?![^\W_]|['’]\w)", re.IGNORECASE)
+_NEGATION = re.compile(r"\b(?:not|non|never|neither|nor|cannot|hardly)\b|n['’]t\b", re.IGNORECASE)
+# "YES?", "YES is wrong", "YES, but not all of it": the word is asked for, talked about or taken back.
+_WITHDRAWN = re.compile(
+    r"[\W_]*?(?:\?|\b(?:is|was|would|cannot|can|may|might|if|unless|not|but|or|partly|partially)\b|\w+n['’]t\b)",
+    re.IGNORECASE,
+)
 
 
 class LogprobAnswer(StrEnum):
     YES = "yes"
     NO = "no"
     UNSURE = "unsure"
+
+
+def parse_answer(text: str) -> LogprobAnswer | None:
+    """The one answer that a text gives, at its beginning or in capitals; None where it gives none.
+
+    A text that holds two different answers, or has its answer behind a negation, gives none.
+
+    >>> parse_answer("**Yes**, it says so"), parse_answer("Answer: UNSURE."), parse_answer("Nobody knows")
+    (<LogprobAnswer.YES: 'yes'>, <LogprobAnswer.UNSURE: 'unsure'>, None)
+    >>> [parse_answer(text) for text in ("Not YES", "YES NO", "I cannot say YES", "YES is wrong")]
+    [None, None, None, None]
+    """
+    found = _LEAD.match(text) or _CAPITALS.search(text)
+    answers = [answer.lower() for answer in _ANSWERS.findall(text)]
+    if not found or len(set(answers)) != 1:
+        return None
+    answer = LogprobAnswer(answers[0])
+    withdrawn = answer is LogprobAnswer.YES and _WITHDRAWN.match(text, found.end())
+    return None if withdrawn or _NEGATION.search(text, 0, found.end()) else answer
 
 
 def meaning(token: str) -> LogprobAnswer | None:
@@ -51,6 +85,10 @@ class Masses:
     no: tuple[float, float]
     unsure: tuple[float, float]
 
+    @property
+    def likeliest(self) -> LogprobAnswer:
+        return max(LogprobAnswer, key=lambda answer: getattr(self, answer))
+
     def estimate(self, method: str) -> Estimate:
         """Normalised over the three answers; what lies outside the top-k counts half its bound."""
         yes, no, unsure = (sum(pair) / 2 for pair in (self.yes, self.no, self.unsure))
@@ -66,19 +104,25 @@ def _share(part: float, others: float) -> float:
 
 
 def masses(candidates: Sequence[TokenLogprob]) -> Masses | None:
-    """The mass of each answer among the top candidates; None where they hold (almost) no answer at all.
+    """The mass of each answer among the top candidates; None where the answers hold less than half of it.
+
+    Raises `BackendDown` where the candidates cannot be probabilities.
 
     An answer of which no variant is among them is not impossible: each is at most as likely as the
     last candidate, and together they are at most what the candidates leave over.
     """
+    if any(candidate.logprob > _ROUNDING for candidate in candidates):
+        raise BackendDown("the server gave logprobs above 0, which are no probabilities")
+    probabilities = [exp(candidate.logprob) for candidate in candidates]
+    if sum(probabilities) > 1.0 + _ROUNDING:
+        raise BackendDown("the server gave logprobs whose probabilities exceed 1 together")
     seen = dict.fromkeys(LogprobAnswer, 0.0)
-    for candidate in candidates:
+    for candidate, probability in zip(candidates, probabilities, strict=True):
         answer = meaning(candidate.token)
         if answer is not None:
-            seen[answer] += exp(candidate.logprob)
-    if sum(seen.values()) < _MIN_MASS:
+            seen[answer] += probability
+    if sum(seen.values()) < MIN_SHARE:
         return None
-    probabilities = [exp(candidate.logprob) for candidate in candidates]
     unseen = min(*probabilities, max(0.0, 1.0 - sum(probabilities)))
     bounds = {answer: (mass, mass or unseen) for answer, mass in seen.items()}
     return Masses(bounds[LogprobAnswer.YES], bounds[LogprobAnswer.NO], bounds[LogprobAnswer.UNSURE])
@@ -89,17 +133,22 @@ class NoLogprobs(BackendError):
 
 
 async def ask(generator: Generator, query: Query, top: int, method: str) -> Estimate:
-    """One judgement by logprobs. A model that answers something else has not judged: that is a failure."""
-    [completion] = await generator.complete(yes_no(query), max_tokens=_MAX_TOKENS, top_logprobs=top)
+    """One judgement by logprobs. A model that answers something else has not judged: that is a failure.
+
+    So is a text that does not give the likeliest answer: the logprobs are then those of something else.
+    """
+    [completion] = await generator.complete(yes_no(query), max_tokens=MAX_TOKENS, top_logprobs=top)
     if not completion.top_logprobs:
         raise NoLogprobs(f"{generator.name} returns no logprobs", hint="use the sampling verifier")
     found = masses(completion.top_logprobs)
-    return found.estimate(method) if found else off_topic(completion, method)
+    if found is None or parse_answer(completion.text) is not found.likeliest:
+        return off_topic(completion, method)
+    return found.estimate(method)
 
 
 def off_topic(completion: Completion, method: str) -> Estimate:
     said = " ".join(completion.text.split())[:40]
-    return Estimate.failed(f"error: the model answered none of YES, NO, UNSURE, but '{said}'", method)
+    return Estimate.failed(f"error: the model did not clearly answer YES, NO or UNSURE: '{said}'", method)
 
 
 class LogprobVerifier:

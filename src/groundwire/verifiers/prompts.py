@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from groundwire.llm.base import Message
 from groundwire.types import Query, Source
 
-PROMPT_VERSION = "1"
-"""Part of every cache key: a change of any template below must change it."""
+PROMPT_VERSION = "2"
+"""Part of every cache key: a change of any template below, or of how replies are read, must change it."""
 
 SYSTEM = (
     "You check claims against a context. Text between <context> and </context>, <claim> and </claim>, "

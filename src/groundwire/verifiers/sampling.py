@@ -2,46 +2,36 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 
 from groundwire.budget import wilson
 from groundwire.llm.base import Generator
 from groundwire.types import Estimate, Query
-from groundwire.verifiers.logprob import TOP, LogprobAnswer, NoLogprobs, ask, off_topic
+from groundwire.verifiers.logprob import (
+    MAX_TOKENS,
+    MIN_SHARE,
+    TOP,
+    LogprobAnswer,
+    NoLogprobs,
+    ask,
+    off_topic,
+    parse_answer,
+)
 from groundwire.verifiers.prompts import PROMPT_VERSION, yes_no
 from groundwire.verifiers.wrappers import Fanout
 
 _TEMPERATURE = 1.0  # the model's own distribution, neither sharpened nor flattened
-_MAX_TOKENS = 8
-_LEAD = re.compile(
-    r"^[\W_]*(?:(?:the\s+|my\s+|final\s+)*answer(?:\s+is)?[\W_]*)?(yes|no|unsure)(?![\w'’])", re.IGNORECASE
-)
-_CAPITALS = re.compile(r"\b(YES|NO|UNSURE)\b")
-
-
-def parse_answer(text: str) -> LogprobAnswer | None:
-    """The answer a text begins with, or the only one it gives in capitals.
-
-    >>> parse_answer("**Yes**, it says so"), parse_answer("Answer: UNSURE."), parse_answer("Nobody knows")
-    (<LogprobAnswer.YES: 'yes'>, <LogprobAnswer.UNSURE: 'unsure'>, None)
-    """
-    lead = _LEAD.match(text)
-    if lead:
-        return LogprobAnswer(lead[1].lower())
-    found = set(_CAPITALS.findall(text))
-    return LogprobAnswer(found.pop().lower()) if len(found) == 1 else None
 
 
 def tally(answers: Sequence[LogprobAnswer | None], method: str) -> Estimate | None:
-    """Shares of the answers with a Wilson interval; None where there was none.
+    """Shares of the answers with a Wilson interval; None where fewer than half of the samples are answers.
 
     A sample that is no answer could have been any: it widens the interval, on either side.
     """
     counts = Counter(answer for answer in answers if answer is not None)
     given, asked = counts.total(), len(answers)
-    if not given:
+    if not given or given < MIN_SHARE * asked:
         return None
     yes, no, unsure = (
         counts[answer] for answer in (LogprobAnswer.YES, LogprobAnswer.NO, LogprobAnswer.UNSURE)
@@ -54,7 +44,7 @@ def tally(answers: Sequence[LogprobAnswer | None], method: str) -> Estimate | No
 async def sample(generator: Generator, query: Query, samples: int, method: str) -> Estimate:
     """One judgement by `samples` answers."""
     completions = await generator.complete(
-        yes_no(query), max_tokens=_MAX_TOKENS, temperature=_TEMPERATURE, n=samples
+        yes_no(query), max_tokens=MAX_TOKENS, temperature=_TEMPERATURE, n=samples
     )
     found = tally([parse_answer(completion.text) for completion in completions], method)
     return found or off_topic(completions[0], method)
