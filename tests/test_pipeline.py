@@ -150,7 +150,7 @@ async def test_dependence_that_could_not_be_measured_is_an_error_and_not_zero() 
         broken = Backend(
             "fake", SafeVerifier(FakeVerifier(failing=[BackendTimeout("slow")] * 9), "fake"), 9999, 2.0, "x"
         )
-        engine._court = replace(engine._court, backend=broken)
+        engine.context = replace(engine.context, backend=broken)
         with pytest.raises(BackendError, match="slow"):
             await engine.evidence_dependence("How tall?", "It is 330 metres tall.", "It is 330 metres tall.")
 

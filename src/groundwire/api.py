@@ -1,4 +1,4 @@
-"""The synchronous functions of the package: one engine a configuration, kept loaded between calls."""
+"""The synchronous functions of the package. Calls with equal settings share one loaded engine."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ import atexit
 import os
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
+from datetime import datetime
 from functools import lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING
 from weakref import ref
 
 from groundwire._loop import run
 from groundwire.config import BackendName, Config, ProfileName
-from groundwire.engine import Beside, Groundwire, Sources
-from groundwire.types import ClaimVerification, HallucinationReport, TraceAudit
+from groundwire.engine import Groundwire, Sources
+from groundwire.retrieval.history import History
+from groundwire.types import ClaimVerification, HallucinationReport, KnowledgeBase, TraceAudit
 
 if TYPE_CHECKING:
     from groundwire.llm import Generator, Message
@@ -23,21 +25,8 @@ if TYPE_CHECKING:
     from groundwire.types.stream import Context, StreamEvent
     from groundwire.verifiers.entropy import SemanticEntropy
 
-_PATIENCE = 5.0
-_BESIDE = ("history", "kb", "now")
-
-
-class Options(TypedDict, total=False):
-    """What every function takes besides its own arguments."""
-
-    config: Config
-    backend: BackendName
-    profile: ProfileName
-    target: float
-
-
-class Further(Options, Beside, total=False):
-    """… and what an answer may be held against besides its sources."""
+_CLOSE_SECONDS = 5.0
+"""Time to close an engine at exit: a backend that does not respond must not keep the process alive."""
 
 
 def check(
@@ -45,18 +34,42 @@ def check(
     sources: Sources = (),
     *,
     question: str = "",
+    history: History = (),
+    kb: KnowledgeBase | str | None = None,
+    now: datetime | None = None,
     response_id: str = "",
     fix: bool = False,
-    **options: Unpack[Further],
+    config: Config | None = None,
+    backend: BackendName | None = None,
+    profile: ProfileName | None = None,
+    target: float | None = None,
 ) -> HallucinationReport:
-    """Judge every claim of an answer by its sources, and by `history` and `kb` where given.
+    """Verify every claim of an answer against its sources.
 
-    With `fix` the report holds the repaired answer too (`report.repair.text`).
+    Args:
+        answer: the text to check.
+        sources: a text, a list of texts (S0, S1, …), a mapping of ids to texts, or `Source` objects.
+        question: the question that the answer responds to.
+        history: earlier turns of the conversation, compared with the answer.
+        kb: a knowledge base, or its path or URL; its facts are compared with the answer.
+        now: the reference time for words like "yesterday"; default is the current time.
+        response_id: copied to the report.
+        fix: also repair the answer (`report.repair.text`).
+        config: the settings; default is `Config.load()`.
+        backend: the verifier, instead of the configured one.
+        profile: the preset of thresholds, instead of the configured one.
+        target: the confidence in [0, 1] that the evidence of each claim has to justify.
+
+    Raises `GroundwireError` for input that cannot be checked and for an invalid configuration. A claim that
+    the backend could not verify has the status `UNCHECKED`.
     """
-    engine = _engine(options, Further.__optional_keys__)
-    beside: Beside = {key: options[key] for key in _BESIDE if key in options}  # type: ignore[assignment, literal-required]
-    report = run(engine.check(answer, sources, question=question, response_id=response_id, **beside))
-    return run(engine.fix(report, sources, **beside)) if fix else report
+    engine = _engine(config, backend, profile, target)
+    report = run(
+        engine.check(
+            answer, sources, question=question, response_id=response_id, history=history, kb=kb, now=now
+        )
+    )
+    return run(engine.fix(report, sources, history=history, kb=kb, now=now)) if fix else report
 
 
 def verify_claim(
@@ -65,29 +78,57 @@ def verify_claim(
     confidence: float | None = None,
     *,
     threshold: float | None = None,
-    **options: Unpack[Options],
+    config: Config | None = None,
+    backend: BackendName | None = None,
+    profile: ProfileName | None = None,
+    target: float | None = None,
 ) -> ClaimVerification:
-    """Judge one claim; `threshold` is another name of `confidence`."""
-    target = threshold if confidence is None else confidence
-    return run(_engine(options).verify_claim(claim, evidence, target))
+    """Verify one claim; `threshold` is another name of `confidence`. For the settings see `check`."""
+    engine = _engine(config, backend, profile, target)
+    return run(engine.verify_claim(claim, evidence, threshold if confidence is None else confidence))
 
 
-def verify_claims(text: str, context: Sources, **options: Unpack[Options]) -> list[ClaimVerification]:
-    """Take a text apart and judge each claim."""
-    return run(_engine(options).verify_claims(text, context))
+def verify_claims(
+    text: str,
+    context: Sources,
+    *,
+    config: Config | None = None,
+    backend: BackendName | None = None,
+    profile: ProfileName | None = None,
+    target: float | None = None,
+) -> list[ClaimVerification]:
+    """Extract the claims of a text and verify each. For the settings see `check`."""
+    return run(_engine(config, backend, profile, target).verify_claims(text, context))
 
 
-def detect_hallucinations(response: str, context: Sources, **options: Unpack[Options]) -> HallucinationReport:
-    """Everything found out about a response."""
-    return run(_engine(options).detect_hallucinations(response, context))
+def detect_hallucinations(
+    response: str,
+    context: Sources,
+    *,
+    config: Config | None = None,
+    backend: BackendName | None = None,
+    profile: ProfileName | None = None,
+    target: float | None = None,
+) -> HallucinationReport:
+    """The same as `check`, without its optional inputs."""
+    return run(_engine(config, backend, profile, target).detect_hallucinations(response, context))
 
 
-def evidence_dependence(question: str, answer: str, evidence: Sources, **options: Unpack[Options]) -> float:
-    """0.0: the answer stands without the evidence; 1.0: it hangs on it entirely.
+def evidence_dependence(
+    question: str,
+    answer: str,
+    evidence: Sources,
+    *,
+    config: Config | None = None,
+    backend: BackendName | None = None,
+    profile: ProfileName | None = None,
+    target: float | None = None,
+) -> float:
+    """How much support the answer loses without the evidence: 0.0 nothing, 1.0 everything.
 
-    Raises `BackendError` where nothing could be checked: that is not 0.0.
+    Raises `BackendError` if nothing could be checked. For the settings see `check`.
     """
-    return run(_engine(options).evidence_dependence(question, answer, evidence))
+    return run(_engine(config, backend, profile, target).evidence_dependence(question, answer, evidence))
 
 
 def audit_trace(
@@ -95,48 +136,79 @@ def audit_trace(
     question: str | None = None,
     context: Sources | None = None,
     answer: str | None = None,
-    **options: Unpack[Options],
+    *,
+    config: Config | None = None,
+    backend: BackendName | None = None,
+    profile: ProfileName | None = None,
+    target: float | None = None,
 ) -> TraceAudit:
-    """A verdict on each step of a reasoning, and whether the answer follows from the steps alone."""
-    return run(_engine(options).audit_trace(steps, question, context, answer))
+    """A verdict on each step of a reasoning trace, and whether the answer follows from the steps alone.
+
+    For the settings see `check`.
+    """
+    return run(_engine(config, backend, profile, target).audit_trace(steps, question, context, answer))
 
 
-def audit_reasoning(steps: Steps, sources: Sources, **options: Unpack[Options]) -> list[ClaimVerification]:
-    """A verdict on each step of {claim, cites}, by its sources and what earlier steps established."""
-    return run(_engine(options).audit_reasoning(steps, sources))
+def audit_reasoning(
+    steps: Steps,
+    sources: Sources,
+    *,
+    config: Config | None = None,
+    backend: BackendName | None = None,
+    profile: ProfileName | None = None,
+    target: float | None = None,
+) -> list[ClaimVerification]:
+    """A verdict on each step of {claim, cites}, given the sources and the supported earlier steps.
+
+    For the settings see `check`.
+    """
+    return run(_engine(config, backend, profile, target).audit_reasoning(steps, sources))
 
 
 def guard(
     generator: Generator,
     request: str | Sequence[Message],
     context: Context | Sources = (),
-    **options: Unpack[Options],
+    *,
+    config: Config | None = None,
+    backend: BackendName | None = None,
+    profile: ProfileName | None = None,
+    target: float | None = None,
+    engine: Groundwire | None = None,
 ) -> AsyncGenerator[StreamEvent]:
-    """An answer written under watch, as an async iterator of events; the last is the end of it."""
+    """Verify an answer while `generator` writes it: an async iterator of events that ends with a `DoneEvent`.
+
+    `engine` is used instead of the shared one; for the other settings see `check`.
+    """
     from groundwire.streaming.guard import guard as guarded
 
-    return guarded(generator, request, context, engine=_engine(options))
+    engine = engine or _engine(config, backend, profile, target)
+    return guarded(generator, request, context, engine=engine)
 
 
 def semantic_entropy(
-    samples: Sequence[str], question: str = "", **options: Unpack[Options]
+    samples: Sequence[str],
+    question: str = "",
+    *,
+    config: Config | None = None,
+    backend: BackendName | None = None,
+    profile: ProfileName | None = None,
+    target: float | None = None,
 ) -> SemanticEntropy:
-    """How many bits of meaning a model's answers to one question scatter over."""
-    return run(_engine(options).semantic_entropy(samples, question))
+    """The entropy, in bits, of the meanings of several answers to one question. Settings: see `check`."""
+    return run(_engine(config, backend, profile, target).semantic_entropy(samples, question))
 
 
-def _engine(options: Options | Further, known: frozenset[str] = Options.__optional_keys__) -> Groundwire:
-    for name in options.keys() - known:  # a misspelt option must not silently be none
-        raise TypeError(f"there is no option {name!r}; there are {', '.join(sorted(known))}")
-    config = options.get("config") or Config.load()
-    changes = {key: options[key] for key in ("profile", "target") if key in options}
-    if changes:
-        config = config.changed(**changes)
-    return _loaded(_Key(config), options.get("backend"))
+def _engine(
+    config: Config | None, backend: BackendName | None, profile: ProfileName | None, target: float | None
+) -> Groundwire:
+    config = config or Config.load()
+    changes = {key: value for key, value in (("profile", profile), ("target", target)) if value is not None}
+    return _loaded(_Key(config.changed(**changes) if changes else config), backend)
 
 
 class _Key:
-    """A configuration as a dictionary key: equal settings, secrets too, share one loaded engine."""
+    """A configuration as a dictionary key: equal settings, including secrets, share one loaded engine."""
 
     def __init__(self, config: Config) -> None:
         self.config = config
@@ -153,7 +225,7 @@ _opening = Lock()
 
 
 def _loaded(key: _Key, backend: BackendName | None) -> Groundwire:
-    with _opening:  # threads that come at the same time must not each load a model
+    with _opening:  # concurrent first calls must not each load a model
         return _opened(key, backend)
 
 
@@ -164,19 +236,20 @@ def _opened(key: _Key, backend: BackendName | None) -> Groundwire:
     return engine
 
 
-def _begin_anew() -> None:
+def _reset_after_fork() -> None:
     _opened.cache_clear()
     _opening.release()
 
 
-# What an engine holds (connections, the loop they belong to) stays with the parent of a fork.
+# An engine's connections and event loop belong to the parent process; a forked child opens its own.
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_opening.acquire, after_in_parent=_opening.release, after_in_child=_begin_anew)
+    os.register_at_fork(
+        before=_opening.acquire, after_in_parent=_opening.release, after_in_child=_reset_after_fork
+    )
 
 
-def _close(engine: ref[Groundwire]) -> None:
-    """Nobody closes what these functions opened, so the end of the process does."""
-    still = engine()
-    if still is not None:
+def _close(reference: ref[Groundwire]) -> None:
+    engine = reference()
+    if engine is not None:
         with suppress(TimeoutError):
-            run(asyncio.wait_for(still.aclose(), _PATIENCE))
+            run(asyncio.wait_for(engine.aclose(), _CLOSE_SECONDS))

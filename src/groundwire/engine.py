@@ -1,20 +1,20 @@
-"""`Groundwire`: the loaded engine. Every door holds one and calls its methods."""
+"""`Groundwire`, the engine. The CLI, HTTP server, proxy, MCP server and Python API each hold one instance."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict
 
 from groundwire import pipeline
 from groundwire.claims.extractor import extract
 from groundwire.config import BackendName, Config, Operation, ProfileName
 from groundwire.errors import BackendError, InputError
-from groundwire.llm import Generator, Message, is_chosen, open_generator
+from groundwire.llm import Generator, is_chosen, open_generator
 from groundwire.metrics import Metrics, default_metrics
 from groundwire.pipeline import CheckContext, Choose
 from groundwire.reports import html  # noqa: F401 (registers the notebook views of results)
@@ -30,7 +30,6 @@ from groundwire.types import (
     Source,
     TraceAudit,
 )
-from groundwire.types.stream import Context, StreamEvent
 from groundwire.verdicts.profile import Profile, profile_for
 from groundwire.verifiers.backends import open_backend
 
@@ -43,11 +42,8 @@ if TYPE_CHECKING:
 Sources = str | Mapping[str, str] | Sequence[str | Source]
 
 
-class Beside(TypedDict, total=False):
-    """What an answer may be held against besides its sources: the conversation, what is known, the moment.
-
-    `kb` is a knowledge base, or the file or URL of one.
-    """
+class ContextKwargs(TypedDict, total=False):
+    """The keyword arguments of `Groundwire.check` that an answer is compared with besides its sources."""
 
     history: History
     kb: KnowledgeBase | str | None
@@ -55,7 +51,7 @@ class Beside(TypedDict, total=False):
 
 
 class Groundwire:
-    """Holds the configuration, the backend and its model; safe to share between tasks."""
+    """The configuration, the backend and its loaded model. Tasks can share one; close it at the end."""
 
     def __init__(
         self,
@@ -74,9 +70,9 @@ class Groundwire:
             kind == "llm" for kind in (claims.extractor, claims.mapping, detectors.extractor)
         )
         reader = open_generator(self.config) if reads or maps or parses else None
-        self._models: list[Generator] = [reader] if reader else []  # a list, which variants share
+        self._models: list[Generator] = [reader] if reader else []  # a list, so that variants share it
         self._stores: dict[str, Knowledge] = {}
-        self._court = CheckContext(
+        self.context = CheckContext(
             self.backend,
             self.profile,
             self.metrics,
@@ -90,9 +86,9 @@ class Groundwire:
     def variant(
         self, *, profile: ProfileName | None = None, target: float | None = None, marker: str | None = None
     ) -> Groundwire:
-        """The same loaded engine judging by another profile or target; only the original is ever closed.
+        """The same engine with another profile or target; close only the original.
 
-        `marker` is what stands in the place of evidence that was taken away.
+        `marker` is the text that replaces removed evidence.
         """
         changes = {
             key: value for key, value in (("profile", profile), ("target", target)) if value is not None
@@ -102,7 +98,7 @@ class Groundwire:
         found.profile = self._profile(found.config)
         if marker is not None:
             found.profile = replace(found.profile, marker=marker)
-        found._court = replace(self._court, profile=found.profile)
+        found.context = replace(self.context, profile=found.profile)
         return found
 
     def _profile(self, config: Config) -> Profile:
@@ -117,36 +113,32 @@ class Groundwire:
         question: str = "",
         response_id: str = "",
         choose: Choose | None = None,
-        **beside: Unpack[Beside],
+        history: History = (),
+        kb: KnowledgeBase | str | None = None,
+        now: datetime | None = None,
     ) -> HallucinationReport:
-        """Judge every claim of an answer by its sources, and by what is known and was said before.
+        """Check an answer; see `groundwire.check` for the parameters.
 
-        `choose` picks the claims to verify where not all are; the others are listed as skipped.
+        `choose` selects the claims to verify; the others are listed as skipped.
         """
-        case = self.case(answer, sources, question=question, response_id=response_id, **beside)
-        return await pipeline.check(case, self._court, choose)
+        case = self.case(
+            answer, sources, question=question, response_id=response_id, history=history, kb=kb, now=now
+        )
+        return await pipeline.check(case, self.context, choose)
 
-    async def detect(self, response: str, sources: Sources = (), **beside: Unpack[Beside]) -> Detection:
-        """What the eight knowledge detectors find, without measuring bits."""
-        case = self._case(response, sources, **beside)
-        self._admit(case, alone=True)
-        return await self._court.detect(case)
-
-    def guard(
+    async def detect(
         self,
-        generator: Generator,
-        request: str | Sequence[Message],
+        response: str,
         sources: Sources = (),
-        **beside: Unpack[Beside],
-    ) -> AsyncGenerator[StreamEvent]:
-        """An answer written under watch: tokens, warnings and verdicts as they come, a stop where evidence
-        says otherwise, and at the end what the user should read.
-        """
-        from groundwire.streaming.guard import guard
-
-        history, kb = as_turns(beside.get("history") or ()), self._knowledge(beside.get("kb"))
-        context = Context(as_sources(sources), history, kb, beside.get("now"))
-        return guard(generator, request, context, engine=self)
+        *,
+        history: History = (),
+        kb: KnowledgeBase | str | None = None,
+        now: datetime | None = None,
+    ) -> Detection:
+        """Run the knowledge detectors without measuring bits."""
+        case = self._case(response, sources, history=history, kb=kb, now=now)
+        self._admit(case, needs_sources=False)
+        return await self.context.detect(case)
 
     async def fix(
         self,
@@ -154,16 +146,13 @@ class Groundwire:
         sources: Sources = (),
         *,
         attempt: int = 0,
-        **beside: Unpack[Beside],
+        history: History = (),
+        kb: KnowledgeBase | str | None = None,
+        now: datetime | None = None,
     ) -> HallucinationReport:
-        """The report with its answer repaired: a correction stays only if it holds when checked again."""
-        case = self._case(report.response, sources, **beside)
-        return await pipeline.fix(report, case, self._court, self.config.mitigation, attempt)
-
-    @property
-    def court(self) -> CheckContext:
-        """Who judges here; a stream asks the same court, sentence by sentence."""
-        return self._court
+        """The report with a repaired answer. A correction is kept only if a second check does not flag it."""
+        case = self._case(report.response, sources, history=history, kb=kb, now=now)
+        return await pipeline.fix(report, case, self.context, self.config.mitigation, attempt)
 
     def case(
         self,
@@ -172,20 +161,31 @@ class Groundwire:
         *,
         question: str = "",
         response_id: str = "",
-        **beside: Unpack[Beside],
+        history: History = (),
+        kb: KnowledgeBase | str | None = None,
+        now: datetime | None = None,
     ) -> Case:
-        """What `check` judges, or an `InputError` where it cannot be judged."""
-        case = self._case(answer, sources, question, response_id, **beside)
+        """The input of a check; raises `InputError` if it cannot be checked."""
+        case = self._case(answer, sources, question, response_id, history=history, kb=kb, now=now)
         self._admit(case)
         return case
 
     def _case(
-        self, answer: str, sources: Sources, question: str = "", name: str = "", **beside: Unpack[Beside]
+        self,
+        answer: str,
+        sources: Sources,
+        question: str = "",
+        name: str = "",
+        *,
+        history: History,
+        kb: KnowledgeBase | str | None,
+        now: datetime | None,
     ) -> Case:
-        history, kb = as_turns(beside.get("history") or ()), self._knowledge(beside.get("kb"))
-        return Case(answer, as_sources(sources), question, name, history, kb, beside.get("now"))
+        turns = as_turns(history or ())
+        return Case(answer, as_sources(sources), question, name, turns, self.knowledge(kb), now)
 
-    def _knowledge(self, kb: KnowledgeBase | str | None) -> KnowledgeBase | None:
+    def knowledge(self, kb: KnowledgeBase | str | None) -> KnowledgeBase | None:
+        """The knowledge base at a path or URL, opened once and closed with the engine."""
         if not isinstance(kb, str):
             return kb
         if kb not in self._stores:
@@ -197,27 +197,27 @@ class Groundwire:
     async def verify_claim(
         self, claim: str, evidence: Sources, confidence: float | None = None, *, question: str = ""
     ) -> ClaimVerification:
-        """Judge one claim as it stands, without taking it apart."""
+        """Verify one claim as a whole, without splitting it."""
         target = self.profile.target if confidence is None else confidence
         if not 0.0 <= target <= 1.0:
-            raise InputError(f"a confidence lies between 0 and 1, not at {target}")
+            raise InputError(f"confidence must be between 0 and 1, got {target}")
         case = Case(claim, as_sources(evidence), question)
         self._admit(case)
         whole = _whole(case, target)
-        return (await pipeline.verify([whole], case, self._court))[0]
+        return (await pipeline.verify([whole], case, self.context))[0]
 
     async def verify(
         self, claims: Sequence[Claim], sources: Sources, *, question: str = ""
     ) -> list[ClaimVerification]:
-        """Judge claims that were taken apart elsewhere, in order."""
+        """Verify claims that were extracted elsewhere; the verdicts are in the same order."""
         case = Case(" ".join(claim.text for claim in claims), as_sources(sources), question)
         self._admit(case)
-        return await pipeline.verify(claims, case, self._court)
+        return await pipeline.verify(claims, case, self.context)
 
     async def verify_claims(
         self, text: str, context: Sources, *, question: str = ""
     ) -> list[ClaimVerification]:
-        """Take a text apart and judge each claim."""
+        """Extract the claims of a text and verify each."""
         return list((await self.check(text, context, question=question)).claims)
 
     async def detect_hallucinations(self, response: str, context: Sources) -> HallucinationReport:
@@ -232,10 +232,11 @@ class Groundwire:
         generator: Generator | None = None,
         samples: int = 5,
     ) -> float:
-        """How much the answer's claims lose when the evidence is taken away: 0 nothing, 1 everything.
+        """How much support the answer's claims lose without the evidence: 0 nothing, 1 everything.
 
-        With a `generator` it is asked, `samples` times with the evidence and as often without.
-        An answer that is no sentence is taken whole. Raises `BackendError` where nothing could be checked.
+        With a `generator`, the dependence is measured by sampling it, `samples` times with the evidence and
+        `samples` times without. An answer that is not a sentence is one claim. Raises `BackendError` if
+        nothing could be checked.
         """
         if generator is not None:
             found = await self.sampled_dependence(generator, question, answer, evidence, samples=samples)
@@ -250,12 +251,12 @@ class Groundwire:
     async def sampled_dependence(
         self, generator: Generator, question: str, answer: str, evidence: Sources, *, samples: int = 5
     ) -> Dependence:
-        """The dependence with its interval and its bits, for models without logprobs."""
+        """The sampled dependence with its confidence interval and bits, for models without logprobs."""
         from groundwire.verifiers.dependence import Inquiry, dependence
 
         text = "\n\n".join(source.text for source in as_sources(evidence))
-        asked = Inquiry(question, text, as_text(answer, "the answer"))
-        return await dependence(generator, self.backend.verifier, asked, samples=samples)
+        inquiry = Inquiry(question, text, as_text(answer, "the answer"))
+        return await dependence(generator, self.backend.verifier, inquiry, samples=samples)
 
     async def audit_trace(
         self,
@@ -266,9 +267,10 @@ class Groundwire:
         *,
         generator: Generator | None = None,
     ) -> TraceAudit:
-        """A verdict on each step of a reasoning, and whether the answer follows from the steps alone.
+        """A verdict on each step of a reasoning trace, and whether the answer follows from the steps alone.
 
-        `generator` derives it; without one the configured one (`generator.*`), else the verifier judges.
+        `generator` derives the answer from the steps; default is the configured one (`generator.*`). If there
+        is none, the verifier decides.
         """
         from groundwire.traces.audit import AuditRequest, audit
 
@@ -281,28 +283,28 @@ class Groundwire:
             as_text(answer or "", "the answer"),
             self.config.hallucination.trace_auditing.check_post_hoc,
         )
-        return await audit(request, self._court, generator or self._executor())
+        return await audit(request, self.context, generator or self._executor())
 
     async def audit_reasoning(self, steps: Steps, sources: Sources) -> list[ClaimVerification]:
-        """A verdict on each step of {claim, cites}, by its sources and what earlier steps established."""
+        """A verdict on each step of {claim, cites}, given the sources and the supported earlier steps."""
         from groundwire.traces.audit import AuditRequest, audit_claims
 
-        return await audit_claims(AuditRequest(steps, as_sources(sources)), self._court)
+        return await audit_claims(AuditRequest(steps, as_sources(sources)), self.context)
 
     async def semantic_entropy(self, samples: Sequence[str], question: str = "") -> SemanticEntropy:
-        """How many bits of meaning a model's answers to one question scatter over."""
+        """The entropy, in bits, of the meanings of a model's answers to one question."""
         from groundwire.verifiers.entropy import semantic_entropy
 
         return await semantic_entropy(samples, self.backend.verifier, question)
 
     def _executor(self) -> Generator | None:
-        """The model that answers are written with, where the configuration names one that can be asked."""
+        """The configured language model, if there is one."""
         if not self._models and is_chosen(self.config):
             self._models.append(open_generator(self.config))
         return self._models[0] if self._models else None
 
-    def _admit(self, case: Case, *, alone: bool = False) -> None:
-        """Refuse what cannot be judged. What is `alone`, or has a history or knowledge, needs no sources."""
+    def _admit(self, case: Case, *, needs_sources: bool = True) -> None:
+        """Raise `InputError` for what cannot be checked. A history or a knowledge base replaces sources."""
         limit = self.config.limits.max_answer_chars
         if not as_text(case.response, "the answer").strip():
             raise InputError("the answer is empty")
@@ -310,8 +312,13 @@ class Groundwire:
             raise InputError(
                 f"the answer has {len(case.response):,} characters", hint=f"the limit is {limit:,}"
             )
-        alone = alone or case.kb is not None or bool(case.history)
-        if not alone and not any(source.text.strip() for source in case.sources):
+        if len(case.sources) > self.config.limits.max_sources:
+            raise InputError(
+                f"there are {len(case.sources):,} sources",
+                hint=f"the limit is {self.config.limits.max_sources:,}; join short ones",
+            )
+        needs_sources = needs_sources and case.kb is None and not case.history
+        if needs_sources and not any(source.text.strip() for source in case.sources):
             raise InputError("there are no sources", hint="give at least one source with text in it")
 
     async def aclose(self) -> None:
@@ -331,14 +338,14 @@ class Groundwire:
 
 
 def as_text(value: object, what: str) -> str:
-    """What a model returned may be None: that is said at the door, not somewhere inside."""
+    """Reject other types here, with a clear message: the text of a model's response may be None."""
     if not isinstance(value, str):
-        raise InputError(f"{what} is no text but {type(value).__name__}")
+        raise InputError(f"{what} must be a string, got {type(value).__name__}")
     return value
 
 
 def as_sources(sources: Sources) -> tuple[Source, ...]:
-    """One text, several texts (S0, S1, …), texts by id, or sources as they are."""
+    """Sources from one text, a list of texts (S0, S1, …), a mapping of ids to texts, or `Source` objects."""
     if isinstance(sources, str):
         return (Source("S0", sources),)
     if isinstance(sources, Mapping):
@@ -349,12 +356,12 @@ def as_sources(sources: Sources) -> tuple[Source, ...]:
     )
     twice = [name for name, times in Counter(source.id for source in found).items() if times > 1]
     if twice:
-        raise InputError(f"two sources are called {twice[0]}", hint="give each an id of its own")
+        raise InputError(f"two sources have the id {twice[0]}", hint="give each source its own id")
     return found
 
 
 def _whole(case: Case, confidence: float) -> Claim:
-    """A text as one claim: its citation marks are read, and taken out where there are any."""
+    """A text as one claim, without its citation marks."""
     parts = extract(case.response, known_sources=[source.id for source in case.sources])
     cited = dict.fromkeys(label for part in parts for label in part.citations)
     text = " ".join(part.text for part in parts) if cited else case.response.strip()

@@ -1,4 +1,4 @@
-"""The pytest plugin: a fixture `assert_grounded`. It is part of every run of pytest, so it loads nothing."""
+"""The pytest plugin: the fixture `assert_grounded`. Every run of pytest loads it, so it imports little."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def assert_grounded() -> Callable[..., HallucinationReport]:
-    """`assert_grounded(answer, sources)` fails the test where the sources do not carry what is said."""
+    """`assert_grounded(answer, sources)` fails the test if the sources do not support the answer."""
     return _assert_grounded

@@ -18,7 +18,7 @@ from rich.console import Console
 
 from groundwire.cli import chat as chat_module
 from groundwire.cli.chat import ChatArgs, ChatSession, converse, run_chat, with_verification
-from groundwire.cli.models import open_chat_model
+from groundwire.llm import open_chat_model
 from groundwire.cli.prompt import completer, read_from_pipe, read_from_terminal
 from groundwire.config import Config
 from groundwire.engine import Groundwire

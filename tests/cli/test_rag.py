@@ -110,7 +110,7 @@ def test_without_an_index_or_a_model_one_line_says_what_to_do(
     def missing(*_: object, **__: object) -> None:
         raise MissingExtra("the local model", "llm")
 
-    monkeypatch.setattr("groundwire.cli.models.open_generator", missing)
+    monkeypatch.setattr("groundwire.llm.open_generator", missing)
     code, _, said = groundwire("ask", ASKED, "--index", tmp_path / "own.db")
     assert (code, "pip install 'groundwire[llm]'" in said) == (2, True)
 

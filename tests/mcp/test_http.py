@@ -16,10 +16,10 @@ import pytest
 from mcp.client.streamable_http import streamable_http_client
 from tests.serving import served, serving
 
+from groundwire.cli.mcp import parse_address
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
-from groundwire.mcp.http import parse_address
 from groundwire.reports.json import report_object
 from groundwire.stores.database import open_database
 from groundwire.stores.keys import KeyStore

@@ -43,7 +43,7 @@ PIECES = (
 def engine_with(fake: FakeVerifier, **settings_: Any) -> Groundwire:
     engine = Groundwire(Config.model_validate(settings_), backend="fake")
     backend = replace(engine.backend, verifier=SafeVerifier(fake, "fake"))
-    engine._court = replace(engine._court, backend=backend)
+    engine.context = replace(engine.context, backend=backend)
     return engine
 
 

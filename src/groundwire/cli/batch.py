@@ -33,12 +33,12 @@ from rich.console import Console
 from groundwire._loop import run
 from groundwire.cli.console import ExitCode, write_atomic
 from groundwire.cli.options import Backend, ConfigFile, ProfileOption, Target, command_app, settings
-from groundwire.cli.report_history import FeedbackReader
 from groundwire.cli.rows import STREAM, BatchRow, is_stream, judge_row, read_rows, row_identity
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, GroundwireError, InputError
 from groundwire.integrations.ray import check_on_ray
+from groundwire.reports.history import FeedbackReader
 from groundwire.reports.junit import junit_case, junit_document
 from groundwire.reports.markdown import LISTED_ROWS, BatchSummary, batch_markdown, percent
 from groundwire.reports.terminal import progress_bar
@@ -332,7 +332,7 @@ def _judged(rows: Iterator[BatchRow], args: BatchArgs, engine: Groundwire) -> It
     """One line of JSON per row, in input order, with a bounded number of rows in memory."""
     try:
         if args.engine == "ray":
-            yield from check_on_ray(rows, args.workers, engine.config)
+            yield from check_on_ray(rows, judge_row, args.workers, engine.config)
         elif args.workers > 1:
             yield from _in_processes(rows, args.workers, engine.config)
         else:

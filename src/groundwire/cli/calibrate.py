@@ -22,12 +22,12 @@ from rich.console import Console
 from groundwire._loop import run
 from groundwire.budget import wilson
 from groundwire.cli.console import ExitCode, write_atomic
-from groundwire.cli.feedback import open_feedback
 from groundwire.cli.options import Backend, ConfigFile, ProfileOption, Store, Target, command_app, settings
 from groundwire.cli.rows import BatchRow, ParsedBatchRow, parse_row, read_rows
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, GroundwireError, InputError
+from groundwire.reports.feedback import open_feedback
 from groundwire.reports.terminal import progress_bar
 from groundwire.stores.feedback import ReviewedReport
 from groundwire.verdicts.conformal import TooFewRows, rank, threshold

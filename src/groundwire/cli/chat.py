@@ -23,7 +23,6 @@ from groundwire.agent.orchestrator import AgentResult, Orchestrator
 from groundwire.agent.trajectory import Event, EventHandler, Recorder, Trajectory
 from groundwire.cli.chat_view import ChatView
 from groundwire.cli.console import ExitCode, open_console, safe_stdout, stdin_bytes, write_atomic
-from groundwire.cli.models import STRONGER_MODEL_HINT, is_local, open_chat_model
 from groundwire.cli.options import (
     Backend,
     ConfigFile,
@@ -35,12 +34,12 @@ from groundwire.cli.options import (
     settings,
 )
 from groundwire.cli.prompt import ReadLine, is_interactive, read_from_pipe, read_from_terminal
-from groundwire.cli.report_history import remember_report
 from groundwire.cli.trajectory import show_trajectory
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
-from groundwire.llm import Generator
+from groundwire.llm import STRONGER_MODEL_HINT, Generator, is_local, open_chat_model
+from groundwire.reports.history import remember_report
 from groundwire.reports.json import report_object
 from groundwire.reports.plaintext import feedback_line, sanitize
 from groundwire.reports.terminal import show_report
@@ -449,7 +448,7 @@ def _again(session: ChatSession, _: str) -> None:
 
 def _mark(session: ChatSession, argument: str, *, right: bool) -> None:
     # Imported here: only feedback needs the database layer.
-    from groundwire.cli.feedback import add_feedback, claim_of_report
+    from groundwire.reports.feedback import add_feedback, claim_of_report
 
     claim, _, note = argument.partition(" ")
     if session.report is None or not claim:

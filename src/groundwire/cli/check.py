@@ -32,10 +32,10 @@ from groundwire.cli.options import (
     command_app,
     settings,
 )
-from groundwire.cli.report_history import FeedbackReader, remember_report
 from groundwire.config import Config
-from groundwire.engine import Beside, Groundwire
+from groundwire.engine import ContextKwargs, Groundwire
 from groundwire.errors import InputError
+from groundwire.reports.history import FeedbackReader, remember_report
 from groundwire.reports.html import to_html
 from groundwire.reports.json import report_object
 from groundwire.reports.terminal import show_repair, show_report
@@ -86,7 +86,7 @@ def run_check(args: CheckArgs, config: Config, console: Console) -> ExitCode:
     limit = config.limits.max_source_bytes
     answer = load_answer(args.answer, stdin=stdin_bytes(), max_bytes=limit)
     sources = _sources(args, limit)
-    context: Beside = {"history": _history(args, limit), "kb": args.kb}
+    context: ContextKwargs = {"history": _history(args, limit), "kb": args.kb}
     if not (sources or args.kb or context["history"]):
         raise InputError("the history is empty, and there is nothing else to check against")
     engine = Groundwire(config)

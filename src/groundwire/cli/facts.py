@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
@@ -29,7 +27,7 @@ from groundwire.retrieval.load import load_answer, load_sources
 from groundwire.stores.database import Database, open_database
 from groundwire.stores.facts import list_facts
 from groundwire.stores.io_jsonl import fact_object
-from groundwire.stores.queue import JobQueue, RejectedFact, RejectedFacts
+from groundwire.stores.queue import JobQueue, RejectedFacts
 from groundwire.types import Fact, FactStatus, Source
 
 app = group_app("Facts that must be verified before they are stored.")
@@ -168,13 +166,11 @@ def run_rejected(limit: int, as_json: bool, config: Config, console: Console) ->
         found = RejectedFacts(database).latest(limit)
     with safe_stdout():
         if as_json:
-            print_json([rejected_object(one) for one in found])
+            print_json([one.as_json() for one in found])
             return ExitCode.OK
         for one in found:
             console.print(_line("rejected", one.adjusted or 0.0, one.text), soft_wrap=True)
-            console.print(
-                Text(f"    {_when(one.recorded)}  {sanitize(one.reason)}", style="dim"), soft_wrap=True
-            )
+            console.print(Text(f"    {one.recorded_at}  {sanitize(one.reason)}", style="dim"), soft_wrap=True)
         if not found:
             console.print("no rejected facts")
     return ExitCode.OK
@@ -283,24 +279,6 @@ def _open_store(config: Config, *, create: bool = False) -> Iterator[Database]:
         database.close()
 
 
-def rejected_object(one: RejectedFact) -> dict[str, object]:
-    figures = {
-        name: getattr(one, name)
-        for name in ("confidence", "adjusted", "p0", "p1", "required_bits", "observed_bits", "gap_bits")
-    }
-    return {
-        "text": one.text,
-        "fact": json.loads(one.fact),
-        "evidence": json.loads(one.evidence),
-        **{name: None if value is None else round(value, 4) for name, value in figures.items()},
-        "threshold_bits": one.threshold_bits,
-        "verdict": one.verdict,
-        "method": one.method,
-        "reason": one.reason,
-        "recorded": _when(one.recorded),
-    }
-
-
 def _refusal_object(refusal: FactNotGrounded, text: str) -> dict[str, object]:
     gap = None if refusal.gap_bits is None else round(refusal.gap_bits, 4)
     return {
@@ -328,7 +306,3 @@ def _line(status: str, confidence: float | None, text: str) -> Text:
     return Text.assemble(
         (f"{status:<11}", _STATUS_STYLE.get(status, "yellow")), f"{figure}  {sanitize(text)}"
     )
-
-
-def _when(stamp: float) -> str:
-    return datetime.fromtimestamp(stamp, UTC).isoformat(timespec="seconds")

@@ -13,7 +13,6 @@ from rich.text import Text
 
 from groundwire._loop import run
 from groundwire.cli.console import ExitCode, open_console, safe_stdout, stdin_bytes
-from groundwire.cli.models import open_chat_model
 from groundwire.cli.options import (
     Backend,
     ConfigFile,
@@ -28,13 +27,15 @@ from groundwire.cli.options import (
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
-from groundwire.llm import Generator
+from groundwire.llm import Generator, open_chat_model
 from groundwire.reports.json import event_object
 from groundwire.reports.plaintext import sanitize
 from groundwire.retrieval.history import parse_history
 from groundwire.retrieval.load import load_answer, load_sources
+from groundwire.streaming.guard import guard as guard_stream
 from groundwire.types import Risk
 from groundwire.types.stream import (
+    Context,
     DoneEvent,
     InterruptedEvent,
     StreamEvent,
@@ -99,7 +100,8 @@ async def _guarded(args: GuardArgs, config: Config, console: Console, model: Gen
     last: StreamEvent | None = None
     try:
         async with Groundwire(config) as engine:
-            events = engine.guard(model, args.request, sources, history=history, kb=args.kb)
+            context = Context(tuple(sources), history, engine.knowledge(args.kb))
+            events = guard_stream(model, args.request, context, engine=engine)
             async with aclosing(events):
                 async for event in events:
                     _show_json(console, event) if args.as_json else _show(console, event)

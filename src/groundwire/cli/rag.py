@@ -14,11 +14,11 @@ from rich.text import Text
 
 from groundwire._loop import run
 from groundwire.cli.console import ExitCode, open_console, print_json, safe_stdout, warn
-from groundwire.cli.models import open_chat_model
 from groundwire.cli.options import AsJson, Backend, ConfigFile, Model, Provider, group_app, settings
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
+from groundwire.llm import open_chat_model
 from groundwire.rag.chatbot import Chatbot, ChatReply, ChatRequest, check
 from groundwire.rag.index import PassageIndex, open_index
 from groundwire.rag.ingest import Ingest, IngestResult

@@ -24,13 +24,12 @@ from groundwire.agent.functions import Evidence, Function, functions_for, namesp
 from groundwire.agent.orchestrator import Orchestrator
 from groundwire.agent.sandbox import Sandbox
 from groundwire.cli.console import ExitCode, open_console, safe_stdout, stdin_bytes, warn
-from groundwire.cli.models import open_chat_model
 from groundwire.cli.options import Backend, ConfigFile, Files, Model, Provider, command_app, settings
 from groundwire.cli.prompt import ReadLine, is_interactive, read_from_terminal
 from groundwire.config import Config
 from groundwire.engine import Groundwire, as_sources
 from groundwire.errors import GroundwireError, InputError
-from groundwire.llm import Generator
+from groundwire.llm import Generator, open_chat_model
 from groundwire.reports.plaintext import sanitize
 from groundwire.reports.terminal import show_result
 from groundwire.retrieval.load import load_sources

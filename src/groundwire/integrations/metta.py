@@ -1,9 +1,7 @@
-"""MeTTa predicates: `register` adds them to a MeTTa runner, `run_metta` runs a program file."""
+"""MeTTa predicates: `register` adds them to a MeTTa runner."""
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -11,8 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from groundwire._loop import run
-from groundwire.cli.console import safe_stdout, stdin_bytes
-from groundwire.config import Config
 from groundwire.detectors.context import DetectionContext, read_dialogue, segment_response
 from groundwire.detectors.kb_lookup import fetch_snapshot
 from groundwire.detectors.registry import DETECTORS
@@ -20,11 +16,9 @@ from groundwire.detectors.scoring import linguistic_signals, score
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
 from groundwire.integrations import metta_atoms as atoms
-from groundwire.integrations.metta_runner import below, evaluate, new_metta, operation
+from groundwire.integrations.metta_runner import below, operation
 from groundwire.openie.mentions import mentions
 from groundwire.openie.tense import times
-from groundwire.retrieval.history import parse_history
-from groundwire.retrieval.load import as_path, load_answer
 from groundwire.stores.knowledge_base import Knowledge
 from groundwire.types import Action, ActionKind, Detection, Flag, KnowledgeBase, Segment, Turn
 from groundwire.verdicts.mitigate import guidance, mitigate
@@ -272,40 +266,3 @@ def register(
     state = atoms.value_atom(atoms.Handle(DialogueTurns(tuple(history))), "DialogueState")
     metta.register_atom("&dialogue", state)
     return own
-
-
-@dataclass(frozen=True, slots=True)
-class MettaRequest:
-    program: str
-    kb: str | None = None
-    history: str | None = None
-    allow_python: bool = False
-    steps: int = 1_000_000
-    as_json: bool = False
-
-
-def run_metta(request: MettaRequest, config: Config) -> int:
-    """Run a file and print the results of each `!`. Exit code 2 if one is an error."""
-    limit = config.limits.max_source_bytes
-    program = load_answer(request.program, stdin=stdin_bytes(), max_bytes=limit)
-    said = request.history and load_answer(request.history, stdin=stdin_bytes(), max_bytes=limit)
-    turns = parse_history(said) if said else ()
-    path = as_path(request.program) if request.program != "-" else None
-    folder = None if request.allow_python else (path.parent if path else Path())
-    metta = new_metta(allow_python=request.allow_python, folder=folder, steps=request.steps)
-    engine = Groundwire(config)
-    kb = Knowledge.open(request.kb, create=False) if request.kb else None
-    own = register(metta, engine, kb=kb, history=turns, folder=folder)
-    try:
-        results = evaluate(metta, program, request.steps)
-    finally:
-        own.close()
-        if kb is not None:
-            kb.close()
-        run(engine.aclose())
-    shown = [[str(atom) for atom in result] for result in results]
-    plain = (f"[{', '.join(result)}]" for result in shown)
-    with safe_stdout():
-        lines = [json.dumps(shown, ensure_ascii=False)] if request.as_json else plain
-        sys.stdout.write("".join(f"{line}\n" for line in lines))
-    return 2 if any(atoms.head_of(atom) == "Error" for result in results for atom in result) else 0

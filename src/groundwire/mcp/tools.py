@@ -10,12 +10,12 @@ from typing import Any, Generic, Protocol, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from groundwire.config import Operation
-from groundwire.engine import Beside, Groundwire, as_sources
+from groundwire.engine import ContextKwargs, Groundwire, as_sources
 from groundwire.errors import InputError
 from groundwire.mcp import arguments as args
 from groundwire.mcp.strawberry import BudgetReport, audit_trace_budget, detect_hallucination
 from groundwire.reports.json import audit_object, claim_object
-from groundwire.server.responses import AuditOut, ClaimOut, ReportOut
+from groundwire.reports.schema import AuditOut, ClaimOut, ReportOut
 from groundwire.types import ClaimVerification, HallucinationReport, KnowledgeBase, Source, Status, Step
 
 T = TypeVar("T")
@@ -80,11 +80,11 @@ async def _check(call: ToolCall[args.Check]) -> HallucinationReport:
     )
     sources = _sources(judge, arguments.sources)
     turns = [turn if isinstance(turn, str) else turn.model_dump() for turn in arguments.history]
-    beside: Beside = {"history": turns, "kb": call.kb}
+    context: ContextKwargs = {"history": turns, "kb": call.kb}
     report = await judge.check(
-        arguments.answer, sources, question=arguments.question, response_id="response", **beside
+        arguments.answer, sources, question=arguments.question, response_id="response", **context
     )
-    return await judge.fix(report, sources, **beside) if arguments.fix else report
+    return await judge.fix(report, sources, **context) if arguments.fix else report
 
 
 async def _verify_claim(call: ToolCall[args.VerifyClaim]) -> Result:

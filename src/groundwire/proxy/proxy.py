@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 from starlette.requests import Request
@@ -39,16 +38,13 @@ from groundwire.proxy.upstream import (
 )
 from groundwire.proxy.verifier import (
     JobLimiter,
+    ProxyService,
     StreamVerifier,
     VerificationState,
     VerifiedRequest,
     parse_object,
 )
-from groundwire.server.reports import store_report
 from groundwire.types import HallucinationReport
-
-if TYPE_CHECKING:
-    from groundwire.server.service import Service
 
 DIALECTS: Mapping[str, ApiDialect] = {"chat/completions": chat, "responses": responses}
 MAX_CONCURRENT_JOBS = 4
@@ -83,10 +79,11 @@ class ProxyExchange:
 class Proxy:
     """Lives as long as the server, on the event loop that serves HTTP."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: ProxyService, store_report: Callable[..., str]) -> None:
         from prometheus_client import Counter
 
         self._service = service
+        self._store_report = store_report
         self._limiter = JobLimiter(service.work, MAX_CONCURRENT_JOBS, service.config.proxy.report_timeout)
         self.upstreams = Upstreams(service.config.proxy)
         self._background: set[asyncio.Task[None]] = set()
@@ -179,8 +176,7 @@ class Proxy:
         mode = exchange.options.mode
 
         def store(report: HallucinationReport, evidence: RequestEvidence) -> str:
-            return store_report(
-                self._service,
+            return self._store_report(
                 report,
                 exchange.request,
                 sources=evidence.sources,
@@ -292,8 +288,8 @@ async def _send_json(
 
 
 async def _send_body(send: Send, status: int, headers: HeaderPairs, body: bytes) -> None:
-    kept = [(name, value) for name, value in headers if name != b"content-length"]
-    await _send_head(send, status, [*kept, (b"content-length", str(len(body)).encode())])
+    rest = [(name, value) for name, value in headers if name != b"content-length"]
+    await _send_head(send, status, [*rest, (b"content-length", str(len(body)).encode())])
     await send({"type": "http.response.body", "body": body})
 
 

@@ -8,10 +8,13 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
+from groundwire.config import Config
 from groundwire.config.service import CLEAR
+from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError
+from groundwire.metrics import Metrics
 from groundwire.proxy.dialects import ApiDialect, Json, TextKey
 from groundwire.proxy.documents import PromptDocument
 from groundwire.proxy.evidence import RequestEvidence
@@ -20,10 +23,7 @@ from groundwire.proxy.sse import FrameTooLarge, SseFrame, SseParser
 from groundwire.reports.json import report_object
 from groundwire.streaming.incremental import IncrementalVerifier, JobRunner
 from groundwire.streaming.protocol import HIGH_SEVERITY, assess
-from groundwire.types import HallucinationReport, Risk, Status
-
-if TYPE_CHECKING:
-    from groundwire.server.service import Service
+from groundwire.types import NOTHING_TO_CHECK, HallucinationReport, Risk, Status
 
 T = TypeVar("T")
 READ_INTERVAL = 0.1
@@ -33,6 +33,25 @@ _FIRST_ESTIMATE = 0.1  # seconds per job before any has run
 _SEVERITY_ORDER = tuple(Risk)
 
 StoreReport = Callable[[HallucinationReport, RequestEvidence], str]
+
+
+class ProxyService(Protocol):
+    """The parts of the HTTP service that the proxy uses."""
+
+    config: Config
+    metrics: Metrics
+
+    @property
+    def engine(self) -> Groundwire: ...
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether verification should be skipped to save capacity."""
+        ...
+
+    async def work(self, job: Callable[[], Coroutine[Any, Any, T]], size: int = 0) -> T:
+        """Run a job where the engine runs."""
+        ...
 
 
 class VerificationState(StrEnum):
@@ -216,7 +235,12 @@ class StreamVerifier:
     """
 
     def __init__(
-        self, service: Service, limiter: JobLimiter, request: VerifiedRequest, mode: Mode, store: StoreReport
+        self,
+        service: ProxyService,
+        limiter: JobLimiter,
+        request: VerifiedRequest,
+        mode: Mode,
+        store: StoreReport,
     ) -> None:
         self._service = service
         self._limiter = limiter
@@ -236,7 +260,7 @@ class StreamVerifier:
         self.outcome: VerificationOutcome | None = None
         self.timeout = service.config.proxy.report_timeout
         self.contradiction_threshold = service.config.realtime.interrupt_threshold
-        self._skipped = service.admission.is_busy
+        self._skipped = service.is_busy
 
     @property
     def choices(self) -> int:
@@ -310,6 +334,8 @@ class StreamVerifier:
         reasons += [c.reason for r in found for c in r.claims if c.status is Status.UNCHECKED]
         reason = next(filter(None, reasons), "")
         state = VerificationState.UNCHECKED if reason else VerificationState.CHECKED
+        if reason == NOTHING_TO_CHECK:
+            state, reason = VerificationState.NOTHING, "the answer asserts nothing"
         return VerificationOutcome(
             self._mode, state, reason, reports, contradiction_threshold=self.contradiction_threshold
         )

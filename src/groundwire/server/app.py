@@ -16,7 +16,7 @@ from fastapi import APIRouter, FastAPI
 
 from groundwire.config import Config
 from groundwire.config.service import ServerConfig
-from groundwire.mcp.http import mount
+from groundwire.server.mcp import mount
 from groundwire.server.middleware import middleware_stack
 from groundwire.server.middleware.auth import KeyCache
 from groundwire.server.middleware.timeout import ServerState

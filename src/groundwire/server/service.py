@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from opentelemetry import trace
@@ -162,7 +162,7 @@ class ChatResources:
 
 
 def _open_model(config: Config) -> Generator:
-    from groundwire.cli.models import open_chat_model
+    from groundwire.llm import open_chat_model
 
     try:
         return open_chat_model(config)
@@ -259,14 +259,19 @@ class Service:
         """Verifies agents' answers; skips verification while the server is busy."""
         from groundwire.streaming.output import OutputVerifier
 
-        return OutputVerifier(self.engine, self.config, is_busy=lambda: self.admission.is_busy)
+        return OutputVerifier(self.engine, self.config, is_busy=lambda: self.is_busy)
 
     @cached_property
     def proxy(self) -> Proxy:
         """The OpenAI-compatible proxy. Its connections belong to the loop that serves HTTP."""
         from groundwire.proxy.proxy import Proxy
+        from groundwire.server.reports import store_report
 
-        return Proxy(self)
+        return Proxy(self, partial(store_report, self))
+
+    @property
+    def is_busy(self) -> bool:
+        return self.admission.is_busy
 
     async def with_opinions(self, report: HallucinationReport) -> HallucinationReport:
         """The report with earlier user feedback on its claims."""

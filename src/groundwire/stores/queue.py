@@ -7,10 +7,12 @@ false, and must write nothing.
 
 from __future__ import annotations
 
+import json
 import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
@@ -193,6 +195,26 @@ class RejectedFact:
     gap_bits: float | None = None
     id: int = 0
     recorded: float = 0.0
+
+    @property
+    def recorded_at(self) -> str:
+        return datetime.fromtimestamp(self.recorded, UTC).isoformat(timespec="seconds")
+
+    def as_json(self) -> dict[str, object]:
+        """The JSON object that the command line and the HTTP API return."""
+        names = ("confidence", "adjusted", "p0", "p1", "required_bits", "observed_bits", "gap_bits")
+        figures = {name: getattr(self, name) for name in names}
+        return {
+            "text": self.text,
+            "fact": json.loads(self.fact),
+            "evidence": json.loads(self.evidence),
+            **{name: None if value is None else round(value, 4) for name, value in figures.items()},
+            "threshold_bits": self.threshold_bits,
+            "verdict": self.verdict,
+            "method": self.method,
+            "reason": self.reason,
+            "recorded": self.recorded_at,
+        }
 
 
 class RejectedFacts:

@@ -264,8 +264,8 @@ def _assessed(
     The sentence that was cut off by the interruption ("Its …") is ignored.
     """
     threshold = written.session.config.interrupt_threshold
-    said = written.judge.judged if written.interrupted else len(written.text)
-    claims = [claim for claim in report.claims if claim.start < said]
+    end = written.judge.judged if written.interrupted else len(written.text)
+    claims = [claim for claim in report.claims if claim.start < end]
     found = assess(claims, written.warnings, coherence, threshold)
     if written.interrupted and not found.failing:
         return assess(written.judge.verdicts(), written.warnings, coherence, threshold)
@@ -309,8 +309,10 @@ def _attributions(session: GuardSession, report: HallucinationReport) -> tuple[A
 def log_weak_points(points: Sequence[WeakPoint], *, source_text: bool) -> None:
     """Log one JSON object per weak point; its text only if the log may contain source text."""
     for point in points:
-        told = asdict(point) if source_text else {"start": point.start, "end": point.end, "kind": point.kind}
-        _log.info("weak point %s", json.dumps({**told, "risk": point.risk.value}, ensure_ascii=False))
+        record = (
+            asdict(point) if source_text else {"start": point.start, "end": point.end, "kind": point.kind}
+        )
+        _log.info("weak point %s", json.dumps({**record, "risk": point.risk.value}, ensure_ascii=False))
 
 
 async def guard(
@@ -372,7 +374,7 @@ class GuardedGeneration:
             session.context.sources,
             question=session.request,
             work=session.work,
-            **session.beside,
+            **session.context_kwargs,
         )
         self._monitor = GenerationMonitor(
             sources=session.context.sources, judge=self._judge, config=self._config, request=session.request

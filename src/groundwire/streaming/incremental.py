@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar, Unpack
 
 from groundwire import pipeline
 from groundwire.claims.extractor import extract, steps_as_claims
-from groundwire.engine import Beside, Groundwire, Sources, as_sources
+from groundwire.engine import ContextKwargs, Groundwire, Sources, as_sources
 from groundwire.errors import GroundwireError, InputError
 from groundwire.pipeline import CheckContext, names_of, select_claims
 from groundwire.text.sentences import BlockKind, blocks
@@ -121,9 +121,9 @@ class IncrementalChecker:
     """The engine side: extracts and judges the claims of one answer. Jobs run one after the other."""
 
     def __init__(self, engine: Groundwire, sources: tuple[Source, ...], question: str) -> None:
-        backend = engine.court.backend
+        backend = engine.context.backend
         self.memo = MemoizedVerifier(backend.verifier)
-        self.court: CheckContext = replace(engine.court, backend=replace(backend, verifier=self.memo))
+        self.context: CheckContext = replace(engine.context, backend=replace(backend, verifier=self.memo))
         self._sources = sources
         self._question = question
         self._growing = StreamingClaimExtractor(self.read)
@@ -135,10 +135,10 @@ class IncrementalChecker:
     @property
     def can(self) -> bool:
         """False if nothing can be done before the end: an LLM extractor or mapper needs the whole text."""
-        return bool(self._sources) and self.court.extractor is None and self.court.mapper is None
+        return bool(self._sources) and self.context.extractor is None and self.context.mapper is None
 
     def read(self, text: str) -> list[Claim]:
-        found = extract(text, target=self.court.profile.target, known_sources=names_of(self._sources))
+        found = extract(text, target=self.context.profile.target, known_sources=names_of(self._sources))
         return steps_as_claims(found, asked=bool(self._question))
 
     async def advance(self, text: str, at: int) -> IncrementalStep:
@@ -147,8 +147,8 @@ class IncrementalChecker:
         A job that was rejected is repeated with the same text, so text that was read is skipped, and claims
         leave the queue only when they have a verdict.
         """
-        if self.court.prepared is None:
-            self.court = replace(self.court, prepared=self.court.evidence(self._sources))
+        if self.context.prepared is None:
+            self.context = replace(self.context, prepared=self.context.evidence(self._sources))
         self._collect(text[max(0, self._read_to - at) :])
         claims = self._waiting[:BATCH]
         verdicts = await self._weigh(claims) if claims else []
@@ -158,35 +158,35 @@ class IncrementalChecker:
 
     def _collect(self, text: str) -> None:
         self._read_to += len(text)
-        room = max(0, self.court.profile.max_claims - self._taken)
-        found = select_claims(self._growing.feed(text), self.court.profile).verified[:room] if text else []
+        room = max(0, self.context.profile.max_claims - self._taken)
+        found = select_claims(self._growing.feed(text), self.context.profile).verified[:room] if text else []
         self._taken += len(found)
         self._waiting += found
 
     async def _weigh(self, claims: Sequence[Claim]) -> list[ClaimVerification]:
         case = Case(" ".join(claim.text for claim in claims), self._sources, self._question)
-        verdicts = await pipeline.judge_claims(claims, case, self.court, self._before)
+        verdicts = await pipeline.judge_claims(claims, case, self.context, self._before)
         self._before = claims[-1].text
         return verdicts
 
     async def check(self, case: Case) -> HallucinationReport:
-        return await pipeline.check(case, self.court)
+        return await pipeline.check(case, self.context)
 
     def cut_short(self, text: str, known: Sequence[ClaimVerification], why: str) -> HallucinationReport:
         """A report from the verdicts so far; the other claims are unchecked."""
-        found = select_claims(self.read(text), self.court.profile)
-        told = {(v.start, v.end, v.claim_text, v.citations): v for v in known}
+        found = select_claims(self.read(text), self.context.profile)
+        by_place = {(v.start, v.end, v.claim_text, v.citations): v for v in known}
         verdicts = [
-            told.get((c.start, c.end, c.text, c.citations)) or unchecked(c, why)
+            by_place.get((c.start, c.end, c.text, c.citations)) or unchecked(c, why)
             for c in (*found.verified, *found.over_limit)
         ]
         case = Case(text, self._sources, self._question)
-        return summarise(case, verdicts, found.skipped, self.court.backend.name, self.court.profile)
+        return summarise(case, verdicts, found.skipped, self.context.backend.name, self.context.profile)
 
     def nothing(self, text: str, why: str) -> HallucinationReport:
         """An empty report with an error."""
         case = Case(text, self._sources, self._question)
-        report = summarise(case, (), (), self.court.backend.name, self.court.profile)
+        report = summarise(case, (), (), self.context.backend.name, self.context.profile)
         return replace(
             report,
             error=f"could not be checked: {why}",
@@ -232,12 +232,12 @@ class IncrementalVerifier:
         *,
         question: str = "",
         work: JobRunner = run_inline,
-        **beside: Unpack[Beside],
+        **kwargs: Unpack[ContextKwargs],
     ) -> None:
         self._engine = engine
         self._sources: tuple[Source, ...] = as_sources(sources)
         self._question = question
-        self._beside = beside
+        self._context_kwargs = kwargs
         self._work = work
         self._ahead = IncrementalChecker(engine, self._sources, question)
         self._parts: list[str] = []
@@ -341,7 +341,7 @@ class IncrementalVerifier:
 
     async def _check(self, text: str) -> HallucinationReport:
         """Runs where the engine runs, since it may have to open a knowledge base."""
-        case = self._engine.case(text, self._sources, question=self._question, **self._beside)
+        case = self._engine.case(text, self._sources, question=self._question, **self._context_kwargs)
         return await self._ahead.check(case)
 
     async def _cut_short(self, text: str, why: str) -> HallucinationReport:

@@ -11,10 +11,10 @@ from math import sqrt
 
 from groundwire.claims.assertiveness import classify_sentence
 from groundwire.config.service import RealTimeConfig
-from groundwire.engine import Beside, Groundwire, Sources, as_sources
+from groundwire.engine import ContextKwargs, Groundwire, Sources, as_sources
 from groundwire.errors import InputError
 from groundwire.llm import Generator, Message
-from groundwire.retrieval.render import neutral, whole
+from groundwire.retrieval.render import Neutraliser, whole
 from groundwire.retrieval.select import Index
 from groundwire.streaming.incremental import JobRunner, run_inline
 from groundwire.streaming.requests import Need, needs
@@ -162,15 +162,15 @@ class KnowledgeSources:
     @cached_property
     def memory(self) -> Index:
         """An index over recent statements of the conversation; questions are left out."""
-        said: list[Source] = []
+        statements: list[Source] = []
         left = _HISTORY_CHARS
         for turn in reversed(self._context.history):
-            text = _said(turn.text[-left:])
-            said += [Source(f"turn {turn.id}", text)] if text else []
+            text = _statements_of(turn.text[-left:])
+            statements += [Source(f"turn {turn.id}", text)] if text else []
             left -= len(turn.text)
             if left <= 0:
                 break
-        return Index(said[::-1])
+        return Index(statements[::-1])
 
     def look_up(self, need: Need) -> Requirement:
         """The requirement with the place that covers it, or with the best coverage found."""
@@ -221,12 +221,12 @@ class KnowledgeSources:
             left = [term for term in terms(asked) if term not in own]
             if need.kind in ("entity", "side", "description") or not left:
                 return _met(need, "kb", entity.name, 1.0)
-            for what, said in _statements(self._context.kb, entity):
-                held = sum(
-                    any(similarity(term, word) >= _WORD_SIMILARITY for word in said) for term in left
+            for what, known in _statements(self._context.kb, entity):
+                coverage = sum(
+                    any(similarity(term, word) >= _WORD_SIMILARITY for word in known) for term in left
                 ) / len(left)
-                if held >= ENOUGH.get(need.kind, 0.0):
-                    return _met(need, "kb", f"{entity.name}: {what}", held)
+                if coverage >= ENOUGH.get(need.kind, 0.0):
+                    return _met(need, "kb", f"{entity.name}: {what}", coverage)
         return None
 
 
@@ -255,7 +255,7 @@ def _answers(need: Need, index: Index, units: Sequence[int]) -> bool:
     return holds is None or any(holds.search(index.units[number].text) for number in units)
 
 
-def _said(text: str) -> str:
+def _statements_of(text: str) -> str:
     spoken = (text[span.start : span.end] for span in sentences(text))
     return " ".join(sentence for sentence in spoken if not sentence.endswith("?"))
 
@@ -275,8 +275,10 @@ def _statements(kb: KnowledgeBase, entity: Entity) -> Iterator[tuple[str, set[st
             {*terms(attribute.name), *terms(attribute.value.text)},
         )
     for fact in kb.facts_about([entity.id], limit=200):
-        said = " ".join((fact.predicate.replace("_", " "), fact.text, *(r.value.text for r in fact.roles)))
-        yield fact.predicate, set(terms(said))
+        words_of_fact = " ".join(
+            (fact.predicate.replace("_", " "), fact.text, *(r.value.text for r in fact.roles))
+        )
+        yield fact.predicate, set(terms(words_of_fact))
 
 
 # The prompt of the guarded model: the sources as labelled quotations, the conversation, the request.
@@ -293,30 +295,30 @@ _EXCERPTS, _EXCERPT_TOKENS = 24, 3000
 
 def messages_for(request: str, sources: Sequence[Source], history: Sequence[Turn]) -> list[Message]:
     """Build the prompt; sources that are too long are replaced by the excerpts nearest to the request."""
-    said = [
+    earlier = [
         Message("assistant" if turn.role == "assistant" else "user", turn.text[:_TURN_CHARS])
         for turn in history[-_TURNS:]
         if turn.role in ("user", "assistant") and turn.text.strip()
     ]
     if not any(source.text.strip() for source in sources):
-        return [*said, Message("user", request)]
+        return [*earlier, Message("user", request)]
     shown = f"{_shown(request, sources)}\n\nQuestion: {request}"
-    return [Message("system", SYSTEM), *said, Message("user", shown)]
+    return [Message("system", SYSTEM), *earlier, Message("user", shown)]
 
 
-def again(messages: Sequence[Message], said: str, told: str) -> list[Message]:
+def again(messages: Sequence[Message], answer: str, guidance: str) -> list[Message]:
     """The conversation with the model's answer and a correction appended."""
-    return [*messages, Message("assistant", said), Message("user", told)]
+    return [*messages, Message("assistant", answer), Message("user", guidance)]
 
 
 def _shown(request: str, sources: Sequence[Source]) -> str:
-    ids = [source.id for source in sources]
+    neutral = Neutraliser(source.id for source in sources)
     if sum(len(source.text) for source in sources) <= _SOURCE_CHARS:
-        return whole((source.id, neutral(source.text, ids)) for source in sources)
+        return whole((source.id, neutral(source.text)) for source in sources)
     near = Index(sources).select(request, k=_EXCERPTS, budget=_EXCERPT_TOKENS)
     by_source = {unit.source: "" for unit in near}
     for unit in sorted(near, key=lambda u: (u.source, u.start)):
-        by_source[unit.source] += f"{neutral(unit.text, ids)}\n"
+        by_source[unit.source] += f"{neutral(unit.text)}\n"
     return whole(by_source.items())
 
 
@@ -340,17 +342,19 @@ class GuardSession:
         return self.engine.config.realtime
 
     @property
-    def beside(self) -> Beside:
+    def context_kwargs(self) -> ContextKwargs:
         at = self.context
         return {"history": at.history, "kb": at.kb, "now": at.now}
 
     async def check(self, text: str) -> HallucinationReport:
         return await self.work(
-            lambda: self.engine.check(text, self.context.sources, question=self.request, **self.beside)
+            lambda: self.engine.check(
+                text, self.context.sources, question=self.request, **self.context_kwargs
+            )
         )
 
     async def detect(self, text: str) -> Detection:
-        return await self.work(lambda: self.engine.detect(text, **self.beside))
+        return await self.work(lambda: self.engine.detect(text, **self.context_kwargs))
 
     async def knowledge(self) -> KnowledgeCheck | None:
         """The knowledge check; None if it is switched off."""

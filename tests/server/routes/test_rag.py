@@ -209,7 +209,7 @@ def test_without_a_model_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*_: object, **__: object) -> None:
         raise MissingExtra("the local model", "llm")
 
-    monkeypatch.setattr("groundwire.cli.models.open_generator", missing)
+    monkeypatch.setattr("groundwire.llm.open_generator", missing)
     with served() as server:
         answer = server.client.post("/v1/rag/chat", json={"message": QUESTION})
         assert answer.status_code == 501

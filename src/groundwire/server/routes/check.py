@@ -6,24 +6,23 @@ import asyncio
 
 from fastapi import APIRouter, Request, Response
 
-from groundwire.engine import Beside, Groundwire
+from groundwire.engine import ContextKwargs, Groundwire
 from groundwire.errors import InputError
 from groundwire.reports.html import to_html
 from groundwire.reports.json import audit_json, claim_object, flag_object, to_json
-from groundwire.retrieval.load import from_mapping
-from groundwire.server.deps import ServiceDep, require_kb
-from groundwire.server.problems import problems
-from groundwire.server.reports import REPORT_HEADER, html_response, store_report, wants_html
-from groundwire.server.responses import (
+from groundwire.reports.schema import (
     AuditOut,
     DetectionOut,
     EstimateOut,
     EstimatesOut,
     ReportOut,
     VerificationsOut,
-    json_response,
-    raw_json_response,
 )
+from groundwire.retrieval.load import from_mapping
+from groundwire.server.deps import ServiceDep, require_kb
+from groundwire.server.problems import problems
+from groundwire.server.reports import REPORT_HEADER, html_response, store_report, wants_html
+from groundwire.server.responses import json_response, raw_json_response
 from groundwire.server.schemas import (
     AuditRequestIn,
     CheckRequest,
@@ -53,7 +52,7 @@ async def check(body: CheckRequest, request: Request, service: ServiceDep) -> Re
     not be checked. If the server stores reports, `X-Groundwire-Report` is the id of this one; send
     `X-Groundwire-Store: false` to store nothing. With `Accept: text/html` the response is an HTML page.
     """
-    context: Beside = {"history": body.turns, "kb": await require_kb(body.kb, request, service)}
+    context: ContextKwargs = {"history": body.turns, "kb": await require_kb(body.kb, request, service)}
     report = await service.work(lambda: _checked(body, service, context), body.size)
     report = await service.with_opinions(report)
     report_id = store_report(
@@ -70,7 +69,7 @@ async def check(body: CheckRequest, request: Request, service: ServiceDep) -> Re
     return raw_json_response(text, headers={REPORT_HEADER: report_id} if report_id else None)
 
 
-async def _checked(body: CheckRequest, service: Service, context: Beside) -> HallucinationReport:
+async def _checked(body: CheckRequest, service: Service, context: ContextKwargs) -> HallucinationReport:
     engine, sources = service.engine.variant(target=body.target, profile=body.profile), body.parsed_sources
     report = await engine.check(
         body.text, sources, question=body.question, response_id=str(body.id), **context
@@ -115,7 +114,7 @@ async def _verified(body: VerifyRequest, engine: Groundwire) -> list[ClaimVerifi
 )
 async def detect(body: DetectRequest, request: Request, service: ServiceDep) -> Response:
     """Eight detectors; those without input to work on are listed in `detectors_skipped`."""
-    context: Beside = {"history": body.turns, "kb": await require_kb(body.kb, request, service)}
+    context: ContextKwargs = {"history": body.turns, "kb": await require_kb(body.kb, request, service)}
     found = await service.work(
         lambda: service.engine.detect(body.text, body.parsed_sources, **context), body.size
     )

@@ -8,13 +8,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from groundwire.cli.facts import rejected_object
 from groundwire.memory.decision import Decision
 from groundwire.memory.writer import fact_from_roles
-from groundwire.server.deps import ServiceDep
-from groundwire.server.middleware.auth import Caller
-from groundwire.server.problems import Forbidden, NotFound, problems, reading_problems
-from groundwire.server.responses import (
+from groundwire.reports.schema import (
     EntitiesOut,
     FactOut,
     FactsOut,
@@ -22,8 +18,11 @@ from groundwire.server.responses import (
     KnowledgeOut,
     KnownOut,
     RejectedOut,
-    json_response,
 )
+from groundwire.server.deps import ServiceDep
+from groundwire.server.middleware.auth import Caller
+from groundwire.server.problems import Forbidden, NotFound, problems, reading_problems
+from groundwire.server.responses import json_response
 from groundwire.server.schemas import FactRequest
 from groundwire.server.service import Service
 from groundwire.stores.facts import list_facts
@@ -105,7 +104,7 @@ async def facts(
 async def rejected(service: ServiceDep, limit: Limit = 100) -> Response:
     """With their scores: for inspection only, never used as knowledge."""
     found = await asyncio.to_thread(lambda: RejectedFacts(service.database).latest(limit))
-    return json_response({"rejected": [rejected_object(one) for one in found]})
+    return json_response({"rejected": [one.as_json() for one in found]})
 
 
 @facts_router.get("/{fact_id}", summary="One fact", response_model=FactOut, responses=reading_problems(404))

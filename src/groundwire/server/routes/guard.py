@@ -10,10 +10,11 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from groundwire.errors import GroundwireError
 from groundwire.reports.json import event_object
+from groundwire.reports.schema import GuardReply
 from groundwire.retrieval.history import as_turns
 from groundwire.server.deps import ServiceDep, require_kb
 from groundwire.server.problems import problems
-from groundwire.server.responses import EVENT_STREAM, GuardReply, error_event, sse_event
+from groundwire.server.responses import EVENT_STREAM, error_event, sse_event
 from groundwire.server.schemas import GuardRequest
 from groundwire.server.service import Service
 from groundwire.streaming.guard import guard

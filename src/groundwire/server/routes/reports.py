@@ -10,8 +10,9 @@ from typing import Annotated, Any, Literal, TypeVar
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from groundwire.cli.feedback import add_feedback, claim_of_stored_report
+from groundwire.reports.feedback import add_feedback, claim_of_stored_report
 from groundwire.reports.json import feedback_object
+from groundwire.reports.schema import FeedbackOut, ReportList, StatsOut, StoredOut
 from groundwire.server.deps import ServiceDep
 from groundwire.server.problems import NotFound, problems, reading_problems
 from groundwire.server.reports import (
@@ -24,7 +25,7 @@ from groundwire.server.reports import (
     summary_object,
     wants_html,
 )
-from groundwire.server.responses import FeedbackOut, ReportList, StatsOut, StoredOut, json_response
+from groundwire.server.responses import json_response
 from groundwire.server.service import Service
 from groundwire.stores.keys import ADMIN
 from groundwire.stores.reports import HOUR, ReportStore, ReportSummary, StatsQuery

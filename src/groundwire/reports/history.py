@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+import sys
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -12,7 +13,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from groundwire.cli.console import warn
 from groundwire.config import Config
 from groundwire.errors import GroundwireError
 from groundwire.reports.json import feedback_object, to_json
@@ -98,7 +98,7 @@ class FeedbackReader:
             return dict(FeedbackStore(self._database).of(keys))
         except GroundwireError as error:
             self._enabled = False
-            warn(f"feedback is not shown: {error}")
+            print(f"groundwire: feedback is not shown: {error}", file=sys.stderr)
             return {}
 
     def close(self) -> None:

@@ -1,9 +1,8 @@
-"""The MCP tools over streamable HTTP: at `/mcp` of the HTTP service, or alone (`groundwire mcp --http`)."""
+"""The MCP tools over streamable HTTP, at `/mcp` of the HTTP service."""
 
 from __future__ import annotations
 
 import asyncio
-import re
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
@@ -12,8 +11,8 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from groundwire._optional import load
-from groundwire.config import Config
-from groundwire.errors import InputError, MissingExtra
+from groundwire.errors import MissingExtra
+from groundwire.server.deps import require_kb
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -22,32 +21,8 @@ if TYPE_CHECKING:
     from groundwire.stores.knowledge_base import Knowledge
 
 PATH = "/mcp"
-ROUTERS = ("health",)
-"""The service's other routes in `groundwire mcp --http`."""
 _MAX_SESSIONS = 1000  # bounds the memory that idle clients hold
 _SESSION_IDLE_SECONDS = 1800.0  # half an hour between two calls
-_ADDRESS = re.compile(r"(?:(?P<host>\[[0-9a-fA-F:.]+\]|[^:\s]+):|:)?(?P<port>\d{1,5})")
-
-
-def run_http(address: str, config: Config) -> int:
-    """Serve only the tools. As for every server, an address beyond loopback requires keys."""
-    load("mcp", feature="groundwire mcp --http", extra="mcp,server")  # fail before listening, not at a call
-    from groundwire.cli.serve import run_serve
-
-    host, port = parse_address(address)
-    server = config.server.model_copy(update={"host": host or config.server.host, "port": port})
-    return run_serve(config.model_copy(update={"server": server}), ROUTERS)
-
-
-def parse_address(address: str) -> tuple[str, int]:
-    """
-    >>> [parse_address(text) for text in ("0.0.0.0:80", "[::1]:8322", ":8322", "8322")]
-    [('0.0.0.0', 80), ('::1', 8322), ('', 8322), ('', 8322)]
-    """
-    found = _ADDRESS.fullmatch(address.strip())
-    if found is None or int(found["port"]) > 65535:
-        raise InputError(f"invalid address '{address}'", hint="write HOST:PORT, such as 127.0.0.1:8322")
-    return (found["host"] or "").strip("[]"), int(found["port"])
 
 
 class McpEndpoint:
@@ -104,8 +79,6 @@ class SharedToolService:
 
     async def known(self, request: Any) -> Knowledge | None:
         """Return the knowledge base, for callers whose key may read it."""
-        from groundwire.server.deps import require_kb
-
         return await require_kb(True, request, self._service)
 
 
