@@ -62,6 +62,7 @@ _BATCH_SIZE = 64
 """Reports written in one transaction."""
 _FIRST_PRUNE_SECONDS, _PRUNE_INTERVAL_SECONDS = 60.0, 3600.0
 """When expired reports are deleted: soon after the start, but not during it, then hourly."""
+_CLOSE_SECONDS = 10.0
 _DAY_SECONDS = 86_400.0
 _FALSE = ("false", "0", "no", "off")
 _REPORT_CSP = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
@@ -173,8 +174,14 @@ class ReportWriter:
         self._queue.join()
 
     def close(self) -> None:
-        self._queue.put(None)
-        self._thread.join()
+        """Write what is pending; a store that does not answer is given up."""
+        try:
+            self._queue.put(None, timeout=_CLOSE_SECONDS)
+            self._thread.join(_CLOSE_SECONDS)
+        except queue.Full:
+            pass
+        if self._thread.is_alive():
+            _log_lost(len(self._pending), f"the store did not answer within {_CLOSE_SECONDS:g} s")
 
     def _run(self) -> None:
         prune_at = time.monotonic() + _FIRST_PRUNE_SECONDS

@@ -1,16 +1,31 @@
-"""Stored reports of the service: list, fetch by an unguessable id, count, and prune."""
+"""Stored reports of the service: list, fetch, share by a token, count, and prune."""
 
 from __future__ import annotations
 
+import hashlib
+import secrets
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Integer, Row, Select, cast, delete, func, insert, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Integer,
+    Row,
+    Select,
+    cast,
+    delete,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+)
 
 from groundwire.stores.database import Database, storable_text
-from groundwire.stores.tables import report_bodies, report_counts, reports
+from groundwire.stores.tables import report_bodies, report_counts, report_shares, reports
 
 HOUR = 3600
 _PRUNE_BATCH = 500  # rows per transaction, to keep the write lock short
@@ -99,9 +114,14 @@ class ReportStore:
             for stored in many:
                 _add(connection, stored)
 
-    def get(self, identity: str) -> tuple[ReportSummary, str] | None:
-        """The summary and the JSON text of a report."""
+    def get(
+        self, identity: str, owner: str | None = None, token: str = ""
+    ) -> tuple[ReportSummary, str] | None:
+        """The summary and the JSON text of a report, if it is the owner's or was shared with this token."""
         query = select(reports, report_bodies.c.body).join(report_bodies).where(reports.c.id == identity)
+        if owner is not None:
+            shared = select(report_shares.c.report).where(report_shares.c.digest == _digest(token))
+            query = query.where(or_(*_owned(owner), reports.c.number.in_(shared)))
         with self._database.read() as connection:
             row = connection.execute(query).one_or_none()
         return None if row is None else (_summary(row), zlib.decompress(row.body).decode())
@@ -119,6 +139,22 @@ class ReportStore:
             query = query.where(reports.c[name].is_not_distinct_from(value))
         with self._database.read() as connection:
             return [_summary(row) for row in connection.execute(query)]
+
+    def share(self, identity: str, owner: str | None = None) -> str:
+        """Make a token that lets others read a report; "" if the owner has no such report."""
+        token = secrets.token_urlsafe(24)
+        own = select(reports.c.number, literal(_digest(token))).where(
+            reports.c.id == identity, *_owned(owner)
+        )
+        with self._database.write() as connection:
+            added = connection.execute(insert(report_shares).from_select(["report", "digest"], own))
+        return token if added.rowcount else ""
+
+    def unshare(self, identity: str, owner: str | None = None) -> int:
+        """Revoke all tokens of a report; returns how many there were."""
+        own = select(reports.c.number).where(reports.c.id == identity, *_owned(owner))
+        with self._database.write() as connection:
+            return connection.execute(delete(report_shares).where(report_shares.c.report.in_(own))).rowcount
 
     def delete(self, identity: str, owner: str | None = None) -> bool:
         with self._database.write() as connection:
@@ -207,6 +243,10 @@ def _counts(
 
 def _sum(column: ColumnElement[Any]) -> ColumnElement[int]:
     return cast(func.coalesce(func.sum(column), 0), Integer)
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
 
 
 def _owned(owner: str | None) -> list[ColumnElement[bool]]:

@@ -178,7 +178,7 @@ roles = Table(
     sqlite_with_rowid=False,
 )
 
-# What the memory gate keeps beside the facts: the ones it refused, and the ones still to be verified.
+# Of the memory gate: rejected facts, and jobs for facts that are still to be verified.
 
 SerialGate = BigInteger().with_variant(Integer, "sqlite")
 """SQLite autoincrements only INTEGER keys."""
@@ -270,7 +270,7 @@ trace_edges = Table(
     Index(None, "target"),
 )
 
-# What people said of verdicts: each opinion, and the report it was about.
+# User feedback on verdicts, and the reports it refers to.
 
 SerialFeedback = BigInteger().with_variant(Integer, "sqlite")
 
@@ -345,6 +345,14 @@ report_bodies = Table(
     Column("body", LargeBinary, nullable=False),
 )
 """Bodies are stored apart, so that statistics over many reports do not read them."""
+
+report_shares = Table(
+    "report_shares",
+    metadata,
+    Column("report", SerialReports, ForeignKey("reports.number", ondelete="CASCADE"), primary_key=True),
+    Column("digest", String(64), primary_key=True),
+)
+"""The SHA-256 digests of the tokens that let other keys read a report."""
 
 report_counts = Table(
     "report_counts",

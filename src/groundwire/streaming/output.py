@@ -62,8 +62,9 @@ class OutputVerifier:
         self._config = config or engine.config
         self._is_busy = is_busy
         self._max_pending = max_pending
-        self._under_way: dict[str, asyncio.Task[OutputCheck]] = {}
-        self._kept: OrderedDict[str, OutputCheck] = OrderedDict()
+        # Both by owner and id, so that a caller finds nothing of another one.
+        self._under_way: dict[tuple[str, str], asyncio.Task[OutputCheck]] = {}
+        self._kept: OrderedDict[tuple[str, str], OutputCheck] = OrderedDict()
 
     @property
     def is_wanted(self) -> bool:
@@ -78,8 +79,11 @@ class OutputVerifier:
         history: History = (),
         patience: float | None = None,
         kb: KnowledgeBase | None = None,
+        owner: str = "",
     ) -> OutputCheck:
         """Verify an answer, waiting at most `patience` seconds (None: until it is done).
+
+        `result` returns it later to the same `owner`.
 
         Raises only for invalid arguments; other failures are reported as a skipped check.
         """
@@ -88,18 +92,18 @@ class OutputVerifier:
         case = Case(as_text(response, "the answer"), grounds, question, uuid4().hex, turns, kb)
         reason = self._reason_to_skip(case)
         if reason:
-            return self._keep(skipped(reason, case.id))
-        task = asyncio.create_task(self._judged(case))
-        self._under_way[case.id] = task
-        task.add_done_callback(lambda _: self._under_way.pop(case.id, None))
+            return self._keep(skipped(reason, case.id), owner)
+        task = asyncio.create_task(self._judged(case, owner))
+        self._under_way[owner, case.id] = task
+        task.add_done_callback(lambda _: self._under_way.pop((owner, case.id), None))
         return await self._waited(case.id, task, patience)
 
-    async def result(self, identity: str, patience: float = 0.0) -> OutputCheck | None:
-        """The current result; None if the id is unknown or its result was dropped."""
-        task = self._under_way.get(identity)
+    async def result(self, identity: str, patience: float = 0.0, owner: str = "") -> OutputCheck | None:
+        """The current result; None if the owner has no such id or its result was dropped."""
+        task = self._under_way.get((owner, identity))
         if task is not None:
             return await self._waited(identity, task, patience)
-        return self._kept.get(identity)
+        return self._kept.get((owner, identity))
 
     async def aclose(self) -> None:
         tasks = list(self._under_way.values())
@@ -127,7 +131,7 @@ class OutputVerifier:
             return f"{len(self._under_way)} outputs are being verified already"
         return ""
 
-    async def _judged(self, case: Case) -> OutputCheck:
+    async def _judged(self, case: Case, owner: str) -> OutputCheck:
         try:
             report = await self._engine.check(
                 case.response,
@@ -140,11 +144,12 @@ class OutputVerifier:
         except GroundwireError as error:
             _log.warning("an output was not verified: %s", type(error).__name__)
             why = f"it could not be verified: {error}"
-            return self._keep(skipped(why, case.id))
-        return self._keep(judged(report, self._config.hallucination.output_verification.flag_threshold_bits))
+            return self._keep(skipped(why, case.id), owner)
+        threshold = self._config.hallucination.output_verification.flag_threshold_bits
+        return self._keep(judged(report, threshold), owner)
 
-    def _keep(self, found: OutputCheck) -> OutputCheck:
-        self._kept[found.id] = found
+    def _keep(self, found: OutputCheck, owner: str) -> OutputCheck:
+        self._kept[owner, found.id] = found
         while len(self._kept) > MAX_RESULTS:
             self._kept.popitem(last=False)
         return found
@@ -157,11 +162,11 @@ def skipped(reason: str, identity: str = "") -> OutputCheck:
 
 def conversation(sources: Sequence[Source], turns: Sequence[Turn], question: str = "") -> tuple[Source, ...]:
     """The evidence for an answer: its sources and what others than its author said before."""
-    said = [(f"turn {turn.id}", turn.text) for turn in turns if turn.role != _AUTHOR]
-    if question.strip() and all(text.strip() != question.strip() for _, text in said):
-        said.append(("question", question))
+    others = [(f"turn {turn.id}", turn.text) for turn in turns if turn.role != _AUTHOR]
+    if question.strip() and all(text.strip() != question.strip() for _, text in others):
+        others.append(("question", question))
     taken = {source.id for source in sources}
-    spoken = tuple(Source(name, text) for name, text in said if text.strip() and name not in taken)
+    spoken = tuple(Source(name, text) for name, text in others if text.strip() and name not in taken)
     return (*sources, *spoken)
 
 
@@ -170,8 +175,9 @@ def judged(report: HallucinationReport, threshold_bits: float) -> OutputCheck:
     failed = [claim for claim in report.claims if is_over(claim, threshold_bits)]
     flags = [flag for flag in report.flags if not _is_supported(flag, report)]
     found = OutputCheck(report.response_id, OutputStatus.VERIFIED, report.error or "", report=report)
-    if not failed and not flags and _all_unchecked(report):
-        return replace(found, status=OutputStatus.SKIPPED)
+    if not failed and not flags and report.error:
+        some = any(claim.status is not Status.UNCHECKED for claim in report.claims)
+        return found if some else replace(found, status=OutputStatus.SKIPPED)
     return replace(
         found,
         flagged=bool(failed or flags),
@@ -184,10 +190,6 @@ def _is_supported(flag: Flag, report: HallucinationReport) -> bool:
     """True if the flag lies in a supported claim: a correction contradicts an earlier statement rightly."""
     supported = (claim for claim in report.claims if claim.status is Status.ENTAILED)
     return any(claim.start < flag.end and flag.start < claim.end for claim in supported)
-
-
-def _all_unchecked(report: HallucinationReport) -> bool:
-    return bool(report.claims) and all(claim.status is Status.UNCHECKED for claim in report.claims)
 
 
 def is_over(claim: ClaimVerification, threshold_bits: float) -> bool:

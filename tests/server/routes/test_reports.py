@@ -196,9 +196,10 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield running
 
 
-def test_with_keys_each_sees_its_own_and_admin_all(locked: Served) -> None:
+@pytest.fixture(scope="module")
+def tokens(locked: Served) -> dict[str, dict[str, str]]:
     keys = KeyStore(locked.service.database)
-    tokens = {
+    return {
         name: {"authorization": f"Bearer {keys.add(name, scopes)[1]}"}
         for name, scopes in (
             ("ann", ["check", "reports"]),
@@ -207,6 +208,9 @@ def test_with_keys_each_sees_its_own_and_admin_all(locked: Served) -> None:
             ("root", ["admin"]),
         )
     }
+
+
+def test_with_keys_each_sees_its_own_and_admin_all(locked: Served, tokens: dict[str, dict[str, str]]) -> None:
     made = check(locked.client, tokens["ann"]).headers[REPORT_HEADER]
     locked.service.report_writer.flush()
 
@@ -217,9 +221,55 @@ def test_with_keys_each_sees_its_own_and_admin_all(locked: Served) -> None:
     assert locked.client.get("/v1/stats", headers=tokens["ben"]).json()["totals"]["reports"] == 0
     assert locked.client.get("/v1/reports", headers=tokens["eve"]).status_code == 403
     assert locked.client.get(f"/v1/reports/{made}").status_code == 401
-    assert locked.client.get(f"/v1/reports/{made}", headers=tokens["ben"]).status_code == 200  # a shared link
     assert locked.client.delete(f"/v1/reports/{made}", headers=tokens["ben"]).status_code == 404
     assert locked.client.delete(f"/v1/reports/{made}", headers=tokens["ann"]).status_code == 204
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_another_key_reaches_no_report(
+    locked: Served, tokens: dict[str, dict[str, str]], written: bool
+) -> None:
+    made = f"/v1/reports/{check(locked.client, tokens['ann']).headers[REPORT_HEADER]}"
+    if written:
+        locked.service.report_writer.flush()
+    opinion = {"claim": "c2", "right": False}
+
+    def reached(name: str) -> list[int]:
+        calls = [("GET", made, None), ("POST", f"{made}/feedback", opinion), ("POST", f"{made}/share", None)]
+        return [
+            locked.client.request(m, path, json=b, headers=tokens[name]).status_code for m, path, b in calls
+        ]
+
+    assert reached("ben") == [404, 404, 404]
+    assert reached("ann") == [200, 200, 201]
+    assert reached("root") == [200, 200, 201]
+
+
+def test_sharing_lets_others_read_only(locked: Served, tokens: dict[str, dict[str, str]]) -> None:
+    made, other = (
+        f"/v1/reports/{check(locked.client, tokens['ann']).headers[REPORT_HEADER]}" for _ in range(2)
+    )
+    shared = locked.client.post(f"{made}/share", headers=tokens["ann"]).json()
+    assert shared["path"] == f"/r/{made.rpartition('/')[2]}#{shared['token']}"
+    guest = {**tokens["ben"], "x-groundwire-share": shared["token"]}
+    assert locked.client.get(made, headers=guest).json()["answer"] == ANSWER
+    assert locked.client.get(made, headers={**guest, "x-groundwire-share": "wrong"}).status_code == 404
+    assert locked.client.get(other, headers=guest).status_code == 404
+    assert locked.client.get(made, headers={"x-groundwire-share": shared["token"]}).status_code == 401
+    opinion = {"claim": "c2", "right": False}
+    assert locked.client.post(f"{made}/feedback", json=opinion, headers=guest).status_code == 404
+    assert locked.client.delete(f"{made}/share", headers=guest).status_code == 404
+    assert locked.client.delete(made, headers=guest).status_code == 404
+    assert locked.client.delete(f"{made}/share", headers=tokens["ann"]).status_code == 204
+    assert locked.client.get(made, headers=guest).status_code == 404
+
+
+def test_another_key_reaches_no_output(locked: Served, tokens: dict[str, dict[str, str]]) -> None:
+    body = {"response": ANSWER, "sources": {"S0": SOURCE}, "wait": 20}
+    made = locked.client.post("/v1/outputs", json=body, headers=tokens["ann"]).json()
+    path = f"/v1/outputs/{made['id']}"
+    assert locked.client.get(path, headers=tokens["ben"]).status_code == 404
+    assert locked.client.get(path, headers=tokens["ann"]).json() == made
 
 
 @pytest.mark.parametrize("path", ["/", "/r/x", "/audit", "/page/page.css", "/page/settings.json"])

@@ -30,11 +30,11 @@ function remember(value) {
 }
 
 /** `{data, headers}` of an answer; a Problem where there is none. `body` may be an object or a FormData;
- * without `store` the server keeps nothing of it. */
-export async function call(method, path, { body, signal, accept = "application/json", store = true } = {}) {
+ * without `store` the server keeps nothing of it; `share` is the token of a report that another key made. */
+export async function call(method, path, { body, signal, accept = "application/json", store = true, share } = {}) {
   for (let first = true; ; first = false) {
     const used = key();
-    const response = await sent(method, path, { body, signal, accept, store });
+    const response = await sent(method, path, { body, signal, accept, store, share });
     if (response.ok) {
       const data =
         response.status === 204 ? null : accept === "application/json" ? await response.json() : await response.text();
@@ -48,9 +48,10 @@ export async function call(method, path, { body, signal, accept = "application/j
   }
 }
 
-async function sent(method, path, { body, signal, accept, store }) {
+async function sent(method, path, { body, signal, accept, store, share }) {
   const headers = { Accept: accept };
   if (!store) headers["X-Groundwire-Store"] = "false";
+  if (share) headers["X-Groundwire-Share"] = share;
   if (key()) headers.Authorization = `Bearer ${key()}`;
   const form = body instanceof FormData;
   if (body !== undefined && !form) headers["Content-Type"] = "application/json";

@@ -1,7 +1,7 @@
 // The audit of a reasoning trace: each step on a line down the page, then whether the answer follows.
 
 import { call } from "./api.js";
-import { Sources, counter, only, privacy, running, takeFiles } from "./compose.js";
+import { Sources, copyLink, counter, only, privacy, running, takeFiles } from "./compose.js";
 import { $, button, copy, h, plural } from "./dom.js";
 import { evidence } from "./evidence.js";
 import { TRACE } from "./example.js";
@@ -41,7 +41,7 @@ async function run() {
   if (id) history.pushState({}, "", `/audit#${id}`);
 }
 
-function show({ audit, sources: given, id, question }) {
+function show({ audit, sources: given, id, question, share }) {
   only("result");
   const steps = audit.steps.map((step) => ({ id: step.id, text: step.text, origin: "" }));
   const byId = new Map([...steps, ...ownSources(), ...(given || [])].map((source) => [source.id, source]));
@@ -65,9 +65,7 @@ function show({ audit, sources: given, id, question }) {
         h(
           "div",
           { class: "row actions" },
-          id
-            ? button("Copy link", () => copy(`${location.origin}/audit#${encodeURIComponent(id)}`, "Link copied"))
-            : null,
+          id ? button("Copy link", () => copyLink(id, share)) : null,
           button("Copy JSON", () => copy(JSON.stringify(audit, null, 2), "JSON copied")),
           button("New audit", () => {
             history.pushState({}, "", "/audit");
@@ -173,21 +171,21 @@ function drawOutcome(found) {
   );
 }
 
-async function open(id) {
+async function open(id, share) {
   const found = await running(
     "Opening the audit…",
-    (signal) => call("GET", `/v1/reports/${encodeURIComponent(id)}`, { signal }),
-    () => open(id),
+    (signal) => call("GET", `/v1/reports/${encodeURIComponent(id)}`, { signal, share }),
+    () => open(id, share),
   );
   if (!found) return;
-  if (!found.data.audit) return location.replace(`/r/${encodeURIComponent(id)}`);
-  show(found.data);
+  if (!found.data.audit) return location.replace(`/r/${encodeURIComponent(id)}${share ? `#${share}` : ""}`);
+  show({ ...found.data, share });
 }
 
 function route() {
-  const id = decodeURIComponent(location.hash.slice(1));
+  const [id, share] = decodeURIComponent(location.hash.slice(1)).split("."); // neither contains a full stop
   if (/^step-\d+$/.test(id)) return;
-  if (id) open(id);
+  if (id) open(id, share);
   else only("compose");
 }
 

@@ -68,7 +68,7 @@ function show(made) {
   view?.close();
   only("result");
   const again = button("New check", () => edit(made));
-  const gone = made.stored ? button("Delete", () => forget(made)) : null;
+  const gone = made.stored && !made.share ? button("Delete", () => forget(made)) : null;
   view = showReport($("result"), made, [again, gone]);
   document.title = `${$("verdict").textContent} · groundwire`;
   scrollTo(0, 0);
@@ -102,14 +102,15 @@ async function forget(made) {
 }
 
 async function open(id) {
+  const share = location.hash.slice(1);
   const found = await running(
     "Opening the report…",
-    (signal) => call("GET", `/v1/reports/${encodeURIComponent(id)}`, { signal }),
+    (signal) => call("GET", `/v1/reports/${encodeURIComponent(id)}`, { signal, share }),
     () => open(id),
   );
   if (!found) return;
-  if (found.data.kind === "audit") return location.replace(`/audit#${encodeURIComponent(id)}`);
-  show({ ...found.data, stored: true });
+  if (found.data.kind === "audit") return location.replace(`/audit#${encodeURIComponent(id)}${share && `.${share}`}`);
+  show({ ...found.data, stored: true, share });
 }
 
 function fill(example) {

@@ -1,7 +1,7 @@
 // What the two forms share: the list of sources, files dropped or chosen, waiting, trouble, and what is kept.
 
 import { Problem, call, settings } from "./api.js";
-import { $, h, plural, say } from "./dom.js";
+import { $, copy, h, plural, say } from "./dom.js";
 import { whole, words } from "./text.js";
 
 const PLAIN = /\.(txt|text|md|markdown|rst|log|yaml|yml|xml)$/i;
@@ -223,6 +223,17 @@ export function trouble(problem, again) {
   only("trouble");
 }
 
+/** A link that lets other keys read a report; one who reads it by such a link passes that one on. */
+export async function copyLink(id, share) {
+  const report = encodeURIComponent(id);
+  try {
+    const path = share ? `/r/${report}#${share}` : (await call("POST", `/v1/reports/${report}/share`)).data.path;
+    copy(location.origin + path, "Link copied");
+  } catch (problem) {
+    say(problem.detail || problem.title);
+  }
+}
+
 export async function privacy() {
   const { keep_reports: kept, keep_days: days } = await settings();
   $("store-row").hidden = !kept;
@@ -230,7 +241,7 @@ export async function privacy() {
     $("privacy").textContent = !kept
       ? "Nothing is stored: the texts are checked and forgotten."
       : $("store").checked
-        ? `The report is stored on this server with its texts, under a link that cannot be guessed, and deleted after ${plural(days, "day")}. Untick to store nothing.`
+        ? `The report is stored on this server with its texts, for you and those you share it with, and deleted after ${plural(days, "day")}. Untick to store nothing.`
         : "Nothing of this check is stored.";
   };
   $("store").onchange = words;

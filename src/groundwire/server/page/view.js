@@ -2,6 +2,7 @@
 
 import { call } from "./api.js";
 import { claimPane } from "./claim.js";
+import { copyLink } from "./compose.js";
 import { button, copy, download, figure, h, percent, plural, say, shown, signed, when } from "./dom.js";
 import { lines, units } from "./text.js";
 import { STATUS, label, status, tone, typeName } from "./words.js";
@@ -91,11 +92,11 @@ class View {
   }
 
   drawActions() {
-    const { id } = this.made;
+    const { id, share } = this.made;
     return h(
       "div",
       { class: "row actions" },
-      id ? button("Copy link", () => copy(`${location.origin}/r/${encodeURIComponent(id)}`, "Link copied")) : null,
+      id ? button("Copy link", () => copyLink(id, share)) : null,
       button("Copy JSON", () => copy(JSON.stringify(this.made.report, null, 2), "JSON copied")),
       button("Download", () => this.download()),
       ...this.actions,
@@ -103,10 +104,10 @@ class View {
   }
 
   async download() {
-    const { id, body } = this.made;
+    const { id, body, share } = this.made;
     try {
       const { data } = id
-        ? await call("GET", `/v1/reports/${encodeURIComponent(id)}`, { accept: "text/html" })
+        ? await call("GET", `/v1/reports/${encodeURIComponent(id)}`, { accept: "text/html", share })
         : await call("POST", "/v1/check", { body, accept: "text/html", store: false });
       download(data, "groundwire-report.html", "text/html");
     } catch (problem) {
@@ -272,7 +273,7 @@ class View {
         sources: this.sources,
         step: (by) => this.step(by),
         shut: () => this.sheet(false),
-        mark: this.made.id ? (claim, right) => this.mark(claim, right) : null,
+        mark: this.made.id && !this.made.share ? (claim, right) => this.mark(claim, right) : null,
       }),
     );
     this.inspector.scrollTop = 0;

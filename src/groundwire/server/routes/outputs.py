@@ -12,7 +12,7 @@ from groundwire.reports.json import output_object
 from groundwire.reports.schema import ReportOut
 from groundwire.server.deps import ServiceDep, require_kb
 from groundwire.server.problems import NotFound, problems, reading_problems
-from groundwire.server.reports import REPORT_HEADER, store_report
+from groundwire.server.reports import REPORT_HEADER, owner_of, store_report
 from groundwire.server.responses import json_response
 from groundwire.server.schemas import Text, WithAnswer, example
 from groundwire.streaming.output import skipped
@@ -78,6 +78,7 @@ async def verify(body: OutputRequest, request: Request, service: ServiceDep) -> 
                 history=body.turns,
                 patience=body.wait,
                 kb=kb,
+                owner=owner_of(request),
             ),
             body.size,
             apart=False,  # the result is read on the same loop
@@ -104,11 +105,12 @@ async def verify(body: OutputRequest, request: Request, service: ServiceDep) -> 
 )
 async def result(
     output_id: str,
+    request: Request,
     service: ServiceDep,
     wait: Annotated[float, Query(ge=0.0, le=30.0, allow_inf_nan=False)] = 0.0,
 ) -> Response:
-    """The last thousand results are available."""
-    found = await service.work_unmetered(lambda: service.outputs.result(output_id, wait))
+    """The last thousand results are available, each to the key that asked for it."""
+    found = await service.work_unmetered(lambda: service.outputs.result(output_id, wait, owner_of(request)))
     if found is None:
         raise NotFound("no such output, or its result has been dropped")
     return _output_response(found)

@@ -1,4 +1,4 @@
-"""`/v1/reports`: list, read, rate and delete stored reports; `/v1/stats`: their statistics."""
+"""`/v1/reports`: list, read, share, rate and delete stored reports; `/v1/stats`: their statistics."""
 
 from __future__ import annotations
 
@@ -36,6 +36,17 @@ Identity = Annotated[str, Path(min_length=1, max_length=64, pattern=r"^[A-Za-z0-
 Flagged = Literal["true", "false", "unknown"]
 _FLAGGED = {"true": True, "false": False, "unknown": None}
 T = TypeVar("T")
+
+
+SHARE_HEADER = "X-Groundwire-Share"
+"""Request header with the token of a shared report."""
+
+
+class ShareOut(BaseModel):
+    """Access to one report for callers that did not create it."""
+
+    token: str = Field(description="To be sent as `X-Groundwire-Share`.")
+    path: str = Field(description="The page that shows the report; the token is in the fragment.")
 
 
 class FeedbackRequest(BaseModel):
@@ -81,11 +92,12 @@ async def reports(
     responses={200: HTML_RESPONSE, **reading_problems(404)},
 )
 async def report(identity: Identity, request: Request, service: ServiceDep) -> Response:
-    """The report with its input. Any caller with the scope `reports` who knows the id may read it.
+    """The report with its input, for the key that created it, for the scope `admin`, and for any caller with
+    the scope `reports` who sends a token of `POST /v1/reports/{identity}/share` in `X-Groundwire-Share`.
 
     With `Accept: text/html` the response is a self-contained page.
     """
-    summary, body = await _found(service, identity)
+    summary, body = await _found(service, identity, request, request.headers.get(SHARE_HEADER, ""))
     found = await asyncio.to_thread(stored_report_object, summary, body, service)
     if wants_html(request):
         return html_response(await asyncio.to_thread(stored_report_page, found))
@@ -105,14 +117,49 @@ async def delete(identity: Identity, request: Request, service: ServiceDep) -> R
 
 
 @router.post(
+    "/reports/{identity}/share",
+    summary="Share a report",
+    status_code=201,
+    response_model=ShareOut,
+    responses=reading_problems(404),
+)
+async def share(identity: Identity, request: Request, service: ServiceDep) -> Response:
+    """Make a token that lets other keys read the report, but not rate, share or delete it. It is shown once.
+
+    Allowed for the key that created the report and for the scope `admin`.
+    """
+    await asyncio.to_thread(service.report_writer.flush)
+    token = await _read(service, lambda reports: reports.share(identity, _owner(request)))
+    if not token:
+        raise _unknown(identity)
+    return json_response({"token": token, "path": f"/r/{identity}#{token}"}, 201)
+
+
+@router.delete(
+    "/reports/{identity}/share",
+    summary="Stop sharing a report",
+    status_code=204,
+    responses=reading_problems(404),
+)
+async def unshare(identity: Identity, request: Request, service: ServiceDep) -> Response:
+    """Revoke every token of the report."""
+    if not await _read(service, lambda reports: reports.unshare(identity, _owner(request))):
+        raise NotFound(f"no shared report {identity}")
+    return Response(status_code=204)
+
+
+@router.post(
     "/reports/{identity}/feedback",
     summary="Rate a verdict as right or wrong",
     response_model=FeedbackOut,
     responses=problems(404),
 )
-async def feedback(identity: Identity, body: FeedbackRequest, service: ServiceDep) -> Response:
-    """Feedback outlives the report: `groundwire calibrate --from-feedback` learns from it."""
-    _, stored = await _found(service, identity)
+async def feedback(
+    identity: Identity, body: FeedbackRequest, request: Request, service: ServiceDep
+) -> Response:
+    """Allowed for the key that created the report and for the scope `admin`. Feedback outlives the report:
+    `groundwire calibrate --from-feedback` learns from it."""
+    _, stored = await _found(service, identity, request)
 
     def record() -> dict[str, Any]:
         judged, verdict = claim_of_stored_report(stored, body.claim)
@@ -145,16 +192,21 @@ async def _read(service: Service, job: Callable[[ReportStore], T]) -> T:
     return await asyncio.to_thread(lambda: job(ReportStore(service.database)))
 
 
-async def _found(service: Service, identity: str) -> tuple[ReportSummary, str]:
-    """A stored report that has not expired, written or still pending."""
+async def _found(
+    service: Service, identity: str, request: Request, token: str = ""
+) -> tuple[ReportSummary, str]:
+    """A report that has not expired, written or still pending, which the caller or the token may read."""
+    owner = _owner(request)
     pending = await asyncio.to_thread(service.report_writer.pending, identity)
-    if pending is not None:
+    if pending is not None and owner in (None, pending.summary.owner):
         return pending.summary, pending.body
-    found = await _read(service, lambda reports: reports.get(identity))
+    found = await _read(service, lambda reports: reports.get(identity, owner, token))
     if found is None or found[0].created < service.report_writer.oldest:
         raise _unknown(identity)
     return found
 
 
 def _unknown(identity: str) -> NotFound:
-    return NotFound(f"no report {identity}", hint="it may have expired or been deleted")
+    return NotFound(
+        f"no report {identity}", hint="it may have expired, been deleted, or belong to another key"
+    )
