@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
+from groundwire.conversion.converter import Conversion
+from groundwire.conversion.formats import FileInput
+from groundwire.conversion.records import Named, named_in
 from groundwire.errors import InputError
-from groundwire.retrieval.formats import CONVERTERS, decode, sniff
-from groundwire.retrieval.records import Named, named_in
 from groundwire.types import Source
 
 CONTEXT_ID = "context"
@@ -59,10 +60,10 @@ def load_answer(spec: str, *, stdin: TextIO | BinaryIO, max_bytes: int) -> str:
     if spec != "-" and path is not None and path.is_dir():
         raise InputError(f"{spec} is a folder", hint="the answer is one file, '-' or the text itself")
     if spec == "-":
-        return _filled(_text(_read_stdin(stdin, max_bytes), "stdin", "", max_bytes), "the answer on stdin")
+        return _text(_read_stdin(stdin, max_bytes), "the answer on stdin", "", max_bytes)
     if path is None:
         return _filled(spec, "the answer")
-    return _filled(_text(read_file(path, max_bytes), str(path), path.suffix, max_bytes), str(path))
+    return _text(read_file(path, max_bytes), str(path), path.suffix, max_bytes)
 
 
 def sources_in(data: bytes, path: Path, max_bytes: int) -> list[Source]:
@@ -70,11 +71,15 @@ def sources_in(data: bytes, path: Path, max_bytes: int) -> list[Source]:
     return _numbered(_named(data, str(path), path.suffix, max_bytes, path.name))
 
 
-def read_bytes(data: bytes, name: str, max_bytes: int) -> list[Named]:
-    """The sources in a file that somebody sent under a name; nothing of this machine's disk is looked at."""
+def read_bytes(data: bytes, name: str, max_bytes: int, conversion: Conversion | None = None) -> list[Named]:
+    """The sources in a file that somebody sent under a name; nothing of this machine's disk is looked at.
+
+    `conversion` is what the caller can stop the work with.
+    """
     if len(data) > max_bytes:
         raise _too_large(name, max_bytes)
-    found = _named(data, name, Path(name).suffix, max_bytes, name)
+    file = FileInput(name, Path(name).suffix, max_bytes, name)
+    found = _read(data, file, conversion)
     return [Named(_printable(one.text), one.origin, one.id and _printable(one.id)) for one in found]
 
 
@@ -224,15 +229,18 @@ def _read_stdin(stdin: TextIO | BinaryIO, max_bytes: int) -> bytes:
 
 
 def _named(data: bytes, name: str, suffix: str, max_bytes: int, origin: str = "") -> list[Named]:
-    text = _filled(_text(data, name, suffix, max_bytes), name)
-    return named_in(text, suffix.lower(), origin, strict=bool(origin), name=name)
+    return _read(data, FileInput(name, suffix, max_bytes, origin))
 
 
 def _text(data: bytes, name: str, suffix: str, max_bytes: int) -> str:
+    (found,) = _read(data, FileInput(name, suffix, max_bytes, split=False))
+    return _printable(found.text)
+
+
+def _read(data: bytes, file: FileInput, conversion: Conversion | None = None) -> list[Named]:
     if not data.strip():
-        raise InputError(f"{name} is empty", hint="give some text")
-    convert = CONVERTERS.get(suffix.lower()) or CONVERTERS.get(sniff(data))
-    return convert(data, name, max_bytes) if convert else decode(data, name)
+        raise InputError(f"{file.name} is empty", hint="give some text")
+    return (conversion or Conversion()).run(data, file)
 
 
 def _filled(text: str, name: str) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,10 +18,13 @@ from sqlalchemy import text
 
 from groundwire._loop import EventLoopThread
 from groundwire.config import Config, Operation
+from groundwire.conversion.converter import Conversion
+from groundwire.conversion.records import Named
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError, MissingExtra
 from groundwire.memory.gate import load_model, with_full_timeout
 from groundwire.metrics import Metrics
+from groundwire.retrieval.load import read_bytes
 from groundwire.server.admission import Admission, export_metrics
 from groundwire.server.middleware.timeout import ServerState
 from groundwire.stores.feedback import FeedbackStore
@@ -189,6 +193,7 @@ class Service:
         self._tracer = trace.get_tracer("groundwire", __version__)
         self._engines_lock, self._store_lock = threading.Lock(), threading.Lock()
         self._short, self._long = EventLoopThread("groundwire-engine"), EventLoopThread("groundwire-long")
+        self._readers = ThreadPoolExecutor(max(2, os.cpu_count() or 1), "groundwire-files")
         self._engines: dict[str, Groundwire] = {}
         self._background: list[Future[None]] = []
 
@@ -293,6 +298,20 @@ class Service:
         """Run a job that costs next to nothing, such as reading a result, without admission control."""
         return await self._short.run(job())
 
+    async def read_file(self, data: bytes, name: str) -> list[Named]:
+        """The sources in a file that a client sent; cancelling the caller kills the process that reads it.
+
+        The caller must have been admitted. Raises `InputError` if the file cannot be read.
+        """
+        conversion = Conversion()
+        limit = self.config.limits.max_source_bytes
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._readers, read_bytes, data, name, limit, conversion)
+        except asyncio.CancelledError:
+            conversion.stop()
+            raise
+
     async def _verify_pending_facts(self) -> None:
         """Verify facts that a rate-limited backend asked to be sent later, until cancelled."""
         from groundwire.memory import Worker
@@ -329,5 +348,6 @@ class Service:
             await asyncio.to_thread(self.report_writer.close)
         if "database" in opened:
             self.database.close()
+        self._readers.shutdown(wait=False, cancel_futures=True)
         await self._long.aclose()
         await self._short.aclose()

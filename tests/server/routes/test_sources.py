@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import io
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
-import docx
-from tests.serving import Served
+import pytest
+from tests.conversion.documents import cell, docx, paragraph, table
+from tests.conversion.parsers import replace_parser
+from tests.serving import Served, served
 
+from groundwire.conversion import converter
 from groundwire.server.routes.sources import _name
 
 
@@ -17,18 +22,10 @@ def send(server: Served, *files: tuple[str, bytes]) -> Any:
     return answer.json()
 
 
-def word(text: str) -> bytes:
-    document = docx.Document()
-    document.add_paragraph(text)
-    out = io.BytesIO()
-    document.save(out)
-    return out.getvalue()
-
-
 def test_files_become_texts(plain: Served) -> None:
     found = send(
         plain,
-        ("notes.docx", word("It has 40 employees.")),
+        ("notes.docx", docx(paragraph("It has 40 employees."))),
         ("page.html", b"<html><script>alert(1)</script><p>Ann &amp; Ben</p>"),
         ("rows.csv", b'a,"two\nlines"\n'),
         ("plain.txt", "שלום 🙂".encode()),
@@ -91,3 +88,54 @@ def test_too_much_at_once_is_refused(plain: Served) -> None:
     many = [("files", (f"{number}.txt", b"x")) for number in range(60)]
     assert plain.client.post("/v1/sources", files=many).status_code == 422
     assert plain.client.post("/v1/sources").status_code == 422
+
+
+def test_a_word_file_with_wide_cells_is_read(plain: Served) -> None:
+    wide = [cell("a", '<w:gridSpan w:val="3000"/>')]
+    found = send(plain, ("wide.docx", docx(table(*[wide] * 3000))))
+    assert found["errors"] == []
+    assert found["sources"][0]["text"].count("a") == 3000
+
+
+def test_an_unknown_encoding_is_an_error_of_its_file(plain: Served) -> None:
+    found = send(plain, ("page.html", b"<html><meta charset=undefined><p>text"))
+    assert "unknown encoding 'undefined'" in found["errors"][0]["detail"]
+
+
+def test_files_that_take_long_disturb_nobody_and_end_with_their_request(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    started: list[converter._Worker] = []
+    both = threading.Event()
+
+    class RecordedWorker(converter._Worker):
+        def __init__(self) -> None:
+            super().__init__()
+            started.append(self)
+            if len(started) == 2:
+                both.set()
+
+    replace_parser(monkeypatch, "signal.pause()")
+    monkeypatch.setattr(converter, "_Worker", RecordedWorker)
+    settings = {
+        "hallucination.backend.type": "fake",
+        "store.url": str(tmp_path / "store.db"),
+        "store.cache_path": "",
+        "server.request_timeout": "4s",
+    }
+    page = [("files", ("page.html", b"<p>x"))]
+    with served(settings) as running, ThreadPoolExecutor(8) as clients:
+        running.client.get("/readyz")  # opens the store, which takes a while
+        uploads = [clients.submit(running.client.post, "/v1/sources", files=page) for _ in range(8)]
+        assert both.wait(30)
+        assert running.client.get("/readyz").status_code == 200
+        assert {upload.result().status_code for upload in uploads} == {504}
+        assert running.service.admission.inside == 0
+        assert {worker.exit_code for worker in started} == {-9}
+
+
+def test_a_full_server_reads_no_files(plain: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plain.service.admission, "inside", plain.service.admission.capacity)
+    answer = plain.client.post("/v1/sources", files=[("files", ("a.txt", b"text"))])
+    assert answer.status_code == 429
+    assert int(answer.headers["retry-after"]) >= 1

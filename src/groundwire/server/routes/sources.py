@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import PurePosixPath
 from typing import Annotated
 
@@ -10,7 +9,6 @@ from fastapi import APIRouter, File, UploadFile
 from pydantic import BaseModel, Field
 
 from groundwire.errors import InputError
-from groundwire.retrieval.load import read_bytes
 from groundwire.server.deps import ServiceDep
 from groundwire.server.problems import problems
 
@@ -45,15 +43,15 @@ async def texts_of(
 ) -> ExtractedTexts:
     """Extract the texts of files, to be sent with a check. Nothing is stored."""
     found = ExtractedTexts(sources=[], errors=[])
-    for file in files:
-        name = _name(file.filename or "")
-        data = await file.read()
-        try:
-            found.sources += await asyncio.to_thread(
-                _texts, data, name, service.config.limits.max_source_bytes
-            )
-        except InputError as error:
-            found.errors.append(FileError(origin=name, detail=str(error)))
+    with service.admission.admitted(sum(file.size or 0 for file in files)):
+        for file in files:
+            name = _name(file.filename or "")
+            try:
+                texts = await service.read_file(await file.read(), name)
+            except InputError as error:
+                found.errors.append(FileError(origin=name, detail=str(error)))
+            else:
+                found.sources += [FileText(text=one.text, origin=name, id=one.id) for one in texts]
     return found
 
 
@@ -61,7 +59,3 @@ def _name(given: str) -> str:
     """The last part of a file name, without the path on the client's disk."""
     last = PurePosixPath(given.replace("\\", "/")).name
     return "".join(char for char in last if char.isprintable())[-_MAX_NAME_CHARS:] or "file"
-
-
-def _texts(data: bytes, name: str, most: int) -> list[FileText]:
-    return [FileText(text=item.text, origin=name, id=item.id) for item in read_bytes(data, name, most)]

@@ -18,6 +18,7 @@ _BLOCKS = frozenset((
     "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "header", "hgroup", "hr", "html",
     "main", "nav", "ol", "p", "pre", "section", "summary", "table", "ul", "h1", "h2", "h3", "h4", "h5", "h6",
 ))  # fmt: skip
+_CELLS = ("td", "th")
 _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 _SPACE = re.compile(r"[ \t\r\n\f\v]+")
 _TRAILING = re.compile(r"[ \t]+(?=\n)")
@@ -39,6 +40,7 @@ def page_text(root: _Element) -> str:
 def _walk(root: _Element) -> Iterator[tuple[str, bool]]:
     """Depth first without recursion: pages nest deeper than Python's stack. Text, and whether to keep it."""
     stack: list[tuple[_Element, bool]] = [(root, False)]
+    layout = _around_tables(root)
     preserved = cells = 0
     while stack:
         element, closing = stack.pop()
@@ -46,11 +48,11 @@ def _walk(root: _Element) -> Iterator[tuple[str, bool]]:
         if closing:
             yield _after(tag, cells), False
             preserved -= tag == "pre"
-            cells -= _is_cell(element, tag)
+            cells -= tag in _CELLS and element not in layout
         elif tag and tag not in _UNSEEN and element.get("hidden") is None:
             yield _before(element, tag, cells), False
             preserved += tag == "pre"
-            cells += _is_cell(element, tag)
+            cells += tag in _CELLS and element not in layout
             yield _said(element.text, preserved, cells)
             stack.append((element, True))
             stack.extend((child, False) for child in reversed(element))
@@ -59,9 +61,15 @@ def _walk(root: _Element) -> Iterator[tuple[str, bool]]:
             yield _said(element.tail, preserved, cells)
 
 
-def _is_cell(element: _Element, tag: str) -> bool:
-    """A cell of a table of data; one that holds a table itself is there for the layout."""
-    return tag in ("td", "th") and element.find(".//table") is None
+def _around_tables(root: _Element) -> set[_Element]:
+    """Everything that holds a table. A cell that does is there for the layout and holds no data."""
+    found: set[_Element] = set()
+    for table in root.iter("table"):
+        for outer in table.iterancestors():
+            if outer in found:  # with everything around it: each element is visited once
+                break
+            found.add(outer)
+    return found
 
 
 def _said(text: str | None, preserved: int, cells: int) -> tuple[str, bool]:
@@ -71,7 +79,7 @@ def _said(text: str | None, preserved: int, cells: int) -> tuple[str, bool]:
 
 
 def _before(element: _Element, tag: str, cells: int) -> str:
-    if tag in ("td", "th"):
+    if tag in _CELLS:
         return " | " if element.getprevious() is not None else ""
     if cells:
         return " " if tag in _BLOCKS or tag in ("br", "li") else ""

@@ -13,6 +13,7 @@ _ID = re.compile(
     re.IGNORECASE,
 )
 _ID_KEYS = ("id", "sid")
+JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
 
 
 @dataclass(frozen=True, slots=True)
