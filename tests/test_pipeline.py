@@ -62,7 +62,7 @@ async def test_questions_and_refusals_are_listed_and_never_asked() -> None:
     report = await judged("Would you like to know more? I cannot answer that from the given passages.", fake)
     assert fake.calls == []
     assert [claim.kind.value for claim in report.skipped] == ["question", "refusal"]
-    assert report.flagged is False
+    assert (report.flagged, report.error) == (None, "NOTHING_TO_CHECK")
 
 
 async def test_a_phantom_citation_never_reaches_the_model() -> None:

@@ -40,11 +40,21 @@ ASSERTIONS = [
     "לחץ דם גבוה הוא מחלה.",
     "אנחנו לא יכולים לפתוח את הבקבוקים.",
     "パリは首都です。",
+    "It is big, isn't it?",
+    "The tower is 999 metres tall, right?",
+    "פריז היא בירת גרמניה, נכון?",
+    "Did you know that the tower is 999 metres tall?",
+    "Did you know Paris is the capital of Germany?",
+    "האם ידעת שפריז היא בירת גרמניה?",
+    "The tower is 999 metres tall:",
+    "Paris is the capital of Germany:",
 ]
 QUESTIONS = [
     "Can you tell me more?",
     "Is it so?",
-    "It is big, isn't it?",
+    "Did you know who built it?",
+    "What is the capital, right?",
+    "Is it 330 m tall, or 340?",
     "هل هذا صحيح؟",
     "这是真的吗？",
     "האם זה נכון",
@@ -108,6 +118,9 @@ META = [
     "I hope this helps!",
     "Let me know if you have any questions.",
     "The hotel offers:",
+    "The following amenities are available:",
+    "Here are the 5 steps:",
+    "The top 5 sights in Paris include:",
     "Sources:",
     "Confidence: 80 %",
     "***",
@@ -133,3 +146,13 @@ def test_kind(kind: str, text: str) -> None:
 def test_a_heading_needs_a_verb_to_assert() -> None:
     assert classify_sentence("History of Paris", heading=True).value == "meta"
     assert classify_sentence("Paris is the capital of France", heading=True).value == "assertion"
+
+
+@pytest.mark.parametrize("text", ["Height: 330 metres", "$5 million", "The tower – 999 m", "Founded: 1875"])
+def test_a_heading_that_gives_a_figure_asserts(text: str) -> None:
+    assert classify_sentence(text, heading=True).value == "assertion"
+
+
+@pytest.mark.parametrize("text", ["Step 2: Payment", "Top 10 hotels", "2. Methods", "2023 Annual Report"])
+def test_a_number_that_counts_headings_does_not_assert(text: str) -> None:
+    assert classify_sentence(text, heading=True).value == "meta"

@@ -160,6 +160,59 @@ def test_a_bold_line_is_a_title_and_a_bold_label_is_not() -> None:
     ]
 
 
+WRONG = "The tower is 999 metres tall"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"```\n{WRONG}.\n```",
+        f"```\n{WRONG.lower()}\n```",
+        f"~~~text\n{WRONG}\n~~~",
+        f"```python\nx = a[1]\n# {WRONG}\n```",
+        f"```js\nlet x = 1\n// {WRONG}.\nx += 1\n```",
+        f"> ```\n> {WRONG}.\n> ```",
+        f"![{WRONG}](tower.png)",
+        f"<img src='tower.png' alt='{WRONG}'>",
+        f"{WRONG}:",
+        f"{WRONG}:\n\n- It is red.",
+        f"Did you know that {WRONG.lower()}?",
+        f"{WRONG}, isn't it?",
+        f"{WRONG}, right?",
+        "# The tower: 999 metres\n\nIt is red.",
+        "**999 metres**\n\nIt is red.",
+        f"It is red.\n\n## References\n\n- {WRONG}, https://example.org",
+        "It is red.\n\nReferences:\n\n- Height: 999 metres",
+        f"It is red.[^1]\n\n[^1]: {WRONG}, see https://example.org",
+        f"| {WRONG} |\n|---|\n| |",
+    ],
+)
+def test_what_asserts_is_read_wherever_it_stands(answer: str) -> None:
+    assert any("999 metres" in text for text in texts(answer))
+    exact(answer, extract(answer))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "```bash\npip install groundwire\ngit checkout main\n```",
+        "```sql\nSELECT name FROM users WHERE id IS NULL\n```",
+        "```python\nif it is None:\n    return 999\n```",
+        "![A photo of the tower](tower.png)",
+        "## References\n\n- Smith 2019, pp. 3-5\n- A history of towers, https://example.org/330",
+    ],
+)
+def test_code_pictures_and_references_assert_nothing(answer: str) -> None:
+    assert texts(answer) == []
+
+
+def test_a_question_that_asserts_is_cut_to_its_assertion() -> None:
+    answer = "Did you know that Paris is in Italy, isn't it?"
+    told, claim = extract(answer)
+    assert (told.kind, told.text) == (ClaimKind.META, "Did you know that")
+    assert (claim.text, answer[claim.start : claim.end]) == ("Paris is in Italy", "Paris is in Italy")
+
+
 @pytest.mark.spec("SPEC-08.07")
 def test_hebrew() -> None:
     answer = 'לפי ההחלטה, השמאי קבע פיצוי של 50,000 ש"ח [S0]. זה נפוץ במקרים דומים. האם תרצה עוד? המסמכים אינם מזכירים את המחיר.'

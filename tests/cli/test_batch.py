@@ -70,6 +70,15 @@ def test_a_bad_row_says_what_is_wrong_and_the_rest_go_on(tmp_path: Path, row: ob
     assert first["flagged"] is last["flagged"] is False
 
 
+def test_a_row_that_asserts_nothing_is_not_clean(tmp_path: Path) -> None:
+    rows = write(tmp_path / "in.jsonl", GOOD, {**GOOD, "response": "Is the tower tall?"})
+    assert go(rows, tmp_path / "out.jsonl") == 3
+    assert [(row["flagged"], row["error"]) for row in read(tmp_path / "out.jsonl")] == [
+        (False, None),
+        (None, "NOTHING_TO_CHECK"),
+    ]
+
+
 def test_half_a_character_neither_breaks_the_output_nor_is_lost(tmp_path: Path) -> None:
     rows = write(tmp_path / "in.jsonl", {**GOOD, "response": "The tower is 330 metres tall \ud800."})
     go(rows, tmp_path / "out.jsonl")

@@ -93,6 +93,11 @@ def test_one_question_alone(tower: str) -> None:
     assert talked([], [BAD], ChatArgs((tower,), question="How tall?"))[0] == 1
 
 
+def test_an_answer_that_asserts_nothing_is_not_clean(tower: str) -> None:
+    nothing = "I cannot answer this question from the given passages. " * 3
+    assert talked([], [nothing], ChatArgs((tower,), question="How tall?"))[0] == 3
+
+
 def test_one_question_that_cannot_be_asked_fails(tower: str) -> None:
     with pytest.raises(BackendDown):
         talked([], [BackendDown("gone")], ChatArgs((tower,), question="How tall?"))

@@ -54,6 +54,11 @@ def test_events_are_lines_of_json() -> None:
     assert [event["kind"] for event in events][-3:] == ["interrupted", "reformulated", "done"]
 
 
+def test_an_answer_that_asserts_nothing_is_not_clean() -> None:
+    code, out = shown(ASKED, says("Great question! What else is known?"))
+    assert (code, "NOTHING_TO_CHECK" in out) == (3, True)
+
+
 def test_a_model_that_fails_is_told() -> None:
     code, out = shown(ASKED, ScriptedGenerator([BackendDown("the model went away")]))
     assert (code, "the model went away" in out) == (3, True)

@@ -72,6 +72,12 @@ CASES: dict[str, Asked] = {
         "John Smith works in the Marketing department.", TOWER, kb=True, finds={"flagged": True}
     ),
     "repaired": Asked("The tower is 999 metres tall.", TOWER, fix=True, finds={"flagged": True}),
+    "nothing": Asked(
+        "Great question! Is it red?",
+        TOWER,
+        finds={"flagged": None, "error": "NOTHING_TO_CHECK", "risk": None},
+    ),
+    "code": Asked("```\nThe tower is 999 metres tall.\n```", TOWER, finds={"flagged": True}),
     "rag": Asked("The tower is 999 metres tall [S0]. It is.", TOWER, profile="rag", finds={"flagged": True}),
 }
 

@@ -87,6 +87,12 @@ def test_a_wrong_answer_is_exit_code_one(folder: Path, model: Loopback) -> None:
     assert (code, json.loads(out)["hallucination_check"]["overall_grounded"]) == (1, False)
 
 
+def test_an_answer_that_asserts_nothing_is_not_clean(folder: Path, model: Loopback) -> None:
+    groundwire("ingest", folder)
+    model.script(chat("The documents do not say how much the deposit is."))
+    assert groundwire("ask", ASKED)[0] == 3
+
+
 def test_nothing_found_is_said(folder: Path, model: Loopback) -> None:
     groundwire("ingest", folder)
     code, out, _ = groundwire("ask", "Who painted the Mona Lisa?")

@@ -172,6 +172,11 @@ async def test_unchecked_claims_are_flagged_with_an_error(monkeypatch: pytest.Mo
     assert "1 of 1 claims" in found.error
 
 
+async def test_an_answer_that_asserts_nothing_is_flagged_with_an_error() -> None:
+    found = await detected("Is the tower tall?")
+    assert (found.flagged, found.details, found.error) == (True, [], "NOTHING_TO_CHECK")
+
+
 async def test_timeout_is_enforced(monkeypatch: pytest.MonkeyPatch) -> None:
     import asyncio
 

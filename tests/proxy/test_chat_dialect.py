@@ -51,6 +51,19 @@ def test_observed_answer_is_unchanged(proxy: Served, upstream: ScriptedUpstream)
     assert kept
 
 
+@pytest.mark.parametrize("how", ["observe", "annotate", "block", "fix"])
+def test_an_answer_that_asserts_nothing_passes_and_is_not_clean(
+    proxy: Served, upstream: ScriptedUpstream, how: str
+) -> None:
+    answer = whole(completion("Great question! What would you like to know?"))
+    upstream.script(answer)
+    body = {"model": "m", "messages": MESSAGES}
+    got = proxy.client.post("/v1/chat/completions", json=body, headers=mode(how))
+    assert got.content == b"".join(answer.pieces)
+    assert got.headers["x-groundwire-status"] == "NOTHING_TO_CHECK"
+    assert "x-groundwire-risk" not in got.headers
+
+
 def test_sdk_reads_an_observed_answer(sdk: openai.OpenAI, upstream: ScriptedUpstream) -> None:
     upstream.script(whole(completion(GOOD)))
     raw = sdk.chat.completions.with_raw_response.create(model="m", messages=MESSAGES)

@@ -81,14 +81,20 @@ def test_where_nothing_could_be_checked_no_figure_looks_clean() -> None:
     assert report(verdict(0.97), unchecked(Claim("c2", "x", 0, 1), "timeout: slow")).risk is not None
 
 
-def test_a_response_without_claims_is_grounded() -> None:
+def test_text_without_a_claim_is_not_clean() -> None:
     found = report()
-    assert (found.flagged, found.risk, found.grounding_ratio, found.overall_confidence) == (
-        False,
-        0.0,
-        1.0,
-        1.0,
-    )
+    assert (found.flagged, found.error) == (None, "NOTHING_TO_CHECK")
+    assert (found.risk, found.grounding_ratio, found.overall_confidence) == (None, None, None)
+
+
+def test_a_response_without_text_has_nothing_wrong() -> None:
+    found = summarise(replace(CASE, response="***\n"), (), [], "fake", PROFILE)
+    assert (found.flagged, found.error, found.risk, found.grounding_ratio) == (False, None, 0.0, 1.0)
+
+
+def test_claims_that_were_left_out_on_purpose_are_no_missing_claims() -> None:
+    left = Claim("c1", "The tower is red.", 0, 21)
+    assert summarise(CASE, (), [left], "fake", PROFILE).error is None
 
 
 def test_spans_point_into_the_response_as_given() -> None:

@@ -80,7 +80,7 @@ async def check(
     except GroundwireError as error:
         return CheckResult(error=str(error))
     if not report.claims:
-        return CheckResult(report, skipped=f"nothing to verify in mode {settings.mode}")
+        return CheckResult(report, skipped=f"nothing to verify in mode {settings.mode}", error=report.error)
     uncertain = tuple(claim for claim in report.claims if is_uncertain(claim, settings))
     return CheckResult(_with_advice(report, uncertain), uncertain, error=report.error)
 

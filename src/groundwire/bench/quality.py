@@ -20,7 +20,7 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
 from groundwire.reports.terminal import progress_bar
-from groundwire.types import Source, Status
+from groundwire.types import NOTHING_TO_CHECK, Source, Status
 from groundwire.version import __version__
 
 WINDOW = 8
@@ -99,6 +99,8 @@ async def _verdict(row: LabelledRow, engine: Groundwire, known: Prediction | Non
         report = await engine.check(row.claim, [Source("context", row.context)], question=row.question)
     except GroundwireError:
         return None
+    if report.error == NOTHING_TO_CHECK:
+        return Prediction(0.0, False, (), False)
     if report.flagged is None or report.risk is None:
         return None
     return Prediction(

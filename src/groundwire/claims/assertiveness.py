@@ -15,6 +15,7 @@ import re
 
 from groundwire.claims.confidence import is_only_confidence, stated
 from groundwire.claims.decompose import has_auxiliary, has_verb
+from groundwire.text.numbers import numbers
 from groundwire.types import ClaimKind
 
 _PARTS = {
@@ -249,6 +250,82 @@ _INTRODUCES = re.compile(
     r"(?:based|according|given|from|as|if|while|although|though|since|i'?m|i am|i|unfortunately)\b", re.I
 )
 _HEAD = 400
+# "Did you know that the tower is 330 m tall?" asserts what follows; "Did you know who built it?" asks.
+_TOLD = re.compile(
+    r"\W*(?:(?:and|but|so|well),? )?(?:(?:did|do|didn['’]t|don['’]t) you (?:also )?"
+    r"(?:know|reali[sz]e|notice)(?: that)?"
+    r"|(?:are|were|aren['’]t) you aware(?: of the fact)? that|have you (?:ever )?heard that"
+    r"|who (?:knew|would have thought) that"
+    r"|(?:is|isn['’]t) it (?:not )?(?:true|interesting|amazing|a fact|great|remarkable|surprising) that"
+    r"|(?:would|wouldn['’]t|don['’]t) you (?:not )?(?:say|agree|think|believe) that"
+    r"|האם ידעתם? (?:ש|כי ))[,:]?\s*",
+    re.I,
+)
+_ASKED_ABOUT = re.compile(
+    r"(?:what|who|whom|whose|where|when|why|how|which|if|whether|any|anyone|of|about|a|an)\b", re.I
+)
+# "It is 330 m tall, isn't it?"
+_TAG = re.compile(
+    r"[,–—-]\s*(?:(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|must|ai)(?:n['’]t)?"
+    r"\s+(?:it|he|she|they|we|you|there|that|this|i|one)(?:\s+(?:not|think|agree|say))?"
+    r"|right|correct|true|no|yes|ok(?:ay)?|huh|eh|am i right|isn['’]t that (?:so|right|true)|innit"
+    r"|nicht wahr|oder|n['’]est-ce pas|verdad|נכון|לא)\s*(?=[?？؟])",
+    re.I,
+)
+# A line with a final colon introduces something where it stops short of saying it, or points to what follows.
+_POINTS_ON = re.compile(
+    r"\b(?:following|follows?|below|here(?:'s)?|these|this|those|some|several|various|many|multiple|certain|key|main|steps?|reasons?"
+    r"|ways?|points?|factors?|features?|options?|examples?|details?|information|summary|overview|list|table|breakdown)\b",
+    re.I,
+)
+_OPEN_END = re.compile(
+    r"\b(?:as|by|for|from|in|into|of|on|that|to|with|and|or|the|a|an|be|been|including|includes?|included|offers?|offered|says?|said"
+    r"|states?|stated|reads?|follows|provides?|provided|contains?|features?|covers?|are|is|was|were|has|have|had)\W*\Z",
+    re.I,
+)
+_SYNTAX = re.compile(
+    r"[{}=;<>\\|@]|\w\(|\w\[|::|->|\w\.\w+\.\w|\w_\w|^\W*(?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|FROM|WHERE|AND|OR)\b"
+)
+_LABELLED_VALUE = re.compile(r"(?:[:=]|\s[–—-])\s*(?:[^\W\d]+\s+){0,3}[$€£¥₪~≈±+-]?\d")
+
+
+def states_value(text: str) -> bool:
+    """True for a phrase that gives a figure: "Height: 330 metres", "$5 million", but not "Step 2: Payment".
+
+    >>> [states_value(text) for text in ("Height: 330", "330 metres", "Step 2: Payment", "Top 10 hotels")]
+    [True, True, False, False]
+    """
+    return bool(_LABELLED_VALUE.search(text)) or any(number.unit for number in numbers(text))
+
+
+def reads_as_prose(text: str) -> bool:
+    """True for a phrase that says something by itself, even in code or as an image's text.
+
+    >>> [reads_as_prose(text) for text in ("The tower is red", "x = tower.height", "A photo of the tower")]
+    [True, False, False]
+    """
+    if len(text.split()) < 3 or _SYNTAX.search(text):
+        return False
+    return has_verb(text) or states_value(text) or not text.isascii()
+
+
+def asserted_part(text: str) -> tuple[int, int] | None:
+    """The range of a question that asserts: behind "Did you know that", or before ", isn't it?".
+
+    >>> text = "Did you know that Paris is in Italy?"
+    >>> text[slice(*asserted_part(text))]
+    'Paris is in Italy'
+    """
+    asks = _ENDS_ASKING.search(text, max(0, len(text) - 300))
+    if not asks:
+        return None
+    told = _TOLD.match(text[:_HEAD])
+    begin = told.end() if told and not _ASKED_ABOUT.match(text, told.end()) else 0
+    tags = list(_TAG.finditer(text, max(begin, asks.start() - 40), asks.end()))
+    end = tags[-1].start() if tags and tags[-1].end() == asks.start() else asks.start()
+    if (not begin and end == asks.start()) or len(text[begin:end].split()) < 3:
+        return None
+    return None if ASKS.match(text[begin:end]) else (begin, end)
 
 
 def classify_sentence(text: str, *, heading: bool = False) -> ClaimKind:
@@ -262,11 +339,19 @@ def classify_sentence(text: str, *, heading: bool = False) -> ClaimKind:
     head = " ".join(text[:_HEAD].replace("’", "'").split()).lstrip("\"'“‘«(-–—*#• ")
     if _is_question(text, head, heading=heading):
         return ClaimKind.QUESTION
-    if heading and not (has_auxiliary(text) and len(text.split()) >= 4):
+    if heading and not (has_auxiliary(text) and len(text.split()) >= 4) and not states_value(text):
         return ClaimKind.META
-    if text.rstrip("\"'”’)*_ ").endswith((":", "：")):
+    if text.rstrip("\"'”’)*_ ").endswith((":", "：")) and _introduces(text):
         return ClaimKind.META
     return _by_tables(text, head)
+
+
+def _introduces(text: str) -> bool:
+    """True for "The hotel offers:", but not for "The tower is 330 metres tall:"."""
+    said = text.rstrip("\"'”’)*_:： ")
+    if len(said.split()) < 4 or not (has_verb(said) or not said.isascii()) or _OPEN_END.search(said):
+        return True
+    return not any(map(str.isdigit, said)) and bool(_POINTS_ON.search(said))
 
 
 def _by_tables(text: str, head: str) -> ClaimKind:
@@ -325,6 +410,8 @@ def _is_instruction(head: str) -> bool:
 
 def _is_question(text: str, head: str, *, heading: bool) -> bool:
     """True for a final question mark that does not just end a quoted title, or an interrogative beginning."""
+    if asserted_part(text):
+        return False
     tail = text[-300:]
     asks = bool(ASKS.match(head))
     if _ENDS_ASKING.search(tail):

@@ -11,12 +11,12 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 
-from groundwire.claims.assertiveness import classify_sentence
+from groundwire.claims.assertiveness import asserted_part, classify_sentence, reads_as_prose, states_value
 from groundwire.claims.citations import CitationMark, named_in, resolve
 from groundwire.claims.confidence import confidence, content, is_only_confidence, stated
-from groundwire.claims.decompose import has_verb, split
+from groundwire.claims.decompose import has_auxiliary, has_verb, split
 from groundwire.claims.markup import PlainText, readable, strip_markup
 from groundwire.text.sentences import Block, BlockKind, blocks, sentences
 from groundwire.types import Claim, ClaimKind, Span
@@ -30,6 +30,12 @@ _REFERENCES = re.compile(
     re.I,
 )
 _ADDRESS = re.compile(r"https?://|www\.|\bdoi\b|\bISBN\b")
+_ADDRESSES = re.compile(r"(?:https?://|www\.)\S*|\b(?:doi|ISBN)\b\S*(?:\s*[\d./-]+\S*)?|\bpp?\.\s*\d\S*")
+_FENCE = re.compile(r"\s*(?:```|~~~)")
+_PROGRAM = re.compile(
+    r"\s*(?:`{3,}|~{3,})[ \t]*(?!(?:te?xt|plain|plaintext|markdown|md|quote|output|answer|none)\b)\w"
+)
+_COMMENT = re.compile(r"\s*(?:#+|//+|--+|/?\*+|%+|<!--|;+)\s*")
 _MIN_REST = 3  # words; a shorter rest after "but" or a colon is not a claim of its own
 _LEAD_REACH = 160  # characters in which a lead-in ("Here is the summary:") must end
 
@@ -156,7 +162,17 @@ def _read_sentence(
 
 
 def _is_reference(read: _Answer, text: str) -> bool:
-    return read.in_references and (bool(_ADDRESS.search(text)) or _is_phrase(text, 8))
+    if not read.in_references:
+        return False
+    if _ADDRESS.search(text):
+        return not _asserts_beside_address(text)
+    return _is_phrase(text, 8) and not states_value(text)
+
+
+def _asserts_beside_address(text: str) -> bool:
+    """True for "The tower is 330 m tall, https://…"; a title, an author and an address assert nothing."""
+    said = _ADDRESSES.sub(" ", text)
+    return len(said.split()) >= 4 and (has_auxiliary(said) or states_value(said))
 
 
 def _is_phrase(text: str, words: int) -> bool:
@@ -167,6 +183,11 @@ def _is_phrase(text: str, words: int) -> bool:
 def _parts(text: str, whole: ClaimKind) -> Iterator[tuple[int, int, ClaimKind]]:
     """The trimmed parts of a sentence that are verified separately."""
     begin, end = content(text)
+    told = asserted_part(text) if whole is not ClaimKind.QUESTION else None
+    if told:
+        if told[0] > begin:
+            yield begin, len(text[: told[0]].rstrip()), ClaimKind.META
+        begin, end = told[0], min(end, told[1])
     lead = _lead_in(text)
     if lead:
         yield 0, lead, ClaimKind.META
@@ -284,7 +305,7 @@ def _read_row(read: _Answer, block: Block, _: Block | None) -> None:
     text = "; ".join(_labelled(name, cell.text) for name, cell in said)
     start = said[0][1].at[0]
     labels = dict.fromkeys(label for _, cell in cells for mark in cell.marks for label in mark.labels)
-    kind = ClaimKind.META if block.kind is BlockKind.HEADER else ClaimKind.ASSERTION
+    kind = classify_sentence(text, heading=True) if block.kind is BlockKind.HEADER else ClaimKind.ASSERTION
     place = Span(start, said[-1][1].at[-1] + 1)
     sure = confidence(text, read.target)
     read.drafts.append(_DraftClaim(text, place, kind, sure, tuple(labels), read.sentence))
@@ -301,10 +322,41 @@ def _labelled(name: str, cell: str) -> str:
     return f"{label}: {readable(cell)}" if label else readable(cell)
 
 
-def _read_code(read: _Answer, block: Block, _: Block | None) -> None:
+def _read_code(read: _Answer, block: Block, following: Block | None) -> None:
+    """Code asserts nothing, but prose does that somebody put between its fences, or into its comments."""
+    program = bool(_PROGRAM.match(read.text, block.start))
+    for is_prose, group in groupby(
+        block.lines, lambda line: _is_prose(read.text[line.start : line.end], program)
+    ):
+        lines = tuple(group)
+        start, end = lines[0].start, lines[-1].end
+        if is_prose:
+            _read_prose(
+                read, Block(BlockKind.PARAGRAPH, start, end, tuple(_uncommented(read, lines))), following
+            )
+        elif any(map(str.isalnum, read.text[start:end])):
+            _read_other(read, Span(start, end))
+
+
+def _is_prose(line: str, program: bool) -> bool:
+    if _FENCE.match(line):
+        return False
+    comment = _COMMENT.match(line)
+    said = line[comment.end() if comment else 0 :].strip()
+    # A line of a program that is no comment and begins unlike a sentence is code: "return if it is done".
+    return reads_as_prose(said) and (not program or bool(comment) or not said[0].islower())
+
+
+def _uncommented(read: _Answer, lines: Sequence[Span]) -> Iterator[Span]:
+    for line in lines:
+        comment = _COMMENT.match(read.text, line.start, line.end)
+        yield Span(comment.end() if comment else line.start, line.end)
+
+
+def _read_other(read: _Answer, place: Span) -> None:
+    """Text that is no prose."""
     read.sentence += 1
-    text = readable(read.text[block.start : block.end])
-    place = Span(block.start, block.end)
+    text = readable(read.text[place.start : place.end])
     read.drafts.append(_DraftClaim(text, place, ClaimKind.META, read.target, (), read.sentence))
 
 
@@ -314,8 +366,14 @@ def _read_definition(read: _Answer, block: Block, following: Block | None) -> No
     source = named_in(text, read.known)
     if source:
         read.footnotes[block.marker.strip("[]:")] = source
-    aside = not source and not _ADDRESS.search(text) and has_verb(text)
-    (_read_prose if aside else _read_code)(read, block, following)
+    if source or _ADDRESS.search(text):
+        aside = _asserts_beside_address(text)
+    else:
+        aside = has_verb(text) or states_value(text)
+    if aside:
+        _read_prose(read, block, following)
+    else:
+        _read_other(read, Span(block.start, block.end))
 
 
 _READERS: dict[BlockKind, Callable[[_Answer, Block, Block | None], None]] = {

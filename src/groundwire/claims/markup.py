@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from groundwire.claims.assertiveness import reads_as_prose
 from groundwire.claims.citations import CitationMark, marks
 from groundwire.types import Span
 
@@ -21,6 +22,7 @@ _INLINE = re.compile(
     r"|(?P<hidden>[\x00-\x08\x0e-\x1f\x7f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]+)",
     re.IGNORECASE,
 )
+_ALT = re.compile(r"<img\b[^<>]*?\balt\s*=\s*(?P<quote>[\"'])(?P<label>[^<>\"']*)(?P=quote)", re.IGNORECASE)
 _LINK_WORDS = re.compile(r"[^*`]+")
 _NUMBERED = re.compile(r"\[?\^?(?:[A-Za-z]{1,3})?\d{1,3}\]?")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
@@ -104,6 +106,8 @@ def _kept(raw: str, match: re.Match[str], comments: int) -> Iterator[tuple[int, 
         yield from _link(match)
     elif match["raised"]:
         yield match.start("number") - 1, f"[{match['number']}]", end
+    elif match["tag"] and (alt := _ALT.match(raw, start, end)):
+        yield from _image_text(alt, end)
     elif match["tag"]:
         yield start, "\n" if match["tag"].lower().startswith(("<br", "</p", "</li", "</div")) else "", end
     elif match["escape"]:
@@ -119,7 +123,7 @@ def _link(match: re.Match[str]) -> Iterator[tuple[int, str, int]]:
     """A link is replaced by its text; a link whose text is a number is a citation mark."""
     label, at, end = match["label"], match.start("label"), match.end()
     if match["image"]:
-        yield at, "", end
+        yield from _image_text(match, end)
     elif label.startswith("["):
         yield at, label, end
     elif _NUMBERED.fullmatch(label):
@@ -128,6 +132,11 @@ def _link(match: re.Match[str]) -> Iterator[tuple[int, str, int]]:
         yield at, "", end
         for words in _LINK_WORDS.finditer(label):
             yield at + words.start(), words[0], end
+
+
+def _image_text(match: re.Match[str], end: int) -> Iterator[tuple[int, str, int]]:
+    """What an image shows is no part of the answer, unless its text says something."""
+    yield match.start("label"), match["label"] if reads_as_prose(match["label"]) else "", end
 
 
 def _is_emphasis(raw: str, start: int, end: int) -> bool:

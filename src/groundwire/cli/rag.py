@@ -215,6 +215,8 @@ def _exit_code(reply: ChatReply) -> ExitCode:
     found = reply["hallucination_check"]
     if found is None or any(claim["p1"] is None for claim in found["claims"]):
         return ExitCode.COULD_NOT_CHECK
+    if not found["claims"] and found["overall_grounded"] and reply["sources"]:
+        return ExitCode.COULD_NOT_CHECK  # the model's answer asserts nothing
     grounded = found["overall_grounded"] and found["grounded_claims"] == found["total_claims"]
     return ExitCode.of(not grounded)
 

@@ -21,7 +21,7 @@ from groundwire.engine import Groundwire, as_sources
 from groundwire.errors import BackendTimeout, InputError
 from groundwire.mcp.arguments import AuditTraceBudget, BudgetArguments, DetectHallucination
 from groundwire.retrieval.cite import cited_ids, phantoms
-from groundwire.types import Claim, ClaimKind, ClaimVerification, Source, Status, Step
+from groundwire.types import NOTHING_TO_CHECK, Claim, ClaimKind, ClaimVerification, Source, Status, Step
 
 if TYPE_CHECKING:
     from re import Match
@@ -259,6 +259,7 @@ def _build_report(scored: ScoredClaims, judge: Groundwire, given: BudgetArgument
     bad = [detail.idx for detail in details if detail.flagged]
     failed = [v for _, v in scored.verdicts if v.status is Status.UNCHECKED]
     error = f"{len(failed)} of {len(details)} claims {failed[0].reason}" if failed else None
+    error = error if details else NOTHING_TO_CHECK
     summary = BudgetSummary(
         claims_scored=len(details),
         steps_scored=len(details),
@@ -273,7 +274,11 @@ def _build_report(scored: ScoredClaims, judge: Groundwire, given: BudgetArgument
         ignored=given.ignored,
     )
     return BudgetReport(
-        flagged=bool(bad), under_budget=bool(bad), summary=summary, details=details, error=error
+        flagged=bool(bad) or not details,
+        under_budget=bool(bad),
+        summary=summary,
+        details=details,
+        error=error,
     )
 
 

@@ -23,7 +23,7 @@ from groundwire.proxy.sse import FrameTooLarge, SseFrame, SseParser
 from groundwire.reports.json import report_object
 from groundwire.streaming.incremental import IncrementalVerifier, JobRunner
 from groundwire.streaming.protocol import HIGH_SEVERITY, assess
-from groundwire.types import HallucinationReport, Risk, Status
+from groundwire.types import NOTHING_TO_CHECK, HallucinationReport, Risk, Status
 
 T = TypeVar("T")
 READ_INTERVAL = 0.1
@@ -334,6 +334,8 @@ class StreamVerifier:
         reasons += [c.reason for r in found for c in r.claims if c.status is Status.UNCHECKED]
         reason = next(filter(None, reasons), "")
         state = VerificationState.UNCHECKED if reason else VerificationState.CHECKED
+        if reason == NOTHING_TO_CHECK:
+            state, reason = VerificationState.NOTHING, "the answer asserts nothing"
         return VerificationOutcome(
             self._mode, state, reason, reports, contradiction_threshold=self.contradiction_threshold
         )

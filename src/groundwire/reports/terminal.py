@@ -29,6 +29,7 @@ from groundwire.reports.plaintext import (
     steps_line,
 )
 from groundwire.types import (
+    NOTHING_TO_CHECK,
     ClaimVerification,
     Derived,
     Detection,
@@ -164,7 +165,8 @@ def _verdict(report: HallucinationReport) -> Text:
     text = Text(f"{' · '.join(flag_counts(report))} · ", style=_verdict_style(report.flagged))
     text.append(f"risk {risk} · backend {report.backend} · profile {report.profile}", style="dim")
     if report.error:
-        text.append(f"\n{sanitize(report.error)}", style="yellow")
+        why = ": the answer asserts nothing that could be checked" if report.error == NOTHING_TO_CHECK else ""
+        text.append(f"\n{sanitize(report.error)}{why}", style="yellow")
     return text
 
 

@@ -22,6 +22,7 @@ from groundwire.streaming.session import again
 from groundwire.text.sentences import sentences
 from groundwire.text.tokens import is_stop, language_hint
 from groundwire.types import (
+    NOTHING_TO_CHECK,
     Action,
     ActionKind,
     ClaimVerification,
@@ -401,7 +402,7 @@ async def _by_model(said: str, found: Assessment, rewriter: Rewriter) -> Reformu
         return None
     text = _joined(kept, written.text.strip())
     report = await _checked(text, rewriter)
-    if report is None or report.error:
+    if report is None or (report.error and report.error != NOTHING_TO_CHECK):
         return None
     second = await rewriter.assess(text, report)
     if second.failing or stops(second.risk, rewriter.config):

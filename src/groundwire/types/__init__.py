@@ -42,6 +42,7 @@ from groundwire.types.knowledge import (
     ValueKind,
 )
 from groundwire.types.report import (
+    NOTHING_TO_CHECK,
     Action,
     ActionKind,
     ClaimVerification,
@@ -74,6 +75,7 @@ from groundwire.types.trace import (
 )
 
 __all__ = [
+    "NOTHING_TO_CHECK",
     "Action",
     "ActionKind",
     "Attribute",

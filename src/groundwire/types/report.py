@@ -13,6 +13,9 @@ from typing import Any
 
 from groundwire.types.claims import Claim, GapType, HallucinationType, Segment, Span, Status
 
+NOTHING_TO_CHECK = "NOTHING_TO_CHECK"
+"""The `error` of a report on text that asserts nothing: neither flagged nor fine."""
+
 
 @singledispatch
 def as_html(result: object) -> str | None:  # noqa: ARG001 (what has no look of its own is shown as text)

@@ -72,12 +72,12 @@ class TraceAudit:
 
     @property
     def flagged(self) -> bool | None:
-        """None if nothing was found but some steps could not be checked."""
+        """None if nothing was found but some steps could not be checked, or there were none."""
         judged = [s for s in self.steps if s.status is not Status.UNCHECKED]
         bad = any(s.verdict.is_flagged or s.contradicts or s.circular for s in self.steps)
         if bad or self.post_hoc.outcome is Derived.NO:
             return True
-        return None if self.error or (self.steps and not judged) else False
+        return None if self.error or not judged else False
 
     _repr_html_ = repr_html
 

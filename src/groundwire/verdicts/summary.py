@@ -7,8 +7,10 @@ from dataclasses import replace
 
 from groundwire.text.markdown import place_spans
 from groundwire.types import (
+    NOTHING_TO_CHECK,
     Case,
     Claim,
+    ClaimKind,
     ClaimVerification,
     EpistemicGap,
     GapType,
@@ -41,8 +43,8 @@ def summarise(
     gaps = tuple(gap_of(c) for c in claims if c.gap_type is not None)
     critical = [c for c in claims if _is_critical(c, profile.critical_bits)]
     checked = [c for c in claims if c.status is not Status.UNCHECKED]
-    measured = bool(checked) or (not claims and bool(case.sources))
-    error = _error(claims)
+    error = _error(claims) or _nothing_to_check(case, claims, skipped)
+    measured = bool(checked) or (not claims and bool(case.sources) and error is None)
     flagged = any(c.is_flagged for c in claims)
     return HallucinationReport(
         response_id=case.id,
@@ -105,6 +107,18 @@ def _error(claims: Sequence[ClaimVerification]) -> str | None:
     if not missed:
         return None
     return f"{len(missed)} of {len(claims)} claims {missed[0].reason}"
+
+
+def _nothing_to_check(
+    case: Case, claims: Sequence[ClaimVerification], skipped: Sequence[Claim]
+) -> str | None:
+    """Text without an assertion is not clean: it may say something that is not recognised as a claim.
+
+    Without sources the detectors alone decide; assertions among the skipped ones were left out on purpose.
+    """
+    asserted = claims or any(claim.kind is ClaimKind.ASSERTION for claim in skipped)
+    says = bool(case.sources) and not asserted and any(map(str.isalnum, case.response))
+    return NOTHING_TO_CHECK if says else None
 
 
 def _grounded(checked: Sequence[ClaimVerification]) -> float:
