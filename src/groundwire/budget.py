@@ -60,7 +60,7 @@ class Budget:
         return self.gap_bits > threshold_bits
 
     def certain(self, threshold_bits: float) -> bool:
-        """Does the whole interval agree with the point about the threshold?"""
+        """True if the whole interval lies on the same side of the threshold."""
         return (self.gap_low > threshold_bits) == (self.gap_high > threshold_bits)
 
 
@@ -82,7 +82,7 @@ def _gap_range(p1: tuple[float, float], p0: tuple[float, float], target: float) 
     """Extremes of the gap over a box of probabilities.
 
     The gap falls as p1 rises, so p1 matters only at its ends. In p0 it is monotone between the kinks at
-    p1 and at the target, but for a dip midway between them where the evidence speaks against the claim.
+    p1 and at the target, except for a dip midway between them if the evidence contradicts the claim.
     """
     low, high = p0
     gaps = [
@@ -94,7 +94,7 @@ def _gap_range(p1: tuple[float, float], p0: tuple[float, float], target: float) 
 
 
 def wilson(successes: float, trials: int, z: float = Z95) -> tuple[float, float]:
-    """Wilson score interval of a proportion; everything is possible after no trials."""
+    """Wilson score interval of a proportion; (0, 1) without trials."""
     if trials <= 0:
         return 0.0, 1.0
     if not 0 <= successes <= trials:
@@ -106,7 +106,7 @@ def wilson(successes: float, trials: int, z: float = Z95) -> tuple[float, float]
 
 
 def adjusted_confidence(stated: float, result: Budget, contradicted: bool = False) -> float:
-    """What may still be claimed: no more than stated, no more than the evidence pays for."""
+    """The confidence that the evidence justifies; never more than the stated one."""
     if contradicted:
         return 0.0
     if result.required_bits == 0.0:

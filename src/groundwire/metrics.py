@@ -1,6 +1,6 @@
-"""What is counted and what is logged: the figures an operator watches, and one line per verdict.
+"""Metrics for operators, and one log line per verdict.
 
-Nothing here holds text of a claim or a source, unless `log.include_text` asks for it.
+Neither contains text of a claim or a source, unless `log.include_text` is set.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 1024)
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The counters at one moment, for a terminal or a test."""
+    """A snapshot of the counters, for a terminal or a test."""
 
     claims_verified: int
     hallucinations: dict[str, int]
@@ -45,15 +45,15 @@ class Figures:
 
 
 class Metrics:
-    """Counters and histograms in a registry of their own; `render()` is what `/metrics` answers."""
+    """Counters and histograms in their own registry; `render()` is the body of `/metrics`."""
 
     def __init__(self) -> None:
-        # Imported here: a tenth of a second that `import groundwire` does not pay.
+        # Imported here: it would add a tenth of a second to `import groundwire`.
         from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
         self.registry = own = CollectorRegistry()
         self._claims = Counter(
-            "groundwire_claims_verified", "Claims that got a verdict", ["backend"], registry=own
+            "groundwire_claims_verified", "Claims with a verdict", ["backend"], registry=own
         )
         self._found = Counter(
             "groundwire_hallucinations_detected", "Flagged claims", ["status"], registry=own
@@ -71,13 +71,13 @@ class Metrics:
         self._lookups = Counter(
             "groundwire_cache_lookups", "Queries by hit or miss", ["result"], registry=own
         )
-        self._rejected = Counter("groundwire_facts_rejected", "Facts kept out of memory", registry=own)
+        self._rejected = Counter("groundwire_facts_rejected", "Facts rejected", registry=own)
         self._failures = Counter("groundwire_verification_failures", "Not checked", ["code"], registry=own)
-        ratio = Gauge("groundwire_cache_hit_ratio", "Share of queries the cache answered", registry=own)
+        ratio = Gauge("groundwire_cache_hit_ratio", "Share of queries answered from the cache", registry=own)
         ratio.set_function(lambda: self.figures().cache_hit_rate)
 
     def verdicts(self, verifications: Iterable[ClaimVerification], backend: str) -> None:
-        """Count finished claims, and the flagged ones by status. Unchecked ones were not verified."""
+        """Count verified claims, and flagged ones by status; unchecked claims were not verified."""
         for claim in verifications:
             if claim.status is not Status.UNCHECKED:
                 self._claims.labels(backend).inc()
@@ -130,7 +130,7 @@ def _by_label(metric: Counter) -> dict[str, int]:
 
 @cache
 def default_metrics() -> Metrics:
-    """The process's own instance, for callers that pass none."""
+    """The instance of this process, for callers that pass none."""
     return Metrics()
 
 
@@ -142,7 +142,7 @@ def log_verdict(
     response_id: str = "",
     source_text: bool = False,
 ) -> None:
-    """One JSON line for one verdict, through the logger `groundwire.verdicts` at level info."""
+    """Log a verdict as one JSON line to `groundwire.verdicts` at level INFO."""
     logger = logging.getLogger(VERDICTS)
     if not logger.isEnabledFor(logging.INFO):
         return
@@ -172,7 +172,7 @@ def log_verdict(
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object a line; a record that carries `fields` shows them instead of a message."""
+    """One JSON object per line; the `fields` of a record replace its message."""
 
     def format(self, record: logging.LogRecord) -> str:
         head = {
@@ -187,7 +187,7 @@ class JsonLines(logging.Formatter):
 
 
 def setup_logging(config: Config, stream: TextIO | None = None) -> None:
-    """Send everything below the logger `groundwire` to `stream` (stderr), as configured. Safe to repeat."""
+    """Send the logger `groundwire` to `stream` (default stderr), as configured. May be called again."""
     handler = logging.StreamHandler(stream or sys.stderr)
     text = logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
     handler.setFormatter(JsonLines() if config.log.format == "json" else text)

@@ -31,7 +31,7 @@ def test_reply_is_code_or_answer(text: str, code: str, answer: str) -> None:
 
 
 def test_text_after_code_is_dropped() -> None:
-    assert parse_reply("Look:\n```python\nx\n```\nIt printed 5.").kept == "Look:\n```python\nx\n```"
+    assert parse_reply("Look:\n```python\nx\n```\nIt printed 5.").text == "Look:\n```python\nx\n```"
 
 
 def test_answer_text_has_no_code() -> None:
@@ -43,4 +43,4 @@ def test_answer_text_has_no_code() -> None:
 def test_any_text_is_code_or_answer(text: str) -> None:
     reply = parse_reply(text)
     assert not (reply.code and reply.answer)
-    assert text.startswith(reply.kept)
+    assert text.startswith(reply.text)

@@ -54,8 +54,8 @@ def test_holdback_delays_only_the_done_marker(stream: bytes, places: list[int]) 
     holdback, sent_bytes = DoneHoldback(), b""
     for piece in cut(stream, places):
         sent_bytes += holdback.feed(piece)
-        assert stream.startswith(sent_bytes + holdback.held)
-        assert holdback.done or len(holdback.held) < len("data: [DONE]")
+        assert stream.startswith(sent_bytes + holdback.buffered)
+        assert holdback.done or len(holdback.buffered) < len("data: [DONE]")
     ends = b"data: [DONE]" in stream
     assert holdback.done is ends
     assert sent_bytes + holdback.release() == stream

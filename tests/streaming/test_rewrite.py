@@ -82,7 +82,7 @@ def test_a_word_that_stands_small_elsewhere_begins_small() -> None:
 @pytest.mark.parametrize(
     ("kind", "opening"),
     [
-        ("partial_support", "I believe, though the sources bear it out only in part, that it is tall."),
+        ("partial_support", "I believe, though the sources support it only in part, that it is tall."),
         ("over_extrapolation", "It may be, though the sources do not say so, that it is tall."),
         (
             "doubtful",
@@ -220,7 +220,7 @@ def test_limits_say_what_is_missing_and_what_to_do() -> None:
     )
     assert limits("What does the pen cost?", knowledge=check) == (
         "I cannot answer this reliably from the sources I have. I have no source for “the price of the pen”.\n"
-        "Please tell me more about what you need.\nPlease ask somebody who knows."
+        "Please tell me more about what you need.\nPlease ask an expert."
     )
     hebrew = limits("כמה עולה העט?", knowledge=check)
     assert hebrew.startswith("איני יכול לענות")
@@ -230,5 +230,5 @@ def test_limits_after_a_failure_quote_the_sources() -> None:
     point = WeakPoint("x", 0, 1, "contradicted", Risk.HIGH, quote="It was built in 1987.", source="S0")
     said = limits("When was it built?", [point, point])
     assert said.count("The sources say: “It was built in 1987.” [S0]") == 1
-    assert "went against the sources" in said
+    assert "contradicted the sources" in said
     assert GapType.CONTRADICTED.value not in said

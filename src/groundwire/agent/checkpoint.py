@@ -97,8 +97,8 @@ def choose(
     else:
         # If there are too many, claims with numbers or hedges are checked first.
         picked = sorted(claims, key=lambda claim: not is_critical(answer, claim))
-    kept = picked[: settings.max_claims_per_response]
-    return sorted(kept, key=lambda claim: (claim.start, claim.id))
+    selected = picked[: settings.max_claims_per_response]
+    return sorted(selected, key=lambda claim: (claim.start, claim.id))
 
 
 def _random_key(answer: str, claim: Claim, seed: int) -> bytes:
@@ -108,8 +108,8 @@ def _random_key(answer: str, claim: Claim, seed: int) -> bytes:
 
 def is_critical(answer: str, claim: Claim) -> bool:
     """True for claims with hedges, a stated confidence or a number, where errors are most likely."""
-    said = answer[claim.start : claim.end]
-    if inferred(said) is not None or stated(said) is not None:
+    sentence = answer[claim.start : claim.end]
+    if inferred(sentence) is not None or stated(sentence) is not None:
         return True
     return any(character.isdigit() for character in claim.text) or bool(numbers(claim.text))
 

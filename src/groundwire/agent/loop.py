@@ -24,10 +24,10 @@ _BLOCK = re.compile(
 class ModelReply:
     """A parsed reply: either `code` to run, or the `answer`.
 
-    `kept` is the reply up to the code: what follows was written without having seen its output.
+    `text` is the reply up to the code: what follows was written without having seen its output.
     """
 
-    kept: str
+    text: str
     code: str = ""
     answer: str = ""
 
@@ -106,7 +106,7 @@ class AgentLoop:
             if self.log.calls >= self.settings.max_calls:
                 return await self._stop(messages, _CALL_LIMIT.format(calls=self.settings.max_calls))
             reply = parse_reply(await self._complete(messages))
-            messages.append(Message("assistant", reply.kept))
+            messages.append(Message("assistant", reply.text))
             if not reply.code:
                 return AgentDraft(reply.answer, tuple(messages))
             messages.append(prompts.output((await self._run_code(reply)).text))

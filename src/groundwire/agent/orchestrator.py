@@ -268,8 +268,8 @@ class Orchestrator:
     def _messages(self, task: _QuestionTask, loop: AgentLoop, history: Sequence[Turn]) -> list[Message]:
         room = self._context_tokens()
         functions = None if loop.functions is None else loop.functions.values()
-        told = prompts.system(functions, files=bool(task.files))
-        return [told, *prompts.past(history, room // 2), prompts.ask(task.query, task.files, room)]
+        instructions = prompts.system(functions, files=bool(task.files))
+        return [instructions, *prompts.past(history, room // 2), prompts.ask(task.query, task.files, room)]
 
     def _context_tokens(self) -> int:
         """Return the number of tokens of files to show at once."""

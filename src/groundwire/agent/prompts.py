@@ -94,13 +94,13 @@ def _excerpts(query: str, files: Mapping[str, str], room: int) -> str:
 
 def past(history: Sequence[Turn], room: int) -> list[Message]:
     """Return the last turns of the conversation that fit into `room` tokens."""
-    kept: list[Message] = []
+    recent: list[Message] = []
     for turn in reversed(history):
         room -= tokens(turn.text)
         if room < 0:
             break
-        kept.append(Message("assistant" if turn.role == "assistant" else "user", turn.text))
-    return kept[::-1]
+        recent.append(Message("assistant" if turn.role == "assistant" else "user", turn.text))
+    return recent[::-1]
 
 
 def output(shown: str) -> Message:

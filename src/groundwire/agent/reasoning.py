@@ -127,10 +127,10 @@ def resolve(claim: TraceNode, tree: TraceTree) -> ResolvedCitations:
     if missing:
         return ResolvedCitations(names, phantoms=missing)
     unverified = [t for t in targets if _is_claim(t, tree) and (t == claim.id or not tree.is_verified(t))]
-    held = [tree.nodes[target] for target in targets if target not in unverified]
+    evidence = [tree.nodes[target] for target in targets if target not in unverified]
     rest = ", ".join(tree.label(t) for t in unverified)
     why = f"it rests on {rest}, which is not verified" if unverified else ""
-    return ResolvedCitations(names, tuple((tree.label(node.id), node.text) for node in held), (), why)
+    return ResolvedCitations(names, tuple((tree.label(node.id), node.text) for node in evidence), (), why)
 
 
 def _is_claim(identity: str, tree: TraceTree) -> bool:
@@ -270,8 +270,8 @@ def _cited(audit: TraceAudit, sources: Sequence[Source], draft: _GraphDraft) -> 
 def _answer(audit: TraceAudit, parent: str, draft: _GraphDraft) -> None:
     found = audit.post_hoc
     outcome = draft.add(NodeKind.OUTCOME, found.answer, parent, EdgeLabel.LEADS_TO)
-    said = f"{found.outcome.value}: {found.reason}"
-    check = draft.add(NodeKind.VERIFICATION, said, outcome, EdgeLabel.CONTAINS)
+    summary = f"{found.outcome.value}: {found.reason}"
+    check = draft.add(NodeKind.VERIFICATION, summary, outcome, EdgeLabel.CONTAINS)
     labels = {Derived.YES: EdgeLabel.VERIFIES, Derived.NO: EdgeLabel.REFUTES}
     if found.outcome in labels:
         draft.edges.append(TraceEdge(check, labels[found.outcome], outcome))
@@ -320,7 +320,7 @@ class ReasoningTraces:
         self, kind: NodeKind | str, text: str, parent: str | None = None, more: NodeDetails | None = None
     ) -> str:
         """Add a node below another one and return its id; only a goal can be a root."""
-        kind, said = _kind(kind), more or NodeDetails()
+        kind, more = _kind(kind), more or NodeDetails()
         if not text.strip():
             raise InputError(f"a {kind.value} needs a text")
         if parent is None and kind is not NodeKind.GOAL:
@@ -329,7 +329,7 @@ class ReasoningTraces:
         root = self.store.node(parent).root if parent is not None else identity
         edges = [TraceEdge(parent, _PARENT_EDGE.get(kind, EdgeLabel.CONTAINS), identity)] if parent else []
         made = TraceNode(
-            identity, root, kind, text, self._clock(), said.name, said.confidence, None, said.detail or {}
+            identity, root, kind, text, self._clock(), more.name, more.confidence, None, more.detail or {}
         )
         self.store.write([made], edges)
         return identity

@@ -40,9 +40,9 @@ def to_plain_data(value: object, wrap: Wrap) -> object:
     if is_dataclass(value) and not isinstance(value, type):
         return wrap(value)
     if isinstance(value, Mapping):
-        return {str(key): to_plain_data(held, wrap) for key, held in value.items()}
+        return {str(key): to_plain_data(item, wrap) for key, item in value.items()}
     if isinstance(value, Sequence | set | frozenset):
-        return [to_plain_data(held, wrap) for held in value]
+        return [to_plain_data(item, wrap) for item in value]
     return str(value)
 
 

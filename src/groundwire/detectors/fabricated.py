@@ -127,7 +127,7 @@ def _covers(context: DetectionContext, claim: Triple) -> bool:
 
 def _unknown_attribute(context: DetectionContext, claim: Triple, reading: ClaimAsQuery) -> Flag | None:
     entity = reading.entity
-    if is_licensed(context, reading.said):
+    if is_licensed(context, reading.stated):
         return None
     names = list(dict.fromkeys([*(a.name for a in entity.attributes), *_predicates(context, entity)]))
     if len(names) < _MIN_ATTRIBUTES or _is_known_otherwise(context, reading):
@@ -147,7 +147,8 @@ def _is_known_otherwise(context: DetectionContext, reading: ClaimAsQuery) -> boo
     for fact in context.known.facts.get(reading.entity.id, ()) if context.known else ():
         values += [role.value for role in fact.roles]
     return any(
-        strip_unit_noun(value.text).casefold() == strip_unit_noun(reading.said).casefold() for value in values
+        strip_unit_noun(value.text).casefold() == strip_unit_noun(reading.stated).casefold()
+        for value in values
     )
 
 

@@ -87,7 +87,9 @@ def _flag(
     assert holding is not None
     assert context.known is not None
     value = _shown(holding.value)
-    repair = None if claim.denied else replacement(holding.value, _said(context, reading.span), context.known)
+    repair = (
+        None if claim.denied else replacement(holding.value, _text_at(context, reading.span), context.known)
+    )
     place = (reading.span[0] + repair.start, reading.span[0] + repair.end) if repair else None
     source = holding.fact.provenance.source if holding.fact else ""
     known = f"{reading.entity.name}: {holding.name} = {value}"
@@ -111,7 +113,7 @@ def _shown(value: Value) -> str:
     return f"{value.text} {unit}".strip()
 
 
-def _said(context: DetectionContext, span: tuple[int, int]) -> str:
+def _text_at(context: DetectionContext, span: tuple[int, int]) -> str:
     return context.response[span[0] : span[1]]
 
 

@@ -290,7 +290,7 @@ _REQUESTS = re.compile(
 class _HistoryConflict:
     """A clause of the response (`said`) that contradicts an earlier one (`prior`)."""
 
-    said: Utterance
+    clause: Utterance
     prior: Utterance
     type: ContradictionType
     confidence: float
@@ -306,8 +306,10 @@ async def detect_history_contradictions(context: DetectionContext) -> list[Flag]
         return []
     found: list[_HistoryConflict] = []
     undecided: list[tuple[Utterance, Utterance, float]] = []
-    for said in islice((said for piece in context.segments for said in _said(piece)), _MAX_CLAUSES):
-        contradiction, ask = _compare_with_history(said, priors)
+    for clause in islice(
+        (clause for piece in context.segments for clause in _asserted_clauses(piece)), _MAX_CLAUSES
+    ):
+        contradiction, ask = _compare_with_history(clause, priors)
         if contradiction:
             found.append(contradiction)
         else:
@@ -317,7 +319,7 @@ async def detect_history_contradictions(context: DetectionContext) -> list[Flag]
     return sorted({(f.start, f.end): f for f in reversed(flags)}.values(), key=lambda flag: flag.start)
 
 
-def _said(piece: Segment) -> Iterator[Utterance]:
+def _asserted_clauses(piece: Segment) -> Iterator[Utterance]:
     """The clauses of an assertive sentence, unless it announces a change."""
     if piece.assertive and not _REVISES.search(piece.text):
         yield from utterances(piece.text, piece.start)
@@ -335,54 +337,54 @@ def _established(context: DetectionContext) -> Iterator[Utterance]:
             if not piece.assertive and not asks:
                 continue
             firm = piece.assertive or (bool(asks) and not piece.text.rstrip().endswith("?"))
-            for said in utterances(piece.text, turn=turn.id, binding=firm, by_user=by_user):
-                made.append(_with_inherited_frame(said, made))
+            for clause in utterances(piece.text, turn=turn.id, binding=firm, by_user=by_user):
+                made.append(_with_inherited_frame(clause, made))
     yield from reversed(made)
 
 
-def _with_inherited_frame(said: Utterance, before: Sequence[Utterance]) -> Utterance:
-    if said.frame or not said.values:
-        return said
+def _with_inherited_frame(clause: Utterance, before: Sequence[Utterance]) -> Utterance:
+    if clause.frame or not clause.values:
+        return clause
     for earlier in reversed(before):
-        if _kinds(said) & _kinds(earlier):
-            return replace(said, frame=earlier.frame)
-    return said
+        if _kinds(clause) & _kinds(earlier):
+            return replace(clause, frame=earlier.frame)
+    return clause
 
 
 def _compare_with_history(
-    said: Utterance, priors: Sequence[Utterance]
+    clause: Utterance, priors: Sequence[Utterance]
 ) -> tuple[_HistoryConflict | None, list[tuple[Utterance, Utterance, float]]]:
     """The contradiction found by rule, or else the pairs to ask the verifier about."""
     ask: list[tuple[Utterance, Utterance, float]] = []
     for prior in priors:
-        share = similarity(said, prior)
+        share = similarity(clause, prior)
         if share < RELATED:
             continue
-        if agrees(said, prior) and not conflict(said, prior):
+        if agrees(clause, prior) and not conflict(clause, prior):
             return None, []
-        found = _by_rule(said, prior, share) if prior.binding else None
+        found = _by_rule(clause, prior, share) if prior.binding else None
         if found:
             return found, []
         if prior.binding and len(ask) < _QUERIES_PER_CLAUSE:
-            ask.append((said, prior, share))
+            ask.append((clause, prior, share))
     return None, ask
 
 
-def _by_rule(said: Utterance, prior: Utterance, share: float) -> _HistoryConflict | None:
-    values = conflict(said, prior)
-    if values and nested(said, prior):
+def _by_rule(clause: Utterance, prior: Utterance, share: float) -> _HistoryConflict | None:
+    values = conflict(clause, prior)
+    if values and nested(clause, prior):
         if not values[0].kind.startswith(CATEGORY):
             kind = ContradictionType.INCOMPATIBLE_VALUES
-            return _HistoryConflict(said, prior, kind, _BY_VALUE, share, values[0], values[1].text)
-        if _kinds(said) == _kinds(prior):  # "open" and "closed on Mondays" are compatible
+            return _HistoryConflict(clause, prior, kind, _BY_VALUE, share, values[0], values[1].text)
+        if _kinds(clause) == _kinds(prior):  # "open" and "closed on Mondays" are compatible
             kind = ContradictionType.LOGICAL_IMPOSSIBILITY
-            return _HistoryConflict(said, prior, kind, _BY_CATEGORY, share, values[0], values[1].text)
-    for mine in said.claims:
+            return _HistoryConflict(clause, prior, kind, _BY_CATEGORY, share, values[0], values[1].text)
+    for mine in clause.claims:
         for theirs in prior.claims:
             if _words_of(mine.subject) != _words_of(theirs.subject) or mine.predicate != theirs.predicate:
                 continue
             if mine.denied != theirs.denied and _words_of(mine.object) == _words_of(theirs.object):
-                return _HistoryConflict(said, prior, ContradictionType.DIRECT_NEGATION, _BY_NEGATION, share)
+                return _HistoryConflict(clause, prior, ContradictionType.DIRECT_NEGATION, _BY_NEGATION, share)
     return None
 
 
@@ -400,11 +402,11 @@ async def _ask_verifier(
     """Ask the verifier with the earlier clause as context; failed queries count as no contradiction."""
     if context.verifier is None or not pairs:
         return []
-    queries = [Query(said.text, prior.text) for said, prior, _ in pairs]
+    queries = [Query(clause.text, prior.text) for clause, prior, _ in pairs]
     estimates = await context.verifier.estimate(queries)
     return [
-        _HistoryConflict(said, prior, ContradictionType.LOGICAL_IMPOSSIBILITY, estimate.p_no, share)
-        for (said, prior, share), estimate in zip(pairs, estimates, strict=True)
+        _HistoryConflict(clause, prior, ContradictionType.LOGICAL_IMPOSSIBILITY, estimate.p_no, share)
+        for (clause, prior, share), estimate in zip(pairs, estimates, strict=True)
         if estimate.error is None and estimate.p_no >= CONTRADICTS and estimate.p_no > estimate.p_yes
     ]
 
@@ -428,11 +430,11 @@ def _out_of_order(context: DetectionContext) -> Iterator[Flag]:
 
 
 def _flag(found: _HistoryConflict) -> Flag:
-    said, prior, value = found.said, found.prior, found.value
-    fix = (said.start + value.start, said.start + value.end) if value else None
+    clause, prior, value = found.clause, found.prior, found.value
+    fix = (clause.start + value.start, clause.start + value.end) if value else None
     evidence = f"Earlier: '{prior.text}' (Turn {prior.turn})"
     return Flag(
-        HallucinationType.CONTRADICTS_PRIOR, said.start, said.start + len(said.text), said.text,
+        HallucinationType.CONTRADICTS_PRIOR, clause.start, clause.start + len(clause.text), clause.text,
         found.confidence * found.similarity, "This contradicts a previous statement", evidence,
         found.correction, fix, "Earlier conversation", found.type, (("history_match", evidence),),
         prior=prior.text, turn=prior.turn,

@@ -169,7 +169,7 @@ class ClaimAsQuery:
 
     entity: Entity
     predicate: str
-    said: str
+    stated: str
     span: tuple[int, int]
     sure: float
     """Confidence that the name refers to this entity, 0 to 1."""
@@ -219,9 +219,9 @@ def _is_employer(context: DetectionContext, name: str, who: Entity) -> bool:
     """True for the employer in the knowledge base or, if it has none, the only company it knows."""
     found = resolve_entity(context, name)
     company = found[0] if found else None
-    held = [a.value.text for a in who.attributes if normal(a.name) in ("employer", "company")]
-    if company and held:
-        return any(same_name(text, company.name) for text in held)
+    employers = [a.value.text for a in who.attributes if normal(a.name) in ("employer", "company")]
+    if company and employers:
+        return any(same_name(text, company.name) for text in employers)
     types = context.known.coverage.types if context.known else {}
     companies = sum(count for kind, count in types.items() if kind.lower() in COMPANY_NOUNS)
     return company is not None and company.type.lower() in COMPANY_NOUNS and companies == 1
@@ -331,14 +331,14 @@ def _of_fact(fact: Fact, reading: ClaimAsQuery, today: date) -> Iterator[KnownVa
         if (meant and is_subject and plain) or (backwards and not is_subject and role.name == "subject"):
             yield KnownValue(fact.predicate, role.value, fact.many, current, fact)
         elif named or (
-            _same_verb(fact.predicate, reading.predicate) and _kinds_meet(role.value, reading.said)
+            _same_verb(fact.predicate, reading.predicate) and _kinds_meet(role.value, reading.stated)
         ):
             yield KnownValue(role.name, role.value, fact.many, current, fact)
 
 
-def _same_verb(fact: str, said: str) -> bool:
+def _same_verb(fact: str, stated: str) -> bool:
     """ "acquire beta in" and "acquire" name different roles of the same event."""
-    left, right = normal(fact).split(), normal(said).split()
+    left, right = normal(fact).split(), normal(stated).split()
     return bool(left and right) and left[0] == right[0] and len(right) > 1
 
 
@@ -349,56 +349,58 @@ def _refers_to(value: Value, entity: Entity) -> bool:
     )
 
 
-def _kinds_meet(value: Value, said: str) -> bool:
-    return bool(dates(value.text) and dates(said)) or bool(
-        numbers(value.text) and numbers(said) and not dates(said)
+def _kinds_meet(value: Value, stated: str) -> bool:
+    return bool(dates(value.text) and dates(stated)) or bool(
+        numbers(value.text) and numbers(stated) and not dates(stated)
     )
 
 
 def type_compatible(context: DetectionContext, holding: KnownValue, reading: ClaimAsQuery) -> bool:
     """True if the claimed text can be a value of this attribute at all: a place is not a department."""
     kinds = groups(holding.name)
-    said = reading.said
+    stated = reading.stated
     if normal(reading.predicate) == "be":
-        return _compatible_with_be(kinds, holding, said)
+        return _compatible_with_be(kinds, holding, stated)
     if not _is_specific(kinds, holding, reading):
         return False
-    timed = bool(dates(said) or weekdays(said))
+    timed = bool(dates(stated) or weekdays(stated))
     if timed and not (kinds & _DATED) and not dates(holding.value.text) and not weekdays(holding.value.text):
         return False
-    if "joined" in kinds and not dates(said):
+    if "joined" in kinds and not dates(stated):
         return False  # "joined on Tuesday" is about a call, not about employment
-    if not timed and (kinds & groups(reading.predicate)) <= _DATED and not _has_time(said):
+    if not timed and (kinds & groups(reading.predicate)) <= _DATED and not _has_time(stated):
         return normal(holding.name) == normal(reading.predicate)
-    match = context.known.match(bare(said)) if context.known else None
-    place = is_place(bare(said)) or (match is not None and match.entity.type.lower() in PLACE_TYPES)
+    match = context.known.match(bare(stated)) if context.known else None
+    place = is_place(bare(stated)) or (match is not None and match.entity.type.lower() in PLACE_TYPES)
     if place and reading.predicate in ("be in", "be at") and reading.entity.type.lower() in PERSON_TYPES:
         return False  # "is in Berlin" says where a person is today, not where they work or live
     if place and normal(holding.name) != normal(reading.predicate):
         return bool(kinds & _PLACES)
-    if set(said.lower().split()) & _UNIT_WORDS:
+    if set(stated.lower().split()) & _UNIT_WORDS:
         return not kinds <= _PLACES
     return True
 
 
 def _is_specific(kinds: frozenset[str], holding: KnownValue, reading: ClaimAsQuery) -> bool:
     """Common nouns count as a value only if the predicate names the attribute, or for jobs and teams."""
-    said = reading.said
-    if any(c.isupper() or c.isdigit() or c == "@" for c in bare(said)) or numbers(said):
+    stated = reading.stated
+    if any(c.isupper() or c.isdigit() or c == "@" for c in bare(stated)) or numbers(stated):
         return True
-    words = set(said.lower().split())
+    words = set(stated.lower().split())
     if words & _UNIT_WORDS or ("title" in kinds and words & _JOBS):
         return True
     return normal(holding.name) == normal(reading.predicate)
 
 
-def _has_time(said: str) -> bool:
-    return bool(numbers(said)) or any(word in said.lower() for word in ("today", "tomorrow", "next", "last"))
+def _has_time(stated: str) -> bool:
+    return bool(numbers(stated)) or any(
+        word in stated.lower() for word in ("today", "tomorrow", "next", "last")
+    )
 
 
-def _compatible_with_be(kinds: frozenset[str], holding: KnownValue, said: str) -> bool:
+def _compatible_with_be(kinds: frozenset[str], holding: KnownValue, stated: str) -> bool:
     """ "is" can state anything; only jobs, dates and states can be recognised by their form."""
-    words = set(said.lower().replace(",", " ").split())
+    words = set(stated.lower().replace(",", " ").split())
     if "title" in kinds and words & _JOBS:
         if "of" in words:  # "head of the choir" is a role besides the job
             return False
@@ -406,7 +408,9 @@ def _compatible_with_be(kinds: frozenset[str], holding: KnownValue, said: str) -
     if "status" in kinds:
         return bool(words & _STATUS) and len(words) <= 2
     return bool(
-        kinds & _DATED and (dates(said) or weekdays(said)) and not said.lower().startswith(("a ", "an "))
+        kinds & _DATED
+        and (dates(stated) or weekdays(stated))
+        and not stated.lower().startswith(("a ", "an "))
     )
 
 
@@ -421,13 +425,13 @@ class LookupResult:
 
 def look_up(context: DetectionContext, claim: Triple, reading: ClaimAsQuery) -> LookupResult | None:
     """Compare a claim with the known values; None if there are none for its predicate."""
-    held = known_values(context, reading)
-    if not held or context.known is None:
+    values = known_values(context, reading)
+    if not values or context.known is None:
         return None
-    fitting = [h for h in held if type_compatible(context, h, reading)]
+    fitting = [h for h in values if type_compatible(context, h, reading)]
     past = claim.tense is Tense.PAST
-    told = [h for h in fitting if h.current or past]
-    verdicts = [(compare(h.value, reading.said, context.known, context.now), h) for h in told]
+    comparable = [h for h in fitting if h.current or past]
+    verdicts = [(compare(h.value, reading.stated, context.known, context.now), h) for h in comparable]
     alike = next((h for verdict, h in verdicts if verdict is Comparison.SAME), None)
     if alike:
         return LookupResult(
@@ -445,17 +449,17 @@ def _is_state(holding: KnownValue) -> bool:
     return not groups(holding.name) & _EVENTS and not dates(holding.value.text)
 
 
-def _is_single(holding: KnownValue, held: Sequence[KnownValue]) -> bool:
+def _is_single(holding: KnownValue, values: Sequence[KnownValue]) -> bool:
     """True if the attribute has one value at a time: not marked `many`, and no second current value."""
-    at_once = {h.value.text.casefold() for h in held if h.name == holding.name and h.current}
+    at_once = {h.value.text.casefold() for h in values if h.name == holding.name and h.current}
     return not holding.many and len(at_once) == 1
 
 
-def _nearest(held: Sequence[KnownValue], reading: ClaimAsQuery) -> KnownValue:
+def _nearest(values: Sequence[KnownValue], reading: ClaimAsQuery) -> KnownValue:
     """The known value whose attribute name is closest to the predicate."""
     wanted = groups(reading.predicate)
     return max(
-        held,
+        values,
         key=lambda h: (
             normal(h.name) == normal(reading.predicate),
             len(groups(h.name) & wanted),

@@ -82,9 +82,9 @@ async def detect(
         for flag in found
     ]
     errors += [error for _, error in results if error]
-    kept = [flag for flag in merge_overlapping(flags) if flag.confidence >= chosen.detection_threshold]
+    certain = [flag for flag in merge_overlapping(flags) if flag.confidence >= chosen.detection_threshold]
     return Detection(
-        flags=tuple(with_scores(kept, context.segments, chosen.evidence_weights)),
+        flags=tuple(with_scores(certain, context.segments, chosen.evidence_weights)),
         segments=context.segments,
         entities_verified=_entities(context),
         claims_checked=sum(len(piece.claims) for piece in context.segments),
@@ -167,14 +167,14 @@ def merge_overlapping(flags: Sequence[Flag]) -> list[Flag]:
     the others is added to it.
     """
     order = sorted(flags, key=lambda f: (-f.confidence, -f.severity, not f.correction, f.end - f.start))
-    kept: list[Flag] = []
+    merged: list[Flag] = []
     for flag in order:
-        at = next((i for i, other in enumerate(kept) if _overlap(flag, other)), -1)
+        at = next((i for i, other in enumerate(merged) if _overlap(flag, other)), -1)
         if at < 0:
-            kept.append(flag)
+            merged.append(flag)
         else:
-            kept[at] = _with_evidence(kept[at], flag)
-    return sorted(kept, key=lambda f: (f.start, f.end))
+            merged[at] = _with_evidence(merged[at], flag)
+    return sorted(merged, key=lambda f: (f.start, f.end))
 
 
 def _overlap(a: Flag, b: Flag) -> bool:
@@ -184,13 +184,13 @@ def _overlap(a: Flag, b: Flag) -> bool:
     return a.start < b.end and b.start < a.end
 
 
-def _with_evidence(kept: Flag, dropped: Flag) -> Flag:
+def _with_evidence(flag: Flag, dropped: Flag) -> Flag:
     also = (("also", f"{dropped.type.value}: {dropped.evidence or dropped.suggestion}"),)
-    related = tuple(dict.fromkeys((*kept.related, *dropped.related, *also)))
-    fix = kept.fix or (dropped.fix if dropped.correction else None)
-    if kept.correction or not dropped.correction:
-        return replace(kept, related=related)
-    return replace(kept, related=related, correction=dropped.correction, fix=fix, source=dropped.source)
+    related = tuple(dict.fromkeys((*flag.related, *dropped.related, *also)))
+    fix = flag.fix or (dropped.fix if dropped.correction else None)
+    if flag.correction or not dropped.correction:
+        return replace(flag, related=related)
+    return replace(flag, related=related, correction=dropped.correction, fix=fix, source=dropped.source)
 
 
 def _entities(context: DetectionContext) -> int:

@@ -70,23 +70,23 @@ _ADDRESS = re.compile(r"\S+@\S+|https?://\S+|www\.\S+|\+?\d[\d\s()./-]{5,}\d")
 _DIGITS = re.compile(r"\d[\d.,]*(?<=\d)")
 
 
-def compare(value: Value, said: str, known: KBSnapshot, now: datetime) -> Comparison:
+def compare(value: Value, stated: str, known: KBSnapshot, now: datetime) -> Comparison:
     """Compare the words with the known value."""
-    if fold(value.text) == fold(bare(said)):
+    if fold(value.text) == fold(bare(stated)):
         return Comparison.SAME
     for judge in (_addresses, _days, _clocks, _amounts):
-        verdict = judge(value, said, now)
+        verdict = judge(value, stated, now)
         if verdict is not None:
             return verdict
     if value.kind in (ValueKind.NUMBER, ValueKind.DATE):
         return Comparison.OPEN
-    return _names(value, said, known)
+    return _names(value, stated, known)
 
 
-def _addresses(value: Value, said: str, _: datetime) -> Comparison | None:
+def _addresses(value: Value, stated: str, _: datetime) -> Comparison | None:
     """E-mail, web and telephone: exact comparison, ignoring spaces and punctuation."""
-    ours, theirs = _ADDRESS.search(value.text), _ADDRESS.search(said)
-    if not ours or not theirs or dates(said) or ("@" in ours[0]) != ("@" in theirs[0]):
+    ours, theirs = _ADDRESS.search(value.text), _ADDRESS.search(stated)
+    if not ours or not theirs or dates(stated) or ("@" in ours[0]) != ("@" in theirs[0]):
         return None
     return Comparison.SAME if _plain(ours[0]) == _plain(theirs[0]) else Comparison.DIFFERENT
 
@@ -95,15 +95,15 @@ def _plain(address: str) -> str:
     return re.sub(r"[\s()./-]", "", address.casefold())
 
 
-def _days(value: Value, said: str, now: datetime) -> Comparison | None:
+def _days(value: Value, stated: str, now: datetime) -> Comparison | None:
     """Compare dates on the parts both state, weekdays with dates, and relative dates ("tomorrow")."""
     ours = _known_date(value)
     our_weekday = _weekday_of(value, ours)
-    theirs = dates(said)
+    theirs = dates(stated)
     if ours and theirs:
         relations = [compare_dates(theirs[0], ours)]
         return _of(relations)
-    spoken = weekdays(said)
+    spoken = weekdays(stated)
     if spoken and our_weekday and not theirs:
         return Comparison.SAME if spoken[0][0] == our_weekday else Comparison.DIFFERENT
     if theirs and theirs[0].day and our_weekday:
@@ -115,13 +115,13 @@ def _days(value: Value, said: str, now: datetime) -> Comparison | None:
             if day.isoweekday() == our_weekday
             else Comparison.DIFFERENT
         )
-    return _relative(ours, our_weekday, said, now)
+    return _relative(ours, our_weekday, stated, now)
 
 
-def _relative(ours: PartialDate | None, our_weekday: int, said: str, now: datetime) -> Comparison | None:
+def _relative(ours: PartialDate | None, our_weekday: int, stated: str, now: datetime) -> Comparison | None:
     if ours is None and not our_weekday:
         return None
-    found = next((t for t in times(said, 0, now) if t.first and t.last), None)
+    found = next((t for t in times(stated, 0, now) if t.first and t.last), None)
     if found is None or found.first is None or found.last is None:
         return None
     if ours is not None and ours.year:
@@ -175,20 +175,20 @@ def _of(relations: Sequence[str]) -> Comparison:
     return Comparison.DIFFERENT if "conflict" in relations else Comparison.OPEN
 
 
-def _clocks(value: Value, said: str, _: datetime) -> Comparison | None:
+def _clocks(value: Value, stated: str, _: datetime) -> Comparison | None:
     ours = [n for n in numbers(value.text) if n.unit == "clock"]
-    theirs = [n for n in numbers(said) if n.unit == "clock"]
+    theirs = [n for n in numbers(stated) if n.unit == "clock"]
     if not ours or not theirs:
         return None
     # "3:00" without am/pm also matches 15:00 (720 minutes later).
-    half = re.search(r"[ap]\.?m|1[3-9]:|2\d:", said, re.IGNORECASE) is None
+    half = re.search(r"[ap]\.?m|1[3-9]:|2\d:", stated, re.IGNORECASE) is None
     same = abs(ours[0].value - theirs[0].value) in ((0, 720) if half else (0,))
     return Comparison.SAME if same else Comparison.DIFFERENT
 
 
-def _amounts(value: Value, said: str, _: datetime) -> Comparison | None:
+def _amounts(value: Value, stated: str, _: datetime) -> Comparison | None:
     """Compare numbers of the same unit; if one side has no unit, compare the figures."""
-    ours, theirs = _known_number(value), numbers(said)
+    ours, theirs = _known_number(value), numbers(stated)
     if ours is None or not theirs:
         return None
     relations: list[str] = []
@@ -211,12 +211,12 @@ def _known_number(value: Value) -> Number | None:
     return None
 
 
-def _names(value: Value, said: str, known: KBSnapshot) -> Comparison:
+def _names(value: Value, stated: str, known: KBSnapshot) -> Comparison:
     """Compare names and text by entity, alias, partial name, abbreviation and synonym."""
-    spoken = strip_unit_noun(said)
+    spoken = strip_unit_noun(stated)
     if not spoken:
         return Comparison.OPEN
-    match = known.match(bare(said)) or known.match(spoken)
+    match = known.match(bare(stated)) or known.match(spoken)
     entity = known.entities.get(value.entity)
     if match and value.entity and match.entity.id == value.entity:
         return Comparison.SAME
@@ -264,46 +264,46 @@ def _incomparable(ours: str, spoken: str) -> bool:
     return len(spoken.split()) > 6 or len(ours.split()) > 8
 
 
-def replacement(value: Value, said: str, known: KBSnapshot) -> Replacement | None:
+def replacement(value: Value, stated: str, known: KBSnapshot) -> Replacement | None:
     """Which words to replace, and by what, to correct the sentence; None if it cannot be done in place."""
     for repair in (_fix_day, _fix_clock, _fix_amount):
-        found = repair(value, said)
+        found = repair(value, stated)
         if found is not None:
             return found
     entity = known.entities.get(value.entity)
     text = value.text or (entity.name if entity else "")
-    if not text or not said:
+    if not text or not stated:
         return None
-    start = len(said) - len(_without_article(said))
-    kept = strip_unit_noun(said) if strip_unit_noun(text) == bare(text) else bare(said)
-    at = said.find(kept, start)
-    if at < 0 or not kept:
+    start = len(stated) - len(_without_article(stated))
+    replaced = strip_unit_noun(stated) if strip_unit_noun(text) == bare(text) else bare(stated)
+    at = stated.find(replaced, start)
+    if at < 0 or not replaced:
         return None
     new = bare(text) if start else text
-    if said.lower().startswith(("a ", "an ")):  # the article must agree with the new word
-        return Replacement(0, at + len(kept), f"{'an' if new[:1].lower() in 'aeiou' else 'a'} {new}")
-    return Replacement(at, at + len(kept), new)
+    if stated.lower().startswith(("a ", "an ")):  # the article must agree with the new word
+        return Replacement(0, at + len(replaced), f"{'an' if new[:1].lower() in 'aeiou' else 'a'} {new}")
+    return Replacement(at, at + len(replaced), new)
 
 
-def _without_article(said: str) -> str:
-    plain = bare(said)
-    return plain if said.endswith(plain) else said
+def _without_article(stated: str) -> str:
+    plain = bare(stated)
+    return plain if stated.endswith(plain) else stated
 
 
-def _fix_day(value: Value, said: str) -> Replacement | None:
+def _fix_day(value: Value, stated: str) -> Replacement | None:
     ours = _known_date(value)
-    written = dates(said)
+    written = dates(stated)
     if ours and written:
         spoken = written[0]
         return Replacement(
-            spoken.start, spoken.end, _dated(ours, spoken, said[spoken.start : spoken.end], value.text)
+            spoken.start, spoken.end, _dated(ours, spoken, stated[spoken.start : spoken.end], value.text)
         )
-    named = weekdays(said)
+    named = weekdays(stated)
     weekday = _weekday_of(value, ours)
     if named and weekday:
         return Replacement(named[0][1], named[0][2], WEEKDAY_NAMES[weekday])
     if weekday or ours:
-        return Replacement(0, len(said), value.text)
+        return Replacement(0, len(stated), value.text)
     return None
 
 
@@ -326,26 +326,26 @@ def _dated(ours: PartialDate, spoken: PartialDate, written: str, text: str) -> s
     )
 
 
-def _fix_clock(value: Value, said: str) -> Replacement | None:
-    spoken = next((n for n in numbers(said) if n.unit == "clock"), None)
+def _fix_clock(value: Value, stated: str) -> Replacement | None:
+    spoken = next((n for n in numbers(stated) if n.unit == "clock"), None)
     ours = next((n for n in numbers(value.text) if n.unit == "clock"), None)
     if spoken is None or ours is None:
         return None
     return Replacement(spoken.start, spoken.end, value.text[ours.start : ours.end])
 
 
-def _fix_amount(value: Value, said: str) -> Replacement | None:
+def _fix_amount(value: Value, stated: str) -> Replacement | None:
     """Replace the figure and keep the notation: "$49" becomes "$59", "5 kg" becomes "6 kg"."""
-    ours, spoken = _known_number(value), numbers(said)
+    ours, spoken = _known_number(value), numbers(stated)
     if ours is None or not spoken:
         return None
     first = spoken[0]
-    sign = said[first.start : first.start + 1]
+    sign = stated[first.start : first.start + 1]
     if sign in CURRENCY_SIGNS and UNITS[sign].base == ours.unit:
         return Replacement(first.start, first.end, f"{sign}{ours.value:,.2f}".removesuffix(".00"))
-    digits = _DIGITS.match(said, first.start, first.end)
+    digits = _DIGITS.match(stated, first.start, first.end)
     if digits and value.unit and value.number is not None:
-        unit = said[digits.end() : first.end].strip()
+        unit = stated[digits.end() : first.end].strip()
         if unit in UNITS and UNITS[unit] == UNITS.get(value.unit):  # the word for the unit stays as it was
             return Replacement(first.start, digits.end(), f"{value.number:,.10g}")
     lacks_unit = bool(first.unit and value.unit) and value.unit not in value.text

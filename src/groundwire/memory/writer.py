@@ -74,11 +74,11 @@ def fact_sentence(fact: Fact) -> str:
     """
     if fact.text.strip():
         return fact.text.strip()
-    said = {SUBJECT: "", OBJECT: ""} | {role.name: role.value.text for role in reversed(fact.roles)}
+    values = {SUBJECT: "", OBJECT: ""} | {role.name: role.value.text for role in reversed(fact.roles)}
     rest = [
         f"{_words(role.name)} {role.value.text}" for role in fact.roles if role.name not in (SUBJECT, OBJECT)
     ]
-    head = " ".join(part for part in (said[SUBJECT], _words(fact.predicate), said[OBJECT]) if part)
+    head = " ".join(part for part in (values[SUBJECT], _words(fact.predicate), values[OBJECT]) if part)
     return ", ".join([head, *rest]) + "."
 
 
@@ -154,13 +154,13 @@ class FactWriter:
         with self.database.write() as connection:
             if candidate.from_sentence:
                 fact = replace(fact, many=_allows_many(connection, fact))
-            kept = facts.add(connection, fact)
-            if kept.status is FactStatus.PENDING:
+            stored = facts.add(connection, fact)
+            if stored.status is FactStatus.PENDING:
                 payload = candidate.to_payload()
                 delay = decision.retry_after or 0.0
-                self.queue.enqueue(connection, kept.id, payload, delay=delay, reason=decision.reason)
-        self.log(kept.status.value, replace(candidate, fact=kept), decision)
-        return kept
+                self.queue.enqueue(connection, stored.id, payload, delay=delay, reason=decision.reason)
+        self.log(stored.status.value, replace(candidate, fact=stored), decision)
+        return stored
 
     def reject(self, candidate: Candidate, decision: Decision) -> None:
         with self.database.write() as connection:
@@ -220,19 +220,19 @@ def _allows_many(connection: Connection, fact: Fact) -> bool:
 
 def _with_verdict(candidate: Candidate, decision: Decision) -> Fact:
     """Return the fact with its verdict, and the source it was found in unless it names its own."""
-    fact, said = candidate.fact, candidate.fact.provenance
-    if said == Provenance() and candidate.sources:
+    fact, provenance = candidate.fact, candidate.fact.provenance
+    if provenance == Provenance() and candidate.sources:
         found = decision.verdict.evidence if decision.verdict else ()
         if found:
-            said = Provenance(_origin(candidate.sources, found[0].source), found[0].start, found[0].end)
+            provenance = Provenance(_origin(candidate.sources, found[0].source), found[0].start, found[0].end)
         else:
-            said = Provenance(_origin(candidate.sources, candidate.sources[0].id))
+            provenance = Provenance(_origin(candidate.sources, candidate.sources[0].id))
     return replace(
         fact,
         status=decision.status or FactStatus.UNVERIFIED,
         confidence=decision.confidence,
         record=decision.record,
-        provenance=replace(said, recorded=said.recorded or datetime.now(UTC)),
+        provenance=replace(provenance, recorded=provenance.recorded or datetime.now(UTC)),
     )
 
 

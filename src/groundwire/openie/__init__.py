@@ -1,1 +1,1 @@
-"""Who does what in a sentence: triples, their predicates, and the tense and time of what is said."""
+"""Open information extraction: triples, their predicates, and the tense and time of statements."""

@@ -373,11 +373,11 @@ def _next_start(state: SentenceParse, at: int) -> tuple[int, bool]:
     while at < len(state.tokens):
         tag, low = state.tag(at), state.low(at)
         if tag is Tag.STOP or tag in (Tag.JOIN, Tag.AND, Tag.RELATIVE):
-            told = low == "that" and state.low(at - 1) in SPEECH_VERBS
+            reported = low == "that" and state.low(at - 1) in SPEECH_VERBS
             joined = at + 1
             while state.tag(joined) in (Tag.JOIN, Tag.AND, Tag.STOP):
                 low, joined = (state.low(joined), joined + 1)
-            return joined, low not in en.CONDITIONS and not told
+            return joined, low not in en.CONDITIONS and not reported
         at += 1
     return at, True
 

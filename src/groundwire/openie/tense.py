@@ -125,8 +125,8 @@ def verb_groups(text: str) -> list[VerbGroup]:
         if match[0] not in _NO_GERUND and not _is_noun(text, match.start()):
             _take(found, taken, VerbGroup(match.start(), match.end(), Tense.NONE, match[0], finite=False))
     for match in _SINGLE.finditer(text):
-        if (told := _single(text, match)) is not None:
-            _take(found, taken, VerbGroup(match.start(), match.end(), told, match[0]))
+        if (single := _single(text, match)) is not None:
+            _take(found, taken, VerbGroup(match.start(), match.end(), single, match[0]))
     return _without_participles(text, sorted(found))
 
 
@@ -299,11 +299,11 @@ def _find(text: str) -> Iterator[_RawTime]:
 
 
 def _without_overlaps(found: Iterator[_RawTime]) -> list[_RawTime]:
-    kept: list[_RawTime] = []
+    chosen: list[_RawTime] = []
     for item in found:
-        if all(item.end <= other.start or other.end <= item.start for other in kept):
-            kept.append(item)
-    return sorted(kept)
+        if all(item.end <= other.start or other.end <= item.start for other in chosen):
+            chosen.append(item)
+    return sorted(chosen)
 
 
 def _quarter(match: re.Match[str]) -> _RawTime:

@@ -17,7 +17,7 @@ from groundwire.proxy.verifier import VerificationOutcome
 from groundwire.types import ClaimVerification
 
 KEEPALIVE_SECONDS = 10.0
-"""A held stream sends a comment after this much silence."""
+"""A buffered stream sends a comment after this much silence."""
 BLOCK_TICK = 0.03
 """Seconds between two looks at new verdicts in mode `block`: below what a reader notices."""
 _KEEPALIVE = encode_comment("groundwire is checking")
@@ -60,38 +60,38 @@ async def observe(stream: UpstreamStream) -> AsyncGenerator[bytes, None]:
 
 async def annotate(stream: UpstreamStream) -> AsyncGenerator[bytes, None]:
     """Send the text as it arrives, and notes on unsupported statements before the event that ends it."""
-    held: list[StreamPart] = []
+    buffered: list[StreamPart] = []
     async for part in stream.parts():
         ends = part.frame.done or (part.event is not None and stream.dialect.is_end(part.event))
-        if held or ends:
-            held.append(part)
+        if buffered or ends:
+            buffered.append(part)
         else:
             yield stream.encode(part)
     outcome = await stream.verifier.finish()
     added = {key: text for key, report in outcome.reports.items() if (text := notes(report))}
     texts = {key: stream.text(key) + note for key, note in added.items()}
-    for data in _encode_end(stream, list(_with_notes(stream, held, added)), outcome, texts):
+    for data in _encode_end(stream, list(_with_notes(stream, buffered, added)), outcome, texts):
         yield data
     async for data in stream.remaining():
         yield data
 
 
 def _with_notes(
-    stream: UpstreamStream, held: list[StreamPart], added: Mapping[TextKey, str]
+    stream: UpstreamStream, buffered: list[StreamPart], added: Mapping[TextKey, str]
 ) -> Iterator[StreamPart]:
     """Insert the notes before the end; text that arrives in the same event as the end goes before them."""
-    late = [(part, key, text) for part in held for key, text in part.deltas if key in added]
+    late = [(part, key, text) for part in buffered for key, text in part.deltas if key in added]
     for part, key, text in late:
         yield replace(part, event=stream.dialect.delta_event(part.event or {}, key, text), changed=True)
     for key, note in added.items():
         yield _delta(stream.dialect.delta_event(stream.template(key), key, note))
-    for part in held:
+    for part in buffered:
         yield from _without_text(stream, part, added)
 
 
 async def fix(stream: UpstreamStream) -> AsyncGenerator[bytes, None]:
     """Hold the text back until it is checked, then send it, repaired where necessary."""
-    held: list[StreamPart] = []
+    buffered: list[StreamPart] = []
     unverifiable: bool | None = None  # None until the first text arrives
     clock = asyncio.get_running_loop().time
     last_sent = clock()
@@ -103,24 +103,24 @@ async def fix(stream: UpstreamStream) -> AsyncGenerator[bytes, None]:
             continue
         if part.deltas and unverifiable is None:
             unverifiable = not await stream.verifier.has_evidence()
-        if part.frame.done or held or (part.deltas and not unverifiable):
-            held.append(part)
+        if part.frame.done or buffered or (part.deltas and not unverifiable):
+            buffered.append(part)
         else:
             yield stream.encode(part)
     outcome = await stream.verifier.finish()
     texts = await repair_texts(stream.verifier, outcome)
-    for data in _encode_end(stream, list(_with_texts(stream, held, texts)), outcome, texts):
+    for data in _encode_end(stream, list(_with_texts(stream, buffered, texts)), outcome, texts):
         yield data
     async for data in stream.remaining():
         yield data
 
 
 def _with_texts(
-    stream: UpstreamStream, held: list[StreamPart], texts: Mapping[TextKey, str]
+    stream: UpstreamStream, buffered: list[StreamPart], texts: Mapping[TextKey, str]
 ) -> Iterator[StreamPart]:
     """Put each new text, as one delta, where the old one began."""
     begun: set[TextKey] = set()
-    for part in held:
+    for part in buffered:
         for key, _ in part.deltas:
             if key in texts and key not in begun:
                 begun.add(key)
@@ -145,18 +145,18 @@ def _without_text(
 
 def _encode_end(
     stream: UpstreamStream,
-    held: list[StreamPart],
+    buffered: list[StreamPart],
     outcome: VerificationOutcome,
     texts: Mapping[TextKey, str],
 ) -> Iterator[bytes]:
-    """Encode the held parts with the new texts wherever they are repeated, and the report before `[DONE]`."""
-    end = next((n for n, part in enumerate(held) if part.frame.done), len(held))
-    for part in held[:end]:
+    """Encode the buffered parts with the new texts wherever they occur, and the report before `[DONE]`."""
+    end = next((n for n, part in enumerate(buffered) if part.frame.done), len(buffered))
+    for part in buffered[:end]:
         event = stream.dialect.replace_repeated(part.event, texts) if part.event and texts else part.event
         yield stream.encode(part if event == part.event else replace(part, event=event, changed=True))
     if stream.send_report:
         yield stream.encode_report(outcome)
-    yield from (part.frame.raw for part in held[end:])
+    yield from (part.frame.raw for part in buffered[end:])
 
 
 async def block(stream: UpstreamStream) -> AsyncGenerator[bytes, None]:
@@ -171,10 +171,10 @@ async def block(stream: UpstreamStream) -> AsyncGenerator[bytes, None]:
 
 @dataclass(slots=True)
 class _Blocker:
-    """The state of mode `block`: held parts, how much of each text was sent, and which texts were stopped."""
+    """The state of mode `block`: buffered parts, how much of each text was sent, which texts were stopped."""
 
     stream: UpstreamStream
-    held: deque[StreamPart] = field(default_factory=deque)
+    buffered: deque[StreamPart] = field(default_factory=deque)
     sent: dict[TextKey, int] = field(default_factory=dict)
     stopped: dict[TextKey, str] = field(default_factory=dict)
     """Stopped texts, with the reason."""
@@ -200,7 +200,7 @@ class _Blocker:
                     yield data
                 return
             pass_all = pass_all or self._is_late
-            while self.held and self._may_send(self.held[0], bool(pass_all)):
+            while self.buffered and self._may_send(self.buffered[0], bool(pass_all)):
                 yield self._send_first()
                 last_sent = clock()
             if clock() - last_sent > KEEPALIVE_SECONDS:
@@ -222,17 +222,17 @@ class _Blocker:
             for data in self._close(outcome):
                 yield data
             return
-        while self.held and not self.held[0].frame.done:
+        while self.buffered and not self.buffered[0].frame.done:
             yield self._send_first()
         if stream.send_report:
             yield stream.encode_report(self._with_reason(outcome))
-        while self.held:
+        while self.buffered:
             yield self._send_first()
         async for data in stream.remaining():
             yield data
 
     def _hold(self, part: StreamPart) -> None:
-        self.held.append(part)
+        self.buffered.append(part)
         if self.waiting is None or self.waiting.done():
             checkers = list(self.stream.verifier.checkers.values())
             self.waiting = asyncio.ensure_future(asyncio.gather(*(c.drain() for c in checkers)))  # type: ignore[assignment]
@@ -267,8 +267,8 @@ class _Blocker:
         )
 
     def _send_first(self) -> bytes:
-        """Encode the first held part without anything about stopped texts."""
-        part = self.held.popleft()
+        """Encode the first buffered part without anything about stopped texts."""
+        part = self.buffered.popleft()
         for key, text in part.deltas:
             self.sent[key] = self.sent.get(key, 0) + len(text)
         if not self.stopped or part.event is None:

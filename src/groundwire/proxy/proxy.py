@@ -58,7 +58,7 @@ _log = logging.getLogger("groundwire.proxy")
 
 @dataclass(frozen=True, slots=True)
 class RoutedRequest:
-    """Where a request goes, its body as forwarded, and the sources that were taken out of it."""
+    """The upstream of a request, its body as forwarded, and the sources that were removed from it."""
 
     upstream: Upstream
     body: bytes

@@ -110,7 +110,7 @@ class DoneHoldback:
     """
 
     def __init__(self) -> None:
-        self.held = b""
+        self.buffered = b""
         self.done = False
         self._at_line_start = True
         self._last_bytes = b"\n\n"
@@ -118,14 +118,14 @@ class DoneHoldback:
     def feed(self, chunk: bytes) -> bytes:
         """Return the bytes that can be sent now."""
         if self.done:
-            self.held += chunk
+            self.buffered += chunk
             return b""
         # The common case, whole lines without the marker, needs no further search.
-        if not self.held and chunk.endswith(b"\n") and b"[DONE]" not in chunk:
+        if not self.buffered and chunk.endswith(b"\n") and b"[DONE]" not in chunk:
             self._at_line_start = True
             ready = chunk
         else:
-            ready = self._split(self.held + chunk)
+            ready = self._split(self.buffered + chunk)
         self._last_bytes = (self._last_bytes + ready[-4:])[-4:]
         return ready
 
@@ -134,22 +134,22 @@ class DoneHoldback:
         while found and found.start() == 0 and not self._at_line_start:
             found = _DONE_LINE.search(text, found.end())
         if found:
-            self.done, self.held, self._at_line_start = True, text[found.start() :], True
+            self.done, self.buffered, self._at_line_start = True, text[found.start() :], True
             return text[: found.start()]
         line = max(text.rfind(b"\n"), text.rfind(b"\r")) + 1
         partial = text[line:]
         starts_line = bool(line) or self._at_line_start
         like_done = DONE.startswith(partial) or _DONE_UNSPACED.startswith(partial)
         may_be_done = starts_line and bool(partial) and like_done
-        self.held = partial if may_be_done else b""
+        self.buffered = partial if may_be_done else b""
         ready = text[:line] if may_be_done else text
         if ready:
             self._at_line_start = ready.endswith((b"\n", b"\r"))
         return ready
 
     def release(self) -> bytes:
-        """Return everything that is held, at the end of the stream."""
-        left, self.held = self.held, b""
+        """Return everything that is buffered, at the end of the stream."""
+        left, self.buffered = self.buffered, b""
         return left
 
     @property

@@ -102,7 +102,7 @@ def _group_pieces(found: Sequence[TextPiece], size: PassageSize) -> Iterator[tup
                 yield run, heading
             limit = min(size.effective_overlap, size.words - piece_words)
             run = [] if piece.heading else _overlap(run, limit)
-            length, has_new = sum(len(words(kept.text)) for kept in run), False
+            length, has_new = sum(len(words(overlap.text)) for overlap in run), False
         if piece.heading:
             heading = piece.text.lstrip("# ").strip()
         else:
@@ -114,13 +114,13 @@ def _group_pieces(found: Sequence[TextPiece], size: PassageSize) -> Iterator[tup
 
 def _overlap(run: Sequence[TextPiece], limit: int) -> list[TextPiece]:
     """Return the last pieces within the overlap, but never the whole passage."""
-    kept: list[TextPiece] = []
+    overlap: list[TextPiece] = []
     for piece in reversed(run[1:]):
         limit -= len(words(piece.text))
         if limit < 0:
             break
-        kept.insert(0, piece)
-    return kept
+        overlap.insert(0, piece)
+    return overlap
 
 
 def _passage_text(text: str, run: Sequence[TextPiece]) -> str:

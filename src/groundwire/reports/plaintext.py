@@ -128,12 +128,12 @@ def steps_line(audit: TraceAudit) -> str:
 
 
 def answer_line(found: PostHoc) -> str:
-    """Whether the answer follows from the steps, in one line; empty if the trace has no answer."""
+    """One line on whether the answer follows from the steps; empty if the trace has no answer."""
     return _ANSWER_WORDS[found.outcome]
 
 
 def repair_guidance(repair: Repair) -> list[str]:
-    """What the model or a person is asked to do where no edit would help."""
+    """Instructions for the model or a person if no edit can repair the answer."""
     whole = (a for a in repair.actions if a.kind in (ActionKind.REGENERATE, ActionKind.ESCALATE))
     return [action.guidance or action.reason for action in whole]
 
@@ -152,7 +152,7 @@ def ungrounded(report: HallucinationReport) -> tuple[list[ClaimVerification], li
 
 
 def explain_failure(report: HallucinationReport, note: str = "") -> str:
-    """What is wrong with an answer in a few lines, for a failed test, an evaluator or a log.
+    """Describe the problems of an answer in a few lines, for a failed test, an evaluator or a log.
 
     Each ungrounded claim is listed with its missing bits and nearest evidence. `note` is added to the count.
     """

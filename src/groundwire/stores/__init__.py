@@ -1,1 +1,1 @@
-"""What survives a restart."""
+"""Persistent stores: knowledge, jobs, traces, reports, feedback, keys and caches."""

@@ -124,18 +124,18 @@ def merge_attributes(
     called = Predicates(connection, {attribute.name for _, attribute, _ in wanted})
     for _, attribute, _ in wanted:
         called.number(attribute.name)
-    held: dict[tuple[int, str], list[AttributeState]] = {}
+    states: dict[tuple[int, str], list[AttributeState]] = {}
     for no, standing in _current_attributes(connection, {no for no, _, _ in wanted}):
-        held.setdefault((no, fold_identifier(standing.attribute.name)), []).append(standing)
+        states.setdefault((no, fold_identifier(standing.attribute.name)), []).append(standing)
     number = last_number(connection, attributes)
     for no, attribute, reference in wanted:
-        others = held.setdefault((no, fold_identifier(attribute.name)), [])
+        others = states.setdefault((no, fold_identifier(attribute.name)), [])
         if _supersede_others(others, attribute, batch):
             number += 1
             many = attribute.many or any(o.attribute.many for o in others)
             new = AttributeState(number, replace(attribute, many=many), reference, batch, new=True)
             others.append(new)
-    _write_attributes(connection, held, now, batch)
+    _write_attributes(connection, states, now, batch)
 
 
 def _supersede_others(others: Sequence[AttributeState], attribute: Attribute, batch: str) -> bool:
@@ -157,16 +157,16 @@ def _supersede_others(others: Sequence[AttributeState], attribute: Attribute, ba
 
 
 def _two_values(new: Attribute, old: Attribute) -> InputError:
-    said = f"'{new.name}' was '{old.value.text[:40]}' and is now '{new.value.text[:40]}' in one import"
-    return InputError(said, hint="give two things of one name their ids, or mark the attribute with *")
+    message = f"'{new.name}' was '{old.value.text[:40]}' and is now '{new.value.text[:40]}' in one import"
+    return InputError(message, hint="give two things of one name their ids, or mark the attribute with *")
 
 
 def _write_attributes(
-    connection: Connection, held: dict[tuple[int, str], list[AttributeState]], now: datetime, batch: str
+    connection: Connection, states: dict[tuple[int, str], list[AttributeState]], now: datetime, batch: str
 ) -> None:
     stamp = now.replace(tzinfo=None)
     rows, changed = [], []
-    for (entity, name_key), standing in held.items():
+    for (entity, name_key), standing in states.items():
         for one in standing:
             gone, many = stamp if one.gone else None, one.attribute.many or one.now_many
             if one.new:
@@ -231,16 +231,16 @@ def put_many(connection: Connection, given: Sequence[Entity], *, batch: str = ""
     lock_for_writing(connection)
     batch_entities = EntityBatch(connection)
     batch_entities.read([e.id for e in given], [e.name for e in given])
-    held = []
+    entered = []
     for entity in map(_validated_entity, given):
         mine = batch_entities.by_id(entity) if entity.id else batch_entities.by_name(entity.name, entity.type)
         mine.define(entity.name)
         for alias in entity.aliases:
             mine.add_name(alias)
-        held.append(mine)
+        entered.append(mine)
     wanted = [
         (mine.no, attribute)
-        for mine, entity in zip(held, given, strict=True)
+        for mine, entity in zip(entered, given, strict=True)
         for attribute in entity.attributes
     ]
     resolved = batch_entities.refer([attribute.value for _, attribute in wanted])
@@ -254,8 +254,8 @@ def put_many(connection: Connection, given: Sequence[Entity], *, batch: str = ""
         datetime.now(UTC),
         batch,
     )
-    loaded = load(connection, [mine.no for mine in held])
-    return [loaded[mine.no] for mine in held]
+    loaded = load(connection, [mine.no for mine in entered])
+    return [loaded[mine.no] for mine in entered]
 
 
 def load(connection: Connection, numbers: Iterable[int]) -> dict[int, Entity]:
@@ -313,37 +313,37 @@ class EntityBatch:
         slugs = {slug(key) for key in keys}
         wanted_ids = ({i for i in ids if i} | slugs) - self._by_id.keys()
         numbers |= set(numbers_of(self._connection, sorted(wanted_ids)).values())
-        known = {held.no for held in self._by_id.values()}
-        for held in self._fetch(numbers - known):
-            self._file(held)
+        known = {stored.no for stored in self._by_id.values()}
+        for stored in self._fetch(numbers - known):
+            self._file(stored)
 
     def _fetch(self, numbers: set[int]) -> list[StoredEntity]:
         rows = select_in(self._connection, _ENTITIES, entities.c.no, sorted(numbers))
-        held = {row.no: StoredEntity(row.no, row.id, row.type, defined=row.defined) for row in rows}
-        for row in select_in(self._connection, _NAMES, names.c.entity, sorted(held)):
-            held[row.entity].names.append(row.text)
-        return list(held.values())
+        by_number = {row.no: StoredEntity(row.no, row.id, row.type, defined=row.defined) for row in rows}
+        for row in select_in(self._connection, _NAMES, names.c.entity, sorted(by_number)):
+            by_number[row.entity].names.append(row.text)
+        return list(by_number.values())
 
-    def _file(self, held: StoredEntity) -> None:
-        self._by_id[held.id] = held
-        self._by_name.setdefault(key_of(held.names[0]), []).append(held)
-        for alias in held.names[1:]:
-            self._by_alias.setdefault(key_of(alias), []).append(held)
+    def _file(self, stored: StoredEntity) -> None:
+        self._by_id[stored.id] = stored
+        self._by_name.setdefault(key_of(stored.names[0]), []).append(stored)
+        for alias in stored.names[1:]:
+            self._by_alias.setdefault(key_of(alias), []).append(stored)
 
     def by_id(self, entity: Entity) -> StoredEntity:
-        held = self._by_id.get(entity.id)
-        if held is None:
+        stored = self._by_id.get(entity.id)
+        if stored is None:
             return self._make(entity.id, entity.name, entity.type)
-        self._take_type(held, entity.type)
-        if held.defined:
-            held.add_name(entity.name)
-        return held
+        self._take_type(stored, entity.type)
+        if stored.defined:
+            stored.add_name(entity.name)
+        return stored
 
     def by_name(self, name: str, kind: str) -> StoredEntity:
         """The entity of that name and type, created if there is none."""
         same = self._by_name.get(key_of(name), [])
-        typed = [held for held in same if fold(held.type) == fold(kind)]
-        untyped = [held for held in same if not held.type]
+        typed = [stored for stored in same if fold(stored.type) == fold(kind)]
+        untyped = [stored for stored in same if not stored.type]
         chosen = (typed or untyped) if kind else (untyped or same)
         if len(chosen) > 1 and not (typed or untyped):
             raise ambiguous(name, chosen)
@@ -352,15 +352,15 @@ class EntityBatch:
             return chosen[0]
         return self._make(self._free_id(name, kind), name, kind)
 
-    def _take_type(self, held: StoredEntity, kind: str) -> None:
-        if kind and not held.type:
-            held.type, held.changed = kind, True
+    def _take_type(self, stored: StoredEntity, kind: str) -> None:
+        if kind and not stored.type:
+            stored.type, stored.changed = kind, True
 
     def _make(self, identity: str, name: str, kind: str) -> StoredEntity:
-        held = StoredEntity(self._next, identity, kind, [name], new=True, fresh_names=[name])
+        stored = StoredEntity(self._next, identity, kind, [name], new=True, fresh_names=[name])
         self._next += 1
-        self._file(held)
-        return held
+        self._file(stored)
+        return stored
 
     def _free_id(self, name: str, kind: str) -> str:
         """An unused id from the name; with the type or a number if it is taken."""
@@ -381,9 +381,9 @@ class EntityBatch:
 
     def _pointed(self, value: Value) -> Value:
         if not value.entity:
-            held = self.meant(value.text)
-            text = held.names[0] if value.text == held.id else value.text
-            return replace(value, entity=held.id, text=text)
+            stored = self.meant(value.text)
+            text = stored.names[0] if value.text == stored.id else value.text
+            return replace(value, entity=stored.id, text=text)
         if value.entity not in self._by_id:
             self._make(value.entity, value.text or value.entity, "")
         return value
@@ -392,7 +392,7 @@ class EntityBatch:
         """Resolve a bare name: by name, then alias, then id; otherwise create an entity."""
         key = key_of(text)
         for found in (self._by_name.get(key, []), self._by_alias.get(key, [])):
-            distinct = list({held.no: held for held in found}.values())
+            distinct = list({stored.no: stored for stored in found}.values())
             if len(distinct) > 1:
                 raise ambiguous(text, distinct)
             if distinct:
@@ -400,24 +400,24 @@ class EntityBatch:
         return self._by_id.get(text) or self.by_name(text, "")
 
     def number(self, identity: str) -> int | None:
-        held = self._by_id.get(identity) if identity else None
-        return held.no if held else None
+        stored = self._by_id.get(identity) if identity else None
+        return stored.no if stored else None
 
     def write(self) -> None:
         """Write the changes."""
         every = list(self._by_id.values())
         new = [{"no": h.no, "id": h.id, "type": h.type, "defined": h.defined} for h in every if h.new]
         insert_rows(self._connection, entities, new)
-        for held in every:
-            if held.changed and not held.new:
-                now = {"type": held.type, "defined": held.defined}
-                self._connection.execute(update(entities).where(entities.c.no == held.no).values(now))
-            if held.renamed:
-                naming.drop_names(self._connection, held.no)
+        for stored in every:
+            if stored.changed and not stored.new:
+                now = {"type": stored.type, "defined": stored.defined}
+                self._connection.execute(update(entities).where(entities.c.no == stored.no).values(now))
+            if stored.renamed:
+                naming.drop_names(self._connection, stored.no)
         fresh = [(h.no, h.names.index(n), n) for h in every for n in h.fresh_names]
         naming.add_names(self._connection, fresh)
-        for held in every:
-            held.new, held.changed, held.renamed, held.fresh_names = False, False, False, []
+        for stored in every:
+            stored.new, stored.changed, stored.renamed, stored.fresh_names = False, False, False, []
 
 
 def slug(key: str) -> str:
@@ -425,9 +425,9 @@ def slug(key: str) -> str:
     return _SLUG.sub("-", key)[:MAX_ID].strip("-") or "-"
 
 
-def ambiguous(name: str, held: Sequence[StoredEntity]) -> InputError:
-    ids = ", ".join(h.id for h in held[:4])
-    return InputError(f"'{name[:60]}' names {len(held)} entities ({ids})", hint="write the id instead")
+def ambiguous(name: str, found: Sequence[StoredEntity]) -> InputError:
+    ids = ", ".join(h.id for h in found[:4])
+    return InputError(f"'{name[:60]}' names {len(found)} entities ({ids})", hint="write the id instead")
 
 
 def _validated_entity(entity: Entity) -> Entity:

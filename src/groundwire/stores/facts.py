@@ -70,16 +70,16 @@ _VALUES = frozenset(("object", "since", "until"))
 
 def content_digest(fact: Fact) -> bytes:
     """A digest of the statement, independent of notation, source, confidence and status."""
-    said = sorted(_role_digest_part(role) for role in fact.roles) or [fold(fact.text)]
-    return _digest([predicate_key(fact.predicate), str(fact.valid_from), str(fact.valid_to), *said])
+    provenance = sorted(_role_digest_part(role) for role in fact.roles) or [fold(fact.text)]
+    return _digest([predicate_key(fact.predicate), str(fact.valid_from), str(fact.valid_to), *provenance])
 
 
 def slot_digest(fact: Fact) -> bytes | None:
     """A digest that is equal for facts of which only one can hold; None without a subject and an object."""
     if fact.role(SUBJECT) is None or fact.role("object") is None:
         return None
-    kept = sorted(_role_digest_part(role) for role in fact.roles if role.name not in _VALUES)
-    return _digest([predicate_key(fact.predicate), *kept])
+    roles = sorted(_role_digest_part(role) for role in fact.roles if role.name not in _VALUES)
+    return _digest([predicate_key(fact.predicate), *roles])
 
 
 def _role_digest_part(role: Role) -> str:
@@ -278,7 +278,7 @@ def add_many(connection: Connection, given: Sequence[Fact], *, batch: str = "") 
     fact_batch = FactBatch(connection, batch_entities, entries, batch)
     written = [fact_batch.enter(entry) for entry in entries]
     fact_batch.write()
-    return [held.fact for held in written]
+    return [stored.fact for stored in written]
 
 
 def apply_verdict(
@@ -292,9 +292,9 @@ def apply_verdict(
     judged = replace(found[0], status=status, confidence=confidence, record=record)
     entry = FactInput.of(judged)
     fact_batch = FactBatch(connection, EntityBatch(connection), [entry], "")
-    held = fact_batch.enter(entry, force=True)
+    stored = fact_batch.enter(entry, force=True)
     fact_batch.write()
-    return held.fact
+    return stored.fact
 
 
 def retract(connection: Connection, fact_id: str) -> Fact | None:
@@ -343,126 +343,126 @@ class FactBatch:
             if content not in self._by_content:
                 self._file(StoredFact(no, fact, content, slot, batch))
 
-    def _file(self, held: StoredFact) -> None:
-        self._by_content[held.content] = held
-        self._by_id[held.fact.id] = held
-        if held.slot:
-            self._by_slot.setdefault(held.slot, []).append(held)
+    def _file(self, stored: StoredFact) -> None:
+        self._by_content[stored.content] = stored
+        self._by_id[stored.fact.id] = stored
+        if stored.slot:
+            self._by_slot.setdefault(stored.slot, []).append(stored)
 
     def enter(self, entry: FactInput, *, force: bool = False) -> StoredFact:
         fact = entry.fact
         if fact.many:
             self._predicates.set_many(fact.predicate)
-        held = self._by_content.get(entry.content)
-        if held is None:
-            held = self._new(entry)
+        stored = self._by_content.get(entry.content)
+        if stored is None:
+            stored = self._new(entry)
         else:
-            _agree(held, fact, force=force)
-            held.batch, held.changed = self._batch or held.batch, True
-        if held.fact.status in _SETTLED:
-            self._take_place(held)
-        if not held.fact.many and self._predicates.is_many(fact.predicate):
-            held.fact = replace(held.fact, many=True)
-        return held
+            _agree(stored, fact, force=force)
+            stored.batch, stored.changed = self._batch or stored.batch, True
+        if stored.fact.status in _SETTLED:
+            self._take_place(stored)
+        if not stored.fact.many and self._predicates.is_many(fact.predicate):
+            stored.fact = replace(stored.fact, many=True)
+        return stored
 
     def _new(self, entry: FactInput) -> StoredFact:
         fact, content, slot = entry
         identity = fact.id or content.hex()
         if identity in self._by_id:
             raise InputError(f"the id '{identity[:60]}' belongs to another fact", hint="leave the id out")
-        held = StoredFact(self._next, replace(fact, id=identity), content, slot, self._batch, new=True)
+        stored = StoredFact(self._next, replace(fact, id=identity), content, slot, self._batch, new=True)
         self._next += 1
-        self._file(held)
-        return held
+        self._file(stored)
+        return stored
 
-    def _take_place(self, held: StoredFact) -> None:
+    def _take_place(self, stored: StoredFact) -> None:
         """Supersede current facts that cannot hold at the same time."""
-        if held.slot is None or self._predicates.is_many(held.fact.predicate):
+        if stored.slot is None or self._predicates.is_many(stored.fact.predicate):
             return
         rivals = [
             other
-            for other in self._by_slot[held.slot]
-            if other is not held and other.fact.status in STANDING and other.window.meets(held.window)
+            for other in self._by_slot[stored.slot]
+            if other is not stored and other.fact.status in STANDING and other.window.meets(stored.window)
         ]
         if self._batch and any(other.batch == self._batch for other in rivals):
-            self._predicates.set_many(held.fact.predicate)
+            self._predicates.set_many(stored.fact.predicate)
             return
         for other in rivals:
-            other.fact = replace(other.fact, status=FactStatus.SUPERSEDED, superseded_by=held.fact.id)
+            other.fact = replace(other.fact, status=FactStatus.SUPERSEDED, superseded_by=stored.fact.id)
             other.changed = True
 
     def write(self) -> None:
         entered = list(self._by_content.values())
-        rows = [self._row(held) for held in entered if held.new]
+        rows = [self._row(stored) for stored in entered if stored.new]
         insert_rows(self._connection, facts, rows)
         insert_rows(self._connection, roles, [row for h in entered if h.new for row in self._role_rows(h)])
-        changed = [_changes(held) for held in entered if held.changed and not held.new]
+        changed = [_changes(stored) for stored in entered if stored.changed and not stored.new]
         if changed:
             self._connection.execute(update(facts).where(facts.c.no == bindparam("number_")), changed)
 
-    def _row(self, held: StoredFact) -> dict[str, Any]:
-        fact = held.fact
-        return _shared(held) | {
-            "no": held.no,
+    def _row(self, stored: StoredFact) -> dict[str, Any]:
+        fact = stored.fact
+        return _shared(stored) | {
+            "no": stored.no,
             "id": fact.id,
-            "content": held.content,
-            "slot": held.slot,
+            "content": stored.content,
+            "slot": stored.slot,
             "predicate": self._predicates.number(fact.predicate),
             "text": fact.text,
             "valid_from": fact.valid_from,
             "valid_to": fact.valid_to,
         }
 
-    def _role_rows(self, held: StoredFact) -> list[dict[str, Any]]:
+    def _role_rows(self, stored: StoredFact) -> list[dict[str, Any]]:
         return [
             columns(role.value)
             | {
-                "fact": held.no,
+                "fact": stored.no,
                 "position": position,
                 "name": role.name,
                 "entity": self._entities.number(role.value.entity),
             }
-            for position, role in enumerate(held.fact.roles)
+            for position, role in enumerate(stored.fact.roles)
         ]
 
 
-def _shared(held: StoredFact) -> dict[str, Any]:
+def _shared(stored: StoredFact) -> dict[str, Any]:
     """The columns that can change."""
-    fact, said, record = held.fact, held.fact.provenance, held.fact.record
+    fact, provenance, record = stored.fact, stored.fact.provenance, stored.fact.record
     return {
         "confidence": fact.confidence,
         "status": fact.status.value,
-        "source": said.source,
-        "start": said.start,
-        "end": said.end,
-        "recorded": said.recorded.astimezone(UTC).replace(tzinfo=None) if said.recorded else None,
+        "source": provenance.source,
+        "start": provenance.start,
+        "end": provenance.end,
+        "recorded": provenance.recorded.astimezone(UTC).replace(tzinfo=None) if provenance.recorded else None,
         "p0": record.p0 if record else None,
         "p1": record.p1 if record else None,
         "bits": record.bits if record else None,
         "method": record.method if record else "",
         "many": fact.many,
         "superseded_by": fact.superseded_by,
-        "batch": held.batch,
+        "batch": stored.batch,
     }
 
 
-def _changes(held: StoredFact) -> dict[str, Any]:
-    return _shared(held) | {"number_": held.no}
+def _changes(stored: StoredFact) -> dict[str, Any]:
+    return _shared(stored) | {"number_": stored.no}
 
 
-def _agree(held: StoredFact, fact: Fact, *, force: bool) -> None:
+def _agree(stored: StoredFact, fact: Fact, *, force: bool) -> None:
     """Merge into a stored fact: take over a better status or a verdict, keep the time of recording."""
-    old = held.fact
+    old = stored.fact
     back = old.status in _GONE and fact.status not in _GONE
     if not (force or back or _RANK[fact.status] <= _RANK[old.status]):
         return
-    said = replace(fact.provenance, recorded=old.provenance.recorded)
-    held.fact = replace(
+    provenance = replace(fact.provenance, recorded=old.provenance.recorded)
+    stored.fact = replace(
         old,
         status=fact.status,
         confidence=fact.confidence,
         record=fact.record or (None if force else old.record),
-        provenance=said if said.source or said.start is not None else old.provenance,
+        provenance=provenance if provenance.source or provenance.start is not None else old.provenance,
         superseded_by=(fact.superseded_by or old.superseded_by) if fact.status in _GONE else "",
     )
 

@@ -119,8 +119,8 @@ class FeedbackStore:
         """Delete all feedback on a claim; returns the number of rows."""
         with self._database.write() as connection:
             gone = connection.execute(delete(feedback).where(feedback.c.key == key)).rowcount
-            spoken_of = select(feedback.c.report)
-            connection.execute(delete(feedback_reports).where(feedback_reports.c.key.not_in(spoken_of)))
+            in_use = select(feedback.c.report)
+            connection.execute(delete(feedback_reports).where(feedback_reports.c.key.not_in(in_use)))
         return int(gone)
 
 
@@ -129,10 +129,10 @@ def _label(report: FeedbackReport, marked: set[str], labels: Mapping[str, bool])
 
     Claims that are neither flagged nor marked count as supported.
     """
-    said = {key: labels[key] for key in marked | set(report.flagged) if key in labels}
-    if not all(said.values()):
+    marks = {key: labels[key] for key in marked | set(report.flagged) if key in labels}
+    if not all(marks.values()):
         return False
-    return True if all(key in said for key in report.flagged) else None
+    return True if all(key in marks for key in report.flagged) else None
 
 
 def _newest() -> Any:

@@ -104,7 +104,7 @@ def _end(given: Any, role: str, predicate: str) -> Value:
 def _value(given: Any, about: str) -> Value:
     """Parse a value: an object with all fields, a string or a number."""
     if isinstance(given, bool) or given is None or isinstance(given, list):
-        raise InputError(f"'{about}' has a value that is no text, number or object")
+        raise InputError(f"'{about}' has a value that is not a text, a number or an object")
     if isinstance(given, int | float):
         return Value(str(given), ValueKind.NUMBER, _number({about: given}, about, None))
     if isinstance(given, str):
@@ -207,7 +207,7 @@ def value_object(value: Value) -> dict[str, Any]:
 
 
 def fact_object(fact: Fact) -> dict[str, Any]:
-    said, record = fact.provenance, fact.record
+    provenance, record = fact.provenance, fact.record
     found = {
         "kind": "fact",
         "id": fact.id,
@@ -217,10 +217,10 @@ def fact_object(fact: Fact) -> dict[str, Any]:
         "confidence": fact.confidence,
         "status": fact.status.value,
         "many": fact.many or None,
-        "source": said.source,
-        "start": said.start,
-        "end": said.end,
-        "recorded": said.recorded and said.recorded.isoformat(),
+        "source": provenance.source,
+        "start": provenance.start,
+        "end": provenance.end,
+        "recorded": provenance.recorded and provenance.recorded.isoformat(),
         "record": record and {"p0": record.p0, "p1": record.p1, "bits": record.bits, "method": record.method},
         "superseded_by": fact.superseded_by or None,
         "valid_from": fact.valid_from and fact.valid_from.isoformat(),

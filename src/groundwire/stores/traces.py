@@ -110,8 +110,8 @@ def _storable(value: Any) -> Any:
     if isinstance(value, str):
         return storable_text(value)
     if isinstance(value, Mapping):
-        return {storable_text(str(key)): _storable(held) for key, held in value.items()}
-    return [_storable(held) for held in value] if isinstance(value, list | tuple) else value
+        return {storable_text(str(key)): _storable(item) for key, item in value.items()}
+    return [_storable(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _node(row: Row[Any]) -> TraceNode:
@@ -130,7 +130,7 @@ def _node(row: Row[Any]) -> TraceNode:
 
 
 def _clash(error: IntegrityError) -> str:
-    said = str(error.orig)
-    if "root" in said and "name" in said:
+    message = str(error.orig)
+    if "root" in message and "name" in message:
         return "two nodes of one trace cannot have the same name"
     return "the trace exists already, or its parent node does not exist"

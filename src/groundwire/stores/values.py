@@ -146,28 +146,28 @@ def _as_date(text: str, about: str) -> Value | None:
     found = dates(text)
     if len(found) != 1 or not _whole(text, found[0].start, found[0].end):
         return None
-    said = found[0]
-    if not said.year or said.years > 1 or not _meant(said, about):
+    first = found[0]
+    if not first.year or first.years > 1 or not _meant(first, about):
         return None
     try:
-        return Value(text, ValueKind.DATE, day=date(said.year, said.month or 1, said.day or 1))
+        return Value(text, ValueKind.DATE, day=date(first.year, first.month or 1, first.day or 1))
     except ValueError:
         return None
 
 
-def _meant(said: PartialDate, about: str) -> bool:
+def _meant(first: PartialDate, about: str) -> bool:
     """Four bare digits are a year only if the attribute is a date or unknown."""
-    return bool(said.month) or not about or not _DATED.isdisjoint(fold_identifier(about).split())
+    return bool(first.month) or not about or not _DATED.isdisjoint(fold_identifier(about).split())
 
 
 def _as_number(text: str) -> Value | None:
     found = numbers(text)
     if len(found) != 1 or not _whole(text, found[0].start, found[0].end):
         return None
-    said = found[0]
-    if said.kind in ("ordinal", "fraction") or _CODE.match(text) or not isfinite(said.value):
+    first = found[0]
+    if first.kind in ("ordinal", "fraction") or _CODE.match(text) or not isfinite(first.value):
         return None
-    return Value(text, ValueKind.NUMBER, number=said.value, unit=said.unit)
+    return Value(text, ValueKind.NUMBER, number=first.value, unit=first.unit)
 
 
 def _whole(text: str, start: int, end: int) -> bool:

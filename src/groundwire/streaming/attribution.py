@@ -86,7 +86,7 @@ class SourceAttributionTracker:
     ) -> None:
         self.files = {source.id: source.text for source in sources}
         self.observations = dict(observations or {})
-        self.said = {str(turn.id): turn.text for turn in as_turns(history) if turn.role == "user"}
+        self.user_turns = {str(turn.id): turn.text for turn in as_turns(history) if turn.role == "user"}
         self._map: dict[str, Attribution] = {}
 
     def track_claim(self, claim: str, source: Attribution) -> None:
@@ -186,9 +186,10 @@ def _in_file(tracker: SourceAttributionTracker, found: Attribution, _: Set[str])
 
 def _in_turns(tracker: SourceAttributionTracker, found: Attribution, _: Set[str]) -> str:
     """A user statement must be in the named turn, or in any user turn."""
-    turns = [tracker.said[found.source]] if found.source in tracker.said else list(tracker.said.values())
+    by_id = tracker.user_turns
+    turns = [by_id[found.source]] if found.source in by_id else list(by_id.values())
     if not turns:
-        return "the user said nothing"
+        return "there are no messages of the user"
     return "" if any(not _in_text(text, found) for text in turns) else "the user did not say this"
 
 
@@ -228,10 +229,10 @@ def _in_text(text: str, found: Attribution) -> str:
 
 def _speaks(text: str, claim: str) -> bool:
     wanted, there = weighted(claim), weighted(text)
-    held = sum(weight for term, weight in wanted.items() if term in there)
+    covered = sum(weight for term, weight in wanted.items() if term in there)
     known = KnownContent([Source("text", text)])
     counted = all(known.has_number(n, claim[n.start : n.end]) for n in numbers(claim))
-    return counted and bool(wanted) and held >= _MIN_OVERLAP * sum(wanted.values())
+    return counted and bool(wanted) and covered >= _MIN_OVERLAP * sum(wanted.values())
 
 
 def _flat(text: str) -> str:

@@ -72,8 +72,8 @@ def coherence_of(
     """As `validate_coherence`, from existing detections on the conversation and on the facts."""
     moved = goalposts(new_content, history)
     against = [*_against(found, history), *(_against(by_facts, None) if by_facts else ())]
-    kept = [c for c in against if not any(_same(c, goal) for goal in moved)]
-    order = sorted(dict.fromkeys(kept), key=lambda c: (c.start, -c.severity))
+    remaining = [c for c in against if not any(_same(c, goal) for goal in moved)]
+    order = sorted(dict.fromkeys(remaining), key=lambda c: (c.start, -c.severity))
     return Coherence(tuple(order), drifts(new_content, history), moved)
 
 
@@ -92,8 +92,8 @@ def severity(kind: ContradictionType | None, established_by: str, confidence: fl
 def _as_turn(new_content: str, facts: Sequence[Source]) -> tuple[Turn, ...]:
     """The fact sentences that share a word with the content, as one earlier turn."""
     about = {word.norm for word in words(new_content) if not word.is_stop}
-    said = (source.text[span.start : span.end] for source in facts for span in sentences(source.text))
-    near = [text for text in said if about & {word.norm for word in words(text)}]
+    statements = (source.text[span.start : span.end] for source in facts for span in sentences(source.text))
+    near = [text for text in statements if about & {word.norm for word in words(text)}]
     return (Turn(0, "assistant", "\n\n".join(near[:_FACT_SENTENCES])),) if near else ()
 
 

@@ -192,15 +192,15 @@ class _RatedClause:
 
 def goalposts(new_content: str, history: Sequence[Turn]) -> tuple[Contradiction, ...]:
     """Earlier claims that the new content weakens without saying so, in text order."""
-    before = [said for turn in history[-_TURNS:] for said in _of_turn(turn)][-_CLAUSES:]
-    claims = [said for said in before if not said.by_user]
+    before = [clause for turn in history[-_TURNS:] for clause in _of_turn(turn)][-_CLAUSES:]
+    claims = [clause for clause in before if not clause.by_user]
     if not claims:
         return ()
-    allowed = [said for said in before if said.by_user]
+    allowed = [clause for clause in before if clause.by_user]
     found = [
         moved
-        for said in islice(_unowned(new_content), _CLAUSES)
-        if (moved := _moved(said, claims, allowed)) is not None
+        for clause in islice(_unowned(new_content), _CLAUSES)
+        if (moved := _moved(clause, claims, allowed)) is not None
     ]
     return tuple(found)
 
@@ -245,56 +245,54 @@ _IGNORED_WORDS = frozenset(
 
 
 def _moved(
-    said: _RatedClause, claims: Sequence[_RatedClause], allowed: Sequence[_RatedClause]
+    new: _RatedClause, claims: Sequence[_RatedClause], allowed: Sequence[_RatedClause]
 ) -> Contradiction | None:
     """Compare with the latest claim about the same matter, unless the user asked for the change."""
     for prior in reversed(claims):
-        if not _same_matter(said.clause, prior.clause):
+        if not _same_matter(new.clause, prior.clause):
             continue
-        how = _how(said, prior)
+        how = _how(new, prior)
         if not how:
             return None
         after = [a for a in allowed if (a.turn or 0) > (prior.turn or 0)]
-        if any(_asked(a, said, prior) for a in after):
+        if any(_requested_by_user(a, new, prior) for a in after):
             return None
-        clause = said.clause
+        own = new.clause
         return Contradiction(
-            clause.text, prior.clause.text, _SEVERITY[how], clause.start, clause.start + len(clause.text),
+            own.text, prior.clause.text, _SEVERITY[how], own.start, own.start + len(own.text),
             prior.turn, how, "assistant",
         )  # fmt: skip
     return None
 
 
-def _same_matter(said: Utterance, prior: Utterance) -> bool:
+def _same_matter(one: Utterance, other: Utterance) -> bool:
     """True if one clause is contained in the other and they share enough words or a measured value."""
-    mine, theirs = _figure(said), _figure(prior)
+    mine, theirs = _figure(one), _figure(other)
     measured = mine is not None and theirs is not None and mine.kind == theirs.kind
-    enough = min(len(said.frame), len(prior.frame)) >= _WORDS or measured
-    return enough and nested(said, prior) and similarity(said, prior) >= RELATED
+    enough = min(len(one.frame), len(other.frame)) >= _WORDS or measured
+    return enough and nested(one, other) and similarity(one, other) >= RELATED
 
 
-def _asked(user: _RatedClause, said: _RatedClause, prior: _RatedClause) -> bool:
+def _requested_by_user(user: _RatedClause, new: _RatedClause, prior: _RatedClause) -> bool:
     """True if the user had already stated the matter as the new content does."""
     return (
-        similarity(user.clause, said.clause) >= RELATED / 2
-        and not _how(said, user)
-        and bool(_how(user, prior))
+        similarity(user.clause, new.clause) >= RELATED / 2 and not _how(new, user) and bool(_how(user, prior))
     )
 
 
-def _how(said: _RatedClause, prior: _RatedClause) -> str:
-    later = _later(said, prior)
-    if later and (_is_past(said) or _is_past(prior)):
+def _how(new: _RatedClause, prior: _RatedClause) -> str:
+    later = _later(new, prior)
+    if later and (_is_past(new) or _is_past(prior)):
         return ""  # two past dates are two facts, not a change
-    return later or _bar(said, prior) or weakened(prior.strength, said.strength)
+    return later or _bar(new, prior) or weakened(prior.strength, new.strength)
 
 
-def _is_past(said: _RatedClause) -> bool:
-    return any(group.tense is Tense.PAST for group in verb_groups(said.clause.text))
+def _is_past(rated: _RatedClause) -> bool:
+    return any(group.tense is Tense.PAST for group in verb_groups(rated.clause.text))
 
 
-def _later(said: _RatedClause, prior: _RatedClause) -> str:
-    mine, theirs = _when(said.clause.text), _when(prior.clause.text)
+def _later(new: _RatedClause, prior: _RatedClause) -> str:
+    mine, theirs = _when(new.clause.text), _when(prior.clause.text)
     if mine is None or theirs is None or mine == theirs:
         return ""
     same_year = mine[0] == theirs[0] or not (mine[0] and theirs[0])
@@ -317,9 +315,9 @@ def _when(text: str) -> tuple[int, int] | None:
     return None
 
 
-def _bar(said: _RatedClause, prior: _RatedClause) -> str:
+def _bar(new: _RatedClause, prior: _RatedClause) -> str:
     """ "lower bar" if the new figure promises less, "another number" if it only differs."""
-    mine, theirs = _figure(said.clause), _figure(prior.clause)
+    mine, theirs = _figure(new.clause), _figure(prior.clause)
     if mine is None or theirs is None or mine.kind != theirs.kind or not (mine.number and theirs.number):
         return ""
     was, became = theirs.number, mine.number

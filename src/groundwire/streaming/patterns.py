@@ -132,7 +132,7 @@ def dates(seen: SentenceFeatures) -> Iterator[PatternHit]:
     for date in seen.unsourced_dates:
         raw = seen.text[date.start : date.end]
         if not seen.supposed and date.years == 1:
-            yield PatternHit(date.start, date.end, f"no source holds the date {raw}", raw.lower())
+            yield PatternHit(date.start, date.end, f"no source has the date {raw}", raw.lower())
 
 
 def date_confidence(seen: SentenceFeatures, hit: PatternHit) -> float:
@@ -169,8 +169,8 @@ def rising(seen: SentenceFeatures) -> Iterator[PatternHit]:
         and sum(counts) >= _RISING_TOTAL
         and sum(counts) * 2 > sum(total for _, total in window)
     ):
-        told = " → ".join(map(str, counts[-3:]))
-        yield PatternHit(0, len(seen.text), f"particulars no source holds, sentence by sentence: {told}")
+        trend = " → ".join(map(str, counts[-3:]))
+        yield PatternHit(0, len(seen.text), f"details without a source, per sentence: {trend}")
 
 
 def _count(found: list[Number]) -> int:
@@ -259,7 +259,7 @@ def citations(seen: SentenceFeatures) -> Iterator[PatternHit]:
             continue  # "May (2021)", "Avatar (2009)": a date, or a work with its year
         if not all(map(seen.known.has_word, authors)) or int(year[:4]) not in seen.known.years:
             hit = PatternHit(
-                match.start(), match.end(), f"no source speaks of {match[0].strip('()')}", match[0].casefold()
+                match.start(), match.end(), f"no source mentions {match[0].strip('()')}", match[0].casefold()
             )
             yield _noted(seen, hit)
 
@@ -287,7 +287,7 @@ def urls(seen: SentenceFeatures) -> Iterator[PatternHit]:
     for match in URL.finditer(seen.text):
         url = address(match[0])
         if url not in seen.known.urls and url not in seen.known.hosts and not HANDLE.search(match[0]):
-            yield _noted(seen, PatternHit(match.start(), match.end(), "no source holds this address", url))
+            yield _noted(seen, PatternHit(match.start(), match.end(), "no source has this URL", url))
 
 
 def url_confidence(seen: SentenceFeatures, hit: PatternHit) -> float:
@@ -303,7 +303,7 @@ def handles(seen: SentenceFeatures) -> Iterator[PatternHit]:
     for match in HANDLE.finditer(seen.text):
         if handle(match[0]) not in seen.known.handles:
             yield _noted(
-                seen, PatternHit(match.start(), match.end(), f"no source holds {match[0]}", handle(match[0]))
+                seen, PatternHit(match.start(), match.end(), f"no source has {match[0]}", handle(match[0]))
             )
 
 
@@ -490,25 +490,25 @@ def _value(seen: SentenceFeatures, start: int, end: int) -> _ClauseValue | None:
 
 def _compare(seen: SentenceFeatures, clause: _Clause) -> Iterator[PatternHit]:
     """Compare a clause with the previous one about the same matter, then store it."""
-    said = seen.past.said.get(clause.about)
+    prior = seen.past.statements.get(clause.about)
     now = PriorStatement(seen.text[clause.start : clause.end][:160], seen.start + clause.start,
                clause.value.at if clause.value else None, clause.turned)  # fmt: skip
-    seen.past.said.put(clause.about, now)
-    if said is None:
+    seen.past.statements.put(clause.about, now)
+    if prior is None:
         return
     other = (
         clause.value is not None
-        and said.value is not None
-        and (abs(clause.value.at - said.value) > clause.value.room)
+        and prior.value is not None
+        and (abs(clause.value.at - prior.value) > clause.value.room)
     )
-    if other and clause.turned == said.turned:
-        yield _hit(clause, "value", said)
-    elif clause.turned != said.turned and not other:
-        yield _hit(clause, "denial", said)
+    if other and clause.turned == prior.turned:
+        yield _hit(clause, "value", prior)
+    elif clause.turned != prior.turned and not other:
+        yield _hit(clause, "denial", prior)
 
 
-def _hit(clause: _Clause, how: str, said: PriorStatement) -> PatternHit:
-    return PatternHit(clause.start, clause.end, f'earlier: "{said.text}"', f"{how} {said.start}")
+def _hit(clause: _Clause, how: str, prior: PriorStatement) -> PatternHit:
+    return PatternHit(clause.start, clause.end, f'earlier: "{prior.text}"', f"{how} {prior.start}")
 
 
 PATTERNS: tuple[StreamPattern, ...] = (
@@ -539,8 +539,8 @@ PATTERNS: tuple[StreamPattern, ...] = (
     ),
     StreamPattern(
         "invented_date",
-        "dates whose year, month or day no source holds",
-        "a date put together from a year, a month and a day that stand apart in the sources",
+        "dates whose year, month or day is in no source",
+        "a date combined from a year, a month and a day that are apart in the sources",
         Risk.MEDIUM,
         dates,
         date_confidence,
@@ -548,7 +548,7 @@ PATTERNS: tuple[StreamPattern, ...] = (
     ),
     StreamPattern(
         "invented_name",
-        "names of two words and more with a word that no source knows, except names everybody knows",
+        "names of two or more words with a word that is in no source, except widely known names",
         "single names, names in scripts without capitals, names mixed from the sources' own",
         Risk.LOW,
         names,
@@ -557,7 +557,7 @@ PATTERNS: tuple[StreamPattern, ...] = (
     ),
     StreamPattern(
         "invented_citation",
-        "marks such as [S9] that name no source there is; (Smith et al., 2021) that no source speaks of",
+        "marks such as [S9] without a source; (Smith et al., 2021) that no source mentions",
         "a citation of the wrong source that exists; one author with a year and no more",
         Risk.HIGH,
         citations,
@@ -565,7 +565,7 @@ PATTERNS: tuple[StreamPattern, ...] = (
     ),
     StreamPattern(
         "invented_url",
-        "addresses that stand neither in a source nor in the request",
+        "URLs that are neither in a source nor in the request",
         "a page that exists but does not say what it is cited for",
         Risk.HIGH,
         urls,
@@ -574,7 +574,7 @@ PATTERNS: tuple[StreamPattern, ...] = (
     ),
     StreamPattern(
         "invented_doi",
-        "DOIs, arXiv numbers, PMIDs and ISBNs that stand in no source",
+        "DOIs, arXiv numbers, PMIDs and ISBNs that are in no source",
         "identifiers of other kinds (patents, case numbers)",
         Risk.HIGH,
         handles,
@@ -582,7 +582,7 @@ PATTERNS: tuple[StreamPattern, ...] = (
     ),
     StreamPattern(
         "invented_api",
-        "calls, attributes and options that no source has, where the sources speak of code",
+        "calls, attributes and options that are in no source, if the sources contain code",
         "a call that exists with parameters that do not; names the answer defines itself",
         Risk.MEDIUM,
         interfaces,
@@ -593,14 +593,14 @@ PATTERNS: tuple[StreamPattern, ...] = (
     StreamPattern(
         "self_contradiction",
         "the same statement with another value, denied, or with the opposite word",
-        "contradictions in other words, and ones that take reasoning to see",
+        "contradictions in other words, and ones that need reasoning",
         Risk.HIGH,
         contradictions,
         contradiction_confidence,
     ),
     StreamPattern(
         "studies_show",
-        '"studies show", "experts agree", "it is well known", with nobody named and no source cited',
+        '"studies show", "experts agree", "it is well known", without a name or a cited source',
         "authorities invented by name",
         Risk.LOW,
         studies,
@@ -608,7 +608,7 @@ PATTERNS: tuple[StreamPattern, ...] = (
     ),
     StreamPattern(
         "fabricated_references",
-        "three different citations, addresses or identifiers in one answer that no source holds",
+        "three different citations, URLs or identifiers in one answer that are in no source",
         "a single one",
         Risk.CRITICAL,
         fabricated,

@@ -45,8 +45,8 @@ def is_clear_contradiction(verdict: ClaimVerification, threshold: float) -> bool
 
 def _compares(verdict: ClaimVerification, pieces: Sequence[str]) -> bool:
     """False if a name was compared with a number ("evidence says Ann Lee" for a number of rooms)."""
-    said = _SAYS.match(verdict.reason)
-    if said is None or numbers(said[1]) or dates(said[1]) or not numbers(verdict.claim_text):
+    quoted = _SAYS.match(verdict.reason)
+    if quoted is None or numbers(quoted[1]) or dates(quoted[1]) or not numbers(verdict.claim_text):
         return True
     known = " ".join(pieces)
     return any(name.text not in known for name in names(verdict.claim_text))
@@ -68,7 +68,8 @@ def speaks_of(claim: str, evidence: tuple[str, ...]) -> bool:
     counted = _counted(claim)
     there = [_words_of(piece, claim) for piece in pieces]
     return any(
-        _held(matter, own) >= _MIN_SHARED_WORDS * len(matter) or _held(counted, own) > 0 for own in there
+        _shared_words(matter, own) >= _MIN_SHARED_WORDS * len(matter) or _shared_words(counted, own) > 0
+        for own in there
     )
 
 
@@ -105,7 +106,7 @@ def _words_of(piece: str, claim: str) -> frozenset[str]:
     return frozenset(found - shared)
 
 
-def _held(matter: frozenset[str], there: frozenset[str]) -> int:
+def _shared_words(matter: frozenset[str], there: frozenset[str]) -> int:
     return sum(any(similarity(word, other) >= _WORD_SIMILARITY for other in there) for word in matter)
 
 
@@ -184,7 +185,7 @@ def stops(risk: Risk, config: RealTimeConfig) -> bool:
 
 def guidance(points: Sequence[WeakPoint]) -> str:
     """The instruction for a model that has to rewrite the rest of its answer."""
-    lines = [_told(number, point) for number, point in enumerate(points[:5], start=1)]
+    lines = [_instruction(number, point) for number, point in enumerate(points[:5], start=1)]
     return "\n".join((_AGAIN, *lines, _KEEP))
 
 
@@ -195,7 +196,7 @@ _KEEP = (
 )
 
 
-def _told(number: int, point: WeakPoint) -> str:
+def _instruction(number: int, point: WeakPoint) -> str:
     says = f" The source {point.source} says: {point.quote}" if point.quote and point.source else ""
     return f"{number}. “{point.text}”: {point.reason or point.kind}.{says}"
 

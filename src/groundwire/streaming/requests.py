@@ -239,7 +239,7 @@ def kind_of(request: str) -> RequestKind:
 
 
 def needs(request: str) -> list[Need]:
-    """What a request needs to know, explicit needs first; empty if it is not a question.
+    """The knowledge that a request needs, explicit needs first; empty if it is not a question.
 
     >>> [(n.kind, n.text) for n in needs("Why did Atlas Mining fail?")]
     [('question', 'Why did Atlas Mining fail?'), ('premise', 'Atlas Mining fail'), ('entity', 'Atlas Mining')]
@@ -252,14 +252,14 @@ def needs(request: str) -> list[Need]:
     text = request[-_REQUEST_CHARS:]
     for question in questions(text):
         before = text[: max(0, text.find(question))]
-        about = _told(question, before)
-        for need in (*_asked(question), *_granted(question, before)):
+        about = _subject(question, before)
+        for need in (*_explicit_needs(question), *_implied_needs(question, before)):
             found.setdefault((need.kind, need.text.casefold()), replace(need, about=about))
     return list(found.values())[:_MAX_NEEDS]
 
 
-def _told(question: str, before: str) -> str:
-    """What a short question or one with a pronoun is about, from the text before it."""
+def _subject(question: str, before: str) -> str:
+    """The subject of a short question or one with a pronoun, from the text before it."""
     if len(terms(question)) < _SHORT_QUESTION_TERMS and before.strip():
         last = sentences(before)[-1]
         return before[last.start : last.end]
@@ -273,13 +273,13 @@ def questions(request: str) -> list[str]:
     ['Who founded Acme', 'when was it sold?']
     """
     text = request[-_REQUEST_CHARS:]
-    said = [text[span.start : span.end] for span in sentences(text)]
-    asked = [part for part in said if "?" in part or ASKS.match(part)] or said
+    pieces = [text[span.start : span.end] for span in sentences(text)]
+    asked = [part for part in pieces if "?" in part or ASKS.match(part)] or pieces
     parts = (piece.strip() for part in asked for piece in JOINED.split(part))
     return [part for part in parts if any(map(str.isalnum, part))]
 
 
-def _asked(question: str) -> Iterator[Need]:
+def _explicit_needs(question: str) -> Iterator[Need]:
     """The question itself, or both sides of a comparison."""
     first = WH_WORD.search(question)
     expects = next(
@@ -296,19 +296,19 @@ def _asked(question: str) -> Iterator[Need]:
         yield Need(side.strip(" ?.!,"), "side")
 
 
-def _granted(question: str, before: str) -> Iterator[Need]:
-    """What the question presupposes: premises, names, descriptions and referents."""
+def _implied_needs(question: str, before: str) -> Iterator[Need]:
+    """The presuppositions of a question: premises, names, descriptions and referents."""
     why = WHY.match(question)
-    said = next((part for part in why.groups() if part), "").strip(" ?.!") if why else ""
-    if len(said.split()) >= _MIN_PREMISE_WORDS:
-        yield Need(said, "premise", explicit=False)
-    spoken_of = mentions(question)
+    premise = next((part for part in why.groups() if part), "").strip(" ?.!") if why else ""
+    if len(premise.split()) >= _MIN_PREMISE_WORDS:
+        yield Need(premise, "premise", explicit=False)
+    mentioned = mentions(question)
     named = _named(question)
     yield from (Need(m.text, "entity", explicit=False) for m in named)
     yield from (Need(m["name"], "entity", explicit=False) for m in NAMED_HE.finditer(question))
     lead = LEAD.match(question)
     begin = lead.end() if lead else 0
-    for mention in spoken_of:
+    for mention in mentioned:
         # Right after "what is …" comes what is asked for, not a presupposition.
         if mention.kind is MentionKind.DEFINITE and mention.start > begin + 1 and _tells(mention.text):
             yield Need(mention.text, "description", explicit=False)

@@ -66,13 +66,13 @@ ENGLISH = Phrases(
     openings=Table(
         {
             "unsupported": "I believe, but cannot confirm from the sources, that ",
-            "partial_support": "I believe, though the sources bear it out only in part, that ",
+            "partial_support": "I believe, though the sources support it only in part, that ",
             "over_extrapolation": "It may be, though the sources do not say so, that ",
             "phantom_citation": "I believe, but cannot confirm from a source that exists, that ",
             "contradicted": "I am not sure, since the sources seem to say otherwise, but I believe that ",
             "unchecked": "I could not check it, but I believe that ",
             "earlier": "This differs from what was said before (“{prior}”): ",
-            "warning": "I believe, but have nothing to show for it, that ",
+            "warning": "I believe, but have no evidence for it, that ",
         }
     ),
     leads=(
@@ -86,13 +86,13 @@ ENGLISH = Phrases(
     limits="I cannot answer this reliably from the sources I have.",
     missing="I have no source for {what}.",
     nothing="I cannot find in the sources what this needs.",
-    against="I cannot stand by what I wrote: it went against the sources.",
+    against="I cannot stand by what I wrote: it contradicted the sources.",
     instead=Table(
         {
             Alternative.ASK: "Please tell me more about what you need.",
-            Alternative.RETRIEVE: "Please give me a source that speaks of it.",
+            Alternative.RETRIEVE: "Please give me a source about it.",
             Alternative.NARROW: "Please ask about a part that the sources cover.",
-            Alternative.DECLINE: "Please ask somebody who knows.",
+            Alternative.DECLINE: "Please ask an expert.",
         }
     ),
 )
@@ -142,13 +142,13 @@ def phrases_for(text: str) -> Phrases:
     return HEBREW if language_hint(text) == "he" else ENGLISH
 
 
-def mark_for(kind: str, said: Phrases) -> str:
+def mark_for(kind: str, phrases: Phrases) -> str:
     """The mark after a weak claim; claims too vague to be verified get none."""
-    return "" if kind == "vague" else said.marks.get(_SAME.get(kind, kind), said.marks["unsupported"])
+    return "" if kind == "vague" else phrases.marks.get(_SAME.get(kind, kind), phrases.marks["unsupported"])
 
 
-def opening_for(kind: str, said: Phrases) -> str:
-    return said.openings.get(_SAME.get(kind, kind), said.openings["unsupported"])
+def opening_for(kind: str, phrases: Phrases) -> str:
+    return phrases.openings.get(_SAME.get(kind, kind), phrases.openings["unsupported"])
 
 
 # Rewording by rule. There are only insertions and cuts, so Markdown stays intact and the original can be
@@ -227,11 +227,11 @@ def _is_start(text: str, at: int) -> bool:
 
 
 def _opened(text: str, point: WeakPoint) -> _Insertion:
-    said = phrases_for(point.text)
+    phrases = phrases_for(point.text)
     at = _start(text, point.start)
-    lead = re.match(said.leads, text[at : point.end])
+    lead = re.match(phrases.leads, text[at : point.end])
     at += lead.end() if lead else 0
-    opening = opening_for(point.kind, said).format(prior=_short(point.prior))
+    opening = opening_for(point.kind, phrases).format(prior=_short(point.prior))
     follows = text[at : point.end].lstrip(_WRAPPED)
     if opening.endswith("ש") and not re.match(r"[א-ת]", text[at : at + 1]):
         opening += "-"
@@ -276,9 +276,9 @@ def _inserted(text: str, insertions: Sequence[_Insertion]) -> Repair:
     edits: list[Edit] = []
     at = length = 0
     for one in insertions:
-        kept, cut = text[at : one.at], _letter(text, one)
-        begin, after = length + len(kept), one.text + text[one.at : cut].lower()
-        pieces += [kept, after]
+        unchanged, cut = text[at : one.at], _letter(text, one)
+        begin, after = length + len(unchanged), one.text + text[one.at : cut].lower()
+        pieces += [unchanged, after]
         length = begin + len(after)
         action = Action(ActionKind.FLAG, one.at, cut, annotation=one.text.strip())
         edits.append(Edit(one.at, cut, begin, length, text[one.at : cut], after, action))
@@ -309,33 +309,35 @@ def cut_at(text: str, points: Sequence[WeakPoint]) -> int:
 
 def stopped(text: str, points: Sequence[WeakPoint]) -> str:
     """The part before the cut, then what is not known and what the sources say instead."""
-    kept = text[: cut_at(text, points)].rstrip()
-    said = phrases_for(text)
+    head = text[: cut_at(text, points)].rstrip()
+    phrases = phrases_for(text)
     quoted = [
-        said.sources_say.format(quote=_short(point.quote), source=point.source)
+        phrases.sources_say.format(quote=_short(point.quote), source=point.source)
         for point in points[:1]
         if point.quote and point.source
     ]
-    tail = " ".join((said.stop, *quoted, said.no_more))
-    return f"{kept}\n\n{tail}" if kept else tail
+    tail = " ".join((phrases.stop, *quoted, phrases.no_more))
+    return f"{head}\n\n{tail}" if head else tail
 
 
 def limits(request: str, points: Sequence[WeakPoint] = (), knowledge: KnowledgeCheck | None = None) -> str:
     """A statement of limits instead of an answer: what is missing, what the sources say, what to do."""
-    said = phrases_for(request)
+    phrases = phrases_for(request)
     missing = _missing(knowledge) if knowledge else []
-    lines = [said.limits]
+    lines = [phrases.limits]
     if missing:
-        lines.append(said.missing.format(what=", ".join(f"“{_short(what)}”" for what in missing)))
+        lines.append(phrases.missing.format(what=", ".join(f"“{_short(what)}”" for what in missing)))
     elif points:
-        lines.append(said.against)
+        lines.append(phrases.against)
     else:
-        lines.append(said.nothing)
+        lines.append(phrases.nothing)
     quotes = dict.fromkeys((point.quote, point.source) for point in points if point.quote and point.source)
-    lines += [said.sources_say.format(quote=_short(quote), source=source) for quote, source in [*quotes][:3]]
+    lines += [
+        phrases.sources_say.format(quote=_short(quote), source=source) for quote, source in [*quotes][:3]
+    ]
     kinds = [kind for kind, _ in knowledge.alternatives] if knowledge else []
     for kind in dict.fromkeys(kinds or (Alternative.RETRIEVE, Alternative.NARROW)):
-        lines.append(said.instead[kind])
+        lines.append(phrases.instead[kind])
     return "\n".join((" ".join(lines[:2]), *lines[2:]))
 
 
@@ -358,7 +360,7 @@ _END = 1 << 60
 
 @dataclass(frozen=True, slots=True)
 class Rewriter:
-    """What a reformulation needs: a generator (None: reword by rule), the prompt, and a check."""
+    """The inputs of a reformulation: a generator (None: reword by rule), the prompt, and a check."""
 
     generator: Generator | None
     messages: tuple[Message, ...]
@@ -380,27 +382,27 @@ class Reformulation:
     report: HallucinationReport | None
 
 
-async def reformulate(said: str, found: Assessment, rewriter: Rewriter) -> Reformulation:
+async def reformulate(answer: str, found: Assessment, rewriter: Rewriter) -> Reformulation:
     """The model's second attempt if it passes; otherwise the first one, cut and reworded by rule."""
-    attempt = await _by_model(said, found, rewriter)
-    return attempt or await _by_rule(said, found, rewriter)
+    attempt = await _by_model(answer, found, rewriter)
+    return attempt or await _by_rule(answer, found, rewriter)
 
 
-async def _by_model(said: str, found: Assessment, rewriter: Rewriter) -> Reformulation | None:
+async def _by_model(answer: str, found: Assessment, rewriter: Rewriter) -> Reformulation | None:
     if rewriter.generator is None:
         return None
-    kept = said[: cut_at(said, found.failing)].rstrip()
-    told = guidance(found.failing)[:_GUIDANCE_CHARS]
+    head = answer[: cut_at(answer, found.failing)].rstrip()
+    hints = guidance(found.failing)[:_GUIDANCE_CHARS]
     try:
         (written,) = await rewriter.generator.complete(
-            again(rewriter.messages, kept or "…", told), max_tokens=rewriter.config.max_tokens
+            again(rewriter.messages, head or "…", hints), max_tokens=rewriter.config.max_tokens
         )
     except GroundwireError as error:
         _log.warning("the answer could not be written again: %s", type(error).__name__)
         return None
     if not written.text.strip():
         return None
-    text = _joined(kept, written.text.strip())
+    text = _joined(head, written.text.strip())
     report = await _checked(text, rewriter)
     if report is None or (report.error and report.error != NOTHING_TO_CHECK):
         return None
@@ -419,30 +421,30 @@ async def _checked(text: str, rewriter: Rewriter) -> HallucinationReport | None:
         return None
 
 
-def _joined(kept: str, rest: str) -> str:
+def _joined(head: str, rest: str) -> str:
     """Join the kept part and the new one without sentences that the model repeats."""
-    told = [" ".join(kept[s.start : s.end].split()) for s in sentences(kept)]
-    fresh = [s for s in sentences(rest) if " ".join(rest[s.start : s.end].split()) not in told]
+    before = [" ".join(head[s.start : s.end].split()) for s in sentences(head)]
+    fresh = [s for s in sentences(rest) if " ".join(rest[s.start : s.end].split()) not in before]
     if not fresh:
-        return kept or rest
+        return head or rest
     follows = rest if len(fresh) == len(sentences(rest)) else " ".join(rest[s.start : s.end] for s in fresh)
-    return f"{kept}{_gap(kept)}{follows}" if kept else follows
+    return f"{head}{_gap(head)}{follows}" if head else follows
 
 
-def _gap(kept: str) -> str:
+def _gap(head: str) -> str:
     """A paragraph break after structured text, a space after plain prose."""
-    return "\n\n" if "\n" in kept else " "
+    return "\n\n" if "\n" in head else " "
 
 
-async def _by_rule(said: str, found: Assessment, rewriter: Rewriter) -> Reformulation:
-    text = stopped(said, found.failing)
-    kept = len(said[: cut_at(said, found.failing)].rstrip())
+async def _by_rule(answer: str, found: Assessment, rewriter: Rewriter) -> Reformulation:
+    text = stopped(answer, found.failing)
+    length = len(answer[: cut_at(answer, found.failing)].rstrip())
     report = await _checked(text, rewriter)
     if report is None:
         return Reformulation(text, None)
     second = await rewriter.assess(text, report)
-    own = Assessment(tuple(point for point in second.points if point.start < kept))
-    return Reformulation(worded(text, report, own, rewriter.config, kept), report)
+    own = Assessment(tuple(point for point in second.points if point.start < length))
+    return Reformulation(worded(text, report, own, rewriter.config, length), report)
 
 
 def worded(

@@ -52,15 +52,17 @@ _SEARCHABLE = ("question", "side", "entity", "premise", "description")
 def alternatives(
     request: str, missing: Sequence[Requirement], every: Sequence[Requirement]
 ) -> tuple[tuple[Alternative, str], ...]:
-    """What to do instead of answering, best first; declining is always last."""
+    """Alternatives to answering, best first; declining is always last."""
     words = _HEBREW if script(request) == "hebrew" else _ENGLISH
     found = dict.fromkeys(
-        (*_asked(missing, words), *_retrieved(missing, words), *_narrowed(missing, every, words))
+        (*_questions_to_user(missing, words), *_retrieved(missing, words), *_narrowed(missing, every, words))
     )
     return (*found, (Alternative.DECLINE, words["decline"].format(_first(missing))))
 
 
-def _asked(missing: Sequence[Requirement], words: dict[str, str]) -> Iterator[tuple[Alternative, str]]:
+def _questions_to_user(
+    missing: Sequence[Requirement], words: dict[str, str]
+) -> Iterator[tuple[Alternative, str]]:
     for lost in missing:
         if lost.kind in _ASKABLE:
             yield Alternative.ASK, words[lost.kind].format(lost.text)
@@ -193,7 +195,7 @@ class KnowledgeSources:
         return known or Requirement(need.text, need.explicit, coverage=round(best, 3), kind=need.kind)
 
     def _meant(self, need: Need) -> str:
-        """What a pronoun may refer to: the names in the last two turns."""
+        """The names in the last two turns, to which a pronoun may refer."""
         pronoun = re.search(r"\b(?:it|its|he|she|they|his|her|their|him|them)\b", need.text, re.IGNORECASE)
         lately = " ".join(turn.text[-_HISTORY_CHARS:] for turn in self._context.history[-2:])
         return names(lately) if pronoun else ""
@@ -328,7 +330,7 @@ _NAMED_KINDS = ("entity", "side", "description")
 
 @dataclass(frozen=True, slots=True)
 class GuardSession:
-    """What one guarded generation works with."""
+    """The inputs of one guarded generation."""
 
     generator: Generator
     request: str

@@ -1,4 +1,4 @@
-"""What the stream patterns work on: the content of the sources, the stream's sentences, and its state."""
+"""The input of the stream patterns: the content of the sources, the stream's sentences, and its state."""
 
 from __future__ import annotations
 
@@ -354,12 +354,12 @@ class PriorStatement:
 
 @dataclass(slots=True)
 class StreamState:
-    """What a monitor remembers of the stream; bounded, whatever its length."""
+    """The state of a monitored stream; its size is bounded."""
 
     in_code: bool = False
     scope: str = ""
     specifics: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=4))
-    said: LRUDict[tuple[object, ...], PriorStatement] = field(default_factory=lambda: LRUDict(1024))
+    statements: LRUDict[tuple[object, ...], PriorStatement] = field(default_factory=lambda: LRUDict(1024))
     invented: LRUDict[str, None] = field(default_factory=lambda: LRUDict(64))
     defined: LRUDict[str, None] = field(default_factory=lambda: LRUDict(512))
 

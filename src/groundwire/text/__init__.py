@@ -1,1 +1,1 @@
-"""What can be read off plain text without a model."""
+"""Text analysis without a model: sentences, numbers, dates, names, tables, markup."""

@@ -1,6 +1,6 @@
 """Well-known places, companies, products and people.
 
-A company's knowledge base does not list them, so their absence from it is no evidence.
+A company's knowledge base does not list them, so their absence from it proves nothing.
 """
 
 from __future__ import annotations

@@ -516,7 +516,7 @@ def _agrees(claim: Number, evidence: Number) -> bool:
 
 
 def _rounded(claim: Number, evidence: Number) -> bool:
-    """Only the coarser of two may be a rounding, and only if it says enough: '4' is no rounding of '4.4'."""
+    """Only the coarser number may be a rounding, and not if it is too coarse: '4' does not round '4.4'."""
     coarse, fine = (claim, evidence) if claim.step >= evidence.step else (evidence, claim)
     counted = coarse.unit == "" or coarse.unit in CURRENCIES
     return coarse.step > fine.step and (

@@ -160,8 +160,8 @@ def _pair(text: str, node: Node) -> tuple[str, Node] | None:
     (first, name), (second, value) = node.items
     if first.lower() not in _PAIR_NAMES or second.lower() not in _PAIR_VALUES or name.kind != "string":
         return None
-    said = decode(text, name.start, name.end)[0].strip()
-    return (said or first, value) if len(said) <= _MAX_PART else None
+    content = decode(text, name.start, name.end)[0].strip()
+    return (content or first, value) if len(content) <= _MAX_PART else None
 
 
 def _element(text: str, item: Node, number: int, count: int) -> Path:
@@ -178,17 +178,17 @@ def _leaf(text: str, node: Node, path: Path) -> Iterator[TextPiece]:
     label = _label(path)
     value, where = decode(text, node.start, node.end)
     if node.kind == "bare":
-        said = labelled(label, _WORDS.get(value.lower(), value))
-        yield TextPiece(node.start, node.end, said, UnitKind.LEAF, label, bare=True)
+        content = labelled(label, _WORDS.get(value.lower(), value))
+        yield TextPiece(node.start, node.end, content, UnitKind.LEAF, label, bare=True)
     elif len(value) <= _LONG_VALUE:
         lead, tail = len(value) - len(value.lstrip()), len(value.rstrip())
         if lead < tail:
-            said = labelled(label, " ".join(value.split()))
-            yield TextPiece(where[lead], where[tail], said, UnitKind.LEAF, label)
+            content = labelled(label, " ".join(value.split()))
+            yield TextPiece(where[lead], where[tail], content, UnitKind.LEAF, label)
     else:
         for start, end in spans(value):
-            said = labelled(label, " ".join(value[start:end].split()))
-            yield TextPiece(where[start], where[end], said, UnitKind.LEAF, label)
+            content = labelled(label, " ".join(value[start:end].split()))
+            yield TextPiece(where[start], where[end], content, UnitKind.LEAF, label)
 
 
 def _groups(items: Sequence[Node]) -> Iterator[list[Node]]:
@@ -209,12 +209,12 @@ def _list(text: str, group: list[Node], path: Path) -> Iterator[TextPiece]:
         return
     label = _label(path)
     values = [decode(text, item.start, item.end)[0].strip() for item in group]
-    said = ", ".join(
+    content = ", ".join(
         _WORDS.get(value.lower(), value) if item.kind == "bare" else value
         for item, value in zip(group, values, strict=True)
     )
     start, end = group[0].outer[0], group[-1].outer[1]
-    yield TextPiece(start, end, labelled(label, said), UnitKind.LEAF, label, bare=True)
+    yield TextPiece(start, end, labelled(label, content), UnitKind.LEAF, label, bare=True)
 
 
 def _label(path: Path) -> str:
@@ -400,8 +400,8 @@ def _row(text: str, names: Sequence[str], row: tables.TableRow) -> Iterator[Text
     """A row with its column names; a very long row is split into sentences."""
     if row.end - row.start > _LONG_ROW:
         for start, end in spans(text[row.start : row.end]):
-            said = " ".join(text[row.start + start : row.start + end].split())
-            yield TextPiece(row.start + start, row.start + end, said, UnitKind.ROW)
+            content = " ".join(text[row.start + start : row.start + end].split())
+            yield TextPiece(row.start + start, row.start + end, content, UnitKind.ROW)
         return
     cells = []
     for number, cell in enumerate(row.cells):
@@ -437,5 +437,5 @@ def _value(text: str, start: int, end: int, label: str) -> Iterator[TextPiece]:
     end = start + len(text[start:end].rstrip())
     value = text[start:end]
     for first, last in spans(value) if len(value) > _LONG_VALUE_STRUCTURE else [(0, len(value))]:
-        said = labelled(label, " ".join(value[first:last].split()))
-        yield TextPiece(start + first, start + last, said, UnitKind.LEAF, label)
+        content = labelled(label, " ".join(value[first:last].split()))
+        yield TextPiece(start + first, start + last, content, UnitKind.LEAF, label)

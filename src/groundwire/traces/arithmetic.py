@@ -78,13 +78,13 @@ def _sign(found: re.Match[str]) -> str:
 def _shares(text: str) -> Iterator[DerivedResult]:
     """Percentages such as "25% of 80 is 20", to the digits written."""
     for match in _SHARE.finditer(text):
-        share, whole, said = (_value(match[name]) for name in ("share", "whole", "right"))
+        share, whole, claimed = (_value(match[name]) for name in ("share", "whole", "right"))
         value = share * whole / 100
-        holds = _same(value, said, match["right"]) or round(value) == said
+        holds = _same(value, claimed, match["right"]) or round(value) == claimed
         shown = f"{share:g}% of {whole:.10g} is {value:.10g}"
         reason = f"the calculation is right: {shown}" if holds else f"{shown}, not {match['right']}"
         rest = _content(text[: match.start()] + " " + text[match.end() :])
-        yield DerivedResult(holds, reason, rest <= CONCLUDING, (share, whole), said)
+        yield DerivedResult(holds, reason, rest <= CONCLUDING, (share, whole), claimed)
 
 
 def _conversions(text: str) -> Iterator[DerivedResult]:
@@ -98,8 +98,8 @@ def _conversions(text: str) -> Iterator[DerivedResult]:
         return
     one, two = (sum(number.value for number in side) for side in (left, right))
     holds = abs(one - two) <= max(min(n.step for n in right) / 2, 1e-9 * abs(one))
-    told = "the two amounts are the same" if holds else "the two amounts are not the same"
-    yield DerivedResult(holds, told, True)
+    reason = "the two amounts are the same" if holds else "the two amounts are not the same"
+    yield DerivedResult(holds, reason, True)
 
 
 def numbers_in(text: str) -> set[float]:
@@ -126,14 +126,14 @@ def _sums(text: str) -> Iterator[DerivedResult]:
         terms = [(sign or "+", _value(number)) for sign, number in _TERM.findall(match["left"])]
         if any("%" in number for _, number in _TERM.findall(match["left"])):
             continue
-        value, said = _calculated(terms), _value(match["right"])
+        value, claimed = _calculated(terms), _value(match["right"])
         if value is None:
             continue
         rest = _content(text[: match.start()] + " " + text[match.end() :])
-        holds = _same(value, said, match["right"])
+        holds = _same(value, claimed, match["right"])
         shown = f"{' '.join(match['left'].split())} = {value:.10g}"
         reason = f"the calculation is right: {shown}" if holds else f"{shown}, not {match['right']}"
-        yield DerivedResult(holds, reason, rest <= CONCLUDING, tuple(number for _, number in terms), said)
+        yield DerivedResult(holds, reason, rest <= CONCLUDING, tuple(number for _, number in terms), claimed)
 
 
 def _value(number: str) -> float:
@@ -156,10 +156,12 @@ def _calculated(terms: Sequence[tuple[str, float]]) -> float | None:
     return total + product
 
 
-def _same(value: float, said: float, written: str) -> bool:
+def _same(value: float, claimed: float, written: str) -> bool:
     """True if equal to the digits written: 10 / 3 = 3.33 is correct."""
     digits = len(written.rstrip("%").partition(".")[2])
-    return isclose(value, said, rel_tol=1e-9, abs_tol=1e-9) or (digits > 0 and round(value, digits) == said)
+    return isclose(value, claimed, rel_tol=1e-9, abs_tol=1e-9) or (
+        digits > 0 and round(value, digits) == claimed
+    )
 
 
 # What can be derived by rule: what a step reckons out, letters of a word, counts.
@@ -217,19 +219,21 @@ def _letters(text: str, question: str) -> Iterator[DerivedResult]:
     true = [n for n, c in enumerate(word, 1) if c == letter]
     listed = _POSITIONS.search(text)
     if listed:
-        said = [int(n) for n in re.findall(r"\d+", listed[1])]
-        holds = said == true or (set(said) < set(true) and bool(_SOME.search(text)))
+        stated = [int(n) for n in re.findall(r"\d+", listed[1])]
+        holds = stated == true or (set(stated) < set(true) and bool(_SOME.search(text)))
         where = ", ".join(map(str, true)) or "no position"
-        told = f"{letter} stands at {where} of {word}"
-        yield DerivedResult(holds, told if holds else f"{told}, not at {', '.join(map(str, said))}", True)
+        statement = f"{letter} stands at {where} of {word}"
+        yield DerivedResult(
+            holds, statement if holds else f"{statement}, not at {', '.join(map(str, stated))}", True
+        )
         text = text[: listed.start()] + " " * (listed.end() - listed.start()) + text[listed.end() :]
     counted = [
         n.value for n in counted_in(text) if n.kind == "number" and not n.unit and n.value == int(n.value)
     ]
     if len(counted) == 1 and not _POSITION_WORD.search(text):
         holds = counted[0] == len(true)
-        told = f"{word} has {len(true)} of the letter {letter}"
-        yield DerivedResult(holds, told if holds else f"{told}, not {counted[0]:g}", True)
+        statement = f"{word} has {len(true)} of the letter {letter}"
+        yield DerivedResult(holds, statement if holds else f"{statement}, not {counted[0]:g}", True)
 
 
 _SOME = re.compile(r"\b(?:first|second|third|one|two|also|another|last)\b", re.IGNORECASE)

@@ -42,27 +42,29 @@ class AuditRequest:
     post_hoc: bool = True
 
 
-async def audit(request: AuditRequest, court: CheckContext, generator: Generator | None = None) -> TraceAudit:
+async def audit(
+    request: AuditRequest, context: CheckContext, generator: Generator | None = None
+) -> TraceAudit:
     """Audit a trace. The optional `generator` derives the answer independently."""
-    trace = prepared(request, court.profile.max_claims)
-    judged = await judge_steps(trace, court)
-    verdicts = await _compare_steps(trace, judged, court)
+    trace = prepared(request, context.profile.max_claims)
+    judged = await judge_steps(trace, context)
+    verdicts = await _compare_steps(trace, judged, context)
     post_hoc_input = PostHocInput(request.question, trace.steps, request.answer)
     if request.post_hoc:
-        post_hoc = await examine(post_hoc_input, court, generator)
+        post_hoc = await examine(post_hoc_input, context, generator)
     else:
         outcome = Derived.UNCHECKED if request.answer.strip() else Derived.ABSENT
         post_hoc = PostHoc(outcome, request.answer, reason="trace_auditing.check_post_hoc is off")
     return TraceAudit(
-        tuple(verdicts), post_hoc, court.backend.name, request.question, _error(verdicts, post_hoc)
+        tuple(verdicts), post_hoc, context.backend.name, request.question, _error(verdicts, post_hoc)
     )
 
 
-async def audit_claims(request: AuditRequest, court: CheckContext) -> list[ClaimVerification]:
+async def audit_claims(request: AuditRequest, context: CheckContext) -> list[ClaimVerification]:
     """One verdict per step, without looking at the answer."""
-    trace = prepared(request, court.profile.max_claims)
-    judged = await judge_steps(trace, court)
-    return [found.verdict for found in await _compare_steps(trace, judged, court)]
+    trace = prepared(request, context.profile.max_claims)
+    judged = await judge_steps(trace, context)
+    return [found.verdict for found in await _compare_steps(trace, judged, context)]
 
 
 def prepared(request: AuditRequest, most: int) -> LinkedTrace:
@@ -94,9 +96,9 @@ def _error(verdicts: Sequence[StepVerdict], post_hoc: PostHoc) -> str | None:
 
 
 async def _compare_steps(
-    trace: LinkedTrace, judged: Sequence[StepJudgement], court: CheckContext
+    trace: LinkedTrace, judged: Sequence[StepJudgement], context: CheckContext
 ) -> list[StepVerdict]:
-    clashes = await _contradictions(trace, court)
+    clashes = await _contradictions(trace, context)
     found = []
     for n, (step, one) in enumerate(zip(trace.steps, judged, strict=True)):
         against = tuple(trace.steps[earlier].id for earlier, later in clashes if later == n)
@@ -111,12 +113,12 @@ def _with_contradictions(verdict: ClaimVerification, against: Sequence[str]) -> 
     """Flag a step that contradicts another one, unless its evidence supports it."""
     if not against or verdict.status is Status.ENTAILED:
         return verdict
-    told = f"contradicts {', '.join(against)}"
-    reason = f"{verdict.reason}; {told}" if verdict.is_flagged else told
+    contradiction = f"contradicts {', '.join(against)}"
+    reason = f"{verdict.reason}; {contradiction}" if verdict.is_flagged else contradiction
     return replace(verdict, is_flagged=True, gap_type=verdict.gap_type or GapType.CONTRADICTED, reason=reason)
 
 
-async def _contradictions(trace: LinkedTrace, court: CheckContext) -> list[tuple[int, int]]:
+async def _contradictions(trace: LinkedTrace, context: CheckContext) -> list[tuple[int, int]]:
     """Pairs of related steps that contradict each other, asked in both directions in one batch."""
     texts = [unmarked(step) for step in trace.steps]
     about = [step_terms(text) for text in texts]
@@ -126,7 +128,7 @@ async def _contradictions(trace: LinkedTrace, court: CheckContext) -> list[tuple
         for pair in pairs
         for x, y in ((pair.later, pair.earlier), (pair.earlier, pair.later))
     ]
-    estimates = await court.backend.verifier.estimate(queries) if queries else []
+    estimates = await context.backend.verifier.estimate(queries) if queries else []
     return [
         (pair.earlier, pair.later)
         for n, pair in enumerate(pairs)

@@ -41,7 +41,7 @@ class _Conversation:
     """The messages since the last question."""
 
     question: str = ""
-    said: list[list[str]] = field(default_factory=list)
+    messages: list[list[str]] = field(default_factory=list)
     last: str = ""
     calls: dict[str, str] = field(default_factory=dict)
     places: dict[str, list[str]] = field(default_factory=dict)
@@ -52,8 +52,8 @@ def is_message(item: object) -> bool:
     if not isinstance(item, Mapping):
         return False
     role, kind = str(item.get("role")), str(item.get("type"))
-    told = role in _ROLES or kind in _ITEMS or "lc" in item
-    return told or (kind in _ROLES and ("content" in item or "data" in item))
+    is_typed = role in _ROLES or kind in _ITEMS or "lc" in item
+    return is_typed or (kind in _ROLES and ("content" in item or "data" in item))
 
 
 def from_messages(items: Sequence[object]) -> ParsedMessages:
@@ -62,8 +62,8 @@ def from_messages(items: Sequence[object]) -> ParsedMessages:
         if isinstance(item, Mapping):
             _add_item(_unwrapped(item), conversation)
     if not conversation.last:
-        return ParsedMessages(_flat(conversation.said), conversation.sources, conversation.question, "")
-    before, last = _flat(conversation.said[:-1]), conversation.last
+        return ParsedMessages(_flat(conversation.messages), conversation.sources, conversation.question, "")
+    before, last = _flat(conversation.messages[:-1]), conversation.last
     written = parse_text(last)
     if len(written.steps) > 1 and written.answer:
         # The last message contains reasoning followed by the answer.
@@ -71,15 +71,15 @@ def from_messages(items: Sequence[object]) -> ParsedMessages:
             [*before, *written.steps], conversation.sources, conversation.question, written.answer
         )
     return ParsedMessages(
-        before or _flat(conversation.said),
+        before or _flat(conversation.messages),
         conversation.sources,
         conversation.question,
         written.answer or last,
     )
 
 
-def _flat(said: Sequence[Sequence[str]]) -> list[str]:
-    return [step for message in said for step in message]
+def _flat(messages: Sequence[Sequence[str]]) -> list[str]:
+    return [step for message in messages for step in message]
 
 
 def _unwrapped(item: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -108,7 +108,7 @@ def _add_item(item: Mapping[str, Any], conversation: _Conversation) -> None:
 def _message(item: Mapping[str, Any], role: str, conversation: _Conversation) -> None:
     text = _content(item.get("content"))
     if role == "user" and text:
-        conversation.question, conversation.said, conversation.last = text, [], ""
+        conversation.question, conversation.messages, conversation.last = text, [], ""
     elif role == "assistant":
         _add_text(conversation, text)
         calls = item.get("tool_calls")
@@ -126,7 +126,7 @@ def _message(item: Mapping[str, Any], role: str, conversation: _Conversation) ->
 def _add_text(conversation: _Conversation, text: str) -> None:
     """Add one step, or several if the text is long."""
     if text:
-        conversation.said.append([text] if len(text) <= _STEP_CHARS else list(parse_text(text).steps))
+        conversation.messages.append([text] if len(text) <= _STEP_CHARS else list(parse_text(text).steps))
         conversation.last = text
 
 
@@ -134,9 +134,9 @@ def _add_call(conversation: _Conversation, name: object, arguments: object, iden
     called = str(name or "a tool")
     shown = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     inside = " ".join(shown.split())[:_CALL_CHARS]
-    conversation.said.append([f"{CALL}{called} with {inside}"])
+    conversation.messages.append([f"{CALL}{called} with {inside}"])
     conversation.calls[str(identity)] = called
-    conversation.places[str(identity)] = conversation.said[-1]
+    conversation.places[str(identity)] = conversation.messages[-1]
     conversation.last = ""
 
 
@@ -156,7 +156,7 @@ def _append_result(conversation: _Conversation, identity: str, label: str, text:
     """Append a tool result to its call, so that the independent executor sees it."""
     if identity not in conversation.places:
         conversation.places[identity] = [f"{CALL}{label}"]
-        conversation.said.append(conversation.places[identity])
+        conversation.messages.append(conversation.places[identity])
     step = conversation.places[identity]
     step[0] = f"{step[0]}{RETURNED}{text[:_STEP_CHARS]}"
     conversation.last = ""

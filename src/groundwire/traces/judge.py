@@ -203,21 +203,21 @@ class StepJudgement:
         return self.verdict.status is Status.ENTAILED and not self.verdict.is_flagged
 
 
-async def judge_steps(trace: LinkedTrace, court: CheckContext) -> list[StepJudgement]:
+async def judge_steps(trace: LinkedTrace, context: CheckContext) -> list[StepJudgement]:
     """One judgement per step, in order."""
     about = [step_terms(unmarked(step)) for step in trace.steps]
-    found = {n: judged for n in range(len(trace.steps)) if (judged := _without_model(trace, n, court))}
+    found = {n: judged for n in range(len(trace.steps)) if (judged := _without_model(trace, n, context))}
     rest = [n for n in range(len(trace.steps)) if n not in found]
-    for n, verdict in zip(rest, await _by_context(trace, rest, court), strict=True):
+    for n, verdict in zip(rest, await _by_context(trace, rest, context), strict=True):
         found[n] = StepJudgement(verdict)
-    await _by_premises(trace, about, found, court)
+    await _by_premises(trace, about, found, context)
     return [found[n] for n in range(len(trace.steps))]
 
 
-def _without_model(trace: LinkedTrace, n: int, court: CheckContext) -> StepJudgement | None:
-    """What needs no model: invalid citations, sentences that assert nothing, calculations."""
+def _without_model(trace: LinkedTrace, n: int, context: CheckContext) -> StepJudgement | None:
+    """Judge a step without the model: invalid citations, sentences without a claim, calculations."""
     step, links = trace.steps[n], trace.links[n]
-    claim = _claim(step, court)
+    claim = _claim(step, context)
     if links.phantoms:
         names = ", ".join(links.phantoms)
         reason = f"cites {names}, which {'is' if len(links.phantoms) == 1 else 'are'} neither source nor step"
@@ -232,7 +232,7 @@ def _without_model(trace: LinkedTrace, n: int, court: CheckContext) -> StepJudge
         return StepJudgement(_by_rule(claim, status, kind, derived.reason))
     if derived and (derived.whole or _calculated(step, trace, ())):
         return StepJudgement(_by_rule(claim, Status.ENTAILED, None, derived.reason))
-    if _PLAN.match(step.text) or not _parts(step, court) or all(word.is_stop for word in words(step.text)):
+    if _PLAN.match(step.text) or not _parts(step, context) or all(word.is_stop for word in words(step.text)):
         return StepJudgement(unmeasured(claim, Status.UNVERIFIABLE, None, "asserts nothing", RULE))
     return None
 
@@ -249,18 +249,18 @@ def _circularity(step: Step, links: StepLinks) -> str:
     return f"cites {' and '.join(filter(None, (itself, later)))}"
 
 
-def _claim(step: Step, court: CheckContext, citations: tuple[str, ...] = ()) -> Claim:
-    target = court.profile.target if step.confidence is None else step.confidence
+def _claim(step: Step, context: CheckContext, citations: tuple[str, ...] = ()) -> Claim:
+    target = context.profile.target if step.confidence is None else step.confidence
     return Claim(step.id, step.text, 0, len(step.text), citations, target)
 
 
-def _parts(step: Step, court: CheckContext) -> list[Claim]:
+def _parts(step: Step, context: CheckContext) -> list[Claim]:
     """The assertions of a step; citations are resolved for the step as a whole."""
     if step.text.startswith(CALL):
         return []
     found = [
         c
-        for c in extract(step.text, target=court.profile.target, known_sources=step.cites)
+        for c in extract(step.text, target=context.profile.target, known_sources=step.cites)
         if c.kind is ClaimKind.ASSERTION
     ]
     if step.confidence is None:
@@ -269,36 +269,36 @@ def _parts(step: Step, court: CheckContext) -> list[Claim]:
 
 
 async def _by_context(
-    trace: LinkedTrace, places: Sequence[int], court: CheckContext
+    trace: LinkedTrace, places: Sequence[int], context: CheckContext
 ) -> list[ClaimVerification]:
     """Verify steps against the context alone, in one batch."""
     if not trace.sources:
-        return [_unfounded(trace.steps[n], court) for n in places]
+        return [_unfounded(trace.steps[n], context) for n in places]
     wanted = [(trace.steps[n], trace.links[n].sources) for n in places]
-    return await _verify(wanted, trace.sources, trace.question, court)
+    return await _verify(wanted, trace.sources, trace.question, context)
 
 
-def _unfounded(step: Step, court: CheckContext) -> ClaimVerification:
-    return unmeasured(_claim(step, court), Status.NOT_IN_CONTEXT, None, NOTHING_GIVEN, "none")
+def _unfounded(step: Step, context: CheckContext) -> ClaimVerification:
+    return unmeasured(_claim(step, context), Status.NOT_IN_CONTEXT, None, NOTHING_GIVEN, "none")
 
 
 async def _verify(
     wanted: Sequence[tuple[Step, tuple[str, ...]]],
     sources: Sequence[Source],
     question: str,
-    court: CheckContext,
+    context: CheckContext,
 ) -> list[ClaimVerification]:
     """One verdict per step: that of its worst assertion."""
     claims = [
         replace(part, id=f"{n}.{m}", citations=cites)
         for n, (step, cites) in enumerate(wanted)
-        for m, part in enumerate(_parts(step, court))
+        for m, part in enumerate(_parts(step, context))
     ]
     if not claims:
         return []
     case = Case("\n".join(step.text for step, _ in wanted), tuple(sources), question)
     of: dict[str, list[ClaimVerification]] = {}
-    for verdict in await pipeline.verify(claims, case, court):
+    for verdict in await pipeline.verify(claims, case, context):
         of.setdefault(verdict.claim_id.partition(".")[0], []).append(verdict)
     return [_worst(step, of[str(n)]) for n, (step, _) in enumerate(wanted)]
 
@@ -320,7 +320,7 @@ def _worst(step: Step, verdicts: Sequence[ClaimVerification]) -> ClaimVerificati
 
 
 async def _by_premises(
-    trace: LinkedTrace, about: Sequence[StepTerms], found: dict[int, StepJudgement], court: CheckContext
+    trace: LinkedTrace, about: Sequence[StepTerms], found: dict[int, StepJudgement], context: CheckContext
 ) -> None:
     """Verify open steps with their premises in waves, each once its possible premises are judged."""
     near, places = premises(about), {step.id: n for n, step in enumerate(trace.steps)}
@@ -336,7 +336,7 @@ async def _by_premises(
     while open_:
         waiting = set(open_)
         ready = [n for n in open_ if waiting.isdisjoint(may[n])]
-        again = await asyncio.gather(*(_with_premises(trace, n, may[n], found, court) for n in ready))
+        again = await asyncio.gather(*(_with_premises(trace, n, may[n], found, context) for n in ready))
         found.update(zip(ready, again, strict=True))
         open_ = [n for n in open_ if n not in set(ready)]
 
@@ -354,36 +354,45 @@ def _is_open(judged: StepJudgement, *, cites: bool) -> bool:
 
 
 async def _with_premises(
-    trace: LinkedTrace, n: int, may: Sequence[int], found: dict[int, StepJudgement], court: CheckContext
+    trace: LinkedTrace, n: int, may: Sequence[int], found: dict[int, StepJudgement], context: CheckContext
 ) -> StepJudgement:
     step, links, before = trace.steps[n], trace.links[n], found[n]
-    held = [trace.steps[k] for k in may if found[k].entailed]
+    supported = [trace.steps[k] for k in may if found[k].entailed]
     failed = [trace.steps[k].id for k in may if not found[k].entailed and trace.steps[k].id in links.steps]
-    names = tuple(one.id for one in _calculated_from(trace, n, held, found))
+    names = tuple(one.id for one in _calculated_from(trace, n, supported, found))
     if names:
         reason = f"follows by calculation from {', '.join(names)}"
-        return StepJudgement(_by_rule(_claim(step, court, links.steps), Status.ENTAILED, None, reason), names)
-    if not held:
+        return StepJudgement(
+            _by_rule(_claim(step, context, links.steps), Status.ENTAILED, None, reason), names
+        )
+    if not supported:
         return replace(before, verdict=_with_failed_premises(before.verdict, failed))
-    names = tuple(one.id for one in held)
-    sources = [*_reduced_context(trace.sources, before.verdict), *(Source(one.id, one.text) for one in held)]
+    names = tuple(one.id for one in supported)
+    sources = [
+        *_reduced_context(trace.sources, before.verdict),
+        *(Source(one.id, one.text) for one in supported),
+    ]
     cited = (*links.sources, *(name for name in links.steps if name in names))
-    (verdict,) = await _verify([(step, cited)], sources, trace.question, court)
-    kept = _as_assumption(verdict) if not trace.sources else _unflag_conclusion(verdict, trace, held, court)
-    return StepJudgement(_with_failed_premises(kept, failed), names)
+    (verdict,) = await _verify([(step, cited)], sources, trace.question, context)
+    judged = (
+        _as_assumption(verdict)
+        if not trace.sources
+        else _unflag_conclusion(verdict, trace, supported, context)
+    )
+    return StepJudgement(_with_failed_premises(judged, failed), names)
 
 
 def _unflag_conclusion(
-    verdict: ClaimVerification, trace: LinkedTrace, held: Sequence[Step], court: CheckContext
+    verdict: ClaimVerification, trace: LinkedTrace, supported: Sequence[Step], context: CheckContext
 ) -> ClaimVerification:
     """Do not flag a conclusion from entailed steps that adds no name or number of its own.
 
     A local verifier cannot decide whether it follows. Contradictions stay.
     """
-    concludes = _CONCLUSION.match(verdict.claim_text) is not None and court.backend.free
+    concludes = _CONCLUSION.match(verdict.claim_text) is not None and context.backend.free
     if not concludes or verdict.status is not Status.NOT_IN_CONTEXT:
         return verdict
-    texts = [*(source.text for source in trace.sources), trace.question, *(one.text for one in held)]
+    texts = [*(source.text for source in trace.sources), trace.question, *(one.text for one in supported)]
     known = {w.norm for text in texts for w in words(text)}
     named = {w.norm for name in names(verdict.claim_text) for w in words(name.text)}
     given = {value for text in texts for value in numbers_in(text)}
@@ -392,39 +401,39 @@ def _unflag_conclusion(
 
 
 def _calculated_from(
-    trace: LinkedTrace, n: int, held: Sequence[Step], found: Mapping[int, StepJudgement]
+    trace: LinkedTrace, n: int, supported: Sequence[Step], found: Mapping[int, StepJudgement]
 ) -> Sequence[Step]:
     """The steps a calculation follows from: the cited ones, or any entailed earlier step."""
     step, links = trace.steps[n], trace.links[n]
-    if held and _repeats_result(step, trace, held):
-        return held
+    if supported and _repeats_result(step, trace, supported):
+        return supported
     cites = links.steps or links.sources
-    earlier = held if cites else [trace.steps[k] for k in range(n) if found[k].entailed]
+    earlier = supported if cites else [trace.steps[k] for k in range(n) if found[k].entailed]
     if not _calculated(step, trace, earlier):
         return ()
     own = numbers_in(unmarked(step))
-    return held if cites else [one for one in earlier if own & numbers_in(unmarked(one))]
+    return supported if cites else [one for one in earlier if own & numbers_in(unmarked(one))]
 
 
-def _calculated(step: Step, trace: LinkedTrace, held: Sequence[Step]) -> bool:
+def _calculated(step: Step, trace: LinkedTrace, supported: Sequence[Step]) -> bool:
     """True for a correct calculation whose numbers all come from the context, the question or premises."""
     derived = derive(step.text, trace.question)
     if derived is None or not derived.operands or derived.result is None:
         return False
-    texts = (*(s.text for s in trace.sources), trace.question, *(one.text for one in held))
+    texts = (*(s.text for s in trace.sources), trace.question, *(one.text for one in supported))
     given = {value for text in texts for value in numbers_in(text)}
     return set(derived.operands) <= given and numbers_in(unmarked(step)) <= {*given, derived.result}
 
 
-def _repeats_result(step: Step, trace: LinkedTrace, held: Sequence[Step]) -> bool:
+def _repeats_result(step: Step, trace: LinkedTrace, supported: Sequence[Step]) -> bool:
     """True if a step only repeats the result of the last calculation ("So Tom has 4 apples")."""
-    results = [found.result for one in held if (found := derive(one.text)) and found.result is not None]
+    results = [found.result for one in supported if (found := derive(one.text)) and found.result is not None]
     text = unmarked(step)
     own = step_terms(text)
-    behind = held[-1] is trace.steps[trace.steps.index(step) - 1]
+    behind = supported[-1] is trace.steps[trace.steps.index(step) - 1]
     if not results or not (own.refers_back or behind) or numbers_in(text) != {results[-1]}:
         return False
-    texts = (*(s.text for s in trace.sources), trace.question, *(one.text for one in held))
+    texts = (*(s.text for s in trace.sources), trace.question, *(one.text for one in supported))
     known = {w.norm for text in texts for w in words(text)}
     return own.words <= known | CONCLUDING
 
@@ -433,10 +442,10 @@ def _reduced_context(sources: Sequence[Source], verdict: ClaimVerification) -> l
     """The context; if it is long, only the evidence found when the step was verified against all of it."""
     if sum(len(source.text) for source in sources) <= _WHOLE_CONTEXT_CHARS:
         return list(sources)
-    kept: dict[str, list[str]] = {source.id: [] for source in sources}
+    quotes: dict[str, list[str]] = {source.id: [] for source in sources}
     for ref in verdict.evidence:
-        kept.get(ref.source, []).append(ref.text)
-    return [Source(s.id, "\n".join(kept[s.id]), s.origin) for s in sources if kept[s.id]]
+        quotes.get(ref.source, []).append(ref.text)
+    return [Source(s.id, "\n".join(quotes[s.id]), s.origin) for s in sources if quotes[s.id]]
 
 
 def _as_assumption(verdict: ClaimVerification) -> ClaimVerification:

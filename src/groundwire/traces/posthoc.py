@@ -44,33 +44,33 @@ _BRIEF = 6  # words of an answer that is a value or a name rather than a stateme
 
 @dataclass(frozen=True, slots=True)
 class PostHocInput:
-    """What the executor sees, and the answer, which it does not see."""
+    """The input of the executor, and the answer, which it does not see."""
 
     question: str
     steps: tuple[Step, ...]
     answer: str
 
 
-async def examine(given: PostHocInput, court: CheckContext, generator: Generator | None = None) -> PostHoc:
+async def examine(given: PostHocInput, context: CheckContext, generator: Generator | None = None) -> PostHoc:
     if not given.answer.strip():
         return PostHoc(Derived.ABSENT, reason="the trace states no answer")
     if generator is None:
-        return await _by_verifier(given, court)
+        return await _by_verifier(given, context)
     try:
-        return await _by_model(given, court, generator)
+        return await _by_model(given, context, generator)
     except BackendError as error:
-        found = await _by_verifier(given, court)
+        found = await _by_verifier(given, context)
         return replace(found, reason=f"{found.reason} ({generator.name} could not be asked: {error.message})")
 
 
-async def _by_model(given: PostHocInput, court: CheckContext, generator: Generator) -> PostHoc:
+async def _by_model(given: PostHocInput, context: CheckContext, generator: Generator) -> PostHoc:
     prompt = from_steps(given.question, [step.text for step in given.steps])
     reply = await generator.complete(prompt, max_tokens=_MAX_TOKENS)
     own = " ".join(reply[0].text.split())
     base = PostHoc(Derived.UNCHECKED, given.answer, own, generator.name)
     if not own or is_silent(own):
         return replace(base, outcome=Derived.NO, agreement=0.0, reason="the steps do not lead to an answer")
-    (alike,) = await agreement(court.backend.verifier, [(own, given.answer)], given.question)
+    (alike,) = await agreement(context.backend.verifier, [(own, given.answer)], given.question)
     if alike is None:
         return replace(base, reason="the two answers could not be compared")
     if alike >= SAME:
@@ -80,9 +80,9 @@ async def _by_model(given: PostHocInput, court: CheckContext, generator: Generat
     )
 
 
-async def _by_verifier(given: PostHocInput, court: CheckContext) -> PostHoc:
+async def _by_verifier(given: PostHocInput, context: CheckContext) -> PostHoc:
     base = PostHoc(
-        Derived.UNCHECKED, given.answer, executor=f"the verifier '{court.backend.name}' (no language model)"
+        Derived.UNCHECKED, given.answer, executor=f"the verifier '{context.backend.name}' (no language model)"
     )
     settled = _by_conclusion(given)
     if settled is not None:
@@ -95,20 +95,20 @@ async def _by_verifier(given: PostHocInput, court: CheckContext) -> PostHoc:
     missing = _missing_value(given)
     if missing:
         return replace(base, outcome=Derived.NO, agreement=0.0, reason=f"no step mentions {missing}")
-    claims = _claims(given, court)
-    if len(claims) > court.profile.max_claims:
+    claims = _claims(given, context)
+    if len(claims) > context.profile.max_claims:
         return replace(base, reason=f"the answer makes {len(claims):,} claims, which is too many to derive")
-    verdicts = await _verified(given, claims, court)
+    verdicts = await _verified(given, claims, context)
     worst = max(verdicts, key=lambda v: (v.is_flagged, v.status is Status.UNCHECKED, claim_risk(v)))
     if worst.status is Status.UNCHECKED:
         return replace(base, reason=worst.reason)
-    held = worst.status is Status.ENTAILED
+    entailed = worst.status is Status.ENTAILED
     reason = (
         "the steps support the answer"
-        if held
+        if entailed
         else f"the steps do not support it: {_sources_are_steps(worst.reason)}"
     )
-    return replace(base, outcome=Derived.YES if held else Derived.NO, agreement=worst.p1, reason=reason)
+    return replace(base, outcome=Derived.YES if entailed else Derived.NO, agreement=worst.p1, reason=reason)
 
 
 def _sources_are_steps(reason: str) -> str:
@@ -179,20 +179,20 @@ def _concludes(step: Step, given: PostHocInput) -> bool:
 
 
 async def _verified(
-    given: PostHocInput, claims: Sequence[Claim], court: CheckContext
+    given: PostHocInput, claims: Sequence[Claim], context: CheckContext
 ) -> list[ClaimVerification]:
     """Verify the claims of the answer with the steps as the only sources."""
     sources = tuple(Source(step.id, step.text) for step in given.steps)
     case = Case(given.answer, sources, given.question)
-    return await pipeline.verify(claims, case, court)
+    return await pipeline.verify(claims, case, context)
 
 
-def _claims(given: PostHocInput, court: CheckContext) -> Sequence[Claim]:
+def _claims(given: PostHocInput, context: CheckContext) -> Sequence[Claim]:
     """The claims of the answer; a bare word or number is combined with the question."""
-    found = [c for c in extract(given.answer, target=court.profile.target) if c.kind is ClaimKind.ASSERTION]
+    found = [c for c in extract(given.answer, target=context.profile.target) if c.kind is ClaimKind.ASSERTION]
     bare = len(given.answer.split()) <= _BRIEF and given.question
     if found and not bare:
         # Citations refer to sources, but here the steps are the sources.
         return [replace(claim, citations=()) for claim in found]
     text = f"{given.question} {given.answer}" if bare else given.answer
-    return [Claim("c1", text.strip(), 0, len(given.answer), (), court.profile.target)]
+    return [Claim("c1", text.strip(), 0, len(given.answer), (), context.profile.target)]

@@ -61,8 +61,8 @@ def parse_text(text: str) -> ParsedText:
     steps = [_joined(one) for one in draft.steps]
     if not steps:
         steps = _apart(draft.loose)
-    kept = tuple(step for step in steps if step)
-    return ParsedText(kept, _joined(draft.question), _joined(draft.answer))
+    nonempty = tuple(step for step in steps if step)
+    return ParsedText(nonempty, _joined(draft.question), _joined(draft.answer))
 
 
 def _place(line: str, draft: _TextDraft, here: list[str]) -> list[str]:

@@ -78,7 +78,7 @@ _TAXONOMY: dict[HallucinationType, tuple[float, str]] = {
 
 
 class ClaimKind(StrEnum):
-    """What a sentence does. Only assertions are verified; the rest is reported as skipped."""
+    """The kind of a sentence. Only assertions are verified; the rest is reported as skipped."""
 
     ASSERTION = "assertion"
     QUESTION = "question"

@@ -155,7 +155,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What a knowledge base covers; "not found" is evidence only within its coverage.
+    """The coverage of a knowledge base; "not found" is evidence only within its coverage.
 
     `types` counts the entities per type, `only` maps a type with a single entity to its id, `predicates` are
     all attribute names and fact predicates.

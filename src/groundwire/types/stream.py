@@ -12,7 +12,7 @@ from groundwire.types.report import ClaimVerification, HallucinationReport
 
 
 class Alternative(StrEnum):
-    """What to do if a request cannot be answered from the available knowledge."""
+    """An alternative to answering, if the available knowledge does not suffice."""
 
     ASK = "ask"
     RETRIEVE = "retrieve"

@@ -1,4 +1,4 @@
-"""What Alembic runs: the steps still missing, on the connection it was handed."""
+"""Entry point of Alembic: run the missing migrations on the given connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people said of verdicts."""
+"""User feedback on verdicts."""
 
 from __future__ import annotations
 
