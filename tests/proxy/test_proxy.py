@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from contextlib import closing
+from dataclasses import replace
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from tests.proxy.scripted import Scripted, ScriptedUpstream, chat_stream, comple
 from tests.serving import Served, serving
 
 from groundwire.config import Config
+from groundwire.server.middleware.telemetry import CSP
 from groundwire.stores.database import open_database
 from groundwire.stores.keys import KeyStore
 
@@ -52,6 +54,37 @@ def test_embeddings_and_files_are_relayed(sdk: openai.OpenAI, upstream: Scripted
     assert sdk.files.content("f1").content == b"\x00\x01" * 3
     assert [c.target for c in upstream.calls] == ["/v1/embeddings", "/v1/files", "/v1/files/f1/content"]
     assert not any(name.startswith("x-groundwire") for c in upstream.calls for name in c.headers)
+
+
+HOSTILE = {
+    "content-security-policy": "default-src *",
+    "x-frame-options": "ALLOWALL",
+    "cross-origin-resource-policy": "cross-origin",
+    "cross-origin-opener-policy": "unsafe-none",
+    "x-content-type-options": "sniff",
+    "referrer-policy": "unsafe-url",
+    "clear-site-data": '"*"',
+    "refresh": "0; url=https://example.org",
+}
+
+
+@pytest.mark.parametrize("kind", ["relayed", "whole", "stream"])
+def test_browser_policies_are_ours(proxy: Served, upstream: ScriptedUpstream, kind: str) -> None:
+    made = {
+        "relayed": Scripted([b"<script>"], headers=[("content-type", "text/html")]),
+        "whole": whole(completion(GOOD)),
+        "stream": Scripted(chat_stream(GOOD)),
+    }[kind]
+    upstream.script(replace(made, headers=[*made.headers, *HOSTILE.items()]))
+    body = {"model": "m", "messages": MESSAGES, "stream": kind == "stream"}
+    if kind == "relayed":
+        got = proxy.client.get("/v1/files/f1/content")
+    else:
+        got = proxy.client.post("/v1/chat/completions", json=body)
+    ours = proxy.client.get("/healthz").headers
+    assert got.status_code == 200
+    assert {name: got.headers.get(name) for name in HOSTILE} == {name: ours.get(name) for name in HOSTILE}
+    assert got.headers["content-security-policy"] == CSP
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"])
@@ -125,7 +158,7 @@ def test_requests_cannot_choose_an_upstream_address(
     proxy: Served, upstream: ScriptedUpstream, cloud: ScriptedUpstream
 ) -> None:
     upstream.script(whole(completion(GOOD)))
-    for headers in ({"host": "localhost"}, {"x-forwarded-host": "evil"}, {"forwarded": "host=evil"}):
+    for headers in ({"host": "localhost"}, {"x-host": "evil"}, {"x-original-url": "http://evil"}):
         proxy.client.post(
             "/v1/chat/completions", json={"model": "http://evil/m", "messages": []}, headers=headers
         )

@@ -27,8 +27,18 @@ _HOP_BY_HOP = frozenset((
 _CREDENTIALS = frozenset((b"authorization", b"api-key", b"x-api-key"))
 # The connection writes its own host and length; cookies belong to this server's site, not to the upstream.
 _NOT_FORWARDED = _HOP_BY_HOP | {b"host", b"content-length", b"expect", b"cookie", b"accept-encoding"}
-# This server sets its own date, name and transport policy; an upstream must not set cookies for it.
-_NOT_RETURNED = _HOP_BY_HOP | {b"date", b"server", b"set-cookie", b"alt-svc", b"strict-transport-security"}
+# What a browser obeys is this server's to say: an upstream must not loosen the policies of its pages.
+_BROWSER_POLICIES = frozenset((
+    b"content-security-policy", b"content-security-policy-report-only", b"x-content-type-options",
+    b"x-frame-options", b"x-xss-protection", b"x-permitted-cross-domain-policies", b"referrer-policy",
+    b"permissions-policy", b"cross-origin-opener-policy", b"cross-origin-opener-policy-report-only",
+    b"cross-origin-embedder-policy", b"cross-origin-embedder-policy-report-only",
+    b"cross-origin-resource-policy", b"origin-agent-cluster", b"timing-allow-origin",
+    b"service-worker-allowed", b"clear-site-data", b"refresh", b"link", b"sourcemap", b"x-sourcemap",
+    b"report-to", b"reporting-endpoints", b"nel", b"x-dns-prefetch-control", b"strict-transport-security",
+    b"set-cookie", b"set-cookie2", b"alt-svc",
+))  # fmt: skip
+_NOT_RETURNED = _HOP_BY_HOP | _BROWSER_POLICIES | {b"date", b"server"}
 _OWN_KEY_PREFIX = b"gw_"
 
 
