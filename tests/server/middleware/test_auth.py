@@ -154,10 +154,29 @@ def test_configured_cors_origins_are_accepted() -> None:
         assert other.status_code == 403
 
 
-def test_forwarded_requests_count_as_remote(plain: Served) -> None:
-    for forwarded in ("203.0.113.5", "127.0.0.1, 203.0.113.5"):
-        answer = plain.client.get("/readyz", headers={"x-forwarded-for": forwarded})
-        assert answer.status_code == 403
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("x-forwarded-for", "203.0.113.5"),
+        ("x-forwarded-for", "127.0.0.1, 203.0.113.5"),
+        ("x-forwarded-for", "127.0.0.1"),
+        ("x-forwarded-host", "example.org"),
+        ("forwarded", "for=203.0.113.5;proto=https"),
+        ("via", "1.1 caddy"),
+        ("x-real-ip", "203.0.113.5"),
+        ("cf-connecting-ip", ""),
+    ],
+)
+def test_requests_through_a_proxy_are_rejected_without_keys(plain: Served, name: str, value: str) -> None:
+    answer = plain.client.get("/v1/kb", headers={name: value})
+    assert answer.status_code == 403
+    assert "without API keys" in answer.json()["detail"]
+
+
+def test_requests_through_a_proxy_are_accepted_with_a_key(locked: KeyedServer) -> None:
+    _, token = locked.keys.add("behind a proxy", ["check"])
+    headers = {"x-groundwire-key": token, "via": "1.1 caddy", "x-real-ip": "203.0.113.5"}
+    assert locked.server.client.post("/v1/check", json=FINE, headers=headers).status_code == 200
 
 
 async def test_without_keys_remote_clients_are_rejected() -> None:

@@ -51,6 +51,16 @@ def test_a_chunked_body_above_the_limit_is_rejected(plain: Served) -> None:
     goes_on(plain)
 
 
+@pytest.mark.parametrize("path", ["/v1/check", "/nowhere"])
+def test_two_lengths_are_rejected_and_the_connection_closed(plain: Served, path: str) -> None:
+    two = head(plain, "content-length: 5", "transfer-encoding: chunked", path=path)
+    hidden = head(plain, "content-length: 0", path="/healthz").replace(b"POST", b"GET")
+    status, problem = raw(plain, two + b"0\r\n\r\n" + hidden)  # `raw` parses all that comes as one response
+    assert (status, problem["status"]) == (400, 400)
+    assert "not both" in problem["detail"]
+    goes_on(plain)
+
+
 def test_a_slow_body_times_out(hasty: Served) -> None:
     status, problem = raw(hasty, head(hasty, "content-length: 500"), more=(b'{"response"',))
     assert (status, problem["title"]) == (408, "The request came too slowly")

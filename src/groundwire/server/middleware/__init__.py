@@ -8,14 +8,15 @@ from starlette.middleware.cors import CORSMiddleware
 from groundwire.config import Config
 from groundwire.metrics import Metrics
 from groundwire.server.middleware.auth import AuthMiddleware, KeyCache, rate_limiter, requires_keys
-from groundwire.server.middleware.body import BodyLimitMiddleware
+from groundwire.server.middleware.body import BodyLimitMiddleware, FramingMiddleware
 from groundwire.server.middleware.disconnect import CancelOnDisconnectMiddleware
 from groundwire.server.middleware.telemetry import HttpMetrics, TelemetryMiddleware
 from groundwire.server.middleware.timeout import DrainMiddleware, ServerState, TimeoutMiddleware
 
 _REQUEST_HEADERS = (
     "authorization", "content-type", "x-request-id", "x-groundwire-key", "x-groundwire-store",
-    "x-groundwire", "x-groundwire-event", "x-groundwire-upstream", "openai-organization", "openai-project",
+    "x-groundwire-share", "x-groundwire", "x-groundwire-event", "x-groundwire-upstream",
+    "openai-organization", "openai-project",
     # what the OpenAI SDK for browsers sends through the proxy
     *(f"x-stainless-{name}" for name in (
         "arch", "lang", "os", "package-version", "retry-count", "runtime", "runtime-version", "timeout",
@@ -43,6 +44,7 @@ def middleware_stack(
     )
     return [
         Middleware(TelemetryMiddleware, metrics=HttpMetrics(metrics), log_paths=config.log.include_text),
+        Middleware(FramingMiddleware),
         Middleware(DrainMiddleware, state=state),
         *([cors] if server.cors_origins else []),
         Middleware(

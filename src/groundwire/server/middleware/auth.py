@@ -1,8 +1,9 @@
 """Authentication: by API key, or without keys only from this machine; and the rate limit of each key.
 
 A server on loopback without keys can still be reached by a web page in a local browser, even by one whose DNS
-name was made to point here (DNS rebinding). So a request must come from this machine, name it in its Host
-header, and not originate from another site.
+name was made to point here (DNS rebinding), and through a reverse proxy on this machine. So a request must
+come from this machine, name it in its Host header, have no header that proxies add, and not originate from
+another site.
 """
 
 from __future__ import annotations
@@ -30,6 +31,12 @@ if TYPE_CHECKING:
     from groundwire.stores.cache import RedisCache
 
 PUBLIC = "public"
+PROXY_HEADERS = (
+    "forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-forwarded-port",
+    "x-forwarded-server", "x-original-forwarded-for", "x-real-ip", "x-client-ip", "x-cluster-client-ip",
+    "true-client-ip", "cf-connecting-ip", "fastly-client-ip", "fly-client-ip", "x-envoy-external-address",
+)  # fmt: skip
+"""Headers by which a reverse proxy names itself or its client. One that sends none cannot be recognised."""
 
 _ANY, _READ = frozenset[str](), frozenset({"GET", "HEAD"})
 PATHS: tuple[tuple[str, frozenset[str], str], ...] = (
@@ -145,6 +152,10 @@ class AuthMiddleware:
             return Problem(
                 "forbidden", "without API keys only local requests are accepted", "set server.auth: always"
             )
+        through = next((name for name in PROXY_HEADERS if name in headers), None)
+        if through is not None:
+            detail = f"without API keys no request through a proxy is accepted, and this one has {through}"
+            return Problem("forbidden", detail, "set server.auth: always")
         host = _host_name(headers.get("host", ""))
         if not (is_loopback(host) or host in self._host_names):
             return Problem("forbidden", f"unknown host name {host[:100]!r}", "see server.allowed_hosts")

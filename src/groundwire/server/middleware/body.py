@@ -27,6 +27,28 @@ _CLOSE = {"connection": "close"}
 _BUSY = Problem("unavailable", "too many large bodies at once", retry_after=1, headers=_CLOSE)
 
 
+_TWO_LENGTHS = Problem(
+    "malformed", "a request has either content-length or transfer-encoding, not both", headers=_CLOSE
+)
+
+
+class FramingMiddleware:
+    """Reject requests that state the length of their body twice, before anything else is said to them.
+
+    A proxy in front may believe the other length: what it takes for the body would be our next request.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        names = {name for name, _ in scope.get("headers", ())}
+        if b"content-length" in names and b"transfer-encoding" in names:
+            await send_problem(_TWO_LENGTHS, scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+
 class BodyLimitMiddleware:
     """Read each body and pass it on in one piece."""
 
