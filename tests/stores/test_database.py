@@ -51,6 +51,13 @@ def test_what_is_known_is_the_owners_only(tmp_path: Path) -> None:
     assert (tmp_path / "deep" / "store.db").stat().st_mode & 0o077 == 0
 
 
+def test_what_is_committed_survives_a_power_cut(tmp_path: Path) -> None:
+    database = open_database(str(tmp_path / "store.db"))
+    with database.write() as connection:
+        assert connection.execute(text("PRAGMA synchronous")).scalar() == 2  # FULL
+    database.close()
+
+
 @pytest.mark.parametrize("pragma", ["max_page_count = 1", "query_only = ON"])
 def test_a_full_or_read_only_disk_is_one_line(tmp_path: Path, pragma: str) -> None:
     path = str(tmp_path / "store.db")

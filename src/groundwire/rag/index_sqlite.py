@@ -38,7 +38,7 @@ SCHEMA_VERSION = 1
 APPLICATION_ID = 0x67775247  # "gwRG" marks the file as an index of groundwire
 
 _LOCK_SECONDS = 30.0  # to wait for another writer
-_PRAGMAS = ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL", "PRAGMA cache_size = -32768")
+_PRAGMAS = ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA cache_size = -32768")
 _SCHEMA = (
     """CREATE TABLE documents (
         id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, title TEXT NOT NULL, digest TEXT NOT NULL,
@@ -179,6 +179,8 @@ def _is_writable(path: Path) -> bool:
 def _prepare(path: Path, *, create: bool) -> None:
     if not create and not path.is_file():
         raise InputError(f"no index at {path}", hint="create one with: groundwire rag ingest PATH…")
+    if not create and not path.stat().st_size:  # SQLite would take it for a new database
+        raise InputError(f"{path} is an empty file, not an index", hint="give another rag.path")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Created before SQLite does, so that only the owner can read it.
