@@ -159,6 +159,7 @@ async def test_a_backend_that_fails_leaves_the_answer_unverified(monkeypatch: py
     ("response", "history", "reason"),
     [
         (" ", SAID, "nothing to verify"),
+        ("Is it red?", SAID, "NOTHING_TO_CHECK"),
         ("It is red.", [], "no context"),
         ("It is red.", SAID[1:2], "no context"),
     ],
@@ -167,8 +168,20 @@ async def test_what_cannot_be_verified_is_skipped(
     outputs: OutputVerifier, response: str, history: list[dict[str, str]], reason: str
 ) -> None:
     found = await outputs.verify(response, history=history)
-    assert found.status is OutputStatus.SKIPPED
+    assert (found.status, found.flagged) == (OutputStatus.SKIPPED, None)
     assert reason in found.reason
+
+
+async def test_one_claim_that_cannot_be_checked_leaves_the_answer_unknown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def judge(query: Query) -> Estimate:
+        return Estimate.failed("timeout: slow") if "red" in query.claim else Estimate.point(0.99, 0.0, "fake")
+
+    async with engine_with(FakeVerifier(judge), monkeypatch) as engine:
+        found = await OutputVerifier(engine).verify("It stands in Paris. It is red.", history=SAID)
+    assert (found.status, found.flagged) == (OutputStatus.VERIFIED, None)
+    assert "1 of 2 claims could not be checked" in found.reason
 
 
 async def test_too_long_an_answer_is_returned_all_the_same() -> None:
