@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import os
 import signal
@@ -13,6 +15,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from groundwire.cli import batch
 from groundwire.cli.batch import BatchArgs, BatchInterrupted, run_batch
 from groundwire.config import Config
 from groundwire.errors import GroundwireError, InputError
@@ -133,6 +136,34 @@ def test_resume_refuses_an_output_of_other_rows(tmp_path: Path) -> None:
     assert out.read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    "change", [{"response": "Acme has 400 employees."}, {"context": "Nothing."}, {"question": "How many?"}]
+)
+def test_resume_refuses_verdicts_on_rows_that_were_edited(tmp_path: Path, change: dict[str, str]) -> None:
+    unnamed = {name: value for name, value in GOOD.items() if name != "id"}
+    rows, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    go(write(rows, unnamed), out)
+    before = out.read_bytes()
+    with pytest.raises(InputError, match="was not made from"):
+        go(write(rows, {**unnamed, **change}), out, resume=True)
+    assert out.read_bytes() == before
+
+
+def test_resume_compares_the_settings_that_decide(tmp_path: Path) -> None:
+    rows, out = write(tmp_path / "in.jsonl", GOOD), tmp_path / "out.jsonl"
+    go(rows, out)
+    args = BatchArgs(rows, out, resume=True)
+    run_batch(args, Config.load(None, {"hallucination.timeout": 77}), Console(quiet=True))
+    with pytest.raises(InputError, match="with these settings"):
+        run_batch(args, Config.load(None, {"target": 0.7}), Console(quiet=True))
+
+
+def test_resume_starts_where_there_is_no_output_yet(tmp_path: Path) -> None:
+    rows = write(tmp_path / "in.jsonl", GOOD)
+    assert go(rows, tmp_path / "out.jsonl", resume=True) == 0
+    assert [row["id"] for row in read(tmp_path / "out.jsonl")] == ["a"]
+
+
 def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     """A real process, killed as hard as can be while it writes."""
     rows = write(tmp_path / "in.jsonl", *[{**GOOD, "id": str(n)} for n in range(400)])
@@ -169,6 +200,27 @@ def test_a_full_disk_is_one_line_and_keeps_what_is_whole(tmp_path: Path) -> None
     rows = write(tmp_path / "in.jsonl", GOOD)
     with pytest.raises(InputError, match="No space left"):
         run_batch(BatchArgs(rows, Path("/dev/full")), Config(), Console(quiet=True))
+
+
+def test_a_line_cut_off_by_a_full_disk_is_not_called_complete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class FullDisk(io.BufferedRandom):
+        def write(self, data: Any) -> int:
+            if self.tell() == 0:
+                return super().write(data)
+            super().write(data[:10])
+            self.flush()
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    rows, out = write(tmp_path / "in.jsonl", GOOD, WRONG), tmp_path / "out.jsonl"
+    with monkeypatch.context() as patch:
+        patch.setattr(batch, "_open", lambda path: FullDisk(io.FileIO(path, "w+b")))
+        with pytest.raises(InputError, match="the last line may be cut off; --resume drops it"):
+            go(rows, out)
+    assert len(out.read_bytes().splitlines()) == 2
+    assert go(rows, out, resume=True) == 1
+    assert [row["id"] for row in read(out)] == ["a", "b"]
 
 
 def test_rows_stream_through_pipes(tmp_path: Path) -> None:

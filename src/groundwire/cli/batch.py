@@ -1,8 +1,8 @@
 """`groundwire batch`: check many responses, and gate a CI job on the result.
 
 Rows are streamed in and out with bounded memory. The output has exactly one line per input row, in the same
-order; that makes `--resume` safe: the number of complete lines says where to continue, and a line cut short
-by a kill is written again.
+order, with a digest of the row and the settings; that makes `--resume` safe: lines whose digest matches are
+kept, and a line cut short by a kill is written again.
 """
 
 from __future__ import annotations
@@ -33,14 +33,20 @@ from rich.console import Console
 from groundwire._loop import run
 from groundwire.cli.console import ExitCode, write_atomic
 from groundwire.cli.options import Backend, ConfigFile, ProfileOption, Target, command_app, settings
-from groundwire.cli.rows import STREAM, BatchRow, is_stream, judge_row, read_rows, row_identity
+from groundwire.cli.rows import STREAM, BatchRow, is_stream, judge_row, read_rows, row_digest
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, GroundwireError, InputError
 from groundwire.integrations.ray import check_on_ray
+from groundwire.reports.batch import (
+    LISTED_ROWS,
+    BatchSummary,
+    batch_markdown,
+    junit_case,
+    junit_document,
+    percent,
+)
 from groundwire.reports.history import FeedbackReader
-from groundwire.reports.junit import junit_case, junit_document
-from groundwire.reports.markdown import LISTED_ROWS, BatchSummary, batch_markdown, percent
 from groundwire.reports.terminal import progress_bar
 
 app = command_app()
@@ -223,7 +229,7 @@ def run_batch(args: BatchArgs, config: Config, console: Console) -> ExitCode:
 def _run(args: BatchArgs, engine: Groundwire, tally: BatchTally, console: Console) -> None:
     with (
         FeedbackReader(engine.config) as feedback,
-        _opened(args, tally) as out,
+        _opened(args, tally, engine.config) as out,
         progress_bar(console) as progress,
     ):
         total = None if is_stream(args.rows) else sum(1 for _ in read_rows(args.rows))
@@ -260,13 +266,13 @@ def _resolved(*paths: Path) -> set[Path]:
 
 
 @contextmanager
-def _opened(args: BatchArgs, tally: BatchTally) -> Iterator[BinaryIO]:
+def _opened(args: BatchArgs, tally: BatchTally, config: Config) -> Iterator[BinaryIO]:
     """The output, positioned where the next line goes; lines that exist already are tallied."""
     try:
         with _open(args.out) as out:
             if not is_stream(args.out):
                 _lock(out, args.out)
-                out.truncate(_valid_bytes(out, args, tally) if args.resume else 0)
+                out.truncate(_valid_bytes(out, args, tally, config) if args.resume else 0)
                 out.seek(0, 2)
             yield out
     except KeyboardInterrupt:
@@ -275,7 +281,7 @@ def _opened(args: BatchArgs, tally: BatchTally) -> Iterator[BinaryIO]:
         ) from None
     except OSError as error:
         resumable = tally.figures.rows and not is_stream(args.out)
-        hint = "the lines written so far are complete; continue with --resume" if resumable else ""
+        hint = "the last line may be cut off; --resume drops it and continues" if resumable else ""
         raise InputError(f"cannot write {args.out}: {error.strerror}", hint=hint) from None
 
 
@@ -283,7 +289,9 @@ def _open(path: Path) -> BinaryIO:
     """Open without truncating: the lines of an earlier run stay until the file is locked."""
     if path == STREAM:
         return os.fdopen(os.dup(1), "wb")
-    return path.open("r+b" if path.is_file() else "wb")
+    if is_stream(path):  # cannot be opened for reading too
+        return path.open("wb")
+    return path.open("r+b" if path.exists() else "w+b")
 
 
 def _lock(out: BinaryIO, path: Path) -> None:
@@ -300,21 +308,20 @@ def _lock(out: BinaryIO, path: Path) -> None:
         ) from None
 
 
-def _valid_bytes(out: BinaryIO, args: BatchArgs, tally: BatchTally) -> int:
-    """The length of an earlier run's output up to its last complete line that matches its input row."""
+def _valid_bytes(out: BinaryIO, args: BatchArgs, tally: BatchTally, config: Config) -> int:
+    """The length of an earlier run's output up to its last complete line; each must match its input row."""
     valid = 0
     for row, line in zip(read_rows(args.rows), out, strict=False):
         if not line.endswith(b"\n"):
             break
         try:
-            same = _parse_report(line)["id"] == row_identity(row)
+            same = _parse_report(line).get("digest") == row_digest(row, config)
         except ValueError:
             break
         if not same:
+            made = f"{args.out} was not made from {args.rows} with these settings"
             hint = "use another -o, or start over without --resume"
-            raise InputError(
-                f"{args.out} was not made from {args.rows} (line {tally.figures.rows + 1})", hint=hint
-            )
+            raise InputError(f"{made} (line {tally.figures.rows + 1})", hint=hint)
         tally.add(line.decode("utf-8"))
         valid += len(line)
     return valid

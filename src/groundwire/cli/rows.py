@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from groundwire.cli.console import stdin_bytes
+from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
 from groundwire.reports.json import failed_object, report_object
@@ -19,6 +21,13 @@ from groundwire.types import Source, Turn
 MAX_ROW_BYTES = 64_000_000
 """A row holds a response and its sources; a larger line is most likely not JSON Lines at all."""
 STREAM = Path("-")
+_VERDICT_SETTINGS: dict[str, Any] = {
+    **dict.fromkeys(("profile", "target", "threshold_bits", "risk_threshold", "claims", "detectors"), True),
+    **dict.fromkeys(("openai", "anthropic", "generator", "external"), True),
+    "hallucination": {"backend"},
+    "limits": {"max_answer_chars", "max_source_bytes", "max_sources", "max_claims"},
+}
+"""The settings that a verdict depends on. Others, such as timeouts, may change before a batch is resumed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +47,7 @@ class ParsedBatchRow:
 
 
 def is_stream(path: Path) -> bool:
-    """Whether this is stdin or stdout, a pipe or a device, which can be read only once."""
+    """True for stdin, stdout, a pipe or a device, which can be read only once."""
     return path == STREAM or (path.exists() and not path.is_file() and not path.is_dir())
 
 
@@ -56,6 +65,12 @@ def row_identity(row: BatchRow) -> str:
     except (ValueError, AttributeError, RecursionError):
         identity = None
     return str(identity) if _is_identity(identity) else f"row-{row.number}"
+
+
+def row_digest(row: BatchRow, config: Config) -> str:
+    """A digest of a row and of the settings it is checked with, which `batch --resume` compares."""
+    settings = config.model_dump_json(include=_VERDICT_SETTINGS)
+    return hashlib.sha256(settings.encode() + b"\n" + row.raw.strip()).hexdigest()[:32]
 
 
 def parse_row(raw: bytes) -> ParsedBatchRow:
@@ -123,4 +138,4 @@ async def judge_row(engine: Groundwire, row: BatchRow) -> str:
         verdict = report_object(report)
     except GroundwireError as error:
         verdict = failed_object(identity, str(error), engine.backend.name, engine.profile.name)
-    return json.dumps(verdict, ensure_ascii=False)
+    return json.dumps({**verdict, "digest": row_digest(row, engine.config)}, ensure_ascii=False)
