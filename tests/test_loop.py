@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from groundwire._loop import EventLoopThread
+from groundwire._loop import EventLoopThread, check_cancelled
 
 
 @pytest.fixture
@@ -41,6 +41,53 @@ async def test_cancelling_the_caller_cancels_the_work(thread: EventLoopThread) -
     assert await asyncio.to_thread(started.wait, 10)
     waiting.cancel()
     assert await asyncio.to_thread(ended.wait, 10)
+
+
+@pytest.mark.parametrize("how", ["the caller is cancelled", "the loop is closed"])
+async def test_a_computation_that_blocks_its_loop_stops(thread: EventLoopThread, how: str) -> None:
+    started, stopped = threading.Event(), threading.Event()
+
+    async def compute() -> None:
+        started.set()
+        try:
+            while True:
+                check_cancelled()
+        finally:
+            stopped.set()
+
+    waiting = asyncio.create_task(thread.run(compute()))
+    assert await asyncio.to_thread(started.wait, 10)
+    if how == "the caller is cancelled":
+        waiting.cancel()
+    else:
+        await thread.aclose(10)
+    assert await asyncio.to_thread(stopped.wait, 10)
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+
+
+def test_nothing_is_cancelled_outside_of_a_loop() -> None:
+    check_cancelled()
+
+
+async def test_a_task_outlives_the_cancelled_work_that_started_it(thread: EventLoopThread) -> None:
+    started, cancelled, outlived = threading.Event(), threading.Event(), threading.Event()
+
+    async def background() -> None:
+        await asyncio.to_thread(cancelled.wait, 10)
+        check_cancelled()
+        outlived.set()
+
+    async def work() -> None:
+        task = asyncio.create_task(background())
+        started.set()
+        await asyncio.wait([task])
+
+    waiting = asyncio.create_task(thread.run(work()))
+    assert await asyncio.to_thread(started.wait, 10)
+    waiting.cancel()
+    cancelled.set()
+    assert await asyncio.to_thread(outlived.wait, 10)
 
 
 def test_close_cancels_what_is_still_running(thread: EventLoopThread) -> None:

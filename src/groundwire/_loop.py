@@ -16,6 +16,24 @@ from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
+_cancel_flags: dict[asyncio.Task[Any], threading.Event] = {}
+"""Set once nobody waits for the task of a submitted coroutine. Tasks that it starts have none: they may serve
+other callers too, as a batch does, or outlive it."""
+
+
+def check_cancelled() -> None:
+    """Raise `CancelledError` if nobody waits for the result of this computation any more.
+
+    A computation that does not await blocks its event loop, which then cannot cancel it; so it asks.
+    """
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # no event loop runs in this thread
+        return
+    flag = None if task is None else _cancel_flags.get(task)
+    if flag is not None and flag.is_set():
+        raise asyncio.CancelledError
+
 
 class EventLoopThread:
     """An event loop in a daemon thread, started by the first coroutine that is submitted.
@@ -29,10 +47,21 @@ class EventLoopThread:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
+        self._flags: set[threading.Event] = set()
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Schedule a coroutine and return at once."""
-        return asyncio.run_coroutine_threadsafe(work, self._started())
+        """Schedule a coroutine and return at once. Cancelling the future stops its computation too."""
+        flag = threading.Event()
+        future = asyncio.run_coroutine_threadsafe(_flagged(work, flag), self._started())
+        self._flags.add(flag)
+
+        def done(future: Future[T]) -> None:
+            self._flags.discard(flag)
+            if future.cancelled():
+                flag.set()
+
+        future.add_done_callback(done)
+        return future
 
     async def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Await a coroutine from another event loop; cancelling the caller cancels the coroutine."""
@@ -56,11 +85,13 @@ class EventLoopThread:
             loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
         if loop is None or thread is None:
             return
+        for flag in list(self._flags):
+            flag.set()
         asyncio.run_coroutine_threadsafe(_cancel_all_tasks(), loop)
         thread.join(timeout)
 
-    async def aclose(self) -> None:
-        await asyncio.to_thread(self.close)
+    async def aclose(self, patience: float | None = None) -> None:
+        await asyncio.to_thread(self.close, patience)
 
     def _started(self) -> asyncio.AbstractEventLoop:
         # Two threads that submit first at the same time must end up on the same loop.
@@ -77,6 +108,16 @@ class EventLoopThread:
         """Forget the loop: a forked process inherits it without the thread that runs it."""
         self._lock = threading.Lock()
         self._loop = self._thread = None
+
+
+async def _flagged(work: Coroutine[Any, Any, T], flag: threading.Event) -> T:
+    task = asyncio.current_task()
+    assert task is not None
+    _cancel_flags[task] = flag
+    try:
+        return await work
+    finally:
+        del _cancel_flags[task]
 
 
 def _run_until_stopped(loop: asyncio.AbstractEventLoop) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groundwire.claims.citations import marks, named_in, resolve
+from groundwire.claims.extractor import extract
 
 
 def labels(text: str, *known: str) -> list[str]:
@@ -119,3 +120,18 @@ def test_files_are_cited_by_name_where_sources_have_such_names() -> None:
     text = "It is so [tower.md]. And so [tower.md, other.pdf] (tower.md)."
     assert labels(text, "S0", "tower.md") == ["tower.md", "tower.md", "other.pdf", "tower.md"]
     assert labels("Edit [other.pdf] first.", "S0") == []
+
+
+def test_names_of_many_sources_are_prepared_once() -> None:
+    class CountedId(str):
+        folds = 0
+
+        def casefold(self) -> str:
+            CountedId.folds += 1
+            return super().casefold()
+
+    known = [CountedId(f"id{n}") for n in range(200)]
+    answer = "\n\n".join(f"Station {n} opened in {1900 + n} [ID{n}]." for n in range(50))
+    found = extract(answer, known_sources=known)
+    assert [claim.citations for claim in found] == [(f"id{n}",) for n in range(50)]
+    assert CountedId.folds <= 2 * len(known)

@@ -7,6 +7,17 @@ import pytest
 from groundwire.retrieval import cited_ids, phantoms, resolve
 from groundwire.types import Claim, Source
 
+
+class CountedId(str):
+    """Counts how often ids are folded, which must not be once per source or claim."""
+
+    folds = 0
+
+    def casefold(self) -> str:
+        CountedId.folds += 1
+        return super().casefold()
+
+
 COUNTED = [Source("S0", "a", "guide.pdf"), Source("S1", "b", "notes/law.md")]
 NAMED = [Source("guide", "a"), Source("law", "b")]
 
@@ -49,8 +60,23 @@ def test_parts_of_one_source_can_be_cited_by_their_labels() -> None:
     cited = [resolve(label, [pasted]) for label in ("S0", "S1", "s2", "S3", "S4")]
     assert cited == ["S0"] * 4 + [None]
     assert resolve("S2", [pasted, Source("S2", "b")]) == "S2"
+    assert resolve("S1", [Source("context", "[S1] Slowly."), Source("question", "How?")]) == "context"
     assert resolve("S1", [Source("a", "S1: It is so."), Source("b", "S1: It is not.")]) is None
     assert resolve("S1", [Source("a", "S1 - Standard\nS2 - Premium\nS10: pump")]) is None
+
+
+@pytest.mark.parametrize("cited", ["S1", "s1", "2"])
+def test_no_source_answers_for_another(cited: str) -> None:
+    sources = [Source("S0", "[S1] It is so.\npassage 2: It is so."), Source("S3", "It is not.")]
+    assert resolve(cited, sources) is None
+
+
+def test_many_sources_are_prepared_once() -> None:
+    sources = tuple(Source(CountedId(f"id{n}"), f"id{n} text") for n in range(200))
+    claims = [Claim(f"c{n}", "It is so.", 0, 9, citations=(f"ID{n}", "no such")) for n in range(50)]
+    CountedId.folds = 0
+    assert [phantoms(claim, sources) for claim in claims] == [("no such",)] * 50
+    assert CountedId.folds <= 2 * len(sources)
 
 
 @pytest.mark.spec("SPEC-16.07")

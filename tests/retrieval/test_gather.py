@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import threading
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from groundwire import _loop
+from groundwire.claims.extractor import extract
 from groundwire.retrieval import Evidence, Index, gather, tokens
 from groundwire.text.structure import MARKERS
 from groundwire.types import Claim, Source
@@ -185,3 +189,35 @@ def test_an_excerpt_keeps_the_heading_that_a_line_belongs_to() -> None:
     found = gather(Index([Source("S0", sections)]), claim("Plant Kilo has an output of 410 tonnes."), 60)
     assert "Plant Kilo Output: 410 tonnes" in found.with_text
     assert "410" not in found.without_text
+
+
+class CountedId(str):
+    """Counts how often ids are folded, which must not be once per source, unit or claim."""
+
+    folds = 0
+
+    def casefold(self) -> str:
+        CountedId.folds += 1
+        return super().casefold()
+
+
+@pytest.mark.parametrize("context_tokens", [100, 100_000])
+def test_ids_of_many_sources_are_prepared_once(context_tokens: int) -> None:
+    sources = tuple(Source(CountedId(f"id{n}"), f"Station {n} [a] opened in {1900 + n}.") for n in range(200))
+    CountedId.folds = 0
+    evidence = Evidence(sources, context_tokens)
+    for n in range(20):
+        found = evidence.gather(claim(f"Station {n} opened in {1900 + n}.", f"id{n}"))
+        assert [ref.source for ref in found.refs] == [f"id{n}"]
+        assert found.cited_text == f"[id{n}] Station {n} [a] opened in {1900 + n}."
+        assert f"id{n}" not in [ref.source for ref in found.elsewhere]
+    assert CountedId.folds <= 2 * len(sources)
+
+
+async def test_a_cancelled_check_stops_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    evidence, cancelled = Evidence(SOURCES, 6000), threading.Event()
+    cancelled.set()
+    monkeypatch.setitem(_loop._cancel_flags, asyncio.current_task(), cancelled)  # type: ignore[arg-type]
+    for job in (lambda: Index(SOURCES), lambda: evidence.gather(PEOPLE), lambda: extract("It is so.")):
+        with pytest.raises(asyncio.CancelledError):
+            job()

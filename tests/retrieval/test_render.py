@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.retrieval.render import header, neutral, scrub, tokens, whole
+from groundwire.retrieval.render import Neutraliser, header, scrub, tokens, whole
 from groundwire.text.structure import MARKERS, pieces
 
 MARKER = MARKERS[0]
@@ -118,15 +118,15 @@ def test_any_text_is_scrubbed_and_keeps_its_lines(text: str) -> None:
     ],
 )
 def test_what_looks_like_structure_gets_other_brackets(text: str, safe: str) -> None:
-    assert neutral(text, ["my id"], "[GONE]") == safe
+    assert Neutraliser(["my id"], "[GONE]")(text) == safe
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.text(alphabet="[]【】<>|/ sS01\nabEVIDENCE REMOVED", max_size=60))
 def test_neutral_text_forges_nothing_and_keeps_its_offsets(text: str) -> None:
-    safe = neutral(text, ["S0"])
+    safe = Neutraliser(["S0"])(text)
     assert len(safe) == len(text)
-    assert neutral(safe, ["S0"]) == safe
+    assert Neutraliser(["S0"])(safe) == safe
     assert not re.search(r"(?im)\[s\d+\]|\[evidence removed\]|<\|\w+\|>", safe)
 
 

@@ -49,6 +49,28 @@ async def test_a_long_request_does_not_block_a_short_one(service: Service) -> No
         await service.aclose()
 
 
+@pytest.mark.parametrize("size", [1, LONG_CHARS + 1])
+async def test_close_gives_a_blocked_worker_up(
+    service: Service, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, end = threading.Event(), threading.Event()
+
+    async def blocked() -> None:
+        begun.set()
+        end.wait()  # as a computation that never asks whether it was cancelled
+
+    monkeypatch.setattr("groundwire.server.service._CLOSE_SECONDS", 0.05)
+    service.start()
+    waiting = asyncio.create_task(service.work(blocked, size))
+    await asyncio.to_thread(begun.wait)
+    try:
+        async with asyncio.timeout(20):
+            await service.aclose()
+    finally:
+        end.set()
+        waiting.cancel()
+
+
 async def test_jobs_run_on_the_loop_of_their_size(service: Service) -> None:
     async def here() -> str:
         return threading.current_thread().name

@@ -14,8 +14,10 @@ is reported as a phantom citation.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+
+from groundwire._loop import check_cancelled
 
 _BRACKETS = re.compile(
     r"\[(?P<square>[^\[\]\n]{1,120})\]"
@@ -64,6 +66,28 @@ _UNITS = frozenset(
 _INTERVAL = re.compile(r"(?:∈|\b(?:in|range|interval|between|from|values?))\s*\Z", re.IGNORECASE)
 
 
+class SourceNames(Collection[str]):
+    """The names of the sources, prepared once to be looked up in any case."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = dict.fromkeys(names)
+        self.folded = {name.casefold(): name for name in self._names}
+        self.has_files = any(_FILE.fullmatch(name) for name in self._names)
+
+    @classmethod
+    def of(cls, names: Collection[str]) -> SourceNames:
+        return names if isinstance(names, SourceNames) else cls(names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
 @dataclass(frozen=True, slots=True)
 class CitationMark:
     """A citation mark: its position and its labels as written."""
@@ -81,10 +105,10 @@ def marks(
     >>> [m.labels for m in marks("It is so [1, 3]. And so (S2); in 2020 (2) a[1] was 5 m².")]
     [('1', '3'), ('S2',)]
     """
-    ids = {known_id.casefold() for known_id in known}
+    names = SourceNames.of(known)
     found = []
     for match in _outside(_BRACKETS.finditer(text), protected):
-        labels = _read(match, ids)
+        labels = _read(match, names)
         if labels:
             found.append(CitationMark(match.start(), match.end(), labels))
     return found
@@ -99,7 +123,7 @@ def resolve(label: str, known: Collection[str], *, zero_based: bool = False) -> 
     label = label.lstrip("^") or label
     if label in known:
         return label
-    folded = {known_id.casefold(): known_id for known_id in known}
+    folded = SourceNames.of(known).folded
     candidates = [label.casefold()]
     if label.isdecimal():
         shift = 1 if "s0" in folded and not zero_based else 0
@@ -111,8 +135,10 @@ def resolve(label: str, known: Collection[str], *, zero_based: bool = False) -> 
 
 def named_in(text: str, known: Collection[str]) -> str | None:
     """The only known source that the text of a footnote mentions, by id or by a mark; else None."""
+    check_cancelled()
     named = {known_id for known_id in known if _stands_in(known_id, text)}
-    named |= {resolve(label, known) for mark in marks(text, known) for label in mark.labels} & set(known)
+    cited = (resolve(label, known) for mark in marks(text, known) for label in mark.labels)
+    named.update(name for name in cited if name in known)
     return named.pop() if len(named) == 1 else None
 
 
@@ -134,36 +160,36 @@ def _outside(
             yield match
 
 
-def _read(match: re.Match[str], ids: Collection[str]) -> tuple[str, ...]:
+def _read(match: re.Match[str], names: SourceNames) -> tuple[str, ...]:
     if match["leading"]:  # without brackets it is a mark only if there is such a source
-        return (match["leading"],) if match["leading"].casefold() in ids else ()
+        return (match["leading"],) if match["leading"].casefold() in names.folded else ()
     before = match.string[max(0, match.start() - 40) : match.start()]
     if match["raised"]:
-        return _labels(match["raised"].translate(_RAISED), ids) if _raised_cites(before) else ()
+        return _labels(match["raised"].translate(_RAISED), names) if _raised_cites(before) else ()
     if match["lens"]:
-        return _lens(match["lens"], ids)
+        return _lens(match["lens"], names)
     if match["round"]:
-        return _round(match["round"], before, ids)
+        return _round(match["round"], before, names)
     if _is_index(match, before):
         return ()
     inside = match["square"].strip()
     prefix = _PREFIX.match(inside)
-    labels = _labels(inside[prefix.end() :], ids) or _labels(inside, ids) if prefix else _labels(inside, ids)
+    labels = (_labels(inside[prefix.end() :], names) if prefix else ()) or _labels(inside, names)
     interval = len(labels) == 2 and labels[0].isdigit() and _INTERVAL.search(before)
-    return () if interval and not _all_known(labels, ids) else labels
+    return () if interval and not _all_known(labels, names) else labels
 
 
-def _all_known(labels: Sequence[str], ids: Collection[str]) -> bool:
-    return all(label in ids or f"s{label}" in ids for label in labels)
+def _all_known(labels: Sequence[str], names: SourceNames) -> bool:
+    return all(label in names.folded or f"s{label}" in names.folded for label in labels)
 
 
-def _labels(inside: str, ids: Collection[str]) -> tuple[str, ...]:
+def _labels(inside: str, names: SourceNames) -> tuple[str, ...]:
     """The labels in a bracket; empty if any part of it is not a label."""
-    if inside.casefold() in ids:
+    if inside.casefold() in names.folded:
         return (inside,)
     found: list[str] = []
     for part in _SEPARATOR.split(inside.strip()):
-        if part.casefold() in ids or _LABEL.fullmatch(part) or _is_file(part, ids):
+        if part.casefold() in names.folded or _LABEL.fullmatch(part) or _is_file(part, names):
             found.append(part)
         else:
             spread = _spread(part)
@@ -173,9 +199,9 @@ def _labels(inside: str, ids: Collection[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _is_file(part: str, ids: Collection[str]) -> bool:
+def _is_file(part: str, names: SourceNames) -> bool:
     """If sources are identified by file names, any file name is a citation, possibly a phantom."""
-    return bool(_FILE.fullmatch(part)) and any(_FILE.fullmatch(known_id) for known_id in ids)
+    return bool(_FILE.fullmatch(part)) and names.has_files
 
 
 def _spread(part: str) -> list[str]:
@@ -187,24 +213,24 @@ def _spread(part: str) -> list[str]:
     return [f"{match[1]}{n}" for n in range(low, high + 1)] if low <= high < low + _MAX_RANGE else []
 
 
-def _lens(inside: str, ids: Collection[str]) -> tuple[str, ...]:
+def _lens(inside: str, names: SourceNames) -> tuple[str, ...]:
     """`1†source`, `4:0†report.pdf`: the name if it is a known source, else the number."""
     label, _, name = inside.partition("†")
-    if name.strip().casefold() in ids:
+    if name.strip().casefold() in names.folded:
         return (name.strip(),)
-    labels = _labels(label, ids)
+    labels = _labels(label, names)
     return labels or ((label.strip(),) if re.fullmatch(r"\s*\d{1,3}:\d{1,3}\s*", label) else ())
 
 
-def _round(inside: str, before: str, ids: Collection[str]) -> tuple[str, ...]:
+def _round(inside: str, before: str, names: SourceNames) -> tuple[str, ...]:
     """Round brackets are a citation only with `S1`, a known id or "source …"."""
     if before[-1:].isalnum() or before[-1:] == "_":
         return ()  # a call: f(S1)
     prefix = _PREFIX.match(inside)
     if prefix:
-        return _labels(inside[prefix.end() :], ids)
-    labels = _labels(inside, ids)
-    named = (_SOURCE_LABEL.fullmatch(x) or (x.casefold() in ids and not x.isdigit()) for x in labels)
+        return _labels(inside[prefix.end() :], names)
+    labels = _labels(inside, names)
+    named = (_SOURCE_LABEL.fullmatch(x) or (x.casefold() in names.folded and not x.isdigit()) for x in labels)
     return labels if all(named) else ()
 
 

@@ -13,8 +13,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, zip_longest
 
+from groundwire._loop import check_cancelled
 from groundwire.claims.assertiveness import asserted_part, classify_sentence, reads_as_prose, states_value
-from groundwire.claims.citations import CitationMark, named_in, resolve
+from groundwire.claims.citations import CitationMark, SourceNames, named_in, resolve
 from groundwire.claims.confidence import confidence, content, is_only_confidence, stated
 from groundwire.claims.decompose import has_auxiliary, has_verb, split
 from groundwire.claims.markup import PlainText, readable, strip_markup
@@ -76,7 +77,7 @@ def extract(answer: str, *, target: float = 0.95, known_sources: Collection[str]
     >>> [(c.id, c.text, c.citations) for c in extract("Is it? Paris has **2 million** people.[S1]")]
     [('s1', 'Is it?', ()), ('c1', 'Paris has 2 million people.', ('S1',))]
     """
-    read = _Answer(answer, target, known_sources)
+    read = _Answer(answer, target, SourceNames.of(known_sources))
     parts = blocks(answer)
     for block, following in zip_longest(parts, parts[1:]):
         _READERS.get(block.kind, _read_prose)(read, block, following)
@@ -110,6 +111,7 @@ def _source(read: _Answer, label: str, *, zero_based: bool) -> str:
 
 
 def _read_prose(read: _Answer, block: Block, following: Block | None) -> None:
+    check_cancelled()
     prose = strip_markup(read.text, block.lines, read.known)
     spans = [s for s in sentences(prose.text) if any(map(str.isalnum, prose.text[s.start : s.end]))]
     assigned = _assigned(prose, spans)

@@ -142,6 +142,7 @@ class ExternalConfig(Section):
 class LimitsConfig(Section):
     max_answer_chars: int = Field(default=1_000_000, ge=1)
     max_source_bytes: int = Field(default=20_000_000, ge=1)
+    max_sources: int = Field(default=10_000, ge=1)
     max_claims: int = Field(default=2000, ge=1)
     retries: int = Field(default=2, ge=0, le=20)
     requests_per_second: float | None = Field(default=None, gt=0)

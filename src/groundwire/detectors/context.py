@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 
+from groundwire._loop import check_cancelled
 from groundwire.claims.assertiveness import classify_sentence
 from groundwire.claims.markup import PlainText, strip_markup
 from groundwire.openie.mentions import is_person, may_be_person, mentions
@@ -177,6 +178,7 @@ def segment_response(response: str, now: datetime, named: Sequence[str] = ()) ->
     people = tuple(filter(is_person, latest))
     antecedents = _Antecedents(people, tuple(name for name in latest if name not in people)[:1])
     for index, sentence in enumerate(_sentences(response)):
+        check_cancelled()
         claims = _claims(sentence)
         mentioned = _mentions(sentence)
         claims, mentioned, antecedents = _resolved(claims, mentioned, antecedents)

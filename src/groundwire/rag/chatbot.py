@@ -14,7 +14,7 @@ from groundwire.errors import BackendError, InputError
 from groundwire.llm import Generator, Message, completed
 from groundwire.rag.index import PassageHit, PassageIndex
 from groundwire.retrieval.history import History, as_turns
-from groundwire.retrieval.render import neutral, whole
+from groundwire.retrieval.render import Neutraliser, whole
 from groundwire.text.tokens import PRONOUN, terms
 from groundwire.types import ClaimKind, HallucinationReport, Source, Turn
 from groundwire.verdicts.profile import MIN_CHARS
@@ -147,8 +147,8 @@ def hit_sources(hits: Sequence[PassageHit]) -> list[Source]:
 
 def build_messages(question: str, sources: Sequence[Source], history: Sequence[Turn] = ()) -> list[Message]:
     """Build the prompt. Passages are escaped so that they cannot imitate citations, tags or chat turns."""
-    ids = [source.id for source in sources]
-    blocks = [(source.id, _TAG.sub("‹", neutral(source.text, ids))) for source in sources]
+    neutral = Neutraliser(source.id for source in sources)
+    blocks = [(source.id, _TAG.sub("‹", neutral(source.text))) for source in sources]
     request = f"<passages>\n{whole(blocks)}\n</passages>\n\nQuestion: {question}"
     return [Message("system", SYSTEM), *_history_messages(history), Message("user", request)]
 

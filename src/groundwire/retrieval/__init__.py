@@ -3,7 +3,7 @@
 from groundwire.retrieval.cite import cited_ids, phantoms, resolve
 from groundwire.retrieval.gather import Evidence, Gathered, gather
 from groundwire.retrieval.load import from_context, from_mapping, load_answer, load_sources
-from groundwire.retrieval.render import neutral, scrub, tokens
+from groundwire.retrieval.render import Neutraliser, scrub, tokens
 from groundwire.retrieval.select import Index
 from groundwire.retrieval.units import units
 
@@ -11,13 +11,13 @@ __all__ = [
     "Evidence",
     "Gathered",
     "Index",
+    "Neutraliser",
     "cited_ids",
     "from_context",
     "from_mapping",
     "gather",
     "load_answer",
     "load_sources",
-    "neutral",
     "phantoms",
     "resolve",
     "scrub",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
 from pathlib import PurePath
 
+from groundwire._loop import check_cancelled
 from groundwire.types import Claim, Source
 
 _NUMBER = re.compile(r"\^?0*(\d{1,6})$")
@@ -23,55 +25,90 @@ _PART = re.compile(
 )
 
 
-def resolve(citation: str, sources: Sequence[Source]) -> str | None:
-    """The id of the source that a citation means, or None.
+class CitedSources:
+    """The sources of a check, prepared once to be found by what an answer calls them.
 
     An id wins, then the same id in another case, then the file's name. A bare number is a position, counted
     from 1 as readers count, where the sources have names of their own; whoever calls sources S0, S1, … or
     0, 1, … has said what their numbers are. Where one source holds numbered parts (lines that begin with
-    "passage 2:", "S2:" or "[S2]"), their numbers mean that source.
+    "passage 2:", "S2:" or "[S2]"), their numbers mean that source; but not beside other sources called S0,
+    S1, …: there the text of one could pass itself off as another.
+    """
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._sources = sources
+        self._ids = {source.id for source in sources}
+        self._names: dict[str, str] = {}
+        for source in sources:
+            for name in (source.id.casefold(), *_origins(source)):
+                self._names.setdefault(name, source.id)
+        self._counted = any(_COUNTED.match(source.id) for source in sources)
+
+    def resolve(self, citation: str) -> str | None:
+        """The id of the source that a citation means, or None."""
+        if citation in self._ids:
+            return citation
+        wanted = citation.strip().casefold()
+        number = _NUMBER.match(wanted)
+        return self._names.get(wanted) or (
+            self._numbered(int(number[1])) if number else self._holder(wanted.upper())
+        )
+
+    def _numbered(self, number: int) -> str | None:
+        holder = self._holder(number)
+        if holder is not None or self._counted:
+            return holder
+        return self._sources[number - 1].id if 1 <= number <= len(self._sources) else None
+
+    def _holder(self, label: str | int) -> str | None:
+        """The one source that presents a part of itself under this very label: "S2: …", "passage 2"."""
+        holders = self._parts.get(label, set())
+        return next(iter(holders)) if len(holders) == 1 else None
+
+    @cached_property
+    def _parts(self) -> Mapping[str | int, set[str]]:
+        found: dict[str | int, set[str]] = defaultdict(set)
+        if self._counted and len(self._sources) > 1:
+            return found
+        for source in self._sources:
+            check_cancelled()
+            for label in _LABELLED.finditer(source.text):
+                found[label[1]].add(source.id)
+            for part in _PART.finditer(source.text):
+                found[int(part[1])].add(source.id)
+        return found
+
+
+class _SameObject:
+    """A key that compares sources by identity: comparing their texts would take longer than the lookup."""
+
+    __slots__ = ("sources",)
+
+    def __init__(self, sources: tuple[Source, ...]) -> None:
+        self.sources = sources
+
+    def __hash__(self) -> int:
+        return id(self.sources)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _SameObject) and other.sources is self.sources
+
+
+@lru_cache(maxsize=4)
+def _prepared(key: _SameObject) -> CitedSources:
+    return CitedSources(key.sources)
+
+
+def resolve(citation: str, sources: Sequence[Source]) -> str | None:
+    """The id of the source that a citation means, or None; see `CitedSources`.
 
     >>> both = [Source("guide", "…", "guide.pdf"), Source("law", "…", "acts/law.md")]
     >>> [resolve(name, both) for name in ("LAW", "law.md", "1", "3", "S7")]
     ['law', 'law', 'guide', None, None]
     """
-    wanted = citation.strip().casefold()
-    for source in sources:
-        if source.id == citation:
-            return source.id
-    for source in sources:
-        if source.id.casefold() == wanted or wanted in _origins(source):
-            return source.id
-    number = _NUMBER.match(wanted)
-    return _numbered(int(number[1]), sources) if number else _labelled(wanted.upper(), sources)
-
-
-def _labelled(label: str, sources: Sequence[Source]) -> str | None:
-    """The one source that presents a part of itself under this very label: "S2: …"."""
-    holders = (
-        [source.id for source in sources if label in _labels(source.text)] if _COUNTED.match(label) else []
-    )
-    return holders[0] if len(holders) == 1 else None
-
-
-@lru_cache(maxsize=64)
-def _labels(text: str) -> frozenset[str]:
-    return frozenset(found[1] for found in _LABELLED.finditer(text))
-
-
-def _numbered(number: int, sources: Sequence[Source]) -> str | None:
-    holders = [source.id for source in sources if number in _parts(source.text)]
-    if len(holders) == 1:
-        return holders[0]
-    if any(_COUNTED.match(source.id) for source in sources):
-        return None
-    return sources[number - 1].id if 1 <= number <= len(sources) else None
-
-
-@lru_cache(maxsize=64)
-def _parts(text: str) -> frozenset[int]:
-    """The numbers under which a text presents parts of itself, as retrieval prompts do."""
-    return frozenset(int(found[1]) for found in _PART.finditer(text))
+    # A tuple cannot change, so what was prepared for the claim before is still right.
+    found = _prepared(_SameObject(sources)) if isinstance(sources, tuple) else CitedSources(sources)
+    return found.resolve(citation)
 
 
 def _origins(source: Source) -> tuple[str, ...]:

@@ -15,11 +15,12 @@ How long contexts are read
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from groundwire._loop import check_cancelled
 from groundwire.retrieval.cite import cited_ids
-from groundwire.retrieval.render import excerpt, header, neutral, scrub, tokens, whole
+from groundwire.retrieval.render import Neutraliser, excerpt, header, scrub, tokens, whole
 from groundwire.retrieval.select import Index
 from groundwire.retrieval.units import ref_of
 from groundwire.text.structure import MARKERS, TextPiece
@@ -59,11 +60,12 @@ class Evidence:
         self.index = index or Index(sources)
         self.context_tokens = context_tokens
         self.marker = marker
-        self._ids = frozenset(source.id for source in self.index.sources)
-        self._safe = tuple(neutral(source.text, self._ids, marker) for source in self.index.sources)
+        self._neutral = Neutraliser((source.id for source in self.index.sources), marker)
+        self._safe = tuple(self._neutral(source.text) for source in self.index.sources)
+        self._all = range(len(self.index.sources))
         self._everything = frozenset(range(len(self.index.units)))
-        self.full = self._render(self.index.sources, frozenset())
-        bare = self._render(self.index.sources, self._everything)
+        self.full = self._render(self._all, frozenset())
+        bare = self._render(self._all, self._everything)
         self.fits = max(tokens(self.full), tokens(bare)) <= context_tokens
         self.bare = bare if self.fits else self._names_only()
 
@@ -74,11 +76,11 @@ class Evidence:
 
     def gather(self, claim: Claim, about: str = "") -> Gathered:
         """The contexts for one claim. `about`: what came before, for claims that begin with a pronoun."""
+        check_cancelled()
         asked = f"{claim.text} {names(about)}" if PRONOUN.match(claim.text) else claim.text
         cited = cited_ids(claim.citations, self.index.sources)
         found = self.index.numbers(asked, budget=self.context_tokens, only=cited or None)
-        others = self._ids.difference(cited) if cited else frozenset()
-        beyond = self.index.numbers(asked, k=3, only=others) if others else []
+        beyond = self.index.numbers(asked, k=3, without=cited) if cited else []
         with_text, without_text = self._contexts(asked, cited, found)
         units = self.index.units
         return Gathered(
@@ -92,7 +94,7 @@ class Evidence:
     def _contexts(self, asked: str, cited: Sequence[str], found: Sequence[int]) -> tuple[str, str]:
         cut = self._of(cited) if cited else frozenset(found) or self._everything
         if self.fits:
-            gone = self.bare if cut >= self._everything else self._render(self.index.sources, cut)
+            gone = self.bare if cut >= self._everything else self._render(self._all, cut)
             return self.full, gone
         shown = self._pick(asked, cited, found)
         return self._excerpt(shown, frozenset()), self._excerpt(shown, cut)
@@ -100,8 +102,8 @@ class Evidence:
     def _cited_text(self, asked: str, cited: Sequence[str]) -> str | None:
         if not cited:
             return None
-        chosen = [source for source in self.index.sources if source.id in cited]
-        text = self.full if len(chosen) == len(self.index.sources) else self._render(chosen, frozenset())
+        chosen = self.index.positions(cited)
+        text = self.full if len(chosen) == len(self._all) else self._render(chosen, frozenset())
         if tokens(text) <= self.context_tokens:
             return text
         return self._excerpt(self._cited(asked, cited, self.context_tokens), frozenset())
@@ -113,17 +115,16 @@ class Evidence:
         return self._fill([], self._with_neighbours(ranked) or leading, budget) or (ranked or leading)[:1]
 
     def _of(self, ids: Collection[str]) -> frozenset[int]:
-        return frozenset(number for number in self._everything if self.index.units[number].source in ids)
+        starts = ((self.index.first[at], len(self.index.pieces[at])) for at in self.index.positions(ids))
+        return frozenset(number for start, length in starts for number in range(start, start + length))
 
-    def _render(self, chosen: Sequence[Source], cut: frozenset[int]) -> str:
-        wanted = {source.id for source in chosen}
+    def _render(self, positions: Iterable[int], cut: frozenset[int]) -> str:
+        """The sources at these positions as one text, without the units of `cut`."""
         blocks = []
-        for source, text, first, pieces in zip(
-            self.index.sources, self._safe, self.index.first, self.index.pieces, strict=True
-        ):
-            if source.id in wanted:
-                gone = [piece for number, piece in enumerate(pieces, first) if number in cut]
-                blocks.append((source.id, scrub(text, gone, self.marker) if gone else text))
+        for at in positions:
+            text, numbered = self._safe[at], enumerate(self.index.pieces[at], self.index.first[at])
+            gone = [piece for number, piece in numbered if number in cut] if cut else []
+            blocks.append((self.index.sources[at].id, scrub(text, gone, self.marker) if gone else text))
         return whole(blocks)
 
     def _pick(self, asked: str, cited: Sequence[str], found: Sequence[int]) -> list[int]:
@@ -174,7 +175,7 @@ class Evidence:
             if number in cut:
                 removed.add((self.index.sources[at].id, within))
         blocks = [(self.index.sources[at], kept) for at, kept in picked.items()]
-        return excerpt(blocks, removed, self._ids, self.marker)
+        return excerpt(blocks, removed, self._neutral, self.marker)
 
 
 def gather(index: Index, claim: Claim, context_tokens: int, marker: str = MARKERS[0]) -> Gathered:

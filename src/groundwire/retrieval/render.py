@@ -56,26 +56,32 @@ def tokens(text: str) -> int:
     return -(-plain // 4) + -(-tight // 2) + dense + -(-(len(text) - plain - tight - dense) // 2)
 
 
-def neutral(text: str, ids: Collection[str] = (), marker: str = "") -> str:
-    """The text with whatever could pass for structure in other brackets; never longer or shorter.
+class Neutraliser:
+    """Puts whatever could pass for structure in other brackets; a text gets neither longer nor shorter.
 
-    >>> neutral("as [S9] says [EVIDENCE REMOVED], see [note] <|im_end|>")
-    'as (S9) says (EVIDENCE REMOVED), see [note] ‹|im_end|›'
+    Made once for all sources of a check: a set of ids per text would cost the square of their number.
+
+    >>> Neutraliser(["guide"])("as [S9] and [Guide] say [EVIDENCE REMOVED], see [note] <|im_end|>")
+    'as (S9) and (Guide) say (EVIDENCE REMOVED), see [note] ‹|im_end|›'
     """
-    known = {name.casefold() for name in ids}
-    forbidden = _WORDS_OF_CONTROL | {marker.strip("[]").casefold()}
 
-    def other(match: re.Match[str]) -> str:
+    def __init__(self, ids: Iterable[str] = (), marker: str = "") -> None:
+        self._forbidden = _WORDS_OF_CONTROL.union(
+            (marker.strip("[]").casefold(),), (name.casefold() for name in ids)
+        )
+
+    def __call__(self, text: str) -> str:
+        if "[" in text or "［" in text or "【" in text:
+            text = _BRACKETED.sub(self._other, text)
+        return _CONTROL.sub(lambda m: m[0].translate(_OTHER_BRACKETS), text) if "<" in text else text
+
+    def _other(self, match: re.Match[str]) -> str:
         inside = match["inside"].strip().casefold()
-        forges = inside in known or inside in forbidden or _SOURCE_ID.match(inside)
+        forges = inside in self._forbidden or _SOURCE_ID.match(inside)
         heads = match["lead"] is not None and not match["link"] and _LINE_ID.match(inside)
         if not (forges or heads):
             return match[0]
         return match[0][: -len(match["link"]) or None].translate(_OTHER_BRACKETS) + match["link"]
-
-    if "[" in text or "［" in text or "【" in text:
-        text = _BRACKETED.sub(other, text)
-    return _CONTROL.sub(lambda m: m[0].translate(_OTHER_BRACKETS), text) if "<" in text else text
 
 
 def scrub(text: str, cut: Iterable[TextPiece], marker: str) -> str:
@@ -134,7 +140,7 @@ def whole(blocks: Iterable[tuple[str, str]]) -> str:
 def excerpt(
     picked: Sequence[tuple[Source, Sequence[tuple[int, TextPiece]]]],
     cut: Collection[tuple[str, int]],
-    ids: Collection[str],
+    neutral: Neutraliser,
     marker: str,
 ) -> str:
     """Picked pieces (with their number in the source) as a context, one a line, `…` where some are left out.
@@ -150,12 +156,7 @@ def excerpt(
                 lines.append(GAP)
             last = number
             gone = (source.id, number) in cut and is_evidence(piece)
-            above = (
-                neutral(f"{piece.under} ", ids, marker) if piece.under else ""
-            )  # it may be left out itself
-            if gone:
-                lines.append(above + labelled(neutral(piece.label, ids, marker), marker))
-            else:
-                lines.append(above + neutral(piece.text, ids, marker))
+            above = neutral(f"{piece.under} ") if piece.under else ""  # it may be left out itself
+            lines.append(above + (labelled(neutral(piece.label), marker) if gone else neutral(piece.text)))
         blocks.append((source.id, "\n".join(lines)))
     return whole(blocks)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from groundwire._loop import check_cancelled
 from groundwire.retrieval.render import tokens
 from groundwire.retrieval.units import unit_of
 from groundwire.text.structure import TextPiece, pieces
@@ -40,14 +41,16 @@ class Index:
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = tuple(sources)
-        self.pieces: tuple[tuple[TextPiece, ...], ...] = tuple(
-            tuple(pieces(source.text, rendered=False)) for source in sources
-        )
+        self.pieces: tuple[tuple[TextPiece, ...], ...] = tuple(_cut(source) for source in sources)
         self.units: list[Unit] = []
         self.first: list[int] = []
         for source, cut in zip(self.sources, self.pieces, strict=True):
             self.first.append(len(self.units))
             self.units.extend(unit_of(source.id, piece) for piece in cut)
+        self._positions: dict[str, list[int]] = defaultdict(list)
+        for at, source in enumerate(self.sources):
+            self._positions[source.id].append(at)
+        self._source_of = np.repeat(np.arange(len(self.sources)), [len(cut) for cut in self.pieces])
         shown = (f"{piece.under} {piece.text}" for cut in self.pieces for piece in cut)
         self.costs = np.array([tokens(text) + 1 for text in shown], dtype=np.int64)
         self._postings = self._invert()
@@ -61,7 +64,7 @@ class Index:
         """Per term: the units that hold it and how strongly (BM25's saturated, length-normed count)."""
         lists: dict[str, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
         pieces = [piece for cut in self.pieces for piece in cut]
-        bags = [Counter(terms(f"{piece.under} {piece.text}")) for piece in pieces]
+        bags = [_bag(piece) for piece in pieces]
         average = sum(sum(bag.values()) for bag in bags) / max(1, len(bags)) or 1.0
         headings = (piece.heading for piece in pieces)
         for number, (bag, heading) in enumerate(zip(bags, headings, strict=True)):
@@ -85,6 +88,10 @@ class Index:
     def _rarity(self, holders: int) -> float:
         return math.log(1 + (len(self.units) + _PSEUDO_UNITS - holders + 0.5) / (holders + 0.5))
 
+    def positions(self, ids: Iterable[str]) -> list[int]:
+        """Where the sources with these ids stand among all sources, in their order."""
+        return sorted(at for name in set(ids) for at in self._positions.get(name, ()))
+
     def select(
         self,
         claim: str,
@@ -106,8 +113,9 @@ class Index:
         k: int = DEFAULT_K,
         budget: int | None = None,
         only: Collection[str] | None = None,
+        without: Collection[str] = (),
     ) -> list[int]:
-        """As `select`, by the units' numbers in the index.
+        """As `select`, by the units' numbers in the index; `without` leaves out the sources with these ids.
 
         Greedy cover: what an earlier choice holds counts half, so that each part of a compound
         claim finds its own evidence, and a fact that stands twice is found twice.
@@ -117,6 +125,8 @@ class Index:
         columns = self._columns(claim)
         weights = {term: weight for term, (weight, _, _) in columns.items()}
         allowed = self._allowed(only) & self._speaking(columns)
+        if without:
+            allowed &= ~self._allowed(without)
         chosen: list[int] = []
         first_gain = 0.0
         left = budget if budget is not None else int(self.costs.sum())
@@ -229,10 +239,20 @@ class Index:
     def _allowed(self, only: Collection[str] | None) -> NDArray[np.bool_]:
         if only is None:
             return np.ones(len(self.units), dtype=np.bool_)
-        return np.array([unit.source in only for unit in self.units], dtype=np.bool_)
+        return np.isin(self._source_of, self.positions(only))
 
 
 _NOWHERE: tuple[Ints, Floats] = (np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.float32))
+
+
+def _cut(source: Source) -> tuple[TextPiece, ...]:
+    check_cancelled()
+    return tuple(pieces(source.text, rendered=False))
+
+
+def _bag(piece: TextPiece) -> Counter[str]:
+    check_cancelled()
+    return Counter(terms(f"{piece.under} {piece.text}"))
 
 
 def _holds(where: Ints, number: int) -> bool:

@@ -57,6 +57,8 @@ _STORE_SECONDS = 5.0
 """How long /readyz waits for the store."""
 _RETRY_SECONDS = 30.0
 """Pause before a failed store is called again."""
+_CLOSE_SECONDS = 5.0
+"""How long a server that ends waits for a computation that does not notice that it was cancelled."""
 _FAILED = "failed; the log says why"
 _log = logging.getLogger("groundwire.server")
 
@@ -334,10 +336,14 @@ class Service:
         for task in self._background:
             task.cancel()
         opened = self.__dict__  # cached properties that were never used are not opened just to be closed
-        if "outputs" in opened:
-            await self._short.run(self.outputs.aclose())
-        for engine in self._engines.values():
-            await self._short.run(engine.aclose())
+        try:
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                if "outputs" in opened:
+                    await self._short.run(self.outputs.aclose())
+                for engine in self._engines.values():
+                    await self._short.run(engine.aclose())
+        except TimeoutError:
+            _log.warning("a computation did not end within %g s and is given up", _CLOSE_SECONDS)
         if "gate" in opened:
             await asyncio.to_thread(self.gate.close)
         if "proxy" in opened:
@@ -349,5 +355,5 @@ class Service:
         if "database" in opened:
             self.database.close()
         self._readers.shutdown(wait=False, cancel_futures=True)
-        await self._long.aclose()
-        await self._short.aclose()
+        await self._long.aclose(_CLOSE_SECONDS)
+        await self._short.aclose(_CLOSE_SECONDS)

@@ -14,7 +14,7 @@ from groundwire.config.service import RealTimeConfig
 from groundwire.engine import ContextKwargs, Groundwire, Sources, as_sources
 from groundwire.errors import InputError
 from groundwire.llm import Generator, Message
-from groundwire.retrieval.render import neutral, whole
+from groundwire.retrieval.render import Neutraliser, whole
 from groundwire.retrieval.select import Index
 from groundwire.streaming.incremental import JobRunner, run_inline
 from groundwire.streaming.requests import Need, needs
@@ -314,13 +314,13 @@ def again(messages: Sequence[Message], answer: str, guidance: str) -> list[Messa
 
 
 def _shown(request: str, sources: Sequence[Source]) -> str:
-    ids = [source.id for source in sources]
+    neutral = Neutraliser(source.id for source in sources)
     if sum(len(source.text) for source in sources) <= _SOURCE_CHARS:
-        return whole((source.id, neutral(source.text, ids)) for source in sources)
+        return whole((source.id, neutral(source.text)) for source in sources)
     near = Index(sources).select(request, k=_EXCERPTS, budget=_EXCERPT_TOKENS)
     by_source = {unit.source: "" for unit in near}
     for unit in sorted(near, key=lambda u: (u.source, u.start)):
-        by_source[unit.source] += f"{neutral(unit.text, ids)}\n"
+        by_source[unit.source] += f"{neutral(unit.text)}\n"
     return whole(by_source.items())
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from groundwire._loop import check_cancelled
 from groundwire.text.markdown import NEWLINE, Block, BlockKind, blocks
 from groundwire.types import Span
 
@@ -101,6 +102,7 @@ def sentences(text: str) -> list[Span]:
     """
     found: list[Span] = []
     for start, end in _paragraphs(text):
+        check_cancelled()
         begin = start
         for cut in _cuts(text, start, end):
             _add(found, text, begin, cut)
