@@ -53,6 +53,10 @@ def served(
 ) -> Iterator[Served]:
     """The same, with the service behind it and a client for it."""
     # Only here: tests that have an environment of their own come without the server's packages.
+    # Imported before the server's threads start: pytest parses what it imports, and Python 3.11 fails with a
+    # SystemError ("AST constructor recursion depth mismatch") if two threads parse at a time.
+    import groundwire.proxy.proxy
+    import groundwire.verifiers.local  # noqa: F401
     from groundwire.server.app import create_app, make_server
     from groundwire.server.service import Service
 

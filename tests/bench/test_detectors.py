@@ -6,8 +6,20 @@ import asyncio
 from collections import Counter
 from pathlib import Path
 
-from groundwire.bench.detectors import ALL, PRECISION, RECALL, Outcome, fill, judge, tabulate
-from groundwire.bench.detectors_data import NOW, LabelledSentence, items, made
+from benchmarks.detectors_set import made
+
+from groundwire.bench.detectors import (
+    ALL,
+    NOW,
+    PRECISION,
+    RECALL,
+    LabelledSentence,
+    Outcome,
+    fill,
+    items,
+    judge,
+    tabulate,
+)
 from groundwire.config import Config
 from groundwire.detectors.registry import detect
 from groundwire.stores.knowledge_base import Knowledge

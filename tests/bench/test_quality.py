@@ -11,8 +11,15 @@ from typer.testing import CliRunner
 
 from groundwire.bench import quality
 from groundwire.bench.quality_data import LabelledRow, load_sets, sample
-from groundwire.bench.quality_figures import OURS, Judged, Prediction, measure, new_words
-from groundwire.bench.quality_table import mean_contradiction, means
+from groundwire.bench.quality_figures import (
+    OURS,
+    Judged,
+    Prediction,
+    mean_contradiction,
+    means,
+    measure,
+    new_words,
+)
 from groundwire.cli import main
 from groundwire.errors import GroundwireError
 

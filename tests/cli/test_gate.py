@@ -18,8 +18,7 @@ from groundwire.cli.batch import BatchArgs, BatchTally, Gate, run_batch
 from groundwire.cli.main import app
 from groundwire.config import Config
 from groundwire.errors import InputError
-from groundwire.reports.junit import junit_case, junit_document
-from groundwire.reports.markdown import BatchSummary, batch_markdown, plain
+from groundwire.reports.batch import BatchSummary, batch_markdown, junit_case, junit_document, plain
 
 TEXT = "The tower is 330 metres tall."
 GOOD = {"id": "good", "response": TEXT, "context": TEXT}

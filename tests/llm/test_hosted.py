@@ -12,10 +12,9 @@ from tests.loopback import Loopback, Reply, chat, refusal
 from groundwire.errors import BackendDown, BackendError
 from groundwire.llm import Completion, Message, completed
 from groundwire.llm.anthropic import AnthropicGenerator
-from groundwire.llm.base import Endpoint
+from groundwire.llm.base import Endpoint, track_usage
 from groundwire.llm.fake import ScriptedGenerator
 from groundwire.llm.openai import OpenAIGenerator
-from groundwire.llm.usage import track_usage
 
 HELLO = [Message("system", "Be brief."), Message("user", "Hello?")]
 

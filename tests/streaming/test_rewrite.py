@@ -230,5 +230,5 @@ def test_limits_after_a_failure_quote_the_sources() -> None:
     point = WeakPoint("x", 0, 1, "contradicted", Risk.HIGH, quote="It was built in 1987.", source="S0")
     said = limits("When was it built?", [point, point])
     assert said.count("The sources say: “It was built in 1987.” [S0]") == 1
-    assert "contradicted the sources" in said
+    assert "disagreed with the sources" in said
     assert GapType.CONTRADICTED.value not in said

@@ -10,8 +10,7 @@ from typing import Literal
 
 from groundwire.agent.trajectory import Json
 from groundwire.config import Price
-from groundwire.llm.base import Completion
-from groundwire.llm.usage import track_usage
+from groundwire.llm.base import Completion, track_usage
 
 Part = Literal["base", "verification"]
 Share = Literal["seconds", "tokens", "dollars"]

@@ -47,7 +47,7 @@ class CardClaim:
 
 @dataclass(frozen=True, slots=True)
 class CardFigures:
-    """What `groundwire bench cards` prints: counts, and shares (None where there is nothing to count)."""
+    """The results of `groundwire bench cards`: counts, and shares (None if there is nothing to count)."""
 
     claims: int
     auroc: float | None

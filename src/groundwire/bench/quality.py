@@ -14,8 +14,19 @@ from rich.console import Console
 
 from groundwire._loop import run
 from groundwire.bench.quality_data import DataSet, LabelledRow, load_sets
-from groundwire.bench.quality_figures import BASELINES, OURS, Answers, Judged, Origin, Prediction, measure
-from groundwire.bench.quality_table import as_json, mean_contradiction, means, tables
+from groundwire.bench.quality_figures import (
+    BASELINES,
+    OURS,
+    Answers,
+    Judged,
+    Origin,
+    Prediction,
+    as_json,
+    mean_contradiction,
+    means,
+    measure,
+    tables,
+)
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError

@@ -17,9 +17,9 @@ from groundwire.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class LabelledRow:
-    """`bad`: not everything in the claim is supported. `spans`: where, or None if nobody marked it.
+    """`bad`: not everything in the claim is supported. `spans`: where, or None if they are not marked.
 
-    `denied`: does the context speak against the claim (else it is silent)? None where nobody said.
+    `denied`: the context contradicts the claim; False if it does not mention it, None if unknown.
     """
 
     id: str

@@ -1,11 +1,13 @@
-"""The generator protocol, and what hosted models need: endpoints and their errors.
+"""The generator protocol, token usage, and the endpoints of hosted models with their errors.
 
 A generator completes a conversation and returns logprobs if its server has them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -300,3 +302,25 @@ def _names(message: str, option: str) -> bool:
     quoted = rf"""['"`]{escape(option)}['"`]"""
     plain = rf"(?<![\w.]){escape(option)}(?!\w)"
     return bool(search(quoted if len(option) == 1 else plain, message))
+
+
+Listener = Callable[[str, Completion], None]
+
+_listener: ContextVar[Listener | None] = ContextVar("groundwire_usage", default=None)
+
+
+@contextmanager
+def track_usage(listener: Listener) -> Iterator[None]:
+    """Call `listener(generator name, completion)` once per request made inside the block."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+def report_usage(name: str, completions: Sequence[Completion]) -> None:
+    """Report the completions of one request; the first of them carries the token counts."""
+    listener = _listener.get()
+    if listener is not None and completions:
+        listener(name, completions[0])

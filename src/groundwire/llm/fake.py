@@ -8,8 +8,7 @@ from math import log
 from re import findall
 
 from groundwire.errors import BackendDown, BackendError
-from groundwire.llm.base import Completion, Message, OnText, TokenLogprob, emit
-from groundwire.llm.usage import report_usage
+from groundwire.llm.base import Completion, Message, OnText, TokenLogprob, emit, report_usage
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What the OpenAI and Anthropic generators share: clients, unsupported options and SDK errors."""
+"""The base of the OpenAI and Anthropic generators: clients, unsupported options and SDK errors."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from groundwire.llm.base import (
     OnText,
     connection_error,
     malformed_response,
+    report_usage,
     status_error,
     timeout_error,
     unsupported_option,
 )
-from groundwire.llm.usage import report_usage
 
 Options = dict[str, object]
 """Request parameters. They are sent as the extra body, since SDK releases differ in what they declare."""
@@ -55,7 +55,7 @@ class HostedGenerator(ABC, Generic[ClientT]):
     required_options: ClassVar[frozenset[str]]
     """Options that are sent even if the server complains about them."""
     response_kind: ClassVar[str]
-    """What a response should have been, for error messages."""
+    """The expected kind of response, for error messages."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint

@@ -86,7 +86,7 @@ ENGLISH = Phrases(
     limits="I cannot answer this reliably from the sources I have.",
     missing="I have no source for {what}.",
     nothing="I cannot find in the sources what this needs.",
-    against="I cannot stand by what I wrote: it contradicted the sources.",
+    against="I cannot stand by what I wrote: it disagreed with the sources.",
     instead=Table(
         {
             Alternative.ASK: "Please tell me more about what you need.",
