@@ -74,6 +74,13 @@ test-ecosystem:  ## the adapters against the real LangChain and LlamaIndex, in a
 test-fuzz: $(DEV)  ## the HTTP service against what its OpenAPI document allows and forbids, for longer
 	@FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-60} $(BIN)/pytest -o faulthandler_timeout=0 tests/server/test_openapi.py
 
+.PHONY: chaos soak
+chaos: $(DEV)  ## make every N-th store call, file write, socket read, model call or clock reading fail (SEEDS=3000, SEED=one)
+	@$(BIN)/python -m tests.chaos $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),3000))
+
+soak: $(DEV)  ## mixed load with clients that leave: memory, threads, descriptors (MINUTES=60)
+	@$(BIN)/python -m benchmarks.soak --minutes $(or $(MINUTES),60)
+
 test-n8n: $(DEV)  ## the n8n workflows in a real n8n (Node 20 or later), which is large: kept in .n8n
 	@mkdir -p $(N8N) && cmp -s tests/workflows/package.json $(N8N)/wanted.json \
 	|| { cp tests/workflows/package.json $(N8N)/package.json && (cd $(N8N) && npm install --no-audit --no-fund --loglevel=error) \

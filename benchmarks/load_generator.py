@@ -19,6 +19,8 @@ from itertools import count
 from time import perf_counter
 from typing import Any
 
+LEFT = "left"
+"""The status of a request whose client did not wait for the answer."""
 LAST_RESPONSE_SECONDS = 90.0
 """How long to wait for the last responses: longer than the server's own timeout."""
 
@@ -26,7 +28,8 @@ LAST_RESPONSE_SECONDS = 90.0
 @dataclass(frozen=True, slots=True)
 class LoadPlan:
     """With `rate` 0, `connections` send one request after the other; otherwise `rate` requests start per
-    second, whether or not earlier ones have been answered.
+    second, whether or not earlier ones have been answered. After every `leaving`-th request, if any, the
+    client closes the connection without waiting for the answer.
     """
 
     port: int
@@ -35,6 +38,7 @@ class LoadPlan:
     seconds: float
     connections: int = 1
     rate: float = 0.0
+    leaving: int = 0
 
 
 @dataclass(slots=True)
@@ -66,11 +70,16 @@ class Connection:
         self._port = port
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
-    async def ask(self, request: bytes) -> tuple[int, bytes, bytes]:
+    async def send(self, request: bytes) -> asyncio.StreamReader:
         if self._streams is None:
             self._streams = await asyncio.open_connection("127.0.0.1", self._port)
         reader, writer = self._streams
         writer.write(request)
+        await writer.drain()
+        return reader
+
+    async def ask(self, request: bytes) -> tuple[int, bytes, bytes]:
+        reader = await self.send(request)
         head = await reader.readuntil(b"\r\n\r\n")
         lowered = head.lower()
         length = int(lowered.partition(b"content-length:")[2].partition(b"\r")[0] or 0)
@@ -124,10 +133,16 @@ class LoadGenerator:
         self.met.statuses["no answer"] += len(late)
 
     async def _one(self) -> None:
-        number = next(self._numbers) % len(self._requests)
+        turn = next(self._numbers)
+        number = turn % len(self._requests)
         connection = self._idle.pop() if self._idle else Connection(self._plan.port)
         began = perf_counter()
         try:
+            if self._plan.leaving and turn % self._plan.leaving == 0:
+                await connection.send(self._requests[number])
+                await connection.close()
+                self.met.statuses[LEFT] += 1
+                return
             status, head, body = await connection.ask(self._requests[number])
         except (OSError, asyncio.IncompleteReadError, ValueError) as error:
             self.met.statuses[type(error).__name__] += 1

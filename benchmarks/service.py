@@ -78,7 +78,7 @@ def measure(terms: LoadTerms) -> Iterator[Figure]:
     with ExitStack() as stack:
         engine = Engine()
         stack.callback(engine.close)
-        cases = engine.expected([_make_case(number) for number in range(terms.cases)])
+        cases = engine.expected([make_case(number) for number in range(terms.cases)])
         server = stack.enter_context(run_server())
         load = stack.enter_context(run_load_generator(server, cases))
         load.run(
@@ -119,12 +119,12 @@ def _turn(engine: Engine, server: Server, load: LoadProcess, terms: LoadTerms) -
     return TurnResult(rate, cost, found, (server.processor_seconds() - busy) / good)
 
 
-def _make_case(number: int) -> LoadCase:
+def make_case(number: int, right: int = CLAIMS - 2, words: int = WORDS) -> LoadCase:
     """An answer with right, wrong and unsupported claims, and its own source."""
     first = number * 40
-    claims = [fact(first + n) for n in range(CLAIMS - 2)]
+    claims = [fact(first + n) for n in range(right)]
     claims += [fact(first).replace(" tonnes", "9 tonnes"), f"The director of plant {first} is Ada Klein."]
-    answer, source = " ".join(claims), prose(WORDS, first)
+    answer, source = " ".join(claims), prose(words, first)
     body = json.dumps({"id": f"r{number}", "response": answer, "sources": {"S0": source}})
     return LoadCase(answer, source, b64encode(body.encode()).decode())
 
@@ -200,7 +200,7 @@ class LoadProcess:
         self._port = port
         self.cases = cases
 
-    def run(self, *, seconds: float, connections: int = 1, rate: float = 0.0) -> LoadResult:
+    def run(self, *, seconds: float, connections: int = 1, rate: float = 0.0, leaving: int = 0) -> LoadResult:
         plan = {
             "port": self._port,
             "bodies": [case.body for case in self.cases],
@@ -208,6 +208,7 @@ class LoadProcess:
             "seconds": seconds,
             "connections": connections,
             "rate": rate,
+            "leaving": leaving,
         }
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -243,6 +244,12 @@ class Server:
     def resident_mb(self) -> float:
         pages = int(Path(f"/proc/{self.pid}/statm").read_text(encoding="ascii").split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+    def threads(self) -> int:
+        return len(list(Path(f"/proc/{self.pid}/task").iterdir()))
+
+    def descriptors(self) -> int:
+        return len(list(Path(f"/proc/{self.pid}/fd").iterdir()))
 
     def processor_seconds(self) -> float:
         fields = Path(f"/proc/{self.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()

@@ -67,7 +67,7 @@ def test_the_table_and_the_json_show_the_same(
 @contextmanager
 def generator(**more: object) -> Iterator[LoadGenerator]:
     """A load on a server with the fake verifier, in this process."""
-    body = service._make_case(0).body
+    body = service.make_case(0).body
     with served({"hallucination.backend.type": "fake", "server.max_in_flight": 1}) as running:
         port = int(running.url.rpartition(":")[2])
         fields = {"port": port, "bodies": [body], "expected": ["another"], "seconds": 0.3, **more}
