@@ -213,13 +213,14 @@ def test_a_line_cut_off_by_a_full_disk_is_not_called_complete(
             self.flush()
             raise OSError(errno.ENOSPC, "No space left on device")
 
+    fake = Config.load(None, {"hallucination.backend.type": "fake"})
     rows, out = write(tmp_path / "in.jsonl", GOOD, WRONG), tmp_path / "out.jsonl"
     with monkeypatch.context() as patch:
         patch.setattr(batch, "_open", lambda path: FullDisk(io.FileIO(path, "w+b")))
         with pytest.raises(InputError, match="the last line may be cut off; --resume drops it"):
-            go(rows, out)
+            run_batch(BatchArgs(rows, out), fake, Console(quiet=True))
     assert len(out.read_bytes().splitlines()) == 2
-    assert go(rows, out, resume=True) == 1
+    assert run_batch(BatchArgs(rows, out, resume=True), fake, Console(quiet=True)) == 1
     assert [row["id"] for row in read(out)] == ["a", "b"]
 
 

@@ -18,11 +18,11 @@ from rich.console import Console
 
 from groundwire.cli import chat as chat_module
 from groundwire.cli.chat import ChatArgs, ChatSession, converse, run_chat, with_verification
-from groundwire.llm import open_chat_model
 from groundwire.cli.prompt import completer, read_from_pipe, read_from_terminal
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, ConfigError, InputError
+from groundwire.llm import open_chat_model
 from groundwire.llm.fake import ScriptedCall, ScriptedGenerator
 
 TOWER = "The tower is 330 metres tall. It was finished in March 1889 and has three floors for visitors."
@@ -96,6 +96,13 @@ def test_one_question_alone(tower: str) -> None:
 def test_an_answer_that_asserts_nothing_is_not_clean(tower: str) -> None:
     nothing = "I cannot answer this question from the given passages. " * 3
     assert talked([], [nothing], ChatArgs((tower,), question="How tall?"))[0] == 3
+
+
+def test_one_question_whose_answer_is_not_verified_is_not_clean(tower: str) -> None:
+    assert talked([], [GOOD], ChatArgs((), question="How tall?"))[0] == 3
+    disabled = Config.load(None, {"verification.enabled": False})
+    assert talked([], [GOOD], ChatArgs((tower,), question="How tall?"), disabled)[0] == 3
+    assert talked([], [GOOD], ChatArgs((tower,), question="How tall?", simple=True))[0] == 0
 
 
 def test_one_question_that_cannot_be_asked_fails(tower: str) -> None:
@@ -255,7 +262,7 @@ def test_an_empty_answer_is_said_to_be_none(tower: str) -> None:
 def test_without_sources_nothing_is_verified() -> None:
     code, out = talked(["How tall?"], [GOOD], ChatArgs())
     assert "not verified: there are no files to verify against" in out
-    assert code == 0
+    assert code == 3
 
 
 def test_questions_and_a_source_cannot_share_standard_input() -> None:

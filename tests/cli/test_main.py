@@ -7,11 +7,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
+from rich.text import Text
 from typer.testing import CliRunner
 
-from groundwire.cli import main
+from groundwire.cli import doctor, main
+from groundwire.cli.console import open_console
 from groundwire.errors import GroundwireError
 from groundwire.version import __version__
 
@@ -246,3 +249,58 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     code = "import sys, groundwire; print(','.join(m for m in ('numpy', 'pydantic', 'rich', 'lxml') if m in sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+def test_an_unexpected_error_is_exit_code_3(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for error in (RuntimeError("a bug"), EOFError("a bug"), UnicodeError("a bug"), OSError(5, "a bug")):
+
+        def fail(*_: object, error: Exception = error) -> NoReturn:
+            raise error
+
+        monkeypatch.setattr(doctor, "run_doctor", fail)
+        monkeypatch.setattr(sys, "argv", ["groundwire", "doctor"])
+        with pytest.raises(SystemExit) as ended:
+            main.main()
+        assert ended.value.code == 3
+        said = capsys.readouterr().err
+        assert "a bug" in said
+        assert said.splitlines()[-1].startswith("groundwire: an unexpected error")
+
+
+def test_a_page_in_an_unknown_encoding_is_one_line(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_bytes(b"<html><meta charset=undefined><p>Paris is the capital of France.")
+    code, _, error = check("Paris is the capital of France.", str(page))
+    assert code == 2
+    assert "unknown encoding 'undefined'" in error
+
+
+def test_names_cannot_steer_the_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a\x1b]0;owned\x07\x9b31m.csv"
+    path.write_bytes(b"name\n\xff\n")
+    monkeypatch.setenv("GROUNDWIRE_STORE__URL", str(tmp_path / "store.db"))
+    for arguments in (["check", "x", "-s", str(path)], ["check", f"--{path}"], ["kb", "import", str(path)]):
+        monkeypatch.setattr(sys, "argv", ["groundwire", *arguments])
+        with pytest.raises(SystemExit):
+            main.main()
+        shown = capsys.readouterr()
+        assert "owned" in shown.err
+        assert not set(shown.out + shown.err) & {"\x1b", "\x07", "\x9b"}
+
+
+def test_what_is_printed_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    open_console().print("name\x1b[2J\x9b", Text("text\x1b", style="red"))
+    assert capsys.readouterr().out == "name\ufffd[2J\ufffd text\ufffd\n"
+
+
+def test_doctor_shows_no_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    for url in ("http://ann:hunter2@127.0.0.1:9/?k=hunter2", "http://ann:hunter2:x@127.0.0.1"):
+        monkeypatch.setenv("GROUNDWIRE_EXTERNAL__URL", url)
+        monkeypatch.setenv("GROUNDWIRE_HALLUCINATION__BACKEND__TYPE", "fake")
+        _, out, _ = groundwire("doctor")
+        assert "external" in out
+        assert "hunter2" not in out

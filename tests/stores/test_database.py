@@ -46,6 +46,15 @@ def test_a_store_that_must_exist_is_not_made(tmp_path: Path) -> None:
         open_database(str(tmp_path))
 
 
+def test_an_empty_file_is_no_store_but_may_become_one(tmp_path: Path) -> None:
+    path = tmp_path / "empty"
+    path.touch()
+    with pytest.raises(InputError, match="is an empty file, not a store"):
+        open_database(str(path), create=False)
+    assert path.stat().st_size == 0
+    open_database(str(path)).close()
+
+
 def test_what_is_known_is_the_owners_only(tmp_path: Path) -> None:
     open_database(str(tmp_path / "deep" / "store.db")).close()
     assert (tmp_path / "deep" / "store.db").stat().st_mode & 0o077 == 0

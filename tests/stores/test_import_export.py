@@ -226,6 +226,21 @@ def test_csv_can_be_written_and_read_again(kb: Knowledge, tmp_path: Path) -> Non
         assert list(facts_to_csv(again)) == list(facts_to_csv(kb))
 
 
+def test_an_export_holds_no_formula_and_no_escape(kb: Knowledge, tmp_path: Path) -> None:
+    bring(kb, 'name,type,motto\n=1+1,person,"\'=HYPERLINK(1)"\nBob,person,a\x9b31m\n')
+    bring(kb, "subject,predicate,object\nBob,likes,@SUM(1)\nBob,weighs,-5\n")
+    rows = [
+        cell for export in (entities_to_csv, facts_to_csv) for line in export(kb) for cell in line.split(",")
+    ]
+    assert not [cell for cell in rows if cell.startswith(("=", "@")) or "\x9b" in cell]
+    assert "-5" in rows
+    assert "\x9b" not in "".join((*to_jsonl(kb), *to_triples(kb)))
+    with Knowledge.open(str(tmp_path / "again.db")) as again:
+        for export in (entities_to_csv, facts_to_csv):
+            assert bring(again, "".join(export(kb))).failed == 0
+        assert list(entities_to_csv(again)) == list(entities_to_csv(kb))
+
+
 def test_what_a_file_holds_is_told_by_its_name() -> None:
     assert [format_of(Path(f"x.{end}")) for end in ("CSV", "tsv", "jsonl", "nt")] == [
         "csv",

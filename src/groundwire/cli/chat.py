@@ -239,6 +239,7 @@ class ChatSession:
             lines = check.feedback.splitlines()[1:-1]
             self.say("\n".join(["✗ not supported by the conversation:", *map(sanitize, lines)]), "red")
         elif check.flagged is None:
+            self.worst = self.worst or ExitCode.COULD_NOT_CHECK
             self.say(f"the output was not verified: {sanitize(check.reason)}", "yellow")
         else:
             self.say("✓ supported by the conversation", "green")
@@ -282,7 +283,8 @@ class ChatSession:
         self.question, self.last = question, outcome
         self.spent += outcome.cost
         self.note_report(outcome.report)
-        if outcome.error:
+        was_checked = outcome.output is not None and outcome.output.flagged is not None
+        if outcome.error or (outcome.skipped and not was_checked and not self.simple):
             self.worst = self.worst or ExitCode.COULD_NOT_CHECK
 
     def note_report(self, report: HallucinationReport | None) -> None:
@@ -301,6 +303,7 @@ class ChatSession:
         try:
             found = run(self.engine.detect(answer, self.sources, history=self.history, kb=self.kb))
         except GroundwireError as error:
+            self.worst = self.worst or ExitCode.COULD_NOT_CHECK
             self.say(f"the detectors failed: {error}", "yellow")
             return
         for flag in found.flags:

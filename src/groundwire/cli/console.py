@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import sys
 import tempfile
@@ -13,9 +12,11 @@ from enum import IntEnum
 from pathlib import Path
 from typing import BinaryIO
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
 from groundwire.errors import InputError
+from groundwire.text.controls import json_text, sanitize
 
 RICH_DEFAULT_WIDTH = 80
 """Columns that Rich assumes if the output is not a terminal and COLUMNS is not set."""
@@ -39,7 +40,14 @@ class ExitCode(IntEnum):
 
 
 class PipeConsole(Console):
-    """A console that raises `BrokenPipeError`. Rich would exit with code 1, which means "flagged" here."""
+    """A console that raises `BrokenPipeError`. Rich would exit with code 1, which means "flagged" here.
+
+    Control characters in what it prints (a file's name, a model's answer) do not reach the terminal.
+    """
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else sanitize(text), style, control)
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
@@ -53,12 +61,12 @@ def open_console() -> Console:
 
 
 def warn(message: str) -> None:
-    """Print a message to stderr, marked with the program's name."""
-    print(f"groundwire: {message}", file=sys.stderr)
+    """Print a message to stderr, marked with the program's name and without control characters."""
+    print(f"groundwire: {sanitize(message)}", file=sys.stderr)
 
 
 def print_json(value: object, indent: int | None = 2) -> None:
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=indent) + "\n")
+    sys.stdout.write(json_text(value, indent) + "\n")
 
 
 def stdin_bytes() -> BinaryIO:

@@ -122,9 +122,21 @@ def _services(config: Config) -> Iterator[DoctorFinding]:
 def _reach(subject: str, url: str, key: SecretStr | None) -> DoctorFinding:
     headers = {"Authorization": f"Bearer {key.get_secret_value()}"} if key else {}
     try:
+        place = _without_secrets(url)
         answer = httpx.get(url, headers=headers, timeout=_TIMEOUT_SECONDS)
     except httpx.HTTPError as error:
-        return DoctorFinding(subject, "off", f"{url} cannot be reached: {type(error).__name__}")
-    except httpx.InvalidURL as error:
-        return DoctorFinding(subject, "bad", f"{url} is not a valid URL: {error}")
-    return DoctorFinding(subject, "ok" if answer.is_success else "off", f"{url} answers {answer.status_code}")
+        return DoctorFinding(subject, "off", f"{place} cannot be reached: {type(error).__name__}")
+    except httpx.InvalidURL:  # which part is the password cannot be told
+        return DoctorFinding(subject, "bad", "the configured address is not a valid URL")
+    return DoctorFinding(
+        subject, "ok" if answer.is_success else "off", f"{place} answers {answer.status_code}"
+    )
+
+
+def _without_secrets(url: str) -> str:
+    """An address without its user, password and query.
+
+    >>> _without_secrets("https://ann:secret@host:8321/v1?token=secret")
+    'https://host:8321/v1'
+    """
+    return str(httpx.URL(url).copy_with(userinfo=b"", query=None))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +19,7 @@ from groundwire.reports.feedback import add_feedback, find_claim, open_feedback
 from groundwire.reports.json import feedback_object
 from groundwire.reports.plaintext import feedback_line, sanitize
 from groundwire.stores.feedback import FeedbackEntry
+from groundwire.text.controls import json_text
 
 RIGHT, WRONG = "right", "wrong"
 
@@ -136,4 +136,4 @@ def _export_line(entry: FeedbackEntry) -> str:
         "method": verdict.method,
         **feedback_object(entry.feedback),
     }
-    return json.dumps(row, ensure_ascii=False) + "\n"
+    return json_text(row) + "\n"

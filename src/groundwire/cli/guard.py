@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Annotated
@@ -33,6 +32,7 @@ from groundwire.reports.plaintext import sanitize
 from groundwire.retrieval.history import parse_history
 from groundwire.retrieval.load import load_answer, load_sources
 from groundwire.streaming.guard import guard as guard_stream
+from groundwire.text.controls import json_text
 from groundwire.types import Risk
 from groundwire.types.stream import (
     Context,
@@ -113,7 +113,7 @@ async def _guarded(args: GuardArgs, config: Config, console: Console, model: Gen
 
 
 def _show_json(console: Console, event: StreamEvent) -> None:
-    line = json.dumps(event_object(event), ensure_ascii=False)
+    line = json_text(event_object(event))
     console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 

@@ -190,7 +190,7 @@ def _counted(count: int, one: str, many: str) -> str:
 
 
 def _display_name(path: Path) -> str:
-    return "standard input" if str(path) == STREAM else str(path)
+    return "standard input" if str(path) == STREAM else sanitize(str(path))
 
 
 def _advance(progress: Progress, bar: TaskID, file: BinaryIO) -> None:

@@ -6,6 +6,7 @@ That keeps start-up short: a command loads only the libraries it needs, and the 
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from io import StringIO, TextIOWrapper
@@ -16,6 +17,7 @@ from typer.core import TyperGroup
 
 from groundwire.cli.console import ExitCode, warn
 from groundwire.errors import GroundwireError
+from groundwire.text.controls import sanitize
 from groundwire.version import __version__
 
 COMMANDS = {
@@ -56,10 +58,24 @@ class _LazyCommands(Mapping[str, Any]):
         return len(COMMANDS)
 
 
+class _Escaped(Exception):
+    """Wraps an error on its way past Typer, which would exit with 1 for it; 1 means "flagged" here."""
+
+
 class _LazyGroup(TyperGroup):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.commands = _LazyCommands()  # type: ignore[assignment]
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (EOFError, OSError) as error:
+            raise _Escaped from error
+        except Exception as error:
+            if hasattr(error, "format_message"):  # a usage error, which quotes the arguments
+                error.message = sanitize(str(error.message))  # type: ignore[attr-defined]
+            raise
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
@@ -87,7 +103,9 @@ def root(
 
 
 def main() -> NoReturn:
-    """Run the command line. Errors that the user can fix are one line; anything else shows its traceback."""
+    """Run the command line. Errors that the user can fix are one line; anything else shows its traceback and
+    exits with 3, since nothing was checked.
+    """
     if sys.stdout is None:  # closed by the shell (>&-)
         sys.stdout = StringIO()
     for stream in (sys.stdout, sys.stderr):
@@ -102,9 +120,14 @@ def main() -> NoReturn:
     except KeyboardInterrupt:
         warn("interrupted")
         sys.exit(ExitCode.INTERRUPTED)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(ExitCode.OK)
+    except Exception as error:
+        failure = error.__cause__ if isinstance(error, _Escaped) else error
+        if isinstance(failure, BrokenPipeError):
+            sys.stderr.close()
+            sys.exit(ExitCode.OK)
+        sys.stderr.write(sanitize("".join(traceback.format_exception(failure))))
+        warn("an unexpected error, see above")
+        sys.exit(ExitCode.COULD_NOT_CHECK)
     sys.exit(ExitCode.OK)
 
 

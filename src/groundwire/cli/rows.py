@@ -16,6 +16,7 @@ from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
 from groundwire.reports.json import failed_object, report_object
 from groundwire.retrieval.history import as_turns
+from groundwire.text.controls import json_text
 from groundwire.types import Source, Turn
 
 MAX_ROW_BYTES = 64_000_000
@@ -138,4 +139,4 @@ async def judge_row(engine: Groundwire, row: BatchRow) -> str:
         verdict = report_object(report)
     except GroundwireError as error:
         verdict = failed_object(identity, str(error), engine.backend.name, engine.profile.name)
-    return json.dumps({**verdict, "digest": row_digest(row, engine.config)}, ensure_ascii=False)
+    return json_text({**verdict, "digest": row_digest(row, engine.config)})

@@ -17,6 +17,7 @@ from groundwire.config import Config
 from groundwire.errors import GroundwireError
 from groundwire.reports.json import feedback_object, to_json
 from groundwire.stores.cache import CacheStore
+from groundwire.text.controls import json_text
 from groundwire.types import HallucinationReport
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class FeedbackReader:
         for claim in report["claims"]:
             if claim["key"] in found:
                 claim["feedback"] = feedback_object(found[claim["key"]])
-        return json.dumps(report, ensure_ascii=False) if found else line
+        return json_text(report) if found else line
 
     def _lookup(self, keys: list[str]) -> dict[str, Any]:
         if not self._enabled or not keys:

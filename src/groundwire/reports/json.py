@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
+from groundwire.text.controls import json_text
 from groundwire.types import (
     Action,
     Claim,
@@ -67,7 +67,7 @@ def report_object(report: HallucinationReport) -> dict[str, Any]:
 
 
 def to_json(report: HallucinationReport, indent: int | None = 2) -> str:
-    return json.dumps(report_object(report), ensure_ascii=False, indent=indent)
+    return json_text(report_object(report), indent)
 
 
 def failed_object(identity: str, error: str, backend: str, profile: str) -> dict[str, Any]:
@@ -218,7 +218,7 @@ def audit_object(audit: TraceAudit) -> dict[str, Any]:
 
 
 def audit_json(audit: TraceAudit) -> str:
-    return json.dumps(audit_object(audit), ensure_ascii=False, indent=2)
+    return json_text(audit_object(audit), 2)
 
 
 def _step_object(step: StepVerdict) -> dict[str, Any]:

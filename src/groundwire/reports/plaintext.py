@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from groundwire.text.controls import sanitize
 from groundwire.text.tokens import words
 from groundwire.types import (
     ActionKind,
@@ -31,21 +32,6 @@ _ANSWER_WORDS = {
     Derived.ABSENT: "",
 }
 _NAMED_VALUE = re.compile(r"(?:evidence says|the sources say) '?(.+?)'?(?: here|, not .*)?\Z")
-_BIDI_CONTROLS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-_VISIBLE: dict[int, str] = {
-    **dict.fromkeys((*range(32), *range(127, 160), *range(0xD800, 0xE000)), "\ufffd"),
-    **dict.fromkeys(map(ord, _BIDI_CONTROLS), "\ufffd"),
-    **{ord("\n"): "\n", ord("\t"): "\t", ord("\r"): " "},
-}
-
-
-def sanitize(text: str) -> str:
-    """Replace control characters, lone surrogates and bidirectional overrides.
-
-    Untrusted text could otherwise send escape sequences to a terminal or reverse the reading order of a page.
-    Every character is replaced by exactly one, so offsets stay valid.
-    """
-    return text.translate(_VISIBLE)
 
 
 def shorten(text: str, limit: int = QUOTE_CHARS) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -32,6 +31,7 @@ from groundwire.stores.tables import attributes, roles
 from groundwire.stores.tables import entities as entities_table
 from groundwire.stores.tables import facts as facts_table
 from groundwire.stores.values import typed_value, value_of
+from groundwire.text.controls import inert_cell, json_text, sanitize
 from groundwire.types import Entity, Fact, Provenance, Role, Value, ValueKind
 
 _IRI = r"<(?P<{0}>[^<>\"{{}}|^`\\\s]*)>"
@@ -239,9 +239,9 @@ def to_jsonl(knowledge: Knowledge) -> Iterator[str]:
     """Export entities, then all facts including history, oldest first. Importing it gives the same store."""
     with knowledge.database.read() as connection:
         for entity in _entities(connection):
-            yield json.dumps(entity_object(entity), ensure_ascii=False) + "\n"
+            yield json_text(entity_object(entity)) + "\n"
         for fact in _facts(connection, history=True):
-            yield json.dumps(fact_object(fact), ensure_ascii=False) + "\n"
+            yield json_text(fact_object(fact)) + "\n"
 
 
 def to_triples(knowledge: Knowledge) -> Iterator[str]:
@@ -251,7 +251,8 @@ def to_triples(knowledge: Knowledge) -> Iterator[str]:
             subject, told = fact.role("subject"), fact.role("object")
             if subject is not None and told is not None:
                 predicate = f"{fact.predicate}*" if fact.many else fact.predicate
-                yield "\t".join(" ".join(t.split()) for t in (subject.text, predicate, told.text)) + "\n"
+                texts = (subject.text, predicate, told.text)
+                yield "\t".join(" ".join(sanitize(text).split()) for text in texts) + "\n"
 
 
 def entities_to_csv(knowledge: Knowledge) -> Iterator[str]:
@@ -312,7 +313,7 @@ def _escaped(text: str) -> str:
 
 def _row(cells: Iterable[str]) -> str:
     line = io.StringIO()
-    csv.writer(line, lineterminator="\n").writerow(cells)
+    csv.writer(line, lineterminator="\n").writerow(map(inert_cell, cells))
     return line.getvalue()
 
 

@@ -20,6 +20,7 @@ from typing import BinaryIO, TextIO
 
 from groundwire.errors import InputError
 from groundwire.stores.values import known_kind, typed_value, value_of
+from groundwire.text.controls import cell_text
 from groundwire.text.names import fold_identifier
 from groundwire.types import Attribute, Entity, Fact, FactStatus, Provenance, Role, Value, ValueKind
 
@@ -143,7 +144,8 @@ def read_csv(file: TextIO, source: str) -> Iterator[ParsedRow]:
 
 def _next(reader: Iterator[list[str]], line: int = 1) -> list[str] | ParsedRow | None:
     try:
-        return next(reader, None)
+        cells = next(reader, None)
+        return cells and [cell_text(cell) for cell in cells]
     except csv.Error as error:
         return ParsedRow(line, error=f"is not valid CSV: {error} (is a quote never closed?)")
 
