@@ -181,7 +181,6 @@ async def test_many_workers_complete_each_job_once(
 ) -> None:
     count = 16
     await put_off(database, engine, *claims(count), evidence=evidence(count))
-    # A check that times out on a busy machine is retried, and its retry counts as a second result.
     made = engine(FakeVerifier(), timeout=PATIENCE)
 
     def work(_: int) -> list[JobResult]:
@@ -193,7 +192,9 @@ async def test_many_workers_complete_each_job_once(
 
     with ThreadPoolExecutor(3) as pool:
         parts = await asyncio.to_thread(lambda: list(pool.map(work, range(3))))
-    settled = [one.fact_id for part in parts for one in part if one.outcome is not JobOutcome.GONE]
+    # On a busy machine a check may time out: it is scheduled again, which settles nothing.
+    unsettled = (JobOutcome.GONE, JobOutcome.LATER)
+    settled = [one.fact_id for part in parts for one in part if one.outcome not in unsettled]
     assert len(settled) == len(set(settled)) == count
     assert RejectedFacts(database).count() == count // 2
     assert len(statuses(database)) == count // 2

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from random import Random
 
 import pytest
+from sqlalchemy import Connection
 
 from groundwire.stores.database import Database, open_database
 from groundwire.stores.queue import DEAD, JobQueue, QueuedJob, RetryPolicy
@@ -100,6 +104,56 @@ def test_who_lost_the_lease_can_write_nothing(database: Database, queue: JobQueu
         assert queue.complete(connection, quick)
         assert not queue.complete(connection, quick)
     assert queue.counts() == {"waiting": 0, "dead": 0}
+
+
+def test_the_lease_begins_when_the_job_is_claimed(
+    database: Database, queue: JobQueue, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(database, queue, "a")
+    begin = database.write
+
+    def after_waiting() -> AbstractContextManager[Connection]:
+        clock.now += 50  # another process held the write lock
+        return begin()
+
+    monkeypatch.setattr(database, "write", after_waiting)
+    assert taken(queue).due == clock.now + 60
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_each_job_is_settled_once_whatever_expires(
+    database: Database, queue: JobQueue, clock: Clock, seed: int
+) -> None:
+    """Workers claim, stall beyond their leases and settle in any order, again and again with old claims."""
+    chance, claims = Random(seed), list[QueuedJob]()
+    settled: Counter[str] = Counter()
+    newest: dict[str, str] = {}
+    keys = [f"k{n}" for n in range(5)]
+    add(database, queue, *keys)
+    for _ in range(60):
+        clock.now += chance.choice((0, 1, 61))
+        job = queue.claim() if chance.random() < 0.5 else None
+        if job is not None:
+            claims.append(job)
+            newest[job.key] = job.holder
+        elif claims:
+            job = chance.choice(claims)
+            retried = chance.random() < 0.3
+            with database.write() as connection:
+                owned = queue.retry(connection, job, "again") if retried else queue.complete(connection, job)
+            assert owned == (newest[job.key] == job.holder)
+            if owned:
+                newest[job.key] = ""
+                settled[job.key] += not retried
+    while (job := _next(queue, clock)) is not None:
+        with database.write() as connection:
+            settled[job.key] += queue.complete(connection, job)
+    assert settled == dict.fromkeys(keys, 1)
+
+
+def _next(queue: JobQueue, clock: Clock) -> QueuedJob | None:
+    clock.now += 10_000
+    return queue.claim()
 
 
 @pytest.mark.spec("SPEC-08.42")

@@ -1,8 +1,9 @@
 """The memory gate's durable state: a queue of jobs with leases, and the facts it rejected.
 
 A job is done when its result and its removal are committed in one transaction (`complete`). If a worker dies
-before that, the job can be claimed again after its lease. A worker that is late finds that `complete` returns
-false, and must write nothing.
+before that, the job can be claimed again after its lease. Each claim has a token of its own (`holder`), and
+only the newest one settles the job: a worker that is late finds that `complete` returns false, and must write
+nothing.
 """
 
 from __future__ import annotations
@@ -100,17 +101,17 @@ class JobQueue:
 
     def claim(self) -> QueuedJob | None:
         """Claim the job that has been due longest. No two workers get the same one."""
-        now = self._clock()
-        due = (
-            select(jobs)
-            .where(jobs.c.kind == self._kind, jobs.c.state == WAITING, jobs.c.due <= now)
-            .order_by(jobs.c.due, jobs.c.id)
-            .limit(1)
-            .with_for_update(skip_locked=True)  # ignored by SQLite, which has one writer anyway
-        )
-        if self.next_due(now) is None:  # reading first avoids taking the write lock for nothing
+        if self.next_due(self._clock()) is None:  # reading first avoids taking the write lock for nothing
             return None
         with self._database.write() as connection:
+            now = self._clock()  # not before: waiting for the write lock must not use up the lease
+            due = (
+                select(jobs)
+                .where(jobs.c.kind == self._kind, jobs.c.state == WAITING, jobs.c.due <= now)
+                .order_by(jobs.c.due, jobs.c.id)
+                .limit(1)
+                .with_for_update(skip_locked=True)  # ignored by SQLite, which has one writer anyway
+            )
             row = connection.execute(due).first()
             if row is None:
                 return None
