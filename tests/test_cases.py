@@ -15,7 +15,7 @@ class Expected:
     answer: str
     source: str
     status: Status | None
-    flagged: bool
+    flagged: bool | None
 
 
 E, C, N = Status.ENTAILED, Status.CONTRADICTED, Status.NOT_IN_CONTEXT
@@ -38,8 +38,8 @@ ENGLISH = {
     "the verb as it is": Expected("The board did not approve the second offer.", MERGER, E, False),
     "uncited invention": Expected("Globex employs dolphins to guard its harbour in Lisbon.", MERGER, N, True),
     "phantom citation": Expected("The capital of France is Paris [S9].", FRANCE, N, True),
-    "refusal": Expected("I cannot answer this from the given passages.", FRANCE, None, False),
-    "question": Expected("Is Paris the capital of France?", FRANCE, None, False),
+    "refusal": Expected("I cannot answer this from the given passages.", FRANCE, None, None),
+    "question": Expected("Is Paris the capital of France?", FRANCE, None, None),
 }
 HEBREW = {
     "supported": Expected('השמאי קבע פיצוי של 50,000 ש"ח.', RULING, E, False),
@@ -49,8 +49,8 @@ HEBREW = {
     "negated verb": Expected("הוועדה אישרה את התוכנית.", RULING, C, True),
     "uncited invention": Expected("זה נפוץ במקרים דומים.", RULING, N, True),
     "phantom citation": Expected('השמאי קבע פיצוי של 50,000 ש"ח [S9].', RULING, N, True),
-    "refusal": Expected("אין במסמכים שסופקו מידע על כך.", RULING, None, False),
-    "question": Expected("האם השמאי קבע פיצוי?", RULING, None, False),
+    "refusal": Expected("אין במסמכים שסופקו מידע על כך.", RULING, None, None),
+    "question": Expected("האם השמאי קבע פיצוי?", RULING, None, None),
 }
 ALL = [
     pytest.param(case, id=f"{language}: {name}")
