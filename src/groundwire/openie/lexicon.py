@@ -132,6 +132,7 @@ _REGULAR = frozenset(_VERBS["regular"])
 _DOUBLED = frozenset(_VERBS["doubled"])
 
 
+@lru_cache(maxsize=1)
 def _forms() -> dict[str, tuple[tuple[str, Form], ...]]:
     table: dict[str, list[tuple[str, Form]]] = {}
 
@@ -173,18 +174,13 @@ def _third(base: str) -> str:
     return base + "s"
 
 
-@lru_cache(maxsize=1)
-def _table() -> dict[str, tuple[tuple[str, Form], ...]]:
-    return _forms()
-
-
 def verb_forms(word: str) -> tuple[tuple[str, Form], ...]:
     """Verb forms of a word as (base, form) pairs; empty for words that are not known verbs.
 
     >>> verb_forms("founded")[0][0], verb_forms("table")
     ('found', ())
     """
-    return _table().get(word, ())
+    return _forms().get(word, ())
 
 
 def form_of(word: str, *wanted: Form) -> str:

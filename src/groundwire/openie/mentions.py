@@ -72,9 +72,8 @@ def _definite(found: list[Token]) -> Iterator[Mention]:
 
 
 def _mention(first: Token, body: list[Token]) -> Mention:
-    between = [first, *body]
-    text = between[0].text
-    for before, token in pairwise(between):
+    text = first.text
+    for before, token in pairwise([first, *body]):
         text += " " * (token.start - before.end) + token.text
     return Mention(text, first.start, body[-1].end, MentionKind.DEFINITE)
 

@@ -40,7 +40,7 @@ _ONE_TIME_EVENTS = forms(
     """
 )
 _WEAK_NOUNS = word_set("number amount total one kind type sort part member lot name") | {""}
-_LIGHT = re.compile(r"(?:the|a|an|this|these|those|its|our|their|his|her)\s+", re.IGNORECASE)
+_LIGHT = re.compile(r"^(?:the|a|an|this|these|those|its|our|their|his|her)\s+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,11 @@ class _ParsedSentence:
         tokens = self.state.tokens
         return tokens[first].start + self.offset, tokens[last - 1].end + self.offset
 
-    def words(self, phrase: Phrase) -> str:
-        start, end = self.span(phrase.first, phrase.last)
+    def cut(self, start: int, end: int) -> str:
         return self.text[start - self.offset : end - self.offset]
+
+    def words(self, phrase: Phrase) -> str:
+        return self.cut(*self.span(phrase.first, phrase.last))
 
 
 def triples(sentence: str, offset: int = 0) -> list[Triple]:
@@ -67,13 +69,10 @@ def triples(sentence: str, offset: int = 0) -> list[Triple]:
     """
     if len(sentence) > MAX_CHARS or not sentence.strip() or language_hint(sentence) != "en":
         return []
-    reading = parse(tokens(sentence))
-    parsed = _ParsedSentence(sentence, offset, reading)
-    found: list[Triple] = []
-    for clause in reading.clauses:
-        found.extend(_clause_triples(parsed, clause))
-    for tie in reading.ties:
-        found.extend(_tie_triples(parsed, tie))
+    state = parse(tokens(sentence))
+    parsed = _ParsedSentence(sentence, offset, state)
+    found = [triple for clause in state.clauses for triple in _clause_triples(parsed, clause)]
+    found += [triple for tie in state.ties for triple in _tie_triples(parsed, tie)]
     return list(dict.fromkeys(found))
 
 
@@ -90,18 +89,12 @@ def _clause_triples(parsed: _ParsedSentence, clause: VerbClause) -> Iterator[Tri
             yield _triple(parsed, clause, lemma, thing)
         yield from _tails(parsed, clause, lemma)
         if not clause.objects and not clause.tails:
-            at = _at(parsed, clause)
+            at = clause.verb.start
+            while parsed.state.low(at) != lemma:
+                at += 1
             yield _triple(parsed, clause, "be", Phrase(at, at + 1, at))
     else:
         yield from _active(parsed, clause)
-
-
-def _at(parsed: _ParsedSentence, clause: VerbClause) -> int:
-    """Token index of the participle of a passive."""
-    at = clause.verb.start
-    while parsed.state.low(at) != clause.verb.lemma:
-        at += 1
-    return at
 
 
 def _active(parsed: _ParsedSentence, clause: VerbClause) -> Iterator[Triple]:
@@ -139,18 +132,16 @@ def _tails(parsed: _ParsedSentence, clause: VerbClause, stem: str) -> Iterator[T
 
 def _copula(parsed: _ParsedSentence, clause: VerbClause) -> Iterator[Triple]:
     """ "X is …": a measure, a role, or a plain description."""
+    owned = _owned(parsed, clause.subject)
     for thing in clause.objects:
         measured = _measure(parsed, clause, thing)
         if measured is not None:
             yield measured
-            continue
-        role = _role_triple(parsed, clause, thing)
-        if role is not None:
-            yield role
-            continue
-        yield from _description(parsed, clause, thing)
+        elif owned:  # "The capital of France is Paris": a triple about France
+            yield _triple(parsed, clause, owned[1], thing, subject=owned[0])
+        else:
+            yield from _description(parsed, clause, thing)
     if not clause.objects:
-        owned = _owned(parsed, clause.subject)
         for word, phrases in clause.tails:
             for phrase in phrases:
                 predicate = owned[1] if owned else f"be {word}".strip()
@@ -164,25 +155,10 @@ def _description(parsed: _ParsedSentence, clause: VerbClause, thing: Phrase) -> 
     """ "Paris is the capital of France" gives a triple about Paris and one about France."""
     yield _triple(parsed, clause, "be", thing)
     owned = _owned(parsed, thing)
-    if owned and thing.determiner not in ("a", "an") and not clause.verb.denied and _is_role(parsed, thing):
-        owner, predicate = owned
-        yield _inverted(parsed, clause, owner, predicate, clause.subject)
-
-
-def _is_role(parsed: _ParsedSentence, thing: Phrase) -> bool:
-    return parsed.state.tag(thing.head if thing.of is None else thing.core - 1) in (
-        Tag.WORD,
-        Tag.VERB,
-        Tag.NAME,
-    )
-
-
-def _role_triple(parsed: _ParsedSentence, clause: VerbClause, thing: Phrase) -> Triple | None:
-    """ "The capital of France is Paris": a triple about France."""
-    owned = _owned(parsed, clause.subject)
-    if owned is None:
-        return None
-    return _triple(parsed, clause, owned[1], thing, subject=owned[0])
+    role = parsed.state.tag(thing.head if thing.of is None else thing.core - 1)
+    named = role in (Tag.WORD, Tag.VERB, Tag.NAME) and thing.determiner not in ("a", "an")
+    if owned and named and not clause.verb.denied:
+        yield _triple(parsed, clause, owned[1], clause.subject, subject=owned[0])
 
 
 def _owned(parsed: _ParsedSentence, phrase: Phrase) -> tuple[Phrase, str] | None:
@@ -191,15 +167,11 @@ def _owned(parsed: _ParsedSentence, phrase: Phrase) -> tuple[Phrase, str] | None
     if phrase.owner is not None:
         start = phrase.owner.last + (parsed.state.tag(phrase.owner.last) is Tag.POSSESSIVE)
         return phrase.owner, _noun(parsed, start, last)
-    if (
-        phrase.of is not None
-        and parsed.state.tag(phrase.head) is not Tag.PRONOUN
-        and phrase.determiner in ("the", "")
-    ):
-        start = phrase.first + bool(phrase.determiner)
-        noun = _noun(parsed, start, last)
-        return (phrase.of, noun) if noun not in _WEAK_NOUNS else None
-    return None
+    pronoun = parsed.state.tag(phrase.head) is Tag.PRONOUN
+    if phrase.of is None or pronoun or phrase.determiner not in ("the", ""):
+        return None
+    noun = _noun(parsed, phrase.first + bool(phrase.determiner), last)
+    return (phrase.of, noun) if noun not in _WEAK_NOUNS else None
 
 
 def _noun(parsed: _ParsedSentence, first: int, last: int) -> str:
@@ -208,15 +180,11 @@ def _noun(parsed: _ParsedSentence, first: int, last: int) -> str:
 
 def _measure(parsed: _ParsedSentence, clause: VerbClause, thing: Phrase) -> Triple | None:
     """ "is 330 metres tall": the adjective names the attribute."""
-    last = parsed.state.low(thing.last - 1)
-    if (
-        last not in _MEASURES
-        or parsed.state.tag(_first_word(parsed, thing)) is not Tag.NUMBER
-        or thing.last - thing.first < 2
-    ):
+    last, first = parsed.state.low(thing.last - 1), _first_word(parsed, thing)
+    numbered = parsed.state.tag(first) is Tag.NUMBER and thing.last - thing.first >= 2
+    if last not in _MEASURES or not numbered:
         return None
-    amount = Phrase(_first_word(parsed, thing), thing.last - 1, thing.last - 2)
-    return _triple(parsed, clause, _MEASURES[last], amount)
+    return _triple(parsed, clause, _MEASURES[last], Phrase(first, thing.last - 1, thing.last - 2))
 
 
 def _first_word(parsed: _ParsedSentence, thing: Phrase) -> int:
@@ -230,9 +198,10 @@ def _having(parsed: _ParsedSentence, clause: VerbClause) -> Iterator[Triple]:
     """ "has a population of 2 million", "has 500 employees": the noun is the predicate; else "have"."""
     for thing in clause.objects:
         first = _first_word(parsed, thing)
-        numbered = parsed.state.tag(first) is Tag.NUMBER
-        amount = _amount_end(parsed, first, thing)
-        if numbered and thing.of is None and amount < thing.last:
+        amount = first
+        while amount < thing.last and parsed.state.tag(amount) is Tag.NUMBER:
+            amount += 1
+        if first < amount < thing.last and thing.of is None:
             noun = _noun(parsed, amount, thing.core or thing.last)
             yield _triple(parsed, clause, noun, Phrase(first, amount, amount - 1))
         elif thing.of is not None and parsed.state.tag(_first_word(parsed, thing.of)) is Tag.NUMBER:
@@ -244,16 +213,8 @@ def _having(parsed: _ParsedSentence, clause: VerbClause) -> Iterator[Triple]:
     yield from _tails(parsed, clause, f"have {head}")
 
 
-def _amount_end(parsed: _ParsedSentence, first: int, thing: Phrase) -> int:
-    at = first
-    while at < thing.last and parsed.state.tag(at) is Tag.NUMBER:
-        at += 1
-    return at
-
-
 def _tie_triples(parsed: _ParsedSentence, tie: Tie) -> Iterator[Triple]:
-    verb = Verb("be", tense=Tense.PRESENT)
-    clause = VerbClause(tie.left, verb, (tie.right,))
+    clause = VerbClause(tie.left, Verb("be", tense=Tense.PRESENT), (tie.right,))
     if tie.word == "be":
         yield from _description(parsed, clause, tie.right)
     else:
@@ -268,44 +229,25 @@ def _triple(
     *,
     subject: Phrase | None = None,
 ) -> Triple:
+    """A statement of the clause about `subject`, by default the clause's own."""
     who = subject or clause.subject
-    return _built(parsed, clause, (who, predicate, thing), thing)
-
-
-def _inverted(
-    parsed: _ParsedSentence, clause: VerbClause, owner: Phrase, predicate: str, thing: Phrase
-) -> Triple:
-    """The inverted statement about the owner, with the subject of the sentence as its value."""
-    return _built(parsed, clause, (owner, predicate, thing), thing)
-
-
-def _built(
-    parsed: _ParsedSentence, clause: VerbClause, parts: tuple[Phrase, str, Phrase], thing: Phrase
-) -> Triple:
-    who, predicate, what = parts
-    subject_span = (
-        parsed.span(who.first, who.core or who.last) if who.of is None else parsed.span(who.first, who.last)
-    )
-    object_span = parsed.span(what.first, what.last)
-    spans = [subject_span, object_span, parsed.span(clause.subject.first, clause.subject.last)]
-    spans += [
-        parsed.span(o.first, o.last) for o in clause.objects if o.first <= what.first and what.last <= o.last
-    ]
+    first, last = subject_span = parsed.span(who.first, who.core or who.last if who.of is None else who.last)
+    object_span = parsed.span(thing.first, thing.last)
+    around = [o for o in clause.objects if o.first <= thing.first and thing.last <= o.last]
+    spans = [subject_span, object_span, *(parsed.span(o.first, o.last) for o in (clause.subject, *around))]
     start, end = min(span[0] for span in spans), max(span[1] for span in spans)
     lacking = any(o.determiner == "no" for o in clause.objects)
-    denied = clause.verb.denied or thing.first in clause.denied_objects or lacking
-    cut = slice(subject_span[0] - parsed.offset, subject_span[1] - parsed.offset)
     return Triple(
-        subject=parsed.text[cut],
+        subject=parsed.cut(first, last),
         predicate=predicate,
-        object=parsed.words(what),
+        object=parsed.words(thing),
         start=start,
         end=end,
         subject_span=subject_span,
         object_span=object_span,
-        denied=denied,
+        denied=clause.verb.denied or thing.first in clause.denied_objects or lacking,
         quantifier=_quantifier(parsed, clause.subject),
-        text=parsed.text[start - parsed.offset : end - parsed.offset],
+        text=parsed.cut(start, end),
         tense=clause.verb.tense,
     )
 
@@ -319,7 +261,7 @@ def _quantifier(parsed: _ParsedSentence, subject: Phrase) -> str:
 
 def bare(name: str) -> str:
     """A phrase without its article or possessive pronoun, as names are looked up."""
-    return _LIGHT.sub("", name.strip(), count=1) if _LIGHT.match(name.strip()) else name.strip()
+    return _LIGHT.sub("", name.strip(), count=1)
 
 
 MAX_SENTENCES = 40
@@ -380,17 +322,19 @@ def _triples(reply: str, piece: Segment) -> Iterator[Triple]:
         begin, there = piece.text.find(subject), piece.text.find(what)
         if begin < 0 or there < 0:
             continue
-        spans = (
-            (begin + piece.start, begin + len(subject) + piece.start),
-            (
-                there + piece.start,
-                there + len(what) + piece.start,
-            ),
+        first, last = min(begin, there), max(begin + len(subject), there + len(what))
+        at = piece.start
+        yield Triple(
+            subject,
+            normal(predicate),
+            what,
+            at + first,
+            at + last,
+            (at + begin, at + begin + len(subject)),
+            (at + there, at + there + len(what)),
+            denied=item.get("denied") is True,
+            text=piece.text[first:last],
         )
-        start, end = min(s for s, _ in spans), max(e for _, e in spans)
-        text = piece.text[start - piece.start : end - piece.start]
-        denied = item.get("denied") is True
-        yield Triple(subject, normal(predicate), what, start, end, *spans, denied=denied, text=text)
 
 
 def _items(reply: str) -> list[dict[str, object]]:
