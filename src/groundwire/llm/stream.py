@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncGenerator, Sequence
 
-from groundwire.llm.base import Completion, Generator, Message, completed
+from groundwire.llm.base import Generator, Message, completed
 
 MAX_BUFFERED = 16
 """Pieces buffered for a slow reader before the model has to wait."""
@@ -24,56 +23,22 @@ async def tokens(
     Errors of the generator are raised after the text that came before. Closing the iterator or cancelling its
     reader cancels the request.
     """
-    pipe = _Pipe()
-    work = completed(generator, messages, pipe.take, max_tokens=max_tokens, temperature=temperature)
-    task = asyncio.ensure_future(work)
-    task.add_done_callback(pipe.end)
+    pieces: asyncio.Queue[str | Exception | None] = asyncio.Queue(MAX_BUFFERED)
+
+    async def generate() -> None:
+        end: Exception | None = None
+        try:
+            await completed(generator, messages, pieces.put, max_tokens=max_tokens, temperature=temperature)
+        except Exception as error:  # passed on: the reader raises it
+            end = error
+        await pieces.put(end)
+
+    task = asyncio.create_task(generate())
     try:
-        while (piece := await pipe.next()) is not None:
+        while isinstance(piece := await pieces.get(), str):
             yield piece
-        await task
+        if piece is not None:
+            raise piece
     finally:
-        await _cancel(task)
-
-
-async def _cancel(task: asyncio.Task[Completion]) -> None:
-    """Cancel the task and wait until it has ended."""
-    task.cancel()
-    await asyncio.wait({task})
-    if not task.cancelled():
-        task.exception()  # mark as retrieved: it was raised to the reader, or the reader is gone
-
-
-class _Pipe:
-    """A bounded buffer between the model's callback and the reader."""
-
-    def __init__(self) -> None:
-        self._pieces: deque[str] = deque()
-        self._over = False
-        self._news = asyncio.Event()
-        self._room: asyncio.Future[None] | None = None
-
-    def take(self, piece: str) -> asyncio.Future[None] | None:
-        self._pieces.append(piece)
-        self._news.set()
-        if len(self._pieces) < MAX_BUFFERED:
-            return None
-        if self._room is None or self._room.done():
-            self._room = asyncio.get_running_loop().create_future()
-        return self._room
-
-    def end(self, _: object) -> None:
-        self._over = True
-        self._news.set()
-
-    async def next(self) -> str | None:
-        """The next piece; None at the end."""
-        while not self._pieces:
-            if self._over:
-                return None
-            self._news.clear()
-            await self._news.wait()
-        piece = self._pieces.popleft()
-        if self._room is not None and not self._room.done() and len(self._pieces) < MAX_BUFFERED:
-            self._room.set_result(None)
-        return piece
+        task.cancel()
+        await asyncio.wait({task})  # the request has ended when the iterator has
