@@ -41,10 +41,11 @@ from groundwire.errors import GroundwireError, InputError
 from groundwire.llm import STRONGER_MODEL_HINT, Generator, is_local, open_chat_model
 from groundwire.reports.history import remember_report
 from groundwire.reports.json import report_object
-from groundwire.reports.plaintext import feedback_line, sanitize
+from groundwire.reports.plaintext import feedback_line
 from groundwire.reports.terminal import show_report
 from groundwire.retrieval.load import load_sources
 from groundwire.streaming.output import VERIFIER
+from groundwire.text.controls import sanitize
 from groundwire.types import HallucinationReport, OutputCheck, Source, Turn
 
 app = command_app()

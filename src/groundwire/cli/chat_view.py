@@ -15,7 +15,8 @@ from groundwire.agent.checkpoint import is_uncertain
 from groundwire.agent.orchestrator import AgentResult
 from groundwire.agent.trajectory import Event, EventKind
 from groundwire.config import VerificationConfig
-from groundwire.reports.plaintext import bracket_spans, sanitize, shorten, split_at_spans
+from groundwire.reports.plaintext import bracket_spans, shorten, split_at_spans
+from groundwire.text.controls import sanitize
 from groundwire.types import ClaimKind, HallucinationReport, Span
 
 _SCREEN_MARGIN = 3

@@ -22,12 +22,12 @@ from groundwire.memory import JobOutcome, JobResult, MemoryGate, Worker
 from groundwire.memory.decision import Decision
 from groundwire.memory.gate import load_model, with_full_timeout
 from groundwire.memory.writer import QUEUE_NAME, fact_from_roles, fact_sentence
-from groundwire.reports.plaintext import sanitize
 from groundwire.retrieval.load import load_answer, load_sources
 from groundwire.stores.database import Database, open_database
 from groundwire.stores.facts import list_facts
 from groundwire.stores.io_jsonl import fact_object
 from groundwire.stores.queue import JobQueue, RejectedFacts
+from groundwire.text.controls import sanitize
 from groundwire.types import Fact, FactStatus, Source
 
 app = group_app("Facts that must be verified before they are stored.")

@@ -17,9 +17,9 @@ from groundwire.config import Config
 from groundwire.errors import InputError
 from groundwire.reports.feedback import add_feedback, find_claim, open_feedback
 from groundwire.reports.json import feedback_object
-from groundwire.reports.plaintext import feedback_line, sanitize
+from groundwire.reports.plaintext import feedback_line
 from groundwire.stores.feedback import FeedbackEntry
-from groundwire.text.controls import json_text
+from groundwire.text.controls import json_text, sanitize
 
 RIGHT, WRONG = "right", "wrong"
 

@@ -28,11 +28,10 @@ from groundwire.engine import Groundwire
 from groundwire.errors import InputError
 from groundwire.llm import Generator, open_chat_model
 from groundwire.reports.json import event_object
-from groundwire.reports.plaintext import sanitize
 from groundwire.retrieval.history import parse_history
 from groundwire.retrieval.load import load_answer, load_sources
 from groundwire.streaming.guard import guard as guard_stream
-from groundwire.text.controls import json_text
+from groundwire.text.controls import json_text, sanitize
 from groundwire.types import Risk
 from groundwire.types.stream import (
     Context,

@@ -19,7 +19,6 @@ from rich.text import Text
 from groundwire.cli.console import ExitCode, open_console, print_json, safe_stdout, stdin_bytes, write_atomic
 from groundwire.cli.options import AsJson, ConfigFile, group_app, settings
 from groundwire.errors import InputError
-from groundwire.reports.plaintext import sanitize
 from groundwire.reports.terminal import progress_bar
 from groundwire.stores.database import open_database
 from groundwire.stores.import_export import (
@@ -36,6 +35,7 @@ from groundwire.stores.io_csv import ParsedRow, format_of, open_text
 from groundwire.stores.io_jsonl import entity_object, fact_object
 from groundwire.stores.knowledge_base import Knowledge
 from groundwire.stores.paths import PathStore
+from groundwire.text.controls import sanitize
 from groundwire.types import Attribute, Entity, Fact, Match, MatchKind
 
 app = group_app("Inspect, fill and export a knowledge base.")

@@ -16,9 +16,9 @@ from groundwire.cli.console import ExitCode, open_console, print_json, safe_stdo
 from groundwire.cli.options import AsJson, ConfigFile, Store, group_app, settings
 from groundwire.config import Config
 from groundwire.errors import InputError
-from groundwire.reports.plaintext import sanitize
 from groundwire.stores.database import open_database
 from groundwire.stores.keys import SCOPES, ApiKey, KeyStore
+from groundwire.text.controls import sanitize
 
 app = group_app("API keys of the HTTP service: create, list, revoke.")
 

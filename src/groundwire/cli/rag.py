@@ -22,8 +22,9 @@ from groundwire.llm import open_chat_model
 from groundwire.rag.chatbot import Chatbot, ChatReply, ChatRequest, check
 from groundwire.rag.index import PassageIndex, open_index
 from groundwire.rag.ingest import Ingest, IngestResult
-from groundwire.reports.plaintext import format_number, sanitize
+from groundwire.reports.plaintext import format_number
 from groundwire.reports.terminal import progress_bar
+from groundwire.text.controls import sanitize
 from groundwire.verdicts.rag import CheckedClaim
 
 app = group_app("Answer questions from documents, and check which claims they support.")

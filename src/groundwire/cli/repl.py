@@ -30,9 +30,9 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire, as_sources
 from groundwire.errors import GroundwireError, InputError
 from groundwire.llm import Generator, open_chat_model
-from groundwire.reports.plaintext import sanitize
 from groundwire.reports.terminal import show_result
 from groundwire.retrieval.load import load_sources
+from groundwire.text.controls import sanitize
 
 app = command_app()
 Feed = Callable[[str], bool]

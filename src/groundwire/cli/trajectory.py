@@ -26,7 +26,7 @@ from groundwire.agent.trajectory import (
 from groundwire.cli.console import ExitCode, open_console, print_json, safe_stdout
 from groundwire.cli.options import AsJson, command_app
 from groundwire.errors import InputError
-from groundwire.reports.plaintext import sanitize
+from groundwire.text.controls import sanitize
 
 app = command_app()
 _TEXT_CHARS = 2000

@@ -17,10 +17,10 @@ from groundwire.reports.plaintext import (
     nearest_evidence,
     repair_guidance,
     repaired_text,
-    sanitize,
     split_at_spans,
     steps_line,
 )
+from groundwire.text.controls import sanitize
 from groundwire.types import ClaimVerification, Derived, Detection, HallucinationReport, TraceAudit
 from groundwire.types.report import as_html
 

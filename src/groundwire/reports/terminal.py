@@ -23,11 +23,11 @@ from groundwire.reports.plaintext import (
     nearest_evidence,
     repair_guidance,
     repaired_text,
-    sanitize,
     shorten,
     split_at_spans,
     steps_line,
 )
+from groundwire.text.controls import sanitize
 from groundwire.types import (
     NOTHING_TO_CHECK,
     ClaimVerification,
