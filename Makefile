@@ -74,6 +74,10 @@ test-ecosystem:  ## the adapters against the real LangChain and LlamaIndex, in a
 test-fuzz: $(DEV)  ## the HTTP service against what its OpenAPI document allows and forbids, for longer
 	@FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-60} $(BIN)/pytest -o faulthandler_timeout=0 tests/server/test_openapi.py
 
+.PHONY: fuzz
+fuzz: $(DEV)  ## damaged and hostile documents: read or refused, each within a CPU second (INPUTS=1000000, FIRST=seed)
+	@$(BIN)/python -m tests.conversion.fuzz --inputs $(or $(INPUTS),1000000) --first $(or $(FIRST),0)
+
 .PHONY: chaos soak
 chaos: $(DEV)  ## make every N-th store call, file write, socket read, model call or clock reading fail (SEEDS=3000, SEED=one)
 	@$(BIN)/python -m tests.chaos $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),3000))
