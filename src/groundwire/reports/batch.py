@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from groundwire.reports.plaintext import sanitize, shorten
+from groundwire.reports.plaintext import shorten
+from groundwire.text.controls import sanitize
 
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML forbids even when they are escaped."""
