@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from tests.loopback import Loopback
 
 from groundwire.config import Config
 from groundwire.errors import BackendDown
@@ -145,3 +146,34 @@ def test_threads_with_loops_of_their_own_share_one_server(
         models = set(pool.map(ask, range(3)))
     asyncio.run(generator.aclose())
     assert (len(models), len(started)) == (1, 1)
+
+
+async def test_requests_go_to_the_server_that_runs_now(
+    loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stub(GgufServer):
+        starts = 0
+
+        def start(self) -> None:
+            self.starts += 1
+            self.url = f"{loopback.url}/start-{self.starts}"
+
+        def stop(self) -> None:
+            self.url = ""
+
+        @property
+        def running(self) -> bool:
+            return bool(self.url)
+
+    monkeypatch.setattr("groundwire.llm.gguf.model_path", lambda: Path("model.gguf"))
+    monkeypatch.setattr("groundwire.llm.gguf.GgufServer", Stub)
+    generator = GgufGenerator()
+    ask = [Message("user", "Say hi.")]
+    await asyncio.gather(*(generator.complete(ask) for _ in range(3)))
+    generator._server.stop()  # as if it had crashed
+    await generator.complete(ask)
+    await generator.aclose()
+    await generator.complete(ask)
+    await generator.aclose()
+    starts = [request.path.split("/")[1] for request in loopback.requests]
+    assert starts == ["start-1"] * 3 + ["start-2", "start-3"]

@@ -12,16 +12,19 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from types import TracebackType
 from typing import IO
 
+import openai
+
+from groundwire._loop import PerLoop
 from groundwire.config import Config
 from groundwire.errors import BackendDown, MissingExtra
-from groundwire.llm.base import Completion, Endpoint, Message, OnText
+from groundwire.llm.base import Completion, Endpoint
+from groundwire.llm.hosted import Options
 from groundwire.llm.openai import OpenAIGenerator
 
 MODEL = "SmolLM2-135M-Instruct"
@@ -93,9 +96,7 @@ class GgufServer:
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
 
@@ -113,72 +114,48 @@ def _last_line(log: IO[str]) -> str:
     return next((line for line in reversed(lines) if line.strip()), "")[:200]
 
 
-class GgufGenerator:
+class GgufGenerator(OpenAIGenerator):
     """Starts the server at the first request, again after a crash, and stops it on `aclose()`."""
 
     def __init__(self, timeout: float = 30.0, options: ServerOptions | None = None) -> None:
         model_path()  # report missing packages now rather than at the first request
+        # The server chooses its port, so that the address is only known once it runs.
+        super().__init__(Endpoint("llm", "http://127.0.0.1/v1", MODEL, timeout=timeout))
         self.name = f"llm/{MODEL}"
-        self._timeout = timeout
         self._server = GgufServer(options)
-        self._inner: OpenAIGenerator | None = None
         self._lock = threading.Lock()
         self._closed = 0  # number of closes: a start that was waiting during a close must not go on
 
-    async def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int = 256,
-        temperature: float = 0.0,
-        top_logprobs: int = 0,
-        n: int = 1,
+    async def _request(
+        self, options: Options, attempt: Callable[[Options], Awaitable[list[Completion]]]
     ) -> list[Completion]:
-        inner = await self._running()
-        return await inner.complete(
-            messages, max_tokens=max_tokens, temperature=temperature, top_logprobs=top_logprobs, n=n
-        )
+        if not self._is_ready():
+            dead = await asyncio.shield(asyncio.to_thread(self._start, self._closed))
+            if dead is not None:
+                await dead.aclose()
+        return await super()._request(options, attempt)
 
-    async def stream(
-        self,
-        messages: Sequence[Message],
-        on_text: OnText,
-        *,
-        max_tokens: int = 256,
-        temperature: float = 0.0,
-    ) -> Completion:
-        inner = await self._running()
-        return await inner.stream(messages, on_text, max_tokens=max_tokens, temperature=temperature)
+    def _is_ready(self) -> bool:
+        return self._server.running and self.endpoint.base_url == self._server.url
 
-    async def _running(self) -> OpenAIGenerator:
-        """The client of the running server. The first caller, on any loop, starts it; others wait."""
-        if self._inner is not None and self._server.running:
-            return self._inner
-        inner, dead = await asyncio.shield(asyncio.to_thread(self._start, self._closed))
-        if dead is not None:
-            await dead.aclose()
-        return inner
-
-    def _start(self, closed: int) -> tuple[OpenAIGenerator, OpenAIGenerator | None]:
-        """The client of the server, and the client of a crashed server, which must be closed."""
+    def _start(self, closed: int) -> PerLoop[openai.AsyncOpenAI] | None:
+        """Start the server; the first caller, on any loop, does it, and gets the old clients to close."""
         with self._lock:
             if closed != self._closed:
                 raise BackendDown("the local language model was closed in the meantime")
-            if self._inner is not None and self._server.running:
-                return self._inner, None
+            if self._is_ready():
+                return None
             self._server.stop()
             self._server.start()
-            dead = self._inner
-            self._inner = OpenAIGenerator(Endpoint("llm", self._server.url, MODEL, timeout=self._timeout))
-            return self._inner, dead
+            dead, self._client = self._client, PerLoop(self._connect, openai.AsyncOpenAI.close)
+            self.endpoint = replace(self.endpoint, base_url=self._server.url)  # last: now it is ready
+            return dead
 
     async def aclose(self) -> None:
         with self._lock:  # wait for a server that is just starting
-            inner, self._inner = self._inner, None
             self._closed += 1
             self._server.stop()  # not in a thread: at interpreter exit none can be started
-        if inner is not None:
-            await inner.aclose()
+        await super().aclose()
 
 
 def open_generator(config: Config, model: str | None = None) -> GgufGenerator:  # noqa: ARG001 (there is one)
