@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import inspect, text
 
 from groundwire import Config, Groundwire, Status
-from groundwire.agent.reasoning import NodeDetails, ReasoningTraces
+from groundwire.agent.reasoning import ReasoningTraces
 from groundwire.errors import InputError
 from groundwire.reports.parse import read_graph
 from groundwire.stores.database import current_revision, newest_revision, open_database, upgrade
@@ -207,7 +207,7 @@ def test_what_is_no_exported_trace_is_refused_in_one_line(data: object) -> None:
         (lambda t, g: t.add_claim(g, "x", "S0"), "must be a list"),
         (lambda t, g: t.add_claim(g, " "), "needs a text"),
         (lambda t, g: t.verify_claim(g), "is a goal, not a claim"),
-        (lambda t, g: t.add("observation", "x", g, NodeDetails(name="n" * 201)), "longer than 200"),
+        (lambda t, g: t.add("observation", "x", g, name="n" * 201), "longer than 200"),
         (lambda t, g: t.get_epistemic_gaps("nowhere"), "no trace has a node"),
     ],
 )

@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from types import TracebackType
 from typing import Any, cast
 from uuid import uuid4
 
@@ -35,7 +34,6 @@ from groundwire.types import (
     NodeKind,
     Source,
     Status,
-    StepVerdict,
     TraceAudit,
     TraceEdge,
     TraceGraph,
@@ -126,15 +124,12 @@ def resolve(claim: TraceNode, tree: TraceTree) -> ResolvedCitations:
     missing = tuple(target for target in targets if target not in tree.nodes)
     if missing:
         return ResolvedCitations(names, phantoms=missing)
-    unverified = [t for t in targets if _is_claim(t, tree) and (t == claim.id or not tree.is_verified(t))]
+    claims = [t for t in targets if tree.nodes[t].kind is NodeKind.CLAIM]
+    unverified = [t for t in claims if t == claim.id or not tree.is_verified(t)]
     evidence = [tree.nodes[target] for target in targets if target not in unverified]
     rest = ", ".join(tree.label(t) for t in unverified)
     why = f"it rests on {rest}, which is not verified" if unverified else ""
     return ResolvedCitations(names, tuple((tree.label(node.id), node.text) for node in evidence), (), why)
-
-
-def _is_claim(identity: str, tree: TraceTree) -> bool:
-    return tree.nodes[identity].kind is NodeKind.CLAIM
 
 
 def report_on(goal_id: str, tree: TraceTree) -> EpistemicReport:
@@ -145,32 +140,25 @@ def report_on(goal_id: str, tree: TraceTree) -> EpistemicReport:
 
 def _record(claim: TraceNode, tree: TraceTree) -> ClaimRecord:
     targets = tree.cites[claim.id]
-    phantoms = tuple(target for target in targets if target not in tree.nodes)
-    last = tree.verification(claim.id)
-    base = ClaimRecord(
+    record = ClaimRecord(
         claim.id,
         claim.text,
         0.5 if claim.confidence is None else claim.confidence,
         tuple(tree.label(target) for target in targets),
-        phantoms,
+        tuple(target for target in targets if target not in tree.nodes),
     )
-    return base if last is None else _verified(base, last)
-
-
-def _verified(base: ClaimRecord, last: TraceNode) -> ClaimRecord:
+    last = tree.verification(claim.id)
+    if last is None:
+        return record
     kind = last.detail.get("gap_type")
-    return ClaimRecord(
-        base.claim_id,
-        base.text,
-        base.confidence,
-        base.cites,
-        base.phantoms,
-        last.status,
-        GapType(kind) if kind else None,
-        bool(last.detail.get("flagged")),
-        last.detail.get("budget_gap"),
-        last.text,
-        last.id,
+    return replace(
+        record,
+        status=last.status,
+        gap_type=GapType(kind) if kind else None,
+        flagged=bool(last.detail.get("flagged")),
+        gap_bits=last.detail.get("budget_gap"),
+        reason=last.text,
+        verification_id=last.id,
     )
 
 
@@ -190,6 +178,8 @@ def _gaps(claims: tuple[ClaimRecord, ...]) -> Iterator[EpistemicGap]:
 
 
 _UNNAMED = "Audit of a reasoning trace"
+_PARENT_EDGE = {NodeKind.OPTION: EdgeLabel.CONSIDERS, NodeKind.OUTCOME: EdgeLabel.LEADS_TO}
+_NO_OBSERVATIONS = "it cites nothing, and there are no observations"
 
 
 class _GraphDraft:
@@ -197,66 +187,65 @@ class _GraphDraft:
 
     def __init__(self, goal: str, now: datetime) -> None:
         self.now = now
-        self.root = _new(NodeKind.GOAL)
+        self.root = _new_id(NodeKind.GOAL)
         self.nodes = [TraceNode(self.root, self.root, NodeKind.GOAL, goal, now)]
         self.edges: list[TraceEdge] = []
         self.names: dict[str, str] = {}
 
-    def add(self, kind: NodeKind, text: str, parent: str, label: EdgeLabel, name: str | None = None) -> str:
-        identity = _new(kind)
-        self.nodes.append(TraceNode(identity, self.root, kind, text, self.now, name))
-        self.edges.append(TraceEdge(parent, label, identity))
-        if name:
-            self.names[name] = identity
-        return identity
+    def add(self, node: TraceNode, *edges: TraceEdge) -> TraceNode:
+        self.nodes.append(node)
+        self.edges.extend(edges)
+        if node.name:
+            self.names[node.name] = node.id
+        return node
+
+    def add_below(
+        self, parent: str, kind: NodeKind, text: str, name: str | None = None, confidence: float | None = None
+    ) -> TraceNode:
+        node = TraceNode(_new_id(kind), self.root, kind, text, self.now, name, confidence)
+        return self.add(node, _edge_to(parent, node))
 
 
-def _new(kind: NodeKind) -> str:
+def _new_id(kind: NodeKind) -> str:
     return f"{kind.value}-{uuid4().hex[:16]}"
+
+
+def _edge_to(parent: str, node: TraceNode) -> TraceEdge:
+    return TraceEdge(parent, _PARENT_EDGE.get(node.kind, EdgeLabel.CONTAINS), node.id)
+
+
+def _verification(
+    claim: TraceNode, verdict: ClaimVerification, now: datetime, **detail: object
+) -> tuple[TraceNode, EdgeLabel | None, list[TraceEdge]]:
+    """The verification of a claim as a node, with its label and edges."""
+    label = EdgeLabel.VERIFIES if verdict.status is Status.ENTAILED else None
+    label = EdgeLabel.REFUTES if verdict.is_flagged else label
+    kind = NodeKind.VERIFICATION
+    node = TraceNode(
+        _new_id(kind), claim.root, kind, verdict.reason, now,
+        confidence=verdict.p1, status=verdict.status, detail={**claim_object(verdict), **detail},
+    )  # fmt: skip
+    edges = [_edge_to(claim.id, node)]
+    return node, label, [*edges, TraceEdge(node.id, label, claim.id)] if label else edges
 
 
 def audit_graph(audit: TraceAudit, sources: Sequence[Source] = (), now: datetime | None = None) -> TraceGraph:
     """An audit as a trace: the question as goal, sources as observations, steps as verified claims."""
     draft = _GraphDraft(audit.question or _UNNAMED, now or datetime.now(UTC))
     for source in sources:
-        draft.add(NodeKind.OBSERVATION, source.text, draft.root, EdgeLabel.CONTAINS, source.id)
-    reasoning = draft.add(NodeKind.DECISION, "The steps", draft.root, EdgeLabel.CONTAINS)
+        draft.add_below(draft.root, NodeKind.OBSERVATION, source.text, source.id)
+    parent = draft.add_below(draft.root, NodeKind.DECISION, "The steps").id
     for step in audit.steps:
-        _claim(step, reasoning, draft)
+        verdict = step.verdict
+        claim = draft.add_below(parent, NodeKind.CLAIM, step.step.text, step.step.id, verdict.confidence)
+        lists = {"premises": step.premises, "contradicts": step.contradicts, "circular": step.circular}
+        detail = {name: list(ids) for name, ids in lists.items()}
+        node, _, edges = _verification(claim, verdict, draft.now, **detail)
+        draft.add(node, *edges)
     draft.edges.extend(_cited(audit, sources, draft))
     if audit.post_hoc.answer:
-        _answer(audit, reasoning, draft)
+        _answer(audit, parent, draft)
     return TraceGraph(tuple(draft.nodes), tuple(draft.edges))
-
-
-def _claim(step: StepVerdict, parent: str, draft: _GraphDraft) -> None:
-    verdict = step.verdict
-    identity = _new(NodeKind.CLAIM)
-    draft.names[step.step.id] = identity
-    draft.nodes.append(
-        TraceNode(
-            identity, draft.root, NodeKind.CLAIM, step.step.text, draft.now, step.step.id, verdict.confidence
-        )
-    )
-    draft.edges.append(TraceEdge(parent, EdgeLabel.CONTAINS, identity))
-    check = _new(NodeKind.VERIFICATION)
-    detail = {
-        **claim_object(verdict),
-        "premises": list(step.premises),
-        "contradicts": list(step.contradicts),
-        "circular": list(step.circular),
-    }
-    draft.nodes.append(
-        TraceNode(
-            check, draft.root, NodeKind.VERIFICATION, verdict.reason, draft.now,
-            confidence=verdict.p1, status=step.status, detail=detail,
-        )
-    )  # fmt: skip
-    draft.edges.append(TraceEdge(identity, EdgeLabel.CONTAINS, check))
-    if verdict.is_flagged:
-        draft.edges.append(TraceEdge(check, EdgeLabel.REFUTES, identity))
-    elif step.status is Status.ENTAILED:
-        draft.edges.append(TraceEdge(check, EdgeLabel.VERIFIES, identity))
 
 
 def _cited(audit: TraceAudit, sources: Sequence[Source], draft: _GraphDraft) -> Iterator[TraceEdge]:
@@ -269,26 +258,11 @@ def _cited(audit: TraceAudit, sources: Sequence[Source], draft: _GraphDraft) -> 
 
 def _answer(audit: TraceAudit, parent: str, draft: _GraphDraft) -> None:
     found = audit.post_hoc
-    outcome = draft.add(NodeKind.OUTCOME, found.answer, parent, EdgeLabel.LEADS_TO)
-    summary = f"{found.outcome.value}: {found.reason}"
-    check = draft.add(NodeKind.VERIFICATION, summary, outcome, EdgeLabel.CONTAINS)
+    outcome = draft.add_below(parent, NodeKind.OUTCOME, found.answer).id
+    check = draft.add_below(outcome, NodeKind.VERIFICATION, f"{found.outcome.value}: {found.reason}").id
     labels = {Derived.YES: EdgeLabel.VERIFIES, Derived.NO: EdgeLabel.REFUTES}
     if found.outcome in labels:
         draft.edges.append(TraceEdge(check, labels[found.outcome], outcome))
-
-
-_PARENT_EDGE = {NodeKind.OPTION: EdgeLabel.CONSIDERS, NodeKind.OUTCOME: EdgeLabel.LEADS_TO}
-_NO_OBSERVATIONS = "it cites nothing, and there are no observations"
-Clock = Callable[[], datetime]
-
-
-@dataclass(frozen=True, slots=True)
-class NodeDetails:
-    """Optional properties of a node."""
-
-    name: str | None = None
-    confidence: float | None = None
-    detail: Mapping[str, Any] | None = None
 
 
 class ReasoningTraces:
@@ -300,7 +274,7 @@ class ReasoningTraces:
         config: Config | None = None,
         *,
         engine: Groundwire | None = None,
-        clock: Clock = lambda: datetime.now(UTC),
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.store = TraceStore(database)
         self._config = config
@@ -317,21 +291,25 @@ class ReasoningTraces:
         return cls(open_database(url or found.store.url, create=create), found)
 
     def add(
-        self, kind: NodeKind | str, text: str, parent: str | None = None, more: NodeDetails | None = None
+        self,
+        kind: NodeKind | str,
+        text: str,
+        parent: str | None = None,
+        *,
+        name: str | None = None,
+        confidence: float | None = None,
+        detail: Mapping[str, Any] | None = None,
     ) -> str:
         """Add a node below another one and return its id; only a goal can be a root."""
-        kind, more = _kind(kind), more or NodeDetails()
+        kind = _kind(kind)
         if not text.strip():
             raise InputError(f"a {kind.value} needs a text")
         if parent is None and kind is not NodeKind.GOAL:
             raise InputError(f"a {kind.value} needs a parent", hint="give the id of a goal or a decision")
-        identity = f"{kind.value}-{uuid4().hex[:16]}"
+        identity = _new_id(kind)
         root = self.store.node(parent).root if parent is not None else identity
-        edges = [TraceEdge(parent, _PARENT_EDGE.get(kind, EdgeLabel.CONTAINS), identity)] if parent else []
-        made = TraceNode(
-            identity, root, kind, text, self._clock(), more.name, more.confidence, None, more.detail or {}
-        )
-        self.store.write([made], edges)
+        made = TraceNode(identity, root, kind, text, self._clock(), name, confidence, None, detail or {})
+        self.store.write([made], [_edge_to(parent, made)] if parent else [])
         return identity
 
     def add_goal(self, text: str, parent: str | None = None) -> str:
@@ -356,11 +334,11 @@ class ReasoningTraces:
         return self.add(NodeKind.ACTION, text, decision_id)
 
     def add_outcome(self, action_id: str, text: str, name: str | None = None) -> str:
-        return self.add(NodeKind.OUTCOME, text, action_id, NodeDetails(name=name))
+        return self.add(NodeKind.OUTCOME, text, action_id, name=name)
 
     def add_observation(self, parent_id: str, text: str, name: str | None = None) -> str:
         """Add an observation, which claims can cite by id or by `name`."""
-        return self.add(NodeKind.OBSERVATION, text, parent_id, NodeDetails(name=name))
+        return self.add(NodeKind.OBSERVATION, text, parent_id, name=name)
 
     def add_claim(
         self, decision_id: str, claim: str, evidence_ids: Sequence[str] = (), confidence: float = 0.5
@@ -374,10 +352,10 @@ class ReasoningTraces:
             raise InputError("a claim needs a text")
         parent = self.store.node(decision_id)
         names = self._tree(parent.root).names
-        identity = f"{NodeKind.CLAIM.value}-{uuid4().hex[:16]}"
+        identity = _new_id(NodeKind.CLAIM)
         cited = [TraceEdge(identity, EdgeLabel.CITES, names.get(one, one)) for one in evidence_ids]
         made = TraceNode(identity, parent.root, NodeKind.CLAIM, claim, self._clock(), confidence=confidence)
-        self.store.write([made], [TraceEdge(decision_id, EdgeLabel.CONTAINS, identity), *cited])
+        self.store.write([made], [_edge_to(decision_id, made), *cited])
         return identity
 
     def verify_claim(self, claim_id: str, verification_model: str | None = None) -> Verification:
@@ -393,7 +371,10 @@ class ReasoningTraces:
             raise InputError(f"{claim_id} is a {claim.kind.value}, not a claim")
         tree = self._tree(claim.root)
         verdict = await self._judged(claim, tree, verification_model)
-        return self._store_verification(claim, verdict, verification_model)
+        model = verification_model or verdict.method
+        node, label, edges = _verification(claim, verdict, self._clock(), id=claim.id, model=model)
+        self.store.write([node], edges)
+        return Verification(node.id, claim.id, verdict.status, verdict, label)
 
     async def _judged(self, claim: TraceNode, tree: TraceTree, model: str | None) -> ClaimVerification:
         cited = resolve(claim, tree)
@@ -406,23 +387,9 @@ class ReasoningTraces:
             return unmeasured(asked, Status.NOT_IN_CONTEXT, GapType.UNSUPPORTED, reason, "citation check")
         sources = [Source(name, text) for name, text in cited.evidence]
         found = await self._engine(model).verify_claim(claim.text, sources, target)
-        return found if not cited.why or not found.is_flagged else _also(found, cited.why)
-
-    def _store_verification(
-        self, claim: TraceNode, verdict: ClaimVerification, model: str | None
-    ) -> Verification:
-        identity = f"{NodeKind.VERIFICATION.value}-{uuid4().hex[:16]}"
-        label = _label(verdict)
-        detail = {**claim_object(verdict), "id": claim.id, "model": model or verdict.method}
-        made = TraceNode(
-            identity, claim.root, NodeKind.VERIFICATION, verdict.reason, self._clock(),
-            confidence=verdict.p1, status=verdict.status, detail=detail,
-        )  # fmt: skip
-        edges = [TraceEdge(claim.id, EdgeLabel.CONTAINS, identity)]
-        if label is not None:
-            edges.append(TraceEdge(identity, label, claim.id))
-        self.store.write([made], edges)
-        return Verification(identity, claim.id, verdict.status, verdict, label)
+        if not cited.why or not found.is_flagged:
+            return found
+        return replace(found, reason=f"{found.reason}; {cited.why}")
 
     def get_epistemic_gaps(self, goal_id: str) -> list[EpistemicGap]:
         """The unsupported and the unverified claims below a goal."""
@@ -468,9 +435,7 @@ class ReasoningTraces:
     def __enter__(self) -> ReasoningTraces:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -480,14 +445,3 @@ def _kind(kind: NodeKind | str) -> NodeKind:
     except ValueError:
         known = ", ".join(NodeKind)
         raise InputError(f"unknown kind of node '{kind}'", hint=f"use one of {known}") from None
-
-
-def _label(verdict: ClaimVerification) -> EdgeLabel | None:
-    if verdict.is_flagged:
-        return EdgeLabel.REFUTES
-    return EdgeLabel.VERIFIES if verdict.status is Status.ENTAILED else None
-
-
-def _also(verdict: ClaimVerification, why: str) -> ClaimVerification:
-
-    return replace(verdict, reason=f"{verdict.reason}; {why}")

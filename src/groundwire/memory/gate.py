@@ -7,7 +7,6 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from types import TracebackType
 
 from groundwire import _loop
 from groundwire._loop import EventLoopThread
@@ -162,9 +161,7 @@ class MemoryGate:
     async def __aenter__(self) -> MemoryGate:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await asyncio.to_thread(self.close)
 
 
