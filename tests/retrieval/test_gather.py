@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from groundwire import _loop
 from groundwire.claims.extractor import extract
-from groundwire.retrieval import Evidence, Index, gather, tokens
+from groundwire.retrieval import Evidence, Index, tokens
 from groundwire.text.structure import MARKERS
 from groundwire.types import Claim, Source
 
@@ -78,7 +78,7 @@ def test_citing_every_source_leaves_nothing_and_reuses_the_whole_text() -> None:
 def test_the_marker_of_the_profile() -> None:
     assert (
         "[S0] [REDACTED] Its capital is Paris."
-        in gather(Index(SOURCES), PEOPLE, 6000, "[REDACTED]").without_text
+        in Evidence(SOURCES, 6000, "[REDACTED]").gather(PEOPLE).without_text
     )
 
 
@@ -186,7 +186,7 @@ def test_no_sources_at_all() -> None:
 def test_an_excerpt_keeps_the_heading_that_a_line_belongs_to() -> None:
     names = ("Alpha", "Bravo", "Delta", "Echo", "Golf", "Hotel", "India", "Kilo", "Lima", "Mike", "Oscar")
     sections = "\n\n".join(f"## Plant {name}\n\n- Output: {n} tonnes" for n, name in enumerate(names, 403))
-    found = gather(Index([Source("S0", sections)]), claim("Plant Kilo has an output of 410 tonnes."), 60)
+    found = Evidence([Source("S0", sections)], 60).gather(claim("Plant Kilo has an output of 410 tonnes."))
     assert "Plant Kilo Output: 410 tonnes" in found.with_text
     assert "410" not in found.without_text
 

@@ -1,7 +1,7 @@
-"""Sources, their units, and what stands for or against a claim."""
+"""Load sources, split them into units, and retrieve the evidence for a claim."""
 
 from groundwire.retrieval.cite import cited_ids, phantoms, resolve
-from groundwire.retrieval.gather import Evidence, Gathered, gather
+from groundwire.retrieval.gather import Evidence, Gathered
 from groundwire.retrieval.load import from_context, from_mapping, load_answer, load_sources
 from groundwire.retrieval.render import Neutraliser, scrub, tokens
 from groundwire.retrieval.select import Index
@@ -15,7 +15,6 @@ __all__ = [
     "cited_ids",
     "from_context",
     "from_mapping",
-    "gather",
     "load_answer",
     "load_sources",
     "phantoms",

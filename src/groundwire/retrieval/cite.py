@@ -1,4 +1,4 @@
-"""Which source a citation means, and which citations mean none."""
+"""Resolve citations to sources, and find citations of sources that do not exist."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from groundwire.types import Claim, Source
 
 _NUMBER = re.compile(r"\^?0*(\d{1,6})$")
 _COUNTED = re.compile(r"[sS]?\d+$")
-# Behind a label stands a sentence, now or on the next line: "S1 - Standard" is what something is called.
+# A label is followed by a sentence, on its line or the next; in "S1 - Standard" it is a product's name.
 _LABELLED = re.compile(
     r"^\W{0,4}(S\d{1,3})(?:\](?=[\s*_])|(?:\W{0,2}:|[ \t]+[-–—])"
     r"(?=[*_]{0,2}[ \t]*$|(?:[ \t*_]+[^\s*_]+){3}|[ \t*_][^\n]{1,40}[.!?](?:\s|\Z)))",
@@ -26,13 +26,12 @@ _PART = re.compile(
 
 
 class CitedSources:
-    """The sources of a check, prepared once to be found by what an answer calls them.
+    """Resolves citations against the sources of a check.
 
-    An id wins, then the same id in another case, then the file's name. A bare number is a position, counted
-    from 1 as readers count, where the sources have names of their own; whoever calls sources S0, S1, … or
-    0, 1, … has said what their numbers are. Where one source holds numbered parts (lines that begin with
-    "passage 2:", "S2:" or "[S2]"), their numbers mean that source; but not beside other sources called S0,
-    S1, …: there the text of one could pass itself off as another.
+    A citation is an id, an id in another case, or a file's name, in this order. A bare number is a position
+    counted from 1, unless the ids themselves are numbers (S0, S1, … or 0, 1, …). If one source contains
+    numbered parts (lines that begin with "passage 2:", "S2:" or "[S2]"), their numbers refer to that source;
+    but not if other sources are called S0, S1, …, because a text could then pose as another source.
     """
 
     def __init__(self, sources: Sequence[Source]) -> None:
@@ -45,23 +44,23 @@ class CitedSources:
         self._counted = any(_COUNTED.match(source.id) for source in sources)
 
     def resolve(self, citation: str) -> str | None:
-        """The id of the source that a citation means, or None."""
+        """The id of the cited source, or None."""
         if citation in self._ids:
             return citation
         wanted = citation.strip().casefold()
         number = _NUMBER.match(wanted)
         return self._names.get(wanted) or (
-            self._numbered(int(number[1])) if number else self._holder(wanted.upper())
+            self._numbered(int(number[1])) if number else self._part_of(wanted.upper())
         )
 
     def _numbered(self, number: int) -> str | None:
-        holder = self._holder(number)
+        holder = self._part_of(number)
         if holder is not None or self._counted:
             return holder
         return self._sources[number - 1].id if 1 <= number <= len(self._sources) else None
 
-    def _holder(self, label: str | int) -> str | None:
-        """The one source that presents a part of itself under this very label: "S2: …", "passage 2"."""
+    def _part_of(self, label: str | int) -> str | None:
+        """The only source with a part of this label: "S2: …", "passage 2"."""
         holders = self._parts.get(label, set())
         return next(iter(holders)) if len(holders) == 1 else None
 
@@ -80,7 +79,7 @@ class CitedSources:
 
 
 class _SameObject:
-    """A key that compares sources by identity: comparing their texts would take longer than the lookup."""
+    """A cache key that compares sources by identity: comparing texts would take longer than the lookup."""
 
     __slots__ = ("sources",)
 
@@ -100,13 +99,13 @@ def _prepared(key: _SameObject) -> CitedSources:
 
 
 def resolve(citation: str, sources: Sequence[Source]) -> str | None:
-    """The id of the source that a citation means, or None; see `CitedSources`.
+    """The id of the cited source, or None; see `CitedSources`.
 
     >>> both = [Source("guide", "…", "guide.pdf"), Source("law", "…", "acts/law.md")]
     >>> [resolve(name, both) for name in ("LAW", "law.md", "1", "3", "S7")]
     ['law', 'law', 'guide', None, None]
     """
-    # A tuple cannot change, so what was prepared for the claim before is still right.
+    # A tuple is immutable, so the lookup prepared for an earlier claim is still valid.
     found = _prepared(_SameObject(sources)) if isinstance(sources, tuple) else CitedSources(sources)
     return found.resolve(citation)
 
@@ -117,11 +116,11 @@ def _origins(source: Source) -> tuple[str, ...]:
 
 
 def phantoms(claim: Claim, sources: Sequence[Source]) -> tuple[str, ...]:
-    """The citations of a claim that no source answers to, as they were written."""
+    """The citations of a claim without a source, as written."""
     return tuple(cited for cited in dict.fromkeys(claim.citations) if resolve(cited, sources) is None)
 
 
 def cited_ids(citations: Iterable[str], sources: Sequence[Source]) -> tuple[str, ...]:
-    """The ids of the sources that these citations mean, each once."""
+    """The ids of the cited sources, without duplicates."""
     found = (resolve(citation, sources) for citation in citations)
     return tuple(dict.fromkeys(source for source in found if source is not None))

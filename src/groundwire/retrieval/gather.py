@@ -1,15 +1,12 @@
-"""What a verifier gets to see for one claim: the context with its evidence, and the same without.
+"""Build the two contexts of a claim: with its evidence (for p1) and without (for p0).
 
-How long contexts are read
-- Where all sources fit `context_tokens` (with their evidence and without), p1's context is all of them, the
-  very same string for every claim, and p0's is that string with the evidence replaced by the marker.
-- Otherwise both are an excerpt made for the claim: its selected units first, the units around them, then what
-  else speaks of it nearly as much, best first (cited sources before the others), as far as the budget goes;
-  laid out in the order of the sources, one unit a line, `…` for what is left out. p1 is read over that
-  excerpt once: no maximum or mean over windows, so a claim whose parts stand far apart is judged with all
-  of them in view.
-- The evidence that p0 goes without: the cited sources (all that is shown of them), else the selected units,
-  else everything.
+- If all sources fit `context_tokens`, with their evidence and without, the context of p1 is all of them, the
+  same string for every claim, and that of p0 is this string with the evidence replaced by the marker.
+- Otherwise both are an excerpt for the claim: its selected units, their neighbours, then further relevant
+  units by score (cited sources first), up to the budget. They appear in the order of the sources, one unit
+  per line, with `…` for omissions. p1 is estimated once over the excerpt, not per window, so that a claim
+  whose evidence is far apart is judged with all of it.
+- The evidence removed for p0 is the cited sources, else the selected units, else everything.
 """
 
 from __future__ import annotations
@@ -27,17 +24,19 @@ from groundwire.text.structure import MARKERS, TextPiece
 from groundwire.text.tokens import PRONOUN, names
 from groundwire.types import Claim, EvidenceRef, Source
 
-_CITED_SHARE = 0.75  # of an excerpt, where the claim cites: the rest is for what other sources say
-_FLOOR = 0.3  # of the best unit's score: weaker ones would only distract, and cost
-_LEADING_UNITS = 40  # shown where nothing speaks of the claim: a verifier should see what there is instead
+# Chosen by hand.
+_CITED_SHARE = 0.75  # of an excerpt for the cited sources; the rest is for the others
+_FLOOR = 0.3  # share of the best unit's score below which a unit is not relevant
+_LEADING_UNITS = 40  # first units shown if none is relevant
+_ELSEWHERE = 3  # units of uncited sources that are reported
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """The contexts for one claim and the pieces it is judged by, best first.
+    """The contexts of one claim, and the evidence in them (`refs`), best first.
 
-    `cited_text` is the cited sources alone (None where nothing is cited); `elsewhere` what the other
-    sources say about a claim that cites.
+    `cited_text` contains the cited sources alone (None without citations), `elsewhere` the relevant passages
+    of sources that the claim does not cite.
     """
 
     with_text: str
@@ -48,7 +47,13 @@ class Gathered:
 
 
 class Evidence:
-    """The sources of one check, indexed and rendered once, asked for each claim."""
+    """The sources of one check, indexed and rendered once for all claims.
+
+    Args:
+        context_tokens: limit for the context of a claim.
+        marker: replaces removed evidence.
+        index: an existing index of `sources`.
+    """
 
     def __init__(
         self,
@@ -70,47 +75,47 @@ class Evidence:
         self.bare = bare if self.fits else self._names_only()
 
     def _names_only(self) -> str:
-        """No evidence at all, where even its markers would not fit: the sources' ids, as many as do."""
+        """The context without evidence if even the markers are too long: as many source ids as fit."""
         room = self.context_tokens // (tokens(header(self.index.sources[0].id) + self.marker) + 1)
         return whole((source.id, self.marker) for source in self.index.sources[: max(1, room)])
 
     def gather(self, claim: Claim, about: str = "") -> Gathered:
-        """The contexts for one claim. `about`: what came before, for claims that begin with a pronoun."""
+        """Build the contexts of one claim; `about` is the text before it, to which a pronoun may refer."""
         check_cancelled()
-        asked = f"{claim.text} {names(about)}" if PRONOUN.match(claim.text) else claim.text
+        query = f"{claim.text} {names(about)}" if PRONOUN.match(claim.text) else claim.text
         cited = cited_ids(claim.citations, self.index.sources)
-        found = self.index.numbers(asked, budget=self.context_tokens, only=cited or None)
-        beyond = self.index.numbers(asked, k=3, without=cited) if cited else []
-        with_text, without_text = self._contexts(asked, cited, found)
+        found = self.index.numbers(query, budget=self.context_tokens, only=cited or None)
+        elsewhere = self.index.numbers(query, k=_ELSEWHERE, without=cited) if cited else []
+        with_text, without_text = self._contexts(query, cited, found)
         units = self.index.units
         return Gathered(
             with_text,
             without_text,
-            self._cited_text(asked, cited),
+            self._cited_text(query, cited),
             tuple(ref_of(units[number]) for number in found),
-            tuple(ref_of(units[number]) for number in beyond),
+            tuple(ref_of(units[number]) for number in elsewhere),
         )
 
-    def _contexts(self, asked: str, cited: Sequence[str], found: Sequence[int]) -> tuple[str, str]:
+    def _contexts(self, query: str, cited: Sequence[str], found: Sequence[int]) -> tuple[str, str]:
         cut = self._of(cited) if cited else frozenset(found) or self._everything
         if self.fits:
             gone = self.bare if cut >= self._everything else self._render(self._all, cut)
             return self.full, gone
-        shown = self._pick(asked, cited, found)
+        shown = self._pick(query, cited, found)
         return self._excerpt(shown, frozenset()), self._excerpt(shown, cut)
 
-    def _cited_text(self, asked: str, cited: Sequence[str]) -> str | None:
+    def _cited_text(self, query: str, cited: Sequence[str]) -> str | None:
         if not cited:
             return None
         chosen = self.index.positions(cited)
         text = self.full if len(chosen) == len(self._all) else self._render(chosen, frozenset())
         if tokens(text) <= self.context_tokens:
             return text
-        return self._excerpt(self._cited(asked, cited, self.context_tokens), frozenset())
+        return self._excerpt(self._cited(query, cited, self.context_tokens), frozenset())
 
-    def _cited(self, asked: str, cited: Sequence[str], budget: int) -> list[int]:
-        """What cited sources show in an excerpt: what speaks of the claim, else how they begin."""
-        ranked = self.index.ranked(asked, cited, _FLOOR)
+    def _cited(self, query: str, cited: Sequence[str], budget: int) -> list[int]:
+        """The units of cited sources in an excerpt: the relevant ones, else the first ones."""
+        ranked = self.index.ranked(query, cited, _FLOOR)
         leading = sorted(self._of(cited))[:_LEADING_UNITS]
         return self._fill([], self._with_neighbours(ranked) or leading, budget) or (ranked or leading)[:1]
 
@@ -127,15 +132,15 @@ class Evidence:
             blocks.append((self.index.sources[at].id, scrub(text, gone, self.marker) if gone else text))
         return whole(blocks)
 
-    def _pick(self, asked: str, cited: Sequence[str], found: Sequence[int]) -> list[int]:
+    def _pick(self, query: str, cited: Sequence[str], found: Sequence[int]) -> list[int]:
         """The units of an excerpt, in the order of the text."""
         picked = self._fill([], self._with_neighbours(found), self.context_tokens)
         if cited:
             budget = int(self.context_tokens * _CITED_SHARE)
-            picked = self._fill(picked, self._cited(asked, cited, budget), budget)
-        picked = self._fill(picked, self.index.ranked(asked, floor=_FLOOR), self.context_tokens)
-        # The one unit that speaks of the claim is shown even where it is longer than the budget.
-        return picked or self.index.ranked(asked)[:1] or self._fill([], self._leading(), self.context_tokens)
+            picked = self._fill(picked, self._cited(query, cited, budget), budget)
+        picked = self._fill(picked, self.index.ranked(query, floor=_FLOOR), self.context_tokens)
+        # The most relevant unit is shown even if it is longer than the budget.
+        return picked or self.index.ranked(query)[:1] or self._fill([], self._leading(), self.context_tokens)
 
     def _leading(self) -> range:
         return range(min(_LEADING_UNITS, len(self.index.units)))
@@ -161,7 +166,7 @@ class Evidence:
         return [*found, *(near for number, near in inside if units[near].source == units[number].source)]
 
     def _cost(self, number: int) -> int:
-        """A unit's share of the budget, with its text or without, and the `…` or id before it."""
+        """Tokens of a unit, the larger of its text and the marker, and of the `…` or id before it."""
         unit = self.index.units[number]
         return max(int(self.index.costs[number]), tokens(self.marker) + 1) + tokens(header(unit.source)) + 1
 
@@ -174,10 +179,5 @@ class Evidence:
             picked.setdefault(at, []).append((within, self.index.pieces[at][within]))
             if number in cut:
                 removed.add((self.index.sources[at].id, within))
-        blocks = [(self.index.sources[at], kept) for at, kept in picked.items()]
+        blocks = [(self.index.sources[at], numbered) for at, numbered in picked.items()]
         return excerpt(blocks, removed, self._neutral, self.marker)
-
-
-def gather(index: Index, claim: Claim, context_tokens: int, marker: str = MARKERS[0]) -> Gathered:
-    """One claim's contexts. For many over the same sources keep an `Evidence`: it renders them once."""
-    return Evidence(index.sources, context_tokens, marker, index).gather(claim)

@@ -1,8 +1,8 @@
-"""Sources and answers from what a user names: a file, a folder, '-' for stdin, or the text itself.
+"""Load sources and answers from a command line argument: a file, a folder, '-' for stdin, or the text itself.
 
-How a name is told from a text: several lines, or very long, is text; what exists is that file or folder; what
-does not exist but looks like a path (no spaces and an ending such as .txt, a leading ./ or ~/ or /, a
-trailing /, or a folder that exists before its last /) is a mistake and said so; anything else is text.
+An argument of several lines, or a very long one, is text. An existing file or folder is read. An argument
+that does not exist but looks like a path (no spaces and an extension such as .txt; a leading ./, ~/ or /; a
+trailing /; or an existing folder before its last /) is an error. Anything else is text.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _ENDINGS = frozenset((
 _URL = re.compile(r"https?://\S+$", re.IGNORECASE)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _OPEN = (Path("/dev/fd"), Path("/proc/self/fd"))
-_MAX_NAME = 1024
-_MAX_FILES = 10_000
-_FOLDER_FACTOR = 10
+_MAX_NAME = 1024  # characters; longer arguments are text
+_MAX_FILES = 10_000  # read from one folder
+_FOLDER_FACTOR = 10  # a folder may contain ten times as many bytes as a single file
 _log = logging.getLogger("groundwire.evidence")
 
 Report = Callable[[str], None]
@@ -43,10 +43,18 @@ Report = Callable[[str], None]
 def load_sources(
     specs: Sequence[str], *, stdin: TextIO | BinaryIO, max_bytes: int, report: Report = _log.warning
 ) -> list[Source]:
-    """All sources that the specs name, in order. `report` hears of files in folders that cannot be read."""
+    """Load all sources, in order.
+
+    Args:
+        specs: files, folders, '-' for stdin, or texts.
+        max_bytes: limit for one source.
+        report: called with a message for each unreadable file in a folder.
+
+    Raises `InputError` if a source is missing, unreadable, empty or too large.
+    """
     if not specs:
         raise InputError(
-            "no sources given", hint="name at least one with -s: a file, a folder, '-' or the text itself"
+            "no sources given", hint="pass at least one with -s: a file, a folder, '-' or the text itself"
         )
     found: list[Named] = []
     for spec in specs:
@@ -55,10 +63,10 @@ def load_sources(
 
 
 def load_answer(spec: str, *, stdin: TextIO | BinaryIO, max_bytes: int) -> str:
-    """The answer to check, by the same rules; never a folder."""
+    """Load the answer to check: a file, '-' for stdin, or the text itself; see `load_sources`."""
     path = as_path(spec)
     if spec != "-" and path is not None and path.is_dir():
-        raise InputError(f"{spec} is a folder", hint="the answer is one file, '-' or the text itself")
+        raise InputError(f"{spec} is a folder", hint="the answer must be a file, '-' or the text itself")
     if spec == "-":
         return _text(_read_stdin(stdin, max_bytes), "the answer on stdin", "", max_bytes)
     if path is None:
@@ -67,14 +75,16 @@ def load_answer(spec: str, *, stdin: TextIO | BinaryIO, max_bytes: int) -> str:
 
 
 def sources_in(data: bytes, path: Path, max_bytes: int) -> list[Source]:
-    """What a file that was read already holds: one source, or those that it names itself."""
+    """The sources in the bytes of a file: one, or those that the file itself names."""
     return _numbered(_named(data, str(path), path.suffix, max_bytes, path.name))
 
 
 def read_bytes(data: bytes, name: str, max_bytes: int, conversion: Conversion | None = None) -> list[Named]:
-    """The sources in a file that somebody sent under a name; nothing of this machine's disk is looked at.
+    """The sources in an uploaded file; the local disk is not read.
 
-    `conversion` is what the caller can stop the work with.
+    Args:
+        name: the file's name, of which the extension decides the format.
+        conversion: lets the caller stop the conversion.
     """
     if len(data) > max_bytes:
         raise _too_large(name, max_bytes)
@@ -84,22 +94,23 @@ def read_bytes(data: bytes, name: str, max_bytes: int, conversion: Conversion | 
 
 
 def from_mapping(texts: Mapping[str, str]) -> list[Source]:
-    """Sources by id, as in `{"S0": "text", …}`."""
+    """Sources from a mapping of ids to texts. Raises `InputError` if a text is not a string."""
     for name, text in texts.items():
         if not isinstance(text, str):
             raise InputError(
-                f"source {name!r} is no text but {type(text).__name__}", hint="give each source as a string"
+                f"source {name!r} must be a string, got {type(text).__name__}",
+                hint="pass each source as a string",
             )
     return [Source(str(name), _printable(text)) for name, text in texts.items()]
 
 
 def from_context(text: str) -> list[Source]:
-    """One source whose id is `context`."""
+    """A single source with the id `context`."""
     return [Source(CONTEXT_ID, _printable(text))]
 
 
 def as_path(spec: str) -> Path | None:
-    """The file or folder that a spec names; None where it is text. A name that leads nowhere is an error."""
+    """The file or folder that an argument names; None for text. Raises `InputError` for a missing path."""
     if not spec.strip() or len(spec) > _MAX_NAME or "\n" in spec or "\x00" in spec:
         return None
     path = Path(spec).expanduser() if spec.startswith("~/") else Path(spec)
@@ -107,11 +118,11 @@ def as_path(spec: str) -> Path | None:
         return path
     if _URL.match(spec):
         raise InputError(
-            f"{spec} is an address", hint="groundwire fetches nothing: download it and name the file"
+            f"{spec} is a URL", hint="groundwire does not download: save the page and pass the file"
         )
     if _looks_like_path(spec, path):
         raise InputError(
-            f"{spec} does not exist", hint="check the name; a text that looks like one goes in through '-'"
+            f"{spec} does not exist", hint="check the path; pass text that looks like one on stdin, with '-'"
         )
     return None
 
@@ -147,7 +158,7 @@ def _loaded(spec: str, stdin: TextIO | BinaryIO, max_bytes: int, report: Report)
 
 
 def _folder(folder: Path, max_bytes: int, report: Report) -> list[Named]:
-    """All readable files below a folder, by name; hidden ones are left out, unreadable ones reported."""
+    """Load all files below a folder, sorted by name; hidden files are skipped, unreadable ones reported."""
     found: list[Named] = []
     missed: list[str] = []
     size = 0
@@ -158,7 +169,7 @@ def _folder(folder: Path, max_bytes: int, report: Report) -> list[Named]:
             size += len(data)
             if number >= _MAX_FILES or size > max_bytes * _FOLDER_FACTOR:
                 raise InputError(
-                    f"{folder} holds too much to check", hint="name fewer files, or a smaller folder"
+                    f"{folder} is too large to check", hint="pass fewer files, or a smaller folder"
                 )
             found.extend(_named(data, str(path), path.suffix, max_bytes, origin))
         except InputError as error:
@@ -168,16 +179,16 @@ def _folder(folder: Path, max_bytes: int, report: Report) -> list[Named]:
     if not found:
         why = f" ({missed[0]})" if missed else ""
         raise InputError(
-            f"{folder} holds no readable files{why}",
+            f"{folder} contains no readable files{why}",
             hint="put text, Markdown, HTML, PDF, docx, JSON or CSV there",
         )
-    for words in missed:
-        report(f"left out: {words}")
+    for message in missed:
+        report(f"left out: {message}")
     return found
 
 
 def files_below(folder: Path, report: Report) -> Iterator[Path]:
-    """All files, folder by folder, by name; hidden ones are left out, unreadable folders reported."""
+    """All files below a folder, sorted by name; hidden ones are skipped, unreadable folders reported."""
 
     def unreadable(error: OSError) -> None:
         report(f"{error.filename}: {error.strerror}")
@@ -190,23 +201,23 @@ def files_below(folder: Path, report: Report) -> Iterator[Path]:
 
 
 def read_file(path: Path, max_bytes: int) -> bytes:
-    """A file's bytes; its kind and size are looked at before it is opened.
+    """Read a file, after checking its type and size. Raises `InputError`.
 
-    A pipe only where it is open already, as in a shell's `<(command)`: others might never be written to.
+    A pipe is read only if it is already open, as in a shell's `<(command)`: another may never be written to.
     """
     try:
         about = path.stat()
         if not stat.S_ISREG(about.st_mode) and not (path.parent in _OPEN and stat.S_ISFIFO(about.st_mode)):
-            raise InputError(f"{path} is not a regular file", hint="give a file, or pipe it in with '-'")
+            raise InputError(f"{path} is not a regular file", hint="pass a file, or pipe it in with '-'")
         if about.st_size > max_bytes:
             raise _too_large(str(path), max_bytes)
         with path.open("rb") as file:
             data = file.read(max_bytes + 1)
     except PermissionError:
-        raise InputError(f"{path} may not be read", hint="check its permissions") from None
+        raise InputError(f"{path}: permission denied", hint="check its permissions") from None
     except OSError as error:
         raise InputError(
-            f"{path} cannot be read ({error.strerror})", hint="check the name and the disk"
+            f"{path} cannot be read ({error.strerror})", hint="check the path and the disk"
         ) from None
     if len(data) > max_bytes:
         raise _too_large(str(path), max_bytes)
@@ -250,16 +261,16 @@ def _filled(text: str, name: str) -> str:
 
 
 def _printable(text: str) -> str:
-    """Half a character (from broken JSON or a terminal) could not be written out again; no offset moves."""
+    """Replace lone surrogates (from broken JSON or a terminal), which UTF-8 cannot encode; offsets stay."""
     return _SURROGATE.sub("\ufffd", text)
 
 
 def _numbered(found: Sequence[Named]) -> list[Source]:
-    """Sources with ids: their own, or S0, S1, … by their place among all, passing over ids that are taken."""
+    """Give ids to the sources: their own, or S0, S1, … in order, skipping ids that are taken."""
     taken: set[str] = set()
     for item in found:
         if item.id is not None and item.id in taken:
-            raise InputError(f"two sources have the id {item.id!r}", hint="give each source an id of its own")
+            raise InputError(f"two sources have the id {item.id!r}", hint="give each source a unique id")
         taken.update((item.id,) if item.id is not None else ())
     sources: list[Source] = []
     number = 0

@@ -1,11 +1,11 @@
-"""Sources as the one text that a verifier reads, whole or with evidence taken out.
+"""Render sources as the context of a verifier, complete or with evidence removed.
 
     [S0] The tower is 330 m tall.        [S0] [EVIDENCE REMOVED]
                                    →
     [S1] It opened in 1889.              [S1] It opened in 1889.
 
-Nothing inside a source can pass for that layout: what looks like a source's id, a marker or a chat
-template's control token gets other brackets, of the same length, so that offsets stay true.
+A source cannot imitate this layout: the brackets of anything that looks like a source's id, a marker or a
+chat template's control token are replaced by others of the same length, so that offsets stay valid.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from groundwire.text.structure import MARKERS, TextPiece, labelled
 from groundwire.types import Source
 
 GAP = "…"
-"""Stands between units of an excerpt that do not follow each other."""
+"""Separates units of an excerpt that are not adjacent."""
 
 _BRACKETED = re.compile(
     r"(?P<lead>^[ \t]*+)?[\[［【](?P<inside>[^\[\]［］【】\n]{1,64})[\]］】](?P<link>\(?)", re.MULTILINE
@@ -28,13 +28,13 @@ _CONTROL = re.compile(
 )
 _SOURCE_ID = re.compile(r"\^?s?\s?\d{1,6}$", re.IGNORECASE)
 _LINE_ID = re.compile(r"[\w.:\-]+$")
-_WORDS_OF_CONTROL = frozenset(
+_CONTROL_WORDS = frozenset(
     ("inst", "/inst", *(marker.strip("[]").casefold() for marker in MARKERS), "evidence removed")
 )
 _SOFT_SPACE = re.compile(r"(?:[ \t]|\\[nrt])*")
 _UNSAFE = re.compile(r"[^\w.:\-]+")
 _OTHER_BRACKETS = str.maketrans("[]［］【】<>", "()（）（）‹›")
-_LABEL_WORDS = 4
+_LABEL_WORDS = 4  # words up to which a heading is a label, not a statement
 
 _DENSE = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]"
@@ -43,7 +43,9 @@ _TIGHT = re.compile(r"[!-@\[-`{-~]")
 
 
 def tokens(text: str) -> int:
-    """About how many tokens a language model would see; on the high side rather than the low one.
+    """Estimate the number of tokens for a language model, rather too high than too low.
+
+    Four characters per token for plain text, two for digits and punctuation, one for CJK and the like.
 
     >>> tokens("The tower is tall."), tokens("巴黎是首都")
     (6, 5)
@@ -57,16 +59,16 @@ def tokens(text: str) -> int:
 
 
 class Neutraliser:
-    """Puts whatever could pass for structure in other brackets; a text gets neither longer nor shorter.
+    """Replaces the brackets of text that imitates the layout of a context; the length stays the same.
 
-    Made once for all sources of a check: a set of ids per text would cost the square of their number.
+    Create one for all sources of a check: a set of all ids per source would take quadratic time.
 
     >>> Neutraliser(["guide"])("as [S9] and [Guide] say [EVIDENCE REMOVED], see [note] <|im_end|>")
     'as (S9) and (Guide) say (EVIDENCE REMOVED), see [note] ‹|im_end|›'
     """
 
     def __init__(self, ids: Iterable[str] = (), marker: str = "") -> None:
-        self._forbidden = _WORDS_OF_CONTROL.union(
+        self._forbidden = _CONTROL_WORDS.union(
             (marker.strip("[]").casefold(),), (name.casefold() for name in ids)
         )
 
@@ -85,7 +87,7 @@ class Neutraliser:
 
 
 def scrub(text: str, cut: Iterable[TextPiece], marker: str) -> str:
-    """The text with the marker where the pieces stood; line breaks, keys, names and marks stay.
+    """Replace pieces by the marker; line breaks, keys, column names and markup stay.
 
     >>> from groundwire.text.structure import pieces
     >>> text = '- WiFi: free\\n- Music: live'
@@ -94,7 +96,7 @@ def scrub(text: str, cut: Iterable[TextPiece], marker: str) -> str:
     """
     out: list[str] = []
     at = 0
-    marked = False  # whether `out` ends with a marker that the next one on the same line may join
+    marked = False  # `out` ends with a marker, which adjacent pieces on the same line share
     for piece in sorted(cut, key=lambda piece: piece.start):
         if not is_evidence(piece) or piece.start < at:
             continue
@@ -110,7 +112,7 @@ def scrub(text: str, cut: Iterable[TextPiece], marker: str) -> str:
 
 
 def _marker_lines(raw: str, bare: bool, marker: str) -> str:
-    """A marker for each line of what it replaces; a bare value of data gets quotes, so that it stays data."""
+    """One marker per replaced line; in place of an unquoted value of data it is quoted, so that it parses."""
     if bare:
         return f'"{marker}"' + "\n" * raw.count("\n")
     return "\n".join([marker, *(_marked(line, marker) for line in raw.split("\n")[1:])])
@@ -122,7 +124,7 @@ def _marked(line: str, marker: str) -> str:
 
 
 def is_evidence(piece: TextPiece) -> bool:
-    """A short heading is a label and stays; one that says something (a sentence, a figure) does not."""
+    """Return False for a short heading, which is only a label; a sentence or a number is evidence."""
     if not piece.heading:
         return True
     return len(piece.text.split()) > _LABEL_WORDS or any(char.isdigit() for char in piece.text)
@@ -133,7 +135,7 @@ def header(source_id: str) -> str:
 
 
 def whole(blocks: Iterable[tuple[str, str]]) -> str:
-    """Source ids and texts as one context."""
+    """Join (source id, text) pairs into one context."""
     return "\n\n".join(header(name) + text.strip("\n") for name, text in blocks)
 
 
@@ -143,9 +145,11 @@ def excerpt(
     neutral: Neutraliser,
     marker: str,
 ) -> str:
-    """Picked pieces (with their number in the source) as a context, one a line, `…` where some are left out.
+    """Render selected pieces as a context, one per line, with `…` for omissions.
 
-    Pieces named in `cut` (source id, number) show their label and the marker instead of what they say.
+    Args:
+        picked: per source its pieces, each with its number in the source.
+        cut: (source id, number) of pieces that are replaced by their label and the marker.
     """
     blocks = []
     for source, numbered in picked:
@@ -156,7 +160,7 @@ def excerpt(
                 lines.append(GAP)
             last = number
             gone = (source.id, number) in cut and is_evidence(piece)
-            above = neutral(f"{piece.under} ") if piece.under else ""  # it may be left out itself
+            above = neutral(f"{piece.under} ") if piece.under else ""  # the heading itself may be omitted
             lines.append(above + (labelled(neutral(piece.label), marker) if gone else neutral(piece.text)))
         blocks.append((source.id, "\n".join(lines)))
     return whole(blocks)

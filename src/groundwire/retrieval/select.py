@@ -1,4 +1,4 @@
-"""Which units speak of a claim: an index over all sources, built once, asked for every claim."""
+"""Retrieve the units relevant to a claim: a BM25 index over all sources with a greedy selection."""
 
 from __future__ import annotations
 
@@ -17,19 +17,21 @@ from groundwire.text.tokens import PRONOUN, terms, weighted
 from groundwire.types import Source, Unit
 
 DEFAULT_K = 8
+"""Units per claim: a few sentences for each part of a compound claim."""
 MIN_COVERAGE = 0.2
-"""A unit that holds a smaller share of a claim's weight does not speak of it, unless it says little else."""
+"""Share of a claim's term weight that a unit must contain to be relevant, unless it contains little else."""
 
-_SMALL_COVERAGE = 0.05
-_UNIT_SHARE = 0.4  # … of a unit that the claim holds
-_K1 = 1.2
-_B = 0.5
-_PSEUDO_UNITS = 10  # keeps word weights sensible where there are only a few units
-_COVERED = 0.5  # what a term still counts once an earlier choice holds it
-_GAIN_SHARE = 0.2  # a unit must add this share of what the best one added
-_HEADING_WEIGHT = 0.6
-_PREFIX = 5
-_PREFIX_WEIGHT = 0.6
+# Chosen by hand, except for BM25's usual constants.
+_SMALL_COVERAGE = 0.05  # minimum for a unit that contains little besides the claim's terms …
+_UNIT_SHARE = 0.4  # … which are at least this share of its weight
+_K1 = 1.2  # BM25: saturation of repeated terms; the usual value
+_B = 0.5  # BM25: length normalisation; less than the usual 0.75, since units have similar lengths
+_PSEUDO_UNITS = 10  # added to the number of units, so that weights are sensible for a few units
+_COVERED = 0.5  # weight of a term that an earlier choice contains
+_GAIN_SHARE = 0.2  # minimum gain of a unit, relative to the first choice
+_HEADING_WEIGHT = 0.6  # of terms in a heading, which names a topic but states nothing
+_PREFIX = 5  # letters that a term shares with its variants
+_PREFIX_WEIGHT = 0.6  # of such a variant
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int32]
@@ -37,7 +39,10 @@ Columns = dict[str, tuple[float, Ints, Floats]]
 
 
 class Index:
-    """All units of some sources, and for each term the units that hold it."""
+    """The units of all sources, and for each term the units that contain it.
+
+    `first[i]` is the number of the first unit of source i; `costs` are the tokens of the units.
+    """
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = tuple(sources)
@@ -61,7 +66,7 @@ class Index:
                 self._prefixes[term[:_PREFIX]].append(term)
 
     def _invert(self) -> dict[str, tuple[Ints, Floats]]:
-        """Per term: the units that hold it and how strongly (BM25's saturated, length-normed count)."""
+        """Per term: the units that contain it, with BM25's saturated and length-normalised count."""
         lists: dict[str, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
         pieces = [piece for cut in self.pieces for piece in cut]
         bags = [_bag(piece) for piece in pieces]
@@ -79,17 +84,18 @@ class Index:
         }
 
     def _masses(self) -> Floats:
-        """What each unit's terms weigh together."""
+        """The total weight of the terms of each unit."""
         mass = np.zeros(len(self.units), dtype=np.float32)
         for where, _ in self._postings.values():
             mass[where] += np.float32(self._rarity(len(where)))
         return mass
 
     def _rarity(self, holders: int) -> float:
+        """The inverse document frequency of a term that `holders` units contain."""
         return math.log(1 + (len(self.units) + _PSEUDO_UNITS - holders + 0.5) / (holders + 0.5))
 
     def positions(self, ids: Iterable[str]) -> list[int]:
-        """Where the sources with these ids stand among all sources, in their order."""
+        """The positions of the sources with these ids, in ascending order."""
         return sorted(at for name in set(ids) for at in self._positions.get(name, ()))
 
     def select(
@@ -100,9 +106,12 @@ class Index:
         budget: int | None = None,
         only: Collection[str] | None = None,
     ) -> list[Unit]:
-        """The units that speak of a claim, best first, at most `k` and (with neighbours) `budget` tokens.
+        """The units relevant to a claim, best first; empty if there are none.
 
-        `only` keeps to the sources with these ids. Empty where nothing speaks of it.
+        Args:
+            k: maximum number of choices; the sentence before a pronoun comes in addition.
+            budget: maximum number of tokens.
+            only: restrict to the sources with these ids.
         """
         return [self.units[number] for number in self.numbers(claim, k=k, budget=budget, only=only)]
 
@@ -115,16 +124,16 @@ class Index:
         only: Collection[str] | None = None,
         without: Collection[str] = (),
     ) -> list[int]:
-        """As `select`, by the units' numbers in the index; `without` leaves out the sources with these ids.
+        """Like `select`, but returns the numbers of the units; `without` excludes the sources with these ids.
 
-        Greedy cover: what an earlier choice holds counts half, so that each part of a compound
-        claim finds its own evidence, and a fact that stands twice is found twice.
+        Greedy: terms covered by an earlier choice count half, so that each part of a compound claim finds its
+        own evidence, and a fact that occurs twice is found twice.
         """
         if not self.units:
             return []
         columns = self._columns(claim)
         weights = {term: weight for term, (weight, _, _) in columns.items()}
-        allowed = self._allowed(only) & self._speaking(columns)
+        allowed = self._allowed(only) & self._relevant(columns)
         if without:
             allowed &= ~self._allowed(without)
         chosen: list[int] = []
@@ -138,30 +147,32 @@ class Index:
             allowed[best] = False
             left = self._accept(best, chosen, left)
             for term, (_, where, _) in columns.items():
-                weights[term] *= _COVERED if _holds(where, best) else 1.0
+                weights[term] *= _COVERED if _contains(where, best) else 1.0
         return chosen if self._covers(columns, chosen) else []
 
-    def _speaking(self, columns: Columns) -> NDArray[np.bool_]:
-        """Which units hold enough of the claim to speak of it, or speak of little else."""
-        held = np.zeros(len(self.units), dtype=np.float32)
+    def _relevant(self, columns: Columns) -> NDArray[np.bool_]:
+        """A mask of the units that contain enough of the claim, or little else."""
+        shared = np.zeros(len(self.units), dtype=np.float32)
         for weight, where, _ in columns.values():
-            held[where] += np.float32(weight)
+            shared[where] += np.float32(weight)
         total = sum(weight for weight, _, _ in columns.values())
-        about = (held >= MIN_COVERAGE * total) | (
-            (held >= _SMALL_COVERAGE * total) & (held >= _UNIT_SHARE * self._mass)
+        about = (shared >= MIN_COVERAGE * total) | (
+            (shared >= _SMALL_COVERAGE * total) & (shared >= _UNIT_SHARE * self._mass)
         )
-        return about & (held > 0)
+        return about & (shared > 0)
 
     def _covers(self, columns: Columns, chosen: Collection[int]) -> bool:
-        """Whether the chosen units together hold enough of the claim."""
+        """Return True if the chosen units together contain enough of the claim."""
         total = sum(weight for weight, _, _ in columns.values())
-        held = sum(w for w, where, _ in columns.values() if any(_holds(where, number) for number in chosen))
-        return held >= MIN_COVERAGE * total
+        shared = sum(w for w, where, _ in columns.values() if any(_contains(where, n) for n in chosen))
+        return shared >= MIN_COVERAGE * total
 
     def ranked(self, claim: str, only: Collection[str] | None = None, floor: float = 0.0) -> list[int]:
-        """Every unit that shares a term with the claim, best first; ties in the order of the text.
+        """The numbers of all units that share a term with the claim, best first; ties in text order.
 
-        `floor` leaves out what scores less than that share of the best.
+        Args:
+            only: restrict to the sources with these ids.
+            floor: minimum score, as a share of the best.
         """
         if not self.units:
             return []
@@ -173,17 +184,17 @@ class Index:
         return [int(number) for number in order[: int(enough.sum())]]
 
     def coverage(self, text: str, k: int = DEFAULT_K) -> tuple[float, list[int]]:
-        """How much of a text the `k` units that share most with it hold together, and which they are.
+        """The share of a text, by term weight, that its `k` best units contain together; and their numbers.
 
-        Every word counts as the text weighs it, however common it is here: what all units speak of is what
-        they are about. A text without a word that tells anything is held by whatever there is.
+        Unlike in `select`, terms that are frequent in the sources count fully: they are their topic. A text
+        without content words is covered by any source.
         """
         weights, columns, best = weighted(text), self._columns(text), self.ranked(text)[:k]
-        held = sum(
-            weight for term, weight in weights.items() if any(_holds(columns[term][1], n) for n in best)
+        shared = sum(
+            weight for term, weight in weights.items() if any(_contains(columns[term][1], n) for n in best)
         )
         total = sum(weights.values())
-        return (held / total if total else float(bool(self.units))), best
+        return (shared / total if total else float(bool(self.units))), best
 
     def _accept(self, number: int, chosen: list[int], left: int) -> int:
         for candidate in (number, *self._neighbours(number)):
@@ -194,13 +205,13 @@ class Index:
         return left
 
     def _neighbours(self, number: int) -> Iterator[int]:
-        """The sentence before, where a unit begins with a pronoun."""
+        """The sentence before a unit that begins with a pronoun."""
         same = number > 0 and self.units[number - 1].source == self.units[number].source
         if same and PRONOUN.match(self.units[number].text):
             yield number - 1
 
     def _columns(self, claim: str) -> Columns:
-        """For each term of a claim its weight, and the units that hold it or a word that begins alike."""
+        """For each term of a claim: its weight, and the units that contain it or a variant of it."""
         found: Columns = {}
         for term, weight in weighted(claim).items():
             where, strength = self._postings.get(term, _NOWHERE)
@@ -210,6 +221,7 @@ class Index:
         return found
 
     def _alike(self, term: str) -> tuple[Ints, Floats]:
+        """The units with terms of the same prefix, for a term that does not occur itself."""
         near = self._prefixes.get(term[:_PREFIX], ()) if len(term) > _PREFIX and term.isalpha() else ()
         if not near:
             return _NOWHERE
@@ -255,6 +267,6 @@ def _bag(piece: TextPiece) -> Counter[str]:
     return Counter(terms(f"{piece.under} {piece.text}"))
 
 
-def _holds(where: Ints, number: int) -> bool:
+def _contains(where: Ints, number: int) -> bool:
     at = int(np.searchsorted(where, number))
     return at < len(where) and int(where[at]) == number

@@ -1,4 +1,4 @@
-"""Sources cut into units, the smallest pieces that can carry a claim."""
+"""Split sources into units, the smallest pieces of evidence."""
 
 from __future__ import annotations
 

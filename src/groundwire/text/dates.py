@@ -140,7 +140,7 @@ def _numeric(match: re.Match[str]) -> PartialDate | None:
     if len(match["y"]) == 2:
         if match["sep"] == "-":
             return None  # 1-2-34 is a score or a code more often than a date
-        year += 2000 if year < 50 else 1900
+        year += 2000 if year < 50 else 1900  # by convention: 49 is 2049, 50 is 1950
     if not (1 <= a <= 31 and 1 <= b <= 31) or min(a, b) > 12:
         return None
     day, month = (b, a) if b > 12 else (a, b)
@@ -149,6 +149,7 @@ def _numeric(match: re.Match[str]) -> PartialDate | None:
 
 
 def _is_year(text: str, match: re.Match[str]) -> bool:
+    """Return False for a count: "1990 people", but not "in 1990 people"."""
     if _CUE.search(text[max(0, match.start() - 12) : match.start()]):
         return True
     return not _COUNTED.match(text, match.end()) or bool(_FUNCTION.match(text, match.end()))

@@ -27,7 +27,7 @@ _ESCAPE = re.compile(
 )
 _PLAIN = {"n": "\n", "r": "\r", "t": "\t", "b": " ", "f": " ", "0": " ", "a": " ", "v": " "}
 _CLOSING = {"[": "]", "(": ")", "{": "}"}
-_MAX_DEPTH = 60
+_MAX_DEPTH = 60  # nested containers; deeper input would exhaust the recursion limit
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,6 +90,8 @@ _CAPITAL = re.compile(rf"[^\W\d_]\.(?:\s?[^\W\d_]\.)*|{_PART}")
 _RUN = re.compile(rf"\s+(?:{_LINK}\s+)?|\s?&\s?|\s(?=\d)")
 _OPENS = re.compile(r"(?:^|[.!?:;•\n]|[\"'“”(\[*#-])\s*$")
 _SERIAL = re.compile(r"\d{1,3}\b(?![.,:%/]\d|\s?(?:%|percent|million|billion|years|people))")
+_MIN_SIMILAR = 5  # letters; in shorter names one letter makes another name
+_SIMILAR = 0.72  # bigram similarity: one wrong letter in a word of seven; chosen by hand
 _TITLES = word_set("mr mrs ms dr prof professor sir lady lord president king queen miss saint st")
 _COMMON = (
     word_set(
@@ -128,12 +130,12 @@ def _next_capital(text: str, position: int) -> re.Match[str] | None:
 
 
 def _is_capitalised(word: str) -> bool:
-    """'Apple', 'IBM', and 'iPhone' or 'eBay' too."""
+    """Return True for 'Apple' and 'IBM', and also for 'iPhone' and 'eBay'."""
     return word[0].isupper() or (word[:1].islower() and word[1:2].isupper())
 
 
 def _extend(text: str, end: int) -> int:
-    """Over the capitalised words that follow, also behind 'of', 'de', '&'; or a number ('Apollo 11')."""
+    """Extend over following capitalised words, also after 'of', 'de', '&', or a number ('Apollo 11')."""
     while gap := _RUN.match(text, _after_title(text, end)):
         follows = _CAPITAL.match(text, gap.end())
         if follows and _is_capitalised(follows[0]) and "\n" not in gap[0] and gap[0].strip() != "and":
@@ -153,14 +155,10 @@ def _after_title(text: str, end: int) -> int:
 
 
 def _trimmed(text: str, start: int, end: int) -> Name | None:
-    """Without leading articles and sentence openers; None where nothing is left."""
+    """Remove leading articles and sentence openers; None if nothing is left."""
     opens = bool(_OPENS.search(text[max(0, start - 3) : start])) or start == 0
     words = text[start:end].split(" ")
-    while (
-        words
-        and (words[0].lower().strip(".,'’") in _COMMON or is_stop(words[0]))
-        and not _is_acronym(words[0])
-    ):
+    while words and _is_opener(words[0]):
         start += len(words[0]) + 1
         words, opens = words[1:], False
     if not words or start >= end or len(text[start:end].strip(".")) < 2:
@@ -181,7 +179,7 @@ def _is_acronym(word: str) -> bool:
 
 @lru_cache(maxsize=1 << 14)
 def key(name: str) -> tuple[str, ...]:
-    """The words of a name in comparable form, without titles, connecting words and dots."""
+    """The normalised words of a name, without titles, connecting words and dots."""
     raw = [w.strip(".,'’\"()") for w in re.split(r"[\s\-]+", name)]
     return tuple(normalise(w) for w in raw if w and w.lower() not in _TITLES and not is_stop(w)) or (
         name.lower(),
@@ -213,9 +211,10 @@ def _initials(short: tuple[str, ...], long: tuple[str, ...]) -> bool:
 
 
 def _misspelt(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
+    """Return True if all words are equal or similar; short words must be equal."""
     if len(left) != len(right):
         return False
     return all(
-        x == y or (min(len(x), len(y)) > 4 and similarity(x, y) >= 0.72)
+        x == y or (min(len(x), len(y)) >= _MIN_SIMILAR and similarity(x, y) >= _SIMILAR)
         for x, y in zip(left, right, strict=True)
     )

@@ -17,7 +17,7 @@ from groundwire.text.lexicon import forms, word_set
 
 
 def _valued(table: str) -> dict[str, float]:
-    """Parse a table `value: word word; …`; an underscore in a word stands for a space."""
+    """Parse a table `value: word word; …`; an underscore in a word is a space."""
     return {word.replace("_", " "): float(value) for word, value in forms(table).items()}
 
 
@@ -129,16 +129,14 @@ def _value(text: str) -> float | None:
                 total, group = total + group, 0.0
         elif word in _VALUES:
             value = _VALUES[word]
-            if group and value >= (
-                group % 100 or 100
-            ):  # 'nineteen eighty', 'five six': two numbers, not a sum
-                return None
+            if group and value >= (group % 100 or 100):
+                return None  # 'nineteen eighty', 'five six': two numbers, not a sum
             group += value
     return total + group
 
 
 def _word_step(value: float) -> float:
-    """The place to which a number in words is exact: three million to a million, twenty-two to one."""
+    """The precision of a number in words: a million for "three million", one for "twenty-two"."""
     result = 1.0
     while value and result < 1e12 and value % (result * 10) == 0 and result * 10 <= value:
         result *= 10
@@ -152,7 +150,7 @@ class UnitOf(NamedTuple):
 
 
 def _table(rows: str) -> dict[str, UnitOf]:
-    """`base: name=scale name=scale …` a line; a name may use _ for a space."""
+    """Parse lines `base: name=scale name=scale …`; an underscore in a name is a space."""
     found: dict[str, UnitOf] = {}
     for row in rows.strip().splitlines():
         base, _, names = row.partition(":")
@@ -248,8 +246,8 @@ Relation = Literal["same", "compatible", "conflict", "unrelated"]
 class Number(NamedTuple):
     """`value` in the base `unit` ('' for a bare count; 'clock' is minutes after midnight).
 
-    `step` is the last written place (67 million: 1e6), `bound` what was said about exactness,
-    `edge` which end of a range this is.
+    `step` is the last written place (67 million: 1e6), `bound` a word for its exactness ("about", "over"),
+    `edge` the end of a range that it is.
     """
 
     value: float
@@ -299,7 +297,17 @@ _BOUNDS = {
     for bound, words in _BOUND_WORDS.items()
 }
 _JOIN = re.compile(r"\s?[-–—]\s?|\s(?:to|and|through|until|till|עד)\s|\sל-?")
-_BEFORE = 24
+_BEFORE = 24  # characters before a number in which such a word is looked for
+
+# How far two numbers may differ and still agree, as factors of the claim's number. Chosen by hand.
+_OVER = 2.5  # "over 100" is true of up to 250
+_OVER_LIMIT = 1.7  # the same if the evidence is a limit too: it must come close to the claim's
+_UNDER = 0.4  # "under 100" is true of 40 and more
+_UNDER_LIMIT = 0.6  # the same if the evidence is a limit too
+_ALMOST = 0.9  # "almost 100" is true of 90 and more
+_ABOUT = 0.08  # "about 100" is true of 92 to 108
+_OPEN_BOUND = 0.25  # evidence "over 100" leaves up to a quarter more open
+_ROUNDING = 0.001  # tolerance of a limit
 
 
 def numbers(text: str) -> list[Number]:
@@ -398,7 +406,7 @@ def _mixed(text: str) -> float:
 
 
 def _scale_and_unit(m: re.Match[str]) -> tuple[float, str, int]:
-    """'5 m' is five metres and '$5m' five million; 'K', 'B' and the like stand right behind the digits."""
+    """'5 m' is five metres and '$5m' five million; 'K', 'B' and the like directly follow the digits."""
     name, unit, end = m["scale"], m["unit"], m.end()
     if name in TIGHT_SCALES and not m["money"] and (m["gap"] or name in ("m", "b", "T")):
         if name in UNITS and not unit:
@@ -470,9 +478,10 @@ def _first_number(text: str) -> tuple[float, float]:
 
 
 def compare(claim: Number, evidence: Number) -> Relation:
-    """'same' where the evidence bears the claim's number out, 'compatible' where it leaves it open.
+    """Compare a number of a claim with one of the evidence.
 
-    'unrelated' numbers measure different things, so neither bears the other out nor speaks against it.
+    'same': the evidence confirms the number; 'compatible': it leaves it open; 'conflict': it states another
+    number of the same unit; 'unrelated': the two measure different things.
     """
     if {claim.unit, evidence.unit} == {"deg", "K"}:
         return _compare_degrees(claim, evidence)
@@ -482,14 +491,14 @@ def compare(claim: Number, evidence: Number) -> Relation:
         return "same"
     if evidence.bound in ("over", "almost") and evidence.bound != claim.bound:
         limit = claim.value >= evidence.value if evidence.bound == "over" else claim.value <= evidence.value
-        return "compatible" if limit and _near(claim.value, evidence.value, 0.25) else "conflict"
+        return "compatible" if limit and _near(claim.value, evidence.value, _OPEN_BOUND) else "conflict"
     if evidence.bound == "under" and claim.value <= evidence.value and not claim.bound:
         return "compatible"
     return "conflict"
 
 
 def _compare_degrees(a: Number, b: Number) -> Relation:
-    """Bare degrees may be of either scale, so they can only agree."""
+    """Degrees without a scale may be Celsius or Fahrenheit, so they can agree but not conflict."""
     bare, celsius = (a, b) if a.unit == "deg" else (b, a)
     readings = (bare.value, (bare.value - 32) * 5 / 9)
     return "same" if any(abs(reading - celsius.value) < 0.6 for reading in readings) else "unrelated"
@@ -501,17 +510,18 @@ def _agrees(claim: Number, evidence: Number) -> bool:
         return True
     if claim.kind in ("ordinal", "time"):
         return False
-    slack = 0.5 * max(claim.step, evidence.step) * 1.001
-    # of two limits the one must come close to the other: "up to 5,000" is not what "up to 2,000" says
+    slack = 0.5 * max(claim.step, evidence.step) * (1 + _ROUNDING)  # half of the last written place
+    # Two limits must be close to each other: "up to 2,000" does not confirm "up to 5,000".
+    low, high = a * (1 - _ROUNDING), a * (1 + _ROUNDING)
     match claim.bound:
         case "over":
-            return evidence.bound != "under" and a * 0.999 <= b <= (1.7 if evidence.bound else 2.5) * a
+            return evidence.bound != "under" and low <= b <= (_OVER_LIMIT if evidence.bound else _OVER) * a
         case "under":
-            return evidence.bound != "over" and (0.6 if evidence.bound else 0.4) * a <= b <= a * 1.001
+            return evidence.bound != "over" and (_UNDER_LIMIT if evidence.bound else _UNDER) * a <= b <= high
         case "almost":
-            return 0.9 * a <= b <= a * 1.001
+            return _ALMOST * a <= b <= high
         case "about":
-            return abs(a - b) <= max(slack, 0.08 * abs(a))
+            return abs(a - b) <= max(slack, _ABOUT * abs(a))
     return _rounded(claim, evidence) and abs(a - b) <= slack
 
 
@@ -529,5 +539,5 @@ def _near(a: float, b: float, share: float) -> bool:
 
 
 def in_range(claim: Number, low: Number, high: Number) -> bool:
-    """Does the claim's number lie inside an evidence range of the same unit?"""
+    """Return True if the claim's number lies in an evidence range of the same unit."""
     return claim.unit == low.unit == high.unit and low.value <= claim.value <= high.value

@@ -1,7 +1,7 @@
 """Sentence segmentation of plain prose with exact offsets.
 
-Linear time: every stop is looked at once, with bounded look-behind and a look-ahead that never passes the
-next stop, so that a megabyte of dots or brackets costs no more than a megabyte of prose.
+Linear time: every stop is examined once, with bounded look-behind and a look-ahead that never passes the next
+stop, so that a megabyte of dots or brackets costs no more than a megabyte of prose.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _DOTTED = re.compile(r"(?:[^\W\d_]{1,3}\.)+[^\W\d_]{1,3}")
 _NUMERAL = re.compile(r"[0-9]{1,3}|[ivxIVX]{1,5}|[^\W\d_]")
 _QUOTES = ('"', "'", "’", "״", "׳")
-_LOOK_BACK = 40
-_WRAP_WIDTH = 50
+_LOOK_BACK = 40  # characters before a stop that are examined: longer than any word or abbreviation
+_WRAP_WIDTH = 50  # characters; shorter lines are not hard-wrapped prose
+_RAGGED = 12  # characters that a hard-wrapped line may end early, besides the next word
 
 
 def _words(table: str) -> frozenset[str]:
@@ -159,7 +160,7 @@ def _is_wrapped(text: str, lines: list[tuple[int, int]]) -> bool:
         return False
     for (start, end), (after, until) in pairwise(lines):
         word = len((text[after : min(until, after + 80)].split(None, 1) or [""])[0])
-        if end - start + 1 + word < width - 12:
+        if end - start + 1 + word < width - _RAGGED:
             return False
     return True
 

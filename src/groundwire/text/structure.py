@@ -31,8 +31,8 @@ __all__ = [
     "spans",
 ]
 
-_MAX_PIECE = 1200
-_PARAGRAPH = 4000  # characters; what is longer is not kept
+_MAX_PIECE = 1200  # characters of a piece: a very long sentence; longer ones are split
+_MAX_CACHED = 4000  # characters; longer paragraphs are not cached
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +59,11 @@ def labelled(label: str, text: str) -> str:
 
 def spans(text: str) -> Iterator[tuple[int, int]]:
     """Sentences; very long ones are split. Cached, since the contexts of one answer share most paragraphs."""
-    yield from _kept_spans(text) if len(text) <= _PARAGRAPH else _spans(text)
+    yield from _cached_spans(text) if len(text) <= _MAX_CACHED else _spans(text)
 
 
 @lru_cache(maxsize=1024)
-def _kept_spans(text: str) -> tuple[tuple[int, int], ...]:
+def _cached_spans(text: str) -> tuple[tuple[int, int], ...]:
     return tuple(_spans(text))
 
 
@@ -119,9 +119,9 @@ def _is_whole(text: str, block: Block, offset: int) -> bool:
     return all(not text[a.end + offset : b.start + offset].strip() for a, b in pairs)
 
 
-_LONG_VALUE = 160
-_LIST_CHARS = 300
-_MAX_PART = 60
+_LONG_VALUE = 160  # characters; a longer string value is prose and split into sentences
+_LIST_CHARS = 300  # characters of adjacent list elements that form one piece
+_MAX_PART = 60  # characters of one part of a label
 _NAMES = ("name", "title", "category", "label")
 _PAIR_NAMES = frozenset(("name", "key", "label", "property", "attribute", "field"))
 _PAIR_VALUES = frozenset(("value", "values", "val"))
@@ -234,19 +234,22 @@ _KEY = re.compile(
 )
 _LINE = re.compile(r"[^\s:.][^:.]{0,40}:\s\S.{0,60}$")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
-_KEY_SHARE = 0.6
-_MAX_KEY_WORDS = 7
-_LONG_VALUE_STRUCTURE = 160
-_LONG_ROW = 1200
-_FAILED_SCAN = 64  # what a vain attempt to read data costs beside the characters it read
-_VAIN_SCANS = 20_000
+_KEY_SHARE = 0.6  # share of `key: value` lines from which a run of lines is one; by convention
+_MAX_KEY_WORDS = 7  # more words before a colon are a sentence
+_LONG_ROW = 1200  # characters; a longer table row is split into sentences
+# Failed attempts to parse data are limited, or text full of brackets would take quadratic time.
+_FAILED_SCAN = 64  # cost of an attempt besides the characters it read
+_SCAN_BUDGET = 20_000  # total cost allowed besides half of the text's length
 
 Line = tuple[int, int]
 Found = tuple[list[TextPiece], int]
 
 
 def pieces(text: str, *, rendered: bool = True) -> list[TextPiece]:
-    """Split a text into pieces, in order, without overlaps. `rendered` texts have source ids to skip.
+    """Split a text into pieces, in order, without overlaps.
+
+    Args:
+        rendered: the text is a rendered context, whose source ids (`[S0] …`) are skipped.
 
     >>> [p.text for p in pieces('{"hours": {"Monday": "9-17"}, "WiFi": false}')]
     ['hours Monday: 9-17', 'WiFi: no']
@@ -292,7 +295,7 @@ class _PieceReader:
         self.lines = _lines(text)
         self.free: Line | None = None
         self.fences = _fences(text, self.lines)
-        self.scans_left = _VAIN_SCANS + len(text) // 2
+        self.scans_left = _SCAN_BUDGET + len(text) // 2
         self.no_table_before = 0
         self.no_keys_before = 0
 
@@ -436,6 +439,6 @@ def _keyed(text: str, run: Sequence[Line], matches: Sequence[re.Match[str] | Non
 def _value(text: str, start: int, end: int, label: str) -> Iterator[TextPiece]:
     end = start + len(text[start:end].rstrip())
     value = text[start:end]
-    for first, last in spans(value) if len(value) > _LONG_VALUE_STRUCTURE else [(0, len(value))]:
+    for first, last in spans(value) if len(value) > _LONG_VALUE else [(0, len(value))]:
         content = labelled(label, " ".join(value[first:last].split()))
         yield TextPiece(start + first, start + last, content, UnitKind.LEAF, label)

@@ -11,7 +11,7 @@ _NUMBER = re.compile(r"[\s\d.,%$€£+\-]+$")
 _THOUSANDS = re.compile(r"\d{3}(?!\d)")
 _QUOTED = re.compile(r'\s*+"((?:[^"]|"")*+)"\s*+')
 _BAR = re.compile(r"(?<!\\)\|")
-_MAX_NAME = 60
+_MAX_NAME = 60  # characters of a column name; a longer first line is prose
 _SEPARATORS = "|\t,;"
 
 Line = tuple[int, int]
@@ -37,7 +37,9 @@ class Table:
 def find(text: str, lines: Sequence[Line], at: int, markers: Sequence[str] = ()) -> tuple[Table | None, int]:
     """The table whose column names are in line `at`, if any, and the first line not consumed.
 
-    A row that consists of a marker (removed evidence) does not end the table.
+    Args:
+        lines: (start, end) of each line of the text.
+        markers: placeholders for removed evidence; a row that consists of one does not end the table.
     """
     reach = at + 1
     for separator in _SEPARATORS:

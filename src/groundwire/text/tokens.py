@@ -39,9 +39,9 @@ _ARABIC_SUFFIXES = ("ات", "ون", "ين", "ان", "ها", "هم", "يه", "ه"
 _HEBREW_PREFIXES = "והבלמשכ"
 _HEBREW_SUFFIXES = ("ימ", "ות", "ית", "ה", "ו", "ת")
 _VOWELS = frozenset("aeiouy")
-_MIN_STEM = 3
+_MIN_STEM = 3  # letters that a stem keeps; shorter ones are ambiguous
 _CONTRACTED = frozenset({"", "s", "t", "re", "ve", "ll", "d", "m"})
-_CACHE = 1 << 16
+_CACHE = 1 << 16  # words; some tens of megabytes at most
 
 
 class Word(NamedTuple):
@@ -180,7 +180,8 @@ _SCRIPTS = (
     ("latin", re.compile("[A-Za-z\u00c0-\u024f]")),
 )
 _LETTER = re.compile(r"[^\W\d_]")
-_SAMPLE = 20_000
+_SAMPLE = 20_000  # characters from the beginning that decide script and language
+_FOREIGN_SHARE = 12  # text is foreign only if at least every 12th word is a foreign function word
 
 
 def script(text: str) -> str:
@@ -202,7 +203,7 @@ def language_hint(text: str) -> str:
     tokens = [w.lower() for w in re.findall(r"[^\W\d_]+", text[:_SAMPLE])]
     foreign = sum(t in FOREIGN_FUNCTION_WORDS for t in tokens)
     english = sum(t in STOP_EN for t in tokens)
-    return "latin" if foreign > english and foreign * 12 >= len(tokens) else "en"
+    return "latin" if foreign > english and foreign * _FOREIGN_SHARE >= len(tokens) else "en"
 
 
 @lru_cache(maxsize=_CACHE)
@@ -226,7 +227,7 @@ def similarity(a: str, b: str) -> float:
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|_")
 _PM = re.compile(r"\b(\d{1,2})(?::(\d{2}))?\s?[pP]\.?[mM]\b\.?")
 _DECIMAL = re.compile(r"\d+\.\d+$")
-# Numbers and names identify a passage better than other words.
+# Relative to 1 for other words; numbers and names identify a passage better. Chosen by hand.
 _NUMBER_WEIGHT = 1.5
 _NAME_WEIGHT = 1.3
 

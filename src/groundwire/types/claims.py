@@ -65,6 +65,7 @@ class HallucinationType(StrEnum):
         return _TAXONOMY[self][1]
 
 
+# Base severity (0 to 1, fixed by the specification) and the message shown to users.
 _TAXONOMY: dict[HallucinationType, tuple[float, str]] = {
     HallucinationType.FABRICATED_FACT: (0.95, "This fact could not be verified"),
     HallucinationType.NONEXISTENT_ENTITY: (0.90, "This entity could not be found"),
@@ -157,7 +158,7 @@ class Unit:
 class Claim:
     """One verifiable assertion, or a skipped sentence (`kind` tells which).
 
-    `text` is the assertion without its citation marks; `answer[start:end]` is where it stands.
+    `text` is the assertion without its citation marks; `answer[start:end]` is the original.
     """
 
     id: str
@@ -184,7 +185,7 @@ class Estimate:
 
     `low` and `high` bound P(yes) if it is uncertain. If `error` is set, the claim could not be checked and
     the numbers are meaningless. `spans` are unsupported character ranges of the claim text. `speaks` tells
-    if the context is about the claim at all (None: the verifier cannot tell).
+    if the context is about the topic of the claim (None: unknown).
     """
 
     p_yes: float
