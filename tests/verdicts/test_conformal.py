@@ -32,7 +32,7 @@ def test_too_few_rows_are_refused_with_the_number_needed() -> None:
 
 @pytest.mark.parametrize(("fpr", "confidence"), [(0.0, None), (1.0, None), (0.05, 0.0), (0.05, 1.0)])
 def test_impossible_promises_are_refused(fpr: float, confidence: float | None) -> None:
-    with pytest.raises(ValueError, match="lies between 0 and 1"):
+    with pytest.raises(ValueError, match="must be between 0 and 1"):
         rows_needed(fpr, confidence)
 
 

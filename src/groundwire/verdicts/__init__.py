@@ -1,1 +1,1 @@
-"""From numbers to a verdict, and from a verdict to what is done."""
+"""Verdicts on claims, reports on responses, and repairs."""

@@ -1,4 +1,4 @@
-"""The detectors' flags beside the budget's, in one report."""
+"""Merge the detectors' flags into the report of the budget."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from groundwire.types import (
 )
 from groundwire.verdicts.summary import merged
 
-# What only says "I do not know it": a source that carries the claim has answered that.
+# Flags for things missing in the knowledge base; a source that supports the claim overrules them.
 _ABSENCE = (
     HallucinationType.FABRICATED_FACT,
     HallucinationType.NONEXISTENT_ENTITY,
@@ -34,11 +34,11 @@ _NOTHING = re.compile(r"(?!)")
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
 _DATE = re.compile(rf"(?:\d{{1,2}}\s+)?{_MONTH}\s+(?:\d{{1,2}},\s+)?\d{{4}}|\b\d{{4}}\b")
 _SAYS = re.compile(r"evidence says (?!')(.+)")
-_PHANTOM_CONFIDENCE = 0.7  # a remark, not a removal: the claim itself may be true
+_PHANTOM_CONFIDENCE = 0.7  # below the default threshold of corrections: the claim itself may be true
 
 
 def add_kb_source(case: Case, detection: Detection | None) -> Case:
-    """The case with what is known among its sources: a fact of the knowledge base pays for a claim too."""
+    """Add the matching facts of the knowledge base to the sources, so that they can support claims."""
     if detection is None or not detection.known or not case.sources:
         return case
     taken = {source.id for source in case.sources}
@@ -47,28 +47,28 @@ def add_kb_source(case: Case, detection: Detection | None) -> Case:
 
 
 def with_detection(report: HallucinationReport, detection: Detection) -> HallucinationReport:
-    """The report with what the detectors found; what a source carries is not called unknown."""
-    carried = [c for c in report.claims if c.status is Status.ENTAILED and not c.is_flagged]
-    flags = tuple(flag for flag in detection.flags if not _answered(flag, carried))
+    """Add the detectors' findings to a report; what a source supports is not reported as unknown."""
+    supported = [c for c in report.claims if c.status is Status.ENTAILED and not c.is_flagged]
+    flags = tuple(flag for flag in detection.flags if not _answered(flag, supported))
     spans = [Span(flag.start, flag.end, flag.confidence) for flag in flags]
     error = "; ".join(filter(None, (report.error, *detection.errors))) or None
-    calm = None if error and not report.flagged else report.flagged
+    unflagged = None if error and not report.flagged else report.flagged
     return replace(
         report,
         detection=replace(detection, flags=flags),
         spans=merged([*report.spans, *spans]),
-        flagged=True if flags else calm,
+        flagged=True if flags else unflagged,
         risk=max((r for r in (report.risk, *(f.confidence for f in flags)) if r is not None), default=None),
         error=error,
     )
 
 
-def _answered(flag: Flag, carried: Sequence[ClaimVerification]) -> bool:
-    return flag.type in _ABSENCE and any(c.start < flag.end and flag.start < c.end for c in carried)
+def _answered(flag: Flag, supported: Sequence[ClaimVerification]) -> bool:
+    return flag.type in _ABSENCE and any(c.start < flag.end and flag.start < c.end for c in supported)
 
 
 def budget_flags(report: HallucinationReport) -> list[Flag]:
-    """The budget's own findings in the detectors' words, so that they can be repaired too."""
+    """Convert flagged claims into flags, so that they can be repaired too."""
     return [_as_flag(claim, report.response) for claim in report.claims if claim.is_flagged]
 
 
@@ -78,19 +78,19 @@ def _as_flag(claim: ClaimVerification, response: str) -> Flag:
     confidence = _PHANTOM_CONFIDENCE if claim.gap_type is GapType.PHANTOM_CITATION else 1 - (claim.p1 or 0.0)
     content = response[claim.start : claim.end]
     correction, fix = _correction(claim, response) if contradicted else ("", None)
-    told = nearest_evidence(claim)
+    evidence = nearest_evidence(claim)
     return Flag(
         kind, claim.start, claim.end, content, confidence,
-        evidence=claim.reason, correction=correction, fix=fix, source=told.source if told else "",
+        evidence=claim.reason, correction=correction, fix=fix, source=evidence.source if evidence else "",
     )  # fmt: skip
 
 
 def _correction(claim: ClaimVerification, response: str) -> tuple[str, tuple[int, int] | None]:
-    """The value the evidence gives, where one value is wrong and the reason names the right one."""
-    said = _SAYS.fullmatch(claim.reason)
-    if not said or len(claim.spans) != 1:
+    """The value in the evidence, if one value of the claim is wrong and the reason names the right one."""
+    stated = _SAYS.fullmatch(claim.reason)
+    if not stated or len(claim.spans) != 1:
         return "", None
-    value = said.group(1).strip()
+    value = stated.group(1).strip()
     places = [
         (match.start(), match.end())
         for match in _like(value).finditer(response, claim.start, claim.end)
@@ -100,7 +100,7 @@ def _correction(claim: ClaimVerification, response: str) -> tuple[str, tuple[int
 
 
 def _like(value: str) -> re.Pattern[str]:
-    """What a value of this kind looks like: a number with as many words behind it, or a date."""
+    """The pattern of such values: a number followed by the same number of words, or a date."""
     number = _NUMBER.match(value)
     if number:
         more = len(value[number.end() :].split())

@@ -1,4 +1,4 @@
-"""What to do about each flag: nothing, annotate, correct, remove, ask again, or call a person."""
+"""Choose an action for each flag: nothing, annotate, correct, remove, regenerate, or escalate to a person."""
 
 from __future__ import annotations
 
@@ -18,15 +18,20 @@ _ISSUES = {
 }
 _OTHER = "Address: '{content}'"
 _ASK_AGAIN = "Please regenerate your response, addressing these issues:"
-_ISSUES_NAMED = 5
-_CLAUSE = 4
-"""Words: fewer hold no statement of their own."""
+_ISSUES_NAMED = 5  # issues listed in the guidance; a longer list is followed worse
+_CLAUSE = 4  # words from which a part of a sentence may be a statement of its own
 
 
 def mitigate(
     flags: Sequence[Flag], response: str, settings: MitigationConfig, attempt: int = 0
 ) -> tuple[Action, ...]:
-    """An action a flag, the surest first. `attempt` counts how often the response was written again."""
+    """Return one action per flag, highest confidence first; a single one if the response should be replaced.
+
+    Args:
+        flags: the findings in the response.
+        settings: the thresholds and limits of `mitigation`.
+        attempt: number of times the response has been regenerated.
+    """
     ordered = sorted(flags, key=lambda flag: (-flag.confidence, flag.start))
     severe = [flag for flag in ordered if flag.confidence >= settings.regenerate_threshold]
     if len(severe) >= settings.severe_flags:
@@ -44,7 +49,7 @@ def mitigate(
 
 
 def guidance(flags: Sequence[Flag]) -> str:
-    """What to tell the model that shall write the response again."""
+    """The instruction to a model to regenerate the response, with the issues to address."""
     lines = [
         f"{number}. "
         + _ISSUES.get(flag.type, _OTHER).format(
@@ -58,9 +63,9 @@ def guidance(flags: Sequence[Flag]) -> str:
 def _start_over(flags: Sequence[Flag], severe: int, settings: MitigationConfig, attempt: int) -> Action:
     if attempt < settings.max_regenerations:
         return Action(ActionKind.REGENERATE, guidance=guidance(flags))
-    times = "once" if attempt == 1 else f"{attempt} times"
-    again = f" after it was written again {times}" if attempt else ""
-    return Action(ActionKind.ESCALATE, reason=f"{severe} severe flags{again}: a person should look at it")
+    times = "1 regeneration" if attempt == 1 else f"{attempt} regenerations"
+    again = f" after {times}" if attempt else ""
+    return Action(ActionKind.ESCALATE, reason=f"{severe} severe flags{again}: needs review by a person")
 
 
 def _action(
@@ -74,7 +79,7 @@ def _action(
         return _correct(flag, response)
     covered = [s for s in extents if s.start < flag.end and flag.start < s.end]
     if len(covered) != 1:
-        return annotate(flag)  # it tells of a conflict between sentences, not which of them is wrong
+        return annotate(flag)  # a conflict between sentences: either may be wrong
     start, end = covered[0].start, covered[0].end
     if _says_more(response[start:end], flag.start - start, flag.end - start):
         return annotate(flag)  # the rest of the sentence may be right
@@ -82,15 +87,15 @@ def _action(
 
 
 def _says_more(sentence: str, start: int, end: int) -> bool:
-    """Whether another clause stands beside the flagged one: "It opened in 1990, and Mr Nobody runs it." """
-    from groundwire.openie.tense import clause_around  # only repairs pay for its grammar
+    """Return True if the sentence has another clause: "It opened in 1990, and Mr Nobody runs it." """
+    from groundwire.openie.tense import clause_around  # imported late: only repairs need the grammar
 
     left, right = clause_around(sentence, max(0, start), min(end, len(sentence)))
     return any(len(part.split()) >= _CLAUSE for part in (sentence[:left], sentence[right:]))
 
 
 def annotate(flag: Flag) -> Action:
-    """The flag as a remark behind what it is about."""
+    """Annotate the flagged text with the description of its type."""
     return Action(ActionKind.FLAG, flag.start, flag.end, annotation=f"[{flag.type.description}]", flag=flag)
 
 
@@ -109,13 +114,13 @@ def _correct(flag: Flag, response: str) -> Action:
 
 
 def dispute(flag: Flag) -> Action:
-    """For a person to decide: whatever stands there, somebody contradicts it."""
-    reason = f"two authorities disagree about '{flag.content}': a person should decide"
+    """Escalate to a person: two sources want different corrections."""
+    reason = f"two authorities disagree about '{flag.content}': needs review by a person"
     return Action(ActionKind.ESCALATE, flag.start, flag.end, reason=reason, flag=flag)
 
 
 def _disputed(flags: Sequence[Flag]) -> list[Flag]:
-    """Flags that would put different words in the same place."""
+    """Flags whose corrections of the same text differ."""
     wrong: list[Flag] = []
     for one, other in combinations([f for f in flags if f.correction and f.fix], 2):
         assert one.fix is not None

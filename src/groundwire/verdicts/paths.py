@@ -1,7 +1,7 @@
-"""What was found in a turn of a conversation, as values by path; and patterns that come back across turns.
+"""Store the findings of a conversation turn as values by path, and patterns that recur across turns.
 
-/hallucination/{session}/{turn}/detection|mitigation|metrics/…     what was found, done and measured
-/hallucination_patterns/{pattern}/…                                how often the like of it was seen, and when
+/hallucination/{session}/{turn}/detection|mitigation|metrics/…     findings, actions and measurements
+/hallucination_patterns/{pattern}/…                                frequency, last occurrence and examples
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from groundwire.stores.paths import PathEntry, PathStore, PathWriter, Scalar, pa
 from groundwire.text.names import names
 from groundwire.types import Action, ActionKind, Detection, Flag, HallucinationType
 
-HIGH, MEDIUM = 0.8, 0.5
-EXAMPLES = 5
-MAX_NAME = 512  # bytes of a session's or a turn's name
+HIGH, MEDIUM = 0.8, 0.5  # confidences from which a flag is counted as high or medium; conventions
+EXAMPLES = 5  # stored per pattern
+MAX_NAME = 512  # bytes of a session's or a turn's name; paths are database keys
 _EVIDENCE = ("kb_lookup", "history_match", "linguistic")
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
-_LONGEST_SHAPE = 200
+_LONGEST_SHAPE = 200  # characters; enough to tell sentences apart
 
 
 def record(
@@ -35,14 +35,21 @@ def record(
     *,
     now: datetime | None = None,
 ) -> str:
-    """Write one turn, in one transaction; returns the prefix it stands under.
+    """Store one turn in one transaction; returns its path prefix.
 
-    A turn recorded again is replaced, and what it had in common with before is not counted twice.
+    Args:
+        session, turn: names of the session and of the turn in it.
+        detection: the findings.
+        actions: the actions taken on them.
+        now: the time of the findings, by default the current time.
+
+    A turn that is stored again is replaced; patterns that it had before are not counted twice. Raises
+    `InputError` if a name is too long.
     """
     root = path_of("hallucination", _named(session, "session"), _named(str(turn), "turn"))
     values = turn_values(detection, actions)
     with store.writing() as writer:
-        # First of all the one path that every turn has: whoever records the same turn waits here.
+        # Every turn has this path: writing it first makes a concurrent writer of the same turn wait here.
         writer.put({f"{root}/detection/total_flags": len(detection.flags)})
         before = Counter(_patterns_of(writer.scan(f"{root}/")))
         writer.delete(f"{root}/")
@@ -52,13 +59,13 @@ def record(
 
 
 def turn_values(detection: Detection, actions: Sequence[Action]) -> dict[str, Scalar]:
-    """Everything about one turn, by the part of its path below the turn."""
-    sure = [flag.confidence for flag in detection.flags]
+    """The values of one turn, by their path below the turn."""
+    confidences = [flag.confidence for flag in detection.flags]
     kinds = [action.kind for action in actions]
     values: dict[str, Scalar] = {
-        "detection/total_flags": len(sure),
-        "detection/high_confidence": sum(c >= HIGH for c in sure),
-        "detection/medium_confidence": sum(MEDIUM <= c < HIGH for c in sure),
+        "detection/total_flags": len(confidences),
+        "detection/high_confidence": sum(c >= HIGH for c in confidences),
+        "detection/medium_confidence": sum(MEDIUM <= c < HIGH for c in confidences),
         "mitigation/action_count": sum(kind is not ActionKind.NONE for kind in kinds),
         "mitigation/corrections_applied": kinds.count(ActionKind.CORRECT),
         "mitigation/regeneration_needed": ActionKind.REGENERATE in kinds,
@@ -83,8 +90,8 @@ def _flag_values(flag: Flag) -> dict[str, Scalar]:
         "confidence": round(flag.confidence, 6),
     }
     known = {"suggestion": flag.suggestion, "evidence": flag.evidence}
-    related = {f"evidence/{kind}": said for kind, said in flag.related if kind in _EVIDENCE}
-    return values | {name: said for name, said in (known | related).items() if said}
+    related = {f"evidence/{kind}": text for kind, text in flag.related if kind in _EVIDENCE}
+    return values | {name: text for name, text in (known | related).items() if text}
 
 
 def _action_values(action: Action) -> dict[str, Scalar]:
@@ -104,7 +111,7 @@ def _under(prefix: str, values: Mapping[str, Scalar]) -> dict[str, Scalar]:
 
 
 def shape(content: str) -> str:
-    """What a content has in common with others of its kind: its words, but for names and numbers.
+    """The shape of a text: its words, with placeholders for names and numbers.
 
     >>> shape("Acme Corp was founded in 1987.")
     '<name> was founded in <number>'
@@ -115,18 +122,18 @@ def shape(content: str) -> str:
     for name in names(text):
         parts += [text[at : name.start].lower(), " <name> "]
         at = name.end
-    kept = _NUMBER.sub(" <number> ", "".join([*parts, text[at:].lower()]))
-    return " ".join(re.sub(r"[^\w<>\s]", " ", kept).split())[:_LONGEST_SHAPE]
+    result = _NUMBER.sub(" <number> ", "".join([*parts, text[at:].lower()]))
+    return " ".join(re.sub(r"[^\w<>\s]", " ", result).split())[:_LONGEST_SHAPE]
 
 
 def pattern_id(kind: HallucinationType, content: str) -> str:
-    """The same for contents of one kind and shape, in every process and release."""
+    """The id of a pattern: equal for equal kind and shape, stable across processes and releases."""
     digest = hashlib.sha256(f"{kind.value}\n{shape(content)}".encode(errors="surrogatepass"))
     return f"{kind.value}-{digest.hexdigest()[:12]}"
 
 
 def _patterns_of(entries: Iterable[PathEntry]) -> list[str]:
-    """The patterns of a turn that was recorded before, read from its flags."""
+    """The patterns of a stored turn, from its flags."""
     flags: dict[str, dict[str, Scalar]] = {}
     for entry in entries:
         stem, _, name = entry.path.rpartition("/")
@@ -142,7 +149,7 @@ def _patterns_of(entries: Iterable[PathEntry]) -> list[str]:
 def _learn(writer: PathWriter, flags: Sequence[Flag], before: Counter[str], now: datetime) -> None:
     named = [(pattern_id(flag.type, flag.content), flag) for flag in flags]
     fresh = Counter(name for name, _ in named) - before
-    for name in sorted(fresh):  # in one order, so that two writers never wait for each other in a ring
+    for name in sorted(fresh):  # sorted, so that two writers cannot deadlock
         alike = [flag for pattern, flag in named if pattern == name]
         root = path_of("hallucination_patterns", name)
         seen = writer.add(f"{root}/frequency", fresh[name])
@@ -151,14 +158,14 @@ def _learn(writer: PathWriter, flags: Sequence[Flag], before: Counter[str], now:
             f"{root}/description": f"{alike[0].type.description}: {shape(alike[0].content)}",
             f"{root}/last_seen": now.astimezone(UTC).isoformat(timespec="seconds"),
         }
-        kept = {entry.value for entry in writer.scan(f"{root}/examples/")}
-        new = [c for c in dict.fromkeys(flag.content for flag in alike) if c not in kept]
-        # The counter's row is locked until the end, so the places are ours to give: round and round.
+        stored = {entry.value for entry in writer.scan(f"{root}/examples/")}
+        new = [c for c in dict.fromkeys(flag.content for flag in alike) if c not in stored]
+        # The counter's row is locked until the commit, so these slots are free; the oldest is overwritten.
         places = {f"{root}/examples/{(seen + n) % EXAMPLES}": c for n, c in enumerate(new[-EXAMPLES:])}
         writer.put(values | places)
 
 
 def _named(name: str, what: str) -> str:
     if len(name.encode(errors="surrogatepass")) > MAX_NAME:
-        raise InputError(f"the {what}'s name has more than {MAX_NAME} bytes", hint="use a shorter one")
+        raise InputError(f"the {what}'s name is longer than {MAX_NAME} bytes", hint="use a shorter name")
     return name

@@ -1,4 +1,4 @@
-"""A profile is the named set of choices that turns numbers into a verdict."""
+"""Profiles: named sets of thresholds that turn estimates into verdicts."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ from dataclasses import dataclass, replace
 
 from groundwire.config import Config
 
-SCRUBBED = "[EVIDENCE REMOVED]"
-REDACTED = "[REDACTED]"
+SCRUBBED = "[EVIDENCE REMOVED]"  # replaces evidence in the context of p0
+REDACTED = "[REDACTED]"  # the same in the profile `rag`
 MIN_CHARS, MAX_CLAIMS = 15, 10
-"""What the profile `rag` looks at: claims of so many characters, and so many of them."""
+"""Profile `rag`: minimum characters of a claim, and maximum number of claims; conventions of the chatbot."""
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """`threshold_bits` is the gap a claim may have; `min_chars` and `max_claims` bound what is looked at.
+    """The thresholds of a check.
 
-    `min_support` is the p1 below which a claim is not entailed however small its gap: a claim that is half
-    believed without any evidence needs few bits, and must not pass for want of a need.
-    `risk_threshold`, where set, alone decides whether a response is flagged: when its risk exceeds it.
+    `threshold_bits`: largest budget gap of an accepted claim. `target`: confidence that a claim must reach.
+    `min_chars`, `max_claims`: limits of the claims that are verified. `critical_bits`: budget gap above which
+    a flagged claim is critical. `min_support`: p1 below which a claim is not entailed, however small its gap
+    (a claim that is likely without evidence needs few bits, but must not pass for that reason alone).
+    `risk_threshold`: if set, a response is flagged exactly if its risk exceeds it.
     """
 
     name: str
@@ -32,7 +34,7 @@ class Profile:
     risk_threshold: float | None = None
 
     def floor(self, confidence: float) -> float:
-        """The least p1 for a claim of this confidence: who claims less needs less."""
+        """The minimum p1 of a claim with this confidence; a hedged claim needs less."""
         return self.min_support * min(1.0, confidence / self.target) if self.target else 0.0
 
 
@@ -42,7 +44,14 @@ def profile_for(
     min_support: float = 0.5,
     backend_risk_threshold: float | None = None,
 ) -> Profile:
-    """The configured profile; `default` takes the operating point calibrated for the backend in use."""
+    """The configured profile.
+
+    Args:
+        backend_threshold_bits: the backend's calibrated threshold, used unless the configuration has its own.
+        min_support: the backend's minimum p1.
+        backend_risk_threshold: the backend's calibrated threshold of the response's risk, used by the profile
+            `default` unless the configuration sets a threshold.
+    """
     own = config.threshold_bits
     calibrated = backend_threshold_bits if own is None else own
     base = Profile(

@@ -8,10 +8,11 @@ from typing import TypedDict
 
 from groundwire.types import ClaimVerification, Status
 
-EVIDENCE_USE = 0.15
-CONFIDENCE = 0.45
-OVERALL = 0.70
-SURE = 0.7
+# Conventions of the chatbot's API (docs/rag.md); its clients rely on them.
+EVIDENCE_USE = 0.15  # p1 - p0 above which the cited evidence was used
+CONFIDENCE = 0.45  # confidence above which a claim is grounded
+OVERALL = 0.70  # share of grounded claims from which the answer is
+SURE = 0.7  # p1 above which a claim counts as well supported
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class Grounding:
 
 
 def grounding(p1: float, p0: float, cited: bool) -> Grounding:
-    """Was the cited evidence used, and does it make the claim likely enough?
+    """Score a claim by its p1 and p0; a cited source must also have been used (p1 clearly above p0).
 
     >>> grounding(0.92, 0.25, cited=True)
     Grounding(confidence=1.0, grounded=True)
@@ -71,13 +72,13 @@ _WARNINGS = {
 
 
 def language(text: str) -> str:
-    """Hebrew where Hebrew letters outnumber Latin ones, else English."""
+    """'he' if Hebrew letters outnumber Latin ones, else 'en'."""
     hebrew = sum("\u05d0" <= c <= "\u05ea" for c in text)
     return "he" if hebrew > sum("a" <= c.lower() <= "z" for c in text) else "en"
 
 
 def hallucination_check(claims: Sequence[ClaimVerification], response: str) -> HallucinationCheck:
-    """The object the chatbot hands to its users."""
+    """The `hallucination_check` object of the chatbot's API."""
     unsupported, unchecked, *_ = _WARNINGS[language(response)]
     rows = [_row(c, unchecked if c.status is Status.UNCHECKED else unsupported) for c in claims]
     good = sum(row["grounded"] for row in rows)
@@ -111,9 +112,9 @@ def _rounded(probability: float | None) -> float | None:
 
 
 def warning(check: HallucinationCheck, response: str) -> str | None:
-    """What is shown beside an answer that holds claims which are ungrounded, or could not be checked."""
+    """The warning shown with an answer if claims are ungrounded or could not be checked."""
     _, unchecked, *sentences = _WARNINGS[language(response)]
     missed = sum(row["warning"] == unchecked for row in check["claims"])
     counts = (check["total_claims"] - check["grounded_claims"] - missed, missed)
-    said = [sentence.format(n=n) for sentence, n in zip(sentences, counts, strict=True) if n]
-    return " ".join(said) or None
+    shown = [sentence.format(n=n) for sentence, n in zip(sentences, counts, strict=True) if n]
+    return " ".join(shown) or None

@@ -1,4 +1,4 @@
-"""Apply actions to a response: several edits at once, offsets right, the original always recoverable."""
+"""Apply actions to a response; the original can be restored from the edits."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class _Change:
 
 
 def apply(actions: Sequence[Action], response: str) -> Repair:
-    """The repaired text. Where two actions meet, removal wins over correction and that over a remark."""
+    """Apply actions to the text. If two overlap, removal wins over correction, correction over annotation."""
     pieces: list[str] = []
     edits: list[Edit] = []
     at = length = 0
     for change in _changes(actions, response):
-        kept = response[at : change.start]
-        begin = length + len(kept)
-        pieces += [kept, change.after]
+        unchanged = response[at : change.start]
+        begin = length + len(unchanged)
+        pieces += [unchanged, change.after]
         length = begin + len(change.after)
         before = response[change.start : change.end]
         edits.append(Edit(change.start, change.end, begin, length, before, change.after, change.action))
@@ -48,7 +48,7 @@ def apply(actions: Sequence[Action], response: str) -> Repair:
 
 
 def restore(text: str, edits: Sequence[Edit]) -> str:
-    """The original, from the repaired text and its edits alone."""
+    """Restore the original from the repaired text and its edits."""
     pieces: list[str] = []
     at = 0
     for edit in edits:
@@ -58,7 +58,7 @@ def restore(text: str, edits: Sequence[Edit]) -> str:
 
 
 def diff(repair: Repair) -> str:
-    """What changed, a sentence a line, as `diff -u` shows it."""
+    """The changes as a unified diff, one sentence per line."""
     lines = unified_diff(
         _by_sentence(repair.original), _by_sentence(repair.text), "answer", "repaired", n=0, lineterm=""
     )
@@ -70,7 +70,7 @@ def _by_sentence(text: str) -> list[str]:
 
 
 def _changes(actions: Sequence[Action], response: str) -> Iterator[_Change]:
-    """In the order of the text, none overlapping another."""
+    """The changes in text order, without overlaps."""
     wanted = [_change(action, response) for action in actions if action.kind in _RANK]
     taken: list[_Change] = []
     for change in sorted(wanted, key=lambda c: (_RANK[c.action.kind], c.start)):
@@ -80,7 +80,7 @@ def _changes(actions: Sequence[Action], response: str) -> Iterator[_Change]:
 
 
 def _meet(one: _Change, other: _Change) -> bool:
-    """Whether `one` cannot stand beside `other`, which was taken before it."""
+    """Return True if `one` overlaps `other`, which has precedence."""
     if one.action.kind is not ActionKind.FLAG:
         return one.start < other.end and other.start < one.end
     if other.action.kind is ActionKind.FLAG:
@@ -98,10 +98,10 @@ def _change(action: Action, response: str) -> _Change:
 
 
 def _corrected(action: Action, response: str) -> _Change:
-    """The new value in the old one's place, with the article that suits it."""
+    """Replace the value, and adapt the article or preposition before it."""
     end = action.end
     if _HALF.search(response, action.start, end) and response.startswith(".", end):
-        end += 1  # "9 a.m" is written with a second point
+        end += 1  # "9 a.m" ends with another period
     bare = _uncounted(action.replacement, response[action.start : end], response[end:])
     value = _pointed(bare, response[action.start : end], response[end:])
     tie = _TIE.search(response, max(0, action.start - 4), action.start)
@@ -117,7 +117,7 @@ def _corrected(action: Action, response: str) -> _Change:
 
 
 def _day(value: str) -> str:
-    """Whether a value is a day, or a month or year; '' where it is neither."""
+    """'day' for a day, 'month' for a month or year, else ''."""
     found = dates(value)
     if len(found) != 1 or (found[0].start, found[0].end) != (0, len(value)) or found[0].years > 1:
         return ""
@@ -129,7 +129,7 @@ def _like(word: str, other: str) -> str:
 
 
 def _uncounted(value: str, before: str, rest: str) -> str:
-    """ "420 people" for the 600 of "600 employees" is 420: what is counted stands there already."""
+    """Drop the noun of "420 people" when it replaces the 600 of "600 employees"."""
     found = numbers(value)
     counts = len(found) == 1 and found[0].start == 0 and not found[0].unit and found[0].kind == "number"
     if counts and _COUNT.fullmatch(before) and re.match(r"[ -][a-z]", rest):
@@ -138,7 +138,7 @@ def _uncounted(value: str, before: str, rest: str) -> str:
 
 
 def _pointed(value: str, before: str, rest: str) -> str:
-    """With one point at the end of a sentence, whether or not its last word is an abbreviation ("2 p.m.")."""
+    """End the sentence with one period, also after an abbreviation ("2 p.m.")."""
     if rest.startswith("."):
         return value.removesuffix(".")
     closes = before.endswith(".") and not value.endswith(".") and _NEXT.match(rest)
@@ -146,7 +146,7 @@ def _pointed(value: str, before: str, rest: str) -> str:
 
 
 def _removed(action: Action, response: str) -> _Change:
-    """The sentence with the space after it; a list item that is left empty goes with its line."""
+    """Remove the sentence and the space after it; a list item that becomes empty is removed with its line."""
     start, end = action.start, action.end
     line = response.rfind("\n", 0, start) + 1
     stop = response.find("\n", end)

@@ -1,4 +1,4 @@
-"""From the verdicts on single claims to the report on the whole response."""
+"""Build the report on a response from the verdicts on its claims."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ACTIONS = {
     GapType.PHANTOM_CITATION: "cite a source that exists",
     GapType.CONTRADICTED: "correct it to what the evidence says",
     GapType.OVER_EXTRAPOLATION: "say no more than the evidence does, or mark it as an inference",
-    GapType.EVIDENCE_INDEPENDENT: "nothing to do; the citation is not what carries it",
+    GapType.EVIDENCE_INDEPENDENT: "nothing to do; the claim holds without its citation",
 }
 
 
@@ -39,6 +39,14 @@ def summarise(
     backend: str,
     profile: Profile,
 ) -> HallucinationReport:
+    """Build the report of a case.
+
+    Args:
+        verdicts: the verdicts on its claims.
+        skipped: sentences that were not verified.
+        backend: name of the verifier's backend.
+        profile: the profile that the verdicts were made with.
+    """
     claims = tuple(in_response(verdict, case.response) for verdict in verdicts)
     gaps = tuple(gap_of(c) for c in claims if c.gap_type is not None)
     critical = [c for c in claims if _is_critical(c, profile.critical_bits)]
@@ -68,7 +76,7 @@ def summarise(
 
 
 def with_gaps(report: HallucinationReport, critical_bits: float) -> HallucinationReport:
-    """A report that was read back, with what follows from its claims: the gaps, and what to do about them."""
+    """Add the gaps and the retry guidance to a report that was parsed from JSON."""
     critical = [claim for claim in report.claims if _is_critical(claim, critical_bits)]
     return replace(
         report,
@@ -80,7 +88,7 @@ def with_gaps(report: HallucinationReport, critical_bits: float) -> Hallucinatio
 
 
 def in_response(verdict: ClaimVerification, response: str) -> ClaimVerification:
-    """The verdict with its spans as offsets into the response; a flagged claim without any is one span."""
+    """Convert the spans to offsets in the response; a flagged claim without spans becomes one span."""
     if not verdict.is_flagged:
         return verdict
     raw = response[verdict.start : verdict.end]
@@ -112,9 +120,9 @@ def _error(claims: Sequence[ClaimVerification]) -> str | None:
 def _nothing_to_check(
     case: Case, claims: Sequence[ClaimVerification], skipped: Sequence[Claim]
 ) -> str | None:
-    """Text without an assertion is not clean: it may say something that is not recognised as a claim.
+    """An error for text without any assertion: it may contain a claim that was not recognised as one.
 
-    Without sources the detectors alone decide; assertions among the skipped ones were left out on purpose.
+    Not without sources, where the detectors alone decide, nor if assertions were skipped on purpose.
     """
     asserted = claims or any(claim.kind is ClaimKind.ASSERTION for claim in skipped)
     says = bool(case.sources) and not asserted and any(map(str.isalnum, case.response))
@@ -122,12 +130,12 @@ def _nothing_to_check(
 
 
 def _grounded(checked: Sequence[ClaimVerification]) -> float:
-    """The share of claims that are carried; no claims leave nothing ungrounded."""
+    """The share of supported claims; 1 without claims."""
     return sum(c.status is Status.ENTAILED for c in checked) / len(checked) if checked else 1.0
 
 
 def _confidence(checked: Sequence[ClaimVerification]) -> float:
-    """Support averaged over claims, each weighted by the confidence it claims for itself."""
+    """Mean support of the claims, weighted by the confidence that each expresses."""
     weights = [c.confidence for c in checked]
     if not sum(weights):
         return 1.0 if not checked else 0.0
@@ -138,7 +146,7 @@ def _guidance(critical: Sequence[ClaimVerification]) -> str | None:
     if not critical:
         return None
     lines = [f'- "{c.claim_text}": {c.reason}' for c in critical]
-    return "Answer again from the evidence alone. These claims are not carried by it:\n" + "\n".join(lines)
+    return "Answer again, using only the evidence. It does not support these claims:\n" + "\n".join(lines)
 
 
 def _extra(claims: Sequence[ClaimVerification], response: str, profile: Profile) -> dict[str, object]:
@@ -149,7 +157,7 @@ def _extra(claims: Sequence[ClaimVerification], response: str, profile: Profile)
 
 
 def merged(spans: Sequence[Span]) -> tuple[Span, ...]:
-    """Sorted and without overlaps; where two overlap the surer one lends its score."""
+    """Sort and merge overlapping spans; a merged span has the higher score."""
     merged: list[Span] = []
     for span in sorted(spans, key=lambda s: (s.start, s.end)):
         if merged and span.start < merged[-1].end:

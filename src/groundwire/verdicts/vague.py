@@ -1,16 +1,18 @@
-"""What says too little to be judged."""
+"""Detect claims that are too vague to be judged."""
 
 from __future__ import annotations
 
 from groundwire.text.tokens import words
 
 MIN_CONTENT_WORDS = 2
+"""With a single content word ("it depends") nothing specific is stated."""
 
 
 def is_vague(text: str, *, answers: bool = False) -> bool:
-    """Hardly a word that means anything by itself, and no number: nothing could confirm or deny it.
+    """Return True for text with fewer than two content words and without a name or number.
 
-    `answers`: there is a question, to which a name alone is an answer.
+    Args:
+        answers: the text answers a question, so a name alone is enough.
 
     >>> is_vague("It is what it is."), is_vague("This is so."), is_vague("It is 450 m tall.")
     (True, True, False)
