@@ -84,11 +84,7 @@ def verb_group(state: SentenceParse, at: int, *, plural: bool = False) -> tuple[
         if tag in (Tag.AUX, Tag.MODAL):
             denied = denied or low.endswith("n't") or low == "cannot"
             real = real and low not in en.UNREAL
-            chain.append(
-                low.removesuffix("n't")
-                if low not in ("can't", "won't")
-                else {"can't": "can", "won't": "will"}[low]
-            )
+            chain.append(_CONTRACTED.get(low, low.removesuffix("n't")))
         elif tag is Tag.NOT or (low == "no" and state.low(at + 1) == "longer"):
             denied = True
             at += low == "no"
@@ -102,6 +98,7 @@ def verb_group(state: SentenceParse, at: int, *, plural: bool = False) -> tuple[
     return _whole_verb(state, at, Verb("", False, denied, real, Tense.NONE, start), chain, plural)
 
 
+_CONTRACTED = {"can't": "can", "won't": "will"}
 _PHRASAL = {("come", "out"): "come out", ("weigh", "in", "at"): "weigh", ("go", "live"): "go live"}
 
 
@@ -238,31 +235,26 @@ def phrase_at(state: SentenceParse, at: int) -> tuple[Phrase | None, int]:
         head, after = following, end
     if owner is None and determiner in en.POSSESSIVE_PRONOUNS:
         owner = Phrase(first, first + 1, first, core=first + 1)
-    core = after
-    inner: Phrase | None = None
-    if state.low(after) == "of":
-        inner, end = phrase_at(state, after + 1)
-        after = end if inner else after
-    return Phrase(first, after, head, owner, inner, determiner, core), after
+    inner, last = _of_complement(state, after)
+    return Phrase(first, last, head, owner, inner, determiner, after), last
+
+
+def _of_complement(state: SentenceParse, at: int) -> tuple[Phrase | None, int]:
+    """The phrase after an "of" at this position, and the index behind it."""
+    inner, end = phrase_at(state, at + 1) if state.low(at) == "of" else (None, at)
+    return inner, end if inner else at
 
 
 def _pronoun(state: SentenceParse, at: int) -> tuple[Phrase | None, int]:
     """A pronoun is a phrase by itself, but "all of the items" is one phrase."""
     if state.low(at) == "there":
         return None, at
-    inner: Phrase | None = None
-    after = at + 1
-    if state.low(after) == "of":
-        inner, end = phrase_at(state, after + 1)
-        after = end if inner else after
+    inner, after = _of_complement(state, at + 1)
     return Phrase(at, after, at, None, inner, state.low(at) if inner else "", at + 1), after
 
 
 def _leads_noun(state: SentenceParse, at: int) -> bool:
-    return state.tag(at + 1) in (Tag.NUMBER, Tag.WORD, Tag.NAME) and state.low(at) not in (
-        "here",
-        "there",
-    )
+    return state.tag(at + 1) in (Tag.NUMBER, Tag.WORD, Tag.NAME) and state.low(at) not in ("here", "there")
 
 
 def _nouns(state: SentenceParse, at: int) -> tuple[int, int]:
@@ -289,13 +281,8 @@ def _nouns(state: SentenceParse, at: int) -> tuple[int, int]:
 
 def _is_plain_verb(state: SentenceParse, at: int) -> bool:
     """True for a third-person form at the start of a phrase; other verb forms may be nouns or adjectives."""
-    forms = {form for _, form in en.verb_forms(state.low(at))}
-    return forms == {Form.THIRD} and state.tag(at - 1) not in (
-        Tag.DET,
-        Tag.PREP,
-        Tag.POSSESSIVE,
-        Tag.NUMBER,
-    )
+    led = state.tag(at - 1) in (Tag.DET, Tag.PREP, Tag.POSSESSIVE, Tag.NUMBER)
+    return {form for _, form in en.verb_forms(state.low(at))} == {Form.THIRD} and not led
 
 
 def _is_finite(state: SentenceParse, at: int) -> bool:
@@ -309,10 +296,7 @@ def _is_finite(state: SentenceParse, at: int) -> bool:
     if Form.PAST in forms or Form.PARTICIPLE in forms:
         return True
     follows = state.tag(nxt)
-    verb_follows = follows in (Tag.AUX, Tag.MODAL) or (
-        follows is Tag.VERB and bool(form_of(state.low(nxt), Form.PAST))
-    )
-    if verb_follows:
+    if follows in (Tag.AUX, Tag.MODAL) or (follows is Tag.VERB and form_of(state.low(nxt), Form.PAST)):
         return False
     if Form.THIRD in forms:
         return not state.low(at - 1).endswith("s") or state.tag(at - 1) is Tag.NAME
@@ -341,14 +325,9 @@ def is_time(state: SentenceParse, phrase: Phrase) -> bool:
     return state.low(phrase.first) in en.TIME_LEADS and state.low(phrase.head) in en.TIME_NOUNS
 
 
-_UNITS = word_set(
-    """
-    team department dept division group office unit branch company firm faculty committee board ministry
-    squad crew staff lab
-    """
-)
-
+_UNITS = en.UNITS | {"crew", "staff"}
 _PARTICIPLE_PREPOSITIONS = word_set("in on at by")
+_CLAUSE_LEADS = word_set("before after since until as for than")
 _MARKS = frozenset({",", "–", "—"})  # they enclose parenthetical clauses
 
 
@@ -357,15 +336,10 @@ def parse(tokens: Sequence[Token]) -> SentenceParse:
     state = SentenceParse(tokens)
     at, real = 0, True
     while at < len(tokens):
-        real = _is_real(state, at, real)
-        after = _clause(state, at, real=real)
+        after = _clause(state, at, real=real and state.low(at) not in en.CONDITIONS)
         at = after if after > at else at + 1
         at, real = _next_start(state, at)
     return state
-
-
-def _is_real(state: SentenceParse, at: int, real: bool) -> bool:
-    return real and state.low(at) not in en.CONDITIONS
 
 
 def _next_start(state: SentenceParse, at: int) -> tuple[int, bool]:
@@ -416,13 +390,14 @@ def _with_purpose(
 
 def _skip_participle(state: SentenceParse, at: int) -> int:
     """Skip "Founded in 2011,": a leading participle that describes the subject after it."""
-    leads = (
-        at == 0 and form_of(state.low(at), Form.PARTICIPLE) and state.low(at + 1) in _PARTICIPLE_PREPOSITIONS
-    )
-    if not leads:
-        return at
-    comma = next((i for i in range(at, min(len(state.tokens), at + 14)) if state.low(i) == ","), -1)
-    return comma + 1 if comma > 0 else at
+    participle = at == 0 and form_of(state.low(at), Form.PARTICIPLE)
+    leads = participle and state.low(at + 1) in _PARTICIPLE_PREPOSITIONS
+    return _behind_comma(state, at) or at if leads else at
+
+
+def _behind_comma(state: SentenceParse, at: int) -> int:
+    """The position behind the next comma; 0 if there is none nearby."""
+    return next((i + 1 for i in range(at, min(len(state.tokens), at + 14)) if state.low(i) == ","), 0)
 
 
 def _leading_participle(state: SentenceParse, subject: Phrase, at: int, behind: int) -> None:
@@ -445,9 +420,8 @@ def _skip_introduction(state: SentenceParse, at: int) -> int:
     leads = state.tag(at) is Tag.PREP or state.low(at) in ("according", "based", "to", "please", "note")
     if not leads:
         return at
-    comma = next((i for i in range(at, min(len(state.tokens), at + 14)) if state.low(i) == ","), -1)
-    if comma > 0:
-        return _skip_introduction(state, comma + 1)
+    if behind := _behind_comma(state, at):
+        return _skip_introduction(state, behind)
     phrase, after = phrase_at(state, at + 1)
     return after if phrase and verb_group(state, after + 1, plural=True)[0] else at
 
@@ -535,11 +509,10 @@ def _apposition(state: SentenceParse, subject: Phrase, at: int) -> int:
 
 def _record_tie(state: SentenceParse, left: Phrase, word: str, right: Phrase) -> None:
     """Record that a name belongs to a team or organisation: "Sarah from the Analytics team"."""
-    unit = state.low(right.head) in _UNITS or (state.tag(right.head) is Tag.NAME)
-    if word in ("from", "at", "in", "on") and unit and state.tag(left.head) is Tag.NAME:
-        strict = word == "from" or state.low(right.head) in _UNITS
-        if strict:
-            state.ties.append(Tie(left, word, right))
+    unit = state.low(right.head) in _UNITS and word in ("from", "at", "in", "on")
+    organisation = state.tag(right.head) is Tag.NAME and word == "from"
+    if (unit or organisation) and state.tag(left.head) is Tag.NAME:
+        state.ties.append(Tie(left, word, right))
 
 
 def _predicate(state: SentenceParse, subjects: tuple[Phrase, ...], verb: Verb, at: int) -> int:
@@ -593,15 +566,9 @@ def _tail(state: SentenceParse, at: int) -> tuple[str, tuple[Phrase, ...], int]:
         return ("", (bare,), end) if bare and is_time(state, bare) else ("", (), at)
     word = "out of" if state.low(at - 1) == "out" and state.low(at) == "of" else state.low(at)
     right, after = joined_phrases(state, at + 1)
-    if not right or (
-        state.tag(right[0].head) is Tag.VERB and len(right) == 1 and right[0].first == right[0].head
-    ):
-        return word, (), at
-    clause = (
-        word in ("before", "after", "since", "until", "as", "for", "than")
-        and verb_group(state, after, plural=True)[0]
-    )
-    return (word, (), at) if clause else (word, right, after)
+    verbal = len(right) == 1 and state.tag(right[0].head) is Tag.VERB and right[0].first == right[0].head
+    clause = word in _CLAUSE_LEADS and right and verb_group(state, after, plural=True)[0]
+    return (word, (), at) if verbal or clause else (word, right, after if right else at)
 
 
 def _next_verb(state: SentenceParse, at: int, subject: Phrase) -> tuple[Verb | None, int]:

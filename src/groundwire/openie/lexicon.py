@@ -127,6 +127,12 @@ TIME_NOUNS = word_set(
 ) | {name.lower() for name in (*MONTH_NAMES.values(), *WEEKDAY_NAMES.values())}
 TIME_LEADS = word_set("last next this every each early late mid that")
 
+UNITS = word_set(
+    "team department dept division group office unit branch company firm faculty committee board ministry"
+    " squad lab"
+)
+"""Nouns for a part of an organisation, or for the whole."""
+
 _VERBS = word_table("verbs")
 _REGULAR = frozenset(_VERBS["regular"])
 _DOUBLED = frozenset(_VERBS["doubled"])

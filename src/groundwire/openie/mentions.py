@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+from groundwire.openie import lexicon
 from groundwire.openie.lexicon import Tag, Token, tokens
 from groundwire.text.gazetteer import GIVEN_NAMES
 from groundwire.text.lexicon import word_set
@@ -16,9 +17,8 @@ from groundwire.text.names import names
 from groundwire.text.tokens import language_hint
 from groundwire.types import Mention, MentionKind
 
-UNITS = word_set(
-    "team department dept division group office unit branch company firm faculty committee board ministry"
-    " squad lab project programme program plan initiative centre center council agency institute"
+UNITS = lexicon.UNITS | word_set(
+    "project programme program plan initiative centre center council agency institute"
     " university school hospital bank award prize act report"
 )
 """Head nouns of named units: "the Analytics team", "the Atlas project"."""

@@ -152,12 +152,10 @@ def _group(match: re.Match[str], tense: Tense) -> VerbGroup:
 
 def _single(text: str, match: re.Match[str]) -> Tense | None:
     word = match[0]
-    if word in _PRESENT_FORMS:
-        return None if _is_noun(text, match.start()) else Tense.PRESENT
-    past = word in _PAST_FORMS or (word.endswith("ed") and len(word) > 4 and word not in _NOT_PAST)
-    if not past or _is_noun(text, match.start()):
-        return None
-    return Tense.PAST
+    regular = word.endswith("ed") and len(word) > 4 and word not in _NOT_PAST
+    past = Tense.PAST if regular or word in _PAST_FORMS else None
+    tense = Tense.PRESENT if word in _PRESENT_FORMS else past
+    return None if tense is None or _is_noun(text, match.start()) else tense
 
 
 def _without_participles(text: str, groups: list[VerbGroup]) -> list[VerbGroup]:
@@ -333,8 +331,7 @@ def _relative(match: re.Match[str]) -> _RawTime:
 def _resolve(item: _RawTime, now: datetime, tense: Tense) -> tuple[datetime | None, datetime | None]:
     """First and last day, in the time zone of `now`; (None, None) if there is no such day."""
     if item.months:
-        year, first, last = item.months
-        return _day(year, first, 1, now), _day(year, last, monthrange(year, last)[1], now)
+        return _months(*item.months, now)
     if item.date:
         return _explicit(item.date, now, tense)
     if item.unit in ("quarter", "century") or any(name in item.phrase for name in MONTHS if len(name) > 3):
@@ -363,17 +360,13 @@ def _period(point: datetime, unit: str, now: datetime) -> tuple[datetime | None,
     year, month = point.year, point.month
     if unit == "week":
         monday = point - timedelta(days=point.weekday())
-        sunday = monday + timedelta(days=6)
-        return _day(monday.year, monday.month, monday.day, now), _day(
-            sunday.year, sunday.month, sunday.day, now
-        )
+        return _on(monday, now), _on(monday + timedelta(days=6), now)
     if unit == "month":
-        return _day(year, month, 1, now), _day(year, month, monthrange(year, month)[1], now)
-    if unit == "year":
-        return _day(year, 1, 1, now), _day(year, 12, 31, now)
-    if unit == "decade":
-        return _day(year - year % 10, 1, 1, now), _day(year - year % 10 + 9, 12, 31, now)
-    return _day(year, month, point.day, now), _day(year, month, point.day, now)
+        return _months(year, month, month, now)
+    if unit in ("year", "decade"):
+        first = year if unit == "year" else year - year % 10
+        return _years(first, first + (unit == "decade") * 9, now)
+    return _on(point, now), _on(point, now)
 
 
 def _calendar_period(item: _RawTime, now: datetime) -> tuple[datetime | None, datetime | None]:
@@ -381,15 +374,15 @@ def _calendar_period(item: _RawTime, now: datetime) -> tuple[datetime | None, da
     step = {"last": -1, "this": 0, "next": 1}[item.phrase.split()[0]]
     if item.unit == "century":
         year = (now.year // 100 + step) * 100
-        return _day(year, 1, 1, now), _day(year + 99, 12, 31, now)
+        return _years(year, year + 99, now)
     if item.unit == "quarter":
         index = now.year * 4 + (now.month - 1) // 3 + step
         year, first = index // 4, index % 4 * 3 + 1
-        return _day(year, first, 1, now), _day(year, first + 2, monthrange(year, first + 2)[1], now)
+        return _months(year, first, first + 2, now)
     month = MONTHS[item.phrase.split()[-1]]
     past, future = month < now.month, month > now.month
     year = now.year + (step if step == 0 or (step < 0 and not past) or (step > 0 and not future) else 0)
-    return _day(year, month, 1, now), _day(year, month, monthrange(year, month)[1], now)
+    return _months(year, month, month, now)
 
 
 def _explicit(date: PartialDate, now: datetime, tense: Tense) -> tuple[datetime | None, datetime | None]:
@@ -397,9 +390,9 @@ def _explicit(date: PartialDate, now: datetime, tense: Tense) -> tuple[datetime 
     if date.end - date.start <= 8 and year > now.year + 10 and date.day:
         year -= 100  # a two-digit year is in the past
     if not date.month:
-        return _day(year, 1, 1, now), _day(year + date.years - 1, 12, 31, now)
+        return _years(year, year + date.years - 1, now)
     if not date.day:
-        return _day(year, date.month, 1, now), _day(year, date.month, _length(year, date.month), now)
+        return _months(year, date.month, date.month, now)
     day = _day(year, date.month, date.day, now)
     return day, day
 
@@ -412,8 +405,17 @@ def _year_of(date: PartialDate, now: datetime, tense: Tense) -> int:
     return now.year + 1 if tense is Tense.FUTURE and then < today else now.year
 
 
-def _length(year: int, month: int) -> int:
-    return monthrange(year, month)[1] if 1 <= year <= 9999 else 28
+def _years(first: int, last: int, now: datetime) -> tuple[datetime | None, datetime | None]:
+    return _day(first, 1, 1, now), _day(last, 12, 31, now)
+
+
+def _months(year: int, first: int, last: int, now: datetime) -> tuple[datetime | None, datetime | None]:
+    days = monthrange(year, last)[1] if 1 <= year <= 9999 else 28
+    return _day(year, first, 1, now), _day(year, last, days, now)
+
+
+def _on(point: datetime, now: datetime) -> datetime | None:
+    return _day(point.year, point.month, point.day, now)
 
 
 def _day(year: int, month: int, day: int, now: datetime) -> datetime | None:
