@@ -45,3 +45,12 @@ def test_a_cell_around_a_table_is_there_for_the_layout() -> None:
     inner = "<table><tr><td>Lyon</td><td>522</td></tr></table>"
     page = f"<table><tr><td><p>Cities</p><p>{inner}</p></td></tr></table>".encode()
     assert html_text(page, "page.html", LIMIT) == "Cities\n\nLyon | 522"
+
+
+def test_a_page_is_never_cut_off_without_a_word() -> None:
+    def page(depth: int) -> bytes:
+        return b"<p>before</p>" + b"<div>" * depth + b"inside" + b"</div>" * depth + b"<p>after</p>"
+
+    assert html_text(page(1000), "page.html", LIMIT) == "before\n\ninside\n\nafter"
+    with pytest.raises(InputError, match="nests its elements too deeply"):
+        html_text(page(3000), "page.html", LIMIT)

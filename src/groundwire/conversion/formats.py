@@ -114,8 +114,12 @@ def html_text(data: bytes, name: str, max_bytes: int) -> str:
     text = _declared(data, name) or decode(data, name)
     if text.count("<") > MAX_TAGS:
         raise too_many_tags(name)
-    parser = etree.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True)
+    parser = etree.HTMLParser(
+        encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True, huge_tree=True
+    )
     root = etree.fromstring(text.encode("utf-8", "replace"), parser)
+    if parser.error_log.filter_from_fatals():  # the parser would return what stands before the error
+        raise InputError(f"{name} nests its elements too deeply", hint="save it as plain text")
     return joined([_BLANK_LINES.sub("\n\n", page_text(root))], name, max_bytes) if root is not None else ""
 
 
