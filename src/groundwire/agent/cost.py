@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Literal
 
 from groundwire.agent.trajectory import Json
@@ -100,13 +100,7 @@ def cost_object(cost: Cost) -> dict[str, Json]:
 
 
 def _object(usage: Usage) -> dict[str, Json]:
-    return {
-        "calls": usage.calls,
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "seconds": round(usage.seconds, 4),
-        "dollars": _rounded(usage.dollars),
-    }
+    return {**asdict(usage), "seconds": round(usage.seconds, 4), "dollars": _rounded(usage.dollars)}
 
 
 def _rounded(value: float | None) -> float | None:
@@ -139,15 +133,12 @@ class Meter:
         return cost.base.seconds + cost.verification.seconds
 
     def _count(self, part: Part, name: str, done: Completion) -> None:
-        price = self._price(name, done.model)
-        used = Usage(1, done.prompt_tokens, done.completion_tokens)
+        price, dollars = self._price(name, done.model), None
         if price is None:
-            model = done.model or name
-            self.cost += Cost(unpriced=(model,))
-            self._add(part, Usage(used.calls, used.prompt_tokens, used.completion_tokens, dollars=None))
-            return
-        dollars = (used.prompt_tokens * price.input + used.completion_tokens * price.output) / _MILLION
-        self._add(part, Usage(used.calls, used.prompt_tokens, used.completion_tokens, dollars=dollars))
+            self.cost += Cost(unpriced=(done.model or name,))
+        else:
+            dollars = (done.prompt_tokens * price.input + done.completion_tokens * price.output) / _MILLION
+        self._add(part, Usage(1, done.prompt_tokens, done.completion_tokens, dollars=dollars))
 
     def _price(self, name: str, model: str) -> Price | None:
         """Look up the price by the server's model name, then by ours: `gpt-4o-mini`, `openai/gpt-4o-mini`."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from groundwire.agent import prompts
 from groundwire.agent.cost import Meter
-from groundwire.agent.functions import Call, Function
+from groundwire.agent.functions import Function
 from groundwire.agent.sandbox import Sandbox, SandboxOutput
 from groundwire.agent.trajectory import EventKind, EventLog
 from groundwire.config import OrchestratorConfig, SandboxConfig
@@ -121,10 +121,8 @@ class AgentLoop:
         return AgentDraft(answer_text(text), (*messages, Message("assistant", text)), why)
 
     async def _complete(self, messages: Sequence[Message]) -> str:
-        streaming = self.log.handler is not None
-        done = await completed(
-            self.generator, messages, self._token if streaming else None, max_tokens=self.settings.max_tokens
-        )
+        on_text = None if self.log.handler is None else self._token
+        done = await completed(self.generator, messages, on_text, max_tokens=self.settings.max_tokens)
         self.log(EventKind.MODEL, text=done.text, model=done.model or self.generator.name)
         return done.text
 
@@ -145,16 +143,13 @@ class AgentLoop:
         """Count checks that code makes as verification cost."""
         if function.name == "llm":
             return function
-        return replace(function, call=_counting(function.call, self.meter))
+
+        async def counted(*arguments: object, **named: object) -> object:
+            with self.meter.on("verification"):
+                return await function.call(*arguments, **named)
+
+        return replace(function, call=counted)
 
     async def aclose(self) -> None:
         if self._sandbox is not None:
             await self._sandbox.aclose()
-
-
-def _counting(call: Call, meter: Meter) -> Call:
-    async def counted(*arguments: object, **named: object) -> object:
-        with meter.on("verification"):
-            return await call(*arguments, **named)
-
-    return counted

@@ -8,7 +8,7 @@ from groundwire.agent.functions import Function
 from groundwire.llm.base import Message
 from groundwire.retrieval.render import tokens
 from groundwire.retrieval.select import Index
-from groundwire.types import ClaimVerification, Source, Turn
+from groundwire.types import ClaimVerification, Source, Turn, Unit
 from groundwire.verifiers.prompts import defuse
 
 SYSTEM = (
@@ -59,14 +59,16 @@ def focus(
     query: str, files: Mapping[str, str], claims: Sequence[ClaimVerification], room: int
 ) -> list[Message]:
     """Ask again with only the evidence in view: small models repeat what they are told not to say."""
-    found = Index([Source(name, text) for name, text in files.items()]).select(
-        query, k=_MAX_EXCERPTS, budget=room
-    )
-    seen = {(unit.source, unit.start): unit.text for unit in found}
+    seen = {(unit.source, unit.start): unit.text for unit in _near(query, files, room)}
     seen |= {(ref.source, ref.start): ref.text for claim in claims for ref in claim.evidence[:2] if ref.text}
     passages = "\n".join(defuse(" ".join(seen[at].split())) for at in sorted(seen))
     task = f"Question: {query}\nRepeat the sentences of the text that answer the question."
     return [Message("system", _FOCUS), Message("user", f"Text:\n{passages}\n\n{task}")]
+
+
+def _near(query: str, files: Mapping[str, str], room: int) -> Sequence[Unit]:
+    sources = [Source(name, text) for name, text in files.items()]
+    return Index(sources).select(query, k=_MAX_EXCERPTS, budget=room)
 
 
 def _whole(files: Mapping[str, str]) -> str:
@@ -80,9 +82,7 @@ def _open_tag(name: str, more: str = "") -> str:
 
 def _excerpts(query: str, files: Mapping[str, str], room: int) -> str:
     """Return names and sizes of long files, with the passages nearest to the question."""
-    found = Index([Source(name, text) for name, text in files.items()]).select(
-        query, k=_MAX_EXCERPTS, budget=room
-    )
+    found = _near(query, files, room)
     parts = []
     for name, text in files.items():
         near = sorted((unit for unit in found if unit.source == name), key=lambda unit: unit.start)

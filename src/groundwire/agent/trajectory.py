@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import isfinite
 from pathlib import Path
-from types import TracebackType
 from uuid import uuid4
 
 from groundwire.errors import InputError, StoreError
@@ -96,12 +95,10 @@ class Recorder:
     def _start_new_line(self) -> None:
         """End a partial line of an earlier run, which would otherwise swallow the first event."""
         with self.path.open("rb") as written:
-            if (
-                written.seek(0, os.SEEK_END)
-                and written.seek(-1, os.SEEK_END) >= 0
-                and written.read(1) != b"\n"
-            ):
-                os.write(self._file, b"\n")
+            if size := written.seek(0, os.SEEK_END):
+                written.seek(size - 1)
+                if written.read(1) != b"\n":
+                    os.write(self._file, b"\n")
 
     def __call__(self, event: Event) -> None:
         if event.kind is EventKind.TOKEN:
@@ -120,9 +117,7 @@ class Recorder:
     def __enter__(self) -> Recorder:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -144,7 +139,7 @@ def read_trajectory(path: Path) -> Trajectory:
     """Read a trajectory file; unreadable lines (from a crash) are counted, not raised."""
     try:
         with path.open(encoding="utf-8", errors="replace") as lines:
-            events = list(_events(lines))
+            events = [_event(line) for line in lines if line.strip()]
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
     good = tuple(event for event in events if event is not None)
@@ -153,12 +148,6 @@ def read_trajectory(path: Path) -> Trajectory:
             f"{path} is not a trajectory", hint="it must have one JSON object per line, with an 'event'"
         )
     return Trajectory(good, len(events) - len(good))
-
-
-def _events(lines: Iterable[str]) -> Iterator[Event | None]:
-    for line in lines:
-        if line.strip():
-            yield _event(line)
 
 
 def _event(line: str) -> Event | None:
