@@ -30,7 +30,7 @@ Kb = KnowledgeBase | str | None
 
 
 class ToolService(Protocol):
-    """Where tools run: the HTTP service, or a single stdio process."""
+    """The environment of the tools: the HTTP service, or a single stdio process."""
 
     def engine_for(self, operation: Operation) -> Groundwire: ...
 

@@ -18,33 +18,12 @@ from groundwire.retrieval.render import Neutraliser, whole
 from groundwire.retrieval.select import Index
 from groundwire.streaming.incremental import JobRunner, run_inline
 from groundwire.streaming.requests import Need, needs
+from groundwire.text.lexicon import word_table
 from groundwire.text.sentences import sentences
 from groundwire.text.tokens import names, script, similarity, terms, weighted
 from groundwire.types import ClaimKind, Detection, Entity, HallucinationReport, KnowledgeBase, Source, Turn
 from groundwire.types.stream import Alternative, Context, KnowledgeCheck, Requirement
 
-_ENGLISH = {
-    "referent": 'Ask what "{0}" refers to.',
-    "material": 'Ask for the text: nothing is at hand for "{0}"',
-    "user": 'Ask the user: nothing said so far answers "{0}"',
-    "premise": 'Ask where it is from that "{0}": nothing here says so.',
-    "description": 'Ask which one is meant by "{0}".',
-    "retrieve": 'Look for a source on "{0}".',
-    "narrow": 'Answer only what is covered: "{0}".',
-    "without": 'Leave out "{0}", of which nothing here speaks.',
-    "decline": 'Say plainly that the available sources do not cover "{0}".',
-}
-_HEBREW = {
-    "referent": 'לשאול למה הכוונה ב"{0}".',
-    "material": 'לבקש את הטקסט: אין כאן דבר בשביל "{0}"',
-    "user": 'לשאול את המשתמש: דבר ממה שנאמר אינו עונה על "{0}"',
-    "premise": 'לשאול מניין ש"{0}": אין כאן מקור שאומר זאת.',
-    "description": 'לשאול למי הכוונה ב"{0}".',
-    "retrieve": 'לחפש מקור על "{0}".',
-    "narrow": 'לענות רק על מה שמכוסה: "{0}".',
-    "without": 'להשמיט את "{0}", שדבר כאן אינו עוסק בו.',
-    "decline": 'לומר בגלוי שהמקורות הזמינים אינם מכסים את "{0}".',
-}
 _ASKABLE = ("referent", "material", "user", "premise", "description")
 _SEARCHABLE = ("question", "side", "entity", "premise", "description")
 
@@ -53,7 +32,7 @@ def alternatives(
     request: str, missing: Sequence[Requirement], every: Sequence[Requirement]
 ) -> tuple[tuple[Alternative, str], ...]:
     """Alternatives to answering, best first; declining is always last."""
-    words = _HEBREW if script(request) == "hebrew" else _ENGLISH
+    words = word_table("phrases")["he" if script(request) == "hebrew" else "en"]["alternatives"]
     found = dict.fromkeys(
         (*_questions_to_user(missing, words), *_retrieved(missing, words), *_narrowed(missing, every, words))
     )

@@ -164,7 +164,7 @@ def _same(value: float, claimed: float, written: str) -> bool:
     )
 
 
-# What can be derived by rule: what a step reckons out, letters of a word, counts.
+# Results that rules can derive: calculations in a step, letters of a word, counts.
 #
 # A language model reads; it does not calculate. Where a step states a calculation, doing it settles the
 # matter.

@@ -14,7 +14,7 @@ TextKey = tuple[int, ...]
 
 
 class ApiDialect(Protocol):
-    """Where an API puts its text. `chat` and `responses` are modules of this shape.
+    """The places of text in the JSON of an API. `chat` and `responses` are modules of this shape.
 
     An event is the JSON object of one frame of a stream.
     """
