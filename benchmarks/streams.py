@@ -26,11 +26,11 @@ from groundwire.bench.procedural_domains import (
     Domain,
     GeneratedFact,
     capital,
-    claimed,
     domains,
     draw_other,
     lay_out,
     nearest,
+    response_sentences,
 )
 from groundwire.bench.procedural_items import fill, named, scene
 from groundwire.bench.quality_data import LabelledRow, load_sets
@@ -85,7 +85,7 @@ def _triple(number: int, seed: int) -> Iterator[Stream]:
     told = rng.sample(facts, min(len(facts), rng.randint(5, 7)))
     middle = rng.randint(1, len(told) - 3)
     right, wrong = _right_and_wrong(told[middle], facts, rng)
-    sentences = [claimed(fact, rng)[0] for fact in told]
+    sentences = [response_sentences(fact, rng)[0] for fact in told]
     one = Stream(
         f"stream-{number:04d}", "supported", domain.name, lay_out(facts, domain, rng),
         f"What is known about {told[middle].thing}?", tuple(sentences), middle, held,
@@ -104,7 +104,7 @@ def _right_and_wrong(fact: GeneratedFact, facts: list[GeneratedFact], rng: Rando
     """The fact as it is, and with a value that stands nowhere: often one that is easily mistaken for it."""
     taken = {f.value.plain for f in facts if f.attribute is fact.attribute}
     drawn = [draw_other(fact.attribute.value, taken, rng) for _ in range(rng.choice((1, 20)))]
-    right, wrong = claimed(fact, rng, nearest(fact.value, drawn))
+    right, wrong = response_sentences(fact, rng, nearest(fact.value, drawn))
     return right, wrong
 
 

@@ -91,7 +91,7 @@ def test_what_is_missing_or_unknown_is_one_line(data: Path, tmp_path: Path) -> N
     code, error = bench("--data", tmp_path / "nowhere")
     assert code == 2
     assert "no dev.*.jsonl.gz files in" in error
-    assert bench("--data", data, "--sets", "squad") == (2, "there is no set squad: there are ragtruth, tiny")
+    assert bench("--data", data, "--sets", "squad") == (2, "unknown set squad: choose from ragtruth, tiny")
     (data / "dev.broken.test.jsonl.gz").write_bytes(b"not gzip")
     assert "cannot read" in bench("--data", data)[1]
     assert bench("--data", data, "--json", tmp_path) == (2, f"cannot write {tmp_path}: it is a folder")
@@ -134,7 +134,7 @@ def test_held_out_predictions_stand_in_for_the_model(data: Path, tmp_path: Path)
     oof.write_text(json.dumps(said[0]) + "\n")
     assert "partly out of fold" in bench("--data", data, "--oof", oof)[1]
     oof.write_text('{"id": 3}\n')
-    assert "does not hold predictions" in bench("--data", data, "--oof", oof)[1]
+    assert "does not contain predictions" in bench("--data", data, "--oof", oof)[1]
 
 
 def test_sets_the_model_saw_are_marked(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

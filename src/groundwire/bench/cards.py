@@ -2,7 +2,8 @@
 
 A card is one JSON object per line: `id, source, question, claims [{text, label}], answer {text, errors}`.
 Twins are small edits of a card's document, each of which changes the label of one claim. Neither word overlap
-nor the claim alone tells the label, so the figures show whether the verifier reads. See `training/cards`.
+nor the claim alone determines the label, so only a verifier that reads the document scores well. See
+`training/cards`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from groundwire.types import ClaimVerification, Source, Status
 from groundwire.verdicts.risk import claim_risk
 
 MOVED = 0.1
-"""A claim's risk has moved when unrelated documents around its source change it by more than this."""
+"""Change of a claim's risk, due to unrelated documents, above which it counts as moved; by convention."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class CardFigures:
 
 
 def read_cards(path: Path) -> list[dict[str, Any]]:
-    """The cards of a file. Raises `InputError` with the line where it is not one JSON object per line."""
+    """Read cards, one JSON object per line. Raises `InputError` with the number of an invalid line."""
     found = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if not line.strip():
@@ -81,12 +82,12 @@ def read_cards(path: Path) -> list[dict[str, Any]]:
         except ValueError as error:
             raise InputError(f"{path}, line {number}: not JSON ({error})") from error
     if not found:
-        raise InputError(f"{path} holds no cards")
+        raise InputError(f"{path} contains no cards")
     return found
 
 
 def card_claims(cards: Sequence[dict[str, Any]], twins: Sequence[dict[str, Any]]) -> list[CardClaim]:
-    """Every claim over its own document, and over its twin's where there is one."""
+    """Every claim over its own document, and over its twin's if there is one."""
     edits = {twin["id"]: {edit["claim"]: edit for edit in twin["edits"]} for twin in twins}
     found = []
     for card in cards:
@@ -104,9 +105,9 @@ def card_claims(cards: Sequence[dict[str, Any]], twins: Sequence[dict[str, Any]]
 
 def word_overlap(source: str, claim: str) -> float:
     """Share of the claim's words that the source lacks: the baseline risk."""
-    held = set(re.findall(r"\w+", source.lower()))
+    known = set(re.findall(r"\w+", source.lower()))
     words = re.findall(r"\w+", claim.lower())
-    return sum(word not in held for word in words) / max(1, len(words))
+    return sum(word not in known for word in words) / max(1, len(words))
 
 
 async def judge_claims(engine: Groundwire, claims: Sequence[CardClaim]) -> list[ClaimVerification]:
@@ -140,7 +141,7 @@ def claim_figures(claims: Sequence[CardClaim], verdicts: Sequence[ClaimVerificat
 
 
 def pair_figures(claims: Sequence[CardClaim], verdicts: Sequence[ClaimVerification]) -> dict[str, Any]:
-    """Of one claim over two documents: is the unsupported one riskier, are both flags right?"""
+    """Pairs of a claim over two documents: unsupported one has the higher risk; both flags right."""
     by_pair: dict[str, list[tuple[CardClaim, ClaimVerification]]] = {}
     for claim, verdict in zip(claims, verdicts, strict=True):
         by_pair.setdefault(claim.pair, []).append((claim, verdict))
@@ -174,13 +175,13 @@ async def answer_figures(engine: Groundwire, cards: Sequence[dict[str, Any]]) ->
 async def padding_figures(
     engine: Groundwire, claims: Sequence[CardClaim], verdicts: Sequence[ClaimVerification]
 ) -> dict[str, Any]:
-    """How far two unrelated documents around a source move a claim's verdict."""
+    """The effect of two unrelated documents around a source on the verdicts."""
     own = [(claim, verdict) for claim, verdict in zip(claims, verdicts, strict=True) if not claim.twin]
     documents = list(dict.fromkeys(claim.source for claim, _ in own))
     moved, flips = [], []
     for claim, verdict in own:
         at = documents.index(claim.source)
-        # Three and seven documents on: other subjects, the same for every run.
+        # Three and seven documents further: other subjects, the same in every run.
         before, after = documents[(at + 3) % len(documents)], documents[(at + 7) % len(documents)]
         if len({before, after, claim.source}) < 3:
             continue
@@ -197,6 +198,7 @@ async def measure(
     twins: Sequence[dict[str, Any]],
     padding_cards: int,
 ) -> CardFigures:
+    """Measure all figures; those of padding on the first `padding_cards` cards only."""
     claims = card_claims(cards, twins)
     verdicts = await judge_claims(engine, claims)
     few = {card["source"] for card in cards[:padding_cards]}

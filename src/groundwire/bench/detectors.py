@@ -206,6 +206,7 @@ def items() -> list[LabelledSentence]:
 
 
 def read_item(row: dict[str, object], origin: str) -> LabelledSentence:
+    """Parse a row of the set; `origin` applies to rows without one."""
     turns = row.get("history") or ()
     assert isinstance(turns, list | tuple)
     history = tuple(Turn(i, str(turn["role"]), str(turn["text"])) for i, turn in enumerate(turns, start=1))
@@ -214,10 +215,9 @@ def read_item(row: dict[str, object], origin: str) -> LabelledSentence:
     return LabelledSentence(str(row["text"]), str(row["label"]), history, source, came, also)
 
 
-PRECISION, RECALL = 0.90, 0.80
-"""Targets over all kinds."""
-SECONDS = 0.5
-"""Target for a response of ten sentences."""
+# Targets of the specification.
+PRECISION, RECALL = 0.90, 0.80  # over all kinds
+SECONDS = 0.5  # for a response of ten sentences
 HALVES = ("open", "held-out", "both")
 ALL = "all kinds"
 TEN_SENTENCES = (
@@ -359,5 +359,5 @@ async def time_response(config: Config, store: Path, runs: int = 7) -> list[floa
     with Knowledge.open(str(store)) as kb:
         fill(kb)
         async with Groundwire(config) as engine:
-            await engine.detect(TEN_SENTENCES, [], kb=kb, now=NOW)  # the model and the caches are warm
+            await engine.detect(TEN_SENTENCES, [], kb=kb, now=NOW)  # warms up the model and the caches
             return [(await engine.detect(TEN_SENTENCES, [], kb=kb, now=NOW)).seconds for _ in range(runs)]

@@ -23,6 +23,7 @@ class Figure:
 
 
 def show(console: Console, figures: Iterable[Figure], *, as_json: bool) -> int:
+    """Print figures as a table, or as JSON to stdout; returns the exit code."""
     found = list(figures)
     if as_json:
         print(json.dumps([asdict(figure) for figure in found], indent=2))

@@ -19,7 +19,7 @@ Flags = NDArray[np.bool_]
 Scores = NDArray[np.float64]
 Range = tuple[int, int]
 NAN = float("nan")
-BINS = 10
+BINS = 10  # of the calibration error; the usual number
 
 
 def auroc(bad: Flags, score: Scores) -> float:

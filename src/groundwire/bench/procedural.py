@@ -19,13 +19,9 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.text.tokens import is_stop, words
 
-CAUGHT_BAR = 0.80
-FALSE_ALARM_BAR = 0.05
-_FOOTNOTE = (
-    "Word overlap: caught / false alarms, at the bar that suits this very suite best.\n"
-    "To flag everything catches 100 % at 100 % false alarms."
-)
-
+# Targets of SPEC-16.
+CAUGHT_BAR = 0.80  # minimum share of wrong responses that are flagged
+FALSE_ALARM_BAR = 0.05  # maximum share of supported responses that are flagged
 
 Half = Literal["both", "first", "held-out"]
 HALVES: dict[Half, Callable[[ProceduralItem], bool]] = {
@@ -77,6 +73,13 @@ def run_procedural(
     out: Path | None = None,
     write: Path | None = None,
 ) -> int:
+    """Generate the suite, check it and print the rates; returns the exit code.
+
+    Args:
+        items: number of responses.
+        out: write the figures to this JSON file.
+        write: write the responses to this JSONL file.
+    """
     made = generate(items, seed)
     if write:
         write.write_text("".join(as_line(item) + "\n" for item in made), encoding="utf-8")
@@ -90,9 +93,9 @@ def run_procedural(
             console.print(line, style="bold" if half == "both" else None)
         console.print()
     console.print(
-        "To flag everything catches 100 % at 100 % false alarms. The bar for word overlap is the best"
+        "Flagging everything catches 100 % at 100 % false alarms. The threshold of word overlap is the best"
     )
-    console.print("there is for this very suite, which it could not know.")
+    console.print("one for this very suite, which a real detector could not know.")
     return 0
 
 
@@ -146,7 +149,8 @@ def _row(name: str, half: Half, seen: Sequence[CheckedResponse]) -> ProceduralFi
 
 
 def rate(outcomes: Iterable[bool]) -> Rate:
-    """
+    """The share of True with its Wilson interval.
+
     >>> found = rate([True] * 8 + [False] * 2)
     >>> found.share, round(found.low, 2), round(found.high, 2)
     (0.8, 0.49, 0.94)

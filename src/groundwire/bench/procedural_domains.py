@@ -79,8 +79,8 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """`details` are predicates ('is audited by {person}'); `statements` are sentences with places
-    <as it is|as it is not> of which a misquotation gets one wrong."""
+    """`details` are predicates ('is audited by {person}'); `statements` are sentences with alternatives
+    <right|wrong>, of which a misquotation uses one wrong one."""
 
     name: str
     held: bool
@@ -134,7 +134,7 @@ def draw(spec: str, rng: Random) -> GeneratedValue:
 
 def draw_other(spec: str, taken: set[str], rng: Random) -> GeneratedValue:
     """A value of the kind that differs from those taken and is not a rounding of one."""
-    for _ in range(500):
+    for _ in range(500):  # far more than needed unless the kind has too few values
         value = draw(spec, rng)
         if not any(_close(value.plain, other) for other in taken):
             return value
@@ -245,15 +245,15 @@ class GeneratedFact:
     value: GeneratedValue
 
 
-def said(fact: GeneratedFact, rng: Random) -> str:
-    """A fact as a sentence of a source."""
+def source_sentence(fact: GeneratedFact, rng: Random) -> str:
+    """State a fact in a sentence of a source."""
     return capital(rng.choice(fact.attribute.said).format(e=fact.thing, v=fact.value.plain))
 
 
-def claimed(fact: GeneratedFact, rng: Random, *others: GeneratedValue) -> list[str]:
-    """A fact as a sentence of a response: other words, another order, another way to write the value.
+def response_sentences(fact: GeneratedFact, rng: Random, *others: GeneratedValue) -> list[str]:
+    """State a fact in a sentence of a response, in different words and perhaps another form of the value.
 
-    Then the same sentence with each of the other values.
+    Returns this sentence, and the same sentence with each of `others` instead of the value.
     """
     template = rng.choice(fact.attribute.claimed)
     form = rng.randrange(len(fact.value.forms))
@@ -276,9 +276,9 @@ def prose(facts: Sequence[GeneratedFact], domain: Domain, rng: Random) -> str:
     """One paragraph per thing; later sentences may use a pronoun."""
     paragraphs = []
     for thing, own in by_thing(facts).items():
-        sentences = [said(own[0], rng)]
+        sentences = [source_sentence(own[0], rng)]
         for fact in own[1:]:
-            sentence = said(fact, rng)
+            sentence = source_sentence(fact, rng)
             for subject in (f"The {thing} ", f"{thing} "):
                 if sentence.startswith(subject) and rng.random() < 0.5:
                     sentence = f"{domain.pronoun} {sentence.removeprefix(subject)}"

@@ -1,7 +1,7 @@
-"""The procedural suite (SPEC-16): contexts that hold the answer, and responses that use it or fail to.
+"""The procedural suite (SPEC-16): generated sources, with responses that agree with them or do not.
 
-Items come in pairs over one context: a supported response and one of the same shape with the fact wrong,
-so that nothing but the fact tells them apart. The same seed and number give the same items.
+Items come in pairs over the same sources: a supported response and one of the same form with a wrong fact, so
+that they differ in the fact only. The same seed and number give the same items.
 """
 
 from __future__ import annotations
@@ -19,18 +19,19 @@ from groundwire.bench.procedural_domains import (
     GeneratedFact,
     GeneratedValue,
     capital,
-    claimed,
     domains,
     draw,
     draw_other,
     lay_out,
     nearest,
     prose,
-    said,
+    response_sentences,
+    source_sentence,
     word_list,
 )
 
 DISTANCES = (4, 16, 64, 256)
+"""Facts between the right value and the one that a `swapped_binding` uses instead."""
 _SLOT = re.compile(r"\{(person|city|money|percent|year|count|measure)(?::([^}]*))?\}")
 _CHOICE = re.compile(r"<([^|>]+)\|([^|>]+)>")
 _WORDS = {
@@ -95,7 +96,7 @@ class Pair:
 
 
 def generate(items: int = 1050, seed: int = 0) -> list[ProceduralItem]:
-    """About `items` responses, balanced over kinds, halves, domains and labels."""
+    """Generate about `items` responses, balanced over kinds, halves, domains and labels."""
     return [item for number in range(max(1, items // 2)) for item in _two(number, seed)]
 
 
@@ -173,7 +174,7 @@ def wrong_value(domain: Domain, rng: Random, _: int) -> Pair:
     fact = rng.choice(facts)
     taken = {f.value.plain for f in facts if f.attribute is fact.attribute}
     drawn = [draw_other(fact.attribute.value, taken, rng) for _ in range(rng.choice((1, 40)))]
-    right, wrong = claimed(fact, rng, nearest(fact.value, drawn))
+    right, wrong = response_sentences(fact, rng, nearest(fact.value, drawn))
     if rng.random() < 0.5:
         return Pair({"S0": lay_out(facts, domain, rng)}, right, wrong, _question(fact))
     sources = _sourced(facts, domain, rng)
@@ -193,7 +194,7 @@ def cited_unsupported(domain: Domain, rng: Random, _: int) -> Pair:
     fact = rng.choice(facts)
     at = things.index(fact.thing)
     other = rng.choice([n for n in range(len(things)) if n != at])
-    (claim,) = claimed(fact, rng)
+    (claim,) = response_sentences(fact, rng)
     return Pair(sources, _cite(claim, f"[S{at}]"), _cite(claim, f"[S{other}]"), _question(fact))
 
 
@@ -203,7 +204,7 @@ def phantom_citation(domain: Domain, rng: Random, _: int) -> Pair:
     sources = _sourced(facts, domain, rng)
     things = list(dict.fromkeys(f.thing for f in facts))
     fact = rng.choice(facts)
-    (claim,) = claimed(fact, rng)
+    (claim,) = response_sentences(fact, rng)
     at, nowhere = things.index(fact.thing), len(things) + rng.randint(1, 8)
     form = rng.choice(("[S{}]", "(S{})", "(source: S{})"))
     return Pair(sources, _cite(claim, form.format(at)), _cite(claim, form.format(nowhere)), _question(fact))
@@ -219,7 +220,7 @@ def swapped_binding(domain: Domain, rng: Random, turn: int) -> Pair:
     ends = [facts[at], facts[at + between + 1]]
     rng.shuffle(ends)
     fact, other = ends
-    right, wrong = claimed(fact, rng, other.value)
+    right, wrong = response_sentences(fact, rng, other.value)
     return Pair({"S0": lay_out(facts, domain, rng)}, right, wrong, _question(fact), distance=between)
 
 
@@ -232,17 +233,17 @@ def confabulated_detail(domain: Domain, rng: Random, _: int) -> Pair:
     thing = named(domain, fact.thing)
     own = [f for f in facts if f.thing == fact.thing]
     other = [f for f in facts if f.thing != fact.thing]
-    told = [f"{capital(thing)} {known}.", f"{rng.choice((domain.pronoun, capital(thing)))} {third}."]
-    rng.shuffle(told)
-    # Often another thing has a detail of that sort, the same or not, so that its words are no stranger.
+    stated = [f"{capital(thing)} {known}.", f"{rng.choice((domain.pronoun, capital(thing)))} {third}."]
+    rng.shuffle(stated)
+    # Often another thing has the same or a similar detail, so that its words occur in the source.
     beside = rng.choice(("", absent, fill(details[1], rng)))
     about_other = prose(other, domain, rng)
     if beside:
         about_other += f" {capital(named(domain, other[0].thing))} {beside}."
-    paragraphs = [" ".join([*(said(f, rng) for f in own), *told]), about_other]
+    paragraphs = [" ".join([*(source_sentence(f, rng) for f in own), *stated]), about_other]
     rng.shuffle(paragraphs)
     frame = rng.choice(_DETAILED[domain.held])
-    (claim,) = claimed(fact, rng)
+    (claim,) = response_sentences(fact, rng)
 
     def response(detail: str) -> str:
         filled = frame.format(
@@ -265,13 +266,13 @@ def misquoted(domain: Domain, rng: Random, _: int) -> Pair:
     facts = scene(domain, rng, 2, 2)
     statement = rng.choice(domain.statements)
     if not statement.startswith(("{e}", "<")):
-        statement = statement[0].lower() + statement[1:]  # the capital comes with its place in a sentence
+        statement = statement[0].lower() + statement[1:]  # capitalised only at the start of a sentence
     statement = statement.replace("{e}", facts[0].thing)
     choices = list(_CHOICE.finditer(statement))
     turned = rng.choice(choices).start()
     right = _CHOICE.sub(lambda m: m[1], statement)
     wrong = _CHOICE.sub(lambda m: m[2] if m.start() == turned else m[1], statement)
-    sentences = [said(fact, rng) for fact in facts]
+    sentences = [source_sentence(fact, rng) for fact in facts]
     sentences.insert(rng.randint(0, len(sentences)), capital(right))
     frame = rng.choice(_QUOTED[domain.held])
     return Pair({"S0": " ".join(sentences)}, _quote(frame, right), _quote(frame, wrong))
@@ -312,23 +313,23 @@ def _join(members: list[str]) -> str:
 
 def _listing(domain: Domain, thing: str, members: list[str], rng: Random) -> str:
     group, total = domain.group, len(members)
-    said_total = rng.random() < 0.5
+    with_total = rng.random() < 0.5
     match rng.randrange(4):
         case 0:
             text = rng.choice(group.said).format(e=thing, list=_join(members))
             return (
-                f"{capital(text)} That makes {total} {group.label} in all." if said_total else capital(text)
+                f"{capital(text)} That makes {total} {group.label} in all." if with_total else capital(text)
             )
         case 1:
             lines = [f"{n}. {member}" for n, member in enumerate(members, 1)]
-            end = [f"Total number of {group.label}: {total}"] if said_total else []
+            end = [f"Total number of {group.label}: {total}"] if with_total else []
             return "\n".join([f"{capital(group.label)} of {named(domain, thing)}:", *lines, *end])
         case 2:
             lines = [f"- {member}" for member in members]
-            end = [f"\n{capital(named(domain, thing))} has {total} {group.label}."] if said_total else []
+            end = [f"\n{capital(named(domain, thing))} has {total} {group.label}."] if with_total else []
             return "\n".join([f"## {capital(group.label)} of {named(domain, thing)}\n", *lines, *end])
     record: dict[str, object] = {"name": thing, group.label.replace(" ", "_"): members}
-    if said_total:
+    if with_total:
         record[f"number_of_{group.label.replace(' ', '_')}"] = total
     return json.dumps(record, ensure_ascii=False)
 

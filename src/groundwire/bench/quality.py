@@ -34,12 +34,13 @@ from groundwire.reports.terminal import progress_bar
 from groundwire.types import NOTHING_TO_CHECK, Source, Status
 from groundwire.version import __version__
 
-WINDOW = 8
+WINDOW = 8  # rows checked concurrently
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`oof`: predictions for rows the model was trained on, made without their group."""
+    """The options of a run. `limit`: about that many rows per set. `oof`: a file of out-of-fold predictions,
+    made by models that were not trained on the group of the row."""
 
     data: Path
     sets: tuple[str, ...] = ()
@@ -49,6 +50,7 @@ class Request:
 
 
 def run_quality(request: Request, config: Config, console: Console) -> int:
+    """Measure and print; returns the exit code."""
     if request.json_out and request.json_out.is_dir():
         raise InputError(f"cannot write {request.json_out}", hint="it is a folder")
     sets = load_sets(request.data, request.sets, request.limit)
@@ -94,7 +96,7 @@ async def _ours(
     known: Mapping[str, Prediction],
     done: Callable[[int], None],
 ) -> Answers:
-    """The engine's own verdicts, or the held-out ones where they are given."""
+    """The engine's verdicts, or the out-of-fold predictions of rows that have one."""
     found: list[Prediction | None] = []
     for start in range(0, len(rows), WINDOW):
         window = rows[start : start + WINDOW]
@@ -130,7 +132,7 @@ def _origin(one: DataSet, backend: str, known: Mapping[str, Prediction]) -> Orig
 
 
 def trained_on() -> frozenset[str]:
-    """The sets the embedded model saw, by its card, `models/card.json`: {"trained_on": ["ragtruth"]}."""
+    """The sets that the embedded model was trained on, from `models/card.json`: {"trained_on": [...]}."""
     card = files("groundwire").joinpath("models", "card.json")
     if not card.is_file():
         return frozenset()
@@ -138,7 +140,7 @@ def trained_on() -> frozenset[str]:
 
 
 def load_predictions(path: Path) -> dict[str, Prediction]:
-    """One `{"id", "risk", "flagged", "spans": [[start, end], …], "denied"}` a line."""
+    """Read predictions, one `{"id", "risk", "flagged", "spans": [[start, end], …], "denied"}` per line."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
         rows: list[dict[str, Any]] = [json.loads(line) for line in lines if line.strip()]
@@ -154,13 +156,13 @@ def load_predictions(path: Path) -> dict[str, Prediction]:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path} does not hold predictions: {error!r}") from None
+        raise InputError(f"{path} does not contain predictions: {error!r}") from None
 
 
 def publish(
     judged: Sequence[Judged], facts: Mapping[str, object], json_out: Path | None, console: Console
 ) -> None:
-    """Print the tables; write the figures as JSON together with `facts`, which say how they were made."""
+    """Print the tables; write the figures as JSON, with `facts` about the run."""
     figures = [one for result in judged for one in measure(result)]
     for shown in tables(figures):
         console.print(shown)
@@ -169,9 +171,9 @@ def publish(
     if mean:
         listed = " · ".join(f"{name} {value:.3f}" for name, value in mean.items() if name != "flag all")
         console.print(f"mean AUROC over sets other than RAGTruth: {listed}", highlight=False)
-    told = mean_contradiction(figures)
-    if told is not None:
-        console.print(f"contradiction told from silence, mean macro F1: {told:.3f}", highlight=False)
+    contradiction = mean_contradiction(figures)
+    if contradiction is not None:
+        console.print(f"contradicted or not mentioned, mean macro F1: {contradiction:.3f}", highlight=False)
     if json_out:
         write_text(json_out, as_json(figures, {"groundwire": __version__, **facts}))
 

@@ -1,4 +1,4 @@
-"""Labelled sets to measure on: `dev.NAME.SPLIT.jsonl.gz` files, a row a claim or a whole answer."""
+"""Labelled data sets: `dev.NAME.SPLIT.jsonl.gz` files, one claim or answer per row."""
 
 from __future__ import annotations
 
@@ -43,15 +43,22 @@ class DataSet:
 
 
 def load_sets(folder: Path, wanted: Sequence[str] = (), limit: int | None = None) -> list[DataSet]:
-    """Every set of the folder (or those named), its splits put together, about `limit` rows of each."""
+    """Load the data sets of a folder, with their splits joined.
+
+    Args:
+        wanted: names of the sets, by default all.
+        limit: about that many rows per set.
+
+    Raises `InputError` if a set is missing or cannot be read.
+    """
     files: dict[str, list[Path]] = defaultdict(list)
     for path in sorted(folder.glob("dev.*.jsonl.gz")):
         files[path.name.split(".")[1]].append(path)
     if not files:
-        raise InputError(f"there are no dev.*.jsonl.gz files in {folder}", hint="--data or GROUNDWIRE_DATA")
+        raise InputError(f"no dev.*.jsonl.gz files in {folder}", hint="set --data or GROUNDWIRE_DATA")
     unknown = [name for name in wanted if name not in files]
     if unknown:
-        raise InputError(f"there is no set {unknown[0]}", hint=f"there are {', '.join(files)}")
+        raise InputError(f"unknown set {unknown[0]}", hint=f"choose from {', '.join(files)}")
     return [
         DataSet(name, tuple(sample([row for path in paths for row in _read(path)], limit)))
         for name, paths in files.items()
@@ -60,7 +67,7 @@ def load_sets(folder: Path, wanted: Sequence[str] = (), limit: int | None = None
 
 
 def sample(rows: Sequence[LabelledRow], limit: int | None) -> list[LabelledRow]:
-    """Whole groups in an order that is arbitrary but always the same, until there are `limit` rows."""
+    """Take whole groups in a fixed pseudo-random order until there are `limit` rows."""
     groups: dict[str, list[LabelledRow]] = defaultdict(list)
     for row in rows:
         groups[row.group].append(row)

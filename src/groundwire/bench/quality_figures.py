@@ -25,7 +25,7 @@ Origin = Literal["model", "seen in training", "out of fold", "partly out of fold
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A score that rises with suspicion; the rest only from systems that give it."""
+    """The risk of a row, and flag, spans and contradiction from systems that provide them."""
 
     risk: float
     flagged: bool | None = None
@@ -34,12 +34,12 @@ class Prediction:
 
 
 Answers = Sequence[Prediction | None]
-"""A system's predictions, row by row; None where it could not tell."""
+"""A system's predictions, one per row; None if it failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A set, every system's answers to it, and where ours come from."""
+    """A set, the predictions of every system, and the origin of ours."""
 
     name: str
     rows: Sequence[LabelledRow]
@@ -49,7 +49,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class QualityFigures:
-    """One system on one set or one task of it. What cannot be said is NaN."""
+    """The figures of one system on one set or task; undefined ones are NaN."""
 
     set: str
     task: str
@@ -69,7 +69,7 @@ class QualityFigures:
 
 
 def measure(judged: Judged) -> Iterator[QualityFigures]:
-    """Figures for the whole set, then for each task where there are several; all systems for each."""
+    """The figures of all systems for the whole set, then for each task if there are several."""
     tasks = sorted({row.task for row in judged.rows})
     for task in [ALL, *(tasks if len(tasks) > 1 else ())]:
         inside = [n for n, row in enumerate(judged.rows) if task in (ALL, row.task)]
@@ -81,11 +81,11 @@ def measure(judged: Judged) -> Iterator[QualityFigures]:
 def _figures(
     judged: Judged, task: str, system: str, pairs: Sequence[tuple[LabelledRow, Prediction | None]]
 ) -> QualityFigures:
-    told = [(row, said) for row, said in pairs if said is not None]
-    bad = np.array([row.bad for row, _ in told], bool)
-    risk = np.array([said.risk for _, said in told], np.float64)
-    flags = [said.flagged for _, said in told]
-    flagged = np.array(flags, bool) if told and None not in flags else None
+    answered = [(row, prediction) for row, prediction in pairs if prediction is not None]
+    bad = np.array([row.bad for row, _ in answered], bool)
+    risk = np.array([prediction.risk for _, prediction in answered], np.float64)
+    flags = [prediction.flagged for _, prediction in answered]
+    flagged = np.array(flags, bool) if answered and None not in flags else None
     ours = system == OURS
     return QualityFigures(
         set=judged.name,
@@ -99,24 +99,24 @@ def _figures(
         recall=NAN if flagged is None else measures.recall(bad, flagged),
         balanced_accuracy=NAN if flagged is None else measures.balanced_accuracy(bad, flagged),
         calibration_error=measures.calibration_error(bad, risk) if ours else NAN,
-        span_f1=_span_f1(told) if ours else NAN,
-        contradiction_f1=_contradiction_f1(told) if ours else NAN,
-        failed=len(pairs) - len(told),
+        span_f1=_span_f1(answered) if ours else NAN,
+        contradiction_f1=_contradiction_f1(answered) if ours else NAN,
+        failed=len(pairs) - len(answered),
         origin=judged.origin if ours else "",
     )
 
 
-def _span_f1(told: Sequence[tuple[LabelledRow, Prediction]]) -> float:
-    """Over the rows whose true spans are known: marked ones, and supported ones, where any mark is wrong."""
-    if not any(row.spans for row, _ in told):
+def _span_f1(answered: Sequence[tuple[LabelledRow, Prediction]]) -> float:
+    """Character F1 over annotated rows and over supported ones, in which every mark is wrong."""
+    if not any(row.spans for row, _ in answered):
         return NAN
-    known = [(said.spans or (), row.spans or ()) for row, said in told if row.spans or not row.bad]
+    known = [(ours.spans or (), row.spans or ()) for row, ours in answered if row.spans or not row.bad]
     return measures.span_count(known).f1
 
 
-def _contradiction_f1(told: Sequence[tuple[LabelledRow, Prediction]]) -> float:
-    """Of what is unsupported: is what the context speaks against told from what it is silent about?"""
-    known = [(row.denied, said.denied) for row, said in told if None not in (row.denied, said.denied)]
+def _contradiction_f1(answered: Sequence[tuple[LabelledRow, Prediction]]) -> float:
+    """Macro F1 of separating contradicted from unmentioned claims among the unsupported ones."""
+    known = [(row.denied, ours.denied) for row, ours in answered if None not in (row.denied, ours.denied)]
     truth, found = (np.array(side, bool) for side in zip(*known, strict=True)) if known else (None, None)
     if truth is None or found is None or truth.all() or not truth.any():
         return NAN
@@ -124,9 +124,9 @@ def _contradiction_f1(told: Sequence[tuple[LabelledRow, Prediction]]) -> float:
 
 
 def new_words(row: LabelledRow) -> float:
-    """Share of the claim's words that the context does not hold: what any detector has to beat."""
-    said = _words(row.claim)
-    return len(said - _words(row.context)) / max(1, len(said))
+    """Share of the claim's words that are not in the context: a baseline."""
+    words = _words(row.claim)
+    return len(words - _words(row.context)) / max(1, len(words))
 
 
 def _words(text: str) -> set[str]:
@@ -145,11 +145,11 @@ Slices = Mapping[tuple[str, str], Mapping[str, QualityFigures]]
 
 
 def tables(figures: Sequence[QualityFigures]) -> list[Table]:
-    """Ours in full, then everyone's ranking (AUROC) and everyone's flags (F1), a line a set or task."""
+    """Our figures, then AUROC and F1 of all systems, one line per set or task."""
     by_slice: dict[tuple[str, str], dict[str, QualityFigures]] = {}
     for one in figures:
         by_slice.setdefault((one.set, one.task), {})[one.system] = one
-    return [_ours(by_slice), _beside(by_slice, "auroc"), _beside(by_slice, "f1")]
+    return [_ours(by_slice), _comparison(by_slice, "auroc"), _comparison(by_slice, "f1")]
 
 
 def _ours(by_slice: Slices) -> Table:
@@ -157,15 +157,15 @@ def _ours(by_slice: Slices) -> Table:
     found.add_column("from", no_wrap=True)
     for (name, task), systems in by_slice.items():
         one = systems[OURS]
-        kept = (one.auroc, one.f1, one.balanced_accuracy, one.calibration_error, one.span_f1)
-        numbers = (*kept, one.contradiction_f1)
+        shared = (one.auroc, one.f1, one.balanced_accuracy, one.calibration_error, one.span_f1)
+        numbers = (*shared, one.contradiction_f1)
         origin = f"{one.origin}, {one.failed} failed" if one.failed else one.origin
         found.add_row(_label(name, task), f"{one.rows:,}", f"{one.bad:.0%}", *map(_three, numbers), origin)
     return found
 
 
-def _beside(by_slice: Slices, figure: Literal["auroc", "f1"]) -> Table:
-    """Only those for whom the figure means something: who never flags has no F1, who flags all no ranking."""
+def _comparison(by_slice: Slices, figure: Literal["auroc", "f1"]) -> Table:
+    """The systems for which the figure is defined: F1 needs flags, AUROC a ranking."""
     names = list(next(iter(by_slice.values()), {}))
     without = ("new words", "length") if figure == "f1" else ("flag all",)
     shown = [name for name in names if name not in without]
@@ -192,7 +192,7 @@ def _three(value: float) -> str:
 
 
 def means(figures: Sequence[QualityFigures]) -> dict[str, float]:
-    """Each system's AUROC averaged over the sets other than RAGTruth: no set counts twice for its size."""
+    """The mean AUROC of each system over the sets other than RAGTruth, each with equal weight."""
     found: dict[str, list[float]] = {}
     for one in figures:
         if one.task == ALL and one.set != HEADLINE and not isnan(one.auroc):
@@ -201,20 +201,20 @@ def means(figures: Sequence[QualityFigures]) -> dict[str, float]:
 
 
 def mean_contradiction(figures: Sequence[QualityFigures]) -> float | None:
-    """Averaged over the sets that know of the unsupported whether the context speaks against it."""
+    """The mean over the sets that label unsupported claims as contradicted or not mentioned."""
     found = [one.contradiction_f1 for one in figures if one.task == ALL and one.system == OURS]
     known = [value for value in found if not isnan(value)]
     return sum(known) / len(known) if known else None
 
 
 def as_json(figures: Sequence[QualityFigures], facts: Mapping[str, object]) -> str:
-    """`facts` say how the figures came about; what cannot be said is null."""
+    """The figures as JSON, with `facts` about the run; undefined figures are null."""
     rows = [{key: _plain(value) for key, value in asdict(one).items()} for one in figures]
     mean = {system: round(value, 4) for system, value in means(figures).items()}
-    told = mean_contradiction(figures)
+    contradiction = mean_contradiction(figures)
     means_of = {
         "mean_auroc_of_other_sets": mean,
-        "mean_contradiction_f1": None if told is None else round(told, 4),
+        "mean_contradiction_f1": None if contradiction is None else round(contradiction, 4),
     }
     return json.dumps({**facts, **means_of, "figures": rows}, indent=1) + "\n"
 
