@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -12,7 +13,17 @@ from groundwire.engine import Groundwire
 from groundwire.errors import BackendError, BackendTimeout, ConfigError, InputError, RateLimited
 from groundwire.metrics import Metrics
 from groundwire.pipeline import CheckContext, check
-from groundwire.types import Case, Claim, GapType, HallucinationReport, Query, Source, Status
+from groundwire.types import (
+    Case,
+    Claim,
+    Estimate,
+    GapType,
+    HallucinationReport,
+    Query,
+    Source,
+    Status,
+    Verifier,
+)
 from groundwire.verdicts.profile import REDACTED, Profile
 from groundwire.verifiers.backends import Backend
 from groundwire.verifiers.batching import Batched
@@ -26,13 +37,13 @@ SOURCES = (
 DEFAULT = Profile("default", 2.0, 0.95)
 
 
-def court(fake: FakeVerifier, profile: Profile = DEFAULT, metrics: Metrics | None = None) -> CheckContext:
+def court(fake: Verifier, profile: Profile = DEFAULT, metrics: Metrics | None = None) -> CheckContext:
     verifier = SafeVerifier(Batched(fake, 1), "fake")
     return CheckContext(Backend("fake", verifier, 100_000, 2.0, "fake"), profile, metrics or Metrics())
 
 
 async def judged(
-    answer: str, fake: FakeVerifier | None = None, profile: Profile = DEFAULT
+    answer: str, fake: Verifier | None = None, profile: Profile = DEFAULT
 ) -> HallucinationReport:
     return await check(Case(answer, SOURCES, id="r"), court(fake or FakeVerifier(), profile))
 
@@ -77,7 +88,7 @@ async def test_a_wrong_citation_is_flagged_and_the_right_source_named() -> None:
     report = await judged("The tower is 330 metres tall [S1].")
     (claim,) = report.claims
     assert claim.is_flagged
-    assert claim.reason == "S1 does not carry this; S0 does"
+    assert claim.reason == "S1 does not support this; S0 does"
 
 
 @pytest.mark.spec("SPEC-08.42", "SPEC-08.43")
@@ -131,6 +142,22 @@ async def test_each_verdict_is_logged_without_any_text(caplog: pytest.LogCapture
     (record,) = caplog.records
     assert '"status": "ENTAILED"' in record.getMessage()
     assert "330" not in record.getMessage()
+
+
+class AlwaysYes:
+    """A verifier that does not read."""
+
+    async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
+        return [Estimate.point(0.99, 0.0, "yes") for _ in queries]
+
+
+async def test_a_verifier_that_does_not_read_is_named_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    answer = "The tower is 330 metres tall. The bridge was opened in 1937. Cats sleep all day long."
+    await judged(answer, AlwaysYes())
+    assert "it does not read" in caplog.text
+    caplog.clear()
+    await judged(answer, FakeVerifier())
+    assert "it does not read" not in caplog.text
 
 
 async def test_text_in_a_source_cannot_steer_the_verdict() -> None:

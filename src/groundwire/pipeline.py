@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
@@ -51,6 +52,14 @@ from groundwire.verifiers.backends import Backend
 from groundwire.verifiers.mapping import map_evidence
 
 TOO_MANY = "error: more claims than limits.max_claims allows"
+
+BLIND = (
+    "the verifier '%s' gives every claim the same probability with and without its evidence: it does not read"
+)
+MIN_BLIND = 3
+"""Claims of one response that must agree before a verifier is said not to read: one or two may by chance."""
+
+_log = logging.getLogger("groundwire")
 
 Choose = Callable[[Sequence[Claim]], Sequence[Claim]]
 """Picks the claims of a response that are worth verifying."""
@@ -231,6 +240,8 @@ async def score_claims(
         )
         for claim in claims
     }
+    if not reads_evidence(list(scores.values())):
+        _log.warning(BLIND, context.backend.name)
     free = context.backend.free
     again = [c for c in claims if needs_citation_check(scores[c.id], context.profile, free=free)]
     views = {(claim.id, "cited"): (claim, gathered[claim.id].cited_text or "") for claim in again}
@@ -240,6 +251,13 @@ async def score_claims(
         cited, bare = second[claim.id, "cited"], second[claim.id, "nothing"]
         scores[claim.id] = replace(scores[claim.id], cited=cited, nothing=bare)
     return scores
+
+
+def reads_evidence(scores: Sequence[ClaimScores]) -> bool:
+    """False where each of several claims is believed, and as much without its evidence as with it."""
+    return len(scores) < MIN_BLIND or any(
+        s.with_evidence.p_yes < 0.5 or s.with_evidence.p_yes != s.without_evidence.p_yes for s in scores
+    )
 
 
 ViewKey = tuple[str, str]

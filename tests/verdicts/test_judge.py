@@ -100,13 +100,19 @@ def test_what_is_certain_with_and_without_evidence_is_not_flagged() -> None:
     assert (found.status, found.budget_gap, found.is_flagged) == (Status.ENTAILED, 0.0, False)
 
 
-def test_sources_that_add_nothing_are_not_said_to_carry_a_claim() -> None:
+@pytest.mark.parametrize("p", [0.5, 0.7, 0.94])
+def test_evidence_that_changes_nothing_supports_nothing(p: float) -> None:
+    found = judge(ballot(said(p), said(p)), replace(DEFAULT, threshold_bits=2.0))
+    assert (found.status, found.observed_bits) == (Status.NOT_IN_CONTEXT, 0.0)
+
+
+def test_sources_that_add_little_are_not_said_to_support_a_claim() -> None:
     found = judge(ballot(said(0.79), said(0.76)), DEFAULT)
     assert (found.status, found.reason) == (
         Status.ENTAILED,
-        "the sources add little to this, and little is needed",
+        "little evidence is needed, and the sources add little",
     )
-    assert judge(ballot(said(0.97), said(0.76)), DEFAULT).reason == "the sources carry this"
+    assert judge(ballot(said(0.97), said(0.76)), DEFAULT).reason == "supported by the sources"
 
 
 def test_a_claim_that_claims_nothing_needs_nothing() -> None:
@@ -138,7 +144,7 @@ def test_redundant_support_is_fine_and_a_wrong_citation_names_who_carries_it() -
     elsewhere = (EvidenceRef("S3", 0, 4, "here"),)
     wrong = judge(replace(asked, cited=said(0.05), nothing=said(0.05), elsewhere=elsewhere), DEFAULT)
     assert wrong.is_flagged
-    assert wrong.reason == "S0 does not carry this; S3 does"
+    assert wrong.reason == "S0 does not support this; S3 does"
     assert wrong.evidence == elsewhere
     assert wrong.budget_gap is not None
     assert wrong.budget_gap > DEFAULT.threshold_bits
@@ -152,7 +158,7 @@ def test_a_source_is_named_as_carrying_a_claim_only_where_one_does() -> None:
     assert "S3 does" not in nobody.reason
     believed = ballot(said(0.97), said(0.96), CITED)
     prior = judge(replace(believed, cited=said(0.2), nothing=said(0.97), elsewhere=elsewhere), DEFAULT)
-    assert prior.reason == "S0 does not carry this"
+    assert prior.reason == "S0 does not support this"
 
 
 def test_a_verdict_that_samples_could_overturn_is_not_certain() -> None:

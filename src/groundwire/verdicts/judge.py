@@ -1,4 +1,4 @@
-"""From two estimates to the verdict on one claim, in the order the design lays down."""
+"""From the estimates of one claim to its verdict: citation, bits, status, flag, reason."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from groundwire.verdicts.profile import Profile
 from groundwire.verdicts.rag import grounding
 
 PARTIAL_SHARE = 0.1
-"""Evidence that pays at least this share of what is required supports the claim in part."""
+"""Observed bits of at least this share of the required ones count as partial support."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimScores:
-    """All that was found out about one claim before judging it.
+    """The estimates of one claim that its verdict is computed from.
 
-    `cited` and `nothing` are asked for only where the claim would pass without its cited sources:
-    the claim with the cited sources alone in view, and with no evidence at all.
+    `cited` (the cited sources alone) and `nothing` (no evidence at all) are estimated only where the claim
+    would pass without its cited sources.
     """
 
     claim: Claim
@@ -35,71 +35,75 @@ def budget_of(p1: Estimate, p0: Estimate, target: float) -> Budget:
     return budget(p1.p_yes, p0.p_yes, target, (p1.low, p1.high), (p0.low, p0.high))
 
 
-def needs_citation_check(ballot: ClaimScores, profile: Profile, *, free: bool = False) -> bool:
-    """Would the claim pass even if its cited sources said nothing? Then ask what they say by themselves.
+def needs_citation_check(scores: ClaimScores, profile: Profile, *, free: bool = False) -> bool:
+    """Return whether the cited sources must be judged by themselves.
 
-    Where asking is `free`, it is done whenever other sources speak of the claim, since they may be the ones
-    that carry it.
+    They must where the claim would pass without them. Where an estimate is `free`, they also are whenever
+    other sources mention the claim, since those may be the ones that support it.
     """
-    if not ballot.claim.citations or ballot.with_evidence.error or ballot.without_evidence.error:
+    if not scores.claim.citations or scores.with_evidence.error or scores.without_evidence.error:
         return False
-    if free and ballot.elsewhere:
+    if free and scores.elsewhere:
         return True
-    required = budget_of(ballot.with_evidence, ballot.without_evidence, ballot.claim.confidence).required_bits
+    required = budget_of(scores.with_evidence, scores.without_evidence, scores.claim.confidence).required_bits
     return required <= max(profile.threshold_bits, 0.0)
 
 
 def phantom(claim: Claim, missing: Sequence[str]) -> ClaimVerification:
-    """A claim that cites what does not exist; no model is asked."""
+    """The verdict on a claim that cites a source that does not exist; no verifier is asked."""
     names = ", ".join(missing)
     reason = f"cites {names}, which {'is' if len(missing) == 1 else 'are'} not among the sources"
     return unmeasured(claim, Status.NOT_IN_CONTEXT, GapType.PHANTOM_CITATION, reason, "citation check")
 
 
 def unchecked(claim: Claim, error: str, method: str = "none") -> ClaimVerification:
-    """The explicit "could not check": neither fine nor flagged."""
+    """The verdict on a claim that could not be checked: neither supported nor flagged."""
     return unmeasured(claim, Status.UNCHECKED, None, f"could not be checked: {error}", method)
 
 
-def judge(ballot: ClaimScores, profile: Profile, *, vague: bool = False) -> ClaimVerification:
-    error = ballot.with_evidence.error or ballot.without_evidence.error
+def judge(scores: ClaimScores, profile: Profile, *, vague: bool = False) -> ClaimVerification:
+    error = scores.with_evidence.error or scores.without_evidence.error
     if error:
-        return unchecked(ballot.claim, error, ballot.with_evidence.method)
-    if ballot.cited is not None and ballot.nothing is not None:
-        return _judge_citation(ballot, ballot.cited, ballot.nothing, profile, vague)
-    return _verdict(ballot, ballot.with_evidence, ballot.without_evidence, profile, vague=vague)
+        return unchecked(scores.claim, error, scores.with_evidence.method)
+    if scores.cited is not None and scores.nothing is not None:
+        return _judge_citation(scores, scores.cited, scores.nothing, profile, vague)
+    return _verdict(scores, scores.with_evidence, scores.without_evidence, profile, vague=vague)
 
 
 def _judge_citation(
-    ballot: ClaimScores, cited: Estimate, nothing: Estimate, profile: Profile, vague: bool
+    scores: ClaimScores, cited: Estimate, nothing: Estimate, profile: Profile, vague: bool
 ) -> ClaimVerification:
-    """The claim needs little beyond what stands without its citation. Is that redundant, or wrong?"""
+    """Tell a redundant citation from a wrong one, for a claim that would pass without it."""
     if cited.error or nothing.error:
-        return unchecked(ballot.claim, cited.error or nothing.error or "", cited.method)
-    if _passes(ballot.claim, cited, nothing, profile) and not _denied(cited):
-        return _verdict(ballot, ballot.with_evidence, ballot.without_evidence, profile, vague=False)
-    wrong = _verdict(ballot, cited, nothing, profile, vague=vague)
+        return unchecked(scores.claim, cited.error or nothing.error or "", cited.method)
+    if _passes(scores.claim, cited, nothing, profile) and not _denied(cited):
+        return _verdict(scores, scores.with_evidence, scores.without_evidence, profile, vague=False)
+    wrong = _verdict(scores, cited, nothing, profile, vague=vague)
     if _denied(cited):
         return wrong
-    if not _carried(ballot.claim, ballot.with_evidence, ballot.without_evidence, profile):
-        return _verdict(ballot, ballot.with_evidence, ballot.without_evidence, profile, vague=vague)
-    helps = ballot.without_evidence.p_yes > nothing.p_yes  # else it is believed, not read elsewhere
-    stands = f"; {ballot.elsewhere[0].source} does" if helps and ballot.elsewhere else ""
-    reason = f"{', '.join(ballot.claim.citations)} does not carry this{stands}"
+    if not _supported(scores.claim, scores.with_evidence, scores.without_evidence, profile):
+        return _verdict(scores, scores.with_evidence, scores.without_evidence, profile, vague=vague)
+    # Otherwise the model believes the claim without having read it in another source.
+    helps = scores.without_evidence.p_yes > nothing.p_yes
+    stands = f"; {scores.elsewhere[0].source} does" if helps and scores.elsewhere else ""
+    reason = f"{', '.join(scores.claim.citations)} does not support this{stands}"
     return replace(
-        wrong, reason=reason, gap_type=GapType.UNSUPPORTED, evidence=ballot.elsewhere or wrong.evidence
+        wrong, reason=reason, gap_type=GapType.UNSUPPORTED, evidence=scores.elsewhere or wrong.evidence
     )
 
 
 def _passes(claim: Claim, p1: Estimate, p0: Estimate, profile: Profile) -> bool:
     if profile.name == "rag":
         return grounding(p1.p_yes, p0.p_yes, bool(claim.citations)).grounded
-    return _carried(claim, p1, p0, profile)
+    return _supported(claim, p1, p0, profile)
 
 
-def _carried(claim: Claim, p1: Estimate, p0: Estimate, profile: Profile) -> bool:
-    within = not budget_of(p1, p0, claim.confidence).exceeds(profile.threshold_bits)
-    return within and p1.p_yes >= profile.floor(claim.confidence)
+def _supported(claim: Claim, p1: Estimate, p0: Estimate, profile: Profile) -> bool:
+    """Evidence that changes nothing supports nothing, unless the claim reaches its target without it."""
+    found = budget_of(p1, p0, claim.confidence)
+    helped = found.observed_bits > 0.0 or p1.p_yes >= claim.confidence
+    within = not found.exceeds(profile.threshold_bits)
+    return helped and within and p1.p_yes >= profile.floor(claim.confidence)
 
 
 def _denied(estimate: Estimate) -> bool:
@@ -107,11 +111,11 @@ def _denied(estimate: Estimate) -> bool:
 
 
 def _verdict(
-    ballot: ClaimScores, p1: Estimate, p0: Estimate, profile: Profile, *, vague: bool
+    scores: ClaimScores, p1: Estimate, p0: Estimate, profile: Profile, *, vague: bool
 ) -> ClaimVerification:
-    claim = ballot.claim
+    claim = scores.claim
     found = budget_of(p1, p0, claim.confidence)
-    status, gap_type, flagged = _outcome(ballot, p1, p0, found, profile, vague)
+    status, gap_type, flagged = _outcome(scores, p1, p0, found, profile, vague)
     contradicted = status is Status.CONTRADICTED
     return ClaimVerification(
         claim_id=claim.id,
@@ -119,7 +123,7 @@ def _verdict(
         start=claim.start,
         end=claim.end,
         citations=claim.citations,
-        evidence=ballot.evidence,
+        evidence=scores.evidence,
         confidence=claim.confidence,
         p1=p1.p_yes,
         p0=p0.p_yes,
@@ -132,7 +136,7 @@ def _verdict(
         gap_type=gap_type,
         is_flagged=flagged,
         reason=_reason(status, gap_type, p1, found),
-        certain=_certain(ballot, p1, p0, found, profile),
+        certain=_certain(scores, p1, p0, found, profile),
         method=p1.method,
         spans=p1.spans if flagged else (),
         consistency_score=1.0 - (p1.high - p1.low),
@@ -141,26 +145,26 @@ def _verdict(
 
 
 def _outcome(
-    ballot: ClaimScores, p1: Estimate, p0: Estimate, found: Budget, profile: Profile, vague: bool
+    scores: ClaimScores, p1: Estimate, p0: Estimate, found: Budget, profile: Profile, vague: bool
 ) -> tuple[Status, GapType | None, bool]:
     if _denied(p1):
         return Status.CONTRADICTED, GapType.CONTRADICTED, True
-    if _passes(ballot.claim, p1, p0, profile):
-        independent = found.required_bits == 0.0 and ballot.claim.confidence > 0.0
+    if _passes(scores.claim, p1, p0, profile):
+        independent = found.required_bits == 0.0 and scores.claim.confidence > 0.0
         return Status.ENTAILED, GapType.EVIDENCE_INDEPENDENT if independent else None, False
     if vague:
         return Status.UNVERIFIABLE, None, False
-    return Status.NOT_IN_CONTEXT, _shortfall(ballot, p1, found), True
+    return Status.NOT_IN_CONTEXT, _shortfall(scores, p1, found), True
 
 
-def _certain(ballot: ClaimScores, p1: Estimate, p0: Estimate, found: Budget, profile: Profile) -> bool:
-    """Would the verdict be the same anywhere within the intervals?"""
+def _certain(scores: ClaimScores, p1: Estimate, p0: Estimate, found: Budget, profile: Profile) -> bool:
+    """Return whether the verdict is the same anywhere within the intervals."""
     if profile.name == "rag":
-        cited = bool(ballot.claim.citations)
+        cited = bool(scores.claim.citations)
         pessimist = grounding(p1.low, p0.high, cited).grounded
         optimist = grounding(p1.high, p0.low, cited).grounded
     else:
-        floor = profile.floor(ballot.claim.confidence)
+        floor = profile.floor(scores.claim.confidence)
         pessimist = found.gap_high <= profile.threshold_bits and p1.low >= floor
         optimist = found.gap_low <= profile.threshold_bits and p1.high >= floor
     if _denied(p1):
@@ -168,8 +172,8 @@ def _certain(ballot: ClaimScores, p1: Estimate, p0: Estimate, found: Budget, pro
     return pessimist == optimist
 
 
-def _shortfall(ballot: ClaimScores, p1: Estimate, found: Budget) -> GapType:
-    speaks = p1.speaks if p1.speaks is not None else bool(ballot.evidence)
+def _shortfall(scores: ClaimScores, p1: Estimate, found: Budget) -> GapType:
+    speaks = p1.speaks if p1.speaks is not None else bool(scores.evidence)
     if not speaks:
         return GapType.UNSUPPORTED
     if found.observed_bits > PARTIAL_SHARE * found.required_bits:
@@ -177,22 +181,22 @@ def _shortfall(ballot: ClaimScores, p1: Estimate, found: Budget) -> GapType:
     return GapType.OVER_EXTRAPOLATION
 
 
-_CARRIED = "the sources carry this"
-_LITTLE = "the sources add little to this, and little is needed"
+_SUPPORTED = "supported by the sources"
+_LITTLE = "little evidence is needed, and the sources add little"
 _WORDS = {
-    GapType.UNSUPPORTED: "nothing in the sources speaks of this",
+    GapType.UNSUPPORTED: "the sources do not mention this",
     GapType.PARTIAL_SUPPORT: "the sources support only part of this",
-    GapType.OVER_EXTRAPOLATION: "the sources speak of this but do not say it",
+    GapType.OVER_EXTRAPOLATION: "the sources are about this but do not say it",
     GapType.CONTRADICTED: "the sources say otherwise",
-    GapType.EVIDENCE_INDEPENDENT: "stands without this evidence as well",
+    GapType.EVIDENCE_INDEPENDENT: "holds without this evidence as well",
 }
 
 
 def _reason(status: Status, gap_type: GapType | None, p1: Estimate, found: Budget) -> str:
     if status is Status.UNVERIFIABLE:
         return "too vague to judge"
-    carried = found.observed_bits > PARTIAL_SHARE * found.required_bits
-    words = _WORDS[gap_type] if gap_type else _CARRIED if carried else _LITTLE
+    supported = found.observed_bits > PARTIAL_SHARE * found.required_bits
+    words = _WORDS[gap_type] if gap_type else _SUPPORTED if supported else _LITTLE
     if status is Status.ENTAILED or not p1.reason:
         return words
     return p1.reason if gap_type is GapType.CONTRADICTED else f"{words}: {p1.reason}"
