@@ -14,6 +14,7 @@ import json
 import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ from sklearn.linear_model import LogisticRegression
 from training import grounded
 from training.candidate.calibration import features, is_clear
 from training.candidate.network import Network, Reading
+from training.candidate.quantities import NumberCheck, check_numbers
+from training.candidate.verifier import NUMBER_WORDS
 from training.data import fold, rows
 from training.export import write_manifest
 from training.grounded import CARDS, OWN_CARDS, card_claims, for_calibration, lines, marked_claims, row_marks
@@ -45,14 +48,23 @@ class Example:
     coverage: list[float]
     kind: str
     answer: str
+    numbers: NumberCheck
 
 
 def examples(network: Network, most: int) -> Iterator[Example]:
     for kind, answer, source, claim, label in islice(_claims(), most):
-        windows = Document(source, rendered=False).windows(claim, grounded.rarity)
+        document = _document(source)
+        windows = document.windows(claim, grounded.rarity)
         if windows:
             readings = network.read([(window.text, claim) for window in windows])
-            yield Example(label, readings, [window.coverage for window in windows], kind, answer)
+            coverage = [window.coverage for window in windows]
+            numbers = check_numbers(claim, document.closest_text(claim, grounded.rarity, NUMBER_WORDS))
+            yield Example(label, readings, coverage, kind, answer, numbers)
+
+
+@lru_cache(maxsize=64)
+def _document(source: str) -> Document:
+    return Document(source, rendered=False)
 
 
 def _claims() -> Iterator[tuple[str, str, str, str, int]]:
@@ -132,7 +144,7 @@ def feature_table(found: Sequence[Example], relevance: float) -> np.ndarray:
     """Features as the verifier sees them: a clear first window is the only one that is read."""
     read = [1 if is_clear(e.readings[0]) else len(e.readings) for e in found]
     pairs = zip(found, read, strict=True)
-    return np.array([features(e.readings[:n], e.coverage[:n], relevance) for e, n in pairs])
+    return np.array([features(e.readings[:n], e.coverage[:n], relevance, e.numbers) for e, n in pairs])
 
 
 def answer_risks(found: Sequence[Example], yes: np.ndarray) -> dict[str, dict[str, tuple[float, bool]]]:

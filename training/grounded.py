@@ -1,6 +1,6 @@
 """Stage B: claims with windows of the documents they are about, cut as the package cuts them.
 
-python -m training.grounded            # needs stage A's tokenizer; prints each pool's labels and overlap
+python -m training.grounded [POOL …]   # needs stage A's tokenizer; prints each pool's labels and overlap
 
 Cards come with twins: the same claim over a document edited so that its label changes. The edit says where
 the evidence stands, so every pair gets a window that holds it; windows that do not hold it are neutral.
@@ -12,10 +12,11 @@ import json
 import math
 import os
 import random
+import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,12 @@ TOKEN_LIMIT = 224
 HELD_OUT_FOLDS = (0, 1)  # of five: RAGTruth and silver sources that are measured on, never trained on
 CARDS = Path(os.environ.get("GROUNDWIRE_CARDS", DATA.parent / "cards"))
 OWN_CARDS = Path(__file__).resolve().parent / "cards"
-HELD_OUT_WRITERS = frozenset({"u"})
+HELD_OUT_WRITERS = frozenset({"u", "n"})
+PACKAGE_SHARE = 0.35
+"""Share of windows cut as the package cuts them. The others are shorter: on the same number of tokens the
+network sees more pairs, and length tells nothing about the label."""
+WINDOW_BUDGETS = (15, 25, 40, 60)
+"""Words of the other windows, around the evidence."""
 
 
 @lru_cache(maxsize=1)
@@ -122,41 +128,48 @@ class CardPairs:
         return self.documents[source]
 
     def pairs(self, claims: Sequence[CardClaim]) -> Iterator[Pair]:
-        for claim in claims:
-            document = self.document(claim.source)
-            gold = {
-                number
-                for number, piece in enumerate(document.pieces)
-                if any(piece.start < end and start < piece.end for start, end in claim.places)
-            }
-            yield Pair(
-                self._window(document, claim.text, gold),
-                claim.text,
-                claim.label,
-                claim.spans,
-                group=claim.card,
-            )
-            roll = self.random.random()
-            if roll < 0.06:
-                other = self.random.choice(claims)
-                if other.card != claim.card:
-                    windows = self.document(other.source).windows(claim.text, rarity)
-                    yield Pair(windows[0].text, claim.text, NEUTRAL, None, group=claim.card)
-            elif roll < 0.2 and gold and claim.label != NEUTRAL:
-                windows = document.windows(claim.text, rarity)
-                without = [w for w in windows if not gold & set(w.numbers)]
-                if without:
-                    yield Pair(without[0].text, claim.text, NEUTRAL, None, 0.5, claim.card)
+        """`claims` in the order of `card_claims`: a claim over its document, then over the edited one."""
+        budget, number = 0, -1
+        for last, claim in zip((None, *claims), claims, strict=False):
+            edited = last is not None and (last.card, last.text) == (claim.card, claim.text)
+            if not edited:
+                # Both versions are cut alike, so that nothing but the edit tells them apart.
+                number += 1
+                budget = 0 if self.random.random() < PACKAGE_SHARE else self.random.choice(WINDOW_BUDGETS)
+            yield from self._of_claim(claim, budget, number, claims)
 
-    def _window(self, document: Document, text: str, gold: set[int]) -> str:
-        """A window as the package chooses it if that holds the evidence, else one around the evidence."""
+    def _of_claim(
+        self, claim: CardClaim, budget: int, number: int, others: Sequence[CardClaim]
+    ) -> Iterator[Pair]:
+        document = self.document(claim.source)
+        gold = {
+            at
+            for at, piece in enumerate(document.pieces)
+            if any(piece.start < end and start < piece.end for start, end in claim.places)
+        }
+        window = self._window(document, claim.text, gold, budget)
+        yield Pair(window, claim.text, claim.label, claim.spans, group=claim.card, twins=number)
+        roll = self.random.random()
+        if roll < 0.06:
+            other = self.random.choice(others)
+            if other.card != claim.card:
+                windows = self.document(other.source).windows(claim.text, rarity)
+                yield Pair(windows[0].text, claim.text, NEUTRAL, None, group=claim.card)
+        elif roll < 0.2 and gold and claim.label != NEUTRAL:
+            windows = document.windows(claim.text, rarity)
+            without = [w for w in windows if not gold & set(w.numbers)]
+            if without:
+                yield Pair(without[0].text, claim.text, NEUTRAL, None, 0.5, claim.card)
+
+    def _window(self, document: Document, text: str, gold: set[int], budget: int) -> str:
+        """A window of `budget` words around the evidence, or (0) the one that the package chooses."""
+        if gold and budget:
+            return document.window_around(sorted(gold), budget).text
         windows = document.windows(text, rarity)
-        if not gold:
-            return max(windows, key=lambda window: window.coverage).text
         holding = [window for window in windows if gold <= set(window.numbers)]
-        if holding and self.random.random() < 0.7:
-            return self.random.choice(holding[:3]).text
-        return document.window_around(sorted(gold), self.random.choice((25, 45, 70, 110))).text
+        if gold and not holding:
+            return document.window_around(sorted(gold), max(WINDOW_BUDGETS)).text
+        return (holding[0] if gold else max(windows, key=lambda window: window.coverage)).text
 
 
 def marked_claims(
@@ -332,20 +345,26 @@ def all_cards() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     return kept, twins
 
 
-def main() -> None:
-    draw = random.Random(11)
+def builders(draw: random.Random) -> dict[str, Callable[[], Iterable[Pair]]]:
+    """Each pool of stage B and how it is made."""
     cards, twins = all_cards()
-    claims = list(card_claims(cards, twins))
-    pools: dict[str, list[Pair]] = {}
-    pools["grounded.cards"] = list(CardPairs(1).pairs(claims))
-    pools["grounded.card_answers"] = list(card_answers(cards, draw))
-    pools["grounded.answers"] = list(written_answers(sorted(OWN_CARDS.glob("*.answers.jsonl")), draw))
-    pools["grounded.ragtruth"] = list(ragtruth(draw))
-    pools["grounded.silver"] = list(silver(draw))
+    found: dict[str, Callable[[], Iterable[Pair]]] = {
+        "cards": lambda: CardPairs(1).pairs(list(card_claims(cards, twins))),
+        "card_answers": lambda: card_answers(cards, draw),
+        "answers": lambda: written_answers(sorted(OWN_CARDS.glob("*.answers.jsonl")), draw),
+        "ragtruth": lambda: ragtruth(draw),
+        "silver": lambda: silver(draw),
+    }
     for name, most in LONG_SETS.items():
-        pools[f"grounded.{name}"] = list(long_set(name, most, draw))
-    for name, pairs in pools.items():
-        save(name, pairs, TOKEN_LIMIT)
+        found[name] = partial(long_set, name, most, draw)
+    return found
+
+
+def main() -> None:
+    found = builders(random.Random(11))
+    for name in sys.argv[1:] or found:
+        pairs = list(found[name]())
+        save(f"grounded.{name}", pairs, TOKEN_LIMIT)
         print(describe(name, pairs), flush=True)
 
 

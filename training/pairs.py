@@ -25,6 +25,7 @@ class Pair:
 
     `spans` are the unsupported character ranges of the claim: None where they are unknown, () where all of it
     is supported. `group` names the source text, so that no source is split between training and measuring.
+    Two examples with the same `twins` number are one claim over a window and its edited version; -1: none.
     """
 
     window: str
@@ -33,6 +34,7 @@ class Pair:
     spans: tuple[Span, ...] | None = None
     weight: float = 1.0
     group: str = ""
+    twins: int = -1
 
 
 @dataclass(slots=True)
@@ -44,6 +46,7 @@ class TokenPair:
     label: int
     marks: np.ndarray | None
     weight: float
+    twins: int = -1
 
 
 def tokenizer() -> Tokenizer:
@@ -71,7 +74,7 @@ def encode(pairs: Sequence[Pair], limit: int) -> list[TokenPair]:
             ]
             marks = np.array(touched, np.int8)
         start = min(len(window.ids), room) + 2
-        coded.append(TokenPair(np.array(ids, np.int32), start, pair.label, marks, pair.weight))
+        coded.append(TokenPair(np.array(ids, np.int32), start, pair.label, marks, pair.weight, pair.twins))
     return coded
 
 

@@ -28,22 +28,38 @@ CHECKPOINT_SECONDS = 90
 STALE_SECONDS = 400
 TOKENS_PER_BATCH = 1024
 LONGEST_BATCH = 24
+TWIN_WEIGHT = 0.5
+"""Of the loss over twins, beside the cross-entropy of each pair."""
 
 
 class Pools:
-    """Draws pairs: a pool by its weight, then a label with even odds for supported and unsupported."""
+    """Draws pairs: a pool by its weight, then a label with even odds for supported and unsupported.
+
+    A pair that has a twin is drawn with it, into the same batch.
+    """
 
     def __init__(self, mix: dict[str, float], seed: int) -> None:
         self.random = np.random.default_rng(seed)
         self.weights = np.array(list(mix.values())) / sum(mix.values())
-        self.pools = [self._by_label(load(name)) for name in mix]
+        pools = [load(name) for name in mix]
+        self.pools = [self._by_label(pool) for pool in pools]
+        self.twins = [self._by_number(pool) for pool in pools]
 
     @staticmethod
     def _by_label(pool: list[TokenPair]) -> list[list[TokenPair]]:
         return [[item for item in pool if item.label == label] for label in range(4)]
 
-    def draw(self) -> TokenPair:
-        labels = self.pools[self.random.choice(len(self.pools), p=self.weights)]
+    @staticmethod
+    def _by_number(pool: list[TokenPair]) -> dict[int, list[TokenPair]]:
+        found: dict[int, list[TokenPair]] = {}
+        for item in pool:
+            if twins_of(item) >= 0:
+                found.setdefault(item.twins, []).append(item)
+        return {number: items for number, items in found.items() if len(items) == 2}
+
+    def draw(self) -> list[TokenPair]:
+        chosen = self.random.choice(len(self.pools), p=self.weights)
+        labels = self.pools[chosen]
         wrong = [items for items in labels[1:] if items]
         # Three-way pools give a third to entailment, so that no label is rare; two-way ones a half.
         share = 0.4 if len(wrong) > 1 else 0.5
@@ -52,18 +68,29 @@ class Pools:
         else:
             sizes = np.sqrt([len(items) for items in wrong])
             items = wrong[self.random.choice(len(wrong), p=sizes / sizes.sum())]
-        return items[self.random.integers(len(items))]
+        item = items[self.random.integers(len(items))]
+        return self.twins[chosen].get(twins_of(item), [item])
 
     def batches(self, count: int = 24) -> list[list[TokenPair]]:
         """Some batches of similar length, in random order."""
-        drawn = sorted((self.draw() for _ in range(LONGEST_BATCH * count)), key=lambda item: len(item.ids))
+        drawn = sorted((self.draw() for _ in range(LONGEST_BATCH * count)), key=longest)
         cut: list[list[TokenPair]] = [[]]
-        for item in drawn:
-            if len(cut[-1]) >= LONGEST_BATCH or len(item.ids) * (len(cut[-1]) + 1) > TOKENS_PER_BATCH:
+        for items in drawn:
+            size = len(cut[-1]) + len(items)
+            if cut[-1] and (size > LONGEST_BATCH or longest(items) * size > TOKENS_PER_BATCH):
                 cut.append([])
-            cut[-1].append(item)
+            cut[-1] += items
         order = self.random.permutation(len(cut))
         return [cut[i] for i in order if cut[i]]
+
+
+def longest(items: list[TokenPair]) -> int:
+    return max(len(item.ids) for item in items)
+
+
+def twins_of(item: TokenPair) -> int:
+    """Pools that were written before twins were numbered lack the field."""
+    return getattr(item, "twins", -1)
 
 
 def collate(batch: list[TokenPair]) -> tuple[Tensor, ...]:
@@ -81,7 +108,8 @@ def collate(batch: list[TokenPair]) -> tuple[Tensor, ...]:
             marks[i, item.claim_start : end] = torch.from_numpy(item.marks.astype(np.float32))
     labels = torch.tensor([item.label for item in batch])
     weights = torch.tensor([item.weight for item in batch])
-    return ids, mask, types, marks, labels, weights
+    twins = torch.tensor([twins_of(item) for item in batch])
+    return ids, mask, types, marks, labels, weights, twins
 
 
 def loss_of(pair: Tensor, token: Tensor, marks: Tensor, labels: Tensor, weights: Tensor) -> Tensor:
@@ -99,6 +127,17 @@ def loss_of(pair: Tensor, token: Tensor, marks: Tensor, labels: Tensor, weights:
     scale = torch.where(wrong, 1.0, 0.5) * torch.where(marks > 0, 1.5, 1.0)
     token_loss = F.binary_cross_entropy_with_logits(token[marked], marks[marked], weight=scale[marked])
     return pair_loss + 0.5 * token_loss
+
+
+def twin_loss(pair: Tensor, labels: Tensor, twins: Tensor) -> Tensor:
+    """How far twins are from being in order: the supported one should have the higher odds of entailment."""
+    odds = pair[:, 0] - torch.logsumexp(pair[:, 1:], dim=-1)
+    good = (labels == ENTAILMENT).unsqueeze(1)
+    same = (twins.unsqueeze(1) == twins.unsqueeze(0)) & (twins >= 0).unsqueeze(1)
+    ordered = same & good & ~good.T
+    if not ordered.any():
+        return pair.new_zeros(())
+    return F.softplus(odds.unsqueeze(0) - odds.unsqueeze(1))[ordered].mean()
 
 
 def learning_rate(done: float, step: int, options: argparse.Namespace) -> float:
@@ -177,9 +216,10 @@ def run(
                 break
             for group in optimiser.param_groups:
                 group["lr"] = learning_rate(done, int(seen["step"]), options) * group["scale"]
-            ids, mask, types, marks, labels, weights = collate(batch)
+            ids, mask, types, marks, labels, weights, twins = collate(batch)
             pair, token = model(ids, mask, types)
             loss = loss_of(pair, token, marks, labels, weights)
+            loss = loss + TWIN_WEIGHT * twin_loss(pair, labels, twins)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimiser.step()

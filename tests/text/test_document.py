@@ -108,3 +108,14 @@ def test_any_text_gives_few_windows_of_bounded_length(text: str, claim: str) -> 
         inside = [document.pieces[number].text for number in window.numbers]
         longest = max(len(piece.split()) for piece in inside)
         assert sum(len(piece.split()) for piece in inside) <= max(WINDOW_WORDS, longest)
+
+
+def test_the_closest_text_holds_the_pieces_that_share_words_with_a_claim() -> None:
+    text = "The pump weighs 12 kg. " + "Buses leave on the hour. " * 50 + "The pump costs 300 euros."
+    found = Document(text).closest_text("The pump weighs 15 kg.", lambda _: 1.0, 20)
+    assert found.splitlines() == ["The pump weighs 12 kg.", "The pump costs 300 euros."]
+
+
+def test_the_closest_text_is_bounded() -> None:
+    text = " ".join(f"Pump {n} weighs {n} kg." for n in range(500))
+    assert len(Document(text).closest_text("Pump 7 weighs 9 kg.", lambda _: 1.0, 40).split()) <= 40

@@ -1,8 +1,8 @@
 """From the network's readings of a claim's windows to P(yes), P(unsure) and P(no).
 
 Entailment and contradiction are each taken from the window that speaks most clearly, so further windows
-cannot dilute them. A small softmax regression over four logits, fitted on held-out claims, turns them into
-probabilities. It sees no length, no format and no data set.
+cannot dilute them. A small softmax regression over four logits and the check of the claim's numbers, fitted
+on held-out claims, turns them into probabilities. It sees no length, no format and no data set.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from training.candidate.network import FOLDER, Reading, checked_file
+from training.candidate.quantities import NO_NUMBERS, NumberCheck
 
 _EDGE = 1e-4
 """Probabilities of the network are clipped here before logits are taken: beyond, int8 noise decides."""
@@ -53,9 +54,11 @@ class Calibration:
         data["bias"] = tuple(data["bias"])
         return cls(**data)
 
-    def probabilities(self, readings: Sequence[Reading], coverage: Sequence[float]) -> Probabilities:
-        """The three probabilities of a claim from all of its windows."""
-        values = features(readings, coverage, self.relevance)
+    def probabilities(
+        self, readings: Sequence[Reading], coverage: Sequence[float], numbers: NumberCheck = NO_NUMBERS
+    ) -> Probabilities:
+        """The three probabilities of a claim from all of its windows and its numbers."""
+        values = features(readings, coverage, self.relevance, numbers)
         logits = np.asarray(self.weights) @ np.asarray(values) + np.asarray(self.bias)
         shares = np.exp(logits - logits.max())
         yes, unsure, no = (float(share) for share in shares / shares.sum())
@@ -67,8 +70,10 @@ def is_clear(reading: Reading) -> bool:
     return max(reading.entailment, reading.contradiction) >= CLEAR
 
 
-def features(readings: Sequence[Reading], coverage: Sequence[float], relevance: float) -> list[float]:
-    """Clearest entailment, clearest contradiction, and both in the window that holds most of the claim."""
+def features(
+    readings: Sequence[Reading], coverage: Sequence[float], relevance: float, numbers: NumberCheck
+) -> list[float]:
+    """Clearest entailment and contradiction, both in the window that holds most of the claim, and numbers."""
     best = max(range(len(readings)), key=lambda i: coverage[i])
     entailment = max(_logit(reading.entailment) for reading in readings)
     contradiction = max(
@@ -80,6 +85,8 @@ def features(readings: Sequence[Reading], coverage: Sequence[float], relevance: 
         contradiction,
         _logit(readings[best].entailment),
         _logit(readings[best].contradiction),
+        float(numbers.absent),
+        float(numbers.derived),
     ]
 
 

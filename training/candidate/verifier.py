@@ -20,6 +20,7 @@ from pathlib import Path
 
 from training.candidate.calibration import Calibration, Probabilities, is_clear
 from training.candidate.network import FOLDER, Network, Reading
+from training.candidate.quantities import NumberCheck, check_numbers
 
 from groundwire.text.document import Document, Window
 from groundwire.text.structure import MARKERS
@@ -35,6 +36,9 @@ SPEAKS_COVERAGE = 0.34
 
 REMAINDER_COVERAGE = 0.5
 """Where evidence was taken out, what is left is read only if it holds this share of the claim's words."""
+
+NUMBER_WORDS = 800
+"""Words of the context, those closest to the claim, among which its numbers are looked for."""
 
 SPAN_LOGIT = 0.0
 """Tokens whose logit is over this are marked as unsupported: more likely wrong than not."""
@@ -133,7 +137,8 @@ class LocalVerifier:
         if not windows:
             return Estimate.point(curve.prior_yes, _NO_EVIDENCE_NO, curve.name, speaks=False)
         coverage = [window.coverage for window in windows]
-        found = curve.probabilities(readings, coverage)
+        numbers = self.numbers(query)
+        found = curve.probabilities(readings, coverage, numbers)
         if evidence_removed(query):
             # What merely fails to deny the claim is no reason to believe it without its evidence.
             return Estimate.point(
@@ -145,15 +150,31 @@ class LocalVerifier:
             found.yes,
             found.no,
             curve.name,
-            reason=self._reason(query, found, windows[decisive], spans),
+            reason=self._reason(query, found, windows[decisive], spans, numbers),
             spans=spans,
             speaks=max(coverage) >= SPEAKS_COVERAGE,
         )
 
-    def _reason(self, query: Query, found: Probabilities, window: Window, spans: Sequence[Span]) -> str:
+    def numbers(self, query: Query) -> NumberCheck:
+        """How the claim's numbers relate to those of the text that shares words with it."""
+        rarity = self.network().rarity
+        return check_numbers(
+            query.claim, self.document(query.context).closest_text(query.claim, rarity, NUMBER_WORDS)
+        )
+
+    def _reason(
+        self,
+        query: Query,
+        found: Probabilities,
+        window: Window,
+        spans: Sequence[Span],
+        numbers: NumberCheck,
+    ) -> str:
         """The words that decide: the sentence that denies the claim, or the part that no source supports."""
         if found.yes >= 0.5:
-            return ""
+            return numbers.reason if numbers.derived else ""
+        if numbers.absent and numbers.reason:
+            return numbers.reason
         if found.no > found.unsure:
             document = self.document(query.context)
             said = document.closest_piece(query.claim, window, self.network().rarity)

@@ -131,6 +131,20 @@ class Document:
         share = max(1, budget // max(1, len(numbers)))
         return self._window(sorted({near for place in numbers for near in self._expand(place, share)}), {})
 
+    def closest_text(self, claim: str, rarity: Rarity, budget: int) -> str:
+        """The pieces that share words with a claim, best first up to `budget` words, in document order."""
+        scores: dict[int, float] = defaultdict(float)
+        for weight, where in self._held(claim, rarity).values():
+            for number, strength in where.items():
+                scores[number] += weight * strength
+        chosen: list[int] = []
+        for number in sorted(scores, key=lambda number: (-scores[number], number)):
+            budget -= self._words[number]
+            if budget < 0 and chosen:
+                break
+            chosen.append(number)
+        return "\n".join(self.pieces[number].text for number in sorted(chosen))
+
     def closest_piece(self, claim: str, window: Window, rarity: Rarity) -> str:
         """The piece of a window that holds most of the claim's words."""
         held = self._held(claim, rarity)
