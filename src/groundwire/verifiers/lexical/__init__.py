@@ -1,6 +1,5 @@
-"""The verifier that needs no network: words and figures, calibrated. Also the path for other languages."""
+"""The verifier without a neural network, used for languages other than English."""
 
-from groundwire.verifiers.lexical.model import calibration
-from groundwire.verifiers.lexical.verifier import LexicalVerifier
+from groundwire.verifiers.lexical.verifier import LexicalVerifier, calibration
 
 __all__ = ["LexicalVerifier", "calibration"]

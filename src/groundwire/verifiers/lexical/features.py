@@ -1,4 +1,4 @@
-"""What is known about a claim in a context, in words (findings) and in figures (the model's features)."""
+"""Compare a claim with a context: findings for the explanation, features for the model."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ FEATURES = (
     "name_conflict", "otherwise", "any_conflict", "not_english", "not_english_covered", "silent",
 )  # fmt: skip
 
-_SAME_MATTER = 0.5
-_KNOWN_ORDER = frozenset({"en", "he"})  # languages in which who did what to whom can be read off the order
+_SAME_MATTER = 0.5  # share of the claim's content words from which a piece is on its topic; by convention
+_CONFLICT = 0.5  # strength from which a differing fact is a conflict; by convention
+_KNOWN_ORDER = frozenset({"en", "he"})  # languages whose word order or markers show who did what to whom
 
 
 @dataclass(frozen=True, slots=True)
 class LexicalReading:
-    """A claim read against a context: figures for the model, findings for the reason and the spans."""
+    """A claim compared with a context: features for the model, findings for the reason and the spans."""
 
     values: tuple[float, ...]
     match: LexicalMatch
@@ -40,6 +41,7 @@ class LexicalReading:
 
 
 def read(claim_text: str, context: Sequence[Piece], weights: Mapping[str, float]) -> LexicalReading:
+    """Compare a claim with the pieces of a context; `weights` of words, 1 by default."""
     claim = analyse(claim_text)
     matched = match(claim, context, weights)
     findings = (
@@ -60,26 +62,26 @@ def read(claim_text: str, context: Sequence[Piece], weights: Mapping[str, float]
         opposed=polarity.opposite(claim, about[0], everything) if about else None,
         quantified=polarity.quantifier_differs(claim, about[0]) if about else None,
         exchanged=language in _KNOWN_ORDER
-        # who did what to whom is said by sentences: a label and its value have no roles
+        # only sentences have roles; a label and its value have none
         and any(polarity.roles_exchanged(claim, near.analysis) for near in matched.near if not near.label),
         language=language,
     )
-    figures = _figures(reading)
-    return replace(reading, values=tuple(figures[name] for name in FEATURES))
+    values = _values(reading)
+    return replace(reading, values=tuple(values[name] for name in FEATURES))
 
 
 def _same_matter(matched: LexicalMatch) -> list[Near]:
-    """The pieces on the claim's own matter, nearest first; only there do opposites mean anything."""
+    """The pieces on the claim's topic, nearest first; only there are opposites contradictions."""
     found = [near for near in matched.near if near.overlap >= _SAME_MATTER]
     return sorted(found, key=lambda near: -near.overlap)
 
 
-def _figures(reading: LexicalReading) -> dict[str, float]:
+def _values(reading: LexicalReading) -> dict[str, float]:
     m, claim = reading.match, reading.claim
     content = {word.norm for word in claim.content}
-    novel = len(content - m.held)
+    novel = len(content - m.covered)
     foreign = float(reading.language != "en" and bool(m.near))
-    # In a conflict the shared words speak against the claim: how many they are must not speak for it.
+    # In a conflict the shared words show a contradiction, so they must not count as support.
     clear = 0.0 if _in_conflict(reading) else 1.0
     return {
         "bias": 1.0,
@@ -103,11 +105,11 @@ def _figures(reading: LexicalReading) -> dict[str, float]:
         "not_english": foreign,
         "not_english_covered": foreign * m.alike,
         "silent": float(not m.near),
-    } | _fact_figures(reading)  # fmt: skip
+    } | _fact_values(reading)  # fmt: skip
 
 
 def _verbatim(claim: Analysis, m: LexicalMatch) -> bool:
-    """Do all words of the claim stand in one piece, in the same order?"""
+    """Return True if one piece contains all words of the claim in the same order."""
     norms = [word.norm for word in claim.words]
     return bool(norms) and any(_in_order(norms, [w.norm for w in near.analysis.words]) for near in m.near)
 
@@ -117,20 +119,20 @@ def _in_order(wanted: list[str], words: list[str]) -> bool:
     return all(norm in rest for norm in wanted)
 
 
-def _fact_figures(reading: LexicalReading) -> dict[str, float]:
+def _fact_values(reading: LexicalReading) -> dict[str, float]:
     numbers = [f for f in reading.findings if f.kind == "number"]
     dates = [f for f in reading.findings if f.kind == "date"]
     names = [f for f in reading.findings if f.kind == "name"]
     return {
         "numbers": float(bool(numbers)),
-        "numbers_held": _count(numbers, "held"),
+        "numbers_held": _count(numbers, "found"),
         "numbers_elsewhere": _count(numbers, "elsewhere"),
         "numbers_missing": _count(numbers, "missing"),
         "number_conflict": _strongest(numbers),
-        "dates_held": _count(dates, "held"),
+        "dates_held": _count(dates, "found"),
         "dates_missing": _count(dates, "missing"),
         "date_conflict": _strongest(dates),
-        "names": float(any(f.verdict == "held" for f in names)),
+        "names": float(any(f.verdict == "found" for f in names)),
         "names_missing": _count(names, "missing"),
         "name_conflict": _strongest(names),
     }
@@ -145,11 +147,11 @@ def _strongest(findings: list[Finding]) -> float:
 
 
 def _says_otherwise(reading: LexicalReading) -> bool:
-    """The same words, but denied, opposed, of other extent or with the roles exchanged."""
+    """Return True for the same words with a negation, an opposite, another quantifier or exchanged roles."""
     denied = reading.denied_by_evidence is not None
     return denied or reading.exchanged or bool(reading.opposed or reading.quantified)
 
 
 def _in_conflict(reading: LexicalReading) -> bool:
-    facts = any(f.verdict == "conflict" and f.strength >= 0.5 for f in reading.findings)
+    facts = any(f.verdict == "conflict" and f.strength >= _CONFLICT for f in reading.findings)
     return facts or _says_otherwise(reading)

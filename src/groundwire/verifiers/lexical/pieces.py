@@ -1,6 +1,6 @@
-"""A context as the pieces a claim is compared with, each read once.
+"""Split a context into the pieces that a claim is compared with, and analyse each once.
 
-Everything is cached by text, since the contexts of one answer's claims differ in a few pieces only.
+Everything is cached by text, because the contexts of one answer's claims differ in a few pieces only.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _CLAUSE_WORDS = word_set(
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """The readable text of one piece and the comparable forms of its content words."""
+    """The readable text of one piece and its normalised content words."""
 
     text: str
     content: frozenset[str]
@@ -55,7 +55,7 @@ class Piece:
 
 
 class Clause(NamedTuple):
-    """The content words of one clause, whether it is denied, and the words its denial stands before."""
+    """The content words of one clause, whether it is negated, and the words after its negation."""
 
     content: frozenset[str]
     negated: bool
@@ -64,7 +64,7 @@ class Clause(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """Everything the rules need to know of a claim or a piece."""
+    """A claim or a piece with its words, numbers, dates, names and clauses."""
 
     text: str
     words: tuple[Word, ...]
@@ -77,7 +77,7 @@ class Analysis:
     norms: frozenset[str]
 
     def around(self, start: int, end: int, window: int) -> tuple[Word, ...]:
-        """The content words that stand no further than `window` from a place, found without reading all."""
+        """The content words at most `window` characters from a position, by binary search."""
         first = bisect_left(self.content, start - window, key=lambda word: word.end)
         last = bisect_right(self.content, end + window, key=lambda word: word.start)
         return self.content[first:last]
@@ -106,7 +106,7 @@ def _source_pieces(source: str) -> tuple[Piece, ...]:
 
 
 def _with_heading(piece: RawPiece) -> RawPiece:
-    """A line of data under a heading is of what the heading names."""
+    """Put the heading before a line of data, which is about what the heading names."""
     if not piece.under:
         return piece
     label = f"{piece.under} {piece.label}" if piece.label else ""
@@ -114,12 +114,12 @@ def _with_heading(piece: RawPiece) -> RawPiece:
 
 
 def _joined(label: tuple[str, ...]) -> frozenset[str]:
-    """A label's neighbouring words as one: 'Take Out' is takeout too."""
+    """A label's neighbouring words joined: 'Take Out' matches 'takeout'."""
     return frozenset(a + b for a, b in pairwise(label))
 
 
 def _readable(text: str, label: str) -> str:
-    """Labels in words: OutdoorSeating reads 'Outdoor Seating'; the number of an entry is no fact."""
+    """Split labels into words: OutdoorSeating is 'Outdoor Seating'; the numbers of entries are removed."""
     return _ENTRY.sub("", _CAMEL.sub(" ", text[: len(label)])) + text[len(label) :]
 
 
@@ -129,7 +129,7 @@ def content_norms(text: str) -> frozenset[str]:
 
 
 def _words(text: str) -> list[Word]:
-    """The words, with abbreviations and spellings that mean the same made equal."""
+    """The words, with abbreviations and spelling variants unified."""
     return [w._replace(norm=SAME[w.norm]) if w.norm in SAME else w for w in words(text)]
 
 
@@ -158,7 +158,7 @@ def analyse(text: str) -> Analysis:
 
 
 def covered(text: str, ranges: Iterable[tuple[int, int]]) -> bytearray:
-    """A mark for each character of a text that lies in a range: to ask about a place then costs no search."""
+    """One byte per character, 1 inside a range: testing a position then takes constant time."""
     marks = bytearray(len(text))
     for start, end in ranges:
         marks[start:end] = b"\1" * (end - start)
@@ -170,7 +170,7 @@ def _inside(start: int, end: int, marks: bytearray) -> bool:
 
 
 def _numbers(text: str) -> list[Number]:
-    """Without the numbers of list items and of passages; a column 'in millions' counts in millions."""
+    """The numbers, but those of list items and passages; a column 'in millions' is scaled."""
     found = [n for n in number_reader.numbers(text) if not _is_label(text, n)]
     column = _IN_SCALE.search(text)
     if column is None:
@@ -191,7 +191,7 @@ def _scaled(number: Number, scale: float) -> Number:
 
 
 def _clauses(text: str, tokens: tuple[Word, ...]) -> Iterator[Clause]:
-    """Cut at punctuation and conjunctions; 'label: no' is one clause, and denied."""
+    """Split at punctuation and conjunctions; 'label: no' is one negated clause."""
     begin = 0
     for i, token in enumerate(tokens):
         end = tokens[i - 1].end if i else 0
@@ -218,7 +218,7 @@ def _clause(tokens: tuple[Word, ...], begin: int, end: int) -> Clause:
 
 
 def _is_denial(tokens: tuple[Word, ...], i: int) -> bool:
-    """'not', 'never', 'isn't' …, but not 'not only', nor 'no' before a number or an abbreviation's stop."""
+    """Return True for 'not', 'never', 'isn't' …, but not for 'not only'."""
     lowered = tokens[i].text.lower().replace("’", "'")
     if lowered not in NEGATIONS and not lowered.endswith("n't"):
         return False

@@ -1,4 +1,4 @@
-"""The same words saying something else: negation, opposites, quantifiers, exchanged roles."""
+"""Contradictions in the same words: negation, opposites, quantifiers, exchanged roles."""
 
 from __future__ import annotations
 
@@ -20,15 +20,17 @@ from groundwire.verifiers.lexical.tables import (
     QUANTIFIERS,
 )
 
-_SAME_CLAUSE = 0.6
-_BOTH_WAYS = 0.3
-_NAME_WORDS = 3
+# The calibration was fitted with these values: changing one requires a new fit.
+_SAME_CLAUSE = 0.6  # share of a clause's content words from which another clause says the same
+_BOTH_WAYS = 0.3  # minimum share of the other clause's words, so that a very long one does not match
+_CLOSEST = 0.9  # clauses with at least this share of the best overlap are compared
+_NAME_WORDS = 3  # words of a name next to a Hebrew verb or object marker
 
 
 def negation_differs(claim: Analysis, near: Sequence[Analysis]) -> bool | None:
-    """Whether the evidence denies what the claim states (True) or the other way round (False); None: neither.
+    """True if the evidence negates the claim, False if the claim negates the evidence, None if neither.
 
-    Compared clause by clause: a 'not' in another clause of a long sentence means nothing here.
+    Compared clause by clause: a 'not' in another clause of a long sentence is irrelevant.
     """
     theirs = list(dict.fromkeys(clause for piece in near for clause in piece.clauses))
     holders: dict[str, list[int]] = {}
@@ -41,20 +43,20 @@ def negation_differs(claim: Analysis, near: Sequence[Analysis]) -> bool | None:
         best = max(shares.values(), default=0.0)
         if best < _SAME_CLAUSE or len(clause.content) < 2:
             continue
-        closest = [theirs[at] for at, share in shares.items() if share >= 0.9 * best]
+        closest = [theirs[at] for at, share in shares.items() if share >= _CLOSEST * best]
         if all(_denied(clause, other) for other in closest):
             return closest[0].negated
     return None
 
 
 def _denied(clause: Clause, other: Clause) -> bool:
-    """One of the two is denied, right at a word they share."""
+    """Return True if one of two clauses is negated, next to a word they share."""
     shared = clause.content & other.content
     return clause.negated != other.negated and bool((clause.denied | other.denied) & shared)
 
 
 def _shared(clause: Clause, other: Clause) -> float:
-    """How far two clauses are about the same, counting both ways."""
+    """The share of the clause's words in the other; 0 if they are too few of the other's."""
     if not clause.content or not other.content:
         return 0.0
     common = len(clause.content & other.content)
@@ -62,7 +64,7 @@ def _shared(clause: Clause, other: Clause) -> float:
 
 
 def opposite(claim: Analysis, piece: Analysis, near: Sequence[Analysis]) -> tuple[Word, str] | None:
-    """A word of the claim that no near piece has, where the nearest has its opposite instead."""
+    """A word of the claim that no near piece contains while the nearest contains its opposite."""
     stated = frozenset().union(*(other.norms for other in near))
     sides: dict[tuple[int, int], str] = {}
     for word in piece.words:
@@ -78,7 +80,7 @@ def opposite(claim: Analysis, piece: Analysis, near: Sequence[Analysis]) -> tupl
 
 
 def _opposite_of_same(claim: Analysis, piece: Analysis) -> tuple[Word, str] | None:
-    """'removed support' where the piece has 'added support' and removes something else."""
+    """'removed support' in the claim against 'added support' in a piece that removes something else."""
     theirs: dict[str, dict[str, Word]] = {}
     for word, following in pairwise(piece.content):
         theirs.setdefault(following.norm, {}).setdefault(word.norm, word)
@@ -94,7 +96,7 @@ def _opposite_of_same(claim: Analysis, piece: Analysis) -> tuple[Word, str] | No
 
 
 def quantifier_differs(claim: Analysis, piece: Analysis) -> tuple[Word, str] | None:
-    """The claim says of all (or none) what the piece says of some, or the other way round."""
+    """The claim says of all (or none) what the piece says of some, or the reverse."""
     theirs: dict[tuple[str, ...], dict[int, str]] = {}
     for rank, key, word in _quantified(piece):
         theirs.setdefault(key, {})[rank] = word.text
@@ -109,7 +111,7 @@ def quantifier_differs(claim: Analysis, piece: Analysis) -> tuple[Word, str] | N
 
 
 def _quantified(text: Analysis) -> Iterator[tuple[int, tuple[str, ...], Word]]:
-    """(how many, of what and what they do, the quantifier)."""
+    """(rank of the quantifier, the two content words after it, the quantifier)."""
     content = {word.start for word in text.content}
     for i, word in enumerate(text.words):
         rank = QUANTIFIERS.get(word.text.lower())
@@ -122,7 +124,7 @@ def _quantified(text: Analysis) -> Iterator[tuple[int, tuple[str, ...], Word]]:
 
 
 class _Party(NamedTuple):
-    """A content word, or all words of a name, in comparable form."""
+    """A content word, or all words of a name, normalised; `first` and `last` are word indices."""
 
     norms: frozenset[str]
     first: int
@@ -142,7 +144,7 @@ def roles_exchanged(claim: Analysis, piece: Analysis) -> bool:
 
 
 def _roles(text: Analysis) -> Iterator[tuple[frozenset[str], frozenset[str], frozenset[str]]]:
-    """(doer, verb, done-to) where the three stand close enough to be sure; a passive is turned round."""
+    """(agent, verb, patient) if the three are close together; a passive is inverted."""
     yield from _marked_objects(text)
     parties = _parties(text)
     lowered = [word.text.lower() for word in text.words]
@@ -157,7 +159,7 @@ def _roles(text: Analysis) -> Iterator[tuple[frozenset[str], frozenset[str], fro
 
 
 def _marked_objects(text: Analysis) -> Iterator[tuple[frozenset[str], frozenset[str], frozenset[str]]]:
-    """Hebrew has no capitals to tell a name by, but a mark before the object: doer verb את object."""
+    """Hebrew has no capitals, but a marker before the object: agent verb את object."""
     content = {word.start for word in text.content}
     for i, word in enumerate(text.words):
         if word.text == OBJECT_MARK and i >= 2 and text.words[i - 1].start in content:
@@ -172,7 +174,7 @@ def _run(words: Sequence[Word], content: Collection[int]) -> frozenset[str]:
 
 
 def _parties(text: Analysis) -> list[_Party]:
-    """Content words in order, the words of one name taken together."""
+    """Content words in order; the words of a name are one item."""
     content = {word.start for word in text.content}
     found: list[_Party] = []
     previous: Name | None = None
@@ -189,6 +191,6 @@ def _parties(text: Analysis) -> list[_Party]:
 
 
 def _name_at(names: Sequence[Name], place: int) -> Name | None:
-    """Names stand in order and never overlap, so only the last that begins before a place can hold it."""
+    """Names are sorted and never overlap, so only the last that begins before a position can contain it."""
     at = bisect_right(names, place, key=lambda name: name.start) - 1
     return names[at] if at >= 0 and place < names[at].end else None

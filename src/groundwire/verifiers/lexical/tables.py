@@ -1,4 +1,4 @@
-"""Words that set two statements against each other: opposites, quantifiers, relations. English and Hebrew."""
+"""Word tables, English and Hebrew: opposites, quantifiers, frequent words, spelling variants."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ acute / chronic
 
 
 def _axes(table: str) -> dict[str, frozenset[tuple[int, int]]]:
-    """Comparable form → the (axis, side) it stands for. A continued line begins with two spaces."""
+    """Normalised word → its (axis, side) pairs. A continued line begins with two spaces."""
     found: dict[str, set[tuple[int, int]]] = {}
     rows = table.strip().replace("\n  ", " ").splitlines()
     for axis, row in enumerate(rows):
@@ -140,7 +140,7 @@ QUANTIFIERS: dict[str, int] = {
     for word in words.split()
 }
 
-# Words with which answers introduce anything: that the sources lack them says little.
+# Words that occur in any answer: their absence from the sources means little.
 LIGHT = frozenset(
     normalise(word)
     for word in word_set(
@@ -153,9 +153,9 @@ LIGHT = frozenset(
         """
     )
 )
-LIGHT_WEIGHT = 0.15
+LIGHT_WEIGHT = 0.15  # relative to 1 for other words; the calibration was fitted with it
 
-# Abbreviations and spellings of one word.
+# Abbreviations and spelling variants.
 SAME: dict[str, str] = {
     normalise(form): normalise(base)
     for form, base in forms(
