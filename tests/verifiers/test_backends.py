@@ -20,9 +20,15 @@ from groundwire.metrics import Metrics
 from groundwire.types import Estimate, Query, Verifier
 from groundwire.verifiers import backends
 from groundwire.verifiers.backends import OPENERS, Backend, open_backend
-from groundwire.verifiers.call import batch_estimate, estimate_probability
 from groundwire.verifiers.fake import FakeVerifier
-from groundwire.verifiers.wrappers import Retry, SafeVerifier, as_error, failure_code
+from groundwire.verifiers.wrappers import (
+    Retry,
+    SafeVerifier,
+    as_error,
+    batch_estimate,
+    estimate_probability,
+    failure_code,
+)
 
 FACT = "The sky is blue on a clear day."
 QUERIES = [Query(f"claim {i}", "the context") for i in range(4)]

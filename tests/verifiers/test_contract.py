@@ -124,7 +124,7 @@ MAKERS: dict[str, Callable[[Bench], Verifier]] = {
     "batched": lambda _: Batched(FakeVerifier(scripted), 3),
     "pooled": lambda _: BatchingVerifier(FakeVerifier(scripted), 3),
     "pooled, one at a time": lambda _: BatchingVerifier(
-        FakeVerifier(scripted), 2, side_by_side=1, deadline=60
+        FakeVerifier(scripted), 2, concurrency=1, deadline=60
     ),
     "batched by context": lambda _: Batched(FakeVerifier(scripted), 2, concurrency=4, by_context=True),
     "cached": lambda bench: Cached(FakeVerifier(scripted), CacheStore(bench.folder / "c.db"), "fake", 3600),

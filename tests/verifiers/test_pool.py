@@ -60,7 +60,7 @@ async def test_a_lone_caller_is_asked_at_once() -> None:
 @pytest.mark.spec("SPEC-08.29")
 async def test_who_comes_while_the_model_is_busy_rides_in_the_next_batch() -> None:
     gate = Gate()
-    pool = BatchingVerifier(gate, 8, side_by_side=1)
+    pool = BatchingVerifier(gate, 8, concurrency=1)
     callers = [asyncio.create_task(pool.estimate(queries("a", 2)))]
     await turns()
     callers += [asyncio.create_task(pool.estimate(queries(name, 2))) for name in "bcd"]
@@ -77,7 +77,7 @@ async def test_who_comes_while_the_model_is_busy_rides_in_the_next_batch() -> No
 
 async def test_a_huge_request_does_not_keep_small_ones_waiting() -> None:
     gate = Gate()
-    pool = BatchingVerifier(gate, 6, side_by_side=1)
+    pool = BatchingVerifier(gate, 6, concurrency=1)
     huge = asyncio.create_task(pool.estimate(queries("H", 1000)))
     await turns()
     small = [asyncio.create_task(pool.estimate(queries(name, 2))) for name in "ab"]
@@ -91,14 +91,14 @@ async def test_a_huge_request_does_not_keep_small_ones_waiting() -> None:
 
 async def test_everybody_has_his_turn_in_the_smallest_batches() -> None:
     fake = FakeVerifier()
-    pool = BatchingVerifier(fake, 1, side_by_side=1)
+    pool = BatchingVerifier(fake, 1, concurrency=1)
     await asyncio.gather(pool.estimate(queries("H", 6)), *(pool.estimate(queries(name, 2)) for name in "ab"))
     assert "".join(map(names, fake.calls)) == "HabHabHHHH"
 
 
 async def test_what_is_left_of_a_batch_goes_to_those_who_still_want_it() -> None:
     gate = Gate()
-    pool = BatchingVerifier(gate, 10, side_by_side=1)
+    pool = BatchingVerifier(gate, 10, concurrency=1)
     first = asyncio.create_task(pool.estimate(queries("x", 1)))
     await turns()
     others = [
@@ -114,7 +114,7 @@ async def test_what_is_left_of_a_batch_goes_to_those_who_still_want_it() -> None
 
 async def test_two_batches_are_under_way_at_once() -> None:
     gate = Gate()
-    pool = BatchingVerifier(gate, 2, side_by_side=2)
+    pool = BatchingVerifier(gate, 2, concurrency=2)
     caller = asyncio.create_task(pool.estimate(queries("a", 6)))
     await turns()
     assert len(gate.batches) == 2
@@ -127,7 +127,7 @@ async def test_two_batches_are_under_way_at_once() -> None:
 
 async def test_a_caller_who_leaves_takes_his_queries_out() -> None:
     gate = Gate()
-    pool = BatchingVerifier(gate, 4, side_by_side=1)
+    pool = BatchingVerifier(gate, 4, concurrency=1)
     first = asyncio.create_task(pool.estimate(queries("x", 1)))
     await turns()
     leaving, staying = (asyncio.create_task(pool.estimate(queries(name, 2))) for name in "ab")
@@ -143,7 +143,7 @@ async def test_a_caller_who_leaves_takes_his_queries_out() -> None:
 
 async def test_a_caller_who_leaves_in_the_middle_of_a_batch_disturbs_nobody() -> None:
     gate = Gate()
-    pool = BatchingVerifier(gate, 4, side_by_side=1)
+    pool = BatchingVerifier(gate, 4, concurrency=1)
     first = asyncio.create_task(pool.estimate(queries("x", 1)))
     await turns()
     leaving, staying = (asyncio.create_task(pool.estimate(queries(name, 2))) for name in "ab")
@@ -172,7 +172,7 @@ class Poisoned:
 
 async def test_a_failure_costs_only_those_it_concerns() -> None:
     poisoned = Poisoned(BackendDown("it fell over"))
-    pool = BatchingVerifier(poisoned, 32, side_by_side=1)
+    pool = BatchingVerifier(poisoned, 32, concurrency=1)
     good, bad, late = await asyncio.gather(*(pool.estimate(queries(name, 3)) for name in "a!b"))
     assert [estimate.error for estimate in (*good, *late)] == [None] * 6
     assert {failure_code(estimate) for estimate in bad} == {"error"}
@@ -180,7 +180,7 @@ async def test_a_failure_costs_only_those_it_concerns() -> None:
 
 async def test_whoever_is_asked_alone_after_a_failure_is_not_kept_waiting_for_ever() -> None:
     poisoned = Poisoned(BackendDown("it fell over"))
-    pool = BatchingVerifier(poisoned, 4, side_by_side=1)
+    pool = BatchingVerifier(poisoned, 4, concurrency=1)
     huge = asyncio.create_task(pool.estimate(queries("H", 400)))
     await asyncio.gather(pool.estimate(queries("a", 2)), pool.estimate(queries("!", 2)))
     assert not huge.done()
@@ -189,7 +189,7 @@ async def test_whoever_is_asked_alone_after_a_failure_is_not_kept_waiting_for_ev
 
 
 async def test_a_bug_is_raised_to_the_one_whose_query_it_was() -> None:
-    pool = BatchingVerifier(Poisoned(ZeroDivisionError("a bug")), 32, side_by_side=1)
+    pool = BatchingVerifier(Poisoned(ZeroDivisionError("a bug")), 32, concurrency=1)
     good, bad = await asyncio.gather(
         *(pool.estimate(queries(name, 2)) for name in "a!"), return_exceptions=True
     )
@@ -200,7 +200,7 @@ async def test_a_bug_is_raised_to_the_one_whose_query_it_was() -> None:
 
 async def test_a_batch_that_fails_costs_its_own_queries_only() -> None:
     fake = FakeVerifier(failing=[None, BackendTimeout("too slow"), None])
-    found = await BatchingVerifier(fake, 2, side_by_side=1).estimate(queries("a", 6))
+    found = await BatchingVerifier(fake, 2, concurrency=1).estimate(queries("a", 6))
     assert [failure_code(estimate) for estimate in found] == [None, None, "timeout", "timeout", None, None]
 
 
@@ -226,7 +226,7 @@ async def test_after_the_deadline_what_is_finished_is_kept() -> None:
                 await release.wait()
             return [Estimate.point(0.9, 0.05, query.claim) for query in asked]
 
-    found = await BatchingVerifier(Stuck(), 2, side_by_side=1, deadline=0.05).estimate(queries("a", 4))
+    found = await BatchingVerifier(Stuck(), 2, concurrency=1, deadline=0.05).estimate(queries("a", 4))
     assert [failure_code(estimate) for estimate in found] == [None, None, "timeout", "timeout"]
     release.set()
 
@@ -248,11 +248,11 @@ def test_threads_with_loops_of_their_own_share_it() -> None:
 @given(
     sizes=st.lists(st.integers(0, 20), min_size=1, max_size=8),
     size=st.integers(1, 12),
-    side_by_side=st.integers(1, 3),
+    concurrency=st.integers(1, 3),
     leave=st.integers(0, 7),
 )
 def test_everybody_gets_exactly_his_own_answers(
-    sizes: list[int], size: int, side_by_side: int, leave: int
+    sizes: list[int], size: int, concurrency: int, leave: int
 ) -> None:
     """Whatever the sizes, and though one of them leaves on the way."""
 
@@ -263,7 +263,7 @@ def test_everybody_gets_exactly_his_own_answers(
             return [Estimate.point(0.5, 0.1, query.claim) for query in asked]
 
     async def all_of_them() -> None:
-        pool = BatchingVerifier(Echo(), size, side_by_side=side_by_side)
+        pool = BatchingVerifier(Echo(), size, concurrency=concurrency)
         asked = [queries(f"{number}-", count) for number, count in enumerate(sizes)]
         tasks = [asyncio.create_task(pool.estimate(one)) for one in asked]
         await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Many queries in few calls: cut into batches, run side by side, put back in order."""
+"""Batching: split a call into batches (`Batched`), merge the calls of many callers (`BatchingVerifier`)."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ from groundwire.errors import BackendTimeout, GroundwireError
 from groundwire.types import Estimate, Query, Verifier
 from groundwire.verifiers.wrappers import all_failed, matched
 
-Answering = asyncio.Task[list[Estimate]]
+EstimateTask = asyncio.Task[list[Estimate]]
 
 
 class Batched:
-    """Splits a call into batches of `size`; queries of one context stand together, for a shared prefix.
+    """Split each call into batches of `size`, with the queries of one context next to each other.
 
-    A batch that fails costs its own queries only. `by_context` never mixes contexts in a batch (for
-    verifiers that make one request per context) and sends the first batch of a context ahead of the others,
-    which then find it in the server's prefix cache. `concurrency` bounds the batches under way over all
-    callers. After `deadline` seconds what is finished is kept and the rest has failed.
+    Args:
+        concurrency: maximum number of simultaneous batches over all callers.
+        by_context: never mix contexts in a batch (for verifiers with one request per context), and send the
+            first batch of a context before the others, which then hit the server's prefix cache.
+        deadline: seconds after which unfinished batches are cancelled and their queries fail.
+
+    If a batch fails, only its own queries fail.
     """
 
     def __init__(
@@ -55,16 +58,16 @@ class Batched:
             answers.update(zip(batch, self._outcome(task, len(batch)), strict=True))
         return [answers[i] for i in range(len(queries))]
 
-    def _start(self, batches: Sequence[Sequence[Query]]) -> list[Answering]:
-        first: dict[str, Answering] = {}
-        tasks: list[Answering] = []
+    def _start(self, batches: Sequence[Sequence[Query]]) -> list[EstimateTask]:
+        first: dict[str, EstimateTask] = {}
+        tasks: list[EstimateTask] = []
         for batch in batches:
             ahead = first.get(batch[0].context) if self._by_context else None
             tasks.append(asyncio.create_task(self._run(batch, ahead)))
             first.setdefault(batch[0].context, tasks[-1])
         return tasks
 
-    async def _run(self, batch: Sequence[Query], ahead: Answering | None) -> list[Estimate]:
+    async def _run(self, batch: Sequence[Query], ahead: EstimateTask | None) -> list[Estimate]:
         if ahead is not None:
             await asyncio.wait([ahead])
         async with self._gate.get():
@@ -73,14 +76,14 @@ class Batched:
             except GroundwireError as error:
                 return all_failed(len(batch), error)
 
-    def _outcome(self, task: Answering, count: int) -> list[Estimate]:
+    def _outcome(self, task: EstimateTask, count: int) -> list[Estimate]:
         if task.cancelled():
             return all_failed(count, BackendTimeout(f"not checked within {self._deadline or 0:g} s"))
         return task.result()
 
 
 def plan(queries: Sequence[Query], size: int, *, by_context: bool = False) -> list[list[int]]:
-    """Which query goes into which batch, by index.
+    """Group queries into batches of at most `size`; returns their indices.
 
     >>> a, b = Query("1", "a"), Query("2", "b")
     >>> plan([a, b, a, b, a], 2)
@@ -100,16 +103,16 @@ def plan(queries: Sequence[Query], size: int, *, by_context: bool = False) -> li
 # A single caller never waits. Every waiting caller gets an equal share of a batch, so that a long answer does
 # not delay short ones; unused places go to callers with more queries.
 
-SIDE_BY_SIDE = 2
-"""Batches under way at once: while the network reads one, the next is cut, counted and judged."""
+CONCURRENT_BATCHES = 2
+"""While the network computes one batch, the texts of the next are split and tokenised."""
 
 
 @dataclass(slots=True, eq=False)
 class _Caller:
-    """One call on its way: what is still to be asked (by index), what is known, and who waits for it.
+    """A call in progress: the indices still waiting, the answers so far, and the future of its caller.
 
-    `alone` means that a batch it shared has failed: it is asked by itself from then on, so that the failure
-    stays with whom it concerns.
+    `alone`: a batch shared with other callers has failed, so the rest of this call gets batches of its own;
+    a second failure then concerns this caller only.
     """
 
     queries: Sequence[Query]
@@ -136,62 +139,65 @@ Shares = list[tuple[_Caller, list[int]]]
 
 
 @dataclass(slots=True, eq=False)
-class _Desk:
-    """What one event loop has waiting, in turn, and the workers that serve it."""
+class _Queue:
+    """The waiting callers of one event loop, in turn, and the workers that serve them."""
 
-    line: deque[_Caller] = field(default_factory=deque)
+    callers: deque[_Caller] = field(default_factory=deque)
     workers: set[asyncio.Task[None]] = field(default_factory=set)
 
     def leave(self, caller: _Caller) -> None:
         caller.waiting.clear()
-        if caller in self.line:
-            self.line.remove(caller)
+        if caller in self.callers:
+            self.callers.remove(caller)
 
     def take(self, size: int) -> Shares:
-        """The next batch: at most `size` queries, the same number from each as far as they have so many."""
-        if self.line[0].alone:
+        """The next batch: at most `size` queries, divided equally among the callers."""
+        if self.callers[0].alone:
             return [self._share(size)]
-        apart = [caller for caller in self.line if caller.alone]
-        self.line = deque(caller for caller in self.line if not caller.alone)
+        apart = [caller for caller in self.callers if caller.alone]
+        self.callers = deque(caller for caller in self.callers if not caller.alone)
         taken: dict[_Caller, list[int]] = {}
         room = size
-        while room > 0 and self.line:
+        while room > 0 and self.callers:
             for caller, numbers in self._round(room):
                 taken.setdefault(caller, []).extend(numbers)
                 room -= len(numbers)
-        self.line.extendleft(reversed(apart))  # theirs is the next turn
+        self.callers.extendleft(reversed(apart))  # they are served next
         return list(taken.items())
 
     def _round(self, room: int) -> Iterator[tuple[_Caller, list[int]]]:
-        """A like share for each; where it runs out, the next in line begins next time."""
-        each = max(1, room // len(self.line))
-        for _ in range(min(room, len(self.line))):
+        """An equal share for each; if there is not enough room, the next call starts with the next caller."""
+        each = max(1, room // len(self.callers))
+        for _ in range(min(room, len(self.callers))):
             yield self._share(each)
 
     def put_back(self, caller: _Caller, numbers: Sequence[int]) -> None:
-        """Ask these once more, apart from everybody else's."""
+        """Queue these queries again, in a batch without other callers."""
         if caller.done.done():
             return
         caller.alone = True
         caller.waiting.extendleft(reversed(numbers))
-        if caller not in self.line:
-            self.line.append(caller)
+        if caller not in self.callers:
+            self.callers.append(caller)
 
     def _share(self, most: int) -> tuple[_Caller, list[int]]:
-        """What the first in line may ask now; he goes to the end where he has more."""
-        caller = self.line.popleft()
+        """Take up to `most` queries of the first caller, who goes to the end of the queue if any are left."""
+        caller = self.callers.popleft()
         numbers = [caller.waiting.popleft() for _ in range(min(most, len(caller.waiting)))]
         if caller.waiting:
-            self.line.append(caller)
+            self.callers.append(caller)
         return caller, numbers
 
 
 class BatchingVerifier:
-    """Gathers the queries of all callers of a loop into batches of `size`, `side_by_side` of them at once.
+    """Collect the queries of all callers of an event loop into batches of `size`.
 
-    A batch that fails costs its own queries only; where several callers shared it, each is asked again by
-    himself, once. Whoever is cancelled takes his queries out. After `deadline` seconds what is finished is
-    kept and the rest has failed.
+    Args:
+        concurrency: maximum number of simultaneous batches.
+        deadline: seconds after which the unfinished queries of a call fail.
+
+    If a batch fails, only its own queries fail; if several callers shared it, each of them is retried once in
+    a batch of its own. The queries of a cancelled caller are removed.
     """
 
     def __init__(
@@ -199,55 +205,55 @@ class BatchingVerifier:
         inner: Verifier,
         size: int,
         *,
-        side_by_side: int = SIDE_BY_SIDE,
+        concurrency: int = CONCURRENT_BATCHES,
         deadline: float | None = None,
     ) -> None:
         self._inner = inner
         self._size = size
-        self._side_by_side = side_by_side
+        self._concurrency = concurrency
         self._deadline = deadline
-        self._desk = PerLoop(_Desk)
+        self._queue = PerLoop(_Queue)
 
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
         if not queries:
             return []
-        desk = self._desk.get()
+        queue = self._queue.get()
         order = (number for batch in plan(queries, len(queries)) for number in batch)
         caller = _Caller(queries, deque(order), asyncio.get_running_loop().create_future())
-        desk.line.append(caller)
-        self._serve(desk)
+        queue.callers.append(caller)
+        self._serve(queue)
         try:
             async with asyncio.timeout(self._deadline):
                 await caller.done
         except TimeoutError:
-            pass  # what is finished by now is kept
+            pass  # the answers so far are still returned
         finally:
-            desk.leave(caller)
+            queue.leave(caller)
         late = all_failed(1, BackendTimeout(f"not checked within {self._deadline or 0:g} s"))[0]
         return [caller.answers.get(number, late) for number in range(len(queries))]
 
-    def _serve(self, desk: _Desk) -> None:
-        """A worker more, where one is to be had."""
-        if len(desk.workers) < self._side_by_side:
-            worker = asyncio.get_running_loop().create_task(self._work(desk))
-            desk.workers.add(worker)
+    def _serve(self, queue: _Queue) -> None:
+        """Start another worker unless the maximum is running."""
+        if len(queue.workers) < self._concurrency:
+            worker = asyncio.get_running_loop().create_task(self._work(queue))
+            queue.workers.add(worker)
 
-    async def _work(self, desk: _Desk) -> None:
+    async def _work(self, queue: _Queue) -> None:
         try:
-            await self._empty(desk)
-        finally:  # at once: whoever comes before the loop gets round to its callbacks needs a new one
-            desk.workers -= {task for task in desk.workers if task is asyncio.current_task()}
+            await self._empty(queue)
+        finally:  # not in a done callback: a caller that arrives before it runs needs a new worker
+            queue.workers -= {task for task in queue.workers if task is asyncio.current_task()}
 
-    async def _empty(self, desk: _Desk) -> None:
-        while desk.line:
-            shares = desk.take(self._size)
-            if desk.line:
-                self._serve(desk)
+    async def _empty(self, queue: _Queue) -> None:
+        while queue.callers:
+            shares = queue.take(self._size)
+            if queue.callers:
+                self._serve(queue)
             batch = [caller.queries[number] for caller, numbers in shares for number in numbers]
-            # gathered, so that whatever is raised in there reaches those who asked, and this goes on
+            # gather() returns exceptions, so that they reach the callers and the worker continues
             (found,) = await asyncio.gather(self._answers(batch), return_exceptions=True)
             if isinstance(found, BaseException):
-                _failed(shares, found, desk)
+                _failed(shares, found, queue)
             else:
                 answers = iter(found)
                 for caller, numbers in shares:
@@ -257,10 +263,10 @@ class BatchingVerifier:
         return matched(await self._inner.estimate(batch), len(batch))
 
 
-def _failed(shares: Shares, error: BaseException, desk: _Desk) -> None:
+def _failed(shares: Shares, error: BaseException, queue: _Queue) -> None:
     if len(shares) > 1:
         for caller, numbers in shares:
-            desk.put_back(caller, numbers)
+            queue.put_back(caller, numbers)
         return
     caller, numbers = shares[0]
     if isinstance(error, GroundwireError):

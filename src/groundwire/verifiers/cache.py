@@ -1,4 +1,4 @@
-"""Asked once, answered many times: identical queries cost one call, now and after a restart."""
+"""A persistent cache of estimates: identical queries cost one call, also after a restart."""
 
 from __future__ import annotations
 
@@ -16,14 +16,19 @@ from groundwire.types import Estimate, Query, Span, Verifier
 from groundwire.verifiers.wrappers import all_failed, matched
 
 Flight = dict[str, asyncio.Future[Estimate]]
+"""Queries in progress, by key."""
 
 
 class Cached:
-    """Answers from the store what it can, and asks `inner` for the rest in one call, each query once.
+    """Answer queries from the store, and the rest by one call of `inner`.
 
-    A query that another caller is just asking is waited for instead of being asked twice.
-    `identity` names everything that shapes an answer besides the query: verifier, model, prompt version,
-    settings. Failures are never stored.
+    Args:
+        identity: everything besides the query that determines an answer: verifier, model, prompt version,
+            settings.
+        ttl: seconds for which an entry is valid.
+        metrics: counts hits and misses.
+
+    A query that another caller is asking at the moment is awaited, not asked twice. Failures are not stored.
     """
 
     def __init__(
@@ -56,7 +61,10 @@ class Cached:
         return [known[key] for key in keys]
 
     async def _lead(self, own: dict[str, Query], flight: Flight) -> dict[str, Estimate]:
-        """Look up what nobody else is asking, for all who ask meanwhile; those left alone ask themselves."""
+        """Look up `own` and share the answers with callers that ask the same meanwhile.
+
+        If this call is cancelled, the futures are too, and those callers look the queries up themselves.
+        """
         answers: Flight = {key: asyncio.get_running_loop().create_future() for key in own}
         flight.update(answers)
         try:
@@ -90,7 +98,7 @@ class Cached:
         try:
             fresh = matched(await self._inner.estimate(list(asked.values())), len(asked))
         except GroundwireError as error:
-            fresh = all_failed(len(asked), error)  # what the store knew is still good
+            fresh = all_failed(len(asked), error)  # entries found in the store are still returned
         answers = dict(zip(asked, fresh, strict=True))
         good = {key: dump(estimate) for key, estimate in answers.items() if estimate.error is None}
         await asyncio.to_thread(self._store.put, good, self._ttl)
@@ -98,7 +106,7 @@ class Cached:
 
 
 def query_keys(identity: str, queries: Sequence[Query]) -> list[str]:
-    """One digest per query. A context shared by many claims, however long, is read once."""
+    """One digest per query; a context shared by many claims is hashed once."""
     contexts = {query.context: _digest(query.context) for query in queries}
     return [
         _digest("".join(map(_digest, (identity, query.claim, query.question))) + contexts[query.context])
@@ -115,7 +123,7 @@ def dump(estimate: Estimate) -> str:
 
 
 def load(stored: str) -> Estimate | None:
-    """The estimate as it was, marked as cached; None where the entry cannot be read."""
+    """The stored estimate, marked as cached; None if the entry cannot be read."""
     try:
         fields = json.loads(stored)
         spans = tuple(Span(**span) for span in fields.pop("spans"))

@@ -1,9 +1,8 @@
-"""Does a claim come back the same from its context? The verifier for models without logprobs.
+"""Direct score plus restatement: the verifier for models without logprobs.
 
-`ConsistencyVerifier` (the backend `haiku`) judges one context: the model scores the claim's support
-(`direct.py`), and, asked apart from that, restates the claim as the context has it; a claim that comes back
-the same is borne out, one that comes back changed is contradicted, UNKNOWN means that the context is silent.
-Asked with the evidence and without, the two estimates differ by what the evidence contributes.
+`ConsistencyVerifier` (the backend `haiku`) sends two requests: the model scores how well the context supports
+the claim (`direct.py`), and corrects the claim so that it agrees with the context. A claim that comes back
+unchanged is supported, a changed one is contradicted, UNKNOWN means that the context does not mention it.
 """
 
 from __future__ import annotations
@@ -18,15 +17,17 @@ from groundwire.verifiers.prompts import PROMPT_VERSION, restate
 from groundwire.verifiers.similarity import AT_ODDS, Similarity, is_silent, semantic_similarity, shared_words
 from groundwire.verifiers.wrappers import Fanout
 
-_SAME, _LOST, _ON_TOPIC = 0.8, 0.3, 0.3
-_MAX_TOKENS = 128
+# Similarities of a claim and its restatement, 0 to 1; chosen by hand.
+_SAME = 0.8  # from here on the claim is fully supported
+_LOST = 0.3  # up to here it is not supported at all; in between support is linear
+_ON_TOPIC = 0.3  # with fewer shared words the reply is not a restatement of the claim
+_MAX_TOKENS = 128  # of a restatement: one sentence
 
 
 def restated_score(claim: str, restated: str, similarity: Similarity = semantic_similarity) -> Score | None:
-    """What a restatement says about the claim; None where it is not about the claim at all.
+    """Score a claim by its similarity to the restatement; None if the reply is not about the claim.
 
-    The model was asked to keep the wording, so that words alike stand for a claim borne out: from 0.8 on
-    fully, from 0.3 down not at all.
+    The prompt asks the model to keep the wording, so similar words mean a supported claim.
     """
     text = " ".join(restated.split())
     if is_silent(text):
@@ -40,9 +41,9 @@ def restated_score(claim: str, restated: str, similarity: Similarity = semantic_
 
 
 def merge(direct: Sequence[Score], restated: Sequence[Score], method: str) -> Estimate:
-    """Both opinions count equally; the interval spans them, and what each is uncertain about itself.
+    """Combine direct scores and restatements with equal weight; the interval covers both.
 
-    Where only one of them could be read, it stands alone and with twice the margin.
+    If only one of the two could be parsed, it is used alone with twice the margin.
     """
     sides = [[one.support for one in side] for side in (direct, restated) if side]
     means = [fmean(side) for side in sides]
@@ -60,7 +61,13 @@ def merge(direct: Sequence[Score], restated: Sequence[Score], method: str) -> Es
 
 
 class ConsistencyVerifier:
-    """Direct score and restatement, two requests a query (times `samples`)."""
+    """Direct score and restatement: two requests per query, times `samples`.
+
+    Args:
+        label: the backend's name in `method` and in cache keys.
+        concurrency: maximum number of simultaneous requests.
+        similarity: compares the claim with its restatement, 0 to 1.
+    """
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
-"""Does the answer hang on the evidence? Sampled with it and without it, for models without logprobs.
+"""Evidence dependence: sample answers with and without the evidence, for models without logprobs.
 
-p1 is the share of samples with the evidence that mean the answer, p0 the share without it; both are
-proportions, so both have Wilson intervals, and the dependence |p1 - p0| has Newcombe's, made of the two.
-In bits it is what the evidence brings, signed: KL(p1 ‖ p0), negative where the evidence speaks against it.
+p1 is the share of samples with the evidence that agree with the answer, p0 the share without it. Both have
+Wilson intervals; the dependence |p1 - p0| has Newcombe's interval, which is computed from the two. In bits it
+is the signed KL(p1 ‖ p0), negative if the evidence makes the answer less likely.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from groundwire.types import Verifier
 from groundwire.verifiers.meaning import SAME, agreement
 from groundwire.verifiers.prompts import answer as asking
 
-SAMPLES = 5
-MAX_SAMPLES = 200
-_MAX_TOKENS = 128
-_TEMPERATURE = 1.0  # the model's own distribution, neither sharpened nor flattened
+SAMPLES = 5  # per side; a compromise between ten requests and the width of the interval
+MAX_SAMPLES = 200  # per side; beyond that the interval hardly narrows
+_MAX_TOKENS = 128  # the prompt asks for one sentence
+_TEMPERATURE = 1.0  # samples the model's own distribution
 
 
 @dataclass(frozen=True, slots=True)
 class Dependence:
-    """`value` in [low, high]: 0 where the evidence changed nothing. `bits` in [bits_low, bits_high].
+    """`value` in [low, high], 0 if the evidence changed nothing; `bits` in [bits_low, bits_high].
 
-    `samples` is how many answers of each kind could be compared, the fewer of the two.
+    `samples` is the number of answers that could be compared, the smaller of both sides.
     """
 
     value: float
@@ -48,7 +48,10 @@ class Dependence:
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """A question, its evidence, and the answer that is looked into (else the model's own, unsampled one)."""
+    """A question, its evidence, and the answer to examine (default: the model's own at temperature 0).
+
+    `without` is the context in place of the evidence, empty by default.
+    """
 
     question: str
     evidence: str
@@ -59,39 +62,48 @@ class Inquiry:
 async def dependence(
     generator: Generator, verifier: Verifier, inquiry: Inquiry, *, samples: int = SAMPLES
 ) -> Dependence:
-    """Sample answers with and without the evidence, and compare each with the answer, by meaning."""
+    """Sample answers with and without the evidence, and compare the meaning of each with the answer.
+
+    Args:
+        generator: answers the question.
+        verifier: compares answers.
+        samples: number of answers per side.
+
+    Raises `InputError` without a question or for an invalid number of samples, `BackendError` if the answers
+    cannot be compared.
+    """
     if not inquiry.question.strip():
-        raise InputError("there is no question to ask again")
+        raise InputError("question must not be empty")
     if not 1 <= samples <= MAX_SAMPLES:
-        raise InputError(f"{samples} samples are not between 1 and {MAX_SAMPLES}")
-    given = inquiry.answer.strip() or await _own(generator, inquiry)
-    carried, bare = await asyncio.gather(
+        raise InputError(f"samples must be between 1 and {MAX_SAMPLES}, got {samples}")
+    given = inquiry.answer.strip() or await _own_answer(generator, inquiry)
+    with_evidence, without = await asyncio.gather(
         _sampled(generator, inquiry, inquiry.evidence, samples),
         _sampled(generator, inquiry, inquiry.without, samples),
     )
-    pairs = [(text, given) for text in (*carried, *bare)]
+    pairs = [(text, given) for text in (*with_evidence, *without)]
     alike = await agreement(verifier, pairs, inquiry.question)
-    found = estimate(alike[: len(carried)], alike[len(carried) :])
-    return _told(found, given, carried, bare)
+    found = estimate(alike[: len(with_evidence)], alike[len(with_evidence) :])
+    return replace(found, answer=given, with_evidence=with_evidence, without_evidence=without)
 
 
-def estimate(carried: Sequence[float | None], bare: Sequence[float | None]) -> Dependence:
-    """From agreements with the answer to the dependence and its interval; None is no sample."""
-    one, two = ([value >= SAME for value in side if value is not None] for side in (carried, bare))
+def estimate(with_evidence: Sequence[float | None], without: Sequence[float | None]) -> Dependence:
+    """The dependence from each sample's agreement with the answer; samples with None are left out."""
+    one, two = ([value >= SAME for value in side if value is not None] for side in (with_evidence, without))
     if not one or not two:
         raise BackendError("the sampled answers could not be compared")
     return from_counts((sum(one), len(one)), (sum(two), len(two)))
 
 
-def from_counts(carried: tuple[int, int], bare: tuple[int, int]) -> Dependence:
-    """Hits and trials with the evidence and without it.
+def from_counts(with_evidence: tuple[int, int], without: tuple[int, int]) -> Dependence:
+    """The dependence from (hits, trials) with the evidence and without it.
 
     >>> found = from_counts((20, 20), (0, 20))
     >>> found.value, found.low > 0.7, found.bits > 3
     (1.0, True, True)
     """
-    p1, p0 = carried[0] / carried[1], bare[0] / bare[1]
-    one, two = wilson(*carried), wilson(*bare)
+    p1, p0 = with_evidence[0] / with_evidence[1], without[0] / without[1]
+    one, two = wilson(*with_evidence), wilson(*without)
     shift = p1 - p0
     low = shift - sqrt((p1 - one[0]) ** 2 + (two[1] - p0) ** 2)
     high = shift + sqrt((one[1] - p1) ** 2 + (p0 - two[0]) ** 2)
@@ -100,26 +112,29 @@ def from_counts(carried: tuple[int, int], bare: tuple[int, int]) -> Dependence:
         value=abs(shift),
         low=least,
         high=min(1.0, max(abs(low), abs(high))),
-        bits=observed_bits(_settled(*carried), _settled(*bare)),
-        samples=min(carried[1], bare[1]),
+        bits=observed_bits(_jeffreys(*with_evidence), _jeffreys(*without)),
+        samples=min(with_evidence[1], without[1]),
         p1=p1,
         p0=p0,
         bits_low=observed_bits(one[0], two[1]),
-        bits_high=observed_bits(_below_certain(one[1], carried[1]), 1 - _below_certain(1 - two[0], bare[1])),
+        bits_high=observed_bits(
+            _below_certain(one[1], with_evidence[1]), 1 - _below_certain(1 - two[0], without[1])
+        ),
     )
 
 
-def _settled(hits: int, trials: int) -> float:
-    """Jeffreys' point: all of five samples are no certainty, and a certainty would be worth endless bits."""
+def _jeffreys(hits: int, trials: int) -> float:
+    """Jeffreys' estimate of a share: it never reaches 0 or 1, where the bits would be infinite."""
     return (hits + 0.5) / (trials + 1)
 
 
 def _below_certain(share: float, trials: int) -> float:
+    """Limit a bound to less than 1, so that its bits are finite."""
     return min(share, 1.0 - 1.0 / (2.0 * (trials + 1.0) ** 2))
 
 
-async def _own(generator: Generator, inquiry: Inquiry) -> str:
-    """What the model answers when it does not sample: a reference that the samples had no part in."""
+async def _own_answer(generator: Generator, inquiry: Inquiry) -> str:
+    """The model's answer at temperature 0: a reference independent of the samples."""
     found = await generator.complete(asking(inquiry.question, inquiry.evidence), max_tokens=_MAX_TOKENS)
     return found[0].text.strip()
 
@@ -129,7 +144,3 @@ async def _sampled(generator: Generator, inquiry: Inquiry, context: str, samples
         asking(inquiry.question, context), max_tokens=_MAX_TOKENS, temperature=_TEMPERATURE, n=samples
     )
     return tuple(completion.text.strip() for completion in completions)
-
-
-def _told(found: Dependence, given: str, carried: Sequence[str], bare: Sequence[str]) -> Dependence:
-    return replace(found, answer=given, with_evidence=tuple(carried), without_evidence=tuple(bare))

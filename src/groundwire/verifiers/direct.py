@@ -1,4 +1,4 @@
-"""How well does the context support the claim? A model's own score, for models without logprobs."""
+"""A model's own support score from 0 to 1, for models without logprobs."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from groundwire.verifiers.prompts import PROMPT_VERSION, score
 from groundwire.verifiers.wrappers import Fanout
 
 FLOOR = 0.01
-"""A score in words is never surer than this: 1.0 is a model's "yes, fully", not a proof."""
+"""Estimates stay within [0.01, 0.99]: a score of 1.0 is an opinion, not a proof."""
 STEP = 0.1
-"""Models score in tenths; one score alone is known no better than that."""
+"""Half-width of the interval of a single score: models score in tenths."""
 MIN_SHARE = 0.5
-"""With fewer of the replies giving a score, the model was not answering the question."""
-_MAX_TOKENS = 96
-_TEMPERATURE = 1.0
+"""Minimum share of replies with a score; below it, the model did not answer the question."""
+_MAX_TOKENS = 96  # a number, a label and a reason of at most 15 words
+_TEMPERATURE = 1.0  # samples the model's own distribution
 
 _NUMBER = (
     r"(?P<value>\d{1,3}(?:[.,]\d+)?|[.,]\d+)(?!\w|[.,]\d)"
@@ -46,7 +46,10 @@ _RANGE = re.compile(r"\s*(?:[-–—]|to\b|or\b)\s*(?:[01]?[.,]\d|\d{1,3}\s*%)")
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Support from 0 to 1, and what the model said about it."""
+    """Support from 0 to 1, with the label and reason of the reply.
+
+    `absent`: the context does not mention the claim.
+    """
 
     support: float
     contradicted: bool
@@ -55,9 +58,9 @@ class Score:
 
 
 def parse_score(text: str) -> Score | None:
-    """The number a reply gives, however it is dressed; None where it gives none, or one out of range.
+    """Parse the score in a model's reply; None if there is none, or if it is out of range.
 
-    A number behind a negation, one end of a range, or a number that its own label denies is none either.
+    A number after a negation, one end of a range, and a number that contradicts its own label are ignored.
 
     >>> [parse_score(t).support for t in ("0.85 because it says so", "Score: 85%", "8/10", "**1**", ".5")]
     [0.85, 0.85, 0.8, 1.0, 0.5]
@@ -80,7 +83,7 @@ def parse_score(text: str) -> Score | None:
 
 
 def _only_number(text: str) -> re.Match[str] | None:
-    """Somewhere inside a sentence a number is meant as the score only if it cannot be anything else."""
+    """A number inside a sentence is the score only if it is the only one that looks like a score."""
     found = [
         match for match in _ANY.finditer(text) if match["percent"] or match["of"] or "." in match["value"]
     ]
@@ -94,7 +97,7 @@ def _value(match: re.Match[str]) -> float | None:
 
 
 async def scores(generator: Generator, query: Query, samples: int) -> list[Score]:
-    """The scores a model gives; none where fewer than half of its replies hold one."""
+    """Ask for `samples` scores; empty if fewer than half of the replies contain one."""
     temperature = _TEMPERATURE if samples > 1 else 0.0
     replies = await generator.complete(
         score(query), max_tokens=_MAX_TOKENS, temperature=temperature, n=samples
@@ -108,12 +111,12 @@ def bounded(p: float) -> float:
 
 
 def spread(values: Sequence[float]) -> float:
-    """Half the width of a 95 % interval of their mean; of a single score, what a score is good for."""
+    """Half the width of the 95 % interval of the mean; `STEP` for a single score."""
     return Z95 * stdev(values) / sqrt(len(values)) if len(values) > 1 else STEP
 
 
 def combine(found: Sequence[Score], method: str) -> Estimate:
-    """One estimate from one or more scores; what support leaves over is "no" as far as replies say so."""
+    """Combine scores into one estimate; the replies' labels divide 1 - support into "no" and "unsure"."""
     values = [one.support for one in found]
     p_yes, half = bounded(fmean(values)), spread(values)
     p_no = (1.0 - p_yes) * fmean(one.contradicted for one in found)
@@ -123,7 +126,7 @@ def combine(found: Sequence[Score], method: str) -> Estimate:
 
 
 class DirectVerifier:
-    """One request a query (or `samples` of them)."""
+    """Verifier by direct scores: `samples` requests per query; the rest as `ConsistencyVerifier`."""
 
     def __init__(
         self, generator: Generator, *, label: str = "direct", samples: int = 1, concurrency: int = 8

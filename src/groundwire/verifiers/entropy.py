@@ -1,8 +1,8 @@
-"""Semantic entropy: how many bits of meaning a model's answers to one question scatter over.
+"""Semantic entropy: the entropy, in bits, of the meanings of a model's answers to one question.
 
-Samples that mean the same form a cluster; the entropy is that of the clusters' shares. What a handful of
-samples shows is biased low (answers not yet seen), so `bits` carries the Miller-Madow correction
-((clusters - 1) / (2 N ln 2)), and the interval reaches up to what the unseen could add.
+Samples with the same meaning form a cluster; the entropy is that of the cluster sizes. An estimate from few
+samples is biased low (some answers were not sampled), so `bits` includes the Miller-Madow correction
+((clusters - 1) / (2 N ln 2)), and the interval's upper end allows for an answer not yet seen.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from groundwire.types import Verifier
 from groundwire.verifiers.meaning import SAME, agreement
 
 MAX_SAMPLES = 200
+"""Clustering compares up to n²/2 pairs; more samples hardly narrow the interval."""
 
 
 @dataclass(frozen=True, slots=True)
 class SemanticEntropy:
-    """`bits` in [low, high]; `clusters` are the samples' numbers, the largest cluster first."""
+    """`bits` in [low, high]; `clusters` hold the indices of the samples, largest cluster first."""
 
     bits: float
     low: float
@@ -34,11 +35,19 @@ class SemanticEntropy:
 
 
 async def semantic_entropy(samples: Sequence[str], verifier: Verifier, question: str = "") -> SemanticEntropy:
-    """The entropy of the samples' meanings, in bits. Raises `BackendError` where they cannot be compared."""
+    """Compute the entropy of the samples' meanings, in bits.
+
+    Args:
+        samples: answers to the same question, at most 200.
+        verifier: decides whether two answers mean the same where their words do not.
+        question: the question that the samples answer.
+
+    Raises `InputError` for no or too many samples, `BackendError` if they cannot be compared.
+    """
     if not samples or not all(isinstance(text, str) for text in samples):
-        raise InputError("semantic entropy needs samples", hint="give a list of at least one text")
+        raise InputError("semantic entropy needs samples", hint="pass a list of at least one string")
     if len(samples) > MAX_SAMPLES:
-        raise InputError(f"{len(samples)} samples are too many", hint=f"{MAX_SAMPLES} say as much")
+        raise InputError(f"too many samples: {len(samples)}", hint=f"pass at most {MAX_SAMPLES}")
     clusters = await cluster(samples, verifier, question)
     return entropy_of([len(one) for one in clusters], clusters)
 
@@ -46,7 +55,7 @@ async def semantic_entropy(samples: Sequence[str], verifier: Verifier, question:
 async def cluster(
     samples: Sequence[str], verifier: Verifier, question: str = ""
 ) -> tuple[tuple[int, ...], ...]:
-    """Samples by meaning. A cluster's first sample is compared with all that are left: a call a cluster."""
+    """Cluster samples by meaning; a cluster's first sample is compared with all that are left in one call."""
     left, found = list(range(len(samples))), []
     while left:
         head, *rest = left
@@ -62,7 +71,7 @@ async def cluster(
 
 
 def entropy_of(counts: Sequence[int], clusters: tuple[tuple[int, ...], ...] = ()) -> SemanticEntropy:
-    """The entropy of counts, corrected and with an interval.
+    """The bias-corrected entropy of cluster sizes, with a 95 % interval.
 
     >>> round(entropy_of([5, 5]).bits, 2), entropy_of([10]).bits
     (1.07, 0.0)
@@ -77,6 +86,6 @@ def entropy_of(counts: Sequence[int], clusters: tuple[tuple[int, ...], ...] = ()
 
 
 def _unseen(total: int) -> float:
-    """The most that one answer nobody has seen yet could add: its share is at most Wilson's upper bound."""
+    """Upper bound, in bits, of what one unseen answer could add; Wilson's bound limits its share."""
     share = min(0.5, wilson(0, total)[1])
     return -share * log2(share) - (1 - share) * log2(1 - share)

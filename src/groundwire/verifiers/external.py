@@ -4,9 +4,9 @@
     POST {url}/v1/estimate/batch  {"claims", "context", "question"?} → {"estimates": [an estimate, …]}
                                                                     or {"probabilities": [p, …]}
 
-An estimate is {"probability": p} with, where the service knows them, "p_no", "low", "high", "method",
-"reason", "spans" (unsupported characters of the claim), "speaks" (whether the context is about it at all),
-and "error" where it could not check. The least a service can answer is a probability.
+An estimate is {"probability": p} with the optional fields "p_no", "low", "high", "method", "reason", "spans"
+(unsupported characters of the claim), "speaks" (the context is about the claim's topic), and "error" if the
+claim could not be checked. Only the probability is required.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from groundwire.types import Estimate, Query, Span
 from groundwire.verifiers.batching import plan
 from groundwire.verifiers.wrappers import all_failed, failure, matched
 
-MAX_BODY = 16_000_000
-_EVERYTHING = 1_000_000
-_ROUNDING = 0.001  # services round what they send
+MAX_BODY = 16_000_000  # bytes; far above any real batch, but a broken server must not fill the memory
+_EVERYTHING = 1_000_000  # queries per batch: one request per context, however many claims it has
+_ROUNDING = 0.001  # services round their probabilities to three digits
 
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False, strict=True)]
 
 
 class Place(BaseModel):
-    """Characters of a claim on the wire."""
+    """A span of a claim in the JSON of a response."""
 
     start: Annotated[int, Field(ge=0)]
     end: Annotated[int, Field(ge=0)]
@@ -49,7 +49,7 @@ class Place(BaseModel):
 
 
 class ExternalAnswer(BaseModel):
-    """One estimate on the wire."""
+    """One estimate in the JSON of a response."""
 
     probability: Share | None = None
     p_no: Share | None = None
@@ -63,27 +63,36 @@ class ExternalAnswer(BaseModel):
 
     @model_validator(mode="after")
     def _is_distribution(self) -> Self:
-        """A service that is sure of both says nothing about the claim."""
+        """P(yes) and P(no) must not sum to more than 1."""
         if (self.probability or 0.0) + (self.p_no or 0.0) > 1.0 + _ROUNDING:
-            raise ValueError("probability and p_no exceed 1 together")
+            raise ValueError("probability and p_no sum to more than 1")
         return self
 
 
 class Answers(BaseModel):
-    """A batch on the wire: full estimates, or bare probabilities."""
+    """A batch in the JSON of a response: full estimates, or bare probabilities."""
 
     estimates: list[ExternalAnswer] | None = None
     probabilities: list[Share] | None = None
 
 
 class ExternalVerifier:
-    """One request per context: the single call for one claim, the batch call for several."""
+    """Verifier over HTTP: one request per context, the batch call if it has several claims.
+
+    Args:
+        url: the service's base URL.
+        api_key: sent as a bearer token.
+        timeout: seconds per request.
+        max_body: bytes; larger responses are refused.
+
+    Raises `ConfigError` if `url` is not an HTTP URL.
+    """
 
     def __init__(
         self, url: str, *, api_key: SecretStr | None = None, timeout: float = 30.0, max_body: int = MAX_BODY
     ) -> None:
         if not _is_address(url):
-            raise ConfigError("external.url is no web address", hint="write it as http://host:port")
+            raise ConfigError("external.url is not an HTTP URL", hint="write it as http://host:port")
         self._at = Endpoint("external", url.rstrip("/"), "", api_key, timeout)
         self.host = self._at.host
         self._max_body = max_body
@@ -99,7 +108,7 @@ class ExternalVerifier:
         )
 
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
-        """A context whose request fails costs its own claims; where all fail, the error is raised."""
+        """If a request fails, the claims of its context fail; if all fail, the error is raised."""
         answers: dict[int, Estimate] = {}
         errors: list[GroundwireError] = []
         batches = plan(queries, _EVERYTHING, by_context=True)
@@ -129,11 +138,11 @@ class ExternalVerifier:
             return [_estimate(answer, query.claim) for answer, query in zip(found, queries, strict=True)]
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
-            where = ".".join(map(str, first["loc"])) or "its answer"
-            raise BackendDown(f"{self.host} answered nonsense: {where}: {first['msg']}") from error
+            where = ".".join(map(str, first["loc"])) or "body"
+            raise BackendDown(f"{self.host} sent an invalid response: {where}: {first['msg']}") from error
 
     async def _post(self, path: str, payload: dict[str, object]) -> bytes:
-        # ASCII escapes carry any string, even one with a lone surrogate that UTF-8 cannot.
+        # json.dumps escapes non-ASCII, so a lone surrogate, which UTF-8 cannot encode, does not fail.
         content, headers = json.dumps(payload), {"content-type": "application/json"}
         try:
             async with self._client.get().stream("POST", path, content=content, headers=headers) as response:
@@ -151,12 +160,12 @@ class ExternalVerifier:
             raise self._refusal(response)
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
-            raise BackendDown(f"{self.host} answered {kind or 'no content type'}, not JSON")
+            raise BackendDown(f"{self.host} sent {kind or 'no content type'} instead of JSON")
         body = bytearray()
         async for chunk in response.aiter_bytes():
             body += chunk
             if len(body) > self._max_body:
-                raise BackendDown(f"{self.host} answered more than {self._max_body} bytes")
+                raise BackendDown(f"{self.host} sent more than {self._max_body} bytes")
         return bytes(body)
 
     def _refusal(self, response: httpx.Response) -> BackendError:
@@ -193,11 +202,11 @@ def _answers(given: Answers) -> list[ExternalAnswer]:
 
 
 def _estimate(answer: ExternalAnswer, claim: str) -> Estimate:
-    """A bare probability does not say how much of the rest is a no: then all of it is unsure."""
+    """Convert a response; without `p_no`, the rest of the probability counts as unsure."""
     if answer.error is not None:
         return Estimate.failed(failure(BackendError(answer.error)), answer.method)
     if answer.probability is None:
-        raise BackendDown("the service answered without a probability")
+        raise BackendDown("the service sent an estimate without a probability")
     p_yes = answer.probability
     p_no = min(answer.p_no or 0.0, 1.0 - p_yes)
     low = p_yes if answer.low is None else min(answer.low, p_yes)

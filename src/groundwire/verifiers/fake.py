@@ -1,4 +1,4 @@
-"""The test double that ships: a verifier that answers from a script, and fails or hangs on command.
+"""A test double: a verifier that answers from a script, and fails or waits on request.
 
 >>> import asyncio
 >>> fake = FakeVerifier({"Paris": (0.97, 0.01)}, default=(0.10, 0.05))
@@ -20,22 +20,27 @@ from groundwire.types import Estimate, Query
 Answer = Estimate | tuple[float, float]
 Script = Callable[[Query], Answer] | Mapping[str, Answer]
 
-_SUPPORTED: Answer = (0.98, 0.01)
+_SUPPORTED: Answer = (0.98, 0.01)  # clearly above and below every threshold
 _UNSUPPORTED: Answer = (0.05, 0.05)
 
 
 def verbatim(query: Query) -> Answer:
-    """Believes what the context says word for word, and nothing else."""
+    """Support exactly the claims that occur verbatim in the context."""
     claim = " ".join(query.claim.casefold().split()).rstrip(".!")
     context = " ".join(query.context.casefold().split())
     return _SUPPORTED if claim and claim in context else _UNSUPPORTED
 
 
 class FakeVerifier:
-    """Answers (P(yes), P(no)) by a function, or by a table of claim substrings; the first match wins.
+    """A verifier whose answers, (P(yes), P(no)) pairs or estimates, are scripted.
 
-    `failing` is consumed one item a call: an error is raised, None lets the call through.
-    `hold` keeps every call waiting until the event is set. `calls` is what was asked, call by call.
+    Args:
+        script: a function of the query, or a table of claim substrings of which the first match wins.
+        default: the answer to claims that are not in the table.
+        failing: consumed one item per call; an error is raised, None lets the call through.
+        hold: every call waits until this event is set.
+
+    `calls` holds the queries of each call, `peak` the largest number of simultaneous calls.
     """
 
     def __init__(
@@ -56,7 +61,7 @@ class FakeVerifier:
 
     @property
     def queries(self) -> int:
-        """How many queries were asked in all."""
+        """Total number of queries."""
         return sum(map(len, self.calls))
 
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
@@ -67,7 +72,7 @@ class FakeVerifier:
             if self._hold is not None:
                 await self._hold.wait()
             else:
-                await asyncio.sleep(0)  # yields once, as anything real does, so that races show in tests
+                await asyncio.sleep(0)  # yield once, as real backends do, so that tests reveal races
             if (error := next(self._failing, None)) is not None:
                 raise error
             return [self._answer(query) for query in queries]

@@ -1,4 +1,4 @@
-"""The verifiers that ask a language model, by the name of their backend."""
+"""Constructors of the verifiers that use a language model, one per backend name."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def open_openai(config: Config) -> LogprobOrSampling:
 
 
 def open_haiku(config: Config) -> ConsistencyVerifier:
-    """Claude: no logprobs, so a direct score and a restatement."""
+    """Claude. Its API has no logprobs, so a direct score and a restatement are used."""
     return _without_logprobs(open_generator(config, "anthropic"), config, "haiku")
 
 
 def open_self(config: Config) -> LogprobOrSampling | ConsistencyVerifier:
-    """The very model that writes the answers, whichever it is."""
+    """The same model that generates the answers."""
     make = _without_logprobs if config.generator.provider == "anthropic" else _with_logprobs
     return make(open_generator(config), config, "self")
 

@@ -15,10 +15,11 @@ from groundwire.verifiers.prompts import PROMPT_VERSION, yes_no
 from groundwire.verifiers.wrappers import Fanout
 
 TOP = 20
-MAX_TOKENS = 8  # room for blanks, a mark before the word, and a word of several tokens
+"""Candidate tokens requested for the first position; 20 is the most that OpenAI's API returns."""
+MAX_TOKENS = 8  # room for whitespace, markup before the word, and a word of several tokens
 MIN_SHARE = 0.5
-"""With less of the probability, or of the samples, on an answer, the model was not answering the question."""
-_ROUNDING = 0.01  # servers compute in half precision; more than this above 1 is no probability
+"""Minimum share of the probability (or of the samples) on an answer; below it, the model did not answer."""
+_ROUNDING = 0.01  # tolerated excess over 1: servers compute probabilities in half precision
 _AROUND = " \t\r\n\u00a0▁ĠĊ*_#>`~'\"“”‘’.,:;!?-–—()[]{}<|\\/"
 _LEAD = re.compile(
     r"[\W_]*(?:(?:the\s+|my\s+|final\s+)*answer(?:\s+is)?[\W_]*)?(?:yes|no|unsure)(?!\w|['’]\w)",
@@ -27,7 +28,7 @@ _LEAD = re.compile(
 _CAPITALS = re.compile(r"\b(?:YES|NO|UNSURE)\b")
 _ANSWERS = re.compile(r"(?<![^\W_])(yes|no|unsure)(?![^\W_]|['’]\w)", re.IGNORECASE)
 _NEGATION = re.compile(r"\b(?:not|non|never|neither|nor|cannot|hardly)\b|n['’]t\b", re.IGNORECASE)
-# "YES?", "YES is wrong", "YES, but not all of it": the word is asked for, talked about or taken back.
+# "YES?", "YES is wrong", "YES, but not all of it": the word is questioned, discussed or qualified.
 _WITHDRAWN = re.compile(
     r"[\W_]*?(?:\?|\b(?:is|was|would|cannot|can|may|might|if|unless|not|but|or|partly|partially)\b|\w+n['’]t\b)",
     re.IGNORECASE,
@@ -41,9 +42,9 @@ class LogprobAnswer(StrEnum):
 
 
 def parse_answer(text: str) -> LogprobAnswer | None:
-    """The one answer that a text gives, at its beginning or in capitals; None where it gives none.
+    """Parse the single answer in a model's reply, at its beginning or in capitals; None if there is none.
 
-    A text that holds two different answers, or has its answer behind a negation, gives none.
+    A reply with two different answers, or with a negation before its answer, has no answer.
 
     >>> parse_answer("**Yes**, it says so"), parse_answer("Answer: UNSURE."), parse_answer("Nobody knows")
     (<LogprobAnswer.YES: 'yes'>, <LogprobAnswer.UNSURE: 'unsure'>, None)
@@ -60,10 +61,10 @@ def parse_answer(text: str) -> LogprobAnswer | None:
 
 
 def meaning(token: str) -> LogprobAnswer | None:
-    """Which answer a first token is, or begins; case, blanks and markup around it do not matter.
+    """Return the answer that a first token is or begins; case, whitespace and markup are ignored.
 
-    A token may be the beginning of an answer that the tokenizer splits: two letters are enough, a single one
-    only as a capital. Anything else ("Not", "You", "Sure") is no answer.
+    The tokenizer may split an answer: a prefix of two letters is enough, a single letter only if it is a
+    capital. Anything else ("Not", "You", "Sure") is not an answer.
 
     >>> [str(meaning(t)) for t in ("Yes", " YES", "**yes", "Ye", "N", "unsu")]
     ['yes', 'yes', 'yes', 'yes', 'no', 'unsure']
@@ -79,7 +80,7 @@ def meaning(token: str) -> LogprobAnswer | None:
 
 @dataclass(frozen=True, slots=True)
 class Masses:
-    """How much probability each answer got, each as (at least, at most)."""
+    """Lower and upper bound of the probability of each answer."""
 
     yes: tuple[float, float]
     no: tuple[float, float]
@@ -104,18 +105,18 @@ def _share(part: float, others: float) -> float:
 
 
 def masses(candidates: Sequence[TokenLogprob]) -> Masses | None:
-    """The mass of each answer among the top candidates; None where the answers hold less than half of it.
+    """The probability of each answer among the top candidates; None if the answers get less than half of it.
 
-    Raises `BackendDown` where the candidates cannot be probabilities.
+    An answer without a variant among the candidates is still possible: it is at most as likely as the least
+    likely candidate, and at most as likely as all that the candidates leave over.
 
-    An answer of which no variant is among them is not impossible: each is at most as likely as the
-    last candidate, and together they are at most what the candidates leave over.
+    Raises `BackendDown` if the candidates cannot be probabilities.
     """
     if any(candidate.logprob > _ROUNDING for candidate in candidates):
-        raise BackendDown("the server gave logprobs above 0, which are no probabilities")
+        raise BackendDown("the server returned logprobs above 0")
     probabilities = [exp(candidate.logprob) for candidate in candidates]
     if sum(probabilities) > 1.0 + _ROUNDING:
-        raise BackendDown("the server gave logprobs whose probabilities exceed 1 together")
+        raise BackendDown("the server returned logprobs whose probabilities sum to more than 1")
     seen = dict.fromkeys(LogprobAnswer, 0.0)
     for candidate, probability in zip(candidates, probabilities, strict=True):
         answer = meaning(candidate.token)
@@ -129,13 +130,18 @@ def masses(candidates: Sequence[TokenLogprob]) -> Masses | None:
 
 
 class NoLogprobs(BackendError):
-    """The server answered, but gave no probabilities."""
+    """The server answered without logprobs."""
 
 
 async def ask(generator: Generator, query: Query, top: int, method: str) -> Estimate:
-    """One judgement by logprobs. A model that answers something else has not judged: that is a failure.
+    """Judge one query by logprobs.
 
-    So is a text that does not give the likeliest answer: the logprobs are then those of something else.
+    Args:
+        top: number of candidate tokens to request.
+        method: the `method` of the returned estimate.
+
+    The estimate is a failed one if the model does not answer the question, or if its text is not the
+    likeliest answer (the logprobs then belong to another token). Raises `NoLogprobs` if there are none.
     """
     [completion] = await generator.complete(yes_no(query), max_tokens=MAX_TOKENS, top_logprobs=top)
     if not completion.top_logprobs:
@@ -147,12 +153,19 @@ async def ask(generator: Generator, query: Query, top: int, method: str) -> Esti
 
 
 def off_topic(completion: Completion, method: str) -> Estimate:
-    said = " ".join(completion.text.split())[:40]
-    return Estimate.failed(f"error: the model did not clearly answer YES, NO or UNSURE: '{said}'", method)
+    """A failed estimate that quotes the beginning of the reply."""
+    quote = " ".join(completion.text.split())[:40]
+    return Estimate.failed(f"error: the model did not clearly answer YES, NO or UNSURE: '{quote}'", method)
 
 
 class LogprobVerifier:
-    """For servers that return logprobs: one request a query."""
+    """Verifier for servers that return logprobs: one request per query.
+
+    Args:
+        label: the backend's name in `method` and in cache keys.
+        top_logprobs: number of candidate tokens to request.
+        concurrency: maximum number of simultaneous requests.
+    """
 
     def __init__(
         self, generator: Generator, *, label: str = "openai", top_logprobs: int = TOP, concurrency: int = 8

@@ -1,4 +1,4 @@
-"""Which sources speak of which claim, by a language model's reading."""
+"""Assign claims to the sources that mention them, with a language model."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ from groundwire.types import Source
 from groundwire.verifiers.prompts import assign, source_label
 
 _LINE = re.compile(r"^[\s*#-]*(?:claim\s+)?(\d{1,6})\s*[:.)\]]+(.*)$", re.IGNORECASE)
-_TOKENS_A_CLAIM = 24
+_TOKENS_A_CLAIM = 24  # one reply line: a number and a few source ids
 
 
 async def map_evidence(
     generator: Generator, claims: Sequence[str], sources: Sequence[Source], *, max_chars: int = 24_000
 ) -> list[list[str]]:
-    """For each claim the ids of the sources to check it against, in the sources' order.
+    """Return for each claim the ids of the sources to check it against, in the order of `sources`.
 
-    Only ids that exist come back. A claim the model says nothing usable about, and every claim when the
-    model fails, gets none: the rules decide then. Long sources are shown by their beginnings, so that all
-    together stay within `max_chars`.
+    Args:
+        max_chars: limit for all sources together in the prompt; longer ones are cut at their end.
+
+    Only existing ids are returned. A claim without a usable reply gets an empty list, as do all claims if the
+    model fails: the caller then assigns sources by rules.
     """
     if not claims or not sources:
         return [[] for _ in claims]
@@ -38,7 +40,7 @@ async def map_evidence(
 
 
 def parse_mapping(text: str, claims: int, ids: Sequence[str]) -> list[list[str]]:
-    """The reply's lines as lists of known ids; whatever else it holds is left out.
+    """Parse the reply into one list of known ids per claim; anything else in it is ignored.
 
     >>> parse_mapping("1: S0, [S2]\\n2: -\\n3: S9", 3, ["S0", "S1", "S2"])
     [['S0', 'S2'], [], []]

@@ -1,7 +1,7 @@
-"""Do two answers mean the same? Words first, and where they do not settle it a verifier, asked both ways.
+"""Compare the meaning of two answers: by their words, and if these do not decide, by a verifier both ways.
 
-An answer is read in the frame of its question: what is left of it without the question's own words is its
-core. "3", "Three." and "There are 3 of them" have one core, "Paris" and "Lyon" have not.
+The core of an answer is what remains without the words of its question: "3", "Three." and "There are 3 of
+them" have the same core, "Paris" and "Lyon" have not.
 """
 
 from __future__ import annotations
@@ -20,12 +20,15 @@ from groundwire.types import Estimate, Query, Verifier
 from groundwire.verifiers.similarity import is_silent, negated, same_date, same_number, swapped
 
 SAME = 0.5
-"""From here on two answers count as one."""
+"""Agreement from which two answers count as the same: more likely than not."""
 WITH_MORE = 0.9
-"""One answer is the other and says a little more."""
+"""Agreement of two answers of which one says a little more than the other; by convention."""
 _SHORT = 3
+"""Content words up to which a core is short enough to be compared by its words, numbers or name alone."""
 _BRIEF = 8
+"""Words up to which an answer is unclear without its question, which is then put before it."""
 _LONG = 2000
+"""Characters; longer answers are compared by the verifier only."""
 _FRAME = re.compile(
     r"^\W*(?:(?:so|thus|hence|therefore|in (?:total|all)|overall|finally)\b[\s,:]*)*"
     r"(?:(?:the |my )?(?:final |correct |right )?(?:answer|result|conclusion)"
@@ -43,7 +46,7 @@ _ASKS_WHETHER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """What an answer says beyond its question."""
+    """The part of an answer that is not in its question."""
 
     text: str
     words: frozenset[str]
@@ -54,7 +57,7 @@ class Core:
 
     @property
     def is_value(self) -> bool:
-        """Numbers alone: nothing else is left to compare."""
+        """The core consists of numbers alone."""
         return bool(self.values) and not self.words
 
     @property
@@ -65,25 +68,28 @@ class Core:
 async def agreement(
     verifier: Verifier, pairs: Sequence[tuple[str, str]], question: str = ""
 ) -> list[float | None]:
-    """How far the answers of each pair mean the same, 0 to 1; None where nobody could say.
+    """Agreement in meaning of each pair of answers, 0 to 1; None if the verifier failed.
 
-    One call of the verifier for all pairs that words do not settle.
+    Args:
+        verifier: called once, for all pairs that words do not decide.
+        question: the question that the answers answer.
     """
     looks = [first_look(a, b, question) for a, b in pairs]
-    unsettled = list(dict.fromkeys(pair for pair, look in zip(pairs, looks, strict=True) if look is None))
-    queries = [query for a, b in unsettled for query in both_ways(a, b, question)]
-    estimates = await _asked(verifier, queries)
-    found = {pair: mutual(estimates[2 * i], estimates[2 * i + 1]) for i, pair in enumerate(unsettled)}
+    undecided = list(dict.fromkeys(pair for pair, look in zip(pairs, looks, strict=True) if look is None))
+    queries = [query for a, b in undecided for query in both_ways(a, b, question)]
+    estimates = await _estimates(verifier, queries)
+    found = {pair: mutual(estimates[2 * i], estimates[2 * i + 1]) for i, pair in enumerate(undecided)}
     return [found[pair] if look is None else look for pair, look in zip(pairs, looks, strict=True)]
 
 
 def both_ways(a: str, b: str, question: str = "") -> tuple[Query, Query]:
+    """The queries whether `b` supports `a` and whether `a` supports `b`."""
     one, two = framed(a, question), framed(b, question)
     return Query(one, two, question), Query(two, one, question)
 
 
 def mutual(forward: Estimate, backward: Estimate) -> float | None:
-    """The geometric mean of both directions; where either is denied, the lower one."""
+    """The geometric mean of both directions; if either is contradicted, the lower one."""
     if forward.error or backward.error:
         return None
     low = min(forward.p_yes, backward.p_yes)
@@ -91,7 +97,7 @@ def mutual(forward: Estimate, backward: Estimate) -> float | None:
     return low if denied else sqrt(forward.p_yes * backward.p_yes)
 
 
-async def _asked(verifier: Verifier, queries: Sequence[Query]) -> list[Estimate]:
+async def _estimates(verifier: Verifier, queries: Sequence[Query]) -> list[Estimate]:
     if not queries:
         return []
     try:
@@ -101,13 +107,13 @@ async def _asked(verifier: Verifier, queries: Sequence[Query]) -> list[Estimate]
 
 
 def framed(text: str, question: str) -> str:
-    """A short answer says something only behind its question."""
+    """Put the question before a short answer, which is unclear without it."""
     brief = len(words(text)) <= _BRIEF
     return f"{question.strip()} {text.strip()}" if question.strip() and brief else text.strip()
 
 
 def first_look(a: str, b: str, question: str = "") -> float | None:
-    """What words alone settle; None where they do not.
+    """Agreement decided by words alone; None if they do not decide.
 
     >>> first_look("3", "There are three.", "How many are there?"), first_look("3", "2 of them")
     (1.0, 0.0)
@@ -131,22 +137,23 @@ def first_look(a: str, b: str, question: str = "") -> float | None:
 
 
 def core(text: str, question: str = "") -> Core:
-    said = _FRAME.sub("", _result(text), count=1)
+    """The core of an answer: its words, numbers, dates and names that are not in the question."""
+    content = _FRAME.sub("", _result(text), count=1)
     asked = {w.norm for w in words(question)}
-    found = dates.dates(said)
-    values = [n for n in counted(said) if not any(d.start <= n.start < d.end for d in found)]
+    found = dates.dates(content)
+    values = [n for n in counted(content) if not any(d.start <= n.start < d.end for d in found)]
     given = counted(question)
-    # What the question gave says nothing beside a number of the answer's own.
+    # A number repeated from the question is ignored if the answer has another one.
     own = [n for n in values if not any(_same_words(n, other) for other in given)] or values
     left = [
         w
-        for w in words(said)
+        for w in words(content)
         if not (w.is_stop or w.norm in asked or _YES_NO.match(w.text))
         and not any(n.start <= w.start < n.end for n in own)
     ]
-    names_of_it = [n.text for n in names(said) if not {w.norm for w in words(n.text)} <= asked]
+    names_of_it = [n.text for n in names(content) if not {w.norm for w in words(n.text)} <= asked]
     return Core(
-        said,
+        content,
         frozenset(w.norm for w in left),
         tuple(own),
         tuple(found),
@@ -156,33 +163,33 @@ def core(text: str, question: str = "") -> Core:
 
 
 def counted(text: str) -> list[Number]:
-    """The numbers of a text; in "3 l's" a letter is counted, no litres."""
+    """The numbers of a text; "3 l's" counts letters, not litres."""
     return numbers(_LETTERS.sub(lambda found: "~" * len(found[0]), text))
 
 
 def same_value(a: Number, b: Number) -> bool:
-    """One number, where one of two short answers may leave its unit unsaid."""
+    """Return True for equal numbers; one of them may lack its unit, as in a short answer."""
     if same_number(a, b):
         return True
     if a.unit and b.unit:
         return False
-    # Values are in base units, and steps are as wide as the last digit written: 150 of "150 minutes".
+    # Values are in base units; value / step is the number as written: 150 in "150 minutes".
     return a.value == b.value or isclose(a.value / a.step, b.value / b.step, rel_tol=1e-9)
 
 
 def _same_words(a: Number, b: Number) -> bool:
-    """One number in one unit: 21 days are no repetition of three weeks."""
+    """Return True for the same number as written: "21 days" does not repeat "three weeks"."""
     return same_value(a, b) and (a.unit != b.unit or a.step == b.step)
 
 
 def _result(text: str) -> str:
-    """Of a calculation what it comes to."""
+    """The result of a calculation: the text after the last "="."""
     tail = text.rpartition("=")[2]
     return tail if numbers(tail) else text
 
 
 def polarity(text: str) -> bool:
-    """Yes or no, as an answer to whether something is so."""
+    """True for "yes" and for statements, False for "no" and negated statements."""
     lead = _YES_NO.match(text)
     if lead:
         return lead[1].lower() in ("yes", "yeah", "correct", "true")
@@ -190,7 +197,7 @@ def polarity(text: str) -> bool:
 
 
 def asks_whether(question: str) -> bool:
-    """Whether a question is to be answered with yes or no."""
+    """Return True for a yes/no question."""
     return bool(_ASKS_WHETHER.match(question.strip()))
 
 
@@ -199,7 +206,7 @@ def _is_whether(a: str, b: str, question: str) -> bool:
 
 
 def _by_value(one: Core, two: Core, question: str) -> float | None:
-    """Numbers decide where an answer is little more than a number."""
+    """Compare by numbers, if an answer is little more than a number."""
     brief = max(len(one.words), len(two.words)) <= _SHORT
     if one.polarity != two.polarity or not (one.is_value or two.is_value or brief):
         return None
@@ -216,7 +223,7 @@ def _meet(left: Sequence[Number], right: Sequence[Number]) -> bool:
 
 
 def _asked_for(part: Core, question: str) -> list[Number]:
-    """Of several numbers the one that counts what was asked about ("3 r's, at 3, 8 and 9")."""
+    """Of several numbers, the one before a word of the question ("3 r's, at 3, 8 and 9")."""
     distinct: list[Number] = []
     for number in part.values:
         if not any(same_value(number, other) for other in distinct):
@@ -234,7 +241,7 @@ def _by_words(one: Core, two: Core, a: str, b: str, question: str) -> float | No
     if one.days and two.days and swapped(one.days, two.days, same_date):
         return 0.0 if max(len(one.words), len(two.words)) <= 2 * _SHORT else None
     if one.words == two.words and not (one.values or two.values):
-        return 1.0 if len(one.words) < _SHORT else None  # more of them may say who did what to whom
+        return 1.0 if len(one.words) < _SHORT else None  # with more words, their order may matter
     if _is_whether(a, b, question) and not (one.words and two.words):
         return 1.0
     less, more = sorted((one, two), key=lambda part: len(part.words))

@@ -1,4 +1,4 @@
-"""P(YES) by asking often: for servers that return no logprobs."""
+"""P(YES) from repeated samples, for servers that do not return logprobs."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from groundwire.verifiers.logprob import (
 from groundwire.verifiers.prompts import PROMPT_VERSION, yes_no
 from groundwire.verifiers.wrappers import Fanout
 
-_TEMPERATURE = 1.0  # the model's own distribution, neither sharpened nor flattened
+_TEMPERATURE = 1.0  # samples the model's own distribution
 
 
 def tally(answers: Sequence[LogprobAnswer | None], method: str) -> Estimate | None:
-    """Shares of the answers with a Wilson interval; None where fewer than half of the samples are answers.
+    """Shares of the answers with a Wilson interval; None if fewer than half of the samples are answers.
 
-    A sample that is no answer could have been any: it widens the interval, on either side.
+    A sample that is not an answer could have been any of them, so it widens the interval on both sides.
     """
     counts = Counter(answer for answer in answers if answer is not None)
     given, asked = counts.total(), len(answers)
@@ -42,7 +42,7 @@ def tally(answers: Sequence[LogprobAnswer | None], method: str) -> Estimate | No
 
 
 async def sample(generator: Generator, query: Query, samples: int, method: str) -> Estimate:
-    """One judgement by `samples` answers."""
+    """Judge one query by `samples` answers."""
     completions = await generator.complete(
         yes_no(query), max_tokens=MAX_TOKENS, temperature=_TEMPERATURE, n=samples
     )
@@ -51,7 +51,7 @@ async def sample(generator: Generator, query: Query, samples: int, method: str) 
 
 
 class SamplingVerifier:
-    """For servers without logprobs: `samples` answers a query."""
+    """Verifier for servers without logprobs: `samples` answers per query; the rest as `LogprobVerifier`."""
 
     def __init__(
         self, generator: Generator, *, label: str = "openai", samples: int = 10, concurrency: int = 8
@@ -73,9 +73,10 @@ class SamplingVerifier:
 
 
 class LogprobOrSampling:
-    """Logprobs where the server returns them, samples where it does not; `method` says which it was.
+    """Logprobs if the server returns them, else samples; the estimate's `method` tells which.
 
-    The first answer without logprobs settles it for this model: it is not asked for them again.
+    After the first answer without logprobs they are not requested again. Arguments: see `LogprobVerifier`
+    and `SamplingVerifier`.
     """
 
     def __init__(

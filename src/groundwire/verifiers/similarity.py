@@ -1,4 +1,4 @@
-"""How alike two texts are as far as words show it: the cheap first look at meaning."""
+"""Lexical similarity of two texts: the cheap test before a verifier is asked."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from groundwire.text.tokens import Word, words
 
 T = TypeVar("T")
 Similarity = Callable[[str, str], float]
-"""How alike in meaning two texts are, 0 to 1: `semantic_similarity`, or a model in its place."""
+"""Similarity in meaning of two texts, 0 to 1: `semantic_similarity` or a model."""
 
 AT_ODDS = 0.2
-"""The most that two texts can be alike whose numbers, dates, names or negations disagree."""
+"""Upper bound of the similarity of texts whose numbers, dates, names or negations disagree; by convention."""
+_STEMS = 0.75  # share of word stems in the similarity; the rest is trigrams. Chosen by hand
+_STOP_WEIGHT = 0.2  # of a function word, relative to other words
 _SILENT = re.compile(
     r"^\W*(?:unknown\b|not (?:mentioned|stated)\b"
     r"|(?:the )?context (?:does not|doesn['’]t|says nothing|is silent))",
@@ -26,21 +28,21 @@ _SILENT = re.compile(
 
 
 def is_silent(text: str) -> bool:
-    """Whether a model was told to say UNKNOWN where it cannot know, and did."""
+    """Return True if a model's reply is UNKNOWN or says that the context does not mention the matter."""
     return bool(_SILENT.match(text))
 
 
 def shared_words(a: str, b: str) -> float:
-    """How many words two texts share, 0 to 1: what it takes to be about the same thing at all."""
+    """Weighted share of common words, 0 to 1: a test for the same topic."""
     return _overlap(_weights(words(a)), _weights(words(b)))
 
 
 def semantic_similarity(a: str, b: str) -> float:
-    """How alike two texts are in meaning, as far as words show it: symmetric, 1 for equal texts.
+    """Similarity in meaning, judged by words: symmetric, 1 for equal texts.
 
-    Words count by their stems, function words little, spelling variants in part. Different numbers, dates or
-    names, or a negation on one side only, decide the matter: such texts say different things. Misses: who did
-    what to whom (the same words in another order), synonyms, quantifiers.
+    Words are compared by their stems, and by character trigrams for spelling variants; function words count
+    little. Different numbers, dates or names, or a negation in one text only, limit the result to `AT_ODDS`.
+    Misses: exchanged roles (the same words in another order), synonyms, quantifiers.
 
     >>> semantic_similarity("Paris has 2 million people.", "2 million people live in Paris.") > 0.6
     True
@@ -52,12 +54,13 @@ def semantic_similarity(a: str, b: str) -> float:
         return 1.0
     if not left or not right:
         return 0.0
-    alike = 0.75 * _overlap(_weights(left), _weights(right)) + 0.25 * _overlap(_grams(left), _grams(right))
+    stems = _overlap(_weights(left), _weights(right))
+    alike = _STEMS * stems + (1 - _STEMS) * _overlap(_grams(left), _grams(right))
     return min(alike, AT_ODDS) if at_odds(a, b) else alike
 
 
 def _weights(found: Sequence[Word]) -> dict[str, float]:
-    return {word.norm: 0.2 if word.is_stop else 1.0 for word in found}
+    return {word.norm: _STOP_WEIGHT if word.is_stop else 1.0 for word in found}
 
 
 def _grams(found: Sequence[Word]) -> dict[str, float]:
@@ -66,14 +69,14 @@ def _grams(found: Sequence[Word]) -> dict[str, float]:
 
 
 def _overlap(left: dict[str, float], right: dict[str, float]) -> float:
-    """Shared weight of the whole weight: F1 over weighted sets."""
+    """F1 over weighted sets."""
     shared = sum(min(weight, right[key]) for key, weight in left.items() if key in right)
     whole = (sum(left.values()) + sum(right.values())) / 2
     return shared / whole if whole else 0.0
 
 
 def at_odds(a: str, b: str) -> bool:
-    """Numbers, dates or names in each other's place, or a negation on one side only."""
+    """Return True if numbers, dates or names differ, or only one text is negated."""
     return (
         negated(words(a)) != negated(words(b))
         or swapped(numbers(a), numbers(b), same_number)
@@ -83,12 +86,12 @@ def at_odds(a: str, b: str) -> bool:
 
 
 def negated(found: Sequence[Word]) -> bool:
-    """An odd number of negations: two of them cancel out."""
+    """Return True for an odd number of negations: two cancel out."""
     return sum(word.text.casefold().replace("’", "'") in NEGATIONS for word in found) % 2 == 1
 
 
 def swapped(left: Sequence[T], right: Sequence[T], same: Callable[[T, T], bool]) -> bool:
-    """Each side has one the other lacks: something was put in another's place, not merely left out."""
+    """Return True if each side has an item that the other lacks: replaced, not merely left out."""
     return any(not any(same(a, b) for b in right) for a in left) and any(
         not any(same(a, b) for a in left) for b in right
     )

@@ -1,8 +1,8 @@
-"""Wrappers that make a verifier safe to ask. Each wraps a Verifier and is one.
+"""Wrappers around a verifier. Each wraps a `Verifier` and is one.
 
-Inside out: `ThreadedVerifier` keeps computation off the event loop, `Timeout` bounds one attempt, `RateLimit`
-spaces attempts, `Breaker` stops asking a backend that is down, `Retry` asks again. They raise; `Batched` and
-`SafeVerifier` turn exceptions into failed estimates.
+From the inside out: `ThreadedVerifier` keeps computation off the event loop, `Timeout` limits one attempt,
+`RateLimit` delays attempts, `Breaker` stops calling a backend that is down, `Retry` repeats failed calls.
+They raise; `Batched` and `SafeVerifier` turn exceptions into failed estimates.
 """
 
 from __future__ import annotations
@@ -34,10 +34,8 @@ from groundwire.errors import (
 from groundwire.metrics import Metrics
 from groundwire.types import Estimate, Query, Verifier
 
-# Why a claim could not be checked: one line that begins with a stable code.
-#
-# `Estimate.error` is `"<code>: <what happened>"`, where the code is one of
-#     rate_limited   the backend asked to come back later; "(in 30 s)" where it said when
+# `Estimate.error` is `"<code>: <message>"`, where the code is one of
+#     rate_limited   the backend asked to retry later; the message ends in "(in 30 s)" if it said when
 #     timeout        no answer in time
 #     error          anything else
 # so that a caller can tell "try again later" from "broken" without parsing prose.
@@ -49,7 +47,7 @@ _LATER = re.compile(r" \(in (\d+(?:\.\d+)?) s\)$")
 
 
 def failure(error: GroundwireError) -> str:
-    """The one line for an exception."""
+    """The `Estimate.error` of an exception."""
     match error:
         case RateLimited():
             when = "" if error.retry_after is None else f" (in {error.retry_after:.1f} s)"
@@ -61,7 +59,7 @@ def failure(error: GroundwireError) -> str:
 
 
 def brief(error: str) -> str:
-    """A failure's line fit for a log: without what a server or a model said, which may quote a source.
+    """Shorten an error for the log: replies of servers and models are removed, since they may quote sources.
 
     >>> brief("error: host refused the request (400): 'The patient …' is too long")
     'error: host refused the request (400)'
@@ -72,7 +70,7 @@ def brief(error: str) -> str:
 
 
 def failure_code(estimate: Estimate) -> FailureCode | None:
-    """None where the estimate is good; a line without a code of ours counts as `error`."""
+    """The code of a failed estimate (`error` if it has none of ours), None for a good one."""
     if estimate.error is None:
         return None
     code = estimate.error.partition(":")[0]
@@ -84,7 +82,7 @@ def all_failed(count: int, error: GroundwireError) -> list[Estimate]:
 
 
 def as_error(estimate: Estimate) -> BackendError:
-    """The way back: a failed estimate as the exception it stands for.
+    """Convert a failed estimate back into its exception; the reverse of `failure`.
 
     >>> as_error(Estimate.failed(failure(RateLimited("host is busy", retry_after=30)))).retry_after
     30.0
@@ -103,20 +101,34 @@ def as_error(estimate: Estimate) -> BackendError:
 
 
 def matched(estimates: list[T], count: int) -> list[T]:
-    """One estimate per query, or the verifier answers nonsense."""
+    """Return `estimates`; raises `BackendDown` unless there is one per query."""
     if len(estimates) != count:
-        raise BackendDown(f"the verifier gave {len(estimates)} estimates for {count} queries")
+        raise BackendDown(f"the verifier returned {len(estimates)} estimates for {count} queries")
     return estimates
+
+
+async def estimate_probability(verifier: Verifier, claim: str, context: str) -> float:
+    """P(claim | context) of a single claim. Raises the `BackendError` of a failed estimate."""
+    return (await batch_estimate(verifier, [claim], context))[0]
+
+
+async def batch_estimate(verifier: Verifier, claims: Sequence[str], context: str) -> list[float]:
+    """P(claim | context) of each claim, in one call. Raises the `BackendError` of a failed estimate."""
+    estimates = matched(await verifier.estimate([Query(claim, context) for claim in claims]), len(claims))
+    for estimate in estimates:
+        if estimate.error is not None:
+            raise as_error(estimate)
+    return [estimate.p_yes for estimate in estimates]
 
 
 Clock = Callable[[], float]
 Sleep = Callable[[float], Awaitable[object]]
 
-_AGAIN = ("rate_limited", "timeout")
+_RETRYABLE = ("rate_limited", "timeout")
 
 
 class Timeout:
-    """One attempt takes at most `seconds`."""
+    """Limit one attempt to `seconds`."""
 
     def __init__(self, inner: Verifier, seconds: float) -> None:
         self._inner = inner
@@ -131,7 +143,7 @@ class Timeout:
 
 
 class ThreadedVerifier:
-    """Computes in a thread, so that the event loop goes on meanwhile and a timeout can end the wait."""
+    """Compute in a thread, so that the event loop is not blocked and a timeout takes effect."""
 
     def __init__(self, inner: Verifier) -> None:
         self._inner = inner
@@ -144,10 +156,13 @@ class ThreadedVerifier:
 
 
 class RateLimit:
-    """A token bucket: `per_second` requests on average, `burst` at once, callers served in order.
+    """A token bucket; callers are served in order.
 
-    `cost` is how many requests one call of `inner` makes. Who would have to wait longer than `longest`
-    seconds is told so instead.
+    Args:
+        per_second: average number of requests per second.
+        cost: number of requests that one call of `inner` makes.
+        burst: number of requests allowed at once, default `per_second`.
+        longest: raise `RateLimited` instead of waiting longer than this many seconds.
     """
 
     def __init__(
@@ -179,12 +194,12 @@ class RateLimit:
         now = self._clock()
         self._tokens = min(self._burst, self._tokens + max(0.0, now - self._seen) * self._rate)
         self._seen = now
-        self._tokens -= self._cost  # below zero is a place in the queue
+        self._tokens -= self._cost  # a negative balance is a position in the queue
         if self._tokens < 0:
             wait = -self._tokens / self._rate
             if wait > self._longest:
                 self._tokens += self._cost
-                raise RateLimited(f"more than {self._rate:g} requests a second are wanted", retry_after=wait)
+                raise RateLimited(f"more than {self._rate:g} requests per second", retry_after=wait)
             try:
                 await self._sleep(wait)
             except asyncio.CancelledError:
@@ -193,9 +208,9 @@ class RateLimit:
 
 
 class Breaker:
-    """After `failures` in a row it fails at once for `cooldown` seconds; then one probe decides.
+    """A circuit breaker: after `failures` in a row, fail at once for `cooldown` seconds, then send one probe.
 
-    While it is open it raises the kind of error that opened it, so that "come back later" stays that.
+    While it is open it raises the type of error that opened it, so that a rate limit is still seen as one.
     """
 
     def __init__(
@@ -219,7 +234,7 @@ class Breaker:
         try:
             estimates = await self._inner.estimate(queries)
         except QueryRefused:
-            self._close()  # about this query alone, and said by a backend that is well
+            self._close()  # concerns this query only; the backend works
             raise
         except BackendError as error:
             self._failed(error)
@@ -227,14 +242,14 @@ class Breaker:
         finally:
             if probe:
                 self._probing = False
-        if estimates and all(failure_code(estimate) in _AGAIN for estimate in estimates):
+        if estimates and all(failure_code(estimate) in _RETRYABLE for estimate in estimates):
             self._failed(as_error(estimates[0]))
-        else:  # an answer that says nothing about the claim is still an answer
+        else:  # even an unusable answer shows that the backend works
             self._close()
         return estimates
 
     def _admit(self) -> bool:
-        """True for a probe, False for an ordinary call; raises while open."""
+        """Return True for a probe, False for an ordinary call; raises while the breaker is open."""
         if self._opened is None:
             return False
         left = self._opened + self._cooldown - self._clock()
@@ -245,7 +260,7 @@ class Breaker:
 
     def _refusal(self, left: float) -> BackendError:
         cause, hint = (self._last.message, self._last.hint) if self._last else ("", "")
-        message = f"{cause} ({self._failures} failures in a row, not asked for another {left:.0f} s)"
+        message = f"{cause} ({self._failures} failures in a row, next attempt in {left:.0f} s)"
         refusal: BackendError
         match self._last:
             case RateLimited():
@@ -254,7 +269,7 @@ class Breaker:
                 refusal = BackendTimeout(message, hint=hint)
             case _:
                 refusal = BackendDown(message, hint=hint)
-        refusal.retryable = False  # waiting is the breaker's business now
+        refusal.retryable = False  # the breaker decides when to try again
         return refusal
 
     def _failed(self, error: BackendError) -> None:
@@ -268,11 +283,14 @@ class Breaker:
 
 
 class Retry:
-    """Asks again, at most `retries` times, what failed in a way that may pass.
+    """Repeat calls that failed with a retryable error, at most `retries` times.
 
-    Waits between attempts are exponential with full jitter and never shorter than the server's
-    Retry-After; a server that wants more than `longest` seconds is not waited for. Where only some
-    of the queries failed, only those are asked again.
+    Args:
+        first: upper bound of the first delay in seconds; it doubles with each attempt (full jitter).
+        longest: upper bound of any delay; if the server's Retry-After is longer, the error is raised.
+        uniform: random numbers in [0, 1) for the jitter.
+
+    If only some of the queries failed, only those are repeated.
     """
 
     def __init__(
@@ -306,7 +324,7 @@ class Retry:
                     raise
             else:
                 answers.update(zip(pending, fresh, strict=True))
-                pending = [i for i in pending if failure_code(answers[i]) in _AGAIN]
+                pending = [i for i in pending if failure_code(answers[i]) in _RETRYABLE]
             if last or not pending or (error and not self._waits_for(error)):
                 break
             await self._sleep(self._delay(attempt, error))
@@ -322,18 +340,20 @@ class Retry:
         return max(jitter, wanted or 0.0)
 
 
-# The outermost wrapper: one well-formed estimate per query, whatever fails inside.
-
 _log = logging.getLogger(__name__)
-_SLACK = 1e-6
+_SLACK = 1e-6  # float rounding in sums and bounds of probabilities
 
 
 class SafeVerifier:
-    """Errors become failed estimates, and so do numbers that are none; every call is counted and timed.
-    Logs quote servers and models only where `details` are asked for.
+    """The outermost wrapper: one valid estimate per query, whatever fails inside.
 
-    Cancellation passes through. What is not a `GroundwireError` is a bug of ours: it is logged as one, and
-    the claims are unchecked all the same, since it must not take the user's work along.
+    Args:
+        backend: the backend's name in logs and metrics.
+        details: log the replies of servers and models too, which may quote sources.
+
+    Errors and invalid probabilities become failed estimates; every call is counted and timed. Cancellation is
+    passed on. Any exception but a `GroundwireError` is a bug: it is logged as one, and the claims are
+    unchecked.
     """
 
     def __init__(
@@ -366,18 +386,18 @@ class SafeVerifier:
         return estimates
 
     def _reported(self, bug: Exception) -> BackendError:
-        """Where it happened and what it was; what it said may quote a source."""
+        """Log and convert a bug by its type and line; its message may quote a source."""
         place = extract_tb(bug.__traceback__)[-1]
         what = f"{type(bug).__name__} in {Path(place.filename).name}:{place.lineno}"
         _log.error("%s: a bug: %s", self._backend, what, exc_info=bug if self._details else None)
-        return BackendError(f"the verifier broke ({what})", hint="this is a bug, please report it")
+        return BackendError(f"the verifier failed ({what})", hint="this is a bug, please report it")
 
     def _record(self, estimates: Sequence[Estimate], seconds: float) -> None:
         failures = [estimate for estimate in estimates if estimate.error]
         if failures:
             why = failures[0].error or ""
-            said = why if self._details else brief(why)
-            _log.warning("%s: %d of %d not checked: %s", self._backend, len(failures), len(estimates), said)
+            shown = why if self._details else brief(why)
+            _log.warning("%s: %d of %d not checked: %s", self._backend, len(failures), len(estimates), shown)
         if self._metrics is not None:
             self._metrics.call(self._backend, len(estimates), seconds)
             for estimate in failures:
@@ -385,10 +405,10 @@ class SafeVerifier:
 
 
 def sound(estimate: Estimate) -> Estimate:
-    """The estimate itself, or a failed one where its numbers are not probabilities.
+    """Return the estimate, or a failed one if its numbers are not probabilities.
 
     >>> sound(Estimate.point(float("nan"), 0.0, "made up")).error
-    'error: made up gave numbers that are no probabilities'
+    'error: made up returned invalid probabilities'
     """
     shares = (estimate.p_yes, estimate.p_no, estimate.p_unsure, estimate.low, estimate.high)
     in_range = all(isfinite(share) and -_SLACK <= share <= 1 + _SLACK for share in shares)
@@ -396,18 +416,14 @@ def sound(estimate: Estimate) -> Estimate:
     ordered = estimate.low - _SLACK <= estimate.p_yes <= estimate.high + _SLACK
     if estimate.error is not None or (adds_up and ordered):
         return estimate
-    return Estimate.failed(
-        f"error: {estimate.method} gave numbers that are no probabilities", estimate.method
-    )
-
-
-# Estimates of a growing text are kept, so that the check at its end does not ask again.
+    return Estimate.failed(f"error: {estimate.method} returned invalid probabilities", estimate.method)
 
 
 class MemoizedVerifier:
-    """Asks `inner` only what it was not asked before. Failures are not kept: they are asked once more.
+    """Remember estimates in memory. Failures are not stored.
 
-    Keys are digests, since the contexts of a long answer's claims would be many times its sources.
+    Used for a growing text: the check at its end does not repeat the queries of its beginning. Keys are
+    digests, because the contexts of all claims together are many times as long as the sources.
     """
 
     def __init__(self, inner: Verifier) -> None:
@@ -435,24 +451,22 @@ def _digest(text: str) -> bytes:
     return blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
 
 
-# One request per query, a bounded number at once, for every LLM verifier.
-
 Judge = Callable[[Query], Awaitable[Estimate]]
 Outcome = Estimate | GroundwireError
 
 _GIVE_UP = 8
-"""So many failures without one success, and the rest is not even asked: each could cost a whole timeout."""
-_PATIENCE = 5.0
-"""Seconds for which others wait for the first; a server that takes longer may as well get all at once."""
-_REMEMBERED = 64
+"""After as many failures without a success the rest of a call is not sent: each may take a full timeout."""
+_LEAD_SECONDS = 5.0
+"""How long queries wait for the first one of their context; a slower server gets all at once."""
+_MAX_CONTEXTS = 64
+"""Contexts remembered as cached by the server: more than it answers at the same time."""
 
 
 class Fanout:
-    """Asks `judge` for every query, at most `concurrency` at a time.
+    """Call `judge` for every query, at most `concurrency` at a time over all callers: one request per query.
 
-    Of each context one query goes first, and the others follow when its answer is there: they then find the
-    context in the server's prefix cache. Bound and order hold over all callers. A query that fails has
-    failed alone; if all of a call fail, the backend has, and the first error is raised.
+    One query of each context goes first, the others wait for its answer and then hit the server's prefix
+    cache. If a query fails, only its own estimate fails; if all of a call fail, the first error is raised.
     """
 
     def __init__(self, judge: Judge, concurrency: int = 8) -> None:
@@ -468,7 +482,7 @@ class Fanout:
 
 
 class Leads:
-    """Who goes first over a context; the latest contexts are remembered as read."""
+    """Lets one query per context go first; remembers the latest contexts."""
 
     def __init__(self) -> None:
         self._read: OrderedDict[str, asyncio.Event] = OrderedDict()
@@ -478,19 +492,19 @@ class Leads:
         first = context not in self._read
         read = self._read.setdefault(context, asyncio.Event())
         self._read.move_to_end(context)
-        if len(self._read) > _REMEMBERED:
+        if len(self._read) > _MAX_CONTEXTS:
             self._read.popitem(last=False)
         if not first:
             with suppress(TimeoutError):
-                await asyncio.wait_for(read.wait(), _PATIENCE)
+                await asyncio.wait_for(read.wait(), _LEAD_SECONDS)
         try:
             yield
         finally:
-            read.set()  # after a failure too: the others must not wait for nothing
+            read.set()  # after a failure too, or the others would wait in vain
 
 
 class _Run:
-    """One call: its failures and successes as they come in."""
+    """One call, with its failures and successes so far."""
 
     def __init__(self, judge: Judge, gate: asyncio.Semaphore, leads: Leads) -> None:
         self._judge = judge
