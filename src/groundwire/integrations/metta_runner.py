@@ -34,14 +34,8 @@ _LISTS = (
 _SPACES = ("&self", "match", "add-atom", "get-atoms", "new-space", "remove-atom", "module-space-no-deps")
 _STATE = ("_new-state", "get-state", "change-state!", "bind!", "pragma!")
 _TEXT = (
-    "repr",
-    "parse",
-    "stringToChars",
-    "charsToString",
-    "format-args",
-    "sort-strings",
-    "println!",
-    "trace!",
+    *("repr", "parse", "stringToChars", "charsToString", "format-args", "sort-strings"),
+    *("println!", "trace!"),
 )
 _EVALUATION = ("capture", "sealed", "nop", "get-metatype", "get-type", "get-type-space")
 _ASSERTIONS = (

@@ -37,10 +37,14 @@ class StrictArguments(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class SourceArgument(BaseModel):
-    """A source with its own id."""
+class LenientArguments(BaseModel):
+    """Ignores further keys of a client's own objects, and takes numbers as ids."""
 
     model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
+
+
+class SourceArgument(LenientArguments):
+    """A source with its own id."""
 
     id: Name
     text: Text
@@ -124,10 +128,8 @@ class VerifyClaims(StrictArguments):
     question: Annotated[Text, Field(description="The question that the text answers.")] = ""
 
 
-class StepArgument(StrictArguments):
+class StepArgument(LenientArguments):
     """One reasoning step; `cites` lists sources or earlier steps."""
-
-    model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
 
     claim: NonEmptyText
     cites: Annotated[list[Name], Field(max_length=MAX_ITEMS)] = []
@@ -158,10 +160,8 @@ class AuditTrace(StrictArguments):
     ] = ""
 
 
-class SpanArgument(BaseModel):
+class SpanArgument(LenientArguments):
     """A piece of evidence with its citation id."""
-
-    model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
 
     sid: Name
     text: Text
@@ -216,9 +216,7 @@ class DetectHallucination(BudgetArguments):
     ] = None
 
 
-class BudgetStepArgument(BaseModel):
-    model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
-
+class BudgetStepArgument(LenientArguments):
     claim: NonEmptyText
     idx: int | None = None
     cites: Annotated[list[Name], Field(max_length=MAX_ITEMS)] = []
