@@ -88,7 +88,7 @@ def inverse_frequency(containing: int, passages: int) -> float:
     return log(1.0 + (passages - containing + 0.5) / (containing + 0.5))
 
 
-def coverage(weights: Mapping[str, float], passage_terms: frozenset[str]) -> float:
+def coverage(weights: Mapping[str, float], passage_terms: Collection[str]) -> float:
     """Return the share of the query's term weight that occurs in a passage.
 
     >>> coverage({"tower": 3.0, "tall": 1.0}, frozenset({"tower", "paris"}))

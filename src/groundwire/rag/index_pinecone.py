@@ -10,8 +10,9 @@ import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, fields, replace
 from math import sqrt
-from typing import TypedDict
+from typing import Any, TypedDict, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -48,6 +49,10 @@ _RECORDS_SUFFIX = ".documents"  # of the namespace that holds the document recor
 _MAX_TEXT = 32_000  # characters: a vector's metadata may have 40 kB
 
 
+Row = TypeVar("Row", IndexedDocument, IndexedPassage)
+Vector = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
+
+
 class SparseVector(TypedDict):
     indices: list[int]
     values: list[float]
@@ -77,7 +82,8 @@ class PineconeIndex:
                 vectors = self._vectors(prefix, passages[start : start + _BATCH])
                 self._index.upsert(vectors=vectors, namespace=self._namespace)
             self._delete_ids([old for old in self._passage_ids(prefix) if old not in wanted], self._namespace)
-            record = {"id": prefix, "values": _dense(None), "metadata": _record(document, len(passages))}
+            indexed = replace(document, passages=len(passages))
+            record = {"id": prefix, "values": _dense(None), "metadata": _metadata(indexed)}
             self._index.upsert(vectors=[record], namespace=self._namespace + _RECORDS_SUFFIX)
 
     def _vectors(self, prefix: str, passages: Sequence[IndexedPassage]) -> list[Mapping[str, object]]:
@@ -87,9 +93,9 @@ class PineconeIndex:
             vector: dict[str, object] = {
                 "id": f"{prefix}#{passage.number}",
                 "values": _dense(row),
-                "metadata": _metadata(passage),
+                "metadata": _metadata(replace(passage, text=passage.text[:_MAX_TEXT])),
             }
-            words = _sparse(f"{passage.title}\n{passage.about}")
+            words = _sparse(passage.terms)
             found.append(vector | ({"sparse_values": words} if words["indices"] else {}))
         return found
 
@@ -108,7 +114,7 @@ class PineconeIndex:
             return sorted(self._records(keys).values(), key=lambda document: document.id)
 
     def search(self, query: str, k: int) -> list[PassageHit]:
-        words = _sparse(query)
+        words = _sparse(terms(query))
         understood = is_understood(query)
         dense = self._embedder.embed([query])[0] if understood else np.zeros(WIDTH, np.float32)
         if not words["indices"] and not dense.any():
@@ -125,7 +131,7 @@ class PineconeIndex:
         asked = dict.fromkeys(terms(query), 1.0)
         hits = [
             (
-                PassageHit(_passage(match.metadata or {}), float(match.score)),
+                PassageHit(_read(IndexedPassage, match.metadata or {}), float(match.score)),
                 np.asarray(match.values, np.float32),
             )
             for match in found.matches
@@ -141,7 +147,7 @@ class PineconeIndex:
         for start in range(0, len(keys), _BATCH):
             part = list(keys[start : start + _BATCH])
             vectors = self._index.fetch(ids=part, namespace=self._namespace + _RECORDS_SUFFIX).vectors
-            found |= {key: _document(vector.metadata or {}) for key, vector in vectors.items()}
+            found |= {key: _read(IndexedDocument, vector.metadata or {}) for key, vector in vectors.items()}
         return found
 
     def _delete_ids(self, ids: Sequence[str], namespace: str) -> None:
@@ -161,63 +167,39 @@ def _key(name: str) -> str:
     return hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def _dense(row: np.ndarray[tuple[int, ...], np.dtype[np.float32]] | None) -> list[float]:
+def _dense(row: Vector | None) -> list[float]:
     return [_EPSILON] * WIDTH if row is None or not row.any() else [float(value) for value in row]
 
 
-def _sparse(text: str) -> SparseVector:
-    """Return the terms of a text as a sparse unit vector."""
-    counts = Counter(crc32(term.encode()) for term in terms(text))
+def _sparse(found: Sequence[str]) -> SparseVector:
+    """Return terms as a sparse unit vector."""
+    counts = Counter(crc32(term.encode()) for term in found)
     weights = {number: times / (times + 1.0) for number, times in counts.items()}
     length = sqrt(sum(weight * weight for weight in weights.values()))
     return {"indices": list(weights), "values": [weight / length for weight in weights.values()]}
 
 
-def _is_relevant(
-    passage: IndexedPassage,
-    row: np.ndarray[tuple[int, ...], np.dtype[np.float32]],
-    asked: Mapping[str, float],
-    dense: np.ndarray[tuple[int, ...], np.dtype[np.float32]],
-) -> bool:
+def _is_relevant(passage: IndexedPassage, row: Vector, asked: Mapping[str, float], dense: Vector) -> bool:
     """Apply the thresholds of the embedded index: Pinecone returns the nearest, however far away."""
-    if float(row @ dense) >= MIN_SIMILARITY:
-        return True
-    return coverage(asked, frozenset(terms(f"{passage.title}\n{passage.about}"))) >= MIN_COVERAGE
+    return float(row @ dense) >= MIN_SIMILARITY or coverage(asked, passage.terms) >= MIN_COVERAGE
 
 
-def _metadata(passage: IndexedPassage) -> dict[str, str | int]:
-    return {
-        "document": passage.document, "number": passage.number, "text": passage.text[:_MAX_TEXT],
-        "start": passage.start, "end": passage.end, "title": passage.title,
-        "heading": passage.heading, "part": passage.part,
-    }  # fmt: skip
+def _metadata(row: IndexedPassage | IndexedDocument) -> dict[str, str | int]:
+    """The fields of a row; `document` is the document's own id, too."""
+    found = asdict(row)
+    return {"document": found.pop("id"), **found} if isinstance(row, IndexedDocument) else found
 
 
-def _passage(metadata: Mapping[str, object]) -> IndexedPassage:
-    name, text, title, heading, part = (
-        str(metadata.get(key, "")) for key in ("document", "text", "title", "heading", "part")
-    )
-    number, start, end = (_int(metadata.get(key)) for key in ("number", "start", "end"))
-    return IndexedPassage(name, number, text, start, end, title, heading, part)
-
-
-def _record(document: IndexedDocument, passages: int) -> dict[str, str | int]:
-    return {
-        "document": document.id, "title": document.title, "digest": document.digest,
-        "passages": passages, "characters": document.characters,
-    }  # fmt: skip
-
-
-def _document(metadata: Mapping[str, object]) -> IndexedDocument:
-    name, title, digest = (str(metadata.get(key, "")) for key in ("document", "title", "digest"))
-    return IndexedDocument(
-        name, title, digest, _int(metadata.get("passages")), _int(metadata.get("characters"))
-    )
-
-
-def _int(value: object) -> int:
-    """Pinecone stores every number as a float."""
-    return int(value) if isinstance(value, int | float) else 0
+def _read(kind: type[Row], metadata: Mapping[str, object]) -> Row:
+    """Rebuild a row. Pinecone stores every number as a float; fields it does not have are empty."""
+    values: dict[str, Any] = {}
+    for field in fields(kind):
+        value = metadata.get("document" if field.name == "id" else field.name)
+        if field.type == "int":
+            values[field.name] = int(value) if isinstance(value, int | float) else 0
+        else:
+            values[field.name] = str(value or "")
+    return kind(**values)
 
 
 @contextmanager

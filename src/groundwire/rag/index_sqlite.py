@@ -234,16 +234,14 @@ class VectorMatrix:
         if last:
             # Without ORDER BY, SQLite reads the ids from the small index over documents.
             there = np.fromiter((row[0] for row in db.execute("SELECT id FROM passages")), np.int64)
-            self._keep(np.isin(self._ids, there, assume_unique=True))
+            left = np.isin(self._ids, there, assume_unique=True)
+            if not left.all():
+                self._ids, self._rows = self._ids[left], self._rows[left]
         new_ids, new_rows = self._read(db, last)
         if len(new_ids):
             self._ids = np.concatenate([self._ids, new_ids]) if len(self._ids) else new_ids
             self._rows = np.concatenate([self._rows, new_rows]) if len(self._rows) else new_rows
         self._generation = generation
-
-    def _keep(self, there: NDArray[np.bool_]) -> None:
-        if not there.all():
-            self._ids, self._rows = self._ids[there], self._rows[there]
 
     def _read(self, db: sqlite3.Connection, after: int) -> tuple[Ids, Vectors]:
         ids: list[int] = []
@@ -278,7 +276,7 @@ class SqliteIndex:
 
     def add(self, document: IndexedDocument, passages: Sequence[IndexedPassage]) -> None:
         # The slow part runs before the write lock is taken.
-        vectors, searched = self._vectors(passages), [_searched(passage) for passage in passages]
+        vectors, searched = self._vectors(passages), [" ".join(passage.terms) for passage in passages]
         with self._file.write() as db:
             _remove(db, [document.id])
             made = db.execute(
@@ -316,7 +314,7 @@ class SqliteIndex:
         relevant = (
             PassageHit(found[number], score)
             for number, score in ranked.items()
-            if number in by_embedding or coverage(weights, _terms(found[number])) >= MIN_COVERAGE
+            if number in by_embedding or coverage(weights, set(found[number].terms)) >= MIN_COVERAGE
         )
         return list(islice(relevant, k))
 
@@ -328,10 +326,6 @@ class SqliteIndex:
 
     def close(self) -> None:
         self._file.close()
-
-
-def _searched(passage: IndexedPassage) -> str:
-    return " ".join(terms(f"{passage.title}\n{passage.about}"))
 
 
 def _insert(db: sqlite3.Connection, document: int, passage: IndexedPassage) -> int:
@@ -388,10 +382,6 @@ def _passages(db: sqlite3.Connection, numbers: Collection[int]) -> dict[int, Ind
         number: IndexedPassage(name, place, text, start, stop, title, heading, part)
         for number, name, place, text, start, stop, title, heading, part in rows
     }
-
-
-def _terms(passage: IndexedPassage) -> frozenset[str]:
-    return frozenset(terms(f"{passage.title}\n{passage.about}"))
 
 
 def open_index(config: RagConfig, *, create: bool = True) -> SqliteIndex:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from groundwire.text.structure import TextPiece, pieces
-from groundwire.text.tokens import words
+from groundwire.text.tokens import terms, words
 from groundwire.types import Source, UnitKind
 
 SPLIT_VERSION = 1
@@ -48,6 +48,11 @@ class IndexedPassage:
     def about(self) -> str:
         """The text with its heading, as it is indexed."""
         return f"{self.heading}\n{self.text}" if self.heading else self.text
+
+    @property
+    def terms(self) -> list[str]:
+        """The terms by which it is found, in order."""
+        return terms(f"{self.title}\n{self.about}")
 
 
 @dataclass(frozen=True, slots=True)
