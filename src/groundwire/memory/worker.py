@@ -112,12 +112,8 @@ class Worker:
             async for settled in self.drain():
                 yield settled
             due = await asyncio.to_thread(self.queue.next_due)
-            wait = (
-                _POLL_SECONDS
-                if due is None
-                else min(_POLL_SECONDS, max(_MIN_WAIT_SECONDS, due - self._clock()))
-            )
-            await asyncio.sleep(wait)
+            wait = _POLL_SECONDS if due is None else max(_MIN_WAIT_SECONDS, due - self._clock())
+            await asyncio.sleep(min(_POLL_SECONDS, wait))
 
     async def aclose(self) -> None:
         await asyncio.to_thread(self._thread.close, CLOSE_SECONDS)
