@@ -46,7 +46,7 @@ class ProxyService(Protocol):
 
     @property
     def is_busy(self) -> bool:
-        """Whether verification should be skipped to save capacity."""
+        """True if verification should be skipped to save capacity."""
         ...
 
     async def work(self, job: Callable[[], Coroutine[Any, Any, T]], size: int = 0) -> T:
