@@ -382,7 +382,8 @@ def test_with_the_real_model_on_this_machine(smollm: str, tower: str) -> None:
     console = Console(file=out, width=120)
     request = ChatArgs((tower,), question="Tell me all about the tower.", provider="openai")
     code = chat_module.run_chat(request, settings, console)
-    assert code in (0, 1)
+    # So small a model seldom answers YES, NO or UNSURE: its claims may all be unchecked.
+    assert code in (0, 1, 3)
     assert "tower" in out.getvalue().lower()
     assert "claim" in out.getvalue() or "not verified" in out.getvalue()
 

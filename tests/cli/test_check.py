@@ -168,7 +168,7 @@ def test_a_session_is_kept_by_path(company: str, chat: str, tmp_path: Path) -> N
         (("check", "It is red."), "nothing to check against"),
         (("check", "It is red.", "--kb", "/nowhere/at/all.db"), "no store at"),
         (("check", "-", "--history", "-"), "only one of"),
-        (("check", "It is red.", "--history", "[1"), "not JSON"),
+        (("check", "It is red.", "--history", "[1"), "not valid JSON"),
         (("check", "It is red.", "--history", "[]"), "the history is empty"),
         (("check", "It is red.", "--history", "User: Hi", "--session", " "), "--session must not be empty"),
     ],

@@ -257,6 +257,7 @@ def test_every_door_gives_the_same_report(door: str, tmp_path: Path, store: str)
     found = through(cases, tmp_path, store)
     assert found.keys() == cases.keys()
     for name, report in found.items():
+        report.pop("digest", None)  # only lines of a batch have one, for --resume
         assert report == json.loads(json.dumps(expected[name])), name
 
 

@@ -205,7 +205,7 @@ def test_the_exit_code_is_the_verdict_s_though_nobody_reads_the_report(tmp_path:
 
 def test_a_closed_stdin_is_an_empty_one(tmp_path: Path) -> None:
     done = shell('$GW check - -s "$S" <&-', tmp_path)
-    assert (done.returncode, done.stderr) == (2, "groundwire: stdin is empty: give some text\n")
+    assert (done.returncode, done.stderr) == (2, "groundwire: the answer on stdin is empty: give some text\n")
 
 
 def test_what_a_shell_pipes_in_under_a_name_is_read(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_words_within_numbers_and_dates_are_no_content(parts: list[str]) -> None
 
 def test_a_page_of_sums_is_compared_no_more_often_than_a_table(compared: Counted) -> None:
     LexicalVerifier().judge(Query(sums(3000), f"{sums(400, 5000)}."))
-    assert 0 < compared.calls < 4 * facts._MOST_COMPARED
+    assert 0 < compared.calls < 4 * facts._MAX_COMPARISONS
 
 
 def test_a_claim_with_all_too_many_words_is_searched_for_likenesses_in_part(
@@ -85,7 +85,7 @@ def test_a_claim_with_all_too_many_words_is_searched_for_likenesses_in_part(
             sums(1) + "".join(f" known{i}z" for i in range(150)),
         )
     )
-    assert counted.calls < 2 * match._MOST_COMPARED
+    assert counted.calls < 2 * match._MAX_COMPARISONS
 
 
 def test_numbers_that_a_statement_holds_besides_are_looked_for_once(compared: Counted) -> None:
