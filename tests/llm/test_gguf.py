@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from math import exp
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from groundwire.llm.gguf import MODEL, GgufGenerator, GgufServer
 from groundwire.llm.openai import OpenAIGenerator
 from groundwire.types import Query
 from groundwire.verifiers.consistency import ConsistencyVerifier
-from groundwire.verifiers.logprob import LogprobVerifier
+from groundwire.verifiers.logprob import LogprobVerifier, masses
 from groundwire.verifiers.prompts import yes_no
 from groundwire.verifiers.sampling import LogprobOrSampling, SamplingVerifier
 
@@ -29,27 +30,39 @@ def connect(url: str) -> OpenAIGenerator:
     return OpenAIGenerator(Endpoint("openai", url, MODEL, timeout=60))
 
 
+UNCLEAR = "did not clearly answer YES, NO or UNSURE"
+
+
 @pytest.mark.spec("SPEC-08.13")
 async def test_real_logprobs_over_http(smollm: str) -> None:
-    verifier = LogprobVerifier(connect(smollm))
+    generator = connect(smollm)
+    asked = Message("user", "Is water wet? Answer YES or NO.")
+    talk = [asked, Message("assistant", "YES"), asked, Message("assistant", "YES"), asked]
+    [reply] = await generator.complete(talk, max_tokens=1, top_logprobs=20)
+    await generator.aclose()
+    assert reply.top_logprobs is not None
+    logprobs = [candidate.logprob for candidate in reply.top_logprobs]
+    assert logprobs == sorted(logprobs, reverse=True)
+    assert sum(map(exp, logprobs)) <= 1.01
+    found = masses(reply.top_logprobs)
+    assert found is not None
+    assert found.likeliest == "yes"
+
+
+@pytest.mark.spec("SPEC-08.13")
+@pytest.mark.parametrize("top", [2, 20])
+async def test_a_real_model_is_read_or_named_unclear_but_never_guessed(smollm: str, top: int) -> None:
+    verifier = LogprobVerifier(connect(smollm), top_logprobs=top)
     estimates = await verifier.estimate(QUERIES)
     await verifier.aclose()
     for estimate in estimates:
-        assert estimate.error is None
         assert estimate.method == "openai/logprob"
+        if estimate.error is not None:  # so small a model may begin with another word
+            assert UNCLEAR in estimate.error
+            assert estimate.p_yes == 0.0
+            continue
         assert estimate.p_yes + estimate.p_no + estimate.p_unsure == pytest.approx(1.0)
         assert 0.0 <= estimate.low <= estimate.p_yes <= estimate.high <= 1.0
-        assert 0.0 < estimate.p_yes < 1.0
-    assert estimates[0].p_yes != estimates[1].p_yes
-
-
-@pytest.mark.spec("SPEC-08.13")
-async def test_few_candidates_leave_an_interval(smollm: str) -> None:
-    verifier = LogprobVerifier(connect(smollm), top_logprobs=2)
-    [estimate] = await verifier.estimate(QUERIES[:1])
-    await verifier.aclose()
-    assert estimate.error is None
-    assert estimate.low < estimate.high
 
 
 @pytest.mark.spec("SPEC-08.14")
@@ -61,7 +74,7 @@ async def test_sampling_gives_a_wilson_interval(smollm: str) -> None:
         assert estimate.method == "openai/sampling(4)"
         assert estimate.low < estimate.high
     else:
-        assert "YES, NO, UNSURE" in estimate.error
+        assert UNCLEAR in estimate.error
 
 
 @pytest.mark.spec("SPEC-08.29", "SPEC-16.33")
