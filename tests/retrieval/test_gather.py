@@ -217,7 +217,9 @@ def test_ids_of_many_sources_are_prepared_once(context_tokens: int) -> None:
 async def test_a_cancelled_check_stops_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     evidence, cancelled = Evidence(SOURCES, 6000), threading.Event()
     cancelled.set()
-    monkeypatch.setitem(_loop._cancel_flags, asyncio.current_task(), cancelled)  # type: ignore[arg-type]
+    task = asyncio.current_task()
+    assert task is not None
+    monkeypatch.setitem(_loop._cancel_flags, task, cancelled)
     for job in (lambda: Index(SOURCES), lambda: evidence.gather(PEOPLE), lambda: extract("It is so.")):
         with pytest.raises(asyncio.CancelledError):
             job()
