@@ -22,6 +22,7 @@ from groundwire.types import (
     Query,
     Source,
     Status,
+    Turn,
     Verifier,
 )
 from groundwire.verdicts.profile import REDACTED, Profile
@@ -226,3 +227,27 @@ async def test_claims_taken_apart_elsewhere_are_judged_in_order() -> None:
         assert (first.claim_text, second.claim_text) == ("It stands in Paris.", "Cats sing.")
         with pytest.raises(InputError, match="no sources"):
             await engine.verify(claims, ())
+
+
+async def test_what_the_user_said_before_counts_as_evidence() -> None:
+    told = (Turn(1, "user", "My cat is named Tom. Is it old?"), Turn(2, "assistant", "My dog is named Rex."))
+    answer = "My cat is named Tom. My dog is named Rex."
+    report = await check(Case(answer, SOURCES, history=told), court(FakeVerifier()))
+    assert [(c.status, c.is_flagged) for c in report.claims] == [
+        (Status.ENTAILED, False),
+        (Status.NOT_IN_CONTEXT, True),
+    ]
+    assert report.claims[0].evidence[0].source == "turn 1"
+
+
+async def test_a_number_never_cites_what_the_user_said() -> None:
+    told = (Turn(1, "user", "My cat is named Tom."),)
+    case = Case("My cat is named Tom [2].", (Source("guide", "Cats sleep."),), history=told)
+    (claim,) = (await check(case, court(FakeVerifier()))).claims
+    assert claim.gap_type is GapType.PHANTOM_CITATION
+
+
+async def test_a_table_row_is_judged_with_its_column_names() -> None:
+    fake = FakeVerifier()
+    await judged("| Tower | Height |\n|---|---|\n| Eiffel | 330 m |", fake)
+    assert {query.claim for query in asked(fake)} == {"Tower: Eiffel; Height: 330 m"}

@@ -41,7 +41,7 @@ from groundwire.types import (
     Source,
 )
 from groundwire.verdicts.judge import ClaimScores, judge, needs_citation_check, phantom, unchecked
-from groundwire.verdicts.merge import add_kb_source, budget_flags, with_detection
+from groundwire.verdicts.merge import add_history_sources, add_kb_source, budget_flags, with_detection
 from groundwire.verdicts.mitigate import annotate, dispute, mitigate
 from groundwire.verdicts.profile import Profile
 from groundwire.verdicts.repair import apply
@@ -112,7 +112,7 @@ class CheckContext:
 async def check(case: Case, context: CheckContext, choose: Choose | None = None) -> HallucinationReport:
     """Judge a whole response, or those of its claims that `choose` picks."""
     detection = await context.detect(case) if case.kb or case.history else None
-    case = add_kb_source(case, detection)
+    case = add_history_sources(add_kb_source(case, detection))
     selection = select_claims(await extract_claims(case, context), context.profile)
     if choose is not None:
         selection = apply_sampling(selection, choose)

@@ -135,3 +135,13 @@ def test_names_of_many_sources_are_prepared_once() -> None:
     found = extract(answer, known_sources=known)
     assert [claim.citations for claim in found] == [(f"id{n}",) for n in range(50)]
     assert CountedId.folds <= 2 * len(known)
+
+
+@pytest.mark.parametrize("label", ["settings.py", "src/app.yaml", "Smith2020", "Smith et al., 2020", "12"])
+def test_a_citation_by_name_of_a_source_that_does_not_exist_is_found(label: str) -> None:
+    assert labels(f"The limit is 5 MB [{label}].", "S0") == [label]
+
+
+@pytest.mark.parametrize("text", ["Edit [settings.py] first.", "It is so [sic].", "Wait [until 2020]."])
+def test_other_words_in_brackets_are_no_citation(text: str) -> None:
+    assert labels(text, "S0") == []

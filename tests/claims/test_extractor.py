@@ -316,3 +316,40 @@ def test_nothing_else_changes() -> None:
         (c.id, c.start, c.end, c.text) for c in found
     ]
     assert settled[0].kind is ClaimKind.QUESTION
+
+
+@pytest.mark.parametrize("asked", [False, True])
+@pytest.mark.parametrize(
+    ("sentence", "is_claim"),
+    [
+        ("Store the tablets below 25 °C.", True),
+        ("Hold the button for ten seconds.", True),
+        ("Never mix bleach and ammonia.", True),
+        ("Please call 0800 123 456.", True),
+        ("Therefore the tallest person is Helga.", True),
+        ("I'll show you an example.", False),
+        ("Consider using a cache.", False),
+        ("You could try restarting it.", False),
+        ("Please contact support.", False),
+    ],
+)
+def test_an_instruction_is_a_claim_where_it_asserts(sentence: str, is_claim: bool, asked: bool) -> None:
+    (found,) = steps_as_claims(extract(sentence), asked=asked)
+    assert (found.kind is ClaimKind.ASSERTION) is is_claim
+
+
+@pytest.mark.spec("SPEC-08.09")
+@pytest.mark.parametrize(
+    ("sentence", "kind", "confidence"),
+    [
+        ("It might rain.", ClaimKind.ASSERTION, 0.6),
+        ("It is possible that prices rise in 2025.", ClaimKind.ASSERTION, 0.5),
+        ("It could be that sales fell.", ClaimKind.HEDGE, 0.5),
+        ("Perhaps the car is blue.", ClaimKind.HEDGE, 0.5),
+    ],
+)
+def test_a_hedged_statement_is_excluded_or_judged_by_its_hedge(
+    sentence: str, kind: ClaimKind, confidence: float
+) -> None:
+    (found,) = extract(sentence)
+    assert (found.kind, found.confidence) == (kind, confidence)

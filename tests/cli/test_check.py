@@ -192,3 +192,20 @@ def test_a_batch_row_may_carry_its_history(tmp_path: Path) -> None:
     first, second = (json.loads(line) for line in out.read_text().splitlines())
     assert [flag["type"] for flag in first["flags"]] == ["ContradictsPrior"]
     assert "history" in second["error"]
+
+
+@pytest.mark.parametrize("answer", ["- The museum has 12 rooms.", "-5 °C is the limit."])
+def test_an_answer_may_begin_with_a_dash(answer: str) -> None:
+    source = answer.lstrip("- ") if answer.startswith("- ") else answer
+    found = invoke("check", answer, "--json", "-s", source)
+    assert found.exit_code == 0, found.output
+    assert json.loads(found.stdout)["claims"][0]["text"] in answer
+
+
+def test_a_misspelt_option_is_still_an_error() -> None:
+    assert invoke("check", "It is so.", "--sorce", SOURCE).exit_code == 2
+
+
+def test_a_source_may_begin_with_a_dash() -> None:
+    found = invoke("check", "The museum has 12 rooms.", "-s", "- The museum has 12 rooms.", "--json")
+    assert found.exit_code == 0, found.output

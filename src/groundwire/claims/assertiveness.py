@@ -148,8 +148,9 @@ META = _table(r"""
       +|information|assistance|details|clarification|anything|concerns)\b
     (?:is there anything|happy to help)
     i(?:'d| would|'m| am|'ll| will) (?:be )?(?:happy|glad|love|pleased) to\b
-    (?:<sure>[ ,!.:-]+)?i(?:'ll| will|'m going to| am going to| can) (?:help|try|summari[sz]e|provide
-      +|explain|answer|start|break|list)\b
+    (?:<sure>[ ,!.:-]+)?i(?:'ll| will|'m going to| am going to| can) (?:now |first |also
+      + )?(?:help|try|summari[sz]e|provide|explain|answer|start|break|list|show|walk|demonstrate|illustrate
+      +|outline|describe|go (?:through|over)|give you)\b
     (?:let's|let me)\b
     (?:as an ai|as a (?:large )?language model)\b(?!.*\d)
     (?:sources?|references?|citations?|bibliography|works cited|footnotes?|see also|further reading
@@ -188,6 +189,7 @@ BELIEF = _table(r"""
 DOUBT = _table(r"""
     (?:perhaps|maybe|possibly)\b
     it(?: is|'s| might be| may be| could be| is also) (?:\w+ly )?(?:possible|conceivable|plausible) that\b
+    it (?:could|may|might)(?: well)? be that\b
     אולי\b|ייתכן (?:ש|כי)|יתכן (?:ש|כי)|אפשר ש|יכול להיות ש
 """)
 
@@ -199,6 +201,7 @@ INSTRUCTION = _table(r"""
       + (?:<object>|<follows>\b)
     (?:do not|don't|never|always) (?:\w+ly )?<verb>\b
     (?:make sure|be sure to|remember to|try to|be careful|be sure)\b
+    <adverb>{0,2}(?:you (?:could|might|may want to|might want to|can) (?:also )?)?(?:consider|try) \w+ing\b
     (?:ignore|disregard|forget) (?:the|all|any|previous|everything|your)\b
     (?:answer|respond|reply) (?:yes|no|only|with)\b
     (?:אנא|נא|בבקשה)\b

@@ -2,7 +2,7 @@
 
 `[S0]`, `[1]`, `[1, 3]`, `[1-3]`, `[S1][S2]`, `(S1)`, `(Source: S1)`, `[doc 2]`, `[^1]`, `【1†source】`,
 `Paris²`; with known sources also their very ids, and before a line `S0:` or `S0 -` if there is a source S0;
-where some of these are files, any file: `[report.md]`.
+any file name and any author with a year: `[report.md]`, `[Smith2020]`.
 A year, `(2)`, `a[1]`, `m²` and an interval are not citations.
 
 `resolve` maps a label to the source of exactly that id; else to the same id in another case; else, for a bare
@@ -36,7 +36,16 @@ _PREFIX = re.compile(
 )
 _SEPARATOR = re.compile(r"\s*(?:[,;&،、]|\band\b|\]\s*\[)\s*")
 _LABEL = re.compile(r"\^?(?:[A-Za-z]{1,3}[-_ ]?)?\d{1,3}|\^[^\s\]]{1,40}")
-_FILE = re.compile(r"[^\s/\\]{1,80}\.(?:pdf|docx?|md|txt|html?|csv|jsonl?|xlsx?|pptx?)", re.IGNORECASE)
+_FILE = re.compile(
+    r"[^\s\\]{1,80}\.(?:pdf|docx?|odt|rtf|epub|md|rst|tex|txt|log|html?|xml|csv|tsv|jsonl?|ya?ml|toml|ini|cfg|conf"
+    r"|xlsx?|pptx?|py|ipynb|js|ts|go|rs|java|c|h|cpp|sh|sql|metta)",
+    re.IGNORECASE,
+)
+_AUTHOR = re.compile(  # [Smith2020], [Smith et al., 2020]
+    r"[A-Z][\w'’-]{1,30}(?: et al\.?| (?:and|&) [A-Z][\w'’-]{1,30})?,? ?(?:1[89]|20)\d\d[a-z]?"
+)
+_NAMED = re.compile(r"\.[A-Za-z]|\d{4}")
+_CLAUSE_END = re.compile(r"\s*(?:[.,;:!?)\[]|\Z)|[ \t]*\n")
 _SOURCE_LABEL = re.compile(r"S\d{1,3}")
 _RANGE = re.compile(r"\^?([A-Za-z]{0,3})(\d{1,3})\s*[-–—]\s*([A-Za-z]{0,3})(\d{1,3})")
 _MAX_RANGE = 50
@@ -71,8 +80,8 @@ class SourceNames(Collection[str]):
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = dict.fromkeys(names)
-        self.folded = {name.casefold(): name for name in self._names}
         self.has_files = any(_FILE.fullmatch(name) for name in self._names)
+        self.folded = {name.casefold(): name for name in self._names}
 
     @classmethod
     def of(cls, names: Collection[str]) -> SourceNames:
@@ -175,6 +184,9 @@ def _read(match: re.Match[str], names: SourceNames) -> tuple[str, ...]:
     inside = match["square"].strip()
     prefix = _PREFIX.match(inside)
     labels = (_labels(inside[prefix.end() :], names) if prefix else ()) or _labels(inside, names)
+    foreign = any(_NAMED.search(x) and x.casefold() not in names.folded for x in labels)
+    if foreign and not names.has_files and not _CLAUSE_END.match(match.string, match.end()):
+        return ()  # "Edit [other.pdf] first." names a file; "It is so [other.pdf]." cites one
     interval = len(labels) == 2 and labels[0].isdigit() and _INTERVAL.search(before)
     return () if interval and not _all_known(labels, names) else labels
 
@@ -188,8 +200,10 @@ def _labels(inside: str, names: SourceNames) -> tuple[str, ...]:
     if inside.casefold() in names.folded:
         return (inside,)
     found: list[str] = []
+    if _is_name(inside.strip(), names):
+        return (inside.strip(),)
     for part in _SEPARATOR.split(inside.strip()):
-        if part.casefold() in names.folded or _LABEL.fullmatch(part) or _is_file(part, names):
+        if part.casefold() in names.folded or _LABEL.fullmatch(part) or _is_name(part, names):
             found.append(part)
         else:
             spread = _spread(part)
@@ -199,9 +213,9 @@ def _labels(inside: str, names: SourceNames) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _is_file(part: str, names: SourceNames) -> bool:
-    """If sources are identified by file names, any file name is a citation, possibly a phantom."""
-    return bool(_FILE.fullmatch(part)) and names.has_files
+def _is_name(part: str, names: SourceNames) -> bool:
+    """Where there are sources, a file name or an author with a year is a citation, possibly a phantom."""
+    return bool(names) and bool(_FILE.fullmatch(part) or _AUTHOR.fullmatch(part))
 
 
 def _spread(part: str) -> list[str]:

@@ -11,7 +11,7 @@ then the configured target.
 | probably, likely | 0.8 |
 | presumably, apparently, seems to, appears to | 0.75 |
 | might, may well, may have been, could have been | 0.6 |
-| possibly, perhaps, maybe | 0.5 |
+| possibly, perhaps, maybe, it is possible that | 0.5 |
 
 "90 % of users", "a 95 % confidence interval", "a 30 % chance of rain", "more likely to" and "appears in" are
 statements about the world, not about the speaker's confidence. "May" and "can" express permission or
@@ -82,7 +82,11 @@ _INFERRED = tuple(
             r"|\bעשוי(?:ה|ים|ות)?\b|\bעלול(?:ה|ים|ות)?\b",
             0.6,
         ),
-        (r"\bpossibly\b|\bperhaps\b|\bmaybe\b|\bאולי\b|\bייתכן\b|\bיתכן\b", 0.5),
+        (
+            r"\bpossibly\b|\bperhaps\b|\bmaybe\b|\bit (?:is|'s) possible that\b|\bit could be that\b"
+            r"|\bאולי\b|\bייתכן\b|\bיתכן\b",
+            0.5,
+        ),
     )
 )
 

@@ -19,6 +19,7 @@ from groundwire.claims.citations import CitationMark, SourceNames, named_in, res
 from groundwire.claims.confidence import confidence, content, is_only_confidence, stated
 from groundwire.claims.decompose import has_auxiliary, has_verb, split
 from groundwire.claims.markup import PlainText, readable, strip_markup
+from groundwire.text.numbers import numbers
 from groundwire.text.sentences import Block, BlockKind, blocks, sentences
 from groundwire.types import Claim, ClaimKind, Span
 
@@ -38,6 +39,7 @@ _PROGRAM = re.compile(
 )
 _COMMENT = re.compile(r"\s*(?:#+|//+|--+|/?\*+|%+|<!--|;+)\s*")
 _MIN_REST = 3  # words; a shorter rest after "but" or a colon is not a claim of its own
+_MAX_STATED = 20_000  # characters of a message that are searched for statements
 _LEAD_REACH = 160  # characters in which a lead-in ("Here is the summary:") must end
 
 
@@ -389,21 +391,36 @@ _READERS: dict[BlockKind, Callable[[_Answer, Block, Block | None], None]] = {
 MIN_STEPS = 3
 """Number of instructions in one answer from which they count as a procedure."""
 
-_REFERS = re.compile(
-    r"\W*(?:please|kindly|feel free|let (?:me|us) know|see|refer to|contact|consult|ask|visit|call|check with"
-    r"|talk to|ignore|disregard|forget|answer|respond|reply)\b",
+# Orders to the reader of the answer, or to the model: they say nothing about the subject.
+_ADDRESSES_READER = re.compile(
+    r"\W*(?:please |kindly )?(?:feel free|let (?:me|us) know|see|refer to|ignore|disregard|forget|answer"
+    r"|respond|reply)\b",
     re.I,
 )
+_SUGGESTS = re.compile(
+    r"\W*(?:please|kindly|contact|consult|ask|visit|call|check with|talk to"
+    r"|(?:you \w+ (?:want to )?(?:also )?)?(?:consider|try))\b",
+    re.I,
+)
+_FORBIDS = re.compile(r"\W*(?:do not|don['’]t|never)\b", re.I)
 
 
 def steps_as_claims(found: Sequence[Claim], *, asked: bool) -> list[Claim]:
-    """Treat the steps of a procedure as assertions: they can be wrong like any statement.
+    """Treat the instructions that assert something as assertions: they can be wrong like any statement.
 
-    An instruction is a step if it answers a question (`asked`) or is one of several; one that refers the
-    reader elsewhere ("Please contact …") never is.
+    An instruction asserts if it gives a figure ("Store below 25 °C") or forbids something, or if it is a step
+    that answers a question (`asked`) or one of several steps. A suggestion ("Consider using a cache") and a
+    referral ("Please contact support") assert only by a figure.
     """
-    orders = [c for c in found if c.kind is ClaimKind.INSTRUCTION and not _REFERS.match(c.text)]
-    if not asked and len(orders) < MIN_STEPS:
-        return list(found)
-    steps = {claim.id for claim in orders}
-    return [replace(c, kind=ClaimKind.ASSERTION) if c.id in steps else c for c in found]
+    orders = [c for c in found if c.kind is ClaimKind.INSTRUCTION and not _ADDRESSES_READER.match(c.text)]
+    steps = [c for c in orders if not _SUGGESTS.match(c.text)]
+    procedure = steps if asked or len(steps) >= MIN_STEPS else []
+    stating = [c for c in orders if _FORBIDS.match(c.text) or numbers(c.text)]
+    asserted = {claim.id for claim in (*procedure, *stating)}
+    return [replace(c, kind=ClaimKind.ASSERTION) if c.id in asserted else c for c in found]
+
+
+def statements(text: str) -> str:
+    """The sentences of a message that assert something, such as what a user tells about their case."""
+    parts = (text[s.start : s.end] for s in sentences(text[:_MAX_STATED]))
+    return " ".join(part for part in parts if classify_sentence(part) is ClaimKind.ASSERTION)

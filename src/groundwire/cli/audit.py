@@ -20,7 +20,17 @@ from groundwire.cli.console import (
     warn,
     write_atomic,
 )
-from groundwire.cli.options import AsJson, Backend, ConfigFile, HtmlOut, Sources, Store, command_app, settings
+from groundwire.cli.options import (
+    AsJson,
+    Backend,
+    ConfigFile,
+    HtmlOut,
+    Sources,
+    Store,
+    TextCommand,
+    command_app,
+    settings,
+)
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
@@ -34,7 +44,7 @@ from groundwire.types import Source, TraceGraph
 app = command_app()
 
 
-@app.command()
+@app.command(cls=TextCommand)
 def audit(
     trace: Annotated[str, typer.Argument(help="Steps as JSON, messages or text: a file, '-' or the text.")],
     source: Sources = None,

@@ -29,6 +29,7 @@ from groundwire.cli.options import (
     ProfileOption,
     Sources,
     Target,
+    TextCommand,
     command_app,
     settings,
 )
@@ -47,7 +48,7 @@ from groundwire.verdicts.repair import diff
 app = command_app()
 
 
-@app.command()
+@app.command(cls=TextCommand)
 def check(
     answer: Annotated[str, typer.Argument(help="A file, '-' for stdin, or the text itself.")],
     source: Sources = None,

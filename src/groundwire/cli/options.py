@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from groundwire.config import Config
 from groundwire.metrics import setup_logging
@@ -30,6 +32,26 @@ History = Annotated[
 ]
 Provider = Annotated[str | None, typer.Option(help="openai, anthropic, or llm for the local model.")]
 Model = Annotated[str | None, typer.Option(help="Name of the provider's model.")]
+
+
+_TEXT = re.compile(r"-+\s|-\d")
+
+
+class TextCommand(TyperCommand):
+    """A command whose argument may be a text that begins with a dash, such as a list: "- first item"."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Move such texts behind "--", unless an option before them takes them as its value."""
+        options = [param for param in self.params if param.param_type_name == "option"]
+        takes_value = {
+            name for param in options if not getattr(param, "is_flag", False) for name in param.opts
+        }
+        texts = [
+            n for n, arg in enumerate(args) if _TEXT.match(arg) and not (n and args[n - 1] in takes_value)
+        ]
+        if texts and "--" not in args:
+            args = [arg for n, arg in enumerate(args) if n not in texts] + ["--"] + [args[n] for n in texts]
+        return super().parse_args(ctx, args)
 
 
 def command_app() -> typer.Typer:

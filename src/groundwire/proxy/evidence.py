@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
-from groundwire.claims.assertiveness import classify_sentence
 from groundwire.errors import InputError
 from groundwire.proxy.documents import PromptDocument, split_prompt
-from groundwire.text.sentences import sentences
-from groundwire.types import ClaimKind, Source, Turn
+from groundwire.types import Source, Turn
+from groundwire.verdicts.merge import user_statements
 
 SOURCES_FIELD = "grounding_sources"
 _HINT = f"{SOURCES_FIELD} is a string, a list of strings or of {{id, text}}, or an object of strings by id"
@@ -19,7 +18,6 @@ _TEXT_PARTS = ("text", "input_text", "output_text")
 _TOOL_RESULTS = ("function_call_output", "custom_tool_call_output", "mcp_call", "local_shell_call_output")
 _OPERATOR_ROLES = ("system", "developer")
 _MAX_QUESTION = 2000  # characters: the question only steers retrieval
-_MAX_STATED = 20_000  # characters of a user turn that are searched for statements
 
 JsonObject = Mapping[str, Any]
 
@@ -153,21 +151,11 @@ def _collect(given: list[PromptDocument], messages: Sequence[_PlainMessage]) -> 
             if message.role not in _OPERATOR_ROLES:
                 turns.append(Turn(len(turns) + 1, "user", prompt.rest))
     if any(document.text.strip() for document in documents):
-        documents += [
-            PromptDocument(text, f"turn {turn.id}") for turn in turns if (text := _statements(turn))
-        ]
+        documents += [PromptDocument(source.text, source.id) for source in user_statements(turns)]
     last_user = max((n for n, turn in enumerate(turns) if turn.role == "user"), default=len(turns))
     question = turns[last_user].text if last_user < len(turns) else ""
     history = tuple(turn for turn in turns[:last_user] if turn.text.strip())
     return RequestEvidence(_as_sources(documents), history, question[:_MAX_QUESTION])
-
-
-def _statements(turn: Turn) -> str:
-    """Return what a user states: an answer may repeat it, but not take what the user asks for true."""
-    if turn.role != "user":
-        return ""
-    parts = (turn.text[s.start : s.end] for s in sentences(turn.text[:_MAX_STATED]))
-    return " ".join(part for part in parts if classify_sentence(part) is ClaimKind.ASSERTION)
 
 
 def _as_sources(documents: Iterable[PromptDocument]) -> tuple[Source, ...]:

@@ -12,6 +12,7 @@ from groundwire._loop import check_cancelled
 from groundwire.types import Claim, Source
 
 _NUMBER = re.compile(r"\^?0*(\d{1,6})$")
+_SAID = re.compile(r"turn \d+")  # what the user said before is no document that an answer counts
 _COUNTED = re.compile(r"[sS]?\d+$")
 # A label is followed by a sentence, on its line or the next; in "S1 - Standard" it is a product's name.
 _LABELLED = re.compile(
@@ -57,7 +58,8 @@ class CitedSources:
         holder = self._part_of(number)
         if holder is not None or self._counted:
             return holder
-        return self._sources[number - 1].id if 1 <= number <= len(self._sources) else None
+        given = [source.id for source in self._sources if not _SAID.fullmatch(source.id)]
+        return given[number - 1] if 1 <= number <= len(given) else None
 
     def _part_of(self, label: str | int) -> str | None:
         """The only source with a part of this label: "S2: …", "passage 2"."""

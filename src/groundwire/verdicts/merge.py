@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 
+from groundwire.claims.extractor import statements
 from groundwire.reports.plaintext import nearest_evidence
 from groundwire.types import (
     Case,
@@ -19,6 +20,7 @@ from groundwire.types import (
     Source,
     Span,
     Status,
+    Turn,
 )
 from groundwire.verdicts.summary import merged
 
@@ -44,6 +46,24 @@ def add_kb_source(case: Case, detection: Detection | None) -> Case:
     taken = {source.id for source in case.sources}
     name = next(name for name in (f"{KB}{n or ''}" for n in count()) if name not in taken)
     return replace(case, sources=(*case.sources, Source(name, detection.known)))
+
+
+def user_statements(history: Sequence[Turn]) -> list[Source]:
+    """What the user stated in earlier turns, as sources: an answer may repeat it.
+
+    Questions are left out: an answer must not take for true what the user only asks.
+    """
+    told = ((turn, statements(turn.text)) for turn in history if turn.role == "user")
+    return [Source(f"turn {turn.id}", text) for turn, text in told if text]
+
+
+def add_history_sources(case: Case) -> Case:
+    """Add what the user stated before to the sources, unless the caller already did."""
+    if not case.sources:
+        return case
+    given = {source.text for source in case.sources} | {source.id for source in case.sources}
+    told = [s for s in user_statements(case.history) if s.id not in given and s.text not in given]
+    return replace(case, sources=(*case.sources, *told)) if told else case
 
 
 def with_detection(report: HallucinationReport, detection: Detection) -> HallucinationReport:
