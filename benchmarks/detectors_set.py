@@ -1,6 +1,6 @@
-"""Make the labelled set of `groundwire bench detectors` from hand-written sentences and templates.
+"""Make the labelled set of `make bench-detectors` from hand-written sentences and templates.
 
-`python -m benchmarks.detectors_set` writes it to `src/groundwire/bench/detectors_set.jsonl`. Every sentence
+`python -m benchmarks.detectors_set` writes it to `benchmarks/detectors_set.jsonl`. Every sentence
 falls into one of two halves by its own text: failures are looked at in the open half only.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
 
-from groundwire.bench.detectors import (
+from benchmarks.detectors import (
     EVENTS,
     PEOPLE,
     PRODUCTS,
@@ -159,4 +159,4 @@ def _about_strangers(rng: random.Random) -> Iterator[LabelledSentence]:
 
 
 if __name__ == "__main__":
-    print(write(Path(str(files("groundwire.bench") / "detectors_set.jsonl"))))
+    print(write(Path(str(files("benchmarks") / "detectors_set.jsonl"))))

@@ -21,8 +21,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import command, run
-from groundwire.bench.procedural import Rate, rate
-from groundwire.bench.procedural_domains import (
+from benchmarks.procedural import Rate, rate
+from benchmarks.procedural_domains import (
     Domain,
     GeneratedFact,
     capital,
@@ -32,7 +32,7 @@ from groundwire.bench.procedural_domains import (
     nearest,
     response_sentences,
 )
-from groundwire.bench.procedural_items import fill, named, scene
+from benchmarks.procedural_items import fill, named, scene
 from groundwire.bench.quality_data import LabelledRow, load_sets
 from groundwire.cli.console import open_console
 from groundwire.cli.options import Backend, ConfigFile, settings

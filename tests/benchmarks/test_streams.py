@@ -6,10 +6,9 @@ import gzip
 import json
 from pathlib import Path
 
+from benchmarks.procedural import rate
 from benchmarks.streams import KINDS, Stream, StreamOutcome, app, streams, tabulate, verdicts
 from typer.testing import CliRunner
-
-from groundwire.bench.procedural import rate
 
 MADE = streams(90)
 ONE = Stream("x", "contradicted", "d", "source", "q?", ("One is.", "Two is not.", "Three is.", "Four is."), 1)

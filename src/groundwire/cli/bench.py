@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from groundwire.cli.console import open_console
 from groundwire.cli.options import Backend, ConfigFile, JsonOut, group_app, settings
@@ -31,21 +30,6 @@ def speed(
 
 
 @app.command()
-def procedural(
-    items: Annotated[int, typer.Option(min=14, help="Number of responses to generate.")] = 1050,
-    seed: Annotated[int, typer.Option(help="The same seed makes the same responses.")] = 0,
-    json_out: JsonOut = None,
-    write: Annotated[Path | None, typer.Option(help="Write the responses and sources as JSON lines.")] = None,
-    backend: Backend = None,
-    config: ConfigFile = None,
-) -> None:
-    """Measure recall and false alarms on generated responses that miscount, misquote, mix up or invent."""
-    from groundwire.bench.procedural import run_procedural
-
-    raise typer.Exit(run_procedural(Console(), settings(config, backend), items, seed, json_out, write))
-
-
-@app.command()
 def cards(
     file: Annotated[Path, typer.Argument(help="Contrast cards, one JSON object per line.")],
     twins: Annotated[
@@ -62,25 +46,6 @@ def cards(
     from groundwire.bench.cards import run_cards
 
     raise typer.Exit(run_cards(open_console(), settings(config, backend), file, twins, padding, json_out))
-
-
-@app.command()
-def detectors(
-    json_out: JsonOut = None,
-    kb: Annotated[
-        Path | None, typer.Option(help="Also time ten sentences on this store; it is modified.")
-    ] = None,
-    failures: Annotated[
-        bool, typer.Option("--failures", help="Print the failures on the open half.")
-    ] = False,
-    backend: Backend = None,
-    config: ConfigFile = None,
-) -> None:
-    """Measure precision and recall of the eight detectors on labelled sentences."""
-    from groundwire.bench.detectors import run_detectors
-
-    chosen = settings(config, backend)
-    raise typer.Exit(run_detectors(open_console(), chosen, json_out, kb, failures=failures))
 
 
 @app.command()

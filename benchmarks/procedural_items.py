@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from random import Random
 
-from groundwire.bench.procedural_domains import (
+from benchmarks.procedural_domains import (
     SMALL,
     Domain,
     GeneratedFact,

@@ -6,9 +6,7 @@ import asyncio
 from collections import Counter
 from pathlib import Path
 
-from benchmarks.detectors_set import made
-
-from groundwire.bench.detectors import (
+from benchmarks.detectors import (
     ALL,
     NOW,
     PRECISION,
@@ -20,6 +18,8 @@ from groundwire.bench.detectors import (
     judge,
     tabulate,
 )
+from benchmarks.detectors_set import made
+
 from groundwire.config import Config
 from groundwire.detectors.registry import detect
 from groundwire.stores.knowledge_base import Knowledge

@@ -1,4 +1,4 @@
-"""`groundwire bench procedural`: recall and false alarms on generated responses to generated sources."""
+"""`make bench-procedural`: recall and false alarms on generated responses to generated sources."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
+import typer
 from rich.console import Console
 from rich.table import Table
 
-from groundwire.bench.procedural_items import DISTANCES, KINDS, ProceduralItem, as_line, generate
+from benchmarks import command, run
+from benchmarks.procedural_items import DISTANCES, KINDS, ProceduralItem, as_line, generate
 from groundwire.budget import wilson
+from groundwire.cli.options import Backend, ConfigFile, JsonOut, settings
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.text.tokens import is_stop, words
@@ -66,20 +69,10 @@ class CheckedResponse:
 
 
 def run_procedural(
-    console: Console,
-    config: Config,
-    items: int,
-    seed: int,
-    out: Path | None = None,
-    write: Path | None = None,
-) -> int:
-    """Generate the suite, check it and print the rates; returns the exit code.
-
-    Args:
-        items: number of responses.
-        out: write the figures to this JSON file.
-        write: write the responses to this JSONL file.
-    """
+    config: Config, items: int, seed: int, out: Path | None = None, write: Path | None = None
+) -> None:
+    """Generate the suite, check it and print the rates."""
+    console = Console()
     made = generate(items, seed)
     if write:
         write.write_text("".join(as_line(item) + "\n" for item in made), encoding="utf-8")
@@ -96,7 +89,6 @@ def run_procedural(
         "Flagging everything catches 100 % at 100 % false alarms. The threshold of word overlap is the best"
     )
     console.print("one for this very suite, which a real detector could not know.")
-    return 0
 
 
 async def judge(items: Sequence[ProceduralItem], config: Config) -> list[CheckedResponse]:
@@ -211,3 +203,23 @@ def verdicts(row: ProceduralFigures) -> list[str]:
         f"SC04 under 5 % false alarms: {_percent(alarms)}, {met[alarms.share < FALSE_ALARM_BAR]}",
     ]
     return lines + ([f"could not be checked: {row.unchecked}"] if row.unchecked else [])
+
+
+app = command()
+
+
+@app.command()
+def main(
+    items: Annotated[int, typer.Option(min=14, help="Number of responses to generate.")] = 1050,
+    seed: Annotated[int, typer.Option(help="The same seed makes the same responses.")] = 0,
+    json_out: JsonOut = None,
+    write: Annotated[Path | None, typer.Option(help="Write the responses and sources as JSON lines.")] = None,
+    backend: Backend = None,
+    config: ConfigFile = None,
+) -> None:
+    """Measure recall and false alarms on generated responses that miscount, misquote, mix up or invent."""
+    run_procedural(settings(config, backend), items, seed, json_out, write)
+
+
+if __name__ == "__main__":
+    run(app)

@@ -1,4 +1,4 @@
-"""`groundwire bench detectors`: precision, recall and speed of the eight detectors on labelled sentences.
+"""`make bench-detectors`: precision, recall and speed of the eight detectors on labelled sentences.
 
 The sentences are about a fictional company, which is also the knowledge base.
 """
@@ -14,11 +14,16 @@ from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
 from statistics import median
+from typing import Annotated
 from zlib import crc32
 
+import typer
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import command, run
+from groundwire.cli.console import open_console
+from groundwire.cli.options import Backend, ConfigFile, JsonOut, settings
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.stores.knowledge_base import Knowledge
@@ -201,7 +206,7 @@ class LabelledSentence:
 
 def items() -> list[LabelledSentence]:
     """The stored set."""
-    text = (files("groundwire.bench") / "detectors_set.jsonl").read_text(encoding="utf-8")
+    text = (files("benchmarks") / "detectors_set.jsonl").read_text(encoding="utf-8")
     return [read_item(json.loads(line), "") for line in text.splitlines()]
 
 
@@ -269,7 +274,7 @@ def run_detectors(
     kb: Path | None = None,
     *,
     failures: bool = False,
-) -> int:
+) -> None:
     outcomes = asyncio.run(judge(items(), config))
     rows = tabulate(outcomes)
     for half in HALVES:
@@ -285,7 +290,6 @@ def run_detectors(
     if out:
         figures = {"rows": [asdict(row) for row in rows], "ten_sentences_seconds": times}
         out.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
-    return 0
 
 
 async def judge(given: Sequence[LabelledSentence], config: Config) -> list[Outcome]:
@@ -361,3 +365,26 @@ async def time_response(config: Config, store: Path, runs: int = 7) -> list[floa
         async with Groundwire(config) as engine:
             await engine.detect(TEN_SENTENCES, [], kb=kb, now=NOW)  # warms up the model and the caches
             return [(await engine.detect(TEN_SENTENCES, [], kb=kb, now=NOW)).seconds for _ in range(runs)]
+
+
+app = command()
+
+
+@app.command()
+def main(
+    json_out: JsonOut = None,
+    kb: Annotated[
+        Path | None, typer.Option(help="Also time ten sentences on this store; it is modified.")
+    ] = None,
+    failures: Annotated[
+        bool, typer.Option("--failures", help="Print the failures on the open half.")
+    ] = False,
+    backend: Backend = None,
+    config: ConfigFile = None,
+) -> None:
+    """Measure precision and recall of the eight detectors on labelled sentences."""
+    run_detectors(open_console(), settings(config, backend), json_out, kb, failures=failures)
+
+
+if __name__ == "__main__":
+    run(app)

@@ -102,7 +102,7 @@ class Domain:
 def domains(*, held: bool) -> tuple[Domain, ...]:
     """The domains of one half. The held-out half is not used to tune rules."""
     name = "procedural_held.toml" if held else "procedural_open.toml"
-    tables = tomllib.loads(files("groundwire.bench").joinpath(name).read_text("utf-8"))["domain"]
+    tables = tomllib.loads(files("benchmarks").joinpath(name).read_text("utf-8"))["domain"]
     return tuple(
         Domain(
             name=table["name"],

@@ -8,12 +8,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from benchmarks.procedural import CheckedResponse, ProceduralFigures, app, judge, rate, tabulate, verdicts
+from benchmarks.procedural_domains import domains
+from benchmarks.procedural_items import DISTANCES, KINDS, ProceduralItem, generate
 from typer.testing import CliRunner
 
-from groundwire.bench.procedural import CheckedResponse, ProceduralFigures, judge, rate, tabulate, verdicts
-from groundwire.bench.procedural_domains import domains
-from groundwire.bench.procedural_items import DISTANCES, KINDS, ProceduralItem, generate
-from groundwire.cli.main import app
 from groundwire.config import Config
 
 ITEMS = generate()
@@ -120,8 +119,6 @@ def test_the_bars_are_strict(caught: int, alarms: int, words: tuple[str, str]) -
 def test_the_command_writes_figures_and_items(tmp_path: Path) -> None:
     out, lines = tmp_path / "figures.json", tmp_path / "items.jsonl"
     argv = [
-        "bench",
-        "procedural",
         "--items",
         "28",
         "--json",
@@ -143,7 +140,7 @@ def test_the_command_writes_figures_and_items(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def figures() -> dict[str, ProceduralFigures]:
-    """The embedded default, whole, on a fifth of the suite; the rest is for `groundwire bench procedural`."""
+    """The embedded default, whole, on a fifth of the suite; the rest is for `make bench-procedural`."""
     found = tabulate(asyncio.run(judge(generate(210, seed=5), Config())))
     return {row.half: row for row in found if row.name == "all"}
 
