@@ -1,9 +1,15 @@
-"""A knowledge base in memory, for tests of the detectors alone: the protocol and nothing more."""
+"""Stores for tests: a knowledge base in memory, which is the protocol and nothing more, and old databases."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
+from sqlalchemy import Connection, text
+
+from groundwire.stores.database import Database, _engine, _place
+from groundwire.stores.tables import metadata
 from groundwire.text.names import core_words
 from groundwire.types import Entity, Fact, Match, MatchKind, Pattern
 
@@ -32,3 +38,17 @@ class MemoryKnowledge:
 
     def facts(self, pattern: Pattern) -> list[Fact]:
         return list(self._facts)
+
+
+@contextmanager
+def early_store(url: str, revision: str, tables: str) -> Iterator[Connection]:
+    """A store of an early revision, which had only some of the tables."""
+    if "://" not in url:
+        Path(url).touch()
+    database = Database(_engine(_place(url)))
+    with database.write() as connection:
+        metadata.create_all(connection, [metadata.tables[name] for name in tables.split()])
+        connection.execute(text("CREATE TABLE alembic_version (version_num VARCHAR(32) PRIMARY KEY)"))
+        connection.execute(text("INSERT INTO alembic_version VALUES (:at)"), {"at": revision})
+        yield connection
+    database.close()

@@ -7,13 +7,21 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from sqlalchemy import inspect, text
+from sqlalchemy import inspect
+from tests.knowledge import early_store
 
 from groundwire import Config, Groundwire, Status
 from groundwire.agent.reasoning import ReasoningTraces
 from groundwire.errors import InputError
 from groundwire.reports.parse import read_graph
-from groundwire.stores.database import current_revision, newest_revision, open_database, upgrade
+from groundwire.stores.database import (
+    Database,
+    _engine,
+    _place,
+    current_revision,
+    newest_revision,
+    open_database,
+)
 from groundwire.types import EdgeLabel, GapType, NodeKind
 
 TOWER = "The Eiffel Tower is 330 metres tall and stands in Paris."
@@ -242,14 +250,9 @@ def test_two_writers_at_once_lose_nothing(store_url: str) -> None:
 
 
 @pytest.mark.spec("SPEC-16.19")
-def test_a_store_of_before_traces_is_carried_forward(bare_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groundwire.stores.database.upgrade", lambda c: upgrade(c, "0003"))
-    monkeypatch.setattr("groundwire.stores.database.newest_revision", lambda: "0003")
-    old = open_database(bare_url)
-    with old.read() as connection:
+def test_a_store_of_before_traces_is_carried_forward(bare_url: str) -> None:
+    with early_store(bare_url, "0003", "rejected_facts jobs paths") as connection:
         assert not inspect(connection).has_table("trace_nodes")
-    old.close()
-    monkeypatch.undo()
     with ReasoningTraces.open(bare_url, Config()) as traces:
         assert traces.add_goal("Now it can be kept")
         with traces.store.database.read() as connection:
@@ -257,18 +260,13 @@ def test_a_store_of_before_traces_is_carried_forward(bare_url: str, monkeypatch:
 
 
 @pytest.mark.spec("SPEC-16.19")
-def test_traces_of_an_older_store_survive_the_way_forward(
-    bare_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("groundwire.stores.database.upgrade", lambda c: upgrade(c, "0004"))
-    monkeypatch.setattr("groundwire.stores.database.newest_revision", lambda: "0004")
-    with ReasoningTraces(open_database(bare_url)) as old:
+def test_traces_of_an_older_store_survive_the_way_forward(bare_url: str) -> None:
+    with early_store(bare_url, "0004", "rejected_facts jobs paths trace_nodes trace_edges"):
+        pass
+    with ReasoningTraces(Database(_engine(_place(bare_url)))) as old:
         goal, decision = grown(old)
         old.add_claim(decision, "It is tall.", ["S0"])
-        with old.store.database.read() as connection:
-            assert connection.execute(text("SELECT version_num FROM alembic_version")).scalar() == "0004"
         was = old.export(goal)
-    monkeypatch.undo()
     with ReasoningTraces.open(bare_url, Config()) as traces:
         assert traces.export(goal) == was
         traces.store.forget(goal)

@@ -1,13 +1,12 @@
-"""The schema: the steps make exactly what the tables say, on both databases, and keep what is there."""
+"""The schema: a store has exactly what the tables say, on both databases, and keeps what is there."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import text
+from sqlalchemy import Connection, inspect, text
+from tests.knowledge import early_store
 
 from groundwire.errors import StoreError
 from groundwire.stores import entities, facts
@@ -24,8 +23,10 @@ from groundwire.stores.knowledge_base import Knowledge
 from groundwire.stores.tables import metadata
 from groundwire.types import Entity, Fact, Role, Value, ValueKind
 
+KNOWLEDGE = "entities names words word_forms name_words attributes predicates facts roles"
 
-def test_the_steps_make_what_the_tables_say(store_url: str) -> None:
+
+def test_a_new_store_has_what_the_tables_say(store_url: str) -> None:
     database = open_database(store_url)
     with database.read() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
@@ -43,34 +44,28 @@ def test_a_store_of_a_newer_release_is_refused(store_url: str) -> None:
 
 
 def test_a_failed_step_leaves_the_store_as_it_was(bare_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(connection: object, to: str = "head") -> None:
-        upgrade(connection, "0001")  # type: ignore[arg-type]
+    def broken(connection: Connection) -> None:
+        upgrade(connection)
         raise StoreError("no more")
 
     monkeypatch.setattr("groundwire.stores.database.upgrade", broken)
     with pytest.raises(StoreError, match="no more"):
         open_database(bare_url)
     monkeypatch.undo()
-    database = open_database(bare_url)
+    database = Database(_engine(_place(bare_url)))
     with database.read() as connection:
-        assert current_revision(connection) == newest_revision()
+        assert inspect(connection).get_table_names() == []
     database.close()
 
 
-def test_what_the_first_schema_held_is_there_at_the_newest(bare_url: str) -> None:
-    path = Path(bare_url)
-    if "://" not in bare_url:
-        path.touch()
-    database = Database(_engine(_place(bare_url)))
-    with database.write() as connection:
-        upgrade(connection, "0001")
-        assert current_revision(connection) == "0001"
+def test_what_an_early_schema_held_is_there_at_the_newest(bare_url: str) -> None:
+    with early_store(bare_url, "0001", KNOWLEDGE) as connection:
         entities.put_many(connection, [Entity("", "Ann", "person", ("Annie",))])
         told = (Role("subject", Value("Ann", ValueKind.REFERENCE)), Role("object", Value("tea")))
         facts.add_many(connection, [Fact("", "likes", told)])
-    database.close()
     with Knowledge.open(bare_url) as kb:
         assert kb.find(["Annie"])["Annie"].entity.name == "Ann"
         assert [fact.predicate for fact in kb.facts_about(["ann"])] == ["likes"]
         with kb.database.read() as connection:
+            assert compare_metadata(MigrationContext.configure(connection), metadata) == []
             assert current_revision(connection) == newest_revision()

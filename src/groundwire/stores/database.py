@@ -36,8 +36,11 @@ from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, IntegrityEr
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from groundwire.errors import InputError, MissingExtra, StoreError
+from groundwire.stores.tables import metadata
 
 _FOLDER = Path(__file__).parent / "migrations"
+_BASELINE = "0008"
+"""Revisions before this one only added tables, so a store of theirs gets the missing tables at once."""
 _SCHEMA_LOCK = 0x6764_7769  # arbitrary, unlikely to clash with other programs
 
 
@@ -53,8 +56,8 @@ def current_revision(connection: Connection) -> str:
     return str(connection.execute(text("SELECT version_num FROM alembic_version")).scalar() or "")
 
 
-def upgrade(connection: Connection, to: str = "head") -> None:
-    """Run the missing migrations inside the caller's transaction."""
+def upgrade(connection: Connection) -> None:
+    """Bring the schema up to date inside the caller's transaction."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _SCHEMA_LOCK})
     at, newest = current_revision(connection), newest_revision()
@@ -68,7 +71,10 @@ def upgrade(connection: Connection, to: str = "head") -> None:
     config = Config()
     config.set_main_option("script_location", str(_FOLDER))
     config.attributes["connection"] = connection
-    command.upgrade(config, to)
+    if at < _BASELINE:  # a new store, or one whose missing migrations would only have added tables
+        metadata.create_all(connection)
+        command.stamp(config, _BASELINE if at else "head", purge=True)
+    command.upgrade(config, "head")
 
 
 _BUSY_TIMEOUT_SECONDS = 30.0  # longer than the largest import batch holds the write lock

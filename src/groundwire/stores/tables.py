@@ -1,4 +1,4 @@
-"""The tables of the store. `migrations` creates them; a test keeps both equal."""
+"""The tables of the store. New stores are made from them; `migrations` changes older ones."""
 
 from __future__ import annotations
 
