@@ -12,9 +12,9 @@ import pytest
 from groundwire import check
 from groundwire.errors import StoreError
 from groundwire.server import reports
-from groundwire.server.reports import NO_SOURCE, CheckRecord, ReportWriter, report_row
+from groundwire.server.reports import CheckRecord, ReportWriter, report_row
 from groundwire.stores.database import Database, open_database
-from groundwire.stores.reports import ClaimCount, ReportStore
+from groundwire.stores.reports import ReportStore
 from groundwire.types import HallucinationReport, Source
 
 SOURCES = (Source("S0", "It has 40 employees.", "acme.txt"), Source("S1", "Ann runs it."))
@@ -101,13 +101,6 @@ def test_expired_reports_are_deleted(database: Database, monkeypatch: pytest.Mon
     writer.close()
     assert len(ReportStore(database).recent(9)) == 1
     assert ReportStore(database).get("old") is None
-
-
-def test_claims_are_counted_by_source() -> None:
-    kept = report_row(CheckRecord(report(), SOURCES), "r", 0.0)
-    assert ClaimCount("acme.txt", 1, 0) in kept.sources
-    assert {count.name for count in kept.sources} <= {"acme.txt", "S1", NO_SOURCE}
-    assert sum(count.flagged for count in kept.types) == kept.summary.flagged_claims == 2
 
 
 def test_large_sources_are_not_stored(monkeypatch: pytest.MonkeyPatch) -> None:

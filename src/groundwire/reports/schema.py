@@ -325,33 +325,6 @@ class StoredOut(SummaryOut):
     sources_kept: bool = Field(description="False if the sources were too large to store.")
 
 
-class MomentOut(BaseModel):
-    start: str
-    reports: int
-    flagged_reports: int
-    failed_reports: int
-    claims: int
-    flagged_claims: int
-    unchecked: int
-
-
-class CountOut(BaseModel):
-    name: str
-    claims: int
-    flagged: int
-
-
-class StatsOut(BaseModel):
-    """Statistics over time; empty `moments` are left out."""
-
-    since: str
-    step_hours: int
-    totals: dict[str, int]
-    moments: list[MomentOut]
-    types: list[CountOut]
-    sources: list[CountOut]
-
-
 class GuardReply(BaseModel):
     """The result of a guarded answer: `text` is what the user should read."""
 

@@ -11,8 +11,7 @@ import queue
 import secrets
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -27,16 +26,8 @@ from groundwire.reports.json import audit_object, feedback_object, report_object
 from groundwire.reports.parse import audit_from, report_from
 from groundwire.reports.plaintext import is_bad_step
 from groundwire.stores.feedback import FeedbackStore
-from groundwire.stores.reports import (
-    HOUR,
-    ClaimCount,
-    HourlyCount,
-    ReportStats,
-    ReportStore,
-    ReportSummary,
-    StoredReport,
-)
-from groundwire.types import ClaimVerification, HallucinationReport, Source, Status, TraceAudit
+from groundwire.stores.reports import ReportStore, ReportSummary, StoredReport
+from groundwire.types import HallucinationReport, Source, Status, TraceAudit
 
 if TYPE_CHECKING:
     from groundwire.server.service import Service
@@ -46,8 +37,6 @@ REPORT_HEADER = "X-Groundwire-Report"
 """Response header with the id of the stored report."""
 STORE_HEADER = "X-Groundwire-Store"
 """Request header: `false` stores nothing."""
-NO_SOURCE = "no source"
-"""Name under which claims without evidence are counted."""
 HTML_RESPONSE: dict[str, Any] = {"content": {"text/html": {"schema": {"type": "string"}}}}
 """For the OpenAPI document of a route that responds with JSON or HTML."""
 
@@ -231,53 +220,34 @@ def _log_lost(reports: int, reason: str) -> None:
 
 
 def report_row(record: CheckRecord, identity: str, created: float) -> StoredReport:
-    """A record as the store takes it: summary, JSON body, and counts by type and source."""
+    """A record as the store takes it: summary and JSON body."""
     report = record.report
     if isinstance(report, TraceAudit):
-        return _audit_row(record, report, identity, created)
-    claims = report.claims
+        texts = [step.step.text for step in report.steps]
+        kind, title = "audit", report.question or record.question or next(iter(texts), "")
+        claims = [step.verdict for step in report.steps]
+        flagged_claims = sum(is_bad_step(step) for step in report.steps)
+        body = _body(record, "audit", audit_object(report), steps=texts)
+    else:
+        kind, title = "check", record.question or report.response
+        claims, flagged_claims = list(report.claims), report.flagged_claims
+        body = _body(record, "report", report_object(report), answer=report.response)
     summary = ReportSummary(
         id=identity,
-        kind=record.kind or "check",
+        kind=record.kind or kind,
         owner=record.owner,
         created=created,
-        title=_title(record.question or report.response),
+        title=_title(title),
         flagged=report.flagged,
-        risk=report.risk,
-        grounding=report.grounding_ratio,
+        risk=getattr(report, "risk", None),
+        grounding=getattr(report, "grounding_ratio", None),
         claims=len(claims),
-        flagged_claims=report.flagged_claims,
+        flagged_claims=flagged_claims,
         unchecked=sum(claim.status is Status.UNCHECKED for claim in claims),
         backend=report.backend,
-        profile=report.profile,
+        profile=getattr(report, "profile", ""),
     )
-    body = _body(record, "report", report_object(report), answer=report.response)
-    types = Counter(_type(claim) for claim in claims if claim.is_flagged)
-    types.update(flag.type.value for flag in report.flags)
-    return StoredReport(summary, body, _type_counts(types), tuple(_source_counts(claims, record.sources)))
-
-
-def _audit_row(record: CheckRecord, audit: TraceAudit, identity: str, created: float) -> StoredReport:
-    steps = audit.steps
-    summary = ReportSummary(
-        id=identity,
-        kind=record.kind or "audit",
-        owner=record.owner,
-        created=created,
-        title=_title(audit.question or record.question or (steps[0].step.text if steps else "")),
-        flagged=audit.flagged,
-        risk=None,
-        grounding=None,
-        claims=len(steps),
-        flagged_claims=sum(is_bad_step(step) for step in steps),
-        unchecked=sum(step.status is Status.UNCHECKED for step in steps),
-        backend=audit.backend,
-        profile="",
-    )
-    body = _body(record, "audit", audit_object(audit), steps=[step.step.text for step in steps])
-    types = Counter(_type(step.verdict) for step in steps if is_bad_step(step))
-    verdicts = [step.verdict for step in steps]
-    return StoredReport(summary, body, _type_counts(types), tuple(_source_counts(verdicts, record.sources)))
+    return StoredReport(summary, body)
 
 
 def _body(record: CheckRecord, name: str, report: Mapping[str, Any], **more: object) -> str:
@@ -302,31 +272,6 @@ def _title(text: str) -> str:
     return line if len(line) <= _TITLE_CHARS else f"{line[: _TITLE_CHARS - 1]}…"
 
 
-def _type(claim: ClaimVerification) -> str:
-    return claim.gap_type.value if claim.gap_type else claim.status.value.lower()
-
-
-def _type_counts(types: Mapping[str, int]) -> tuple[ClaimCount, ...]:
-    return tuple(ClaimCount(name, number, number) for name, number in types.items())
-
-
-def _source_counts(claims: Iterable[ClaimVerification], sources: Iterable[Source]) -> Iterator[ClaimCount]:
-    """Count a claim for each source it was judged by, under the name of the source's file if it has one.
-
-    Cited ids that do not exist, and earlier steps of the same trace, are not sources.
-    """
-    names_by_id = {source.id: source.origin or source.id for source in sources}
-    judged: Counter[str] = Counter()
-    flagged: Counter[str] = Counter()
-    for claim in claims:
-        if claim.status is Status.UNCHECKED:
-            continue
-        names = {names_by_id[name] for name in claim.evidence_ids if name in names_by_id} or {NO_SOURCE}
-        judged.update(names)
-        flagged.update(names if claim.is_flagged else ())
-    return (ClaimCount(name, number, flagged[name]) for name, number in judged.items())
-
-
 def summary_object(summary: ReportSummary, config: Config) -> dict[str, Any]:
     found = asdict(summary)
     del found["owner"]
@@ -345,21 +290,6 @@ def stored_report_object(summary: ReportSummary, body: str, service: Service) ->
         opinion = feedback.get(claim["key"])
         claim["feedback"] = feedback_object(opinion) if opinion else None
     return {**summary_object(summary, service.config), **stored}
-
-
-def stats_object(figures: ReportStats, since: float, step: int) -> dict[str, Any]:
-    names = [name for name in HourlyCount.__slots__ if name != "hour"]
-    return {
-        "since": _iso(since),
-        "step_hours": step,
-        "totals": {name: sum(getattr(moment, name) for moment in figures.moments) for name in names},
-        "moments": [
-            {"start": _iso(moment.hour * HOUR), **{name: getattr(moment, name) for name in names}}
-            for moment in figures.moments
-        ],
-        "types": [asdict(count) for count in figures.types],
-        "sources": [asdict(count) for count in figures.sources],
-    }
 
 
 def _iso(at: float) -> str:

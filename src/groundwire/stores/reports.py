@@ -1,35 +1,21 @@
-"""Stored reports of the service: list, fetch, share by a token, count, and prune."""
+"""Stored reports of the service: list, fetch, share by a token, and prune."""
 
 from __future__ import annotations
 
 import hashlib
 import secrets
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Integer,
-    Row,
-    Select,
-    cast,
-    delete,
-    func,
-    insert,
-    literal,
-    or_,
-    select,
-)
+from sqlalchemy import ColumnElement, Connection, Row, delete, insert, literal, or_, select
 
 from groundwire.stores.database import Database, storable_text
-from groundwire.stores.tables import report_bodies, report_counts, report_shares, reports
+from groundwire.stores.tables import report_bodies, report_shares, reports
 
 HOUR = 3600
 _PRUNE_BATCH = 500  # rows per transaction, to keep the write lock short
-_NAME_CHARS = 200
 _ALL: Mapping[str, Any] = {}
 
 
@@ -53,53 +39,11 @@ class ReportSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimCount:
-    """Claims and flagged claims by hallucination type or by source."""
-
-    name: str
-    claims: int
-    flagged: int
-
-
-@dataclass(frozen=True, slots=True)
 class StoredReport:
     """A report to store; `body` is its JSON text and is returned unchanged."""
 
     summary: ReportSummary
     body: str
-    types: tuple[ClaimCount, ...] = ()
-    sources: tuple[ClaimCount, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class HourlyCount:
-    """Totals of one interval, which begins at `hour` (hours since 1970)."""
-
-    hour: int
-    reports: int
-    flagged_reports: int
-    failed_reports: int
-    claims: int
-    flagged_claims: int
-    unchecked: int
-
-
-@dataclass(frozen=True, slots=True)
-class ReportStats:
-    """Totals over time, and the types and sources with the most flags."""
-
-    moments: tuple[HourlyCount, ...]
-    types: tuple[ClaimCount, ...]
-    sources: tuple[ClaimCount, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class StatsQuery:
-    """A statistics query: start time, interval in hours, and owner (None: all)."""
-
-    since: float
-    step: int = 24
-    owner: str | None = None
 
 
 class ReportStore:
@@ -172,77 +116,13 @@ class ReportStore:
             if some < _PRUNE_BATCH:
                 return gone
 
-    def figures(self, query_range: StatsQuery, most: int = 12) -> ReportStats:
-        with self._database.read() as connection:
-            return ReportStats(
-                tuple(HourlyCount(*row) for row in connection.execute(_moments(query_range))),
-                _counts(connection, "type", query_range, most),
-                _counts(connection, "source", query_range, most),
-            )
-
 
 def _add(connection: Connection, stored: StoredReport) -> None:
     summary = stored.summary
-    hour = int(summary.created // HOUR)
-    values = {**asdict(summary), "hour": hour, "title": storable_text(summary.title)}
+    values = {**asdict(summary), "hour": int(summary.created // HOUR), "title": storable_text(summary.title)}
     added = connection.execute(insert(reports).values(**values).returning(reports.c.number))
-    number = added.scalar_one()
     body = zlib.compress(stored.body.encode("utf-8", "replace"), 6)
-    connection.execute(insert(report_bodies).values(report=number, body=body))
-    rows = [
-        {"report": number, "dimension": dimension, "hour": hour, **asdict(count)}
-        for dimension, counts in (("type", stored.types), ("source", stored.sources))
-        for count in merge_counts(counts)
-    ]
-    if rows:
-        connection.execute(insert(report_counts), rows)
-
-
-def merge_counts(counts: Iterable[ClaimCount]) -> list[ClaimCount]:
-    """Merge counts whose names are equal after cutting them to the length of an index key."""
-    found: dict[str, ClaimCount] = {}
-    for count in counts:
-        name = storable_text(count.name)[:_NAME_CHARS]
-        so_far = found.get(name, ClaimCount(name, 0, 0))
-        found[name] = ClaimCount(name, so_far.claims + count.claims, so_far.flagged + count.flagged)
-    return list(found.values())
-
-
-def _moments(query_range: StatsQuery) -> Select[Any]:
-    start = ((reports.c.hour // query_range.step) * query_range.step).label("start")
-    return (
-        select(
-            start,
-            func.count(),
-            _sum(cast(reports.c.flagged, Integer)),
-            _sum(cast(reports.c.flagged.is_(None), Integer)),
-            _sum(reports.c.claims),
-            _sum(reports.c.flagged_claims),
-            _sum(reports.c.unchecked),
-        )
-        .where(reports.c.created >= query_range.since, *_owned(query_range.owner))
-        .group_by(start)
-        .order_by(start)
-    )
-
-
-def _counts(
-    connection: Connection, dimension: str, query_range: StatsQuery, most: int
-) -> tuple[ClaimCount, ...]:
-    claims, flagged = _sum(report_counts.c.claims), _sum(report_counts.c.flagged)
-    query = select(report_counts.c.name, claims, flagged).where(
-        report_counts.c.dimension == dimension, report_counts.c.hour >= int(query_range.since // HOUR)
-    )
-    if query_range.owner is not None:
-        mine = select(reports.c.number).where(reports.c.owner == query_range.owner)
-        query = query.where(report_counts.c.report.in_(mine))
-    query = query.group_by(report_counts.c.name)
-    query = query.order_by(flagged.desc(), claims.desc(), report_counts.c.name).limit(most)
-    return tuple(ClaimCount(row[0], int(row[1]), int(row[2])) for row in connection.execute(query))
-
-
-def _sum(column: ColumnElement[Any]) -> ColumnElement[int]:
-    return cast(func.coalesce(func.sum(column), 0), Integer)
+    connection.execute(insert(report_bodies).values(report=added.scalar_one(), body=body))
 
 
 def _digest(token: str) -> str:

@@ -309,7 +309,7 @@ feedback = Table(
 )
 """Append-only: the newest feedback on a claim counts, older rows are history."""
 
-# Stored reports: a narrow row for lists and figures, the whole apart, and counts by type and source.
+# Stored reports: a narrow row for lists, and the whole apart.
 
 SerialReports = BigInteger().with_variant(Integer, "sqlite")
 
@@ -335,8 +335,7 @@ reports = Table(
     Index(None, "created"),
     Index(None, "owner", "number"),
 )
-"""`owner` is the id of the API key, empty without one; `hour` counts from 1970, so that grouping works
-alike on every database."""
+"""`owner` is the id of the API key, empty without one; `hour` counts from 1970."""
 
 report_bodies = Table(
     "report_bodies",
@@ -344,7 +343,7 @@ report_bodies = Table(
     Column("report", SerialReports, ForeignKey("reports.number", ondelete="CASCADE"), primary_key=True),
     Column("body", LargeBinary, nullable=False),
 )
-"""Bodies are stored apart, so that statistics over many reports do not read them."""
+"""Bodies are stored apart, so that lists do not read them."""
 
 report_shares = Table(
     "report_shares",
@@ -353,20 +352,6 @@ report_shares = Table(
     Column("digest", String(64), primary_key=True),
 )
 """The SHA-256 digests of the tokens that let other keys read a report."""
-
-report_counts = Table(
-    "report_counts",
-    metadata,
-    Column("report", SerialReports, ForeignKey("reports.number", ondelete="CASCADE"), primary_key=True),
-    Column("dimension", String(10), primary_key=True),
-    Column("name", Text, primary_key=True),
-    Column("hour", Integer, nullable=False),
-    Column("claims", Integer, nullable=False),
-    Column("flagged", Integer, nullable=False),
-    Index(None, "dimension", "hour", "name", "claims", "flagged"),
-    sqlite_with_rowid=False,
-)
-"""`hour` is repeated, so that one index answers time ranges without a join."""
 
 # API keys: who may ask the HTTP service for what. The secret itself is nowhere.
 

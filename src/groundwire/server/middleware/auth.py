@@ -51,7 +51,6 @@ PATHS: tuple[tuple[str, frozenset[str], str], ...] = (
     ("/v1/facts", _ANY, "facts:write"),
     ("/v1/kb", _READ, "facts:read"),
     ("/v1/reports", _ANY, "reports"),
-    ("/v1/stats", _READ, "reports"),
     ("/v1/sources", _ANY, "check"),
     ("/v1/rag/documents", _READ, "rag"),
     ("/v1/rag/documents", _ANY, "rag:write"),

@@ -1,9 +1,8 @@
-"""`/v1/reports`: list, read, share, rate and delete stored reports; `/v1/stats`: their statistics."""
+"""`/v1/reports`: list, read, share, rate and delete stored reports."""
 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -12,14 +11,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from groundwire.reports.feedback import add_feedback, claim_of_stored_report
 from groundwire.reports.json import feedback_object
-from groundwire.reports.schema import FeedbackOut, ReportList, StatsOut, StoredOut
+from groundwire.reports.schema import FeedbackOut, ReportList, StoredOut
 from groundwire.server.deps import ServiceDep
 from groundwire.server.problems import NotFound, problems, reading_problems
 from groundwire.server.reports import (
     HTML_RESPONSE,
     html_response,
     owner_of,
-    stats_object,
     stored_report_object,
     stored_report_page,
     summary_object,
@@ -28,7 +26,7 @@ from groundwire.server.reports import (
 from groundwire.server.responses import json_response
 from groundwire.server.service import Service
 from groundwire.stores.keys import ADMIN
-from groundwire.stores.reports import HOUR, ReportStore, ReportSummary, StatsQuery
+from groundwire.stores.reports import ReportStore, ReportSummary
 
 router = APIRouter(prefix="/v1", tags=["reports"])
 
@@ -166,21 +164,6 @@ async def feedback(
         return feedback_object(add_feedback(judged, verdict, body.right, body.note, service.config))
 
     return json_response(await asyncio.to_thread(record))
-
-
-@router.get(
-    "/stats", summary="Hallucination rate over time", response_model=StatsOut, responses=reading_problems()
-)
-async def stats(
-    request: Request,
-    service: ServiceDep,
-    days: Annotated[int, Query(ge=1, le=365, description="Length of the period.")] = 7,
-) -> Response:
-    """Counts per hour up to two days, else per day; by type and by source, most flagged first."""
-    step = 1 if days <= 2 else 24
-    since = max(time.time() - days * 24 * HOUR, service.report_writer.oldest)
-    found = await _read(service, lambda reports: reports.figures(StatsQuery(since, step, _owner(request))))
-    return json_response(stats_object(found, since, step))
 
 
 def _owner(request: Request) -> str | None:
