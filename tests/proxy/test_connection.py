@@ -16,6 +16,8 @@ from groundwire.proxy.connection import (
     HttpRequest,
 )
 from groundwire.proxy.verifier import JobLimiter
+from groundwire.server.admission import Admission
+from groundwire.streaming.incremental import run_inline
 
 
 @pytest.fixture
@@ -136,7 +138,7 @@ async def test_job_limiter_bounds_concurrency() -> None:
     async def job() -> int:
         return 7
 
-    limiter = JobLimiter(here, 2, 1.0)
+    limiter = JobLimiter(here, 2, 1.0, lambda jobs: 0.1 * jobs)
     waiting = [asyncio.create_task(limiter(job)) for _ in range(50)]
     ahead = [limiter.start_early(asyncio.sleep(0)) for _ in range(2)]
     assert not limiter.has_spare_capacity
@@ -146,3 +148,13 @@ async def test_job_limiter_bounds_concurrency() -> None:
     await asyncio.gather(*ahead)
     assert max(seen) == 2
     assert (limiter.has_spare_capacity, limiter.is_overloaded) == (True, False)
+
+
+async def test_streams_are_not_verified_while_the_server_has_too_much_to_do() -> None:
+    admission = Admission(10, clock=iter(range(5, 100, 5)).__next__)
+    limiter = JobLimiter(run_inline, 2, 1.0, admission.wait_with)
+    with admission.admitted():
+        pass  # took five seconds, which is the estimate for the next ones
+    assert not limiter.is_overloaded
+    with admission.admitted():
+        assert limiter.is_overloaded

@@ -84,7 +84,8 @@ class Proxy:
 
         self._service = service
         self._store_report = store_report
-        self._limiter = JobLimiter(service.work, MAX_CONCURRENT_JOBS, service.config.proxy.report_timeout)
+        timeout = service.config.proxy.report_timeout
+        self._limiter = JobLimiter(service.work, MAX_CONCURRENT_JOBS, timeout, service.wait_with)
         self.upstreams = Upstreams(service.config.proxy)
         self._background: set[asyncio.Task[None]] = set()
         self._answers = Counter(

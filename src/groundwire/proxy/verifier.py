@@ -28,8 +28,6 @@ from groundwire.types import NOTHING_TO_CHECK, HallucinationReport, Risk, Status
 T = TypeVar("T")
 READ_INTERVAL = 0.1
 """Seconds between two readings of the bytes that passed; parsing each chunk at once would slow the stream."""
-_LATEST_WEIGHT = 0.2  # of the newest job in the moving average of job durations
-_FIRST_ESTIMATE = 0.1  # seconds per job before any has run
 _SEVERITY_ORDER = tuple(Risk)
 
 StoreReport = Callable[[HallucinationReport, RequestEvidence], str]
@@ -47,6 +45,10 @@ class ProxyService(Protocol):
     @property
     def is_busy(self) -> bool:
         """True if verification should be skipped to save capacity."""
+        ...
+
+    def wait_with(self, more: int) -> float:
+        """Estimated seconds until the work in progress and so many jobs more are done."""
         ...
 
     async def work(self, job: Callable[[], Coroutine[Any, Any, T]], size: int = 0) -> T:
@@ -149,23 +151,26 @@ class JobLimiter:
     """Limits the verification jobs of all streams to `max_concurrent`; bound to the streams' event loop.
 
     A stream may also start work early, before anything waits for it, if there is spare capacity. New work
-    should be rejected while `is_overloaded`: its estimated wait exceeds `timeout` seconds.
+    should be rejected while `is_overloaded`: by the server's admission control, which `wait_with` asks, the
+    jobs that wait here would take longer than `timeout` seconds.
     """
 
-    def __init__(self, work: JobRunner, max_concurrent: int, timeout: float) -> None:
+    def __init__(
+        self, work: JobRunner, max_concurrent: int, timeout: float, wait_with: Callable[[int], float]
+    ) -> None:
         self._work = work
+        self._wait_with = wait_with
         self._semaphore = asyncio.Semaphore(max_concurrent)
         self._max_concurrent = max_concurrent
         self._timeout = timeout
-        self._seconds_per_job = _FIRST_ESTIMATE
         self._jobs = 0
         self._early = 0
         self._reserved = 0
 
     @property
     def is_overloaded(self) -> bool:
-        queued = max(self._jobs, self._reserved)
-        return queued * self._seconds_per_job / self._max_concurrent > self._timeout
+        queued = max(self._jobs - self._max_concurrent, self._reserved)  # the others are admitted already
+        return self._wait_with(queued) > self._timeout
 
     @property
     def has_spare_capacity(self) -> bool:
@@ -194,13 +199,7 @@ class JobLimiter:
         self._jobs += 1
         try:
             async with self._semaphore:
-                start = asyncio.get_running_loop().time()
-                try:
-                    return await self._work(job)
-                finally:
-                    # Cancelled jobs count too: they would have taken at least this long.
-                    seconds = asyncio.get_running_loop().time() - start
-                    self._seconds_per_job += _LATEST_WEIGHT * (seconds - self._seconds_per_job)
+                return await self._work(job)
         finally:
             self._jobs -= 1
 

@@ -76,7 +76,11 @@ class Admission:
     @property
     def wait(self) -> float:
         """Estimated seconds until everything admitted so far is done."""
-        return self.inside * self._seconds_per_request
+        return self.wait_with(0)
+
+    def wait_with(self, more: int) -> float:
+        """The same if so many ordinary requests more were admitted."""
+        return (self.inside + more) * self._seconds_per_request
 
     def weight(self, size: int) -> float:
         return min(max(1.0, size / ORDINARY_CHARS), max(1.0, self.capacity * _MAX_WEIGHT_SHARE))

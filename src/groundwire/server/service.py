@@ -280,6 +280,9 @@ class Service:
     def is_busy(self) -> bool:
         return self.admission.is_busy
 
+    def wait_with(self, more: int) -> float:
+        return self.admission.wait_with(more)
+
     async def with_opinions(self, report: HallucinationReport) -> HallucinationReport:
         """The report with earlier user feedback on its claims."""
         return await self._feedback.enrich(report)
