@@ -38,9 +38,12 @@ SOURCES = (
 DEFAULT = Profile("default", 2.0, 0.95)
 
 
-def court(fake: Verifier, profile: Profile = DEFAULT, metrics: Metrics | None = None) -> CheckContext:
+def court(
+    fake: Verifier, profile: Profile = DEFAULT, metrics: Metrics | None = None, *, free: bool = True
+) -> CheckContext:
     verifier = SafeVerifier(Batched(fake, 1), "fake")
-    return CheckContext(Backend("fake", verifier, 100_000, 2.0, "fake"), profile, metrics or Metrics())
+    backend = Backend("fake", verifier, 100_000, 2.0, "fake", free=free)
+    return CheckContext(backend, profile, metrics or Metrics())
 
 
 async def judged(
@@ -159,6 +162,45 @@ async def test_a_verifier_that_does_not_read_is_named_in_the_log(caplog: pytest.
     caplog.clear()
     await judged(answer, FakeVerifier())
     assert "it does not read" not in caplog.text
+
+
+class TestRequestsThatCost:
+    async def test_a_claim_in_the_words_of_its_source_costs_one_estimate(self) -> None:
+        fake = FakeVerifier()
+        context = court(fake, free=False)
+        (claim,) = (await check(Case("The tower is 330 metres tall.", SOURCES), context)).claims
+        assert (claim.status, claim.p0, claim.budget_gap, fake.queries) == (Status.ENTAILED, None, None, 1)
+
+    async def test_bits_are_measured_where_they_are_wanted(self) -> None:
+        fake = FakeVerifier()
+        context = replace(court(fake, free=False), bits=True)
+        (claim,) = (await check(Case("The tower is 330 metres tall.", SOURCES), context)).claims
+        assert (claim.status, claim.p0, fake.queries) == (Status.ENTAILED, 0.05, 2)
+
+    async def test_a_cited_claim_is_read_against_its_cited_source_alone(self) -> None:
+        fake = FakeVerifier()
+        case = Case("The tower is 330 metres tall [S0].", SOURCES)
+        (claim,) = (await check(case, court(fake, free=False))).claims
+        first, second = asked(fake)
+        assert "1937" not in first.context
+        assert "330 metres" not in second.context
+        assert claim.status is Status.ENTAILED
+
+    async def test_a_wrong_citation_is_found_and_the_right_source_named(self) -> None:
+        case = Case("The tower is 330 metres tall [S1].", SOURCES)
+        (claim,) = (await check(case, court(FakeVerifier(), free=False))).claims
+        assert (claim.is_flagged, claim.reason) == (True, "S1 does not support this; S0 does")
+
+    @pytest.mark.parametrize("free", [True, False])
+    async def test_what_the_model_merely_knows_is_not_in_the_sources(self, free: bool) -> None:
+        case = Case("Cats sleep all day long.", SOURCES)
+        (claim,) = (await check(case, court(AlwaysYes(), free=free))).claims
+        assert (claim.status, claim.gap_type) == (Status.NOT_IN_CONTEXT, GapType.KNOWN_NOT_IN_SOURCES)
+
+    async def test_what_two_sources_say_is_supported_though_one_is_removed(self) -> None:
+        case = Case("The tower is 330 metres tall [S0].", (*SOURCES, Source("S2", SOURCES[0].text)))
+        (claim,) = (await check(case, court(FakeVerifier(), free=False))).claims
+        assert claim.status is Status.ENTAILED
 
 
 async def test_text_in_a_source_cannot_steer_the_verdict() -> None:

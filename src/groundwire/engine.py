@@ -77,6 +77,8 @@ class Groundwire:
             self.profile,
             self.metrics,
             self.config.log.include_text,
+            # Facts are stored, and steps shown, with both probabilities.
+            self.config.bits or operation in ("memory_gate", "trace"),
             extractor=reader if reads else None,
             mapper=reader if maps else None,
             reader=reader if parses else None,
@@ -84,11 +86,16 @@ class Groundwire:
         )
 
     def variant(
-        self, *, profile: ProfileName | None = None, target: float | None = None, marker: str | None = None
+        self,
+        *,
+        profile: ProfileName | None = None,
+        target: float | None = None,
+        marker: str | None = None,
+        bits: bool = False,
     ) -> Groundwire:
         """The same engine with another profile or target; close only the original.
 
-        `marker` is the text that replaces removed evidence.
+        `marker` is the text that replaces removed evidence; `bits` asks for p0 of every claim.
         """
         changes = {
             key: value for key, value in (("profile", profile), ("target", target)) if value is not None
@@ -98,7 +105,7 @@ class Groundwire:
         found.profile = self._profile(found.config)
         if marker is not None:
             found.profile = replace(found.profile, marker=marker)
-        found.context = replace(self.context, profile=found.profile)
+        found.context = replace(self.context, profile=found.profile, bits=bits or self.context.bits)
         return found
 
     def _profile(self, config: Config) -> Profile:
@@ -241,8 +248,9 @@ class Groundwire:
         if generator is not None:
             found = await self.sampled_dependence(generator, question, answer, evidence, samples=samples)
             return found.value
-        claims = await self.verify_claims(answer, evidence, question=question)
-        claims = claims or [await self.verify_claim(answer, evidence, question=question)]
+        measuring = self.variant(bits=True)
+        claims = await measuring.verify_claims(answer, evidence, question=question)
+        claims = claims or [await measuring.verify_claim(answer, evidence, question=question)]
         measured = [d for d in (c.evidence_dependence for c in claims) if d is not None]
         if not measured:
             raise BackendError(f"the answer {claims[0].reason}")

@@ -40,7 +40,15 @@ from groundwire.types import (
     Repair,
     Source,
 )
-from groundwire.verdicts.judge import ClaimScores, judge, needs_citation_check, phantom, unchecked
+from groundwire.verdicts.judge import (
+    ClaimScores,
+    judge,
+    needs_citation_check,
+    needs_p0,
+    needs_prior,
+    phantom,
+    unchecked,
+)
 from groundwire.verdicts.merge import add_history_sources, add_kb_source, budget_flags, with_detection
 from groundwire.verdicts.mitigate import annotate, dispute, mitigate
 from groundwire.verdicts.profile import Profile
@@ -69,6 +77,8 @@ Choose = Callable[[Sequence[Claim]], Sequence[Claim]]
 class CheckContext:
     """The parts of a check: the backend to ask, the profile to judge by, and where to record results.
 
+    `bits` asks for p0 of every claim, also where it costs a request and cannot change the verdict.
+
     `extractor` and `mapper` are language models that extract claims and map them to sources, `reader` one
     that extracts relations for the detectors; without them rules do. `prepared` are sources indexed before,
     for checking a growing text against the same sources.
@@ -78,6 +88,7 @@ class CheckContext:
     profile: Profile
     metrics: Metrics
     log_text: bool = False
+    bits: bool = False
     extractor: Generator | None = None
     mapper: Generator | None = None
     reader: Generator | None = None
@@ -222,42 +233,84 @@ async def score_claims(
     question: str,
     context: CheckContext,
 ) -> dict[str, ClaimScores]:
-    """Estimate each claim with its evidence (p1) and without it (p0).
+    """Estimate each claim with its evidence (p1) and, where it matters, without it (p0).
 
-    Where a cited claim would pass without its citation, also estimate it by the cited sources alone, and with
-    no evidence at all (`nothing`), to tell a redundant citation from a wrong one.
+    Where an estimate costs nothing, both are asked for at once. Where it costs a request, a cited claim is
+    first read against its cited sources alone, and p0 is asked for only if it can change the verdict.
     """
+    free, profile = context.backend.free, context.profile
+    scores = await (_score_both if free else _score_cited_first)(claims, gathered, question, context)
+    if not reads_evidence(list(scores.values())):
+        _log.warning(BLIND, context.backend.name)
+    cited = [c for c in claims if needs_citation_check(scores[c.id], profile, free=free)]
+    cited = [claim for claim in cited if scores[claim.id].cited is None]
+    prior = [c for c in claims if c in cited or needs_prior(scores[c.id], profile)]
+    views = {(claim.id, "cited"): (claim, gathered[claim.id].cited_text or "") for claim in cited}
+    views |= {(claim.id, "nothing"): (claim, nothing) for claim in prior}
+    second = await estimate(views, question, context)
+    for claim in prior:
+        found = scores[claim.id]
+        alone = second.get((claim.id, "cited"), found.cited)
+        scores[claim.id] = replace(found, cited=alone, nothing=second[claim.id, "nothing"])
+    return scores
+
+
+async def _score_both(
+    claims: Sequence[Claim], gathered: dict[str, Gathered], question: str, context: CheckContext
+) -> dict[str, ClaimScores]:
     views = {(claim.id, "with"): (claim, gathered[claim.id].with_text) for claim in claims}
     views |= {(claim.id, "without"): (claim, gathered[claim.id].without_text) for claim in claims}
-    first = await estimate(views, question, context)
-    scores = {
+    found = await estimate(views, question, context)
+    return {
         claim.id: ClaimScores(
             claim,
             gathered[claim.id].refs,
-            first[claim.id, "with"],
-            first[claim.id, "without"],
+            found[claim.id, "with"],
+            found[claim.id, "without"],
             elsewhere=gathered[claim.id].elsewhere,
         )
         for claim in claims
     }
-    if not reads_evidence(list(scores.values())):
-        _log.warning(BLIND, context.backend.name)
-    free = context.backend.free
-    again = [c for c in claims if needs_citation_check(scores[c.id], context.profile, free=free)]
-    views = {(claim.id, "cited"): (claim, gathered[claim.id].cited_text or "") for claim in again}
-    views |= {(claim.id, "nothing"): (claim, nothing) for claim in again}
-    second = await estimate(views, question, context)
-    for claim in again:
-        cited, bare = second[claim.id, "cited"], second[claim.id, "nothing"]
-        scores[claim.id] = replace(scores[claim.id], cited=cited, nothing=bare)
+
+
+async def _score_cited_first(
+    claims: Sequence[Claim], gathered: dict[str, Gathered], question: str, context: CheckContext
+) -> dict[str, ClaimScores]:
+    """p1 by the cited sources; by all of them where those do not suffice; then p0 where it matters."""
+    views = {
+        (claim.id, "with"): (claim, gathered[claim.id].cited_text or gathered[claim.id].with_text)
+        for claim in claims
+    }
+    first = await estimate(views, question, context)
+    scores = {}
+    for claim in claims:
+        p1, found = first[claim.id, "with"], gathered[claim.id]
+        cited = p1 if found.cited_text else None
+        scores[claim.id] = ClaimScores(claim, found.refs, p1, None, cited, elsewhere=found.elsewhere)
+    astray = [
+        claim
+        for claim in claims
+        if claim.citations and gathered[claim.id].elsewhere and not scores[claim.id].error
+        if scores[claim.id].with_evidence.p_yes < context.profile.floor(claim.confidence)
+    ]
+    views = {(claim.id, "with"): (claim, gathered[claim.id].with_text) for claim in astray}
+    wanted = [c for c in claims if context.bits or needs_p0(scores[c.id], context.profile)]
+    views |= {(claim.id, "without"): (claim, gathered[claim.id].without_text) for claim in wanted}
+    more = await estimate(views, question, context)
+    for claim in claims:
+        found_scores = scores[claim.id]
+        scores[claim.id] = replace(
+            found_scores,
+            with_evidence=more.get((claim.id, "with"), found_scores.with_evidence),
+            without_evidence=more.get((claim.id, "without")),
+        )
     return scores
 
 
 def reads_evidence(scores: Sequence[ClaimScores]) -> bool:
     """False where each of several claims is believed, and as much without its evidence as with it."""
-    return len(scores) < MIN_BLIND or any(
-        s.with_evidence.p_yes < 0.5 or s.with_evidence.p_yes != s.without_evidence.p_yes for s in scores
-    )
+    pairs = [(s.with_evidence.p_yes, s.without_evidence.p_yes) for s in scores if s.without_evidence]
+    return len(pairs) < MIN_BLIND or any(p1 < 0.5 or p1 != p0 for p1, p0 in pairs)
 
 
 ViewKey = tuple[str, str]

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from groundwire.budget import kl_bits
 from groundwire.types import Claim, Estimate, EvidenceRef, GapType, Span, Status
-from groundwire.verdicts.judge import ClaimScores, judge, needs_citation_check, phantom
+from groundwire.verdicts.judge import ClaimScores, judge, needs_citation_check, needs_p0, phantom
 from groundwire.verdicts.profile import Profile
+from groundwire.verdicts.summary import gap_of
 
 DEFAULT = Profile("default", threshold_bits=2.0, target=0.95)
 STRICT = Profile("strict", threshold_bits=0.0, target=0.95)
@@ -88,16 +89,53 @@ def test_what_is_too_vague_is_unverifiable_and_not_flagged() -> None:
     assert (found.status, found.is_flagged) == (Status.UNVERIFIABLE, False)
 
 
-def test_a_prior_at_the_target_is_evidence_independent_and_no_hallucination() -> None:
-    found = judge(ballot(said(0.99), said(0.97)), STRICT)
+@pytest.mark.parametrize(("p1", "p0"), [(0.99, 0.97), (0.99, 0.99), (0.97, 0.99)])
+def test_what_the_model_knows_and_no_source_says_is_known_not_in_the_sources(p1: float, p0: float) -> None:
+    found = judge(ballot(said(p1), said(p0)), DEFAULT)
+    assert (found.status, found.gap_type, found.is_flagged) == (
+        Status.NOT_IN_CONTEXT, GapType.KNOWN_NOT_IN_SOURCES, True,
+    )  # fmt: skip
+    assert found.reason == "may be true, but no source says it"
+    assert gap_of(found).suggested_action == "add a source that says it, or mark it as general knowledge"
+    known = judge(ballot(said(p1), said(p0)), replace(DEFAULT, faithful=False))
+    assert (known.status, known.gap_type) == (Status.ENTAILED, GapType.EVIDENCE_INDEPENDENT)
+
+
+@pytest.mark.parametrize(("p1", "p0"), [(0.99, 0.97), (0.99, 0.99)])
+def test_what_the_model_knows_and_a_source_says_is_supported(p1: float, p0: float) -> None:
+    said_so = (EvidenceRef("S0", 0, 40, "Its tower is 330 metres tall today."),)
+    found = judge(ballot(said(p1), said(p0), evidence=said_so), STRICT)
     assert (found.status, found.gap_type, found.required_bits) == (
         Status.ENTAILED, GapType.EVIDENCE_INDEPENDENT, 0.0,
     )  # fmt: skip
 
 
-def test_what_is_certain_with_and_without_evidence_is_not_flagged() -> None:
-    found = judge(ballot(said(0.99), said(0.99)), STRICT)
-    assert (found.status, found.budget_gap, found.is_flagged) == (Status.ENTAILED, 0.0, False)
+def test_a_citation_that_changes_nothing_does_not_support_its_claim() -> None:
+    same = replace(ballot(said(0.98), said(0.98), CITED), cited=said(0.98), nothing=said(0.98))
+    assert judge(same, DEFAULT).gap_type is GapType.KNOWN_NOT_IN_SOURCES
+    more = replace(ballot(said(0.99), said(0.98), CITED), cited=said(0.99), nothing=said(0.98))
+    assert judge(more, DEFAULT).status is Status.ENTAILED
+
+
+def test_p0_is_asked_for_only_where_it_can_change_the_verdict() -> None:
+    said_so = (EvidenceRef("S0", 0, 40, "Its tower is 330 metres tall today."),)
+    unasked = replace(ballot(said(0.97), said(0.0)), without_evidence=None, evidence=said_so)
+    assert not needs_p0(unasked, DEFAULT)
+    assert needs_p0(replace(unasked, evidence=REF), DEFAULT)
+    assert needs_p0(replace(unasked, claim=CITED), DEFAULT)
+    assert needs_p0(replace(unasked, with_evidence=said(0.8)), DEFAULT)
+    assert not needs_p0(replace(unasked, with_evidence=said(0.4)), DEFAULT)
+    assert not needs_p0(replace(unasked, with_evidence=said(0.1, 0.9)), DEFAULT)
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
+def test_where_p0_is_not_asked_for_it_would_have_changed_nothing(p1: float, no: float, p0: float) -> None:
+    said_so = (EvidenceRef("S0", 0, 40, "Its tower is 330 metres tall today."),)
+    scores = ClaimScores(CLAIM, said_so, said(p1, no * (1 - p1)), None)
+    if not needs_p0(scores, DEFAULT):
+        without, measured = judge(scores, DEFAULT), judge(replace(scores, without_evidence=said(p0)), DEFAULT)
+        assert (without.status, without.is_flagged) == (measured.status, measured.is_flagged)
+        assert (without.p1, without.p0, without.budget_gap) == (p1, None, None)
 
 
 @pytest.mark.parametrize("p", [0.5, 0.7, 0.94])
@@ -158,7 +196,7 @@ def test_a_source_is_named_as_carrying_a_claim_only_where_one_does() -> None:
     assert "S3 does" not in nobody.reason
     believed = ballot(said(0.97), said(0.96), CITED)
     prior = judge(replace(believed, cited=said(0.2), nothing=said(0.97), elsewhere=elsewhere), DEFAULT)
-    assert prior.reason == "S0 does not support this"
+    assert prior.gap_type is GapType.KNOWN_NOT_IN_SOURCES
 
 
 def test_a_verdict_that_samples_could_overturn_is_not_certain() -> None:

@@ -70,6 +70,8 @@ class Config(BaseSettings):
     target: Share = 0.95
     threshold_bits: Bits | None = None
     risk_threshold: Share | None = None
+    faithful: bool = True
+    bits: bool = False
     hallucination: HallucinationConfig = HallucinationConfig()
     verification: VerificationConfig = VerificationConfig()
     openai: OpenAIConfig = OpenAIConfig()

@@ -163,7 +163,7 @@ async def audit_trace_budget(engine: Groundwire, given: AuditTraceBudget) -> Bud
 def _prepare(engine: Groundwire, given: BudgetArguments) -> tuple[Groundwire, tuple[Source, ...]]:
     if not any(span.text.strip() for span in given.spans):
         raise InputError("spans contain no text", hint="give the evidence to verify against")
-    judge = engine.variant(target=given.default_target, marker=given.placeholder)
+    judge = engine.variant(target=given.default_target, marker=given.placeholder, bits=True)
     return judge, as_sources([Source(span.sid, span.text) for span in given.spans])
 
 

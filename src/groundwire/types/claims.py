@@ -33,6 +33,7 @@ class GapType(StrEnum):
     CONTRADICTED = "contradicted"
     OVER_EXTRAPOLATION = "over_extrapolation"
     EVIDENCE_INDEPENDENT = "evidence_independent"
+    KNOWN_NOT_IN_SOURCES = "known_not_in_sources"
 
 
 class Risk(StrEnum):

@@ -127,7 +127,9 @@ class ClaimVerification:
     @property
     def evidence_dependence(self) -> float | None:
         """Change of probability when the evidence is removed, 0 to 1; None if it could not be checked."""
-        return None if self.status is Status.UNCHECKED else abs((self.p1 or 0.0) - (self.p0 or 0.0))
+        if self.status is Status.UNCHECKED or (self.p1 is not None and self.p0 is None):
+            return None
+        return abs((self.p1 or 0.0) - (self.p0 or 0.0))
 
     @property
     def confidence_justified(self) -> bool:

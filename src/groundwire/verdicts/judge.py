@@ -6,12 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from groundwire.budget import Budget, adjusted_confidence, budget
+from groundwire.text.tokens import words
 from groundwire.types import Claim, ClaimVerification, Estimate, EvidenceRef, GapType, Status
 from groundwire.verdicts.profile import Profile
 from groundwire.verdicts.rag import grounding
 
 PARTIAL_SHARE = 0.1
 """Observed bits of at least this share of the required ones count as partial support."""
+STATED_SHARE = 0.8
+"""Share of a claim's content words that evidence must hold to count as saying it; chosen by hand."""
+UNASKED = Estimate.point(0.05, 0.0, "none")
+"""Stands for a p0 that was not asked for; 0.05 is what verifiers say of most claims without evidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,20 +24,54 @@ class ClaimScores:
     """The estimates of one claim that its verdict is computed from.
 
     `cited` (the cited sources alone) and `nothing` (no evidence at all) are estimated only where the claim
-    would pass without its cited sources.
+    would pass without its evidence. `without_evidence` is None where it was not worth a request.
     """
 
     claim: Claim
     evidence: tuple[EvidenceRef, ...]
     with_evidence: Estimate
-    without_evidence: Estimate
+    without_evidence: Estimate | None
     cited: Estimate | None = None
     nothing: Estimate | None = None
     elsewhere: tuple[EvidenceRef, ...] = ()
 
+    @property
+    def error(self) -> str | None:
+        estimates = (self.with_evidence, self.without_evidence, self.cited, self.nothing)
+        return next((e.error for e in estimates if e is not None and e.error), None)
+
+    @property
+    def p0(self) -> Estimate:
+        return self.without_evidence or UNASKED
+
+    def is_stated(self) -> bool:
+        """Return whether the evidence holds nearly all content words of the claim."""
+        said = {word.norm for ref in self.evidence for word in words(ref.text)}
+        asked = [word.norm for word in words(self.claim.text) if not word.is_stop]
+        return bool(asked) and sum(norm in said for norm in asked) >= STATED_SHARE * len(asked)
+
+    def is_known(self, profile: Profile) -> bool:
+        """Return whether the verifier believes the claim with no source in view."""
+        prior = (self.nothing or self.p0).p_yes
+        return prior >= max(self.claim.confidence, profile.min_support)
+
 
 def budget_of(p1: Estimate, p0: Estimate, target: float) -> Budget:
     return budget(p1.p_yes, p0.p_yes, target, (p1.low, p1.high), (p0.low, p0.high))
+
+
+def needs_p0(scores: ClaimScores, profile: Profile) -> bool:
+    """Return whether the estimate without evidence can change the verdict, so that it is worth a request.
+
+    It cannot where the sources deny the claim or leave it below the floor, nor where they reach its target in
+    the claim's own words. A citation must raise the probability, so for a cited claim it always can.
+    """
+    p1, claim = scores.with_evidence, scores.claim
+    if profile.name == "rag":
+        return True
+    if p1.error or _denied(p1) or p1.p_yes < profile.floor(claim.confidence):
+        return False
+    return bool(claim.citations) or p1.p_yes < claim.confidence or not scores.is_stated()
 
 
 def needs_citation_check(scores: ClaimScores, profile: Profile, *, free: bool = False) -> bool:
@@ -41,12 +80,17 @@ def needs_citation_check(scores: ClaimScores, profile: Profile, *, free: bool = 
     They must where the claim would pass without them. Where an estimate is `free`, they also are whenever
     other sources mention the claim, since those may be the ones that support it.
     """
-    if not scores.claim.citations or scores.with_evidence.error or scores.without_evidence.error:
+    if not scores.claim.citations or scores.error:
         return False
     if free and scores.elsewhere:
         return True
-    required = budget_of(scores.with_evidence, scores.without_evidence, scores.claim.confidence).required_bits
+    required = budget_of(scores.with_evidence, scores.p0, scores.claim.confidence).required_bits
     return required <= max(profile.threshold_bits, 0.0)
+
+
+def needs_prior(scores: ClaimScores, profile: Profile) -> bool:
+    """Return whether to ask with no source in view: a high p0 may be knowledge, or another source."""
+    return profile.faithful and not scores.error and scores.is_known(profile)
 
 
 def phantom(claim: Claim, missing: Sequence[str]) -> ClaimVerification:
@@ -62,29 +106,26 @@ def unchecked(claim: Claim, error: str, method: str = "none") -> ClaimVerificati
 
 
 def judge(scores: ClaimScores, profile: Profile, *, vague: bool = False) -> ClaimVerification:
-    error = scores.with_evidence.error or scores.without_evidence.error
-    if error:
-        return unchecked(scores.claim, error, scores.with_evidence.method)
-    if scores.cited is not None and scores.nothing is not None:
-        return _judge_citation(scores, scores.cited, scores.nothing, profile, vague)
-    return _verdict(scores, scores.with_evidence, scores.without_evidence, profile, vague=vague)
+    if scores.error:
+        return unchecked(scores.claim, scores.error, scores.with_evidence.method)
+    if scores.cited is not None:
+        return _judge_citation(scores, scores.cited, scores.nothing or scores.p0, profile, vague)
+    return _verdict(scores, scores.with_evidence, scores.p0, profile, vague=vague)
 
 
 def _judge_citation(
     scores: ClaimScores, cited: Estimate, nothing: Estimate, profile: Profile, vague: bool
 ) -> ClaimVerification:
     """Tell a redundant citation from a wrong one, for a claim that would pass without it."""
-    if cited.error or nothing.error:
-        return unchecked(scores.claim, cited.error or nothing.error or "", cited.method)
-    if _passes(scores.claim, cited, nothing, profile) and not _denied(cited):
-        return _verdict(scores, scores.with_evidence, scores.without_evidence, profile, vague=False)
+    if _passes(scores, cited, nothing, profile) and not _denied(cited):
+        return _verdict(scores, scores.with_evidence, scores.p0, profile, vague=False)
     wrong = _verdict(scores, cited, nothing, profile, vague=vague)
     if _denied(cited):
         return wrong
-    if not _supported(scores.claim, scores.with_evidence, scores.without_evidence, profile):
-        return _verdict(scores, scores.with_evidence, scores.without_evidence, profile, vague=vague)
+    if not _supported(scores, scores.with_evidence, scores.p0, profile):
+        return _verdict(scores, scores.with_evidence, scores.p0, profile, vague=vague)
     # Otherwise the model believes the claim without having read it in another source.
-    helps = scores.without_evidence.p_yes > nothing.p_yes
+    helps = (scores.without_evidence or scores.with_evidence).p_yes > nothing.p_yes
     stands = f"; {scores.elsewhere[0].source} does" if helps and scores.elsewhere else ""
     reason = f"{', '.join(scores.claim.citations)} does not support this{stands}"
     return replace(
@@ -92,18 +133,28 @@ def _judge_citation(
     )
 
 
-def _passes(claim: Claim, p1: Estimate, p0: Estimate, profile: Profile) -> bool:
+def _passes(scores: ClaimScores, p1: Estimate, p0: Estimate, profile: Profile) -> bool:
     if profile.name == "rag":
-        return grounding(p1.p_yes, p0.p_yes, bool(claim.citations)).grounded
-    return _supported(claim, p1, p0, profile)
+        return grounding(p1.p_yes, p0.p_yes, bool(scores.claim.citations)).grounded
+    return _supported(scores, p1, p0, profile)
 
 
-def _supported(claim: Claim, p1: Estimate, p0: Estimate, profile: Profile) -> bool:
-    """Evidence that changes nothing supports nothing, unless the claim reaches its target without it."""
+def _supported(scores: ClaimScores, p1: Estimate, p0: Estimate, profile: Profile) -> bool:
+    """Evidence that changes nothing supports nothing, unless the claim reaches its target without it.
+
+    A verifier that knows the claim says yes to any source: a citation must then raise the probability
+    further, and without one the claim's words must be in the evidence.
+    """
+    claim = scores.claim
     found = budget_of(p1, p0, claim.confidence)
-    helped = found.observed_bits > 0.0 or p1.p_yes >= claim.confidence
-    within = not found.exceeds(profile.threshold_bits)
-    return helped and within and p1.p_yes >= profile.floor(claim.confidence)
+    reached = p1.p_yes >= claim.confidence
+    if found.exceeds(profile.threshold_bits) or p1.p_yes < profile.floor(claim.confidence):
+        return False
+    if not (profile.faithful and scores.is_known(profile)):
+        return reached or found.observed_bits > 0.0
+    if claim.citations:
+        return p1.p_yes > (scores.nothing or p0).p_yes
+    return reached and scores.is_stated()
 
 
 def _denied(estimate: Estimate) -> bool:
@@ -117,6 +168,7 @@ def _verdict(
     found = budget_of(p1, p0, claim.confidence)
     status, gap_type, flagged = _outcome(scores, p1, p0, found, profile, vague)
     contradicted = status is Status.CONTRADICTED
+    measured = p0 is not UNASKED
     return ClaimVerification(
         claim_id=claim.id,
         claim_text=claim.text,
@@ -126,12 +178,12 @@ def _verdict(
         evidence=scores.evidence,
         confidence=claim.confidence,
         p1=p1.p_yes,
-        p0=p0.p_yes,
-        required_bits=found.required_bits,
-        observed_bits=found.observed_bits,
-        budget_gap=found.gap_bits,
-        gap_low=found.gap_low,
-        gap_high=found.gap_high,
+        p0=p0.p_yes if measured else None,
+        required_bits=found.required_bits if measured else None,
+        observed_bits=found.observed_bits if measured else None,
+        budget_gap=found.gap_bits if measured else None,
+        gap_low=found.gap_low if measured else None,
+        gap_high=found.gap_high if measured else None,
         status=status,
         gap_type=gap_type,
         is_flagged=flagged,
@@ -149,12 +201,12 @@ def _outcome(
 ) -> tuple[Status, GapType | None, bool]:
     if _denied(p1):
         return Status.CONTRADICTED, GapType.CONTRADICTED, True
-    if _passes(scores.claim, p1, p0, profile):
+    if _passes(scores, p1, p0, profile):
         independent = found.required_bits == 0.0 and scores.claim.confidence > 0.0
         return Status.ENTAILED, GapType.EVIDENCE_INDEPENDENT if independent else None, False
     if vague:
         return Status.UNVERIFIABLE, None, False
-    return Status.NOT_IN_CONTEXT, _shortfall(scores, p1, found), True
+    return Status.NOT_IN_CONTEXT, _shortfall(scores, p1, p0, found, profile), True
 
 
 def _certain(scores: ClaimScores, p1: Estimate, p0: Estimate, found: Budget, profile: Profile) -> bool:
@@ -172,7 +224,10 @@ def _certain(scores: ClaimScores, p1: Estimate, p0: Estimate, found: Budget, pro
     return pessimist == optimist
 
 
-def _shortfall(scores: ClaimScores, p1: Estimate, found: Budget) -> GapType:
+def _shortfall(scores: ClaimScores, p1: Estimate, p0: Estimate, found: Budget, profile: Profile) -> GapType:
+    floor = profile.floor(scores.claim.confidence)
+    if profile.faithful and p1.p_yes >= floor <= (scores.nothing or p0).p_yes:
+        return GapType.KNOWN_NOT_IN_SOURCES
     speaks = p1.speaks if p1.speaks is not None else bool(scores.evidence)
     if not speaks:
         return GapType.UNSUPPORTED
@@ -189,6 +244,7 @@ _WORDS = {
     GapType.OVER_EXTRAPOLATION: "the sources are about this but do not say it",
     GapType.CONTRADICTED: "the sources say otherwise",
     GapType.EVIDENCE_INDEPENDENT: "holds without this evidence as well",
+    GapType.KNOWN_NOT_IN_SOURCES: "may be true, but no source says it",
 }
 
 

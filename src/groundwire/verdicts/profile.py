@@ -20,7 +20,8 @@ class Profile:
     `min_chars`, `max_claims`: limits of the claims that are verified. `critical_bits`: budget gap above which
     a flagged claim is critical. `min_support`: p1 below which a claim is not entailed, however small its gap
     (a claim that is likely without evidence needs few bits, but must not pass for that reason alone).
-    `risk_threshold`: if set, a response is flagged exactly if its risk exceeds it.
+    `risk_threshold`: if set, a response is flagged exactly if its risk exceeds it. `faithful`: what the
+    verifier believes without the sources is supported only if a source says it.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Profile:
     critical_bits: float = 2.0
     min_support: float = 0.5
     risk_threshold: float | None = None
+    faithful: bool = True
 
     def floor(self, confidence: float) -> float:
         """The minimum p1 of a claim with this confidence; a hedged claim needs less."""
@@ -62,6 +64,7 @@ def profile_for(
         critical_bits=config.verification.gap_threshold_bits,
         min_support=min_support,
         risk_threshold=config.risk_threshold,
+        faithful=config.faithful,
     )
     if config.profile == "default" and own is None and config.risk_threshold is None:
         return replace(base, risk_threshold=backend_risk_threshold)

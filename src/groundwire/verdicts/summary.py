@@ -29,6 +29,7 @@ ACTIONS = {
     GapType.CONTRADICTED: "correct it to what the evidence says",
     GapType.OVER_EXTRAPOLATION: "say no more than the evidence does, or mark it as an inference",
     GapType.EVIDENCE_INDEPENDENT: "nothing to do; the claim holds without its citation",
+    GapType.KNOWN_NOT_IN_SOURCES: "add a source that says it, or mark it as general knowledge",
 }
 
 
@@ -107,7 +108,9 @@ def _is_critical(claim: ClaimVerification, critical_bits: float) -> bool:
     if not claim.is_flagged:
         return False
     certain_kind = claim.gap_type in (GapType.PHANTOM_CITATION, GapType.CONTRADICTED)
-    return certain_kind or (claim.budget_gap or 0.0) > critical_bits
+    if claim.budget_gap is None:  # p0 was not asked for, because p1 alone is too low for any gap to close
+        return certain_kind or claim.p1 is not None
+    return certain_kind or claim.budget_gap > critical_bits
 
 
 def _error(claims: Sequence[ClaimVerification]) -> str | None:

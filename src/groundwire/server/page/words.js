@@ -15,6 +15,7 @@ const GAPS = {
   contradicted: "Contradicted",
   over_extrapolation: "Goes beyond its sources",
   evidence_independent: "Likely without evidence",
+  known_not_in_sources: "Known, not in the sources",
 };
 
 const TYPES = {
