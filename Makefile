@@ -38,6 +38,11 @@ types: $(DEV)  ## mypy, strict
 unit: $(DEV) postgres  ## pytest, all but the documents
 	@$(BIN)/pytest --ignore=tests/test_docs.py
 
+.PHONY: coverage
+coverage: $(DEV) postgres  ## pytest with branch coverage, and the floor of each package
+	@$(BIN)/pytest --ignore=tests/test_docs.py --cov=groundwire --cov-branch --cov-report=json:build/coverage.json
+	@$(BIN)/python -m tools.coverage build/coverage.json
+
 test-docs: $(DEV) curl  ## every session, example and setting in the documents, run
 	@$(BIN)/pytest tests/test_docs.py
 

@@ -142,3 +142,9 @@ def test_the_worked_example_of_the_design() -> None:
     by_hand = 0.95 * log2(0.95 / 0.05) + 0.05 * log2(0.05 / 0.95)
     assert found.required_bits == pytest.approx(by_hand)
     assert found.observed_bits == pytest.approx(-0.0174, abs=1e-3)
+
+
+@pytest.mark.parametrize("successes", [-1, 5])
+def test_more_successes_than_trials_are_an_error(successes: int) -> None:
+    with pytest.raises(ValueError, match="successes in 4 trials"):
+        wilson(successes, 4)
