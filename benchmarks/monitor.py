@@ -21,8 +21,7 @@ import typer
 from rich.console import Console
 
 from benchmarks import command, run
-from groundwire.bench.figures import Figure, show
-from groundwire.bench.quality_data import LabelledRow, load_sets
+from groundwire.bench.measures import Figure, LabelledRow, load_sets, show
 from groundwire.cli.console import open_console
 from groundwire.config import Config
 from groundwire.engine import Groundwire

@@ -20,9 +20,8 @@ import typer
 from benchmarks import command, peer_worker, run
 from benchmarks.plots import precision_recall_plot, reliability_plot
 from groundwire._loop import run as run_async
+from groundwire.bench.measures import Answers, LabelledRow, Prediction, load_sets
 from groundwire.bench.quality import judge_sets, load_predictions, publish, write_text
-from groundwire.bench.quality_data import LabelledRow, load_sets
-from groundwire.bench.quality_figures import Answers, Prediction
 from groundwire.cli.console import open_console
 from groundwire.cli.options import Backend, ConfigFile, settings
 from groundwire.engine import Groundwire

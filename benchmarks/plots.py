@@ -9,7 +9,7 @@ from html import escape
 import numpy as np
 
 from groundwire.bench import measures
-from groundwire.bench.quality_figures import HEADLINE, OURS, Answers, Judged
+from groundwire.bench.measures import HEADLINE, OURS, Answers, Judged
 
 WIDTH, HEIGHT = 640, 420
 LEFT, TOP, SIDE = 64, 36, 330

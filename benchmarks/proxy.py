@@ -27,7 +27,7 @@ from rich.console import Console
 
 from benchmarks import command, run
 from benchmarks.scripted_model import LISTENING, Pace, facts, frames
-from groundwire.bench.figures import Figure, show
+from groundwire.bench.measures import Figure, show
 from groundwire.cli.console import open_console
 from groundwire.errors import BackendDown
 

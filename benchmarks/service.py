@@ -27,7 +27,7 @@ from rich.console import Console
 
 from benchmarks import command, run
 from benchmarks.load_generator import digest
-from groundwire.bench.figures import Figure, show
+from groundwire.bench.measures import Figure, show
 from groundwire.bench.speed import fact, prose
 from groundwire.cli.console import open_console
 from groundwire.config import Config

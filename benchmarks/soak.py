@@ -26,7 +26,7 @@ from benchmarks.service import (
     run_load_generator,
     run_server,
 )
-from groundwire.bench.figures import Figure, show
+from groundwire.bench.measures import Figure, show
 from groundwire.cli.console import open_console
 
 AT_ONCE = 16

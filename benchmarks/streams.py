@@ -33,7 +33,7 @@ from benchmarks.procedural_domains import (
     response_sentences,
 )
 from benchmarks.procedural_items import fill, named, scene
-from groundwire.bench.quality_data import LabelledRow, load_sets
+from groundwire.bench.measures import LabelledRow, load_sets
 from groundwire.cli.console import open_console
 from groundwire.cli.options import Backend, ConfigFile, settings
 from groundwire.config import Config

@@ -10,15 +10,17 @@ import pytest
 from typer.testing import CliRunner
 
 from groundwire.bench import quality
-from groundwire.bench.quality_data import LabelledRow, load_sets, sample
-from groundwire.bench.quality_figures import (
+from groundwire.bench.measures import (
     OURS,
     Judged,
+    LabelledRow,
     Prediction,
+    load_sets,
     mean_contradiction,
     means,
     measure,
     new_words,
+    sample,
 )
 from groundwire.cli import main
 from groundwire.errors import GroundwireError

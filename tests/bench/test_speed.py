@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from groundwire.bench import speed
-from groundwire.bench.figures import Figure
+from groundwire.bench.measures import Figure
 from groundwire.errors import BackendError
 
 

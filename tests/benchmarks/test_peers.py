@@ -13,8 +13,7 @@ from benchmarks.peers import REQUIREMENTS, PeerFailed, Peers, app
 from benchmarks.plots import precision_recall_plot, reliability_plot
 from typer.testing import CliRunner
 
-from groundwire.bench.quality_data import LabelledRow
-from groundwire.bench.quality_figures import OURS, Judged, Prediction
+from groundwire.bench.measures import OURS, Judged, LabelledRow, Prediction
 
 ROWS = [
     LabelledRow(str(n), "QA", "The tower is red.", claim, False, None, "g", "What colour?")

@@ -18,7 +18,7 @@ from rich.console import Console
 from tests.serving import served
 
 from benchmarks import service
-from groundwire.bench.figures import Figure
+from groundwire.bench.measures import Figure
 from groundwire.errors import BackendError
 
 TERMS = LoadTerms(seconds=0.5, turns=1, at_once=2, cases=2)

@@ -13,15 +13,17 @@ from typing import Any
 from rich.console import Console
 
 from groundwire._loop import run
-from groundwire.bench.quality_data import DataSet, LabelledRow, load_sets
-from groundwire.bench.quality_figures import (
+from groundwire.bench.measures import (
     BASELINES,
     OURS,
     Answers,
+    DataSet,
     Judged,
+    LabelledRow,
     Origin,
     Prediction,
     as_json,
+    load_sets,
     mean_contradiction,
     means,
     measure,

@@ -16,8 +16,7 @@ from typing import Any
 
 from rich.console import Console
 
-from groundwire.bench.figures import Figure, show
-from groundwire.bench.quality_data import load_sets
+from groundwire.bench.measures import Figure, load_sets, show
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendError, MissingExtra

@@ -14,8 +14,8 @@ from groundwire.openie.parser import triples
 from groundwire.openie.predicates import normal
 from groundwire.openie.tense import times
 from groundwire.text.dates import dates, weekdays
-from groundwire.text.gazetteer import is_place
 from groundwire.text.lexicon import word_set
+from groundwire.text.names import is_place
 from groundwire.text.numbers import numbers
 from groundwire.text.sentences import Block, BlockKind, blocks, sentences
 from groundwire.types import (

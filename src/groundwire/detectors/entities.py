@@ -19,8 +19,8 @@ from groundwire.detectors.values import strip_unit_noun
 from groundwire.openie.mentions import is_person
 from groundwire.openie.parser import bare
 from groundwire.openie.predicates import groups
-from groundwire.text.gazetteer import PERSON_TYPES, is_common_name
 from groundwire.text.lexicon import word_set
+from groundwire.text.names import PERSON_TYPES, is_common_name
 from groundwire.types import Flag, HallucinationType, MatchKind, Mention, MentionKind, Segment
 
 BASE = 0.7

@@ -25,8 +25,8 @@ from groundwire.detectors.values import strip_unit_noun
 from groundwire.openie.parser import bare
 from groundwire.openie.predicates import groups, is_known, normal, same
 from groundwire.text.dates import dates
-from groundwire.text.gazetteer import COMPANY_NOUNS, is_common_name
 from groundwire.text.lexicon import word_set
+from groundwire.text.names import COMPANY_NOUNS, is_common_name
 from groundwire.text.numbers import numbers
 from groundwire.text.tokens import similarity
 from groundwire.types import Entity, Flag, HallucinationType, Triple

@@ -18,9 +18,8 @@ from groundwire.openie.lexicon import Form, form_of
 from groundwire.openie.parser import bare
 from groundwire.openie.predicates import groups, inverse, normal, same
 from groundwire.text.dates import dates, weekdays
-from groundwire.text.gazetteer import COMPANY_NOUNS, PERSON_TYPES, PLACE_TYPES, is_place
 from groundwire.text.lexicon import word_set
-from groundwire.text.names import fold, same_name
+from groundwire.text.names import COMPANY_NOUNS, PERSON_TYPES, PLACE_TYPES, fold, is_place, same_name
 from groundwire.text.numbers import numbers
 from groundwire.types import (
     Coverage,

@@ -19,9 +19,8 @@ from groundwire.openie.parser import bare
 from groundwire.openie.tense import times
 from groundwire.text.dates import MONTH_NAMES, WEEKDAY_NAMES, PartialDate, dates, weekdays
 from groundwire.text.dates import compare as compare_dates
-from groundwire.text.gazetteer import COUNTRIES, is_place
 from groundwire.text.lexicon import forms, word_set
-from groundwire.text.names import fold, same_name
+from groundwire.text.names import COUNTRIES, fold, is_place, same_name
 from groundwire.text.numbers import CURRENCY_SIGNS, UNITS, Number, numbers
 from groundwire.text.numbers import compare as compare_numbers
 from groundwire.text.tokens import words

@@ -11,9 +11,8 @@ from itertools import pairwise
 
 from groundwire.openie import lexicon
 from groundwire.openie.lexicon import Tag, Token, tokens
-from groundwire.text.gazetteer import GIVEN_NAMES
 from groundwire.text.lexicon import word_set
-from groundwire.text.names import names
+from groundwire.text.names import GIVEN_NAMES, names
 from groundwire.text.tokens import language_hint
 from groundwire.types import Mention, MentionKind
 

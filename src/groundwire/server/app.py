@@ -13,12 +13,16 @@ from typing import Any
 
 import uvicorn
 from fastapi import APIRouter, FastAPI
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from groundwire.config import Config
 from groundwire.config.service import ServerConfig
 from groundwire.server.mcp import mount
 from groundwire.server.middleware import middleware_stack
-from groundwire.server.middleware.auth import KeyCache
+from groundwire.server.middleware.auth import KeyCache, scope_of
 from groundwire.server.middleware.timeout import ServerState
 from groundwire.server.openapi import DESCRIPTION, SUMMARY, TAGS, operation_id, use_custom_openapi
 from groundwire.server.problems import handle_errors
@@ -29,7 +33,6 @@ from groundwire.version import __version__
 ROUTERS: tuple[str, ...] = (
     "page",
     "reports",
-    "sources",
     "health",
     "check",
     "facts",
@@ -38,6 +41,20 @@ ROUTERS: tuple[str, ...] = (
     "guard",
 )
 """Modules of `routes`, each with a `router`, in the order in which they are matched."""
+
+
+class ProxyEndpoint:
+    """Pure ASGI, because the proxy writes the response itself while it receives it."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope_of(scope["path"], scope["method"]) != "proxy":
+            raise HTTPException(404)  # a path below one of our own routes is never forwarded
+        scope["route"] = PROXY_ROUTE  # its name in logs and metrics
+        service: Service = scope["app"].state.service
+        await service.proxy.answer(Request(scope, receive), send)
+
+
+PROXY_ROUTE = Route("/v1/{path:path}", ProxyEndpoint())
 _KEEP_ALIVE_SECONDS = 75
 """Idle time of a connection between two requests: longer than the 60 s that load balancers assume."""
 _CANCEL_SECONDS = 2
@@ -79,10 +96,11 @@ def create_app(
     )
     handle_errors(app)
     use_custom_openapi(app)
-    proxy = ("proxy",) if config.proxy.upstreams else ()  # last: it takes every other path below /v1
-    for name in (*routers, *proxy):
+    for name in routers:
         router: APIRouter = import_module(f"groundwire.server.routes.{name}").router
         app.include_router(router)
+    if config.proxy.upstreams:
+        app.router.routes.append(PROXY_ROUTE)  # last: it takes every other path below /v1
     mcp = mount(app, service)
     return app
 

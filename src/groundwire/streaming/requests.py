@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from groundwire.openie.mentions import UNITS, mentions
-from groundwire.text.gazetteer import is_common_name
+from groundwire.text.names import is_common_name
 from groundwire.text.sentences import sentences
 from groundwire.text.tokens import names, terms
 from groundwire.types import Mention, MentionKind

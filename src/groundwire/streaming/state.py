@@ -13,8 +13,7 @@ from typing import Generic, TypeVar
 
 from groundwire.claims.citations import CitationMark, marks, resolve
 from groundwire.text.dates import MONTHS, WEEKDAYS, PartialDate, dates
-from groundwire.text.gazetteer import is_common_name
-from groundwire.text.names import Name, names
+from groundwire.text.names import Name, is_common_name, names
 from groundwire.text.numbers import Number, numbers
 from groundwire.text.numbers import number_words as in_words
 from groundwire.text.tokens import Word, words

@@ -24,7 +24,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from groundwire.text.dates import MONTHS, WEEKDAYS
-from groundwire.text.lexicon import word_set
+from groundwire.text.lexicon import word_set, word_table
 from groundwire.text.tokens import is_stop, normalise, similarity
 
 _ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u0652\u0640]")
@@ -218,3 +218,32 @@ def _misspelt(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
         x == y or (min(len(x), len(y)) >= _MIN_SIMILAR and similarity(x, y) >= _SIMILAR)
         for x, y in zip(left, right, strict=True)
     )
+
+
+_NAMES = word_table("gazetteer")
+COUNTRIES = frozenset(_NAMES["countries"])
+CITIES = frozenset(_NAMES["cities"])
+OTHERS = frozenset(_NAMES["others"])
+GIVEN_NAMES = frozenset(_NAMES["given_names"])
+PLACES = COUNTRIES | CITIES
+COMMON_NAMES = PLACES | OTHERS
+COMPANY_NOUNS = word_set("company organisation organization firm business corporation enterprise startup")
+PLACE_TYPES = word_set("place city country region location town state continent office building site")
+PERSON_TYPES = word_set(
+    "person people human employee user customer client contact author member staff player actor artist"
+    " colleague manager engineer developer scientist politician singer writer student teacher"
+)
+
+
+def is_common_name(name: str) -> bool:
+    """True for a well-known name, with or without its article.
+
+    >>> is_common_name("the United States"), is_common_name("Acme")
+    (True, False)
+    """
+    low = name.casefold().removeprefix("the ").strip(" .,'")
+    return low in COMMON_NAMES
+
+
+def is_place(name: str) -> bool:
+    return name.casefold().removeprefix("the ").strip(" .,'") in PLACES

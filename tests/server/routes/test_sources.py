@@ -13,7 +13,7 @@ from tests.conversion.parsers import replace_parser
 from tests.serving import Served, served
 
 from groundwire.conversion import converter
-from groundwire.server.routes.sources import _name
+from groundwire.server.routes.check import _name
 
 
 def send(server: Served, *files: tuple[str, bytes]) -> Any:

@@ -9,9 +9,13 @@ from groundwire.config import Config
 from groundwire.metrics import Metrics
 from groundwire.server.middleware.auth import AuthMiddleware, KeyCache, rate_limiter, requires_keys
 from groundwire.server.middleware.body import BodyLimitMiddleware, FramingMiddleware
-from groundwire.server.middleware.disconnect import CancelOnDisconnectMiddleware
 from groundwire.server.middleware.telemetry import HttpMetrics, TelemetryMiddleware
-from groundwire.server.middleware.timeout import DrainMiddleware, ServerState, TimeoutMiddleware
+from groundwire.server.middleware.timeout import (
+    CancelOnDisconnectMiddleware,
+    DrainMiddleware,
+    ServerState,
+    TimeoutMiddleware,
+)
 
 _REQUEST_HEADERS = (
     "authorization", "content-type", "x-request-id", "x-groundwire-key", "x-groundwire-store",

@@ -1,10 +1,13 @@
-"""Verification: `/v1/check`, `/v1/claims/verify`, `/v1/detect`, `/v1/traces/audit` and `/v1/estimate`."""
+"""Verification: `/v1/check`, `/claims/verify`, `/detect`, `/traces/audit`, `/estimate`; and `/sources`."""
 
 from __future__ import annotations
 
 import asyncio
+from pathlib import PurePosixPath
+from typing import Annotated
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, File, Request, Response, UploadFile
+from pydantic import BaseModel, Field
 
 from groundwire.engine import ContextKwargs, Groundwire
 from groundwire.errors import InputError
@@ -19,10 +22,9 @@ from groundwire.reports.schema import (
     VerificationsOut,
 )
 from groundwire.retrieval.load import from_mapping
-from groundwire.server.deps import ServiceDep, require_kb
+from groundwire.server.deps import ServiceDep, json_response, raw_json_response, require_kb
 from groundwire.server.problems import problems
 from groundwire.server.reports import REPORT_HEADER, html_response, store_report, wants_html
-from groundwire.server.responses import json_response, raw_json_response
 from groundwire.server.schemas import (
     AuditRequestIn,
     CheckRequest,
@@ -206,3 +208,52 @@ def _estimate_object(found: Estimate) -> dict[str, object]:
         "speaks": found.speaks,
         "error": None,
     }
+
+
+# The text of files, as the command line reads them.
+
+_MAX_FILES = 50
+_MAX_NAME_CHARS = 200
+
+
+class FileText(BaseModel):
+    """A source as `/v1/check` takes it; `id` only if the file itself names its sources."""
+
+    text: str
+    origin: str
+    id: str | None = None
+
+
+class FileError(BaseModel):
+    origin: str
+    detail: str
+
+
+class ExtractedTexts(BaseModel):
+    sources: list[FileText]
+    errors: list[FileError] = Field(description="Files that cannot be read, and why.")
+
+
+@router.post("/sources", tags=["sources"], responses=problems())
+async def texts_of(
+    files: Annotated[list[UploadFile], File(description="One or more files.", max_length=_MAX_FILES)],
+    service: ServiceDep,
+) -> ExtractedTexts:
+    """Extract the texts of files, to be sent with a check. Nothing is stored."""
+    found = ExtractedTexts(sources=[], errors=[])
+    with service.admission.admitted(sum(file.size or 0 for file in files)):
+        for file in files:
+            name = _name(file.filename or "")
+            try:
+                texts = await service.read_file(await file.read(), name)
+            except InputError as error:
+                found.errors.append(FileError(origin=name, detail=str(error)))
+            else:
+                found.sources += [FileText(text=one.text, origin=name, id=one.id) for one in texts]
+    return found
+
+
+def _name(given: str) -> str:
+    """The last part of a file name, without the path on the client's disk."""
+    last = PurePosixPath(given.replace("\\", "/")).name
+    return "".join(char for char in last if char.isprintable())[-_MAX_NAME_CHARS:] or "file"

@@ -19,10 +19,9 @@ from groundwire.reports.schema import (
     KnownOut,
     RejectedOut,
 )
-from groundwire.server.deps import ServiceDep
+from groundwire.server.deps import ServiceDep, json_response
 from groundwire.server.middleware.auth import Caller
 from groundwire.server.problems import Forbidden, NotFound, problems, reading_problems
-from groundwire.server.responses import json_response
 from groundwire.server.schemas import FactRequest
 from groundwire.server.service import Service
 from groundwire.stores.facts import list_facts

@@ -12,9 +12,8 @@ from groundwire.errors import GroundwireError
 from groundwire.reports.json import event_object
 from groundwire.reports.schema import GuardReply
 from groundwire.retrieval.history import as_turns
-from groundwire.server.deps import ServiceDep, require_kb
+from groundwire.server.deps import EVENT_STREAM, ServiceDep, error_event, require_kb, sse_event
 from groundwire.server.problems import problems
-from groundwire.server.responses import EVENT_STREAM, error_event, sse_event
 from groundwire.server.schemas import GuardRequest
 from groundwire.server.service import Service
 from groundwire.streaming.guard import guard

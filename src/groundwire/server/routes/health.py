@@ -8,9 +8,8 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 
 from groundwire.reports.schema import HealthOut, ReadyOut
-from groundwire.server.deps import ServiceDep
+from groundwire.server.deps import ServiceDep, json_response
 from groundwire.server.problems import Problem, problem_response, reading_problems
-from groundwire.server.responses import json_response
 from groundwire.server.service import OK
 from groundwire.version import __version__
 

@@ -10,10 +10,9 @@ from pydantic import BaseModel, Field
 from groundwire.errors import Overloaded
 from groundwire.reports.json import output_object
 from groundwire.reports.schema import ReportOut
-from groundwire.server.deps import ServiceDep, require_kb
+from groundwire.server.deps import ServiceDep, json_response, require_kb
 from groundwire.server.problems import NotFound, problems, reading_problems
 from groundwire.server.reports import REPORT_HEADER, owner_of, store_report
-from groundwire.server.responses import json_response
 from groundwire.server.schemas import Text, WithAnswer, example
 from groundwire.streaming.output import skipped
 from groundwire.types import OutputCheck, OutputStatus

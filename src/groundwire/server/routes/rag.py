@@ -28,10 +28,9 @@ from groundwire.rag.index import PassageIndex
 from groundwire.rag.ingest import Ingest
 from groundwire.rag.passages import IndexedDocument
 from groundwire.reports.schema import ChatReplyOut, Documents, KnownDocument, Removed
-from groundwire.server.deps import ServiceDep
+from groundwire.server.deps import EVENT_STREAM, ServiceDep, error_event, sse_event
 from groundwire.server.problems import NotFound, problems, reading_problems
 from groundwire.server.reports import REPORT_HEADER, store_report
-from groundwire.server.responses import EVENT_STREAM, error_event, sse_event
 from groundwire.server.schemas import ChatRequestIn, DocumentId, NewDocument, NewDocuments
 from groundwire.server.service import Service
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from groundwire.reports.feedback import add_feedback, claim_of_stored_report
 from groundwire.reports.json import feedback_object
 from groundwire.reports.schema import FeedbackOut, ReportList, StoredOut
-from groundwire.server.deps import ServiceDep
+from groundwire.server.deps import ServiceDep, json_response
 from groundwire.server.problems import NotFound, problems, reading_problems
 from groundwire.server.reports import (
     HTML_RESPONSE,
@@ -23,7 +23,6 @@ from groundwire.server.reports import (
     summary_object,
     wants_html,
 )
-from groundwire.server.responses import json_response
 from groundwire.server.service import Service
 from groundwire.stores.keys import ADMIN
 from groundwire.stores.reports import ReportStore, ReportSummary
