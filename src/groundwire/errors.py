@@ -70,6 +70,9 @@ class FactNotGrounded(GroundwireError):
         super().__init__(message, hint=hint)
         self.gap_bits = gap_bits
 
+    def __str__(self) -> str:
+        return f"{self.status}: {super().__str__()}"
+
 
 class BackendError(GroundwireError):
     def __init__(self, message: str, *, hint: str = "", retryable: bool | None = None) -> None:

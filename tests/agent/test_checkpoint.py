@@ -7,10 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.agent.conftest import Engines
 
-from groundwire.agent.checkpoint import annotate, check, choose, guidance, is_critical, reason_to_skip
+from groundwire.agent.checkpoint import (
+    annotate,
+    check,
+    choose,
+    guidance,
+    is_critical,
+    is_uncertain,
+    reason_to_skip,
+)
 from groundwire.claims.extractor import extract
 from groundwire.config import Config, VerificationConfig
-from groundwire.types import Claim
+from groundwire.types import Claim, Estimate, EvidenceRef
+from groundwire.verdicts.judge import ClaimScores, judge
+from groundwire.verdicts.profile import Profile
 
 LONG = "The tower is tall. " * 10
 FILES = {"a.txt": "The tower is tall. It opened in 1889."}
@@ -126,3 +136,13 @@ async def test_unchecked_answer_does_not_fail(engines: Engines) -> None:
     found = await check(engine, LONG, FILES, question="", settings=VerificationConfig())
     assert (found.failed, found.report) == (False, None)
     assert "190 characters" in (found.error or "")
+
+
+def test_low_dependence_counts_against_what_is_believed_without_evidence() -> None:
+    scores = ClaimScores(
+        Claim("c1", "Paris is in France.", 0, 19), (EvidenceRef("S0", 0, 19, "Paris is in France."),),
+        Estimate.point(0.98, 0.0, "fake"), Estimate.point(0.97, 0.0, "fake"),
+    )  # fmt: skip
+    found = judge(scores, Profile("default", 2.0, 0.95))
+    assert is_uncertain(found, VerificationConfig())
+    assert not is_uncertain(found, VerificationConfig(dependence_threshold=0.0))

@@ -351,3 +351,14 @@ class TestInput:
                 assert kept(database) == []
             else:
                 assert len(kept(database)) == 1
+
+
+@pytest.mark.parametrize("p0", [0.6, 0.9])
+async def test_the_gate_never_keeps_what_the_evidence_denies(
+    database: Database, engine: Engine, p0: float
+) -> None:
+    lenient = {"reject_unsupported": False, "min_confidence": 0.0, "threshold_bits": 99.0}
+    async with MemoryGate(database, engine(certain(0.1, p0), **lenient)) as gate:
+        with pytest.raises(FactNotGrounded, match="ErrFactNotGrounded"):
+            await gate.remember(FALSE, EVIDENCE)
+    assert kept(database) == []

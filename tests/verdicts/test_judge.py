@@ -234,3 +234,19 @@ def test_every_estimate_gets_a_verdict_with_finite_numbers(
     assert found.budget_gap == found.budget_gap
     assert found.adjusted_confidence is not None
     assert 0.0 <= found.adjusted_confidence <= target
+
+
+@pytest.mark.parametrize(
+    ("p0", "p1", "status"),
+    [(0.6, 0.1, Status.CONTRADICTED), (0.1, 0.05, Status.NOT_IN_CONTEXT), (0.9, 0.6, Status.NOT_IN_CONTEXT)],
+)
+def test_a_bare_probability_contradicts_where_the_evidence_lowers_it_far(
+    p0: float, p1: float, status: Status
+) -> None:
+    assert judge(ballot(said(p1), said(p0)), STRICT).status is status
+
+
+def test_consistency_is_measured_or_absent() -> None:
+    sampled = said(0.97, low=0.77, high=0.99)
+    assert judge(ballot(said(0.97), said(0.05)), DEFAULT).consistency_score is None
+    assert judge(ballot(sampled, said(0.05)), DEFAULT).consistency_score == pytest.approx(0.78)

@@ -15,6 +15,7 @@ from groundwire.types import (
     HallucinationReport,
     Source,
     Span,
+    Status,
 )
 from groundwire.verdicts.judge import ClaimScores, judge, phantom, unchecked
 from groundwire.verdicts.profile import Profile
@@ -43,9 +44,9 @@ def test_the_report_counts_and_names_its_gaps() -> None:
     found = report(
         verdict(0.97), verdict(0.05, "c2", no=0.9), phantom(Claim("c3", "x", 0, 1, ("S9",)), ["S9"])
     )
-    assert (found.total_claims, found.verified_claims, found.flagged_claims) == (3, 3, 2)
+    assert (found.total_claims, found.verified_claims, found.flagged_claims) == (3, 1, 2)
     assert [gap.gap_type for gap in found.gaps] == [GapType.CONTRADICTED, GapType.PHANTOM_CITATION]
-    assert all(gap.suggested_action for gap in found.gaps)
+    assert all(gap.suggested_action and gap.gap_bits > 0 for gap in found.gaps)
     assert found.has_critical_gaps
     assert found.should_retry
     assert found.retry_guidance is not None
@@ -111,3 +112,15 @@ def test_risk_is_a_probability_led_by_the_worst_claim(shares: list[float]) -> No
     found = [verdict(p) for p in shares]
     assert 0.0 <= response_risk(found) <= 1.0
     assert response_risk([*found, verdict(0.0)]) >= response_risk(found) - 1e-9
+
+
+def test_a_vague_claim_stays_among_the_gaps_without_a_flag() -> None:
+    scores = ClaimScores(
+        Claim("c1", "It depends.", 0, 11),
+        (),
+        Estimate.point(0.1, 0.0, "fake"),
+        Estimate.point(0.1, 0.0, "fake"),
+    )
+    found = report(judge(scores, PROFILE, vague=True))
+    assert (found.claims[0].status, found.flagged) == (Status.UNVERIFIABLE, False)
+    assert [gap.gap_type for gap in found.gaps] == [GapType.UNSUPPORTED]

@@ -16,7 +16,7 @@ from groundwire.errors import GroundwireError
 from groundwire.llm.base import Message
 from groundwire.text.numbers import numbers
 from groundwire.traces.steps import CALL, MAX_STEP, RETURNED, parse_text
-from groundwire.types import Claim, ClaimVerification, HallucinationReport, Status, TraceAudit
+from groundwire.types import Claim, ClaimVerification, GapType, HallucinationReport, Status, TraceAudit
 
 MIN_ANSWER_CHARS = 100
 """Shorter answers are small talk, a word or a number, and not verified."""
@@ -41,10 +41,10 @@ class CheckResult:
         """Sort key of attempts, best first: the share of failing claims, then the risk."""
         if self.report is None or self.empty:
             return (0.0, 0.0) if self.skipped and not self.empty else (1.0, 1.0)
-        verified = self.report.verified_claims
-        if not verified:
+        checked = sum(claim.status is not Status.UNCHECKED for claim in self.report.claims)
+        if not checked:
             return (0.0, 0.0) if self.skipped else (1.0, 1.0)
-        return (len(self.uncertain) / verified, self.report.risk or 0.0)
+        return (len(self.uncertain) / checked, self.report.risk or 0.0)
 
 
 def reason_to_skip(
@@ -117,16 +117,17 @@ def is_critical(answer: str, claim: Claim) -> bool:
 def is_uncertain(claim: ClaimVerification, settings: VerificationConfig) -> bool:
     """True if a claim is flagged or beyond one of the thresholds; unchecked claims are not.
 
-    Low evidence dependence counts only against claims that are not entailed: an entailed claim may be common
-    knowledge.
+    Low evidence dependence counts against claims that are not entailed, and against those that are believed
+    without their evidence.
     """
     if claim.status is Status.UNCHECKED:
         return False
     if claim.is_flagged or (claim.budget_gap or 0.0) > settings.gap_threshold_bits:
         return True
-    if claim.status is Status.ENTAILED:
-        return (claim.evidence_support or 0.0) < settings.support_threshold
-    return (claim.evidence_dependence or 0.0) < settings.dependence_threshold
+    if claim.status is Status.ENTAILED and (claim.evidence_support or 0.0) < settings.support_threshold:
+        return True
+    needs_evidence = claim.status is not Status.ENTAILED or claim.gap_type is GapType.EVIDENCE_INDEPENDENT
+    return needs_evidence and (claim.evidence_dependence or 0.0) < settings.dependence_threshold
 
 
 def _with_advice(report: HallucinationReport, uncertain: Sequence[ClaimVerification]) -> HallucinationReport:

@@ -68,7 +68,7 @@ def chat(
 ) -> None:
     """Talk with a language model whose answers are verified against files; /help lists the commands."""
     args = ChatArgs(tuple(files or ()), question, provider, model, kb, simple, trajectory)
-    found = with_verification(settings(config, backend), mode, on_failure)
+    found = with_verification(settings(config, backend), mode, on_failure, backend)
     raise typer.Exit(run_chat(args, found, open_console()))
 
 
@@ -90,7 +90,9 @@ def run_chat(
     if "-" in args.files and args.question is None:
         raise InputError("stdin cannot be both a source and the questions", hint="give -q")
     model = generator or open_chat_model(config, args.provider, args.model)
-    session = ChatSession(config, Groundwire(config), model, console, simple=args.simple)
+    session = ChatSession(
+        config, Groundwire(config, backend=config.verification.backend), model, console, simple=args.simple
+    )
     interactive = args.question is None and is_interactive()
     try:
         with (
@@ -108,11 +110,14 @@ def run_chat(
     return ExitCode.OK if interactive else session.worst
 
 
-def with_verification(config: Config, mode: str | None, on_failure: str | None) -> Config:
+def with_verification(
+    config: Config, mode: str | None, on_failure: str | None, backend: str | None = None
+) -> Config:
     """The configuration with the verification options of the command line."""
-    given = {"mode": mode, "on_failure": on_failure}
+    given = {"mode": mode, "on_failure": on_failure, "verification_model": backend}
     changes = {name: value for name, value in given.items() if value is not None}
-    return config.changed(verification={**config.verification.model_dump(), **changes}) if changes else config
+    before = config.verification.model_dump(exclude_unset=True)
+    return config.changed(verification={**before, **changes}) if changes else config
 
 
 def converse(session: ChatSession, read: ReadLine) -> None:
@@ -444,7 +449,11 @@ def _again(session: ChatSession, _: str) -> None:
     history, last = session.history, session.last
     session.history = session.before
     try:
-        ask_or_report(session, session.question, session.config.changed(verification=settings.model_dump()))
+        ask_or_report(
+            session,
+            session.question,
+            session.config.changed(verification=settings.model_dump(exclude_unset=True)),
+        )
     finally:
         if session.last is last:  # no new answer: restore the conversation
             session.history = history

@@ -33,7 +33,7 @@ from groundwire.types import Fact, FactStatus, Source
 app = group_app("Facts that must be verified before they are stored.")
 Limit = Annotated[int, typer.Option(min=1, help="Maximum number, newest first.")]
 _STORED = (FactStatus.VERIFIED, FactStatus.ASSERTED)
-_STATUS_STYLE = {"verified": "green", "asserted": "", "rejected": "red"}
+_STATUS_STYLE = {"verified": "green", "asserted": "", "rejected": "red", FactNotGrounded.status: "red"}
 
 
 @app.command()
@@ -169,7 +169,7 @@ def run_rejected(limit: int, as_json: bool, config: Config, console: Console) ->
             print_json([one.as_json() for one in found])
             return ExitCode.OK
         for one in found:
-            console.print(_line("rejected", one.adjusted or 0.0, one.text), soft_wrap=True)
+            console.print(_line(FactNotGrounded.status, one.adjusted or 0.0, one.text), soft_wrap=True)
             console.print(Text(f"    {one.recorded_at}  {sanitize(one.reason)}", style="dim"), soft_wrap=True)
         if not found:
             console.print("no rejected facts")
@@ -283,10 +283,9 @@ def _refusal_object(refusal: FactNotGrounded, text: str) -> dict[str, object]:
     gap = None if refusal.gap_bits is None else round(refusal.gap_bits, 4)
     return {
         "text": text,
-        "status": "rejected",
-        "error": refusal.status,
+        "status": refusal.status,
         "gap_bits": gap,
-        "reason": str(refusal),
+        "reason": refusal.message,
     }
 
 
@@ -304,5 +303,5 @@ def _show_fact(fact: Fact, console: Console) -> None:
 def _line(status: str, confidence: float | None, text: str) -> Text:
     figure = "    " if confidence is None else f"{confidence:.2f}"
     return Text.assemble(
-        (f"{status:<11}", _STATUS_STYLE.get(status, "yellow")), f"{figure}  {sanitize(text)}"
+        (f"{status:<10} ", _STATUS_STYLE.get(status, "yellow")), f"{figure}  {sanitize(text)}"
     )

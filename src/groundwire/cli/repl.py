@@ -66,7 +66,7 @@ class ReplSession:
 
     def __init__(self, args: ReplArgs, config: Config, generator: Generator | None = None) -> None:
         self.args, self.config = args, config
-        self.engine = Groundwire(config)
+        self.engine = Groundwire(config, backend=config.verification.backend)
         self._generator = generator
         self.files = self._load_files()
         self.functions: dict[str, Function] = functions_for(self.engine, self.ask)

@@ -91,11 +91,16 @@ class VerificationConfig(Section):
     gap_threshold_bits: Bits = 2.0
     on_failure: Literal["flag", "retry", "ask"] = "flag"
     max_retries: int = Field(default=2, ge=0)
-    verification_model: str = "haiku"
+    verification_model: BackendName = "haiku"
     max_claims_per_response: int = Field(default=10, ge=1)
     parallel_verification: bool = True
     mode: Literal["full", "sample", "critical_only"] = "sample"
     sample_rate: Share = 0.3
+
+    @property
+    def backend(self) -> BackendName | None:
+        """The backend that verifies answers, if `verification_model` is set; else the configured one does."""
+        return self.verification_model if "verification_model" in self.model_fields_set else None
 
 
 class OpenAIConfig(Section):

@@ -118,6 +118,9 @@ class ProblemDocument(BaseModel):
     hint: str | None = Field(default=None, description="How to fix it.")
     errors: list[FieldError] | None = Field(default=None, description="Invalid fields, one by one.")
     retry_after: int | None = Field(default=None, description="Seconds, as in the header Retry-After.")
+    code: str | None = Field(
+        default=None, description="`ErrFactNotGrounded` if the memory gate refused a fact."
+    )
     gap_bits: float | None = Field(default=None, description="Bits of evidence missing (not-grounded).")
 
 
@@ -130,6 +133,7 @@ class Problem:
     hint: str = ""
     errors: tuple[tuple[str, str], ...] = ()
     retry_after: float | None = None
+    code: str | None = None
     gap_bits: float | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
 
@@ -150,6 +154,7 @@ class Problem:
             "hint": self.hint or None,
             "errors": [{"pointer": at, "detail": what} for at, what in self.errors] or None,
             "retry_after": wait,
+            "code": self.code,
             "gap_bits": None if self.gap_bits is None else round(self.gap_bits, 4),
         }
         present = {name: value for name, value in fields.items() if value is not None}
@@ -170,6 +175,7 @@ def problem_of(error: GroundwireError) -> Problem:
         error.message,
         error.hint,
         retry_after=getattr(error, "retry_after", None),
+        code=error.status if isinstance(error, FactNotGrounded) else None,
         gap_bits=getattr(error, "gap_bits", None),
     )
 

@@ -19,6 +19,7 @@ from uuid import uuid4
 
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
+from groundwire.errors import FactNotGrounded
 from groundwire.stores.database import Database
 from groundwire.stores.tables import jobs, rejected_facts
 
@@ -207,6 +208,7 @@ class RejectedFact:
         figures = {name: getattr(self, name) for name in names}
         return {
             "text": self.text,
+            "status": FactNotGrounded.status,
             "fact": json.loads(self.fact),
             "evidence": json.loads(self.evidence),
             **{name: None if value is None else round(value, 4) for name, value in figures.items()},

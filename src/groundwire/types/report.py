@@ -310,7 +310,8 @@ class HallucinationReport:
 
     @property
     def verified_claims(self) -> int:
-        return sum(c.status is not Status.UNCHECKED for c in self.claims)
+        """Claims that were checked and found supported."""
+        return sum(c.status is Status.ENTAILED and not c.is_flagged for c in self.claims)
 
     @property
     def flagged_claims(self) -> int:

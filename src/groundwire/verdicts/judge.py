@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from groundwire.budget import Budget, adjusted_confidence, budget
+from groundwire.budget import Budget, adjusted_confidence, budget, observed_bits
 from groundwire.text.tokens import words
 from groundwire.types import Claim, ClaimVerification, Estimate, EvidenceRef, GapType, Status
 from groundwire.verdicts.profile import Profile
@@ -17,6 +17,8 @@ STATED_SHARE = 0.8
 """Share of a claim's content words that evidence must hold to count as saying it; chosen by hand."""
 UNASKED = Estimate.point(0.05, 0.0, "none")
 """Stands for a p0 that was not asked for; 0.05 is what verifiers say of most claims without evidence."""
+BITS_AGAINST = 0.5
+"""Bits by which evidence must lower a bare probability to contradict a claim; .6 to .1 is .8 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +163,17 @@ def _denied(estimate: Estimate) -> bool:
     return estimate.p_no > max(estimate.p_yes, estimate.p_unsure)
 
 
+def _contradicted(scores: ClaimScores, p1: Estimate, p0: Estimate) -> bool:
+    """Return whether the evidence speaks against the claim: by P(no), or by how far it lowers P(yes).
+
+    The second is for verifiers that give a bare probability, which does not tell "no" from "unsure". A cited
+    source that is judged by itself may lower it by what it leaves out.
+    """
+    if p1.p_no > 0.0 or p0.p_no > 0.0 or scores.cited is not None:
+        return _denied(p1)
+    return p1.p_yes < 0.5 and observed_bits(p1.p_yes, p0.p_yes) <= -BITS_AGAINST
+
+
 def _verdict(
     scores: ClaimScores, p1: Estimate, p0: Estimate, profile: Profile, *, vague: bool
 ) -> ClaimVerification:
@@ -191,7 +204,7 @@ def _verdict(
         certain=_certain(scores, p1, p0, found, profile),
         method=p1.method,
         spans=p1.spans if flagged else (),
-        consistency_score=1.0 - (p1.high - p1.low),
+        consistency_score=1.0 - (p1.high - p1.low) if p1.high > p1.low else None,
         adjusted_confidence=adjusted_confidence(claim.confidence, found, contradicted),
     )
 
@@ -199,13 +212,13 @@ def _verdict(
 def _outcome(
     scores: ClaimScores, p1: Estimate, p0: Estimate, found: Budget, profile: Profile, vague: bool
 ) -> tuple[Status, GapType | None, bool]:
-    if _denied(p1):
+    if _contradicted(scores, p1, p0):
         return Status.CONTRADICTED, GapType.CONTRADICTED, True
     if _passes(scores, p1, p0, profile):
         independent = found.required_bits == 0.0 and scores.claim.confidence > 0.0
         return Status.ENTAILED, GapType.EVIDENCE_INDEPENDENT if independent else None, False
     if vague:
-        return Status.UNVERIFIABLE, None, False
+        return Status.UNVERIFIABLE, GapType.UNSUPPORTED, False
     return Status.NOT_IN_CONTEXT, _shortfall(scores, p1, p0, found, profile), True
 
 
@@ -219,7 +232,7 @@ def _certain(scores: ClaimScores, p1: Estimate, p0: Estimate, found: Budget, pro
         floor = profile.floor(scores.claim.confidence)
         pessimist = found.gap_high <= profile.threshold_bits and p1.low >= floor
         optimist = found.gap_low <= profile.threshold_bits and p1.high >= floor
-    if _denied(p1):
+    if _contradicted(scores, p1, p0):
         return not optimist or (p1.low == p1.high and p0.low == p0.high)
     return pessimist == optimist
 

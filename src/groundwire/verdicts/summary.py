@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from groundwire.budget import required_bits
 from groundwire.text.markdown import place_spans
 from groundwire.types import (
     NOTHING_TO_CHECK,
@@ -31,6 +32,9 @@ ACTIONS = {
     GapType.EVIDENCE_INDEPENDENT: "nothing to do; the claim holds without its citation",
     GapType.KNOWN_NOT_IN_SOURCES: "add a source that says it, or mark it as general knowledge",
 }
+
+EVEN_PRIOR = 0.5
+"""Prior of a claim that no verifier was asked about (a phantom citation): its gap is all the bits it needs."""
 
 
 def summarise(
@@ -100,7 +104,8 @@ def in_response(verdict: ClaimVerification, response: str) -> ClaimVerification:
 
 def gap_of(claim: ClaimVerification) -> EpistemicGap:
     assert claim.gap_type is not None
-    bits = max(0.0, claim.budget_gap or 0.0)
+    unmeasured = required_bits(EVEN_PRIOR, claim.confidence)
+    bits = max(0.0, unmeasured if claim.budget_gap is None else claim.budget_gap)
     return EpistemicGap(claim.claim_id, claim.claim_text, claim.gap_type, bits, ACTIONS[claim.gap_type])
 
 

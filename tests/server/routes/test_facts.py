@@ -33,6 +33,7 @@ def test_a_fact_without_grounds_is_refused_with_its_gap(plain: Served) -> None:
     problem = answer.json()
     assert (answer.status_code, problem["type"]) == (422, "/docs#problem-not-grounded")
     assert problem["gap_bits"] > 0
+    assert problem["code"] == "ErrFactNotGrounded"
     refused = plain.client.get("/v1/facts/rejected").json()["rejected"]
     assert "Acme was founded in 1890 in Rome." in [one["text"] for one in refused]
 
