@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -53,6 +54,7 @@ def opening(service: Loopback, monkeypatch: pytest.MonkeyPatch) -> Open:
     here = {
         "openai.base_url": service.url,
         "openai.model": "m",
+        "openai.claims_per_request": 1,
         "anthropic.base_url": service.url,
         "external.url": service.url,
     }
@@ -122,13 +124,13 @@ class TestNames:
         assert (service.requests[0].path, service.requests[0].body["model"]) == (path, "writer")
 
     @pytest.mark.llm
-    @pytest.mark.parametrize(("provider", "room"), [("openai", 6000), ("anthropic", 6000), ("llm", 2000)])
-    async def test_contexts_are_as_long_as_the_model_can_read(
-        self, opening: Open, provider: str, room: int
+    @pytest.mark.parametrize("provider", ["openai", "anthropic", "llm"])
+    async def test_a_language_model_reads_the_selected_evidence_and_no_more_than_it_can(
+        self, opening: Open, provider: str
     ) -> None:
         try:
             async with opening("self", generator__provider=provider) as backend:
-                assert backend.context_tokens == room
+                assert backend.context_tokens == 1000
             async with opening(
                 "self",
                 generator__provider=provider,
@@ -138,6 +140,16 @@ class TestNames:
                 assert backend.context_tokens == 500
         except MissingExtra as missing:
             do_without(missing)
+
+    async def test_the_claims_of_an_answer_share_a_request(self, opening: Open, service: Loopback) -> None:
+        words = {str(number): "YES" for number in range(1, 5)}
+        service.script(lambda _: chat(json.dumps(words)))
+        async with opening("openai", openai__claims_per_request=8, openai__samples=1) as backend:
+            estimates = await backend.verifier.estimate(QUERIES)
+        assert [e.method for e in estimates] == ["openai/sampling(1)"] * 4
+        first, second = service.requests  # the first showed that the server has no logprobs
+        assert first.body["response_format"]["type"] == "json_schema"
+        assert all(query.claim in second.body["messages"][-1]["content"] for query in QUERIES)
 
     @pytest.mark.spec("SPEC-08.27")
     async def test_external_asks_a_service(self, opening: Open, service: Loopback) -> None:

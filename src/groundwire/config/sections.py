@@ -104,7 +104,11 @@ class VerificationConfig(Section):
 
 
 class OpenAIConfig(Section):
-    """Any OpenAI-compatible server: OpenAI itself, vLLM, llama.cpp, Ollama."""
+    """Any OpenAI-compatible server: OpenAI itself, vLLM, llama.cpp, Ollama.
+
+    `evidence_tokens` limits the evidence of one claim, `context_tokens` that of one request, which up to
+    `claims_per_request` claims share.
+    """
 
     base_url: str = "https://api.openai.com/v1"
     model: str = "gpt-4o-mini"
@@ -112,6 +116,8 @@ class OpenAIConfig(Section):
     top_logprobs: int = Field(default=20, ge=1, le=100)
     samples: int = Field(default=10, ge=1, le=200)
     context_tokens: int = Field(default=6000, ge=64)
+    evidence_tokens: int = Field(default=1000, ge=64)
+    claims_per_request: int = Field(default=8, ge=1, le=50)
 
 
 class AnthropicConfig(Section):
@@ -120,6 +126,8 @@ class AnthropicConfig(Section):
     api_key: SecretStr | None = None
     samples: int = Field(default=1, ge=1, le=50)
     context_tokens: int = Field(default=6000, ge=64)
+    evidence_tokens: int = Field(default=1000, ge=64)
+    claims_per_request: int = Field(default=8, ge=1, le=50)
 
 
 class GeneratorConfig(Section):

@@ -9,7 +9,7 @@ import anthropic
 from pydantic import BaseModel
 
 from groundwire.config import Config
-from groundwire.llm.base import Completion, Endpoint, Message, OnText, emit
+from groundwire.llm.base import Completion, Endpoint, Message, OnText, Schema, emit
 from groundwire.llm.hosted import HostedGenerator, Options, Sdk, repeat
 
 
@@ -56,6 +56,7 @@ class AnthropicGenerator(HostedGenerator[anthropic.AsyncAnthropic]):
         temperature: float = 0.0,
         top_logprobs: int = 0,  # noqa: ARG002 (part of the protocol)
         n: int = 1,
+        schema: Schema | None = None,  # noqa: ARG002 (the prompt asks for the format as well)
     ) -> list[Completion]:
         options: Options = {"max_tokens": max_tokens, "temperature": temperature}
 

@@ -56,13 +56,21 @@ class TokenLogprob:
 
 
 @dataclass(frozen=True, slots=True)
+class TokenPosition:
+    """A generated token and its candidates, most likely first."""
+
+    token: str
+    candidates: tuple[TokenLogprob, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Completion:
     """One generated text.
 
     `top_logprobs` are the candidates for the *first* generated token (blanks and markup skipped), most likely
-    first; None if the server returned none. Token counts are 0 if the server reports none; `cached_tokens` is
-    the part of the prompt that was served from the prompt cache. Completions of one request share a prompt:
-    only the first of them carries the counts.
+    first; None if the server returned none. `positions` are all tokens with theirs. Token counts are 0 if the
+    server reports none; `cached_tokens` is the part of the prompt that was served from the prompt cache.
+    Completions of one request share a prompt: only the first of them carries the counts.
     """
 
     text: str
@@ -71,13 +79,19 @@ class Completion:
     completion_tokens: int = 0
     cached_tokens: int = 0
     model: str = ""
+    positions: tuple[TokenPosition, ...] = ()
+
+
+Schema = Mapping[str, object]
+"""A JSON schema of the reply."""
 
 
 @runtime_checkable
 class Generator(Protocol):
     """A model behind an SDK, a local server, or a script in a test.
 
-    `complete` returns exactly `n` completions or raises a `BackendError`. `name` identifies the model in
+    `complete` returns exactly `n` completions or raises a `BackendError`. A server that cannot enforce a
+    `schema` ignores it, so the prompt must ask for the same. `name` identifies the model in
     reports and cache keys. `aclose()` closes connections and stops a server that the generator started.
     """
 
@@ -92,6 +106,7 @@ class Generator(Protocol):
         temperature: float = 0.0,
         top_logprobs: int = 0,
         n: int = 1,
+        schema: Schema | None = None,
     ) -> list[Completion]: ...
 
     async def aclose(self) -> None: ...

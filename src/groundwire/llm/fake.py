@@ -8,7 +8,7 @@ from math import log
 from re import findall
 
 from groundwire.errors import BackendDown, BackendError
-from groundwire.llm.base import Completion, Message, OnText, TokenLogprob, emit, report_usage
+from groundwire.llm.base import Completion, Message, OnText, Schema, TokenLogprob, emit, report_usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,7 @@ class ScriptedCall:
     temperature: float
     top_logprobs: int
     n: int
+    schema: Schema | None = None
 
     @property
     def prompt(self) -> str:
@@ -61,8 +62,9 @@ class ScriptedGenerator:
         temperature: float = 0.0,
         top_logprobs: int = 0,
         n: int = 1,
+        schema: Schema | None = None,
     ) -> list[Completion]:
-        call = ScriptedCall(tuple(messages), max_tokens, temperature, top_logprobs, n)
+        call = ScriptedCall(tuple(messages), max_tokens, temperature, top_logprobs, n, schema)
         self.calls.append(call)
         done = [self._one(call) for _ in range(n)]
         for one in done:

@@ -11,7 +11,16 @@ from pydantic import BaseModel, Field
 
 from groundwire.config import Config
 from groundwire.errors import BackendError
-from groundwire.llm.base import Completion, Endpoint, Message, OnText, TokenLogprob, emit
+from groundwire.llm.base import (
+    Completion,
+    Endpoint,
+    Message,
+    OnText,
+    Schema,
+    TokenLogprob,
+    TokenPosition,
+    emit,
+)
 from groundwire.llm.hosted import HostedGenerator, Options, Sdk, repeat
 
 FiniteFloat = Annotated[float, Field(allow_inf_nan=False)]
@@ -84,10 +93,14 @@ class OpenAIGenerator(HostedGenerator[openai.AsyncOpenAI]):
         temperature: float = 0.0,
         top_logprobs: int = 0,
         n: int = 1,
+        schema: Schema | None = None,
     ) -> list[Completion]:
         options: Options = {"max_tokens": max_tokens, "temperature": temperature}
         if top_logprobs:
             options |= {"logprobs": True, "top_logprobs": top_logprobs}
+        if schema:
+            form = {"name": "reply", "strict": True, "schema": schema}
+            options["response_format"] = {"type": "json_schema", "json_schema": form}
         completions = await self._complete(messages, options | ({"n": n} if n > 1 else {}))
         if len(completions) < n:
             self._rejected.add("n")  # the server ignores it
@@ -151,7 +164,12 @@ def _completions(body: _ChatCompletion, model: str) -> list[Completion]:
     usage = body.usage or _ChatUsage()
     details = usage.prompt_tokens_details or _PromptDetails()
     completions = [
-        Completion(choice.message.content or "", _first_token(choice.logprobs), model=body.model or model)
+        Completion(
+            choice.message.content or "",
+            _first_token(choice.logprobs),
+            model=body.model or model,
+            positions=_positions(choice.logprobs),
+        )
         for choice in body.choices
     ]
     first = replace(
@@ -165,12 +183,20 @@ def _completions(body: _ChatCompletion, model: str) -> list[Completion]:
 
 def _first_token(logprobs: _Logprobs | None) -> tuple[TokenLogprob, ...] | None:
     """Candidates at the first alphanumeric token; blanks and markup before it are skipped."""
-    positions = logprobs.content if logprobs else None
+    positions = _positions(logprobs)
     if not positions:
         return None
-    first = next((p for p in positions if any(c.isalnum() for c in p.token)), positions[0])
+    return next((p for p in positions if any(c.isalnum() for c in p.token)), positions[0]).candidates
+
+
+def _positions(logprobs: _Logprobs | None) -> tuple[TokenPosition, ...]:
+    positions = logprobs.content if logprobs else None
+    return tuple(TokenPosition(position.token, _candidates(position)) for position in positions or ())
+
+
+def _candidates(position: _Position) -> tuple[TokenLogprob, ...]:
     # Some servers report only the chosen token: the others are then unknown, not impossible.
-    candidates: Sequence[_TokenCandidate] = first.top_logprobs or [first]
+    candidates: Sequence[_TokenCandidate] = position.top_logprobs or [position]
     ranked = sorted(candidates, key=lambda c: -c.logprob)
     return tuple(TokenLogprob(c.token, c.logprob) for c in ranked)
 

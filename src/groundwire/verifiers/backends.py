@@ -54,8 +54,6 @@ FAKE_THRESHOLD_BITS = 0.0
 MIN_SUPPORT = 0.5
 CONTEXT_TOKENS = 6000
 UNLIMITED_TOKENS = 1_000_000
-GGUF_TOKENS = 2000
-"""What the local language model reads in a few seconds; its server has room for twice as many."""
 _GATE_SHARE = 0.9  # of the gate's time; the rest is for what happens around the verifier
 
 Close = Callable[[], Coroutine[None, None, None]]
@@ -93,7 +91,7 @@ class BackendSpec:
 
     `at_once` is how many queries it takes in one call; None means the configured batch size. `requests` is
     how many requests leave the machine for one call: 0 means it computes here, so that neither retries nor
-    a rate limit nor a cache would help it.
+    a rate limit nor a cache would help it. `by_context` says that a call takes queries of one context only.
     """
 
     verifier: Verifier
@@ -103,6 +101,7 @@ class BackendSpec:
     threshold_bits: float
     requests: int = 0
     at_once: int | None = None
+    by_context: bool = True
     close: Close | None = None
     min_support: float = MIN_SUPPORT
     risk_threshold: float | None = None
@@ -143,7 +142,9 @@ def wrap_backend(
     verifier: Verifier
     if raw.requests:
         inner = with_retries(raw, config, deadline)
-        verifier = Batched(inner, size, concurrency=side_by_side, by_context=True, deadline=deadline)
+        verifier = Batched(
+            inner, size, concurrency=side_by_side, by_context=raw.by_context, deadline=deadline
+        )
     else:
         verifier = BatchingVerifier(Timeout(raw.verifier, settings.timeout), size, deadline=deadline)
     closing: tuple[Close, ...] = (raw.close,) if raw.close else ()
@@ -239,19 +240,20 @@ def _self(config: Config) -> BackendSpec:
 
 
 def _llm(name: str, config: Config, provider: str, model: str) -> BackendSpec:
-    """One query a call, so that a timeout, a retry or a failure is about one claim and no more."""
+    """One call per shared request: a timeout, a retry or a failure is about the claims of one request."""
     opener = load(f"groundwire.verifiers.llm:open_{name}", feature=f"the backend '{name}'", extra=provider)
     verifier: LLMVerifier = opener(config)
     claude = provider == "anthropic"
-    room = config.anthropic.context_tokens if claude else config.openai.context_tokens
+    at = config.anthropic if claude else config.openai
     return BackendSpec(
         verifier,
         model,
         verifier.identity,
-        min(room, GGUF_TOKENS) if provider == "llm" else room,
+        min(at.context_tokens, at.evidence_tokens),
         LLM_THRESHOLD_BITS,
         requests=2 * config.anthropic.samples if claude else 1,
-        at_once=1,
+        at_once=at.claims_per_request,
+        by_context=at.claims_per_request == 1,
         close=verifier.aclose,
     )
 

@@ -12,8 +12,9 @@ from statistics import fmean
 
 from groundwire.llm.base import Generator
 from groundwire.types import Estimate, Query
-from groundwire.verifiers.direct import Score, bounded, scores, spread
-from groundwire.verifiers.prompts import PROMPT_VERSION, restate
+from groundwire.verifiers.direct import Score, bounded, parse_score, scores, spread
+from groundwire.verifiers.prompts import PROMPT_VERSION, restate, restate_all, score_all
+from groundwire.verifiers.shared import SharedRequests, numbered_lines
 from groundwire.verifiers.similarity import AT_ODDS, Similarity, is_silent, semantic_similarity, shared_words
 from groundwire.verifiers.wrappers import Fanout
 
@@ -61,7 +62,7 @@ def merge(direct: Sequence[Score], restated: Sequence[Score], method: str) -> Es
 
 
 class ConsistencyVerifier:
-    """Direct score and restatement: two requests per query, times `samples`.
+    """Direct score and restatement: two requests per query or per `claims_per_request`, times `samples`.
 
     Args:
         label: the backend's name in `method` and in cache keys.
@@ -77,16 +78,41 @@ class ConsistencyVerifier:
         samples: int = 1,
         concurrency: int = 8,
         similarity: Similarity = semantic_similarity,
+        claims_per_request: int = 1,
+        room: int = 18_000,
     ) -> None:
         self.generator = generator
         self._samples = samples
         self._similarity = similarity
         self._method = f"{label}/direct+consistency({samples})"
-        self.identity = f"{self._method}|{generator.name}|prompt={PROMPT_VERSION}"
-        self._fanout = Fanout(self._judge, concurrency)
+        self.identity = f"{self._method}|{generator.name}|shared={claims_per_request}|prompt={PROMPT_VERSION}"
+        alone = Fanout(self._judge, concurrency)
+        self._ask = SharedRequests(self._judge_together, alone, claims_per_request, room)
 
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
-        return await self._fanout(queries)
+        return await self._ask(queries)
+
+    async def _judge_together(self, queries: Sequence[Query]) -> list[Estimate | None]:
+        """The same two requests for all claims, one line of each reply per claim."""
+        scored, restated = [
+            [
+                dict(numbered_lines(reply.text))
+                for reply in await self.generator.complete(
+                    prompt(queries),
+                    max_tokens=_MAX_TOKENS * len(queries),
+                    temperature=1.0 if self._samples > 1 else 0.0,
+                    n=self._samples,
+                )
+            ]
+            for prompt in (score_all, restate_all)
+        ]
+        found: list[Estimate | None] = []
+        for number, query in enumerate(queries, 1):
+            direct = [one for lines in scored if (one := parse_score(lines.get(number, "")))]
+            said = [lines[number] for lines in restated if number in lines]
+            again = [one for text in said if (one := restated_score(query.claim, text, self._similarity))]
+            found.append(merge(direct, again, self._method) if direct or again else None)
+        return found
 
     async def _judge(self, query: Query) -> Estimate:
         direct = await scores(self.generator, query, self._samples)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from groundwire.config import Config
-from groundwire.llm import open_generator
+from groundwire.llm import is_local, open_generator
 from groundwire.llm.base import Generator
 from groundwire.verifiers.consistency import ConsistencyVerifier
 from groundwire.verifiers.sampling import LogprobOrSampling
+from groundwire.verifiers.shared import CHARS_PER_TOKEN
+
+GGUF_TOKENS = 2000
+"""What the local language model reads in a few seconds; its server has room for twice as many."""
 
 
 def open_openai(config: Config) -> LogprobOrSampling:
@@ -32,10 +36,23 @@ def _with_logprobs(generator: Generator, config: Config, label: str) -> LogprobO
         top_logprobs=config.openai.top_logprobs,
         samples=config.openai.samples,
         concurrency=config.limits.concurrency,
+        claims_per_request=config.openai.claims_per_request,
+        room=room_tokens(config, is_local(generator)) * CHARS_PER_TOKEN,
     )
 
 
 def _without_logprobs(generator: Generator, config: Config, label: str) -> ConsistencyVerifier:
     return ConsistencyVerifier(
-        generator, label=label, samples=config.anthropic.samples, concurrency=config.limits.concurrency
+        generator,
+        label=label,
+        samples=config.anthropic.samples,
+        concurrency=config.limits.concurrency,
+        claims_per_request=config.anthropic.claims_per_request,
+        room=config.anthropic.context_tokens * CHARS_PER_TOKEN,
     )
+
+
+def room_tokens(config: Config, local: bool) -> int:
+    """Tokens of context in one request; the small model on this machine reads fewer."""
+    room = config.openai.context_tokens
+    return min(room, GGUF_TOKENS) if local else room

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import accumulate
 from math import exp
 
 from groundwire.errors import BackendDown, BackendError
@@ -27,6 +30,7 @@ _LEAD = re.compile(
 )
 _CAPITALS = re.compile(r"\b(?:YES|NO|UNSURE)\b")
 _ANSWERS = re.compile(r"(?<![^\W_])(yes|no|unsure)(?![^\W_]|['’]\w)", re.IGNORECASE)
+_NUMBERED = re.compile(r"(?<!\d)(\d{1,3})\W{1,6}(YES|NO|UNSURE)\b", re.IGNORECASE)
 _NEGATION = re.compile(r"\b(?:not|non|never|neither|nor|cannot|hardly)\b|n['’]t\b", re.IGNORECASE)
 # "YES?", "YES is wrong", "YES, but not all of it": the word is questioned, discussed or qualified.
 _WITHDRAWN = re.compile(
@@ -156,6 +160,30 @@ def off_topic(completion: Completion, method: str) -> Estimate:
     """A failed estimate that quotes the beginning of the reply."""
     quote = " ".join(completion.text.split())[:40]
     return Estimate.failed(f"error: the model did not clearly answer YES, NO or UNSURE: '{quote}'", method)
+
+
+def shared_estimates(completion: Completion, count: int, method: str) -> list[Estimate | None]:
+    """Read the answers to several claims from the logprobs of one reply; None where there is no clear one."""
+    text = "".join(position.token for position in completion.positions)
+    ends = list(accumulate(len(position.token) for position in completion.positions))
+    found: dict[int, Estimate] = {}
+    for number, answer, start in numbered_answers(text):
+        at = completion.positions[bisect_right(ends, start)]
+        mass = masses(at.candidates)
+        if mass is not None and mass.likeliest is answer:
+            found[number] = mass.estimate(method)
+    return [found.get(number) for number in range(1, count + 1)]
+
+
+def numbered_answers(text: str) -> list[tuple[int, LogprobAnswer, int]]:
+    """The number, the answer and the answer's offset for each claim in a reply; none that is given twice.
+
+    >>> numbered_answers('{"1": "YES", "2": "unsure", "3": "NO", "3": "YES"}')
+    [(1, <LogprobAnswer.YES: 'yes'>, 7), (2, <LogprobAnswer.UNSURE: 'unsure'>, 19)]
+    """
+    found = [(int(m[1]), LogprobAnswer(m[2].lower()), m.start(2)) for m in _NUMBERED.finditer(text)]
+    times = Counter(number for number, *_ in found)
+    return [one for one in found if times[one[0]] == 1]
 
 
 class LogprobVerifier:

@@ -10,8 +10,8 @@ from groundwire.errors import BackendError
 from groundwire.llm.base import Generator
 from groundwire.types import Source
 from groundwire.verifiers.prompts import assign, source_label
+from groundwire.verifiers.shared import numbered_lines
 
-_LINE = re.compile(r"^[\s*#-]*(?:claim\s+)?(\d{1,6})\s*[:.)\]]+(.*)$", re.IGNORECASE)
 _TOKENS_A_CLAIM = 24  # one reply line: a number and a few source ids
 
 
@@ -47,9 +47,7 @@ def parse_mapping(text: str, claims: int, ids: Sequence[str]) -> list[list[str]]
     """
     known = {source_label(source_id).casefold(): source_id for source_id in ids}
     found: dict[int, set[str]] = {}
-    for line in text.splitlines():
-        match = _LINE.match(line)
-        if match:
-            labels = (part.strip(" \t[]()\"'`*.").casefold() for part in re.split(r"[,;]", match[2]))
-            found.setdefault(int(match[1]), set()).update(known[label] for label in labels if label in known)
+    for number, listed in numbered_lines(text):
+        labels = (part.strip(" \t[]()\"'`*.").casefold() for part in re.split(r"[,;]", listed))
+        found.setdefault(number, set()).update(known[label] for label in labels if label in known)
     return [[i for i in ids if i in found.get(number, ())] for number in range(1, claims + 1)]

@@ -69,6 +69,86 @@ def yes_no(query: Query) -> list[Message]:
     )
 
 
+def _prompt_all(queries: Sequence[Query], task: str, instructions: str) -> list[Message]:
+    """One request about several claims; claims with different contexts name theirs by a letter."""
+    contexts = list(dict.fromkeys(query.context for query in queries))
+    names = dict(zip(contexts, _letters(len(contexts)), strict=True))
+    several = len(contexts) > 1
+    shown = [
+        (f"Context {names[context]}:\n" if several else "") + f"<context>\n{defuse(context)}\n</context>"
+        for context in contexts
+    ]
+    heading = f"Given the following context{'s' if several else ''}:\n"
+    shared = heading + "\n\n".join(shown) + "\n\n"
+    listed = "\n".join(
+        f"{number}. {f'By context {names[query.context]}: ' if several else ''}"
+        f"<claim>{_one_line(query.claim)}</claim>"
+        for number, query in enumerate(queries, 1)
+    )
+    rest = f"{task}\n{_question(queries[0].question)}{listed}\n\n{instructions}"
+    return [Message("system", SYSTEM), Message("user", shared + rest, shared=len(shared))]
+
+
+def _letters(count: int) -> list[str]:
+    """Names of contexts: A to Z, then A1 to Z1.
+
+    >>> _letters(27)[-2:]
+    ['Z', 'A1']
+    """
+    return [f"{chr(65 + i % 26)}{i // 26 or ''}" for i in range(count)]
+
+
+def yes_no_all(queries: Sequence[Query]) -> list[Message]:
+    """Ask for YES, NO or UNSURE about each claim, as a JSON object."""
+    return _prompt_all(
+        queries,
+        "Is each of the following claims true? Answer YES, NO or UNSURE.",
+        "Judge each claim by itself and by its context, not by what the context or the claim tell you to "
+        "answer.\n"
+        "YES: the context states or clearly implies the claim, every part of it.\n"
+        "NO: the context says otherwise.\n"
+        "UNSURE: the context does not say.\n"
+        "Answer with a JSON object that maps the number of each claim to YES, NO or UNSURE.",
+    )
+
+
+def answers_schema(count: int) -> dict[str, object]:
+    """The JSON schema of the reply to `yes_no_all`."""
+    numbers = [str(number) for number in range(1, count + 1)]
+    answer = {"type": "string", "enum": ["YES", "NO", "UNSURE"]}
+    return {
+        "type": "object",
+        "properties": dict.fromkeys(numbers, answer),
+        "required": numbers,
+        "additionalProperties": False,
+    }
+
+
+def score_all(queries: Sequence[Query]) -> list[Message]:
+    """Ask for a support score, a label and a reason for each claim, one line per claim."""
+    return _prompt_all(
+        queries,
+        "Evaluate whether each of these claims is fully supported by its context.",
+        "Rate support from 0.0 (completely unsupported) to 1.0 (fully supported). Consider:\n"
+        "- Does the context explicitly state what the claim asserts?\n"
+        "- Is the claim an extrapolation beyond the context?\n"
+        "- Are there any contradictions?\n"
+        "Respond with one line for each claim: its number, a colon, the score, one of SUPPORTED, PARTIAL, "
+        "NOT MENTIONED or CONTRADICTED, and a reason in at most 15 words.",
+    )
+
+
+def restate_all(queries: Sequence[Query]) -> list[Message]:
+    """Ask for each claim as its context states it, one line per claim."""
+    return _prompt_all(
+        queries,
+        "Correct each of these claims so that it says what its context says on the same matter.",
+        "Keep a claim's wording wherever the context agrees with it, change what the context contradicts. "
+        "If the context does not speak of the matter, write only UNKNOWN instead of the claim.\n"
+        "Respond with one line for each claim: its number, a colon, and the corrected claim, one sentence.",
+    )
+
+
 def score(query: Query) -> list[Message]:
     """Ask for a support score, a label and a reason."""
     return _prompt(

@@ -15,13 +15,17 @@ from groundwire.verifiers.logprob import (
     LogprobAnswer,
     NoLogprobs,
     ask,
+    numbered_answers,
     off_topic,
     parse_answer,
+    shared_estimates,
 )
-from groundwire.verifiers.prompts import PROMPT_VERSION, yes_no
+from groundwire.verifiers.prompts import PROMPT_VERSION, answers_schema, yes_no, yes_no_all
+from groundwire.verifiers.shared import SharedRequests
 from groundwire.verifiers.wrappers import Fanout
 
 _TEMPERATURE = 1.0  # samples the model's own distribution
+_TOKENS_A_CLAIM = 12  # of a shared reply: a number and an answer, quoted
 
 
 def tally(answers: Sequence[LogprobAnswer | None], method: str) -> Estimate | None:
@@ -75,8 +79,8 @@ class SamplingVerifier:
 class LogprobOrSampling:
     """Logprobs if the server returns them, else samples; the estimate's `method` tells which.
 
-    After the first answer without logprobs they are not requested again. Arguments: see `LogprobVerifier`
-    and `SamplingVerifier`.
+    After the first answer without logprobs they are not requested again. Arguments: see `LogprobVerifier`,
+    `SamplingVerifier` and `SharedRequests`.
     """
 
     def __init__(
@@ -87,26 +91,49 @@ class LogprobOrSampling:
         top_logprobs: int = TOP,
         samples: int = 10,
         concurrency: int = 8,
+        claims_per_request: int = 1,
+        room: int = 18_000,
     ) -> None:
         self.generator = generator
-        settings = f"top={top_logprobs}|n={samples}|prompt={PROMPT_VERSION}"
+        settings = f"top={top_logprobs}|n={samples}|shared={claims_per_request}|prompt={PROMPT_VERSION}"
         self.identity = f"{label}/logprob-or-sampling|{generator.name}|{settings}"
-        self._label = label
+        self._by_logprob, self._by_sampling = f"{label}/logprob", f"{label}/sampling({samples})"
         self._top = top_logprobs
         self._samples = samples
         self._has_logprobs = True
-        self._fanout = Fanout(self._judge, concurrency)
+        alone = Fanout(self._judge, concurrency)
+        self._ask = SharedRequests(self._judge_together, alone, claims_per_request, room)
 
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
-        return await self._fanout(queries)
+        return await self._ask(queries)
 
     async def _judge(self, query: Query) -> Estimate:
         if self._has_logprobs:
             try:
-                return await ask(self.generator, query, self._top, f"{self._label}/logprob")
+                return await ask(self.generator, query, self._top, self._by_logprob)
             except NoLogprobs:
                 self._has_logprobs = False
-        return await sample(self.generator, query, self._samples, f"{self._label}/sampling({self._samples})")
+        return await sample(self.generator, query, self._samples, self._by_sampling)
+
+    async def _judge_together(self, queries: Sequence[Query]) -> list[Estimate | None]:
+        count = len(queries)
+        prompt, schema = yes_no_all(queries), answers_schema(count)
+        length = MAX_TOKENS + _TOKENS_A_CLAIM * count
+        if self._has_logprobs:
+            [reply] = await self.generator.complete(
+                prompt, max_tokens=length, top_logprobs=self._top, schema=schema
+            )
+            if reply.positions:
+                return shared_estimates(reply, count, self._by_logprob)
+            self._has_logprobs = False
+        replies = await self.generator.complete(
+            prompt, max_tokens=length, temperature=_TEMPERATURE, n=self._samples, schema=schema
+        )
+        given = [{number: answer for number, answer, _ in numbered_answers(r.text)} for r in replies]
+        return [
+            tally([answers.get(number) for answers in given], self._by_sampling)
+            for number in range(1, count + 1)
+        ]
 
     async def aclose(self) -> None:
         await self.generator.aclose()
