@@ -55,6 +55,7 @@ from groundwire.proxy.connection import HttpConnection
 from groundwire.stores.database import open_database
 from groundwire.stores.facts import list_facts
 from groundwire.stores.queue import RetryPolicy
+from groundwire.traces.audit import audit_trace
 from groundwire.types import Estimate, FactStatus, Query
 from groundwire.verifiers import backends
 from groundwire.verifiers.fake import FakeVerifier
@@ -495,7 +496,7 @@ def audit(world: World) -> None:
     async def ask() -> None:
         async with Groundwire(world.config(), operation="trace") as engine:
             try:
-                found = await engine.audit_trace(steps, "How tall is it?", {"S0": TOWER}, "999 metres")
+                found = await audit_trace(engine, steps, "How tall is it?", {"S0": TOWER}, "999 metres")
             except GroundwireError:
                 return
             require(_not_clean(found.flagged), "audit: a wrong trace is clean")

@@ -146,7 +146,10 @@ def audit_trace(
 
     For the settings see `check`.
     """
-    return run(_engine(config, backend, profile, target).audit_trace(steps, question, context, answer))
+    from groundwire.traces import audit
+
+    engine = _engine(config, backend, profile, target)
+    return run(audit.audit_trace(engine, steps, question, context, answer))
 
 
 def audit_reasoning(
@@ -162,7 +165,9 @@ def audit_reasoning(
 
     For the settings see `check`.
     """
-    return run(_engine(config, backend, profile, target).audit_reasoning(steps, sources))
+    from groundwire.traces import audit
+
+    return run(audit.audit_reasoning(_engine(config, backend, profile, target), steps, sources))
 
 
 def guard(

@@ -28,14 +28,12 @@ from groundwire.types import (
     HallucinationReport,
     KnowledgeBase,
     Source,
-    TraceAudit,
 )
 from groundwire.verdicts.profile import Profile, profile_for
 from groundwire.verifiers.backends import open_backend
 
 if TYPE_CHECKING:
     from groundwire.stores.knowledge_base import Knowledge
-    from groundwire.traces.steps import Steps
     from groundwire.verifiers.dependence import Dependence
     from groundwire.verifiers.entropy import SemanticEntropy
 
@@ -266,46 +264,13 @@ class Groundwire:
         inquiry = Inquiry(question, text, as_text(answer, "the answer"))
         return await dependence(generator, self.backend.verifier, inquiry, samples=samples)
 
-    async def audit_trace(
-        self,
-        steps: Steps,
-        question: str | None = None,
-        context: Sources | None = None,
-        answer: str | None = None,
-        *,
-        generator: Generator | None = None,
-    ) -> TraceAudit:
-        """A verdict on each step of a reasoning trace, and whether the answer follows from the steps alone.
-
-        `generator` derives the answer from the steps; default is the configured one (`generator.*`). If there
-        is none, the verifier decides.
-        """
-        from groundwire.traces.audit import AuditRequest, audit
-
-        if len(answer or "") > self.config.limits.max_answer_chars:
-            raise InputError("the answer is too long", hint="the limit is limits.max_answer_chars")
-        request = AuditRequest(
-            steps,
-            as_sources(context or ()),
-            as_text(question or "", "the question"),
-            as_text(answer or "", "the answer"),
-            self.config.hallucination.trace_auditing.check_post_hoc,
-        )
-        return await audit(request, self.context, generator or self._executor())
-
-    async def audit_reasoning(self, steps: Steps, sources: Sources) -> list[ClaimVerification]:
-        """A verdict on each step of {claim, cites}, given the sources and the supported earlier steps."""
-        from groundwire.traces.audit import AuditRequest, audit_claims
-
-        return await audit_claims(AuditRequest(steps, as_sources(sources)), self.context)
-
     async def semantic_entropy(self, samples: Sequence[str], question: str = "") -> SemanticEntropy:
         """The entropy, in bits, of the meanings of a model's answers to one question."""
         from groundwire.verifiers.entropy import semantic_entropy
 
         return await semantic_entropy(samples, self.backend.verifier, question)
 
-    def _executor(self) -> Generator | None:
+    def language_model(self) -> Generator | None:
         """The configured language model, if there is one."""
         if not self._models and is_chosen(self.config):
             self._models.append(open_generator(self.config))

@@ -8,6 +8,7 @@ from groundwire import Config, Groundwire, Status
 from groundwire.errors import BackendDown, InputError
 from groundwire.llm import is_chosen, open_generator
 from groundwire.llm.fake import ScriptedGenerator
+from groundwire.traces.audit import audit_reasoning, audit_trace
 from groundwire.types import Derived, Estimate, GapType, Query, TraceAudit
 from groundwire.verifiers.fake import FakeVerifier
 
@@ -48,7 +49,7 @@ def statuses(audit: TraceAudit) -> list[Status]:
 @pytest.mark.spec("SPEC-08.25", "SPEC-08.26")
 @pytest.mark.parametrize("answer", ["2", "There are 2 r's in strawberry.", "Two."])
 async def test_counted_right_and_then_stated_wrong_is_caught(engine: Groundwire, answer: str) -> None:
-    found = await engine.audit_trace(COUNTED, ASKED, answer=answer)
+    found = await audit_trace(engine, COUNTED, ASKED, answer=answer)
     assert statuses(found) == [Status.ENTAILED] * 3
     assert (found.post_hoc.outcome, found.flagged) == (Derived.NO, True)
     assert "step3 concludes otherwise" in found.post_hoc.reason
@@ -57,7 +58,7 @@ async def test_counted_right_and_then_stated_wrong_is_caught(engine: Groundwire,
 @pytest.mark.spec("SPEC-08.25")
 @pytest.mark.parametrize("answer", ["3", "There are three r's.", "Strawberry has 3 r's."])
 async def test_counted_right_and_stated_right_passes(engine: Groundwire, answer: str) -> None:
-    found = await engine.audit_trace(COUNTED, ASKED, answer=answer)
+    found = await audit_trace(engine, COUNTED, ASKED, answer=answer)
     assert (found.post_hoc.outcome, found.flagged) == (Derived.YES, False)
 
 
@@ -70,7 +71,7 @@ async def test_every_status_a_step_can_have(engine: Groundwire) -> None:
         "The Eiffel Tower was painted blue by volunteers in 1999.",
         "It is what it is.",
     ]
-    found = await engine.audit_trace(steps, context=TOWER)
+    found = await audit_trace(engine, steps, context=TOWER)
     assert statuses(found) == [
         Status.UNVERIFIABLE, Status.ENTAILED, Status.CONTRADICTED, Status.NOT_IN_CONTEXT, Status.UNVERIFIABLE,
     ]  # fmt: skip
@@ -80,15 +81,15 @@ async def test_every_status_a_step_can_have(engine: Groundwire) -> None:
 
 @pytest.mark.spec("SPEC-08.24")
 async def test_steps_follow_from_steps_by_calculation(engine: Groundwire) -> None:
-    found = await engine.audit_trace(APPLES, TOM, answer="4 apples")
+    found = await audit_trace(engine, APPLES, TOM, answer="4 apples")
     assert statuses(found) == [Status.ENTAILED] * 4
     assert found.steps[2].premises == ("step2",)
     assert found.flagged is False
-    wrong = await engine.audit_trace([*APPLES[:1], "So he has 3 + 2 = 6 apples."], TOM)
+    wrong = await audit_trace(engine, [*APPLES[:1], "So he has 3 + 2 = 6 apples."], TOM)
     assert (wrong.steps[1].status, wrong.steps[1].verdict.reason) == (
         Status.CONTRADICTED, "3 + 2 = 5, not 6",
     )  # fmt: skip
-    assert (await engine.audit_trace(APPLES, TOM, answer="5")).post_hoc.outcome is Derived.NO
+    assert (await audit_trace(engine, APPLES, TOM, answer="5")).post_hoc.outcome is Derived.NO
 
 
 @pytest.mark.spec("SPEC-08.24")
@@ -103,12 +104,12 @@ async def test_only_an_entailed_step_is_a_premise() -> None:
         "Bern is very sunny.",
         {"claim": "C follows surely.", "cites": ["step1"]},
     ]
-    good = await faked(FakeVerifier(carried)).audit_trace(
-        steps, context="We know: Bern is very sunny. It rains."
+    good = await audit_trace(
+        faked(FakeVerifier(carried)), steps, context="We know: Bern is very sunny. It rains."
     )
     assert statuses(good) == [Status.ENTAILED, Status.ENTAILED]
     assert good.steps[1].premises == ("step1",)
-    bad = await faked(FakeVerifier(carried)).audit_trace(steps, context="It rains all day.")
+    bad = await audit_trace(faked(FakeVerifier(carried)), steps, context="It rains all day.")
     assert statuses(bad) == [Status.NOT_IN_CONTEXT, Status.NOT_IN_CONTEXT]
     assert bad.steps[1].premises == ()
     assert "rests on step1, which is not entailed" in bad.steps[1].verdict.reason
@@ -123,7 +124,7 @@ async def test_phantom_circular_and_self_citations_reach_no_model() -> None:
         {"claim": "It is old indeed.", "cites": ["step4"]},
         {"claim": "It is grey indeed.", "cites": ["step3"]},
     ]
-    found = await faked(fake).audit_trace(steps, context=TOWER)
+    found = await audit_trace(faked(fake), steps, context=TOWER)
     assert fake.calls == []
     assert found.steps[0].verdict.gap_type is GapType.PHANTOM_CITATION
     assert [step.circular for step in found.steps] == [(), ("step2",), ("step4",), ("step3",)]
@@ -131,14 +132,15 @@ async def test_phantom_circular_and_self_citations_reach_no_model() -> None:
     assert found.steps[1].verdict.reason == "cites itself"
     assert "step4, which rests on it or comes after it" in found.steps[2].verdict.reason
     assert found.flagged
-    verdicts = await faked(fake).audit_reasoning(steps, TOWER)
+    verdicts = await audit_reasoning(faked(fake), steps, TOWER)
     assert all(verdict.is_flagged for verdict in verdicts)
     assert verdicts[0].flag_reason == "phantom_citation"
 
 
 @pytest.mark.spec("SPEC-16.03")
 async def test_audit_reasoning_holds_each_step_against_what_it_cites(engine: Groundwire) -> None:
-    right, wrong, both = await engine.audit_reasoning(
+    right, wrong, both = await audit_reasoning(
+        engine,
         [
             {"claim": "The Eiffel Tower stands in Paris.", "cites": ["S0"]},
             {"claim": "The Eiffel Tower stands in Paris.", "cites": ["S1"]},
@@ -167,13 +169,13 @@ async def test_audit_reasoning_holds_each_step_against_what_it_cites(engine: Gro
 async def test_steps_that_exclude_each_other(
     engine: Groundwire, steps: list[str], against: tuple[str, ...]
 ) -> None:
-    found = await engine.audit_trace(steps)
+    found = await audit_trace(engine, steps)
     assert found.steps[-1].contradicts == against
     assert found.flagged is bool(against)
 
 
 async def test_without_a_context_nothing_is_held_against_a_step(engine: Groundwire) -> None:
-    found = await engine.audit_trace(["The release ships on Friday."])
+    found = await audit_trace(engine, ["The release ships on Friday."])
     assert (statuses(found), found.flagged) == ([Status.NOT_IN_CONTEXT], False)
     assert found.steps[0].verdict.reason == "nothing was given to check it against"
 
@@ -181,7 +183,7 @@ async def test_without_a_context_nothing_is_held_against_a_step(engine: Groundwi
 @pytest.mark.spec("SPEC-08.26")
 async def test_the_executor_sees_the_question_and_the_steps_and_never_the_answer(engine: Groundwire) -> None:
     model = ScriptedGenerator(["There are three."])
-    found = await engine.audit_trace(COUNTED, ASKED, answer="zweiundvierzig", generator=model)
+    found = await audit_trace(engine, COUNTED, ASKED, answer="zweiundvierzig", generator=model)
     (call,) = model.calls
     assert ASKED in call.prompt
     assert all(step in call.prompt for step in COUNTED)
@@ -202,13 +204,13 @@ async def test_the_executor_sees_the_question_and_the_steps_and_never_the_answer
 async def test_answers_are_compared_by_meaning(
     engine: Groundwire, derived: str, answer: str, outcome: Derived
 ) -> None:
-    found = await engine.audit_trace(COUNTED, ASKED, answer=answer, generator=ScriptedGenerator([derived]))
+    found = await audit_trace(engine, COUNTED, ASKED, answer=answer, generator=ScriptedGenerator([derived]))
     assert found.post_hoc.outcome is outcome
 
 
 async def test_an_executor_that_fails_gives_way_to_the_verifier_and_it_is_said(engine: Groundwire) -> None:
     model = ScriptedGenerator([BackendDown("gone")])
-    found = await engine.audit_trace(COUNTED, ASKED, answer="2", generator=model)
+    found = await audit_trace(engine, COUNTED, ASKED, answer="2", generator=model)
     assert found.post_hoc.outcome is Derived.NO
     assert "the verifier 'local'" in found.post_hoc.executor
     assert "scripted could not be asked: gone" in found.post_hoc.reason
@@ -221,7 +223,7 @@ async def test_without_a_model_the_verifier_derives_and_says_so(engine: Groundwi
         ("The Eiffel Tower stands in the capital of France.", Derived.YES),
         ("In Rome.", Derived.NO),
     ):
-        found = await engine.audit_trace(steps, "Where is the Eiffel Tower?", TOWER, answer)
+        found = await audit_trace(engine, steps, "Where is the Eiffel Tower?", TOWER, answer)
         assert found.post_hoc.outcome is outcome
         assert found.post_hoc.executor == "the verifier 'local' (no language model)"
 
@@ -230,7 +232,7 @@ async def test_without_a_model_the_verifier_derives_and_says_so(engine: Groundwi
 async def test_the_post_hoc_check_can_be_switched_off() -> None:
     off = {"hallucination": {"trace_auditing": {"check_post_hoc": False}}}
     engine = Groundwire(Config.model_validate(off))
-    found = await engine.audit_trace(COUNTED, ASKED, answer="2")
+    found = await audit_trace(engine, COUNTED, ASKED, answer="2")
     assert (found.post_hoc.outcome, found.flagged) == (Derived.UNCHECKED, False)
     assert found.post_hoc.reason == "trace_auditing.check_post_hoc is off"
 
@@ -253,8 +255,8 @@ def test_a_model_is_asked_only_where_somebody_chose_one(config: dict[str, Any], 
 
 async def test_what_could_not_be_checked_is_not_fine() -> None:
     fake = FakeVerifier(lambda _: Estimate.failed("timeout"))
-    found = await faked(fake).audit_trace(
-        ["The tower is tall today."], "How tall?", TOWER, "very tall indeed it is"
+    found = await audit_trace(
+        faked(fake), ["The tower is tall today."], "How tall?", TOWER, "very tall indeed it is"
     )
     assert statuses(found) == [Status.UNCHECKED]
     assert found.flagged is None
@@ -266,20 +268,20 @@ async def test_what_could_not_be_checked_is_not_fine() -> None:
 async def test_a_long_trace_costs_a_bounded_number_of_queries() -> None:
     steps = [f"Part {n} of the engine weighs {n} kg and was made by team {n % 7}." for n in range(200)]
     fake = FakeVerifier(lambda _: (0.99, 0.0))
-    await faked(fake).audit_trace(steps, context=TOWER)
+    await audit_trace(faked(fake), steps, context=TOWER)
     assert fake.queries <= 2 * 200 + 400
     chain = [{"claim": "The first one holds."}] + [
         {"claim": f"So number {n} holds as well.", "cites": [f"step{n}"]} for n in range(1, 200)
     ]
     slow = FakeVerifier(lambda query: (0.99, 0.0) if "first" in query.claim else (0.01, 0.0))
-    await faked(slow).audit_trace(chain, context=TOWER)
+    await audit_trace(faked(slow), chain, context=TOWER)
     assert slow.queries <= 4 * 200 + 400
 
 
 async def test_too_many_steps_are_refused() -> None:
     engine = Groundwire(Config.model_validate({"limits": {"max_claims": 5}}), backend="fake")
     with pytest.raises(InputError, match="the trace has 6 steps"):
-        await engine.audit_trace(["It is so."] * 6)
+        await audit_trace(engine, ["It is so."] * 6)
 
 
 @pytest.mark.spec("SPEC-16.04")
@@ -298,8 +300,8 @@ async def test_with_a_model_the_dependence_on_evidence_is_sampled(engine: Ground
 async def test_a_real_model_derives_the_answer_from_the_steps(engine: Groundwire, smollm: str) -> None:
     model = open_generator(Config.model_validate({"openai": {"base_url": smollm}}), "openai", "smollm")
     try:
-        wrong = await engine.audit_trace(COUNTED, ASKED, answer="2", generator=model)
-        right = await engine.audit_trace(COUNTED, ASKED, answer="3", generator=model)
+        wrong = await audit_trace(engine, COUNTED, ASKED, answer="2", generator=model)
+        right = await audit_trace(engine, COUNTED, ASKED, answer="3", generator=model)
     finally:
         await model.aclose()
     assert (wrong.post_hoc.outcome, right.post_hoc.outcome) == (Derived.NO, Derived.YES)
@@ -329,7 +331,7 @@ SHOP = "Lena buys 6 pencils at 2 euros each and pays with a 20 euro note. How mu
 async def test_plain_reasoning_is_left_alone(
     engine: Groundwire, question: str, steps: list[str], answer: str
 ) -> None:
-    found = await engine.audit_trace(steps, question, answer=answer)
+    found = await audit_trace(engine, steps, question, answer=answer)
     assert found.flagged is False, [(s.status, s.verdict.reason) for s in found.steps] + [found.post_hoc]
 
 
@@ -345,7 +347,7 @@ async def test_plain_reasoning_is_left_alone(
 async def test_plain_mistakes_are_caught(
     engine: Groundwire, question: str, steps: list[str], answer: str
 ) -> None:
-    assert (await engine.audit_trace(steps, question, answer=answer)).flagged
+    assert (await audit_trace(engine, steps, question, answer=answer)).flagged
 
 
 async def test_what_a_tool_returned_is_part_of_the_way(engine: Groundwire) -> None:
@@ -354,8 +356,8 @@ async def test_what_a_tool_returned_is_part_of_the_way(engine: Groundwire) -> No
     )
     sources = {"lookup": "Paris is the capital of France."}
     ask = "What is the capital of France?"
-    right = await engine.audit_trace([said], ask, sources, "The capital of France is Paris.")
-    wrong = await engine.audit_trace([said], ask, sources, "Lyon")
+    right = await audit_trace(engine, [said], ask, sources, "The capital of France is Paris.")
+    wrong = await audit_trace(engine, [said], ask, sources, "Lyon")
     assert (right.steps[0].status, right.flagged) == (Status.UNVERIFIABLE, False)
     assert wrong.post_hoc.outcome is Derived.NO
 
@@ -369,19 +371,19 @@ SMALLER = [
 
 
 async def test_a_conclusion_from_steps_that_stand_is_not_blamed_for_its_words(engine: Groundwire) -> None:
-    found = await engine.audit_trace(SMALLER, "Which city is larger?", CITIES, "Berlin")
+    found = await audit_trace(engine, SMALLER, "Which city is larger?", CITIES, "Berlin")
     assert found.flagged is False
     assert found.post_hoc.outcome is Derived.YES
 
 
 @pytest.mark.parametrize("conclusion", ["So Munich is larger than Hamburg.", "So Berlin has 9 districts."])
 async def test_a_conclusion_that_brings_something_new_is(engine: Groundwire, conclusion: str) -> None:
-    found = await engine.audit_trace([*SMALLER[:2], conclusion], "Which city is larger?", CITIES)
+    found = await audit_trace(engine, [*SMALLER[:2], conclusion], "Which city is larger?", CITIES)
     assert found.flagged is True
 
 
 async def test_what_is_outdone_is_not_the_answer(engine: Groundwire) -> None:
-    found = await engine.audit_trace(SMALLER, "Which city is larger?", CITIES, "Hamburg")
+    found = await audit_trace(engine, SMALLER, "Which city is larger?", CITIES, "Hamburg")
     assert found.post_hoc.outcome is Derived.NO
-    other = await engine.audit_trace(SMALLER, "Which city is smaller?", CITIES, "Hamburg")
+    other = await audit_trace(engine, SMALLER, "Which city is smaller?", CITIES, "Hamburg")
     assert other.post_hoc.outcome is not Derived.NO

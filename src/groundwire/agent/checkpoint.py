@@ -15,6 +15,7 @@ from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError
 from groundwire.llm.base import Message
 from groundwire.text.numbers import numbers
+from groundwire.traces.audit import audit_trace
 from groundwire.traces.steps import CALL, MAX_STEP, RETURNED, parse_text
 from groundwire.types import Claim, ClaimVerification, GapType, HallucinationReport, Status, TraceAudit
 
@@ -234,4 +235,4 @@ async def audit_answer(
     found = answer_trace(messages, files)
     if not found.steps or not answer.strip():
         return None
-    return await engine.audit_trace(found.steps, query, found.sources, answer)
+    return await audit_trace(engine, found.steps, query, found.sources, answer)

@@ -13,6 +13,7 @@ from pydantic import ConfigDict, ValidationError, validate_call
 
 from groundwire._loop import run
 from groundwire.engine import Groundwire
+from groundwire.traces import audit as traces
 from groundwire.types import ClaimVerification, HallucinationReport, TraceAudit
 
 Evidence = str | list[str] | dict[str, str]
@@ -66,10 +67,10 @@ def functions_for(engine: Groundwire, ask: AskModel | None = None) -> dict[str, 
     async def audit_trace(
         steps: Steps, question: str | None = None, context: Evidence | None = None, answer: str | None = None
     ) -> TraceAudit:
-        return await engine.audit_trace(steps, question=question, context=context, answer=answer)
+        return await traces.audit_trace(engine, steps, question=question, context=context, answer=answer)
 
     async def audit_reasoning(steps: Steps, sources: dict[str, str]) -> list[ClaimVerification]:
-        return await engine.audit_reasoning(steps, sources)
+        return await traces.audit_reasoning(engine, steps, sources)
 
     async def llm(query: str, context: Evidence = "", verify: bool = True) -> str:
         if ask is None:

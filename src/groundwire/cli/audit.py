@@ -38,6 +38,7 @@ from groundwire.reports.html import audit_page
 from groundwire.reports.json import audit_object
 from groundwire.reports.terminal import show_audit
 from groundwire.retrieval.load import from_mapping, load_answer, load_sources
+from groundwire.traces.audit import audit_trace
 from groundwire.traces.formats import ParsedTrace, read_trace
 from groundwire.types import Source, TraceGraph
 
@@ -79,7 +80,7 @@ def run_audit(args: AuditArgs, config: Config, console: Console) -> ExitCode:
     engine = Groundwire(config, operation="trace")
     question, answer = args.question or draft.question, args.answer or draft.answer
     with Console(stderr=True).status("auditing …"):
-        audit = run(engine.audit_trace(draft.steps, question, sources, answer))
+        audit = run(audit_trace(engine, draft.steps, question, sources, answer))
     run(engine.aclose())
     with safe_stdout():
         if args.as_json:

@@ -21,6 +21,7 @@ from groundwire.engine import Groundwire, as_sources
 from groundwire.errors import BackendTimeout, InputError
 from groundwire.mcp.arguments import AuditTraceBudget, BudgetArguments, DetectHallucination
 from groundwire.retrieval.cite import cited_ids, phantoms
+from groundwire.traces.audit import audit_reasoning
 from groundwire.types import NOTHING_TO_CHECK, Claim, ClaimKind, ClaimVerification, Source, Status, Step
 
 if TYPE_CHECKING:
@@ -222,7 +223,7 @@ async def _score_steps(
             Step("", step.claim, tuple(step.cites), p)
             for (_, step), p in zip(numbered, confidences, strict=True)
         ]
-        verdicts = await judge.audit_reasoning(steps, sources)
+        verdicts = await audit_reasoning(judge, steps, sources)
     else:
         claims = [
             Claim(f"c{n}", step.claim, 0, len(step.claim), tuple(step.cites), p)

@@ -16,6 +16,7 @@ from groundwire.mcp import arguments as args
 from groundwire.mcp.strawberry import BudgetReport, audit_trace_budget, detect_hallucination
 from groundwire.reports.json import audit_object, claim_object
 from groundwire.reports.schema import AuditOut, ClaimOut, ReportOut
+from groundwire.traces.audit import audit_reasoning, audit_trace
 from groundwire.types import ClaimVerification, HallucinationReport, KnowledgeBase, Source, Status, Step
 
 T = TypeVar("T")
@@ -101,13 +102,13 @@ async def _verify_claims(call: ToolCall[args.VerifyClaims]) -> Result:
 
 async def _audit_reasoning(call: ToolCall[args.AuditReasoning]) -> Result:
     sources = _sources(call.engine, call.arguments.sources)
-    return _verdicts(await call.engine.audit_reasoning(_parse_steps(call.arguments.steps), sources))
+    return _verdicts(await audit_reasoning(call.engine, _parse_steps(call.arguments.steps), sources))
 
 
 async def _audit_trace(call: ToolCall[args.AuditTrace]) -> Result:
     arguments, sources = call.arguments, _sources(call.engine, call.arguments.context)
     steps = _parse_steps(arguments.steps)
-    return audit_object(await call.engine.audit_trace(steps, arguments.question, sources, arguments.answer))
+    return audit_object(await audit_trace(call.engine, steps, arguments.question, sources, arguments.answer))
 
 
 async def _detect(call: ToolCall[args.DetectHallucination]) -> Result:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from groundwire.claims.extractor import extract
+from groundwire.engine import Groundwire, Sources, as_sources, as_text
 from groundwire.errors import InputError
 from groundwire.llm.base import Generator
 from groundwire.pipeline import CheckContext
@@ -142,3 +143,35 @@ def _exclude_each_other(forward: Estimate, backward: Estimate, *, sharp: bool) -
         return False
     denied = max(e.p_no for e in both) >= _CONTRADICTED
     return denied and (sharp or max(e.p_yes for e in both) <= _COMPATIBLE)
+
+
+async def audit_trace(
+    engine: Groundwire,
+    steps: Steps,
+    question: str | None = None,
+    context: Sources | None = None,
+    answer: str | None = None,
+    *,
+    generator: Generator | None = None,
+) -> TraceAudit:
+    """A verdict on each step of a reasoning trace, and whether the answer follows from the steps alone.
+
+    `generator` derives the answer from the steps; default is the configured one (`generator.*`). If there
+    is none, the verifier decides.
+    """
+    config = engine.config
+    if len(answer or "") > config.limits.max_answer_chars:
+        raise InputError("the answer is too long", hint="the limit is limits.max_answer_chars")
+    request = AuditRequest(
+        steps,
+        as_sources(context or ()),
+        as_text(question or "", "the question"),
+        as_text(answer or "", "the answer"),
+        config.hallucination.trace_auditing.check_post_hoc,
+    )
+    return await audit(request, engine.context, generator or engine.language_model())
+
+
+async def audit_reasoning(engine: Groundwire, steps: Steps, sources: Sources) -> list[ClaimVerification]:
+    """A verdict on each step of {claim, cites}, given the sources and the supported earlier steps."""
+    return await audit_claims(AuditRequest(steps, as_sources(sources)), engine.context)

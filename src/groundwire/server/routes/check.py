@@ -34,6 +34,7 @@ from groundwire.server.schemas import (
     VerifyRequest,
 )
 from groundwire.server.service import Service
+from groundwire.traces.audit import audit_trace
 from groundwire.traces.formats import ParsedTrace, read_trace
 from groundwire.types import ClaimVerification, Estimate, HallucinationReport, Query, Source
 
@@ -140,7 +141,7 @@ async def audit(body: AuditRequestIn, request: Request, service: ServiceDep) -> 
     question, answer = body.question or trace.question, body.answer or trace.answer
     engine = service.engine_for("trace")
     size = body.size + len(body.trace or "") + sum(len(str(step)) for step in body.steps or ())
-    found = await service.work(lambda: engine.audit_trace(trace.steps, question, sources, answer), size)
+    found = await service.work(lambda: audit_trace(engine, trace.steps, question, sources, answer), size)
     report_id = store_report(service, found, request, sources=sources, question=question)
     return raw_json_response(audit_json(found), headers={REPORT_HEADER: report_id} if report_id else None)
 
