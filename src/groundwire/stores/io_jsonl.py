@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, TextIO
 
+from pydantic import TypeAdapter, ValidationError
+
 from groundwire.errors import InputError
-from groundwire.stores.io_csv import ParsedRow, day_of, parse_row, readable, status_of, time_of
+from groundwire.stores.io_csv import ParsedRow, parse_row, readable
 from groundwire.stores.values import value_of
-from groundwire.types import Attribute, Entity, Fact, Provenance, Record, Role, Value, ValueKind
+from groundwire.types import Attribute, Entity, Fact, FactStatus, Value, ValueKind
 
 Json = Mapping[str, Any]
-_MOST = sys.float_info.max
+_ENTITY, _FACT = TypeAdapter(Entity), TypeAdapter(Fact)
 
 
 def read_jsonl(file: TextIO, source: str) -> Iterator[ParsedRow]:
@@ -32,142 +33,70 @@ def _items(text: str, source: str) -> Iterator[Entity | Fact]:
     kind = row.get("kind") or ("fact" if "predicate" in row else "entity")
     if kind not in ("fact", "entity"):
         raise InputError(f"is a '{str(kind)[:40]}'", hint="kind is entity or fact")
-    yield _fact(row, source) if kind == "fact" else _entity(row)
+    try:
+        yield read_fact(row, source) if kind == "fact" else _entity(row)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        raise InputError(f"'{'.'.join(map(str, first['loc']))}': {first['msg']}") from None
+    except (TypeError, AttributeError, OverflowError) as error:  # a list where an object must stand
+        raise InputError(f"is not a valid {kind}: {error}") from None
 
 
 def _entity(row: Json) -> Entity:
-    aliases = row.get("aliases") or []
-    if not isinstance(aliases, list) or not all(isinstance(alias, str) for alias in aliases):
-        raise InputError("'aliases' must be a list of texts")
-    name = _text(row, "name")
-    if not name.strip():
-        raise InputError("has no name")
-    return Entity(_text(row, "id"), name, _text(row, "type"), tuple(aliases), tuple(_attributes(row)))
+    return _ENTITY.validate_python({"id": "", **_given(row), "attributes": list(_attributes(row))})
 
 
-def _attributes(row: Json) -> Iterator[Attribute]:
+def _attributes(row: Json) -> Iterator[Json]:
+    """The attributes as objects; the short form is an object of values by name."""
     given = row.get("attributes") or []
     if isinstance(given, dict):
         for name, value in given.items():
             many = isinstance(value, list)
-            yield from (Attribute(name, _value(v, name), many) for v in (value if many else [value]))
+            for one in value if many else [value]:
+                yield {"name": name, "value": _value(one, name), "many": many}
         return
-    for item in _objects(given, "attributes"):
-        name = _text(item, "name")
-        value = _value(item.get("value"), name)
-        yield Attribute(name, value, _flag(item, "many"), _day(item, "valid_from"), _day(item, "valid_to"))
+    for item in given:
+        yield {**_given(item), "value": _value(item.get("value"), item["name"])}
 
 
-def _fact(row: Json, source: str) -> Fact:
-    predicate = _text(row, "predicate")
-    roles = [
-        Role(_text(item, "name"), _value(item.get("value"), predicate))
-        for item in _objects(row.get("roles") or [], "roles")
+def read_fact(row: Json, source: str = "") -> Fact:
+    """Parse a fact as written by `fact_object`, or with `subject` and `object` instead of roles."""
+    predicate = row.get("predicate") or ""
+    roles = [{**item, "value": _value(item.get("value"), predicate)} for item in row.get("roles") or ()] or [
+        {"name": name, "value": _end(row[name], name, predicate)}
+        for name in ("subject", "object")
+        if name in row
     ]
-    if not roles:
-        roles = [
-            Role(name, _end(row[name], name, predicate)) for name in ("subject", "object") if name in row
-        ]
-    return Fact(
-        id=_text(row, "id"),
-        predicate=predicate,
-        roles=tuple(roles),
-        confidence=_number(row, "confidence", 1.0),
-        status=status_of(_text(row, "status")),
-        provenance=Provenance(
-            _text(row, "source") if "source" in row else source,
-            _whole(row, "start"),
-            _whole(row, "end"),
-            time_of(_text(row, "recorded")),
-        ),
-        record=_record(row.get("record")),
-        text=_text(row, "text"),
-        many=_flag(row, "many"),
-        superseded_by=_text(row, "superseded_by"),
-        valid_from=_day(row, "valid_from"),
-        valid_to=_day(row, "valid_to"),
-    )
+    given = _given(row)
+    made = {
+        "id": given.get("id", ""),
+        "predicate": predicate,
+        "roles": roles,
+        "provenance": {**given, "source": row.get("source", source) or ""},
+        "status": str(given.get("status", FactStatus.ASSERTED)).lower(),
+    }
+    return _FACT.validate_python(given | made)
 
 
-def read_fact(row: Json) -> Fact:
-    """Parse a fact as written by `fact_object`."""
-    return _fact(row, "")
+def _given(row: Json) -> dict[str, Any]:
+    """The fields that are not empty; the others have their defaults."""
+    return {key: value for key, value in row.items() if value is not None and value != ""}
 
 
-def _end(given: Any, role: str, predicate: str) -> Value:
+def _end(given: Any, role: str, predicate: str) -> Value | Json:
     """Parse a role. A subject given as a string is the name of an entity."""
     if role == "subject" and isinstance(given, str):
         return Value(given, ValueKind.REFERENCE)
     return _value(given, predicate)
 
 
-def _value(given: Any, about: str) -> Value:
+def _value(given: Any, about: str) -> Value | Json:
     """Parse a value: an object with all fields, a string or a number."""
     if isinstance(given, bool) or given is None or isinstance(given, list):
         raise InputError(f"'{about}' has a value that is not a text, a number or an object")
     if isinstance(given, int | float):
-        return Value(str(given), ValueKind.NUMBER, _number({about: given}, about, None))
-    if isinstance(given, str):
-        return value_of(given, about=about)
-    try:
-        kind = ValueKind(given.get("kind", "text"))
-    except ValueError:
-        raise InputError(f"'{about}' has a value of an unknown kind", hint=", ".join(ValueKind)) from None
-    number = _number(given, "number", None)
-    return Value(
-        _text(given, "text"), kind, number, _text(given, "unit"), _day(given, "day"), _text(given, "entity")
-    )
-
-
-def _record(given: Any) -> Record | None:
-    if given is None:
-        return None
-    if not isinstance(given, dict):
-        raise InputError("'record' must be an object")
-    p0, p1, bits = (_number(given, key, None) for key in ("p0", "p1", "bits"))
-    if p0 is None or p1 is None or bits is None:
-        raise InputError("'record' needs p0, p1 and bits")
-    return Record(p0, p1, bits, _text(given, "method"))
-
-
-def _objects(given: Any, what: str) -> list[Json]:
-    if not isinstance(given, list) or not all(isinstance(item, dict) for item in given):
-        raise InputError(f"'{what}' must be a list of objects")
-    return given
-
-
-def _text(row: Json, key: str) -> str:
-    value = row.get(key)
-    if value is not None and not isinstance(value, str):
-        raise InputError(f"'{key}' must be text")
-    return value or ""
-
-
-def _number(row: Json, key: str, default: float | None) -> Any:
-    value = row.get(key)
-    if value is None:
-        return default
-    if isinstance(value, bool) or not isinstance(value, int | float) or not -_MOST <= value <= _MOST:
-        raise InputError(f"'{key}' must be a number")
-    return float(value)
-
-
-def _whole(row: Json, key: str) -> int | None:
-    value = row.get(key)
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
-        raise InputError(f"'{key}' must be a whole number")
-    return value
-
-
-def _flag(row: Json, key: str) -> bool:
-    value = row.get(key, False)
-    if not isinstance(value, bool):
-        raise InputError(f"'{key}' must be true or false")
-    return value
-
-
-def _day(row: Json, key: str) -> Any:
-    return day_of(_text(row, key), key)
+        return Value(str(given), ValueKind.NUMBER, float(given))
+    return value_of(given, about=about) if isinstance(given, str) else {"text": "", **_given(given)}
 
 
 def entity_object(entity: Entity) -> dict[str, Any]:
