@@ -51,24 +51,10 @@ _HOMES = {
 }
 
 __all__ = [
-    "ClaimVerification",
-    "Config",
-    "Groundwire",
-    "GroundwireError",
-    "HallucinationReport",
-    "Status",
-    "TraceAudit",
-    "__version__",
-    "audit_reasoning",
-    "audit_trace",
-    "check",
-    "detect_hallucinations",
-    "evidence_dependence",
-    "guard",
-    "semantic_entropy",
-    "verify_claim",
-    "verify_claims",
-]
+    "ClaimVerification", "Config", "Groundwire", "GroundwireError", "HallucinationReport", "Status",
+    "TraceAudit", "__version__", "audit_reasoning", "audit_trace", "check", "detect_hallucinations",
+    "evidence_dependence", "guard", "semantic_entropy", "verify_claim", "verify_claims",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

@@ -7,17 +7,6 @@ from groundwire.agent.sandbox import Sandbox, SandboxOutput
 from groundwire.agent.trajectory import Event, EventKind, Recorder, read_trajectory
 
 __all__ = [
-    "AgentResult",
-    "Cost",
-    "Event",
-    "EventKind",
-    "Function",
-    "Orchestrator",
-    "Recorder",
-    "Sandbox",
-    "SandboxOutput",
-    "Usage",
-    "functions_for",
-    "namespace",
-    "read_trajectory",
-]
+    "AgentResult", "Cost", "Event", "EventKind", "Function", "Orchestrator", "Recorder", "Sandbox",
+    "SandboxOutput", "Usage", "functions_for", "namespace", "read_trajectory",
+]  # fmt: skip

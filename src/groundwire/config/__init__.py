@@ -25,25 +25,8 @@ from groundwire.config.sections import (
 )
 
 __all__ = [
-    "AnthropicConfig",
-    "BackendConfig",
-    "BackendName",
-    "ClaimsConfig",
-    "Config",
-    "DetectorsConfig",
-    "GeneratorConfig",
-    "LimitsConfig",
-    "LogConfig",
-    "MemoryGateConfig",
-    "MitigationConfig",
-    "OpenAIConfig",
-    "Operation",
-    "OrchestratorConfig",
-    "Price",
-    "ProfileName",
-    "SandboxConfig",
-    "Section",
-    "StoreConfig",
-    "VerificationConfig",
-    "seconds",
-]
+    "AnthropicConfig", "BackendConfig", "BackendName", "ClaimsConfig", "Config", "DetectorsConfig",
+    "GeneratorConfig", "LimitsConfig", "LogConfig", "MemoryGateConfig", "MitigationConfig", "OpenAIConfig",
+    "Operation", "OrchestratorConfig", "Price", "ProfileName", "SandboxConfig", "Section", "StoreConfig",
+    "VerificationConfig", "seconds",
+]  # fmt: skip

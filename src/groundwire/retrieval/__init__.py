@@ -8,18 +8,6 @@ from groundwire.retrieval.select import Index
 from groundwire.retrieval.units import units
 
 __all__ = [
-    "Evidence",
-    "Gathered",
-    "Index",
-    "Neutraliser",
-    "cited_ids",
-    "from_context",
-    "from_mapping",
-    "load_answer",
-    "load_sources",
-    "phantoms",
-    "resolve",
-    "scrub",
-    "tokens",
-    "units",
-]
+    "Evidence", "Gathered", "Index", "Neutraliser", "cited_ids", "from_context", "from_mapping",
+    "load_answer", "load_sources", "phantoms", "resolve", "scrub", "tokens", "units",
+]  # fmt: skip

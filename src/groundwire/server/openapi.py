@@ -45,7 +45,7 @@ TAGS: list[dict[str, str]] = [
     {"name": "check", "description": "Verify answers, claims and reasoning traces."},
     {"name": "facts", "description": "Facts that were verified before they were stored."},
     {"name": "knowledge", "description": "The server's knowledge base."},
-    {"name": "reports", "description": "Stored reports and their statistics."},
+    {"name": "reports", "description": "Stored reports."},
     {"name": "rag", "description": "The chatbot over your documents."},
     {"name": "sources", "description": "Extract the text of files."},
     {"name": "estimate", "description": "Bare probabilities, for another groundwire."},

@@ -43,26 +43,6 @@ from groundwire.stores.values import (
 from groundwire.text.names import fold
 from groundwire.types import Fact, FactStatus, Pattern, Provenance, Record, Role
 
-__all__ = [
-    "SUBJECT",
-    "VISIBLE_STATUSES",
-    "LoadedFact",
-    "add",
-    "add_many",
-    "apply_verdict",
-    "content_digest",
-    "facts_about",
-    "get",
-    "history",
-    "list_facts",
-    "load_facts",
-    "match_facts",
-    "read_facts",
-    "remove",
-    "retract",
-    "slot_digest",
-]
-
 SUBJECT = "subject"
 _VALUES = frozenset(("object", "since", "until"))
 """Roles that hold the value. All other roles identify what the fact is about, so they belong to the slot."""
