@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args, get_origin
@@ -99,9 +100,11 @@ PAGES = {
 
 
 def main() -> None:
+    """Make the pages, and run the sessions of the documents given as arguments, or of all."""
     for name, make in PAGES.items():
         (ROOT / name).write_text(make(), encoding="utf-8")
-    for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+    everything = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    for path in [Path(name) for name in sys.argv[1:]] or everything:
         path.write_text(refreshed(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 

@@ -32,7 +32,7 @@ def build(folder: Path) -> Path:
         raise SystemExit(f"the wheel has {wheel.stat().st_size:,} bytes")
     names = zipfile.ZipFile(wheel).namelist()
     for needed in (
-        "reports/templates/page.css",
+        "reports/templates/design.css",
         "reports/templates/report.html",
         "server/page/page.css",
         "server/page/shell.html",

@@ -17,7 +17,7 @@ from groundwire.errors import BackendError, InputError
 from groundwire.llm import Generator, is_chosen, open_generator
 from groundwire.metrics import Metrics, default_metrics
 from groundwire.pipeline import CheckContext, Choose
-from groundwire.reports import html  # noqa: F401 (registers the notebook views of results)
+from groundwire.reports import html, tables  # noqa: F401 (register the views of results)
 from groundwire.retrieval.history import History, as_turns
 from groundwire.retrieval.load import from_mapping
 from groundwire.types import (

@@ -118,7 +118,7 @@ def test_hebrew_is_laid_out_from_the_right(opened: Opener) -> None:
     page = opened()
     page.click("#example-he")
     page.wait_for_selector(".verdict")
-    line = page.locator(".answer .line").first
+    line = page.locator(".answer > p").first
     assert line.evaluate("element => getComputedStyle(element).direction") == "rtl"
     box, first = line.bounding_box(), page.locator(".answer [data-claim='0']").first.bounding_box()
     assert box is not None
@@ -131,9 +131,9 @@ def test_hebrew_is_laid_out_from_the_right(opened: Opener) -> None:
 
 def test_each_paragraph_has_its_own_direction(opened: Opener) -> None:
     page = opened()
-    write(page, "המשרד נמצא בברלין.\nIts office is in Berlin.", SOURCE)
+    write(page, "המשרד נמצא בברלין.\n\nIts office is in Berlin.", SOURCE)
     run(page)
-    directions = page.locator(".answer .line").evaluate_all(
+    directions = page.locator(".answer > p").evaluate_all(
         "all => all.map(e => getComputedStyle(e).direction)"
     )
     assert directions == ["rtl", "ltr"]

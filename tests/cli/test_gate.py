@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import csv
+import hashlib
+import io
 import json
+import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,13 +17,16 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lxml import html as lxml_html
 from rich.console import Console
 from typer.testing import CliRunner
 
-from groundwire.cli.batch import BatchArgs, BatchTally, Gate, run_batch
+from groundwire.cli.batch import BatchArgs, run_batch
 from groundwire.cli.main import app
+from groundwire.cli.rows import BatchRow
+from groundwire.cli.tally import BatchTally, Gate
 from groundwire.config import Config
-from groundwire.errors import InputError
+from groundwire.errors import InputError, MissingExtra
 from groundwire.reports.batch import BatchSummary, batch_markdown, junit_case, junit_document, plain
 
 TEXT = "The tower is 330 metres tall."
@@ -98,7 +107,7 @@ def test_the_files_tell_every_row(tmp_path: Path) -> None:
     good, wrong, broken = suite
     assert (good.get("name"), len(good)) == ("good", 0)
     assert (wrong[0].tag, wrong[0].get("type")) == ("failure", "ungrounded")
-    assert "CONTRADICTED: The tower is 999 metres tall. (evidence says 330" in str(wrong[0].text)
+    assert "contradicted: The tower is 999 metres tall. (evidence says 330" in str(wrong[0].text)
     assert (broken[0].tag, broken[0].get("message")) == ("error", "'response' must be a string")
     page = (tmp_path / "summary.md").read_text(encoding="utf-8")
     assert page.startswith(
@@ -162,8 +171,8 @@ def test_nothing_in_a_cell_ends_it(text: str) -> None:
 def test_only_the_riskiest_are_listed_and_memory_stays_small(tmp_path: Path) -> None:
     gate = Gate(None, None, tmp_path / "summary.md")
     with BatchTally("many", gate) as ledger:
-        for line in many(500):
-            ledger.add(line)
+        for number, line in enumerate(many(500), start=1):
+            ledger.add(line, BatchRow(number, b"{}"))
         ledger.write()
     page = (tmp_path / "summary.md").read_text(encoding="utf-8")
     listed = [line.split("|")[1].strip() for line in page.splitlines() if line.startswith("| r")]
@@ -190,7 +199,7 @@ def test_files_that_cannot_be_are_refused_before_the_work(tmp_path: Path) -> Non
     rows = write(tmp_path / "in.jsonl", GOOD)
     with pytest.raises(InputError, match="cannot write"):
         Gate(summary=tmp_path / "no" / "folder.md")
-    with pytest.raises(InputError, match="same file"):
+    with pytest.raises(InputError, match="different files"):
         Gate(None, tmp_path / "x", tmp_path / "x")
     with pytest.raises(InputError, match="is the input or the output"):
         go(rows, Gate(junit=rows))
@@ -227,3 +236,81 @@ def test_the_command_takes_the_gate(tmp_path: Path) -> None:
     assert "gate passed: 50 % flagged, at most 50 % allowed" in found.stderr
     assert ET.parse(junit).getroot().get("tests") == "2"
     assert "gate passed" in Path(page).read_text(encoding="utf-8")
+
+
+def grouped(tmp_path: Path, **files: Any) -> str:
+    """Run a batch of two models, and give what was printed."""
+    rows = [{**GOOD, "meta": {"model": "a"}}, {**WRONG, "meta": {"model": "b"}}, {**BROKEN, "meta": 7}]
+    path = write(tmp_path / "in.jsonl", *rows)
+    out = io.StringIO()
+    job = BatchArgs(path, tmp_path / "out.jsonl", gate=Gate(group_by="meta.model", **files))
+    run_batch(job, Config(), Console(file=out, width=110))
+    return out.getvalue()
+
+
+def test_groups_are_counted_on_the_terminal_and_in_the_summary(tmp_path: Path) -> None:
+    printed = [line.split() for line in grouped(tmp_path, summary=tmp_path / "s.md").splitlines()]
+    assert printed[1][:3] == ["group", "responses", "flagged"]
+    assert printed[2:] == [
+        ["(none)", "1", "0", "0", "%", "0", "0", "1"],
+        ["a", "1", "0", "0", "%", "0", "1", "0"],
+        ["b", "1", "1", "100", "%", "1", "1", "0"],
+    ]
+    assert "| b | 1 | 1 | 100 % | 1 | 1 | 0 |" in (tmp_path / "s.md").read_text(encoding="utf-8")
+
+
+def test_the_page_of_a_batch_marks_the_spans_of_every_response(tmp_path: Path) -> None:
+    grouped(tmp_path, html=tmp_path / "page.html")
+    tree = lxml_html.parse(str(tmp_path / "page.html")).getroot()
+    rows = tree.xpath("//table[contains(@class, 'responses')]/tbody")
+    assert [row.get("data-has") for row in rows] == ["fine ENTAILED", "flagged CONTRADICTED", "failed"]
+    assert [row.get("data-group") for row in rows] == ["a", "b", "(none)"]
+    hot = rows[1].xpath(".//a[contains(@class, 'hot')]")
+    assert [(mark.text_content(), mark.get("href")) for mark in hot] == [("999 metres", "#r2-c1")]
+    assert tree.xpath("//*[@id='r2-c1']//blockquote")[0].text_content().endswith(TEXT)
+    assert "'response' must be a string" in rows[2].text_content()
+
+
+def test_the_page_of_a_batch_runs_its_own_script_and_no_other(tmp_path: Path) -> None:
+    rows = write(tmp_path / "in.jsonl", NASTY)
+    go(rows, Gate(html=tmp_path / "page.html"))
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    scripts = re.findall(r"<script[^>]*>(.*?)</script>", page, re.S)
+    digest = base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
+    assert len(scripts) == 1
+    assert f"script-src 'sha256-{digest}'" in page
+    assert not {"\x1b", "\x07", "\x00"} & set(page)
+
+
+def test_claims_are_written_as_csv_that_no_spreadsheet_executes(tmp_path: Path) -> None:
+    formula = {**WRONG, "id": "=1+1"}
+    go(write(tmp_path / "in.jsonl", GOOD, formula, BROKEN), Gate(table=tmp_path / "claims.csv"))
+    with (tmp_path / "claims.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["response"] for row in rows] == ["good", "'=1+1", "broken"]
+    assert [row["status"] for row in rows] == ["ENTAILED", "CONTRADICTED", ""]
+    assert (rows[1]["sources"], rows[2]["error"]) == ("context", "'response' must be a string")
+    assert list(tmp_path.glob(".claims*")) == []
+
+
+def test_claims_are_written_as_parquet(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    grouped(tmp_path, table=tmp_path / "claims.parquet")
+    rows = parquet.read_table(tmp_path / "claims.parquet").to_pylist()
+    assert [(row["response"], row["group"], row["flagged"]) for row in rows] == [
+        ("good", "a", False),
+        ("wrong", "b", True),
+        ("broken", "(none)", None),
+    ]
+    assert rows[1]["p1"] < 0.5
+
+
+def test_a_table_needs_a_known_format_and_parquet_its_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(InputError, match=r"\.csv or \.parquet"):
+        Gate(table=tmp_path / "claims.xls")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'groundwire\[pandas\]'"):
+        go(write(tmp_path / "in.jsonl", GOOD), Gate(table=tmp_path / "claims.parquet"))
+    assert list(tmp_path.glob(".claims*")) == []

@@ -33,7 +33,7 @@ def shown(found: TraceAudit, width: int) -> str:
 @pytest.mark.parametrize("outcome", list(Derived))
 def test_a_terminal_is_told_all_and_steered_by_nothing(width: int, outcome: Derived) -> None:
     text = shown(audit(outcome), width)
-    assert "CONTRADICTED" in text
+    assert "contradicted" in text
     assert "1 of 1 steps flagged" in text
     assert not {"\x1b", "\u202e"} & set(text)
     assert ("derived again by" in text) is (outcome is not Derived.ABSENT)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import replace
+from importlib.resources import files
 from typing import Literal
 
 import pytest
@@ -14,8 +15,18 @@ from rich.console import Console
 from groundwire.reports.html import to_html
 from groundwire.reports.json import failed_object, report_object, to_json
 from groundwire.reports.plaintext import bracket_spans, split_at_spans
-from groundwire.reports.terminal import show_report
-from groundwire.types import Case, Claim, ClaimKind, Estimate, EvidenceRef, HallucinationReport, Source, Span
+from groundwire.reports.terminal import progress_bar, show_report
+from groundwire.types import (
+    Case,
+    Claim,
+    ClaimKind,
+    Estimate,
+    EvidenceRef,
+    HallucinationReport,
+    Source,
+    Span,
+    Status,
+)
 from groundwire.verdicts.judge import ClaimScores, judge, unchecked
 from groundwire.verdicts.profile import Profile
 from groundwire.verdicts.summary import summarise
@@ -77,7 +88,7 @@ def test_an_unchecked_claim_is_null_not_nan() -> None:
 
 @pytest.mark.spec("SPEC-16.34")
 @pytest.mark.parametrize("terminal", [True, False])
-def test_the_terminal_shows_every_figure_and_no_control_character(
+def test_the_terminal_leads_with_verdict_support_and_evidence_and_no_control_character(
     report: HallucinationReport, terminal: bool
 ) -> None:
     out = io.StringIO()
@@ -85,14 +96,16 @@ def test_the_terminal_shows_every_figure_and_no_control_character(
     show_report(report, Console(file=out, width=140, force_terminal=terminal, color_system=colours))
     text = out.getvalue()
     for word in (
-        "CONTRADICTED",
-        "0.05",
+        "contradicted",
+        "5 %",
         "S0",
         "evidence says",
         "skipped (question)",
         "1 of 1 claims flagged",
+        "0 % grounded · risk",
     ):
         assert word in text
+    assert "required" not in text
     assert "\u202e" not in text
     assert '[31m "x"' not in text.replace("\ufffd[31m", "")
     if not terminal:
@@ -101,16 +114,14 @@ def test_the_terminal_shows_every_figure_and_no_control_character(
 
 
 @pytest.mark.parametrize("width", [30, 60, 80])
-def test_a_narrow_terminal_shows_every_figure_and_breaks_no_word(
-    report: HallucinationReport, width: int
-) -> None:
+def test_a_narrow_terminal_shows_the_same_and_breaks_no_word(report: HallucinationReport, width: int) -> None:
     out = io.StringIO()
-    show_report(report, Console(file=out, width=width))
+    show_report(report, Console(file=out, width=width), bits=True)
     lines = out.getvalue().splitlines()
     assert max(map(len, lines)) <= width
     words = " ".join(out.getvalue().split())
     for word in (
-        "c1 CONTRADICTED cites S0",
+        "c1 contradicted 5 %",
         "evidence says <i>67</i> million",
         "p1 0.05 · p0 0.05 · required",
     ):
@@ -136,12 +147,151 @@ def test_the_page_is_one_file_and_runs_nothing(report: HallucinationReport) -> N
     tree = lxml_html.fromstring(page)
     assert tree.xpath("//script | //link | //img | //iframe") == []
     assert not any("http" in value for value in tree.xpath("//@src | //@href"))
-    assert tree.xpath("//article")[0].get("class") == "CONTRADICTED"
+    assert tree.xpath("//article[@id='c1']")[0].get("class") == "card claim CONTRADICTED"
     assert "<script>alert(1)</script>" in tree.text_content()
-    assert tree.xpath("//mark")
+    assert tree.xpath("//a[@class='c CONTRADICTED flag hot']")
 
 
 def test_marks_cover_the_text_exactly() -> None:
     text = "abcdef"
     assert "".join(p.text for p in split_at_spans(text, [Span(0, 2), Span(2, 3), Span(5, 6)])) == text
     assert bracket_spans(text, [Span(1, 3)]) == "a⟦bc⟧def"
+
+
+def shown(report: HallucinationReport, width: int = 140, *, bits: bool = False) -> str:
+    out = io.StringIO()
+    show_report(report, Console(file=out, width=width), bits=bits)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_bits_are_shown_on_request_and_where_an_llm_measured_them(
+    report: HallucinationReport, width: int
+) -> None:
+    measured = replace(report, claims=(replace(report.claims[0], method="openai/logprob"),))
+    assert "required" not in shown(report, width)
+    assert "required" in shown(report, width, bits=True)
+    assert "required" in shown(measured, width)
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (Status.ENTAILED, "supported"),
+        (Status.CONTRADICTED, "contradicted"),
+        (Status.NOT_IN_CONTEXT, "not in the sources"),
+        (Status.UNCHECKED, "could not be checked"),
+    ],
+)
+def test_terminal_html_notebook_and_page_use_the_same_words(
+    report: HallucinationReport, status: Status, words: str
+) -> None:
+    one = replace(report, claims=(replace(report.claims[0], status=status),))
+    page = (files("groundwire.server") / "page" / "words.js").read_text(encoding="utf-8")
+    for text in (shown(one), to_html(one), one._repr_html_() or "", page.lower()):
+        assert words in text
+    assert status.value not in shown(one)
+
+
+def test_a_supported_claim_has_no_reason_that_only_says_so_again(report: HallucinationReport) -> None:
+    fine = replace(
+        report.claims[0], status=Status.ENTAILED, reason="supported by the sources", is_flagged=False
+    )
+    one = replace(report, claims=(fine,))
+    assert "supported by the sources" not in shown(one)
+    assert "supported by the sources" not in to_html(one)
+
+
+def test_the_answer_is_reflowed_and_its_marks_stay_in_place(report: HallucinationReport) -> None:
+    text = "The tower on the river bank of the old town was built by\nthe city in 1889.\n- a\n- b\n"
+    one = replace(report, response=text, spans=(Span(53, 65),), claims=())
+    assert shown(one).startswith(
+        "The tower on the river bank of the old town was built⟦ by the city⟧ in 1889.\n- a\n- b\n"
+    )
+
+
+MARKDOWN = """# Prices
+Adults pay **8 pounds** and `staff` nothing.
+
+- children
+  - under *twelve*
+
+| year | visitors |
+|------|----------|
+| 2024 | 48,200   |
+
+```python
+x = "<b>"
+```
+"""
+
+
+def test_html_shows_headings_lists_tables_and_code_as_such(report: HallucinationReport) -> None:
+    tree = lxml_html.fromstring(to_html(replace(report, response=MARKDOWN, claims=(), spans=())))
+    answer = tree.xpath("//article[contains(@class, 'answer')]")[0]
+    found = {
+        tag: [e.text_content() for e in answer.iter(tag)]
+        for tag in ("h3", "b", "i", "code", "li", "th", "td", "pre")
+    }
+    assert found == {
+        "h3": ["Prices"], "b": ["8 pounds"], "i": ["twelve"], "code": ["staff"], "li": ["children", "under twelve"],
+        "th": ["year", "visitors"], "td": ["2024", "48,200"], "pre": ['x = "<b>"'],
+    }  # fmt: skip
+    assert answer.xpath(".//li/@class") == ["depth0", "depth1"]
+
+
+def test_claims_and_spans_of_markdown_are_marked_where_they_stand(report: HallucinationReport) -> None:
+    start = MARKDOWN.index("Adults")
+    claim = replace(report.claims[0], start=start, end=MARKDOWN.index("\n", start))
+    at = MARKDOWN.index("8 pounds")
+    one = replace(report, response=MARKDOWN, claims=(claim,), spans=(Span(at, at + 8),))
+    tree = lxml_html.fromstring(to_html(one))
+    marked = tree.xpath("//article[contains(@class, 'answer')]//a")
+    assert "".join(a.text_content() for a in marked) == "Adults pay 8 pounds and staff nothing."
+    assert [a.text_content() for a in marked if "hot" in a.get("class")] == ["8 pounds"]
+
+
+def test_a_report_gives_itself_as_dict_and_json(report: HallucinationReport) -> None:
+    assert report.to_dict() == report_object(report)
+    assert json.loads(report.to_json()) == json.loads(to_json(report))
+    assert report.claims[0].to_dict() == report_object(report)["claims"][0]
+
+
+@pytest.mark.spec("SPEC-16.34")
+def test_json_has_gaps_retry_guidance_support_and_dependence(report: HallucinationReport) -> None:
+    found = report.to_dict()
+    assert (found["total_claims"], found["verified_claims"], found["flagged_claims"]) == (1, 1, 1)
+    assert found["gaps"] == [
+        {
+            "claim_id": "c1",
+            "claim_text": HOSTILE,
+            "gap_type": "contradicted",
+            "gap_bits": found["max_gap_bits"],
+            "suggested_action": "correct it to what the evidence says",
+        }
+    ]
+    assert (found["has_critical_gaps"], found["should_retry"]) == (True, True)
+    assert "evidence says" in found["retry_guidance"]
+    claim = found["claims"][0]
+    assert (claim["evidence_support"], claim["evidence_dependence"]) == (0.05, 0.0)
+
+
+def test_flagged_claims_is_a_list_and_its_repr_is_short(report: HallucinationReport) -> None:
+    claim = replace(report.claims[0], claim_text="The tower is 450 metres tall. " * 20)
+    one = replace(report, claims=(claim,))
+    assert one.flagged_claims == [claim]
+    assert repr(one.flagged_claims).startswith(
+        "[ClaimVerification(c1, CONTRADICTED, p1=0.05, 'The tower is 450"
+    )
+    assert len(repr(one.flagged_claims)) < 130
+    assert repr(one) == "HallucinationReport('r1', flagged=True, 1 of 1 claims flagged)"
+
+
+def test_progress_in_a_log_is_a_line_now_and_then() -> None:
+    seconds = iter([0.0, 4.0, 11.0, 11.0, 12.0, 22.0, 22.0])
+    out = io.StringIO()
+    with progress_bar(Console(file=out, width=80), lambda: next(seconds)) as progress:
+        task = progress.add_task("checking", total=40)
+        for _ in range(4):
+            progress.advance(task)
+    assert out.getvalue() == "checking: 2 of 40 (5 %)\nchecking: 4 of 40 (10 %)\n"

@@ -8,56 +8,41 @@ kept, and a line cut short by a kill is written again.
 from __future__ import annotations
 
 import asyncio
-import heapq
 import json
 import os
 import pickle
 import sys
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import count, islice
+from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
-from tempfile import TemporaryFile
-from types import TracebackType
-from typing import IO, Annotated, Any, BinaryIO, Self
+from typing import Annotated, Any, BinaryIO
 
 import typer
 from rich.console import Console
 
 from groundwire._loop import run
-from groundwire.cli.console import ExitCode, write_atomic
+from groundwire.cli.console import ExitCode
 from groundwire.cli.options import Backend, ConfigFile, ProfileOption, Target, command_app, settings
 from groundwire.cli.rows import STREAM, BatchRow, is_stream, judge_row, read_rows, row_digest
+from groundwire.cli.tally import BatchTally, Gate
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, GroundwireError, InputError
 from groundwire.integrations.ray import check_on_ray
-from groundwire.reports.batch import (
-    LISTED_ROWS,
-    BatchSummary,
-    batch_markdown,
-    junit_case,
-    junit_document,
-    percent,
-)
 from groundwire.reports.history import FeedbackReader
-from groundwire.reports.terminal import progress_bar
+from groundwire.reports.terminal import progress_bar, show_batch
 
 app = command_app()
 ENGINES = ("local", "ray")
 WINDOW = 8
 """Rows checked concurrently per worker, so that the model can batch their claims."""
-_GATE_OUTCOMES = {
-    ExitCode.OK: "passed",
-    ExitCode.FLAGGED: "failed",
-    ExitCode.COULD_NOT_CHECK: "undecided",
-}
 
 
 @app.command()
@@ -74,130 +59,23 @@ def batch(
     ] = None,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML, one test case per row.")] = None,
     summary: Annotated[Path | None, typer.Option(help="Write a summary in Markdown.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write a page to sort and to filter.")] = None,
+    table: Annotated[
+        Path | None, typer.Option(help="Write one row per claim: a .csv or .parquet file.")
+    ] = None,
+    group_by: Annotated[
+        str | None,
+        typer.Option(metavar="KEY", help="Count by this key of the input rows, such as meta.model."),
+    ] = None,
     backend: Backend = None,
     target: Target = None,
     profile: ProfileOption = None,
     config: ConfigFile = None,
 ) -> None:
     """Judge many responses. A row that cannot be checked is reported as such, and the rest continue."""
-    args = BatchArgs(rows, out, engine, resume, workers, Gate(max_rate, junit, summary))
+    gate = Gate(max_rate, junit, summary, html, table, group_by)
+    args = BatchArgs(rows, out, engine, resume, workers, gate)
     raise typer.Exit(run_batch(args, settings(config, backend, target, profile), Console(stderr=True)))
-
-
-@dataclass(frozen=True, slots=True)
-class Gate:
-    """When a batch passes, and the files a CI job wants.
-
-    `max_rate` is the share of responses that may be flagged; `junit` and `summary` are files to write.
-    """
-
-    max_rate: float | None = None
-    junit: Path | None = None
-    summary: Path | None = None
-
-    def __post_init__(self) -> None:
-        if self.max_rate is not None and not 0.0 <= self.max_rate <= 1.0:
-            raise InputError(f"--max-rate must be between 0 and 1, got {self.max_rate:g}")
-        for path in self.files:
-            if path.is_dir() or not path.parent.is_dir():
-                raise InputError(f"cannot write {path}", hint="the folder must exist")
-        if self.junit is not None and self.junit == self.summary:
-            raise InputError("--junit and --summary name the same file")
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        return tuple(path for path in (self.junit, self.summary) if path is not None)
-
-    def exit_code(self, figures: BatchSummary) -> ExitCode:
-        """Without a rate: 1 if anything is flagged, else 3 if anything could not be checked.
-
-        With a rate: a response that could not be checked may count either way, so the gate passes or fails
-        only if the outcome is the same in both cases; otherwise it is undecided.
-        """
-        if self.max_rate is None:
-            return ExitCode.of(True if figures.flagged else None if figures.failed else False)
-        allowed = self.max_rate * figures.rows + 1e-9  # 0.29 * 100 is 28.999999999999996
-        if figures.flagged > allowed:
-            return ExitCode.FLAGGED
-        passes = figures.rows and figures.flagged + figures.failed <= allowed
-        return ExitCode.OK if passes else ExitCode.COULD_NOT_CHECK
-
-    def describe(self, figures: BatchSummary) -> str:
-        """The outcome in one line; empty without a gate."""
-        if self.max_rate is None:
-            return ""
-        if not figures.rows:
-            return "gate undecided: there were no rows"
-        low, high = figures.flagged / figures.rows, (figures.flagged + figures.failed) / figures.rows
-        found = percent(low) if low == high else f"{percent(low)} to {percent(high)}"
-        outcome = _GATE_OUTCOMES[self.exit_code(figures)]
-        return f"gate {outcome}: {found} flagged, at most {percent(self.max_rate)} allowed"
-
-
-@dataclass(slots=True)
-class BatchTally:
-    """Counts the reports of a run, including those of the run that is resumed, in bounded memory."""
-
-    name: str
-    gate: Gate = field(default_factory=Gate)
-    figures: BatchSummary = field(default_factory=BatchSummary)
-    _cases: IO[str] | None = None
-    _worst: list[tuple[float, int, Mapping[str, Any]]] = field(default_factory=list)
-    _errors: list[Mapping[str, Any]] = field(default_factory=list)
-    _numbers: Iterator[int] = field(default_factory=count)
-    _open: ExitStack = field(default_factory=ExitStack)
-
-    def __enter__(self) -> Self:
-        if self.gate.junit is not None:
-            # On disk: the counts are written first in the file but known last.
-            file = TemporaryFile("w+", encoding="utf-8", errors="replace", newline="")
-            self._cases = self._open.enter_context(file)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._open.close()
-
-    def add(self, line: str) -> None:
-        verdict: dict[str, Any] = json.loads(line)
-        figures = self.figures
-        figures.rows += 1
-        figures.flagged += verdict["flagged"] is True
-        figures.failed += verdict["flagged"] is None
-        if not self.gate.files:
-            return
-        figures.claims += len(verdict["claims"])
-        bad = [claim for claim in verdict["claims"] if claim["flagged"]]
-        figures.flagged_claims += len(bad)
-        figures.statuses.update(claim["gap_type"] or claim["status"].lower() for claim in bad)
-        self._keep_worst(verdict)
-        if self._cases is not None:
-            self._cases.write(junit_case(verdict, self.name))
-
-    def _keep_worst(self, verdict: Mapping[str, Any]) -> None:
-        if verdict["flagged"] is None and len(self._errors) < LISTED_ROWS:
-            self._errors.append(verdict)
-        elif verdict["flagged"]:
-            # The number breaks ties in favour of the earlier row; dicts cannot be compared.
-            ranked = (verdict["risk"] or 0.0, -next(self._numbers), verdict)
-            (heapq.heappush if len(self._worst) < LISTED_ROWS else heapq.heappushpop)(self._worst, ranked)
-
-    def write(self) -> None:
-        """Write the JUnit file and the summary."""
-        figures = self.figures
-        figures.worst = [verdict for _, _, verdict in sorted(self._worst, key=lambda r: r[:2], reverse=True)]
-        figures.errors = self._errors
-        if self.gate.junit is not None and self._cases is not None:
-            counts = {"tests": figures.rows, "failures": figures.flagged, "errors": figures.failed}
-            self._cases.seek(0)
-            write_atomic(self.gate.junit, junit_document(self.name, counts, self._cases))
-        if self.gate.summary is not None:
-            write_atomic(self.gate.summary, batch_markdown(self.name, figures, self.gate.describe(figures)))
-
-    @property
-    def exit_code(self) -> ExitCode:
-        return self.gate.exit_code(self.figures)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,9 +97,7 @@ def run_batch(args: BatchArgs, config: Config, console: Console) -> ExitCode:
     engine = Groundwire(config)  # before the output is touched: a bad configuration must not truncate it
     with BatchTally(str(args.rows), args.gate) as tally:
         _run(args, engine, tally, console)
-        found, gate = tally.figures, args.gate.describe(tally.figures)
-        counts = f"{found.rows} rows: {found.flagged} flagged, {found.failed} could not be checked"
-        console.print("\n".join(filter(None, (counts, gate))), highlight=False)
+        show_batch(tally.figures, args.gate.describe(tally.figures), console)
         tally.write()
         return tally.exit_code
 
@@ -235,13 +111,24 @@ def _run(args: BatchArgs, engine: Groundwire, tally: BatchTally, console: Consol
         total = None if is_stream(args.rows) else sum(1 for _ in read_rows(args.rows))
         done = tally.figures.rows
         bar = progress.add_task("checking", total=total, completed=done)
-        for line in map(
-            feedback.annotate_json, _judged(islice(read_rows(args.rows), done, None), args, engine)
-        ):
+        rows, waiting = tee_rows(islice(read_rows(args.rows), done, None))
+        for line in map(feedback.annotate_json, _judged(rows, args, engine)):
             out.write(line.encode("utf-8", "backslashreplace") + b"\n")
             out.flush()
-            tally.add(line)
+            tally.add(line, waiting.popleft())
             progress.advance(bar)
+
+
+def tee_rows(rows: Iterator[BatchRow]) -> tuple[Iterator[BatchRow], deque[BatchRow]]:
+    """The rows, and a queue of those that were taken but whose line has not come back yet."""
+    waiting: deque[BatchRow] = deque()
+
+    def taken() -> Iterator[BatchRow]:
+        for row in rows:
+            waiting.append(row)
+            yield row
+
+    return taken(), waiting
 
 
 def _validate(args: BatchArgs) -> None:
@@ -322,7 +209,7 @@ def _valid_bytes(out: BinaryIO, args: BatchArgs, tally: BatchTally, config: Conf
             made = f"{args.out} was not made from {args.rows} with these settings"
             hint = "use another -o, or start over without --resume"
             raise InputError(f"{made} (line {tally.figures.rows + 1})", hint=hint)
-        tally.add(line.decode("utf-8"))
+        tally.add(line.decode("utf-8"), row)
         valid += len(line)
     return valid
 

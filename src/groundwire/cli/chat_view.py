@@ -17,7 +17,7 @@ from groundwire.agent.trajectory import Event, EventKind
 from groundwire.config import VerificationConfig
 from groundwire.reports.plaintext import bracket_spans, shorten, split_at_spans
 from groundwire.text.controls import sanitize
-from groundwire.types import ClaimKind, HallucinationReport, Span
+from groundwire.types import ClaimKind, HallucinationReport, Span, Status
 
 _SCREEN_MARGIN = 3
 """Lines left free below the growing answer, for the prompt and the verdict."""
@@ -94,7 +94,7 @@ class ChatView:
         spans = [Span(s["start"], s["end"], s["score"]) for s in report["spans"]]
         failed = set(self._verification.get("uncertain", ()))
         failed_claims = [
-            FailedClaim(c["id"], c["status"], c["text"], c["reason"])
+            FailedClaim(c["id"], Status(c["status"]).words, c["text"], c["reason"])
             for c in report["claims"]
             if c["id"] in failed
         ]
@@ -105,7 +105,7 @@ class ChatView:
         report = outcome.report
         claims = report.claims if report else ()
         failed_claims = [
-            FailedClaim(c.claim_id, c.status.value, c.claim_text, c.reason)
+            FailedClaim(c.claim_id, c.status.words, c.claim_text, c.reason)
             for c in claims
             if is_uncertain(c, self._settings)
         ]

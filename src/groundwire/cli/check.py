@@ -61,12 +61,14 @@ def check(
     target: Target = None,
     profile: ProfileOption = None,
     as_json: AsJson = False,
+    bits: Annotated[bool, typer.Option("--bits", help="Show the bits of evidence of each claim.")] = False,
     html: HtmlOut = None,
     config: ConfigFile = None,
 ) -> None:
     """Judge every claim of ANSWER by its sources. Exit code 1 if any is flagged."""
-    args = CheckArgs(answer, tuple(source or ()), question, as_json, html, kb, history, fix, session)
-    raise typer.Exit(run_check(args, settings(config, backend, target, profile), open_console()))
+    args = CheckArgs(answer, tuple(source or ()), question, as_json, html, kb, history, fix, session, bits)
+    chosen = settings(config, backend, target, profile, overrides={"bits": bits or None})
+    raise typer.Exit(run_check(args, chosen, open_console()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,7 @@ class CheckArgs:
     history: str | None = None
     fix: bool = False
     session: str | None = None
+    bits: bool = False
 
 
 def run_check(args: CheckArgs, config: Config, console: Console) -> ExitCode:
@@ -104,7 +107,7 @@ def run_check(args: CheckArgs, config: Config, console: Console) -> ExitCode:
         if args.as_json:
             print_json(report_object(report))
         else:
-            show_report(report, console)
+            show_report(report, console, bits=args.bits)
             if report.repair:
                 show_repair(report.repair, diff(report.repair), console)
     run(engine.aclose())

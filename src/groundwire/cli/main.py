@@ -23,6 +23,7 @@ from groundwire.version import __version__
 COMMANDS = {
     "check": "Judge every claim of an answer by its sources.",
     "batch": "Judge many responses.",
+    "compare": "Show what changed between two batch runs.",
     "calibrate": "Set the operating point from labelled rows.",
     "doctor": "Show what is configured, reachable and installed.",
     "chat": "Talk with a language model whose answers are verified.",

@@ -68,6 +68,17 @@ def row_identity(row: BatchRow) -> str:
     return str(identity) if _is_identity(identity) else f"row-{row.number}"
 
 
+def row_group(row: BatchRow, key: str) -> str:
+    """The value of a key of the row, which may lie inside others: `meta.model`; "(none)" if it has none."""
+    try:
+        value = json.loads(row.raw)
+        for name in key.split("."):
+            value = value[name]
+    except (ValueError, TypeError, LookupError, RecursionError):
+        value = None
+    return "(none)" if value is None else value if isinstance(value, str) else json.dumps(value)
+
+
 def row_digest(row: BatchRow, config: Config) -> str:
     """A digest of a row and of the settings it is checked with, which `batch --resume` compares."""
     settings = config.model_dump_json(include=_VERDICT_SETTINGS)

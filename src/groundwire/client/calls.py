@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import quote
 
 from groundwire.config import ProfileName
-from groundwire.config.sections import VerificationConfig
 from groundwire.engine import Sources, as_sources
 from groundwire.errors import (
     BackendDown,
@@ -37,7 +36,6 @@ from groundwire.types import (
     Step,
     TraceAudit,
 )
-from groundwire.verdicts.summary import with_gaps
 
 if TYPE_CHECKING:
     from groundwire.rag.chatbot import ChatReply
@@ -238,9 +236,7 @@ def _fact(data: Json) -> Fact:
 
 
 def _report(answer: str, sources: Sequence[Source], data: Json) -> HallucinationReport:
-    # The threshold of critical gaps is a setting of the server that the JSON does not carry.
-    threshold = VerificationConfig().gap_threshold_bits
-    return with_gaps(report_from(data, answer, _EvidenceTexts(sources)), threshold)
+    return report_from(data, answer, _EvidenceTexts(sources))
 
 
 def _audit(sources: Sequence[Source], data: Json) -> TraceAudit:

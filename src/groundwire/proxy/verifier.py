@@ -126,7 +126,7 @@ class VerificationOutcome:
 
     @property
     def _flagged_claims(self) -> int:
-        return sum(report.flagged_claims + len(report.flags) for report in self.reports.values())
+        return sum(len(report.flagged_claims) + len(report.flags) for report in self.reports.values())
 
     @property
     def _flagged(self) -> bool | None:

@@ -1,4 +1,4 @@
-"""Batch results for build systems: JUnit XML and a Markdown summary."""
+"""Batch results for build systems and people: counts by group, JUnit XML, Markdown and an HTML page."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from groundwire.reports.plaintext import shorten
 from groundwire.text.controls import sanitize
+from groundwire.types import Status
 
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML forbids even when they are escaped."""
@@ -45,7 +46,7 @@ def unsupported(verdict: Mapping[str, Any]) -> Iterator[str]:
     """One line per flagged claim or detector flag."""
     for claim in verdict.get("claims", ()):
         if claim["flagged"]:
-            yield f"{claim['status']}: {claim['text']} ({claim['reason']})"
+            yield f"{Status(claim['status']).words}: {claim['text']} ({claim['reason']})"
     for flag in verdict.get("flags", ()):
         yield f"{flag['type']}: {flag['content']}"
 
@@ -77,6 +78,22 @@ class BatchSummary:
     statuses: Counter[str] = field(default_factory=Counter)
     worst: Sequence[Mapping[str, Any]] = ()
     errors: Sequence[Mapping[str, Any]] = ()
+    groups: dict[str, BatchSummary] = field(default_factory=dict)
+
+    def add(self, verdict: Mapping[str, Any], group: str | None = None) -> None:
+        """Count a report; also for its group, if the batch is grouped."""
+        bad = [claim for claim in verdict["claims"] if claim["flagged"]]
+        self.rows += 1
+        self.flagged += verdict["flagged"] is True
+        self.failed += verdict["flagged"] is None
+        self.claims += len(verdict["claims"])
+        self.flagged_claims += len(bad)
+        self.statuses.update(claim["gap_type"] or claim["status"].lower() for claim in bad)
+        if group is not None:
+            self.groups.setdefault(group, BatchSummary()).add(verdict)
+
+    def describe(self) -> str:
+        return f"{self.rows} rows: {self.flagged} flagged, {self.failed} could not be checked"
 
 
 def percent(share: float) -> str:
@@ -95,10 +112,30 @@ def batch_markdown(name: str, figures: BatchSummary, gate: str = "") -> str:
         f"{plain(gate)}" if gate else "",
         f"{plain(name)}: {figures.claims} claims, {figures.flagged_claims} not supported by their sources.",
         _table(("what", "how many"), [(plain(kind), str(n)) for kind, n in _counts(figures)]),
+        _by_group(figures),
         _listed("Flagged, riskiest first", figures.worst, figures.flagged, _because),
         _listed("Could not be checked", figures.errors, figures.failed, lambda row: row["error"] or ""),
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+_GROUP_HEADS = ("group", "responses", "flagged", "share", "flagged claims", "claims", "could not be checked")
+
+
+def group_table(figures: BatchSummary) -> list[tuple[str, ...]]:
+    """The counts of every group as cells, the heads first; empty if the batch is not grouped."""
+    if not figures.groups:
+        return []
+    rows = [
+        (name, g.rows, g.flagged, percent(g.flagged / g.rows), g.flagged_claims, g.claims, g.failed)
+        for name, g in sorted(figures.groups.items())
+    ]
+    return [_GROUP_HEADS, *(tuple(map(str, row)) for row in rows)]
+
+
+def _by_group(figures: BatchSummary) -> str:
+    cells = [tuple(map(plain, row)) for row in group_table(figures)]
+    return f"### By group\n\n{_table(cells[0], cells[1:])}" if cells else ""
 
 
 def _counts(figures: BatchSummary) -> list[tuple[str, int]]:
@@ -121,7 +158,7 @@ def _risk(row: Mapping[str, Any]) -> str:
 
 def _because(row: Mapping[str, Any]) -> str:
     bad = [c for c in row["claims"] if c["flagged"]]
-    reasons = [f"“{c['text']}” {c['status']}: {c['reason']}" for c in bad]
+    reasons = [f"“{c['text']}” {Status(c['status']).words}: {c['reason']}" for c in bad]
     reasons += [f"{flag['type']}: {flag['content']}" for flag in row.get("flags", ())]
     more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
     return f"{shorten(reasons[0])}{more}" if reasons else "the risk of the response as a whole"

@@ -36,7 +36,7 @@ def add_feedback(
 ) -> Feedback:
     """Store feedback. Raises `InputError` if the claim has no verdict or the note is too long."""
     if verdict.status in _WITHOUT_VERDICT:
-        raise InputError(f"there is no verdict on this claim to mark: it is {verdict.status.value}")
+        raise InputError(f"there is no verdict on this claim to mark: it is {verdict.status.words}")
     if len(note) > _MAX_NOTE_CHARS:
         raise InputError(f"the note has {len(note):,} characters", hint=f"the limit is {_MAX_NOTE_CHARS:,}")
     feedback = Feedback(right, verdict.status, verdict.flagged, datetime.now(UTC), note.strip())

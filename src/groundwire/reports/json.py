@@ -12,6 +12,7 @@ from groundwire.types import (
     Claim,
     ClaimVerification,
     Edit,
+    EpistemicGap,
     Feedback,
     Flag,
     HallucinationReport,
@@ -24,6 +25,7 @@ from groundwire.types import (
     TraceGraph,
     TraceNode,
 )
+from groundwire.types.report import as_object
 from groundwire.types.stream import (
     Coherence,
     DoneEvent,
@@ -48,6 +50,7 @@ def _round(value: float | None) -> float | None:
 # ---- reports
 
 
+@as_object.register
 def report_object(report: HallucinationReport) -> dict[str, Any]:
     return {
         "id": report.response_id,
@@ -57,8 +60,16 @@ def report_object(report: HallucinationReport) -> dict[str, Any]:
         "overall_confidence": _round(report.overall_confidence),
         "backend": report.backend,
         "profile": report.profile,
+        "total_claims": report.total_claims,
+        "verified_claims": report.verified_claims,
+        "flagged_claims": len(report.flagged_claims),
+        "max_gap_bits": _round(report.max_gap_bits),
+        "has_critical_gaps": report.has_critical_gaps,
+        "should_retry": report.should_retry,
+        "retry_guidance": report.retry_guidance,
         "claims": [claim_object(claim) for claim in report.claims],
         "skipped": [_skipped_object(claim) for claim in report.skipped],
+        "gaps": [_gap_object(gap) for gap in report.gaps],
         "spans": [_span_object(span) for span in report.spans],
         "error": report.error,
         **_detection_object(report),
@@ -86,6 +97,17 @@ def failed_object(identity: str, error: str, backend: str, profile: str) -> dict
     }
 
 
+def _gap_object(gap: EpistemicGap) -> dict[str, Any]:
+    return {
+        "claim_id": gap.claim_id,
+        "claim_text": gap.claim_text,
+        "gap_type": gap.gap_type.value,
+        "gap_bits": _round(gap.gap_bits),
+        "suggested_action": gap.suggested_action,
+    }
+
+
+@as_object.register
 def claim_object(claim: ClaimVerification) -> dict[str, Any]:
     return {
         "id": claim.claim_id,
@@ -104,6 +126,9 @@ def claim_object(claim: ClaimVerification) -> dict[str, Any]:
         "gap_high": _round(claim.gap_high),
         "certain": claim.certain,
         "adjusted_confidence": _round(claim.adjusted_confidence),
+        "evidence_support": _round(claim.evidence_support),
+        "evidence_dependence": _round(claim.evidence_dependence),
+        "consistency_score": _round(claim.consistency_score),
         "status": claim.status.value,
         "gap_type": claim.gap_type.value if claim.gap_type else None,
         "flagged": claim.is_flagged,

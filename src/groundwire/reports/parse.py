@@ -23,6 +23,7 @@ from groundwire.types import (
     Detection,
     EdgeLabel,
     Edit,
+    EpistemicGap,
     EvidenceRef,
     Feedback,
     Flag,
@@ -54,7 +55,7 @@ def no_text(_source: str, _start: int, _end: int) -> str:
 
 
 def report_from(data: Json, response: str, quote: Quote = no_text) -> HallucinationReport:
-    """The report on `response`. Gaps and retry guidance are not in the JSON: `verdicts` derives them."""
+    """The report on `response`. Reports stored by older releases lack the gaps and the retry guidance."""
     return HallucinationReport(
         response_id=data["id"],
         response=response,
@@ -62,15 +63,15 @@ def report_from(data: Json, response: str, quote: Quote = no_text) -> Hallucinat
         profile=data["profile"],
         claims=tuple(claim_from(claim, quote) for claim in data["claims"]),
         skipped=tuple(_skipped(claim, n) for n, claim in enumerate(data["skipped"], 1)),
-        gaps=(),
+        gaps=tuple(_gap(gap) for gap in data.get("gaps", ())),
         spans=_spans(data["spans"]),
         flagged=data["flagged"],
         risk=data["risk"],
         grounding_ratio=data["grounding_ratio"],
         overall_confidence=data.get("overall_confidence"),
-        has_critical_gaps=False,
-        should_retry=False,
-        retry_guidance=None,
+        has_critical_gaps=data.get("has_critical_gaps", False),
+        should_retry=data.get("should_retry", False),
+        retry_guidance=data.get("retry_guidance"),
         error=data["error"],
         detection=detection_from(data) if data.get("flags") is not None else None,
         repair=_repair(data["repair"], response) if data.get("repair") else None,
@@ -101,6 +102,7 @@ def claim_from(data: Json, quote: Quote = no_text) -> ClaimVerification:
         certain=data["certain"],
         method=data["method"],
         spans=_spans(data["spans"]),
+        consistency_score=data.get("consistency_score"),
         adjusted_confidence=data["adjusted_confidence"],
         feedback=_feedback(data["feedback"]) if data.get("feedback") else None,
     )
@@ -176,6 +178,16 @@ def _node(node: Json, root: str) -> TraceNode:
 def _evidence(ref: Json, quote: Quote) -> EvidenceRef:
     place = (ref["source"], ref["start"], ref["end"])
     return EvidenceRef(*place, quote(*place))
+
+
+def _gap(data: Json) -> EpistemicGap:
+    return EpistemicGap(
+        data["claim_id"],
+        data["claim_text"],
+        GapType(data["gap_type"]),
+        data["gap_bits"],
+        data["suggested_action"],
+    )
 
 
 def _spans(spans: Iterable[Json]) -> tuple[Span, ...]:

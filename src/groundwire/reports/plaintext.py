@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from groundwire.text.controls import sanitize
+from groundwire.text.markdown import BlockKind, blocks
 from groundwire.text.tokens import words
 from groundwire.types import (
     ActionKind,
@@ -19,6 +21,7 @@ from groundwire.types import (
     PostHoc,
     Repair,
     Span,
+    Status,
     StepVerdict,
     TraceAudit,
 )
@@ -31,6 +34,9 @@ _ANSWER_WORDS = {
     Derived.UNCHECKED: "the answer could not be derived again",
     Derived.ABSENT: "",
 }
+_WRAPPED_CHARS = 50
+"""A line of at least this length was broken by a text width; a shorter one ends where it should."""
+_LLM_METHOD = re.compile(r"/(?:logprob|sampling|direct)")
 _NAMED_VALUE = re.compile(r"(?:evidence says|the sources say) '?(.+?)'?(?: here|, not .*)?\Z")
 
 
@@ -49,6 +55,53 @@ def format_number(value: float | None, digits: int) -> str:
     return "–" if value is None else f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
 
 
+def percent(share: float | None) -> str:
+    """
+    >>> percent(0.075), percent(0.004), percent(None)
+    ('8 %', '0 %', '–')
+    """
+    return "–" if share is None else f"{100 * share:.0f} %"
+
+
+def measures_bits(claims: Sequence[ClaimVerification]) -> bool:
+    """True if p0 was measured: an LLM also judged a claim without its evidence.
+
+    The embedded verifier gives nearly every claim the same p0, so its bits say no more than p1 does.
+    """
+    return any(_LLM_METHOD.search(claim.method) for claim in claims)
+
+
+def reason_line(claim: ClaimVerification) -> str:
+    """The reason; empty if it only repeats that the claim is supported."""
+    repeated = claim.status is Status.ENTAILED and claim.reason.startswith("supported")
+    return "" if repeated else claim.reason
+
+
+def is_wrapped(line: str) -> bool:
+    """True if the text of a line continues on the next one."""
+    return len(line) >= _WRAPPED_CHARS
+
+
+def reflow(text: str, spans: Sequence[Span]) -> list[MarkedPiece]:
+    """Marked and unmarked pieces of a text, with the line breaks inside paragraphs and items removed.
+
+    >>> line = "It is the tallest building of the city and was built"
+    >>> pieces = reflow(f"- {line}\\n  in 1889.\\n- red", [])
+    >>> "".join(piece.text for piece in pieces) == f"- {line} in 1889.\\n- red"
+    True
+    """
+    letters = list(text)
+    for block in blocks(text):
+        if block.kind in (BlockKind.PARAGRAPH, BlockKind.ITEM):
+            for line, following in pairwise(block.lines):
+                if is_wrapped(text[line.start : line.end]):
+                    letters[line.end : following.start] = [" ", *[""] * (following.start - line.end - 1)]
+    return [
+        MarkedPiece("".join(letters[piece.start : piece.end]), piece.score > 0)
+        for piece in _ranges(len(text), spans)
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class MarkedPiece:
     text: str
@@ -61,26 +114,36 @@ def split_at_spans(text: str, spans: Sequence[Span]) -> Iterator[MarkedPiece]:
     >>> [p.text for p in split_at_spans("It is red.", [Span(6, 9)])]
     ['It is ', 'red', '.']
     """
+    for piece in _ranges(len(text), spans):
+        yield MarkedPiece(text[piece.start : piece.end], piece.score > 0)
+
+
+def _ranges(length: int, spans: Sequence[Span]) -> Iterator[Span]:
+    """The spans, and the ranges between them with a score of 0."""
     at = 0
     for span in spans:
         if span.start > at:
-            yield MarkedPiece(text[at : span.start], marked=False)
-        yield MarkedPiece(text[span.start : span.end], marked=True)
+            yield Span(at, span.start, 0.0)
+        yield Span(span.start, span.end)
         at = span.end
-    if at < len(text):
-        yield MarkedPiece(text[at:], marked=False)
+    if at < length:
+        yield Span(at, length, 0.0)
 
 
-def bracket_spans(text: str, spans: Sequence[Span], before: str = "⟦", after: str = "⟧") -> str:
+def bracket_spans(text: str, spans: Sequence[Span]) -> str:
     """The text with its spans in brackets, for output without colour."""
-    return "".join(f"{before}{p.text}{after}" if p.marked else p.text for p in split_at_spans(text, spans))
+    return bracketed(split_at_spans(text, spans))
+
+
+def bracketed(pieces: Iterable[MarkedPiece]) -> str:
+    return "".join(f"⟦{piece.text}⟧" if piece.marked else piece.text for piece in pieces)
 
 
 def feedback_line(feedback: Feedback) -> str:
     """A user's feedback on a verdict, in one line."""
     verdict = "right" if feedback.right else "wrong"
     truth = "supported" if feedback.supported else "not supported"
-    marked = f"a user marked {feedback.status.value} {verdict} on {feedback.at:%Y-%m-%d}"
+    marked = f"a user marked “{feedback.status.words}” {verdict} on {feedback.at:%Y-%m-%d}"
     return f"{marked}: the claim is {truth}" + (f" ({feedback.note})" if feedback.note else "")
 
 
@@ -98,11 +161,42 @@ def _content_words(text: str) -> frozenset[str]:
 
 def flag_counts(report: HallucinationReport) -> list[str]:
     """How many claims and detector flags there are; parts that were not checked are left out."""
-    claims = f"{report.flagged_claims} of {report.total_claims} claims flagged"
+    claims = f"{len(report.flagged_claims)} of {report.total_claims} claims flagged"
     if report.detection is None:
         return [claims]
     found = f"{len(report.flags)} detector {'flag' if len(report.flags) == 1 else 'flags'}"
     return [claims, found] if report.claims else [found]
+
+
+def headline(report: HallucinationReport) -> str:
+    """The verdict on the whole answer in a few words; the page (`view.js`) uses the same."""
+    total, flagged = report.total_claims, len(report.flagged_claims)
+    unchecked = sum(claim.status is Status.UNCHECKED for claim in report.claims)
+    if not total:
+        return "Nothing could be checked" if report.flagged is None else "The answer makes no claims"
+    if flagged:
+        many = f"{flagged} of {total} claims {'is' if flagged == 1 else 'are'} not supported"
+        return "The claim is not supported" if total == 1 else many
+    if report.flagged is None:
+        return "Could not be checked"
+    if report.flags:
+        return f"{_count(len(report.flags), 'finding')} against what is known"
+    if unchecked:
+        return f"Nothing flagged, but {_count(unchecked, 'claim')} could not be checked"
+    if any(claim.status is not Status.ENTAILED for claim in report.claims):
+        return "Nothing flagged"
+    return "The claim is supported" if total == 1 else f"All {total} claims are supported"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def report_facts(report: HallucinationReport) -> list[str]:
+    """How much of the answer is grounded, its risk, and what judged it."""
+    grounded = [] if report.grounding_ratio is None else [f"{percent(report.grounding_ratio)} grounded"]
+    risk = "unknown" if report.risk is None else f"{report.risk:.2f}"
+    return [*grounded, f"risk {risk}", f"backend {report.backend}", f"profile {report.profile}"]
 
 
 def is_bad_step(step: StepVerdict) -> bool:
@@ -140,7 +234,7 @@ def ungrounded(report: HallucinationReport) -> tuple[list[ClaimVerification], li
 def explain_failure(report: HallucinationReport, note: str = "") -> str:
     """Describe the problems of an answer in a few lines, for a failed test, an evaluator or a log.
 
-    Each ungrounded claim is listed with its missing bits and nearest evidence. `note` is added to the count.
+    Each ungrounded claim is listed with its support and nearest evidence. `note` is added to the count.
     """
     claims, flags = ungrounded(report)
     bad = len(claims) + len(flags)
@@ -157,13 +251,8 @@ def explain_failure(report: HallucinationReport, note: str = "") -> str:
 
 def _explain_claim(claim: ClaimVerification) -> Iterator[str]:
     yield f"  ✗ {shorten(claim.claim_text)}"
-    yield f"    {claim.status.value}: {shorten(claim.reason)}"
-    if claim.budget_gap is not None:
-        yield (
-            f"    p0 {format_number(claim.p0, 2)} → p1 {format_number(claim.p1, 2)} · "
-            f"{format_number(claim.required_bits, 1)} bits required, "
-            f"{format_number(claim.observed_bits, 1)} observed: {format_number(claim.budget_gap, 1)} missing"
-        )
+    support = "" if claim.p1 is None else f", support {percent(claim.p1)}"
+    yield f"    {claim.status.words}{support}: {shorten(claim.reason)}"
     ref = nearest_evidence(claim)
     if ref is not None:
         yield f"    nearest evidence [{shorten(ref.source)}]: {shorten(ref.text)}"

@@ -52,6 +52,9 @@ class ClaimOut(BaseModel):
     gap_high: float | None
     certain: bool
     adjusted_confidence: float | None
+    evidence_support: float | None = Field(description="p1, or 0 where nothing was measured.")
+    evidence_dependence: float | None = Field(description="How much the evidence moves the probability.")
+    consistency_score: float | None
     status: Status
     gap_type: GapType | None
     flagged: bool
@@ -69,6 +72,16 @@ class SkippedOut(BaseModel):
     start: int
     end: int
     kind: str
+
+
+class GapOut(BaseModel):
+    """What a claim lacks, and what to do about it."""
+
+    claim_id: str
+    claim_text: str
+    gap_type: GapType
+    gap_bits: float
+    suggested_action: str
 
 
 class FlagOut(BaseModel):
@@ -110,8 +123,16 @@ class ReportOut(BaseModel):
     overall_confidence: float | None
     backend: str
     profile: str
+    total_claims: int
+    verified_claims: int
+    flagged_claims: int
+    max_gap_bits: float | None
+    has_critical_gaps: bool
+    should_retry: bool
+    retry_guidance: str | None
     claims: list[ClaimOut]
     skipped: list[SkippedOut]
+    gaps: list[GapOut]
     spans: list[SpanOut]
     error: str | None
     flags: list[FlagOut] | None = Field(default=None, description="With `history` or `kb`.")

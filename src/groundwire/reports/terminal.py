@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import singledispatch
+from time import monotonic
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.pretty import Pretty
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
+from groundwire.reports.batch import BatchSummary, group_table
+from groundwire.reports.compare import ClaimChange, Comparison
 from groundwire.reports.plaintext import (
     answer_line,
-    bracket_spans,
+    bracketed,
     feedback_line,
     flag_counts,
     format_number,
     is_bad_step,
+    measures_bits,
     nearest_evidence,
+    percent,
+    reason_line,
+    reflow,
     repair_guidance,
     repaired_text,
+    report_facts,
     shorten,
-    split_at_spans,
     steps_line,
 )
 from groundwire.text.controls import sanitize
@@ -44,6 +51,8 @@ from groundwire.types import (
 
 TABLE_WIDTH = 100
 """Columns. On a narrower terminal a table would squeeze the claims, so each gets lines of its own."""
+LOG_SECONDS = 10.0
+"""Seconds between two lines of progress in a log."""
 _STATUS_STYLE = {
     Status.ENTAILED: "green",
     Status.CONTRADICTED: "bold red",
@@ -58,22 +67,47 @@ _REPL_ITEMS = 200
 """Bounds for values shown by the REPL: a source read into a variable may have megabytes."""
 
 
+class _LogProgress(Progress):
+    """Progress in a log: a line now and then instead of a bar. `clock` counts seconds."""
+
+    def __init__(self, console: Console, clock: Callable[[], float]) -> None:
+        super().__init__(console=console, disable=True)
+        self._out, self._clock, self._told = console, clock, clock()
+
+    def advance(self, task_id: TaskID, advance: float = 1) -> None:
+        super().advance(task_id, advance)
+        if self._clock() - self._told >= LOG_SECONDS:
+            self._told = self._clock()
+            task = next(task for task in self.tasks if task.id == task_id)
+            total = "" if task.total is None else f" of {task.total:,.0f} ({task.percentage:.0f} %)"
+            self._out.print(f"{task.description}: {task.completed:,.0f}{total}", highlight=False)
+
+
 @contextmanager
-def progress_bar(console: Console) -> Iterator[Progress]:
-    """A progress bar on a terminal; nothing in a pipe."""
+def progress_bar(console: Console, clock: Callable[[], float] = monotonic) -> Iterator[Progress]:
+    """A progress bar on a terminal; a line every `LOG_SECONDS` in a log."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
+    bar = (
+        Progress(*columns, console=console, transient=True)
+        if console.is_terminal
+        else _LogProgress(console, clock)
+    )
+    with bar as progress:
         yield progress
 
 
 # ---- reports
 
 
-def show_report(report: HallucinationReport, console: Console) -> None:
-    """Print the answer with its unsupported parts marked, one row per claim, the flags and the verdict."""
+def show_report(report: HallucinationReport, console: Console, *, bits: bool = False) -> None:
+    """Print the answer with its unsupported parts marked, one row per claim, the flags and the verdict.
+
+    Args:
+        bits: show the bits of evidence of every claim, not only where an LLM measured them.
+    """
     console.print(_answer(report, colour=console.is_terminal and not console.no_color))
     console.print()
-    show_claims(report.claims, console)
+    show_claims(report.claims, console, bits=bits)
     for claim in report.skipped:
         console.print(Text(f"  skipped ({claim.kind.value}): {shorten(claim.text)}", style="dim"))
     _show_flags(report.flags, console)
@@ -82,78 +116,75 @@ def show_report(report: HallucinationReport, console: Console) -> None:
     console.print(_verdict(report))
 
 
-def show_claims(claims: Sequence[ClaimVerification], console: Console) -> None:
+def show_claims(claims: Sequence[ClaimVerification], console: Console, *, bits: bool = False) -> None:
     """Print one row per claim, or a few lines per claim on a narrow terminal."""
+    bits = bits or measures_bits(claims)
     if claims and console.width >= TABLE_WIDTH:
-        console.print(_claims_table(claims))
+        console.print(_claims_table(claims, bits))
     elif claims:
-        console.print(Group(*(_claim_block(claim) for claim in claims)))
+        console.print(Group(*(_claim_block(claim, bits) for claim in claims)))
 
 
 def _answer(report: HallucinationReport, colour: bool) -> RenderableType:
-    response = sanitize(report.response.rstrip())
+    pieces = reflow(sanitize(report.response.rstrip()), report.spans)
     if not colour:
-        return Text(bracket_spans(response, report.spans))
-    text = Text()
-    for piece in split_at_spans(response, report.spans):
-        text.append(piece.text, style="bold red underline" if piece.marked else "")
-    return text
+        return Text(bracketed(pieces))
+    return Text.assemble(*((piece.text, "bold red underline" if piece.marked else "") for piece in pieces))
 
 
 def _new_table() -> Table:
     return Table(box=None, pad_edge=False, padding=(0, 1), header_style="bold", expand=False)
 
 
-def _claims_table(claims: Sequence[ClaimVerification]) -> Table:
+def _claims_table(claims: Sequence[ClaimVerification], bits: bool) -> Table:
     table = _new_table()
-    for name in ("", "status"):
+    for name in ("", "verdict"):
         table.add_column(name, no_wrap=True)
-    for name in ("p1", "p0", "required", "observed", "gap"):
+    for name in ("p1", "p0", "required", "observed", "gap") if bits else ("support",):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("cites", overflow="fold", max_width=16)
     table.add_column("claim, evidence, reason", overflow="fold", ratio=1)
     for claim in claims:
-        table.add_row(
-            claim.claim_id,
-            _status(claim.status),
-            format_number(claim.p1, 2),
-            format_number(claim.p0, 2),
-            format_number(claim.required_bits, 1),
-            format_number(claim.observed_bits, 1),
-            Text(format_number(claim.budget_gap, 1), style="red" if claim.is_flagged else "green"),
-            Text(shorten(", ".join(claim.citations)) or "–"),
-            Padding(Group(*_claim_lines(claim)), (0, 0, 1, 0)),
-        )
+        figures = [value for _, value in _figures(claim)] if bits else [percent(claim.p1)]
+        text = Padding(Group(*_claim_lines(claim)), (0, 0, 1, 0))
+        table.add_row(claim.claim_id, _status(claim.status), *figures, text)
     return table
 
 
-def _claim_block(claim: ClaimVerification) -> RenderableType:
+def _figures(claim: ClaimVerification) -> list[tuple[str, str]]:
+    """The probabilities and bits of a claim, by name."""
+    bits = {"required": claim.required_bits, "observed": claim.observed_bits, "gap": claim.budget_gap}
+    found = [("p1", format_number(claim.p1, 2)), ("p0", format_number(claim.p0, 2))]
+    return found + [(name, format_number(value, 1)) for name, value in bits.items()]
+
+
+def _claim_block(claim: ClaimVerification, bits: bool) -> RenderableType:
     """The content of a table row, for a narrow terminal."""
     head = Text(f"{claim.claim_id}  ").append_text(_status(claim.status))
-    if claim.citations:
-        head.append(f"  cites {shorten(', '.join(claim.citations))}")
-    lines = _claim_lines(claim)
     if claim.p1 is not None:
-        bits = {"required": claim.required_bits, "observed": claim.observed_bits, "gap": claim.budget_gap}
-        figures = [f"p1 {format_number(claim.p1, 2)}", f"p0 {format_number(claim.p0, 2)}"]
-        figures += [f"{name} {format_number(value, 1)}" for name, value in bits.items()]
-        lines.append(Text(" · ".join(figures), style="dim"))
+        head.append(f"  {percent(claim.p1)}", style="dim")
+    lines = _claim_lines(claim)
+    if bits and claim.p1 is not None:
+        lines.append(Text(" · ".join(f"{name} {value}" for name, value in _figures(claim)), style="dim"))
     return Group(head, Padding(Group(*lines), (0, 0, 1, 4)))
 
 
 def _claim_lines(claim: ClaimVerification) -> list[RenderableType]:
-    lines: list[RenderableType] = [Text(shorten(claim.claim_text))]
+    text = Text(shorten(claim.claim_text))
+    if claim.citations:
+        text.append(f" [{shorten(', '.join(claim.citations))}]", style="dim")
+    lines: list[RenderableType] = [text]
     ref = nearest_evidence(claim)
     if ref is not None:
         lines.append(Text(f"{shorten(ref.source)}: “{shorten(ref.text)}”", style="dim"))
-    lines.append(Text(shorten(claim.reason), style="red" if claim.is_flagged else "dim"))
+    if reason_line(claim):
+        lines.append(Text(shorten(claim.reason), style="red" if claim.is_flagged else "dim"))
     if claim.feedback:
         lines.append(Text(shorten(feedback_line(claim.feedback)), style="cyan"))
     return lines
 
 
 def _status(status: Status) -> Text:
-    return Text(status.value, style=_STATUS_STYLE[status])
+    return Text(status.words, style=_STATUS_STYLE[status])
 
 
 def _verdict_style(flagged: bool | None) -> str:
@@ -161,13 +192,66 @@ def _verdict_style(flagged: bool | None) -> str:
 
 
 def _verdict(report: HallucinationReport) -> Text:
-    risk = "unknown" if report.risk is None else f"{report.risk:.2f}"
     text = Text(f"{' · '.join(flag_counts(report))} · ", style=_verdict_style(report.flagged))
-    text.append(f"risk {risk} · backend {report.backend} · profile {report.profile}", style="dim")
+    text.append(" · ".join(report_facts(report)), style="dim")
     if report.error:
         why = ": the answer asserts nothing that could be checked" if report.error == NOTHING_TO_CHECK else ""
         text.append(f"\n{sanitize(report.error)}{why}", style="yellow")
     return text
+
+
+def show_batch(figures: BatchSummary, gate: str, console: Console) -> None:
+    """Print the counts of a batch, the outcome of its gate, and one row per group."""
+    console.print("\n".join(filter(None, (figures.describe(), gate))), highlight=False)
+    heads, *rows = group_table(figures) or [()]
+    if rows:
+        table = _new_table()
+        for number, name in enumerate(heads):
+            table.add_column(name, justify="right" if number else "left", overflow="fold")
+        for row in rows:
+            table.add_row(*(Text(shorten(cell)) for cell in row))
+        console.print(table)
+
+
+_LISTED_CHANGES = 50
+"""Changed claims listed; `--json` has all."""
+
+
+def show_comparison(found: Comparison, console: Console) -> None:
+    """Print what changed between two runs: responses with a significance test, then the claims."""
+    before, after = (percent(n / found.responses) for n in (found.flagged_before, found.flagged_after))
+    console.print(f"{found.responses} responses in both runs: {before} → {after} flagged", highlight=False)
+    console.print(
+        f"{len(found.cleared)} no longer flagged, {len(found.broken)} newly flagged"
+        f" (McNemar's exact test: p = {found.p_value:.2g})",
+        highlight=False,
+    )
+    for words, names in (
+        ("no longer flagged", found.cleared),
+        ("newly flagged", found.broken),
+        ("could not be checked in one of the runs", found.unsettled),
+        ("only in the first run", found.only_before),
+        ("only in the second run", found.only_after),
+    ):
+        if names:
+            console.print(Text(f"  {words}: {shorten(', '.join(names))}"))
+    console.print(
+        f"{found.claims} claims in both: {len(found.flipped)} flipped, "
+        f"{len(found.changes) - len(found.flipped)} with another verdict; "
+        f"{found.claims_gone} gone, {found.claims_new} new",
+        highlight=False,
+    )
+    for change in found.changes[:_LISTED_CHANGES]:
+        console.print(_change_lines(change))
+    if len(found.changes) > _LISTED_CHANGES:
+        console.print(f"  … and {len(found.changes) - _LISTED_CHANGES} more", highlight=False)
+
+
+def _change_lines(change: ClaimChange) -> Text:
+    before, after = Status(change.before), Status(change.after)
+    text = Text(f"  {shorten(change.response)}: ").append_text(_status(before)).append(" → ")
+    text.append_text(_status(after)).append(f" ({percent(change.p1_before)} → {percent(change.p1_after)})")
+    return text.append(f"\n    {shorten(change.text)}", style="dim")
 
 
 # ---- detector flags and repairs
@@ -217,18 +301,16 @@ def show_audit(audit: TraceAudit, console: Console) -> None:
 
 def _steps_table(audit: TraceAudit) -> Table:
     table = _new_table()
-    for name in ("step", "status"):
+    for name in ("step", "verdict"):
         table.add_column(name, no_wrap=True)
-    for name in ("p1", "gap"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("support", justify="right", no_wrap=True)
     table.add_column("rests on", overflow="fold", max_width=18)
     table.add_column("what it says, and why", overflow="fold", ratio=1)
     for step in audit.steps:
         table.add_row(
             shorten(step.step.id),
             _status(step.status),
-            format_number(step.verdict.p1, 2),
-            Text(format_number(step.verdict.budget_gap, 1), style="red" if is_bad_step(step) else "green"),
+            Text(percent(step.verdict.p1), style="red" if is_bad_step(step) else ""),
             Text(_premises(step) or "–"),
             Padding(Group(*_step_lines(step)), (0, 0, 1, 0)),
         )
@@ -249,7 +331,8 @@ def _premises(step: StepVerdict) -> str:
 
 def _step_lines(step: StepVerdict) -> list[RenderableType]:
     lines: list[RenderableType] = [Text(shorten(step.step.text))]
-    lines.append(Text(shorten(step.verdict.reason), style="red" if step.verdict.is_flagged else "dim"))
+    if reason_line(step.verdict):
+        lines.append(Text(shorten(step.verdict.reason), style="red" if step.verdict.is_flagged else "dim"))
     # A reason may name the contradiction already.
     if step.contradicts and "contradicts" not in step.verdict.reason:
         lines.append(Text(shorten(f"contradicts {', '.join(step.contradicts)}"), style="red"))

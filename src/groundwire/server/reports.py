@@ -230,7 +230,7 @@ def report_row(record: CheckRecord, identity: str, created: float) -> StoredRepo
         body = _body(record, "audit", audit_object(report), steps=texts)
     else:
         kind, title = "check", record.question or report.response
-        claims, flagged_claims = list(report.claims), report.flagged_claims
+        claims, flagged_claims = list(report.claims), len(report.flagged_claims)
         body = _body(record, "report", report_object(report), answer=report.response)
     summary = ReportSummary(
         id=identity,

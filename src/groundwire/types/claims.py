@@ -23,6 +23,20 @@ class Status(StrEnum):
     UNVERIFIABLE = "UNVERIFIABLE"
     UNCHECKED = "UNCHECKED"
 
+    @property
+    def words(self) -> str:
+        """What users read for it, everywhere but in JSON."""
+        return _STATUS_WORDS[self]
+
+
+_STATUS_WORDS = {
+    Status.ENTAILED: "supported",
+    Status.CONTRADICTED: "contradicted",
+    Status.NOT_IN_CONTEXT: "not in the sources",
+    Status.UNVERIFIABLE: "too vague to judge",
+    Status.UNCHECKED: "could not be checked",
+}
+
 
 class GapType(StrEnum):
     """Why a claim was flagged."""

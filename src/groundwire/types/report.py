@@ -31,6 +31,18 @@ def repr_html(self: object) -> str | None:
     return as_html(self)
 
 
+@singledispatch
+def as_object(result: object) -> dict[str, Any]:
+    """The JSON object of a result. `reports/json.py` registers the records that have one."""
+    raise TypeError(f"{type(result).__name__} has no JSON form")
+
+
+@singledispatch
+def as_table(result: object) -> Any:
+    """A result as a pandas DataFrame. `reports/tables.py` registers the records that have one."""
+    raise TypeError(f"{type(result).__name__} has no table form")
+
+
 @dataclass(frozen=True, slots=True)
 class Feedback:
     """A user's judgement of a verdict at the time it was given.
@@ -59,7 +71,11 @@ class EvidenceRef:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+_REPR_CHARS = 60
+"""Characters of a claim in its repr: a list of claims stays readable in a shell."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ClaimVerification:
     """The verdict on one claim: its probabilities with and without evidence, and its budget in bits.
 
@@ -145,6 +161,16 @@ class ClaimVerification:
         if not self.is_flagged:
             return None
         return self.gap_type.value if self.gap_type else self.status.value.lower()
+
+    def __repr__(self) -> str:
+        text = self.claim_text
+        shown = text if len(text) <= _REPR_CHARS else f"{text[: _REPR_CHARS - 1]}…"
+        support = "" if self.p1 is None else f", p1={self.p1:.2f}"
+        return f"ClaimVerification({self.claim_id}, {self.status.value}{support}, {shown!r})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The claim as in the JSON of a report."""
+        return as_object(self)
 
     _repr_html_ = repr_html
 
@@ -271,7 +297,7 @@ class Repair:
         return "\n".join(a.guidance for a in self.actions if a.kind is ActionKind.REGENERATE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class HallucinationReport:
     """The result of checking one response.
 
@@ -314,14 +340,31 @@ class HallucinationReport:
         return sum(c.status is Status.ENTAILED and not c.is_flagged for c in self.claims)
 
     @property
-    def flagged_claims(self) -> int:
-        return sum(c.is_flagged for c in self.claims)
+    def flagged_claims(self) -> list[ClaimVerification]:
+        """The flagged claims. In JSON, `flagged_claims` is their number."""
+        return [c for c in self.claims if c.is_flagged]
 
     @property
     def max_gap_bits(self) -> float | None:
         """The largest measured gap; None if there are claims but no gap was measured."""
         gaps = [c.budget_gap for c in self.claims if c.budget_gap is not None]
         return max(gaps, default=None if self.claims else 0.0)
+
+    def __repr__(self) -> str:
+        counts = f"{len(self.flagged_claims)} of {self.total_claims} claims flagged"
+        error = f", error={self.error!r}" if self.error else ""
+        return f"HallucinationReport({self.response_id!r}, flagged={self.flagged}, {counts}{error})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as `groundwire check --json` prints it."""
+        return as_object(self)
+
+    def to_json(self, indent: int | None = 2) -> str:
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=indent)
+
+    def to_pandas(self) -> Any:
+        """A DataFrame with one row per claim; needs the extra `pandas`."""
+        return as_table(self)
 
     _repr_html_ = repr_html
 

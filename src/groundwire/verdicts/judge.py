@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from groundwire.budget import Budget, adjusted_confidence, budget, observed_bits
 from groundwire.text.tokens import words
 from groundwire.types import Claim, ClaimVerification, Estimate, EvidenceRef, GapType, Status
+from groundwire.verdicts import reasons
 from groundwire.verdicts.profile import Profile
 from groundwire.verdicts.rag import grounding
 
@@ -200,7 +201,7 @@ def _verdict(
         status=status,
         gap_type=gap_type,
         is_flagged=flagged,
-        reason=_reason(status, gap_type, p1, found),
+        reason=_reason(scores, status, gap_type, p1, found),
         certain=_certain(scores, p1, p0, found, profile),
         method=p1.method,
         spans=p1.spans if flagged else (),
@@ -249,26 +250,17 @@ def _shortfall(scores: ClaimScores, p1: Estimate, p0: Estimate, found: Budget, p
     return GapType.OVER_EXTRAPOLATION
 
 
-_SUPPORTED = "supported by the sources"
-_LITTLE = "little evidence is needed, and the sources add little"
-_WORDS = {
-    GapType.UNSUPPORTED: "the sources do not mention this",
-    GapType.PARTIAL_SUPPORT: "the sources support only part of this",
-    GapType.OVER_EXTRAPOLATION: "the sources are about this but do not say it",
-    GapType.CONTRADICTED: "the sources say otherwise",
-    GapType.EVIDENCE_INDEPENDENT: "holds without this evidence as well",
-    GapType.KNOWN_NOT_IN_SOURCES: "may be true, but no source says it",
-}
-
-
-def _reason(status: Status, gap_type: GapType | None, p1: Estimate, found: Budget) -> str:
+def _reason(
+    scores: ClaimScores, status: Status, gap_type: GapType | None, p1: Estimate, found: Budget
+) -> str:
     if status is Status.UNVERIFIABLE:
-        return "too vague to judge"
-    supported = found.observed_bits > PARTIAL_SHARE * found.required_bits
-    words = _WORDS[gap_type] if gap_type else _SUPPORTED if supported else _LITTLE
-    if status is Status.ENTAILED or not p1.reason:
-        return words
-    return p1.reason if gap_type is GapType.CONTRADICTED else f"{words}: {p1.reason}"
+        return reasons.VAGUE
+    if gap_type is not None and status is not Status.ENTAILED:
+        return reasons.reason_for(gap_type, scores.claim, p1, scores.evidence)
+    if gap_type is not None:
+        return reasons.WORDS[gap_type]
+    helped = found.observed_bits > PARTIAL_SHARE * found.required_bits
+    return reasons.SUPPORTED if helped else reasons.LITTLE
 
 
 def unmeasured(

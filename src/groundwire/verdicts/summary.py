@@ -80,18 +80,6 @@ def summarise(
     )
 
 
-def with_gaps(report: HallucinationReport, critical_bits: float) -> HallucinationReport:
-    """Add the gaps and the retry guidance to a report that was parsed from JSON."""
-    critical = [claim for claim in report.claims if _is_critical(claim, critical_bits)]
-    return replace(
-        report,
-        gaps=tuple(gap_of(claim) for claim in report.claims if claim.gap_type is not None),
-        has_critical_gaps=bool(critical),
-        should_retry=bool(critical),
-        retry_guidance=_guidance(critical),
-    )
-
-
 def in_response(verdict: ClaimVerification, response: str) -> ClaimVerification:
     """Convert the spans to offsets in the response; a flagged claim without spans becomes one span."""
     if not verdict.is_flagged:

@@ -7,7 +7,7 @@ import { evidence } from "./evidence.js";
 import { TRACE } from "./example.js";
 import { picture } from "./picture.js";
 import { whole } from "./text.js";
-import { label, status, tone } from "./words.js";
+import { status, tone } from "./words.js";
 
 const sources = new Sources($("sources"));
 const count = counter($("trace"), $("trace-count"));
@@ -115,7 +115,7 @@ function drawStep(step, index, steps, byId) {
     h(
       "div",
       { class: "card step-card" },
-      h("div", { class: "row" }, h("span", { class: "pill" }, label(step)), h("span", { class: "mono soft" }, step.id)),
+      h("div", { class: "row" }, h("span", { class: "pill" }, status(step.status).name), h("span", { class: "mono soft" }, step.id)),
       h("p", { class: "t", dir: "auto" }, step.text),
       h("p", { class: "soft why", dir: "auto" }, step.reason),
       rests.length ? h("p", { class: "row small soft" }, "rests on", ...rests.map((id) => tag(id))) : null,

@@ -1,9 +1,9 @@
-// One claim: its verdict, its reason, its bits as a picture, its evidence in place, and what a reader thinks of it.
+// One claim: its verdict, its reason, its evidence in place, its bits as a picture, and what a reader thinks of it.
 
-import { button, h } from "./dom.js";
+import { button, h, share } from "./dom.js";
 import { evidence } from "./evidence.js";
 import { picture } from "./picture.js";
-import { label, status, tone } from "./words.js";
+import { status, tone } from "./words.js";
 
 const NO_VERDICT = ["UNCHECKED", "UNVERIFIABLE"];
 
@@ -14,7 +14,7 @@ export function claimPane(claim, { place, sources, step, shut, mark }) {
     h(
       "div",
       { class: `inspector-head ${tone(claim.status)}` },
-      pill(claim),
+      h("span", { class: "row" }, pill(claim), support(claim)),
       h(
         "span",
         { class: "row" },
@@ -25,11 +25,11 @@ export function claimPane(claim, { place, sources, step, shut, mark }) {
       ),
     ),
     h("p", { class: "said", dir: "auto" }, claim.text),
-    h("p", { class: "why", dir: "auto" }, claim.reason),
-    h("div", { class: tone(claim.status) }, picture(claim)),
+    says(claim) ? h("p", { class: "why", dir: "auto" }, claim.reason) : null,
     h("div", { class: tone(claim.status) }, evidence(claim, sources)),
+    drawBits(claim),
     opinion(claim, mark),
-  ];
+  ].filter(Boolean);
 }
 
 const pill = (claim) =>
@@ -37,8 +37,29 @@ const pill = (claim) =>
     "span",
     { class: "pill" },
     h("span", { class: "mark", "aria-hidden": "true" }, status(claim.status).mark),
-    label(claim),
+    status(claim.status).name,
   );
+
+const support = (claim) =>
+  typeof claim.p1 === "number"
+    ? h("span", { class: "soft small" }, "support ", h("span", { class: "likely" }, share(claim.p1)))
+    : null;
+
+/** A reason that only repeats that the claim is supported is left out. */
+const says = (claim) => claim.status !== "ENTAILED" || !String(claim.reason).startsWith("supported");
+
+/** Closed, where p0 was not measured: the embedded verifier gives nearly every claim the same. */
+function drawBits(claim) {
+  const drawn = picture(claim);
+  if (!drawn) return null;
+  const measured = /\/(?:logprob|sampling|direct)/.test(claim.method);
+  return h(
+    "details",
+    { class: `bits ${tone(claim.status)}`, open: measured },
+    h("summary", { class: "soft small" }, "Bits of evidence"),
+    drawn,
+  );
+}
 
 function opinion(claim, mark) {
   const key = h("span", { class: "push soft mono", title: `${claim.method}; the claim's key` }, claim.key || "");

@@ -66,5 +66,7 @@ export const signed = (value, digits = 2) =>
   value === null || value === undefined ? "–" : `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
 export const percent = (part, whole) =>
   whole ? `${((100 * part) / whole).toFixed(part && part / whole < 0.1 ? 1 : 0)} %` : "–";
+/** A probability as a reader takes it: 0.98 is 98 %. */
+export const share = (value) => (typeof value === "number" ? `${Math.round(100 * value)} %` : "–");
 export const plural = (number, one, many = `${one}s`) => `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 export const when = (iso) => new Date(iso).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });

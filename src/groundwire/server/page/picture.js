@@ -13,7 +13,7 @@ export function picture(claim) {
     gap = claim.budget_gap ?? 0;
   const words =
     `Probability ${figure(claim.p0)} without the evidence, ${figure(claim.p1)} with it, ${figure(claim.confidence)} wanted. ` +
-    `The claim needs ${figure(needs)} bits, the evidence brings ${signed(brings)}; gap ${signed(gap)}.`;
+    `The claim needs ${figure(needs)} bits, the evidence brings ${signed(brings)}; ${gap > 0 ? `${figure(gap)} are missing` : "none are missing"}.`;
   return svg(
     "svg",
     { class: "picture", viewBox: `0 0 ${WIDTH} 148`, role: "img", "aria-label": words },
@@ -70,7 +70,7 @@ function bits(needs, brings, gap) {
     svg("text", { x: LEFT, y: 137 }, "gap"),
     gap > 0
       ? svg("path", { class: "gap", d: `M${x(brings)} 126v7H${x(needs)}v-7` })
-      : svg("text", { x: zero, y: 137 }, "none: the evidence carries it"),
-    svg("text", { class: "tone", x: WIDTH - LEFT, y: 137, "text-anchor": "end" }, signed(gap)),
+      : svg("text", { x: zero, y: 137 }, "none"),
+    svg("text", { class: "tone", x: WIDTH - LEFT, y: 137, "text-anchor": "end" }, gap > 0 ? `${figure(gap)} missing` : ""),
   ];
 }

@@ -18,37 +18,41 @@ export function units(text) {
 const WORST = ["CONTRADICTED", "NOT_IN_CONTEXT", "UNCHECKED", "UNVERIFIABLE", "ENTAILED"];
 
 /**
- * A text cut where a claim, an unsupported span or a line begins or ends.
- * Gives lines of pieces {text, claim, hot}: claim is an index or -1. Where claims overlap, the worse one is shown.
+ * A function that cuts a range of the text where a claim or an unsupported span begins or ends. Its pieces are
+ * {text, claim, hot}: claim is an index or -1. Where claims overlap, the worse one is shown.
  */
-export function lines(text, claims, spans = []) {
+export function cutter(text, claims, spans = []) {
   const unit = units(text);
-  const ranges = claims.map((claim) => [unit(claim.start), unit(claim.end)]);
-  const hot = spans.map((span) => [unit(span.start), unit(span.end)]);
-  const cuts = new Set([0, text.length]);
-  for (const [start, end] of [...ranges, ...hot]) cuts.add(start).add(end);
-  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) cuts.add(at).add(at + 1);
-  const edges = [...cuts].sort((a, b) => a - b);
-  const order = ranges.map((_, index) => index).sort((a, b) => ranges[a][0] - ranges[b][0]);
-  const found = [[]];
-  let next = 0,
-    open = [],
-    nextHot = 0;
-  hot.sort((a, b) => a[0] - b[0]);
-  for (let i = 0; i + 1 < edges.length; i += 1) {
-    const [start, end] = [edges[i], edges[i + 1]];
-    while (next < order.length && ranges[order[next]][0] <= start) open.push(order[next++]);
-    open = open.filter((index) => ranges[index][1] > start);
-    while (nextHot < hot.length && hot[nextHot][1] <= start) nextHot += 1;
-    const piece = text.slice(start, end);
-    if (piece === "\n") {
-      found.push([]);
-      continue;
-    }
-    const claim = open.reduce((best, index) => (best < 0 || worse(claims[index], claims[best]) ? index : best), -1);
-    found[found.length - 1].push({ text: piece, claim, hot: nextHot < hot.length && hot[nextHot][0] <= start });
+  const range = ({ start, end }) => [unit(start), unit(end)];
+  const ranges = claims.map(range);
+  const hot = spans.map(range);
+  const edges = [...new Set([...ranges, ...hot].flat())].sort((a, b) => a - b);
+  const covers = ([from, to], start) => from <= start && start < to;
+  const worst = (start) =>
+    ranges.reduce(
+      (best, claim, index) =>
+        covers(claim, start) && (best < 0 || worse(claims[index], claims[best])) ? index : best,
+      -1,
+    );
+  return (start, end) => {
+    const cuts = [start, ...edges.slice(after(edges, start), after(edges, end - 1)), end];
+    return cuts.slice(1).map((stop, index) => ({
+      text: text.slice(cuts[index], stop),
+      claim: worst(cuts[index]),
+      hot: hot.some((span) => covers(span, cuts[index])),
+    }));
+  };
+}
+
+/** How many of the sorted numbers are not above the value. */
+function after(sorted, value) {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle] <= value) low = middle + 1;
+    else high = middle;
   }
-  return found;
+  return low;
 }
 
 const worse = (a, b) => WORST.indexOf(a.status) < WORST.indexOf(b.status);

@@ -1,13 +1,15 @@
 // A report: the verdict in a line, the answer with its claims marked, and the claim in hand beside its evidence.
 
+import { drawBlocks } from "./answer.js";
 import { call } from "./api.js";
 import { claimPane } from "./claim.js";
 import { copyLink } from "./compose.js";
-import { button, copy, download, figure, h, percent, plural, say, shown, signed, when } from "./dom.js";
-import { lines, units } from "./text.js";
-import { STATUS, label, status, tone, typeName } from "./words.js";
+import { button, copy, download, figure, h, percent, plural, say, share, shown, when } from "./dom.js";
+import { cutter, units } from "./text.js";
+import { STATUS, status, tone, typeName } from "./words.js";
 
 const MANY = 150;
+const LONG = 40; // blocks of an answer; beyond it, those out of view are not laid out
 const SMALL = "(max-width: 60rem)";
 
 /** `made` is {report, answer, sources, question, id, created, expires}; `actions` are more buttons. */
@@ -58,12 +60,11 @@ class View {
 
   drawVerdict() {
     const { report, question, created } = this.made;
-    const flagged = this.claims.filter((claim) => claim.flagged).length;
     const unchecked = this.claims.filter((claim) => claim.status === "UNCHECKED").length;
     const mood = report.flagged === null ? "warn" : report.flagged ? "bad" : unchecked ? "warn" : "good";
     const facts = [
-      report.risk === null || report.risk === undefined ? null : `risk ${figure(report.risk)}`,
       typeof report.grounding_ratio === "number" ? `${percent(report.grounding_ratio, 1)} grounded` : null,
+      report.risk === null || report.risk === undefined ? null : `risk ${figure(report.risk)}`,
       `${report.backend} backend`,
       `${report.profile} profile`,
       created ? when(created) : null,
@@ -80,7 +81,7 @@ class View {
           "div",
           {},
           question ? h("p", { class: "asked", dir: "auto" }, question) : null,
-          h("h1", { id: "verdict", tabindex: "-1" }, headline(report, this.claims.length, flagged, unchecked)),
+          h("h1", { id: "verdict", tabindex: "-1" }, headline(report, this.claims)),
           h("p", { class: "soft small num" }, facts),
         ),
         this.drawActions(),
@@ -165,17 +166,17 @@ class View {
 
   drawAnswer() {
     const { answer, report } = this.made;
-    const all = lines(answer, this.claims, report.spans || []);
-    const drawn = all.map((pieces) =>
-      h(
-        "div",
-        { class: pieces.length < 12 && all.length < 40 ? "line short" : "line", dir: "auto" },
-        ...pieces.map((piece) =>
-          piece.claim < 0 ? document.createTextNode(shown(piece.text)) : this.drawPiece(piece),
-        ),
-      ),
+    const cut = cutter(answer, this.claims, report.spans || []);
+    const draw = (start, end) =>
+      cut(start, end).map((piece) =>
+        piece.claim < 0 ? document.createTextNode(shown(piece.text)) : this.drawPiece(piece),
+      );
+    const drawn = drawBlocks(answer, draw);
+    const box = h(
+      "article",
+      { class: `answer card${drawn.length > LONG ? " long" : ""}`, "aria-label": "The answer, its claims marked" },
+      ...drawn,
     );
-    const box = h("article", { class: "answer card", "aria-label": "The answer, its claims marked" }, ...drawn);
     box.addEventListener("click", (event) => {
       const span = event.target.closest("[data-claim]");
       if (span && !String(getSelection()))
@@ -194,7 +195,7 @@ class View {
         "data-claim": index,
         role: first ? "button" : null,
         tabindex: first ? "-1" : null,
-        "aria-description": first ? `${label(claim)}. ${claim.reason}` : null,
+        "aria-description": first ? `${status(claim.status).name}. ${claim.reason}` : null,
       },
       text,
     );
@@ -215,12 +216,8 @@ class View {
           onclick: () => this.select(index, { open: true, scroll: true }),
         },
         h("span", { class: "mark", "aria-label": status(claim.status).name }, status(claim.status).mark),
-        h("span", { class: "t", dir: "auto" }, claim.text, claim.flagged ? h("small", {}, label(claim)) : null),
-        h(
-          "span",
-          { class: "g", title: "gap in bits" },
-          claim.budget_gap === null ? "–" : `${signed(claim.budget_gap, 1)} bits`,
-        ),
+        h("span", { class: "t", dir: "auto" }, claim.text, claim.flagged ? h("small", {}, claim.reason) : null),
+        h("span", { class: "g", title: "how likely it is supported" }, share(claim.p1)),
       ),
     );
     if (!this.claims.length) return null;
@@ -280,7 +277,7 @@ class View {
     if (open) this.sheet(true);
     if (open && !focus)
       this.live.textContent = shown(
-        `${label(this.claims[index])}: ${this.claims[index].text} ${this.claims[index].reason}`,
+        `${status(this.claims[index].status).name}: ${this.claims[index].text} ${this.claims[index].reason}`,
       );
     const small = matchMedia(SMALL).matches;
     if (scroll || (open && small)) first?.scrollIntoView({ block: small ? "start" : "nearest", behavior: "smooth" });
@@ -334,16 +331,23 @@ class View {
   }
 }
 
-function headline(report, total, flagged, unchecked) {
-  if (!total) return report.flagged === null ? "Nothing could be checked" : "Nothing here claims anything";
-  if (report.flagged === null) return "Could not check";
+/** As `reports/plaintext.py` words it. */
+function headline(report, claims) {
+  const total = claims.length;
+  const count = (test) => claims.filter(test).length;
+  const flagged = count((claim) => claim.flagged);
+  const unchecked = count((claim) => claim.status === "UNCHECKED");
+  if (!total) return report.flagged === null ? "Nothing could be checked" : "The answer makes no claims";
+  if (flagged)
+    return total === 1
+      ? "The claim is not supported"
+      : `${flagged} of ${total} claims ${flagged === 1 ? "is" : "are"} not supported`;
+  if (report.flagged === null) return "Could not be checked";
   const found = (report.flags || []).length;
-  if (!flagged && found) return `${plural(found, "finding")} against what is known`;
-  if (!flagged && unchecked) return `Nothing flagged, but ${plural(unchecked, "claim")} could not be checked`;
-  if (!flagged) return total === 1 ? "The claim is backed" : `All ${total.toLocaleString("en")} claims are backed`;
-  return total === 1
-    ? "The claim is not backed"
-    : `${flagged.toLocaleString("en")} of ${total.toLocaleString("en")} claims ${flagged === 1 ? "is" : "are"} not backed`;
+  if (found) return `${plural(found, "finding")} against what is known`;
+  if (unchecked) return `Nothing flagged, but ${plural(unchecked, "claim")} could not be checked`;
+  if (count((claim) => claim.status !== "ENTAILED")) return "Nothing flagged";
+  return total === 1 ? "The claim is supported" : `All ${total} claims are supported`;
 }
 
 const section = (title, ...children) => h("section", { class: "section" }, h("h2", {}, title), ...children);

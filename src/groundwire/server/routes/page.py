@@ -61,6 +61,9 @@ def _load_assets() -> Mapping[str, StaticAsset]:
     """All files of `page/` by name; a page is the shell with its own part filled in."""
     folder = files("groundwire.server").joinpath("page")
     texts = {item.name: item.read_text(encoding="utf-8") for item in folder.iterdir() if item.is_file()}
+    # Shared with the HTML reports, so that both look the same.
+    design = files("groundwire.reports").joinpath("templates", "design.css")
+    texts["design.css"] = design.read_text(encoding="utf-8")
     shell = texts.pop("shell.html")
     for name, title in _PAGES.items():
         page = shell.replace("{{title}}", title).replace("{{script}}", name)

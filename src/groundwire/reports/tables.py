@@ -1,0 +1,109 @@
+"""Claims as a flat table, one row per claim: for pandas, CSV and Parquet."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from groundwire._optional import load
+from groundwire.reports.json import report_object
+from groundwire.text.controls import inert_cell
+from groundwire.types import HallucinationReport
+from groundwire.types.report import as_table
+
+_EXTRA = {"extra": "pandas"}
+_TEXTS = ("id", "text", "status", "gap_type", "reason", "method", "key")
+_FIGURES = ("p1", "p0", "required_bits", "observed_bits", "budget_gap", "confidence")
+_CLAIM_COLUMNS = {
+    **dict.fromkeys(_TEXTS, "string"),
+    "flagged": "bool_",
+    **dict.fromkeys(_FIGURES, "float64"),
+    **dict.fromkeys(("start", "end"), "int64"),
+}
+COLUMNS = {
+    "response": "string",
+    "group": "string",
+    "response_flagged": "bool_",
+    "response_risk": "float64",
+    "error": "string",
+    **_CLAIM_COLUMNS,
+    "citations": "string",
+    "sources": "string",
+}
+"""The columns and their Arrow types. The claim's own are named as in the JSON."""
+
+
+def claim_rows(report: Mapping[str, Any], group: str = "") -> Iterator[dict[str, Any]]:
+    """One row per claim of a report's JSON object; one without a claim if there are none."""
+    whole = {
+        "response": str(report["id"]),
+        "group": group,
+        "response_flagged": report["flagged"],
+        "response_risk": report["risk"],
+        "error": report["error"],
+    }
+    claims: Iterable[Mapping[str, Any]] = report["claims"] or ({},)
+    for claim in claims:
+        own = {name: claim.get(name) for name in _CLAIM_COLUMNS}
+        sources = dict.fromkeys(ref["source"] for ref in claim.get("evidence", ()))
+        yield {
+            **whole,
+            **own,
+            "citations": ", ".join(claim.get("citations", ())),
+            "sources": ", ".join(sources),
+        }
+
+
+@as_table.register
+def _frame(report: HallucinationReport) -> Any:
+    pandas = load("pandas", feature="to_pandas()", **_EXTRA)
+    return pandas.DataFrame(list(claim_rows(report_object(report))), columns=list(COLUMNS)).drop(
+        columns="group"
+    )
+
+
+class CsvTable:
+    """Writes rows as CSV; text that a spreadsheet would take for a formula is quoted."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._writer = csv.DictWriter(file, COLUMNS)
+        self._writer.writeheader()
+
+    def add(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        for row in rows:
+            cells = {name: inert_cell(v) if isinstance(v, str) else v for name, v in row.items()}
+            self._writer.writerow(cells)
+
+    def close(self) -> None:
+        """Nothing is held back."""
+
+
+class ParquetTable:
+    """Writes rows as Parquet, in groups of bounded size; needs the extra `pandas`."""
+
+    GROUP = 20_000
+    """Rows per row group: some megabytes in memory."""
+
+    def __init__(self, path: Path) -> None:
+        self._arrow = load("pyarrow", feature="Parquet output", **_EXTRA)
+        parquet = load("pyarrow.parquet", feature="Parquet output", **_EXTRA)
+        self._schema = self._arrow.schema(
+            [(name, getattr(self._arrow, kind)()) for name, kind in COLUMNS.items()]
+        )
+        self._writer = parquet.ParquetWriter(str(path), self._schema)
+        self._rows: list[Mapping[str, Any]] = []
+
+    def add(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        self._rows += rows
+        if len(self._rows) >= self.GROUP:
+            self._flush()
+
+    def close(self) -> None:
+        self._flush()
+        self._writer.close()
+
+    def _flush(self) -> None:
+        self._writer.write_table(self._arrow.Table.from_pylist(self._rows, schema=self._schema))
+        self._rows = []
