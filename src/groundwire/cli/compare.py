@@ -12,7 +12,7 @@ import typer
 from groundwire.cli.console import ExitCode, open_console, print_json, safe_stdout
 from groundwire.cli.options import AsJson, command_app
 from groundwire.errors import InputError
-from groundwire.reports.compare import Comparison, compare_runs
+from groundwire.reports.compare import RunComparison, compare_runs
 from groundwire.reports.terminal import show_comparison
 
 app = command_app()
@@ -37,7 +37,7 @@ def compare(
     raise typer.Exit(ExitCode.of(bool(found.broken)))
 
 
-def comparison_object(found: Comparison) -> dict[str, Any]:
+def comparison_object(found: RunComparison) -> dict[str, Any]:
     return {**asdict(found), "p_value": round(found.p_value, 6)}
 
 

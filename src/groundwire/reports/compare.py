@@ -25,7 +25,7 @@ class ClaimChange:
 
 
 @dataclass(slots=True)
-class Comparison:
+class RunComparison:
     """What changed from the first run to the second. Responses are the same if their ids are.
 
     `cleared` are flagged in the first run alone, `broken` in the second alone; `unsettled` could not be
@@ -69,9 +69,9 @@ def mcnemar(cleared: int, broken: int) -> float:
     return min(1.0, 2.0 * float(Fraction(tail, 2**changed)))
 
 
-def compare_runs(before: Mapping[str, Report], after: Mapping[str, Report]) -> Comparison:
+def compare_runs(before: Mapping[str, Report], after: Mapping[str, Report]) -> RunComparison:
     """Compare two runs, given as reports by id."""
-    found = Comparison(
+    found = RunComparison(
         only_before=[name for name in before if name not in after],
         only_after=[name for name in after if name not in before],
     )
@@ -81,7 +81,7 @@ def compare_runs(before: Mapping[str, Report], after: Mapping[str, Report]) -> C
     return found
 
 
-def _compare_response(found: Comparison, name: str, old: Report, new: Report) -> None:
+def _compare_response(found: RunComparison, name: str, old: Report, new: Report) -> None:
     found.responses += 1
     found.flagged_before += old["flagged"] is True
     found.flagged_after += new["flagged"] is True

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from groundwire.reports.batch import BatchSummary, group_table
-from groundwire.reports.compare import ClaimChange, Comparison
+from groundwire.reports.compare import ClaimChange, RunComparison
 from groundwire.reports.plaintext import (
     answer_line,
     bracketed,
@@ -217,7 +217,7 @@ _LISTED_CHANGES = 50
 """Changed claims listed; `--json` has all."""
 
 
-def show_comparison(found: Comparison, console: Console) -> None:
+def show_comparison(found: RunComparison, console: Console) -> None:
     """Print what changed between two runs: responses with a significance test, then the claims."""
     before, after = (percent(n / found.responses) for n in (found.flagged_before, found.flagged_after))
     console.print(f"{found.responses} responses in both runs: {before} → {after} flagged", highlight=False)
