@@ -60,77 +60,30 @@ _TOKEN = re.compile(
     r"|[^\w\s]"
 )
 
-DETERMINERS = word_set(
-    """
-    the a an this that these those my our your his her its their some any each every all both no many
-    most several few another either neither such what
-    """
-)
+_WORDS = word_table("openie")["classes"]
+DETERMINERS = word_set(_WORDS["determiners"])
 QUANTIFIERS = word_set("all every each no some most many few several both none any neither")
 POSSESSIVE_PRONOUNS = word_set("my our your his her its their")
-PRONOUNS = word_set(
-    """
-    i you he she it we they me him us them this that these those someone somebody anyone anybody
-    everyone everybody something anything everything nothing nobody none one there himself herself
-    itself themselves who
-    """
-)
-PREPOSITIONS = word_set(
-    """
-    in on at by for from with as of since until till before after during under over through between into
-    onto near within about against via per among across behind beside besides toward towards without
-    upon outside inside around than like throughout despite including except
-    """
-)
+PRONOUNS = word_set(_WORDS["pronouns"])
+PREPOSITIONS = word_set(_WORDS["prepositions"])
 
-JOINS = word_set(
-    """
-    because although though while whereas if unless whether when whenever once so but yet however where
-    why how what
-    """
-)
+JOINS = word_set(_WORDS["joins"])
 CONDITIONS = word_set("if unless whether when whenever once")
 BE = word_set("is are was were be been being am isn't aren't wasn't weren't ain't")
 HAVE = word_set("has have had hasn't haven't hadn't having")
 DO = word_set("do does did don't doesn't didn't")
-MODALS = word_set(
-    """
-    can could may might must shall should will would cannot can't couldn't mightn't mustn't shouldn't
-    won't wouldn't
-    """
-)
+MODALS = word_set(_WORDS["modals"])
 UNREAL = word_set("could may might should would couldn't mightn't shouldn't wouldn't must mustn't")
-ADVERBS = word_set(
-    """
-    now currently also already still just only even ever always often usually sometimes rarely soon then
-    here there today yesterday tomorrow again together too very quite rather almost nearly about
-    approximately roughly around exactly mostly mainly largely primarily originally formerly previously
-    recently now later first finally actually really indeed therefore thus hence moreover furthermore
-    additionally meanwhile instead otherwise perhaps maybe probably likely certainly definitely clearly
-    obviously no-longer long once both either as well please up out off down away back
-    """
-)
+ADVERBS = word_set(_WORDS["adverbs"])
 
 MONEY = re.compile(r"[$€£₪¥]?\s?\d")
-NUMBER_WORDS = word_set(
-    """
-    one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
-    seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand
-    million billion trillion dozen
-    """
-)
-TIME_NOUNS = word_set(
-    """
-    day week month quarter year decade century morning afternoon evening night summer winter spring
-    autumn weekend time today yesterday tomorrow
-    """
-) | {name.lower() for name in (*MONTH_NAMES.values(), *WEEKDAY_NAMES.values())}
+NUMBER_WORDS = word_set(_WORDS["number_words"])
+TIME_NOUNS = word_set(_WORDS["time_nouns"]) | {
+    name.lower() for name in (*MONTH_NAMES.values(), *WEEKDAY_NAMES.values())
+}
 TIME_LEADS = word_set("last next this every each early late mid that")
 
-UNITS = word_set(
-    "team department dept division group office unit branch company firm faculty committee board ministry"
-    " squad lab"
-)
+UNITS = word_set(_WORDS["units"])
 """Nouns for a part of an organisation, or for the whole."""
 
 _VERBS = word_table("verbs")

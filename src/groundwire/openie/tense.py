@@ -22,7 +22,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from groundwire.text.dates import MONTHS, WEEKDAYS, PartialDate, dates
-from groundwire.text.lexicon import word_set
+from groundwire.text.lexicon import word_set, word_table
 from groundwire.types import Tense, TimeExpression, TimeRelation
 
 
@@ -47,27 +47,10 @@ _PARTICIPLE = (
     r"grown|had|held|hit|kept|known|laid|led|left|lost|made|met|opened|paid|put|read|run|said|seen|sent|set|"
     r"shown|shut|sold|spent|split|stood|taken|taught|told|thought|won|written|become|come|risen|cut|been)"
 )
-_PAST_FORMS = word_set(
-    """
-    became began bought brought built came chose died drew drove fell felt found fought gave got grew held
-    hit kept knew laid led left lost made met opened paid ran rose said sat saw sent shut sold spent spoke
-    stood took taught told thought threw went won wrote
-    """
-)
-_PRESENT_FORMS = word_set(
-    """
-    becomes begins belongs closes comes contains costs ends expires exists features gives goes happens
-    holds includes lasts lies lives makes matures means needs occurs offers opens owns provides reaches
-    remains requires returns runs says sells serves shows stands starts takes tells uses wants weighs works
-    """
-)
-_NOT_PAST = word_set(
-    """
-    need seed feed speed breed weed deed bleed exceed succeed proceed indeed red bed shed sled led united
-    hundred kindred sacred naked wicked rugged ragged aged beloved limited based ted fred ahmed mohammed
-    embed reed greed freed unprecedented detailed advanced skilled dedicated talented related
-    """
-)
+_WORDS = word_table("openie")["tenses"]
+_PAST_FORMS = word_set(_WORDS["past_forms"])
+_PRESENT_FORMS = word_set(_WORDS["present_forms"])
+_NOT_PAST = word_set(_WORDS["not_past"])
 _BE_PAST, _BE = r"(?:was|were|wasn['’]t|weren['’]t)", r"(?:is|are|am|isn['’]t|aren['’]t)"
 _SHORT_BE = r"(?<=\w)['’](?:re|m)\b"
 _SET_TO = (
@@ -95,12 +78,7 @@ _INFINITIVE = re.compile(r"\bto\s+(?:be\s+|have\s+(?:been\s+)?)?(?!the\b|a\b|an\
 _GERUND = re.compile(r"\b[a-z]{2,}ing\b")
 _SINGLE = re.compile(r"\b[a-z]+(?:ed|s)\b|\b(?:" + "|".join(sorted(_PAST_FORMS)) + r")\b")
 _NOUN_BEFORE = re.compile(r"\b(?:the|a|an|its|his|her|their|our|my|your|of|no|this|that|very|most)\s+$", re.I)
-_NO_GERUND = word_set(
-    """
-    during morning evening spring thing something nothing anything everything king ring string wing
-    according including following regarding concerning meeting building ceiling wedding training funding
-    """
-)
+_NO_GERUND = word_set(_WORDS["no_gerund"])
 _NEW_CLAUSE = re.compile(
     r"[,;:.()–—]|\b(?:and|but|or|that|when|while|because|before|after|who|which|as|if|than|since)\b"
 )
