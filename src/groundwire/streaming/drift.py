@@ -1,7 +1,7 @@
 """Drift between turns: claims that are weakened (moving goalposts) and terms that change their meaning.
 
 The strength of a claim is measured on three scales (quantity, frequency, certainty), which are tables of
-English and Hebrew words from strong to weak.
+English and Hebrew words from strong to weak in text/data/drift.toml.
 """
 
 from __future__ import annotations
@@ -18,56 +18,23 @@ from groundwire.detectors.context import segment_response
 from groundwire.detectors.history import Utterance, UtteranceValue, nested, similarity, utterances
 from groundwire.openie.tense import verb_groups
 from groundwire.text import dates, numbers
+from groundwire.text.lexicon import expressions, grammar, word_table
 from groundwire.text.numbers import numbers as numbers_module
 from groundwire.text.sentences import sentences
 from groundwire.text.tokens import normalise, words
 from groundwire.types import Tense, Turn
 from groundwire.types.stream import Contradiction, Drift
 
-SCALES: dict[str, tuple[tuple[int, str], ...]] = {
-    "quantity": (
-        (4, r"all|every(?:one|body|thing)?|each|100\s?%|without exception|entire(?:ly)?|"
-            r"whole|complete(?:ly)?|full(?:y)?|total(?:ly)?|כל|כולם|כולן|כלל"),
-        (3, r"nearly all|almost all|virtually all|most(?:ly)?|the majority of|largely|mainly|"
-            r"the vast majority of|רוב|מרבית|כמעט כל"),
-        (2, r"many|a lot of|lots of|numerous|much of|a number of|רבים|רבות|הרבה|לא מעט"),
-        (1, r"some|several|certain|a few|part(?:ly|ially)?|partial|selected|a minority of|"
-            r"חלק|חלקם|כמה|אחדים|מקצת"),
-        (0, r"few|hardly any|a handful of|מעטים|מעטות|בודדים"),
-    ),
-    "frequency": (
-        (4, r"always|every time|at all times|never|constantly|invariably|תמיד|לעולם|בכל פעם"),
-        (3, r"almost always|nearly always|usually|generally|typically|normally|in most cases|as a rule|"
-            r"rarely|בדרך כלל|לרוב|כמעט תמיד"),
-        (2, r"often|frequently|in many cases|לעתים קרובות"),
-        (1, r"sometimes|occasionally|at times|in some cases|now and then|לפעמים|לעתים|מדי פעם"),
-    ),
-    "certainty": (
-        (5, r"guarantee[sd]?|certain(?:ly)?|definite(?:ly)?|undoubtedly|no doubt|prove[sdn]?|proven|"
-            r"ensure[sd]?|must|cannot|impossible|will|shall|cures?|eliminates?|prevents?|"
-            r"מבטיח(?:ה|ים|ות)?|מובטח|ודאי|בוודאות|ללא ספק|מוכיח(?:ה|ים)?|חייב(?:ת|ים)?|מונע(?:ת|ים)?"),
-        (3, r"should|likely|probably|expected to|expect(?:s|ed)?|suggests?|indicates?|tends? to|plans? to|"
-            r"reduces?|improves?|helps?|can|צפוי(?:ה|ים)?|כנראה|סביר|אמור(?:ה|ים)?|מפחית(?:ה|ים)?|עוזר(?:ת|ים)?"),
-        (1, r"may|might|could|possibly|perhaps|maybe|potentially|aims? to|hopes? to|tries to|try to|"
-            r"intended to|designed to|עשוי(?:ה|ים|ות)?|עלול(?:ה|ים)?|אולי|ייתכן|יכול(?:ה|ים)?|אפשרי"),
-    ),
-}  # fmt: skip
+SCALES: dict[str, list[tuple[int, str]]] = word_table("drift")["scales"]
+"""Words by rank, the strongest first."""
+NARROWING, OWNED, _NO_MODAL, _SUBORDINATE, _UNTIL, _REDEFINES, _SPELLED, _SPELLED_AFTER = expressions(
+    "drift", "narrowing owned no_modal subordinate until redefines spelled spelled_after"
+)
+_DEFINITIONS = tuple(re.compile(pattern, re.IGNORECASE) for pattern in grammar("drift")["definitions"])
 BARE = {"quantity": None, "frequency": None, "certainty": 4}
 """Rank without a scale word: quantity and frequency are open, but a plain statement is certain."""
 _CONDITION_CHARS = 40  # a condition must follow the clause within this distance
 _NAMES = {"quantity": "fewer", "frequency": "less often", "certainty": "less certain"}
-_MONTH = r"(?i:may) (?:\d|of\b)|(?:in|by|on|until|since|from|of|\d) May\b"
-
-NARROWING = re.compile(
-    r"\b(?:only (?:if|when|for|in|on|with|under|after|within)|(?:but|although|though) only|"
-    r"except(?:ing)?(?: for)?|unless|provided (?:that|it|they|you|he|she|the)|as long as|on condition|"
-    r"in most cases|under (?:certain|some|ideal|normal|test|lab(?:oratory)?) conditions|"
-    r"in (?:the lab|theory|principle|standby)|at least (?:in|for|on|when)|excluding|apart from|other than|"
-    r"depending on|subject to|"
-    r"for (?:eligible|selected|some|certain|enterprise|paying|premium|new|existing) \w+)\b|"
-    r"(?:^|\s)(?:רק אם|רק כאשר|רק ב\S+|אלא אם|למעט|בתנאי|ובלבד|בתנאים מסוימים|חוץ מ\S*)(?=\s|$)",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +53,6 @@ def _scale(rows: Sequence[tuple[int, str]]) -> list[tuple[int, re.Pattern[str]]]
 
 
 _PATTERNS = {name: _scale(rows) for name, rows in SCALES.items()}
-_NO_MODAL = re.compile(_MONTH)
 
 
 def strength(text: str, rest: str = "") -> Strength:
@@ -141,9 +107,6 @@ RELATED = 0.7
 """Similarity from which two clauses are about the same matter."""
 _TURNS, _CLAUSES = 20, 300  # how far back to look; bounds the pairwise comparison
 _WORDS = 2  # content words that two clauses must share
-_SUBORDINATE = re.compile(
-    r"\W*(?:if|who|whom|which|that|whether|when|while|although|though|because|where)\b", re.I
-)
 _MOMENT = datetime(2000, 1, 1)
 _USER_ROLES = frozenset({"user", "human", "customer"})
 _IGNORED_ROLES = frozenset({"system", "tool", "function", "developer"})
@@ -151,33 +114,6 @@ _SEVERITY = {
     "fewer": 0.6, "less often": 0.5, "less certain": 0.5, "narrowed": 0.5,
     "later": 0.7, "another date": 0.6, "lower bar": 0.7, "another number": 0.6,
 }  # fmt: skip
-OWNED = re.compile(
-    r"\b(?:I (?:was|were|had been) (?:wrong|mistaken|incorrect|imprecise|too \w+)|"
-    r"I (?:misspoke|misstated|erred|overstated|exaggerated|apologi[sz]e|previously)|"
-    r"my (?:mistake|error|apologies|earlier (?:statement|answer|claim|figure))|sorry|"
-    r"correction|to correct|let me correct|corrected|I (?:should|need to|must) (?:correct|clarify|qualify)|"
-    r"I said earlier|earlier I said|contrary to what|rather than (?:what )?I|"
-    r"has (?:since )?(?:been )?(?:changed|moved|postponed|delayed|updated|revised|rescheduled|slipped)|"
-    r"(?:was|were|is|are) (?:postponed|delayed|moved|revised|updated|rescheduled|pushed back)|"
-    r"(?:new|updated|revised|latest) (?:date|deadline|figure|estimate|number|target|information|data|plan)|"
-    r"no longer|instead of|as of (?:today|now)|since then|more precisely|"
-    r"to be (?:more )?(?:precise|exact|accurate)|on reflection|strictly speaking|actually)\b|"
-    r"טעיתי|תיקון|סליחה|מתנצל|לדייק|התעדכן|נדחה|עודכן|שגיתי",
-    re.IGNORECASE,
-)
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        ("january jan ינואר", "february feb פברואר", "march mar מרץ מרס", "april apr אפריל", "may מאי",
-         "june jun יוני", "july jul יולי", "august aug אוגוסט", "september sep sept ספטמבר",
-         "october oct אוקטובר", "november nov נובמבר", "december dec דצמבר"), 1)
-    for name in names.split()
-}  # fmt: skip
-_UNTIL = re.compile(
-    r"\b(?:by|before|until|in|on|within|no later than|from|since|עד|לפני)\s+"
-    r"(?:early |late |mid-?|the end of |end of )?"
-    r"(?P<when>[A-Z][a-z]+|Q[1-4])(?:\s+(?P<year>\d{4}))?\b|(?<!\w)(?:עד|לפני)\s+(?:סוף )?(?P<he>[א-ת]+)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +175,7 @@ def _clauses(text: str, offset: int, turn: int | None, *, by_user: bool = False)
 
 
 _IGNORED_WORDS = frozenset(
-    {*(normalise(name) for name in _MONTHS), "q1", "q2", "q3", "q4", "least", "end", "early", "late"}
+    {*(normalise(name) for name in dates.MONTHS), "q1", "q2", "q3", "q4", "least", "end", "early", "late"}
     | {normalise(word) for word in ("provided", "except", "excluding", "unless", "condition", "subject")}
 )
 
@@ -306,7 +242,7 @@ def _when(text: str) -> tuple[int, int] | None:
     """Year (0 if not given) and month; a quarter counts as its last month."""
     for match in _UNTIL.finditer(text):
         name = (match["when"] or match["he"] or "").lower()
-        month = int(name[1]) * 3 if re.fullmatch(r"q[1-4]", name) else _MONTHS.get(name)
+        month = int(name[1]) * 3 if re.fullmatch(r"q[1-4]", name) else dates.MONTHS.get(name)
         if month:
             return int(match["year"] or 0), month
     for date in dates.dates(text):
@@ -344,29 +280,6 @@ SAME_DEFINITION = 0.5
 """Dice overlap of two definitions from which they are the same."""
 _DIFFERENT_USE, _CONSISTENT_USE, _MIN_USES = 0.08, 0.2, 3  # cosine between, cosine within, sentences
 _DRIFT_TURNS, _SENTENCE_CHARS = 40, 400
-_REDEFINES = re.compile(
-    r"\b(?:from (?:now|here) on|redefine[sd]?|in this (?:section|part|chapter|context)|"
-    r"for (?:this|the) purposes?|in another sense|in a different sense|not to be confused)\b|מעתה|בהקשר אחר",
-    re.IGNORECASE,
-)
-_TERM = r"[\"“'‘*_]*(?P<term>[\w][\w' -]{1,40}?)[\"”'’*_]*"
-_IS = r"(?:we|I|you|they|the \w+) (?:mean|understand|refer to|denote)s?"
-_DEFINITIONS = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"\bby {_TERM},? {_IS} (?P<what>[^.;!?]+)",
-        rf"(?:^|[,;:]\s*)(?:the term |the word |here,? |an? |the )?{_TERM} "
-        rf"(?:means|is defined as|are defined as|is understood as|refers to|refer to|denotes|stands for|"
-        rf"is short for) (?P<what>[^.;!?]+)",
-        rf"\bdefine {_TERM} (?:as|to be|to mean) (?P<what>[^.;!?]+)",
-        rf"(?:^|\s)ב-?{_TERM} (?:הכוונה ל|הכוונה היא ל|אנו מתכוונים ל)-?(?P<what>[^.;!?]+)",
-        rf"(?:^|[,;:]\s*){_TERM} (?:פירושו|פירושה|מוגדר כ|מוגדרת כ|משמעו|משמעותו) ?(?P<what>[^.;!?]+)",
-    )
-)
-_SPELLED = re.compile(r"(?P<long>(?:[A-Za-z][\w-]*[ -]){1,7}[A-Za-z][\w-]*) \((?P<short>[A-Z]{2,6})s?\)")
-_SPELLED_AFTER = re.compile(
-    r"\b(?P<short>[A-Z]{2,6})s? \((?P<long>(?:[A-Za-z][\w-]*[ -]){1,7}[A-Za-z][\w-]*)\)"
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from groundwire.streaming.state import (
     label,
 )
 from groundwire.text.dates import MONTHS
-from groundwire.text.lexicon import NEGATIONS, word_set
+from groundwire.text.lexicon import NEGATIONS, expressions, grammar, word_set
 from groundwire.text.names import Name
 from groundwire.text.numbers import Number
 from groundwire.text.tokens import PRONOUN, Word
@@ -64,24 +64,19 @@ class StreamPattern:
         return (seen.known.has_sources or not self.needs_sources) and (self.in_code or not seen.past.in_code)
 
 
+# The regular expressions are in text/data/stream_patterns.toml.
+_SHARE, _RATED, _VERSION, _COMPUTED, _PAPER, _STUDIES, _TICKED, _CALL, _DEFINES = expressions(
+    "stream_patterns", "share rated version computed paper studies ticked call defines"
+)
+_CLAUSE, _HEADING, _OTHER, _OWNED = expressions("stream_patterns", "clause heading other owned")
+"""Clauses of `_OTHER` are about something else each time, so they cannot contradict each other."""
+_HINTS = tuple(grammar("stream_patterns")["hints"])
+
+
 # Values: statistics without a source, over-precise numbers, dates and names that no source contains.
 
-_UP_TO_NINE = r"\d+|one|two|three|four|five|six|seven|eight|nine"
-_SHARE = re.compile(
-    r"(?<![\d.])\d+(?:\.\d+)?(?:\s?%|\s(?:percent|per cent|percentage points)\b|\sאחוז)"
-    rf"|(?<![\w.])(?:{_UP_TO_NINE}) (?:out of|in) (?:every )?(?:{_UP_TO_NINE}|ten|twenty|hundred)\b"
-    r"(?! (?:years|days|hours|minutes))"
-    r"|\b(?:\d+(?:\.\d+)?|two|three|four|five|ten)(?:x|[ -]times|[ -]fold) "
-    r"(?:more|less|higher|lower|greater|faster|slower|as|likelier)\b",
-    re.IGNORECASE,
-)
-_RATED = re.compile(r"\b(?:rat(?:ed|ing|ings)|stars?|scor(?:e|es|ed))\b", re.IGNORECASE)
 _EXACT_DIGITS = 4  # significant digits from which a number is not rounded
 _EXACT_PLACES = 2  # decimals, likewise
-_VERSION = re.compile(r"(?:\bv(?:ersion)?\.?\s?|\d\.)\Z", re.IGNORECASE)
-_COMPUTED = re.compile(
-    r"[=×+÷*/]|\b(?:total|sum|average|mean|difference|altogether|combined|equals?|convert)", re.I
-)
 _MIN_NAME_WORDS = 2  # single words are too often ordinary words
 RISING = 3
 """Unsourced details in the last sentence before rising specificity is reported."""
@@ -187,56 +182,8 @@ def rise_confidence(seen: SentenceFeatures, _: PatternHit) -> float:
 MANY = 3
 """Different invented references from which the answer counts as fabricated."""
 
-_SURNAME = r"[^\W\d_a-z][^\W\d_]*(?:[-'’][^\W\d_]+)*"
-_YEAR = r"(?:1[89]|20)\d\d[a-z]?"
-_PAPER = re.compile(
-    rf"\b(?P<one>{_SURNAME})(?P<al>\s+et\s+al\.?|\s+(?:and|&)\s+(?P<two>{_SURNAME}))?,?\s*\((?P<year>{_YEAR})\)"
-    rf"|\((?:see\s+|e\.g\.,?\s+|cf\.\s+)?(?P<one2>{_SURNAME})(?P<al2>\s+et\s+al\.?|\s+(?:and|&)\s+(?P<two2>{_SURNAME}))?"
-    rf",?\s+(?P<year2>{_YEAR})(?:[;,][^()]{{0,80}})?\)"
-)
 _NO_AUTHORS = frozenset(MONTHS) | word_set(
     "spring summer autumn fall winter in since until by from early late mid around about circa"
-)
-_AUTHORITIES = (
-    r"stud(?:y|ies)|research(?:ers)?|experts?|scientists?|surveys?|polls?|statistics|analysts?|doctors"
-    r"|historians|critics|reports|the (?:data|evidence|science|literature)"
-)
-_SHOW = (
-    r"show(?:s|n|ed)?|suggest(?:s|ed)?|indicate[sd]?|prove[sdn]?|found|find|confirm(?:s|ed)?|agree[sd]?|say"
-    r"|demonstrate[sd]?|reveal(?:s|ed)?|believe|claim|estimate[sd]?|recommend"
-)
-_STUDIES = re.compile(
-    rf"\b(?P<who>{_AUTHORITIES})\s+(?:(?:have|has|consistently|often|clearly|widely|generally)\s+)*(?:{_SHOW})\b"
-    r"|\baccording to (?:(?:recent|many|some|several|numerous|various|leading|new) )*"
-    r"(?P<who2>studies|research|experts|scientists|surveys|reports|statistics|estimates)\b"
-    r"|\bit (?:is|has been) (?:widely|well|generally|commonly) "
-    r"(?:known|accepted|established|believed|documented|agreed)\b"
-    r"|(?P<who3>מחקרים|מומחים|חוקרים|סקרים)\s+(?:רבים\s+|שונים\s+)?"
-    r"(?:מראים|הראו|טוענים|מצאו|מצביעים|אומרים|מאמינים)"
-    r"|(?:לפי|על פי) (?P<who4>מחקרים|מומחים|סקרים)|ידוע לכל ש",
-    re.IGNORECASE,
-)
-# The regular expression is slow and rarely matches, so look for its words first.
-_HINTS = (
-    *(
-        "stud",
-        "research",
-        "expert",
-        "scien",
-        "survey",
-        "poll",
-        "statistics",
-        "analyst",
-        "doctors",
-        "historian",
-    ),
-    *("critics", "report", "the data", "the evidence", "literature", "estimates", "it is ", "it has been "),
-    *("מחקר", "מומחים", "חוקרים", "סקרים", "ידוע"),
-)
-_TICKED = re.compile(r"`([^`\n]{2,80})`")
-_CALL = re.compile(r"[A-Za-z_][\w.]*(?:\.|::)[A-Za-z_]\w*(?=\()|[A-Za-z_]\w*_\w+(?=\()")
-_DEFINES = re.compile(
-    r"\b(?:def|class|function|func|fn|const|let|var|struct|interface|type|import|from)\s+(\w+)|\b(\w+)\s*=[^=]"
 )
 
 
@@ -378,17 +325,6 @@ def _noted(seen: SentenceFeatures, hit: PatternHit) -> PatternHit:
 
 # Self-contradictions: clauses are indexed by what they are about and compared with earlier ones.
 
-_CLAUSE = re.compile(r";\s+|,?\s+(?:but|while|whereas|however)\s+|,\s+(?:and|so)\s+|\s+[–—]\s+")
-_HEADING = re.compile(r"#{1,6}\s|\*\*[^*]+\*\*:?\Z|[^.!?]{1,60}:\Z")
-# Such clauses are about something else each time, so they cannot contradict each other.
-_OTHER = re.compile(
-    r"\b(?:another|other|others|one of|some|each|every|several|few|former|latter|first|second|third|next)\b"
-    r"|\A\W*(?:an?|one)\b",
-    re.IGNORECASE,
-)
-_OWNED = re.compile(
-    r"\b(?:actually|correction|I was wrong|I misspoke|sorry|to be precise|more precisely)\b", re.I
-)
 _MIN_CHARS = 12  # shorter clauses assert nothing
 _MIN_WORDS = 2  # content words that identify a statement
 _MAX_WORDS = 14  # longer clauses never recur word for word

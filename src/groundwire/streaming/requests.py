@@ -1,6 +1,6 @@
 """Parse a request into what it needs to know: questions, sides of comparisons, premises and names.
 
-The first half is the grammar as regular expressions, for English and Hebrew.
+The grammar of English and Hebrew requests is in text/data/requests.toml.
 """
 
 from __future__ import annotations
@@ -11,183 +11,21 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from groundwire.openie.mentions import UNITS, mentions
+from groundwire.text.lexicon import expressions, grammar
 from groundwire.text.names import is_common_name
 from groundwire.text.sentences import sentences
 from groundwire.text.tokens import names, terms
 from groundwire.types import Mention, MentionKind
 
-
-def _any(words: str) -> str:
-    """A regular expression for a list of words or `phrases_with_underscores`."""
-    return "|".join(word.replace("_", " ") for word in words.split())
-
-
-_POLITE = (
-    r"\W*(?:(?:please|kindly|hey|hi|hello|ok(?:ay)?|so|and|now|אנא|בבקשה)\W+)*"
-    r"(?:(?:can|could|would|will) you (?:please )?|i(?:'d| would) like you to |help me (?:to )?|let's )?"
+_GRAMMAR = grammar("requests")
+CHAT, CREATIVE, ON_TEXT, ON_MATERIAL, GIVEN, SUM, WH_WORD, JOINED, ASKS, LEAD, WHY = expressions(
+    "requests", "chat creative on_text on_material given sum wh_word joined asks lead why"
 )
-_GREETINGS = _any(
-    """
-    hi hello hey good_morning good_afternoon good_evening good_night thanks? thank_you bye goodbye see_you
-    how_are_you how_are_you_doing how's_it_going who_are_you what's_your_name what_is_your_name
-    what_can_you_do are_you_there are_you_an?_(?:bot|ai|human) nice_to_meet_you ok okay great cool perfect
-    sure yes no got_it never_?mind שלום היי הי תודה בוקר_טוב ערב_טוב לילה_טוב מה_שלומך מה_נשמע להתראות מי_אתה
-    מה_אתה_יודע_לעשות מעולה אוקיי בסדר
-    """
-)
-_AFTER_GREETING = _any("there all everyone friend again then and today so very much for_that רבה לך")
-CHAT = re.compile(rf"\W*(?:(?:{_GREETINGS}|{_AFTER_GREETING})\b\W*)+", re.IGNORECASE)
-
-_MAKE = _any("write compose create invent make_up come_up_with draft tell sing generate brainstorm give")
-_MADE = _any(
-    """
-    poem haiku limerick sonnet story tale joke pun song lyrics rap slogans? taglines? riddle dialogue scene
-    screenplay names?_for ideas?_for e-?mail letter greeting invitation function script program regex class
-    unit_tests? sql_query code
-    """
-)
-_MADE_HE = _any("שיר סיפור בדיחה מכתב חידה סיסמה פונקציה קוד")
-CREATIVE = re.compile(
-    rf"{_POLITE}(?:(?:{_MAKE})\b.{{0,60}}?\b(?:{_MADE})\b|(?:implement|code|refactor)\s"
-    rf"|(?:כתוב|כתבי|כתבו|חבר|חברי|המצא|המציאי|ספר|ספרי)(?: לי)?(?: \S+)? (?:{_MADE_HE}))",
-    re.IGNORECASE,
-)
-_DO_TO_TEXT = _any(
-    """
-    summari[sz]e translate rewrite rephrase paraphrase proofread correct fix edit shorten simplify format
-    convert extract classify count sort explain analy[sz]e review improve spell-?check reply_to respond_to
-    סכם סכמי תרגם תרגמי נסח נסחי תקן תקני קצר קצרי
-    """
-)
-ON_TEXT = re.compile(rf"{_POLITE}(?:{_DO_TO_TEXT})\b", re.IGNORECASE)
-_MATERIAL = _any(
-    """
-    text document article passage passages source sources story report above following data table page file
-    files paper essay conversation content contents context excerpt letter e-?mail note notes
-    הטקסט המסמך המאמר הקטע המקור המקורות הדוח
-    """
-)
-_POINTS = _any(
-    "facts? points? key_points? takeaways? main_ideas? highlights? insights? examples? עובדות נקודות"
-)
-_THESE = _any("this that it them these those everything אותו אותה את_זה זה")
-_WHOSE = (
-    r"(?:(?:the|this|these|all|my|your|both|את|given|provided|attached|above|following|whole|entire)\s+)*"
-)
-_SUCH = r"(?:(?:the|some|a few|\w+)\s+)?(?:(?:most\s+)?(?:important|main|key|interesting)\s+)?"
-ON_MATERIAL = re.compile(
-    rf"{_POLITE}(?:(?:{_DO_TO_TEXT}|list|give|name|tell|describe|outline)\b(?: me)?(?: (?:about|out))?\W+"
-    rf"(?:(?:{_THESE})\b|{_WHOSE}(?:{_MATERIAL})\b|{_SUCH}(?:{_POINTS})\b)"
-    rf"|what (?:does|do|is|are) (?:the|this|these) (?:{_MATERIAL})\b)"
-    r"(?!.*\b(?:about|regarding|concerning|of|on|for|על)\b)",
-    re.IGNORECASE | re.DOTALL,
-)
-"""A task on the given material: "summarise this", "list three facts"."""
-GIVEN = re.compile(
-    r"```|\n\s*\S+(?:\s+\S+){5,}|[\"“«][^\"”»]{2,}[\"”»]|:\s+\S+(?:\s+\S+){2,}|'[^']{3,}'\s+(?:to|into)\b"
-)
-SUM = re.compile(
-    r"\W*(?:what(?:'s| is)|calculate|compute|how much is|כמה זה)?\s*(?=[^a-z]*\d)[\d\s.,+\-*/×÷^()=%?]+\Z",
-    re.IGNORECASE,
-)
-
-WH = _any(
-    "who whom whose what which when where why how מי מה מתי איפה היכן למה מדוע איך כיצד כמה איזה איזו האם"
-)
-WH_WORD = re.compile(rf"\b(?:{WH})\b|\bב(?=איז)", re.IGNORECASE)
-_HELPERS = _any("is are was were do does did has have had can could will would should")
-_TELL = _any(
-    """
-    tell explain describe list give show name find define compare summari[sz]e outline discuss identify
-    ספר הסבר תאר רשום השווה מצא הגדר
-    """
-)
-JOINED = re.compile(
-    rf"\s*[,;]?\s*\b(?:and|or|also|plus)\s+(?=(?:{WH})\b)|\s+ו(?=(?:{WH})\b)|(?<=\?)\s+", re.IGNORECASE
-)
-ASKS = re.compile(
-    rf"\W*(?:(?:and|so|but|also|then|ok|please)\W+)*(?:{WH}|{_HELPERS}|{_TELL})\b", re.IGNORECASE
-)
-LEAD = re.compile(
-    r"\W*(?:please\s+|kindly\s+)?(?:(?:can|could|would) you\s+)?"
-    rf"(?:(?:{_TELL})\b(?:\s+me)?(?:\s+(?:about|all|if|whether))?\s*"
-    r"|(?:i (?:want|need|would like) to know|do you know|i am wondering)\s*)?"
-    rf"(?:(?:{WH})\b(?:['’]s)?\s*(?:(?:{_HELPERS})\b)?\s*)?",
-    re.IGNORECASE,
-)
-
-_MEASURES = _any("many much old tall long far big large high deep fast heavy wide hot cold")
-_QUANTITIES = _any(
-    "number percentage share price cost population height length weight temperature rate salary age"
-)
-EXPECTS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (kind, re.compile(pattern, re.IGNORECASE))
-    for kind, pattern in (
-        (
-            "time",
-            r"\bwhen\b|\bwhat (?:year|date|day|month|time)\b|\bhow long ago\b|\bsince when\b"
-            r"|(?<![א-ת])מתי(?![א-ת])|באיזו שנה|באיזה תאריך",
-        ),
-        (
-            "number",
-            rf"\bhow (?:{_MEASURES})\b|\bwhat (?:is|was) the (?:{_QUANTITIES})\b|(?<![א-ת])כמה(?![א-ת])",
-        ),
-        ("name", r"\bwho(?:m|se)?\b|(?<![א-ת])מי(?![א-ת])"),
-    )
-)
-"""The kind of value that a question asks for."""
-
-WHY = re.compile(
-    r"\W*(?:why|how come)\s+(?:(?:is|are|was|were|do|does|did|has|have|had)(?:n't)?\s+)?(?P<said>.+)"
-    r"|\W*what (?:caused|causes|led to|triggered|explains)\s+(?P<said2>.+)"
-    r"|\W*what (?:is|was) the (?:reason|cause) (?:for|of|behind)\s+(?P<said3>.+)"
-    r"|\W*(?:למה|מדוע)\s+(?P<said4>.+)",
-    re.IGNORECASE | re.DOTALL,
-)
-"""A question for a reason, which presupposes the fact."""
-
-SIDES: tuple[re.Pattern[str], ...] = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        r"\b(?:compare|contrast)\s+(?P<a>.+?)\s+(?:and|with|to|versus|vs\.?|against)\s+(?P<b>.+)",
-        r"\bdifferen(?:ces?|tiate)\s+(?:is there\s+)?between\s+(?P<a>.+?)\s+(?:and|&|from)\s+(?P<b>.+)",
-        r"\bhow (?:is|are|does|do) (?P<a>.+?) (?:different|differ) from (?P<b>.+)",
-        r"\b(?:which|who|what) (?:is|are|was|has|had|costs?|weighs?)\b.{0,40}?[,:]\s*"
-        r"(?P<a>.+?)\s+or\s+(?P<b>.+)",
-        r"\b(?:is|are|was|were|does|do|did|has|have)\s+(?P<a>[\w' -]{2,40}?)\s+"
-        r"(?:\w+er|(?:more|less) [\w ]{2,25}|as \w+)\s+(?:than|as)\s+(?P<b>.+)",
-        r"(?P<a>\b[\w.' -]{2,40}?)\s+(?:vs\.?|versus)\s+(?P<b>.+)",
-        r"השו(?:ה|אה)\s+(?:בין\s+)?(?P<a>.+?)\s+(?:לבין|ל-?|עם)\s*(?P<b>.+)",
-        r"הבדל(?:ים)?\s+בין\s+(?P<a>.+?)\s+(?:לבין|ל-?)\s*(?P<b>.+)",
-    )
-)
-"""Comparisons, with both sides."""
-
-REFERS = re.compile(
-    r"\b(?:it|its|he|him|his|she|her|they|them|their|this|these|those)\b"
-    r"|(?<![א-ת])(?:הוא|היא|הם|הן|זה|זו|זאת)(?![א-ת])",
-    re.IGNORECASE,
-)
-EMPTY_IT = re.compile(
-    r"\b(?:it|this) (?:is|was|takes?|would be)\b.{0,20}\b(?:that|to|for|when|if)\b"
-    r"|\b(?:is|does|did|will) it (?:take|cost|rain|snow|mean|possible|safe|normal|ok|better|good|bad)\b"
-    r"|\bthis (?:year|month|week|time|morning|way)\b",
-    re.IGNORECASE,
-)
-"""An expletive "it": "is it safe to …", "does it take long"."""
-
-OF_USER = re.compile(
-    r"\b(?:what|when|where|which|who|how (?:much|many|old))\b.{0,30}?\b(?:is|was|are|were)\s+(?:my|our)\b"
-    r"|\bwhat (?:did|have) i\b|\b(?:remind me|did i (?:say|tell|mention))\b|(?<![א-ת])(?:שלי|אמרתי)(?![א-ת])",
-    re.IGNORECASE,
-)
-"""A question about the user."""
-
-NAMED_HE = re.compile(
-    r"(?<![א-ת])(?:חברת|עיריית|פרויקט|אוניברסיטת|בנק|מפלגת|מדינת|העיר|רחוב|מר|גברת|פרופסור|ד\"ר|ד״ר)\s+"
-    r"(?P<name>[א-ת][א-ת\"״'-]+)"
-)
-"""Hebrew has no capitals; names are recognised by the words before them."""
+"""`ON_MATERIAL`: a task on the given text ("list three facts"). `WHY` presupposes the fact it asks about."""
+REFERS, EMPTY_IT, OF_USER, NAMED_HE = expressions("requests", "refers empty_it of_user named_he")
+"""`EMPTY_IT`: "is it safe to …". `NAMED_HE`: Hebrew has no capitals; names show by the words before them."""
+SIDES = tuple(re.compile(pattern, re.IGNORECASE) for pattern in _GRAMMAR["sides"])
+EXPECTS = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _GRAMMAR["expects"])
 
 _SHORT_QUESTION_TERMS = 3  # a question with fewer content words is about the sentence before it
 _HEAD_CHARS = 400  # the kind of a request shows in its beginning

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,10 +20,39 @@ def forms(table: str) -> dict[str, str]:
     return {form: base.strip() for base, _, inflected in rows for form in inflected.split()}
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=16)
 def word_table(name: str) -> dict[str, Any]:
     """Read `text/data/NAME.toml`, where the long word lists are."""
     return tomllib.loads((Path(__file__).parent / "data" / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+@lru_cache(maxsize=8)
+def grammar(name: str) -> dict[str, Any]:
+    """Read the regular expressions of `text/data/NAME.toml`.
+
+    An entry of `words` is a list of alternatives, with `_` for a space; a list in `patterns` is joined.
+    `@part@` stands for an entry before it. `lists` hold several expressions each.
+    """
+    table = word_table(name)
+    found: dict[str, Any] = {
+        key: "|".join(words.split()).replace("_", " ") for key, words in table.get("words", {}).items()
+    }
+
+    def filled(value: Any) -> Any:
+        if isinstance(value, list):
+            return [filled(item) for item in value]
+        return (
+            re.sub(r"@(\w+)@", lambda part: str(found[part[1]]), value) if isinstance(value, str) else value
+        )
+
+    for key, value in table["patterns"].items():
+        found[key] = filled("".join(value))
+    return found | {key: filled(value) for key, value in table.get("lists", {}).items()}
+
+
+def expressions(name: str, entries: str) -> Iterator[re.Pattern[str]]:
+    """Compile these entries of a grammar."""
+    return (re.compile(grammar(name)[entry]) for entry in entries.split())
 
 
 _WORDS = word_table("words")
