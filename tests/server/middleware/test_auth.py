@@ -164,7 +164,12 @@ def test_configured_cors_origins_are_accepted() -> None:
         ("forwarded", "for=203.0.113.5;proto=https"),
         ("via", "1.1 caddy"),
         ("x-real-ip", "203.0.113.5"),
+        ("x-forwarded-prefix", "/gw"),
+        ("x-forwarded-uri", "/"),
+        ("forwarded-for", "203.0.113.5"),
         ("cf-connecting-ip", ""),
+        ("cf-ray", "1"),
+        ("x-amzn-trace-id", "Root=1-2"),
     ],
 )
 def test_requests_through_a_proxy_are_rejected_without_keys(plain: Served, name: str, value: str) -> None:

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 PUBLIC = "public"
 PROXY_HEADERS = (
-    "forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-forwarded-port",
-    "x-forwarded-server", "x-original-forwarded-for", "x-real-ip", "x-client-ip", "x-cluster-client-ip",
-    "true-client-ip", "cf-connecting-ip", "fastly-client-ip", "fly-client-ip", "x-envoy-external-address",
+    "forwarded", "x-forwarded", "via", "x-real-ip", "x-original-", "x-client-ip", "x-cluster-client-ip",
+    "true-client-ip", "x-envoy-", "x-amzn-", "x-azure-", "cf-", "fastly-", "fly-", "tailscale-", "ngrok-",
 )  # fmt: skip
-"""Headers by which a reverse proxy names itself or its client. One that sends none cannot be recognised."""
+"""Beginnings of headers by which a reverse proxy names itself or its client. One that adds none cannot be
+recognised."""
 
 _ANY, _READ = frozenset[str](), frozenset({"GET", "HEAD"})
 PATHS: tuple[tuple[str, frozenset[str], str], ...] = (
@@ -151,7 +151,7 @@ class AuthMiddleware:
             return Problem(
                 "forbidden", "without API keys only local requests are accepted", "set server.auth: always"
             )
-        through = next((name for name in PROXY_HEADERS if name in headers), None)
+        through = next((name for name in headers if name.startswith(PROXY_HEADERS)), None)
         if through is not None:
             detail = f"without API keys no request through a proxy is accepted, and this one has {through}"
             return Problem("forbidden", detail, "set server.auth: always")
