@@ -258,7 +258,7 @@ _TOLD = re.compile(
     r"\W*(?:(?:and|but|so|well),? )?(?:(?:did|do|didn['’]t|don['’]t) you (?:also )?"
     r"(?:know|reali[sz]e|notice)(?: that)?"
     r"|(?:are|were|aren['’]t) you aware(?: of the fact)? that|have you (?:ever )?heard that"
-    r"|who (?:knew|would have thought) that"
+    r"|who (?:knew|would have thought) that|(?:can|could) you (?:believe|imagine)(?: that)?"
     r"|(?:is|isn['’]t) it (?:not )?(?:true|interesting|amazing|a fact|great|remarkable|surprising) that"
     r"|(?:would|wouldn['’]t|don['’]t) you (?:not )?(?:say|agree|think|believe) that"
     r"|האם ידעתם? (?:ש|כי ))[,:]?\s*",
