@@ -148,9 +148,9 @@ class TestAdmission:
 
     def test_its_state_is_exported_as_metrics(self) -> None:
         registry = CollectorRegistry()
-        admission = Admission(2)
-        export_metrics(admission, registry)
-        with admission.admitted():
+        one, other = Admission(2), Admission(4)
+        export_metrics([one, other], registry)
+        with one.admitted(), other.admitted():
             shown = generate_latest(registry).decode()
         assert "groundwire_server_load 0.5" in shown
         assert "groundwire_server_refused_requests 0.0" in shown

@@ -16,7 +16,8 @@ class ServerConfig(Section):
     """The HTTP server. `auth: auto` requires API keys except on a loopback address.
 
     `allowed_hosts` are host names, besides localhost, accepted by a server without API keys.
-    `max_in_flight` limits the requests that are processed or queued; further ones get a 429.
+    `max_in_flight` limits the requests that are processed or queued, those with over 200,000 characters and
+    files to be read apart from the others; further ones get a 429.
     """
 
     host: str = "127.0.0.1"

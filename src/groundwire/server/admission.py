@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -110,13 +110,21 @@ class Admission:
         self._seconds_per_request += (newest - self._seconds_per_request) * weight
 
 
-def export_metrics(admission: Admission, registry: CollectorRegistry) -> None:
+def export_metrics(admissions: Sequence[Admission], registry: CollectorRegistry) -> None:
     """Register the load, the estimated wait and the number of rejected requests as gauges."""
     from prometheus_client import Gauge
 
     for name, description, value in (
-        ("load", "Share of the capacity in use", lambda: admission.load),
-        ("wait_seconds", "Estimated seconds until the admitted work is done", lambda: admission.wait),
-        ("refused_requests", "Requests answered 429 since the start", lambda: float(admission.refused)),
+        ("load", "Share of the capacity in use", lambda: max(one.load for one in admissions)),
+        (
+            "wait_seconds",
+            "Estimated seconds until the admitted work is done",
+            lambda: max(one.wait for one in admissions),
+        ),
+        (
+            "refused_requests",
+            "Requests answered 429 since the start",
+            lambda: float(sum(one.refused for one in admissions)),
+        ),
     ):
         Gauge(f"groundwire_server_{name}", description, registry=registry).set_function(value)

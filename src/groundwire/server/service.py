@@ -189,8 +189,11 @@ class Service:
         self.state = ServerState()
         self.readiness = Readiness()
         max_wait = config.server.request_timeout * _MAX_WAIT_SHARE
-        self.admission = Admission(config.server.max_in_flight, max_wait)
-        export_metrics(self.admission, self.metrics.registry)
+        # Each its own, so that a few long requests or files, however slow, never take the places of others.
+        self.admission, self.long_admission, self.file_admission = admissions = [
+            Admission(config.server.max_in_flight, max_wait) for _ in range(3)
+        ]
+        export_metrics(admissions, self.metrics.registry)
         self._feedback = FeedbackEnricher(lambda: self.database)
         self._tracer = trace.get_tracer("groundwire", __version__)
         self._engines_lock, self._store_lock = threading.Lock(), threading.Lock()
@@ -278,7 +281,8 @@ class Service:
 
     @property
     def is_busy(self) -> bool:
-        return self.admission.is_busy
+        """True if optional verification should be skipped."""
+        return self.admission.is_busy or self.long_admission.is_busy
 
     def wait_with(self, more: int) -> float:
         return self.admission.wait_with(more)
@@ -295,8 +299,9 @@ class Service:
         `size` is its number of characters: it decides how much capacity the job takes and, unless `apart` is
         false, whether it runs on the loop for long requests. Raises `Overloaded` if the server is full.
         """
-        loop = self._long if apart and size > LONG_CHARS else self._short
-        with self._tracer.start_as_current_span("groundwire.work"), self.admission.admitted(size):
+        is_long = apart and size > LONG_CHARS
+        loop, admission = (self._long, self.long_admission) if is_long else (self._short, self.admission)
+        with self._tracer.start_as_current_span("groundwire.work"), admission.admitted(size):
             return await loop.run(job())
 
     async def work_unmetered(self, job: Callable[[], Coroutine[Any, Any, T]]) -> T:

@@ -130,12 +130,16 @@ def test_files_that_take_long_disturb_nobody_and_end_with_their_request(
         assert both.wait(30)
         assert running.client.get("/readyz").status_code == 200
         assert {upload.result().status_code for upload in uploads} == {504}
-        assert running.service.admission.inside == 0
+        assert running.service.file_admission.inside == 0
         assert {worker.exit_code for worker in started} == {-9}
 
 
-def test_a_full_server_reads_no_files(plain: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plain.service.admission, "inside", plain.service.admission.capacity)
+def test_files_that_fill_the_server_leave_room_for_checks(
+    plain: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plain.service.file_admission, "inside", plain.service.file_admission.capacity)
     answer = plain.client.post("/v1/sources", files=[("files", ("a.txt", b"text"))])
     assert answer.status_code == 429
+    body = {"response": "It has 40 employees.", "context": "It has 40 employees."}
+    assert plain.client.post("/v1/check", json=body).status_code == 200
     assert int(answer.headers["retry-after"]) >= 1

@@ -242,7 +242,7 @@ async def texts_of(
 ) -> ExtractedTexts:
     """Extract the texts of files, to be sent with a check. Nothing is stored."""
     found = ExtractedTexts(sources=[], errors=[])
-    with service.admission.admitted(sum(file.size or 0 for file in files)):
+    with service.file_admission.admitted(sum(file.size or 0 for file in files)):
         for file in files:
             name = _name(file.filename or "")
             try:

@@ -66,7 +66,7 @@ async def verify(body: OutputRequest, request: Request, service: ServiceDep) -> 
     verification (`skipped`) instead of rejecting the request.
     """
     kb = await require_kb(body.kb, request, service)
-    if service.admission.is_busy:
+    if service.is_busy:
         return _output_response(skipped(_BUSY))
     try:
         found = await service.work(

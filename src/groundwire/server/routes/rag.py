@@ -63,7 +63,7 @@ async def _checked(draft: DraftAnswer, service: Service, request: Request) -> tu
     """The reply and the id of the stored report. A busy server skips the check, and the reply says so."""
     if not draft.hits:
         return reply_without_passages(draft.response), ""
-    if service.admission.is_busy:
+    if service.is_busy:
         return reply_without_check(draft.response, draft.hits), ""
     size = len(draft.response) + sum(len(hit.passage.text) for hit in draft.hits)
     try:
