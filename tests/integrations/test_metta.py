@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -235,6 +237,35 @@ def test_allow_python() -> None:
 def test_step_limit() -> None:
     with pytest.raises(GroundwireError, match="stopped after 5,000 steps"):
         evaluate(new_metta(), "(= (loop $x) (loop (+ $x 1))) !(loop 0)", 5000)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "!" + "(" * 20_000,
+        "!" + "(a " * 5_000 + ")" * 5_000,
+        '(a x" ")" ' * 5_000,  # a quote within a word does not begin a string
+        "$x;" + "(" * 20_000,  # nor does a semicolon within a variable begin a comment
+        '!(parse "' + "(" * 20_000 + '")',
+    ],
+)
+def test_deep_nesting_is_an_error_and_no_crash(program: str) -> None:
+    script = f"from tests.integrations.test_metta import evaluated; print(evaluated({program!r}))"
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (found.returncode, "more than 500 levels deep" in found.stdout) == (0, True)
+
+
+def evaluated(program: str) -> str:
+    try:
+        return str(evaluate(new_metta(), program, 1000))
+    except InputError as error:
+        return str(error)
+
+
+def test_parse_reads_an_expression() -> None:
+    assert evaluated('!(let $x (parse "(+ 1 2)") $x)') == "[[3]]"
+    assert "cannot be parsed" in evaluated('!(parse "(")')
+    assert "it is empty" in evaluated('!(parse "")')
 
 
 def test_invalid_program_is_a_one_line_error() -> None:

@@ -7,6 +7,7 @@ hold further operations, which a program could fetch with `match`; those definit
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from inspect import signature
 from pathlib import Path
@@ -47,8 +48,17 @@ ALLOWED = frozenset(
 )
 """The operations of MeTTa's library that a program may use: none of them touches files, network or Python."""
 
+_REPLACED = ("parse",)
+"""Operations of `ALLOWED` that are our own."""
 _LITERALS = ("Number", "Bool", "String", "Char")
 _MAX_FILE_BYTES = 10_000_000
+_MAX_DEPTH = 500
+"""Expressions within each other. The interpreter recurses: some 10,000 levels end the whole process."""
+_SPACE = r" \t\n\v\f\r\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"  # what Rust calls whitespace
+_TOKEN = re.compile(
+    rf'"(?:[^"\\]|\\.)*+"|;[^\n]*|[()]|\$[^{_SPACE}()]*|[^{_SPACE}();"$][^{_SPACE}();]*', re.DOTALL
+)
+"""As the interpreter reads: a quote within a word begins no string, a semicolon in a variable no comment."""
 
 
 def new_metta(*, allow_python: bool = False, folder: Path | None = None, steps: int = 1_000_000) -> MeTTa:
@@ -63,6 +73,7 @@ def new_metta(*, allow_python: bool = False, folder: Path | None = None, steps: 
     metta, reference = _without_python(make), _without_python(make)
     _remove_refused_definitions(metta)
     allowed = {name: metta.parse_single(name) for name in ALLOWED}
+    allowed["parse"] = operation("parse", lambda text: _parsed(metta, text))
     # Strings are literals and may span lines; every other word is a single line without a quote in front.
     metta.register_token('[^"].*', lambda word: _admit(word, allowed, reference))
     if folder is not None:
@@ -91,6 +102,25 @@ def _admit(word: str, allowed: dict[str, Atom], reference: MeTTa) -> Atom:
     return refusal(word) if is_operation(atom) else atom
 
 
+def _parsed(metta: MeTTa, text: Atom) -> Atom:
+    """What MeTTa's own `parse` does, for text that does not nest too deeply."""
+    code = atoms.text_of(text)
+    require_shallow(code)
+    try:
+        return metta.parse_single(code)
+    except (SyntaxError, StopIteration) as error:
+        raise InputError(f"cannot be parsed: {str(error) or 'it is empty'}") from None
+
+
+def require_shallow(program: str) -> None:
+    """Raise InputError if a program nests its expressions too deeply to be read."""
+    depth = 0
+    for token in _TOKEN.finditer(program):
+        depth = max(0, depth + {"(": 1, ")": -1}.get(token[0], 0))
+        if depth > _MAX_DEPTH:
+            raise InputError(f"the program nests expressions more than {_MAX_DEPTH} levels deep")
+
+
 def is_operation(atom: Atom) -> bool:
     """True for a grounded atom that is not a plain value."""
     from hyperon import GroundedAtom
@@ -106,11 +136,11 @@ def refusal(name: str) -> Atom:
 
 
 def _remove_refused_definitions(metta: MeTTa) -> None:
-    """Remove from the library what mentions an operation outside `ALLOWED`: documentation, types, `help!`."""
+    """Remove from the library what mentions a refused or replaced operation: documents, types, `help!`."""
     for module in ("corelib", "stdlib"):
         space: Any = metta.run(f"!(mod-space! {module})", flat=True)[0].get_object()
         for atom in space.get_atoms():
-            if any(str(found) not in ALLOWED for found in _operations(atom)):
+            if any(str(found) not in ALLOWED or str(found) in _REPLACED for found in _operations(atom)):
                 space.remove_atom(atom)
 
 
@@ -182,6 +212,7 @@ def evaluate(metta: MeTTa, program: str, steps: int) -> list[list[Atom]]:
     """Return the results of each `!`; raises an error after `steps` interpreter steps."""
     from hyperon.runner import RunnerState
 
+    require_shallow(program)
     state = RunnerState(metta, program)
     try:
         for _ in range(steps):
