@@ -80,8 +80,8 @@ test-fuzz: $(DEV)  ## the HTTP service against what its OpenAPI document allows 
 	@FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-60} $(BIN)/pytest -o faulthandler_timeout=0 tests/server/test_openapi.py
 
 .PHONY: fuzz
-fuzz: $(DEV)  ## damaged and hostile documents: read or refused, each within a CPU second (INPUTS=1000000, FIRST=seed)
-	@$(BIN)/python -m tests.conversion.fuzz --inputs $(or $(INPUTS),1000000) --first $(or $(FIRST),0)
+fuzz: $(DEV)  ## hostile inputs for every parser: read or refused, each within a CPU second (INPUTS=1000000, FIRST=seed)
+	@$(BIN)/python -m tests.fuzz --inputs $(or $(INPUTS),1000000) --first $(or $(FIRST),0)
 
 .PHONY: chaos soak
 chaos: $(DEV)  ## make every N-th store call, file write, socket read, model call or clock reading fail (SEEDS=3000, SEED=one)
@@ -128,7 +128,7 @@ wheel: $(DEV)  ## build the wheel and try it in an empty environment
 bench: $(DEV)  ## the speed figures
 	@$(BIN)/groundwire bench speed
 
-bench-%: $(DEV)  ## a benchmark of groundwire itself: bench-service, -proxy, -kb, -streams, -monitor, -orchestrator, -peers, -procedural, -detectors
+bench-%: $(DEV)  ## a benchmark of groundwire itself: bench-service, -wrk, -proxy, -kb, -streams, -monitor, -orchestrator, -peers, -procedural, -detectors
 	@$(BIN)/python -m benchmarks.$* $(ARGS)
 
 clean:  ## remove what the other targets made
