@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import re
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,7 @@ import pytest
 
 from groundwire.config import Config
 from groundwire.config.load import RENAMED
+from groundwire.config.sections import LimitsConfig, SandboxConfig
 from groundwire.errors import ConfigError
 
 
@@ -223,3 +226,14 @@ def test_the_verification_model_is_a_backend_or_refused_with_the_names() -> None
     assert Config(verification={"verification_model": "openai"}).verification.backend == "openai"
     with pytest.raises(ConfigError, match=r"verification_model.*'local'.*'haiku'"):
         Config.load(None, {"verification.verification_model": "gpt-7"})
+
+
+def test_security_document_lists_every_limit_with_its_default() -> None:
+    text = (Path(__file__).parents[1] / "SECURITY.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\|[^|]+\| ([\d,]+) \| `([a-z_.]+)` \|$", text, re.MULTILINE)
+    listed = {name: float(default.replace(",", "")) for default, name in rows}
+    defaults: dict[str, Any] = {name: reduce(getattr, name.split("."), Config()) for name in listed}
+    assert listed == defaults
+    limits = {f"limits.{name}" for name in LimitsConfig.model_fields if name.startswith("max_")}
+    bounds = {f"sandbox.{name}" for name in SandboxConfig.model_fields}
+    assert limits | bounds <= listed.keys()
