@@ -41,9 +41,7 @@ def grammar(name: str) -> dict[str, Any]:
     def filled(value: Any) -> Any:
         if isinstance(value, list):
             return [filled(item) for item in value]
-        return (
-            re.sub(r"@(\w+)@", lambda part: str(found[part[1]]), value) if isinstance(value, str) else value
-        )
+        return re.sub(r"@(\w+)@", lambda part: str(found[part[1]]), value)
 
     for key, value in table["patterns"].items():
         found[key] = filled("".join(value))
@@ -75,41 +73,6 @@ SPEECH_VERBS = word_set(
 )
 """Verbs after which a clause is reported, not asserted."""
 
-# One pair of opposites per row. Only pairs without a middle ground or mixture.
-_CATEGORIES = """
-alive living / dead deceased extinct
-open / closed shut
-even / odd
-married / single unmarried divorced bachelor
-true correct accurate / false incorrect untrue
-on online running active / off offline inactive stopped
-enabled / disabled
-present / absent
-full / empty
-legal lawful / illegal unlawful
-mandatory compulsory obligatory required / optional voluntary
-vacant unoccupied / occupied
-guilty / innocent
-pregnant / unpregnant
-finite / infinite
-reversible / irreversible
-visible / invisible
-possible / impossible
-safe / unsafe
-locked / unlocked
-edible / inedible
-identical / different
-public / private
-permanent / temporary
-solid / liquid / gaseous
-male / female
-vegetarian vegan / carnivorous
-refundable / nonrefundable non-refundable
-waterproof / permeable
-prime / composite
-available / unavailable sold-out
-"""
-
 
 def _opposites(table: str) -> dict[str, tuple[int, int]]:
     found: dict[str, tuple[int, int]] = {}
@@ -119,14 +82,10 @@ def _opposites(table: str) -> dict[str, tuple[int, int]]:
     return found
 
 
-CATEGORIES = _opposites(_CATEGORIES)
+CATEGORIES = _opposites(_WORDS["opposites"])
 """Adjectives with an opposite: word → (pair, side)."""
 
 OPPOSED_VERBS: dict[str, tuple[str, ...]] = {
-    "passed": ("failed",), "failed": ("passed", "succeeded"), "succeeded": ("failed",), "survived": ("died",),
-    "died": ("survived", "lived"), "attended": ("missed",), "won": ("lost",), "lost": ("won",),
-    "accepted": ("rejected",), "approved": ("rejected",), "arrived": ("missing",),
-    "agreed": ("disagreed", "refused"), "stayed": ("left",), "voted": ("abstained",), "opened": ("closed",),
-    "worked": ("failed",),
-}  # fmt: skip
+    verb: tuple(others) for verb, others in _WORDS["opposed_verbs"].items()
+}
 """Verbs that exclude each other for the same subject."""

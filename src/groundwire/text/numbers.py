@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from groundwire.text.lexicon import forms, word_set
+from groundwire.text.lexicon import forms, word_set, word_table
 
 
 def _valued(table: str) -> dict[str, float]:
@@ -21,44 +21,9 @@ def _valued(table: str) -> dict[str, float]:
     return {word.replace("_", " "): float(value) for word, value in forms(table).items()}
 
 
-_SMALL = _valued(
-    """
-    0: zero; 1: one; 2: two; 3: three; 4: four; 5: five; 6: six; 7: seven; 8: eight; 9: nine; 10: ten;
-    11: eleven; 12: twelve; 13: thirteen; 14: fourteen; 15: fifteen; 16: sixteen; 17: seventeen;
-    18: eighteen; 19: nineteen; 20: twenty; 30: thirty; 40: forty fourty; 50: fifty; 60: sixty;
-    70: seventy; 80: eighty; 90: ninety
-    """
-)
-_BIG = _valued("100: hundred; 1e3: thousand; 1e6: million; 1e9: billion; 1e12: trillion; 12: dozen")
-_PART = _valued(
-    """
-    .5: half; .66667: two-thirds two_thirds; .75: three-quarters three_quarters;
-    .33333: one_third one-third a_third;
-    .25: a_quarter one_quarter one-quarter; .2: a_fifth one_fifth one-fifth; .1: a_tenth one-tenth
-    """
-)
-_ORDINAL = _valued(
-    """
-    1: first; 2: second; 3: third; 4: fourth; 5: fifth; 6: sixth; 7: seventh; 8: eighth; 9: ninth; 10: tenth;
-    11: eleventh; 12: twelfth; 13: thirteenth; 14: fourteenth; 15: fifteenth; 16: sixteenth; 17: seventeenth;
-    18: eighteenth; 19: nineteenth; 20: twentieth
-    """
-)
-_HE_SMALL = _valued(
-    """
-    2: שניים שתיים שני שתי שנים; 3: שלוש שלושה שלושת שלש; 4: ארבע ארבעה ארבעת; 5: חמש חמישה חמשת חמשה;
-    6: שש שישה ששת ששה; 7: שבע שבעה שבעת; 8: שמונה שמונת; 9: תשע תשעה תשעת; 10: עשר עשרה עשרת;
-    11: אחת-עשרה; 12: שתים-עשרה; 20: עשרים; 30: שלושים; 40: ארבעים; 50: חמישים; 60: שישים ששים; 70: שבעים;
-    80: שמונים; 90: תשעים; 100: מאה; 200: מאתיים; 1000: אלף; 2000: אלפיים
-    """
-)
-_HE_BIG = _valued("100: מאות; 1e3: אלף אלפים; 1e6: מיליון מליון; 1e9: מיליארד")
-_HE_PART = _valued(".5: חצי מחצית; .25: רבע; .33333: שליש; .66667: שני_שלישים")
-_HE_ORDINAL = _valued(
-    """
-    1: ראשון ראשונה; 2: שנייה שניה; 3: שלישי שלישית; 4: רביעי רביעית; 5: חמישי חמישית; 6: שישי שישית;
-    7: שביעי שביעית; 8: שמיני שמינית; 9: תשיעי תשיעית; 10: עשירי עשירית
-    """
+_SMALL, _BIG, _PART, _ORDINAL, _HE_SMALL, _HE_BIG, _HE_PART, _HE_ORDINAL = (
+    _valued(word_table("numbers")["values"][name])
+    for name in ("small", "big", "part", "ordinal", "he_small", "he_big", "he_part", "he_ordinal")
 )
 
 _TENS = {word: value for word, value in _SMALL.items() if value >= 20}
