@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -64,8 +65,11 @@ def _takes(kind: Any) -> str:
     options = get_args(kind)
     if options and all(isinstance(option, str) for option in options):
         return ", ".join(f"`{option}`" for option in options)
-    if get_origin(kind) is not None and type(None) in options:
-        return " or ".join(_takes(option) for option in options if option is not type(None)) + ", or none"
+    if get_origin(kind) is tuple:
+        return "a list"
+    if get_origin(kind) in (Union, UnionType):
+        taken = " or ".join(_takes(option) for option in options if option is not type(None))
+        return taken + (", or none" if type(None) in options else "")
     return {"bool": "true or false", "int": "a whole number", "float": "a number", "str": "text"}.get(
         getattr(kind, "__name__", ""), "a secret" if "Secret" in str(kind) else "a table of the above"
     )

@@ -295,6 +295,7 @@ async def _score_cited_first(
     ]
     views = {(claim.id, "with"): (claim, gathered[claim.id].with_text) for claim in astray}
     wanted = [c for c in claims if context.bits or needs_p0(scores[c.id], context.profile)]
+    wanted = [claim for claim in wanted if not scores[claim.id].error]
     views |= {(claim.id, "without"): (claim, gathered[claim.id].without_text) for claim in wanted}
     more = await estimate(views, question, context)
     for claim in claims:

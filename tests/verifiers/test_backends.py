@@ -15,7 +15,7 @@ from typing import get_args
 import pytest
 from tests.loopback import Loopback, Reply, Request, chat, claude, do_without
 
-from groundwire.config import BackendName, Config, Operation
+from groundwire.config import BackendName, BuiltinBackend, Config, Operation
 from groundwire.errors import BackendTimeout, ConfigError, MissingExtra, RateLimited
 from groundwire.metrics import Metrics
 from groundwire.types import Estimate, Query, Verifier
@@ -79,7 +79,7 @@ def opening(service: Loopback, monkeypatch: pytest.MonkeyPatch) -> Open:
 class TestNames:
     @pytest.mark.spec("SPEC-08.27")
     def test_every_name_of_the_configuration_has_an_opener(self) -> None:
-        assert set(OPENERS) == set(get_args(BackendName)) - {"configurable"}
+        assert set(OPENERS) == set(get_args(BuiltinBackend)) - {"configurable", "cascade"}
 
     async def test_local_needs_nothing_and_brings_its_calibration(self) -> None:
         backend = open_backend(Config())

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from math import log
+from typing import Any
 
 import pytest
 
@@ -54,7 +55,7 @@ def judge(call: ScriptedCall) -> Reply:
 
 
 def shared(
-    script: Callable[[ScriptedCall], Reply], **more: int
+    script: Callable[[ScriptedCall], Reply], **more: Any
 ) -> tuple[LogprobOrSampling, ScriptedGenerator]:
     generator = ScriptedGenerator(script)
     return LogprobOrSampling(generator, claims_per_request=8, **more), generator

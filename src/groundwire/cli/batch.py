@@ -29,7 +29,15 @@ from rich.console import Console
 
 from groundwire._loop import run
 from groundwire.cli.console import ExitCode
-from groundwire.cli.options import Backend, ConfigFile, ProfileOption, Target, command_app, settings
+from groundwire.cli.options import (
+    Backend,
+    ConfigFile,
+    ModelName,
+    ProfileOption,
+    Target,
+    command_app,
+    settings,
+)
 from groundwire.cli.rows import STREAM, BatchRow, is_stream, judge_row, read_rows, row_digest
 from groundwire.cli.tally import BatchTally, Gate
 from groundwire.config import Config
@@ -68,6 +76,7 @@ def batch(
         typer.Option(metavar="KEY", help="Count by this key of the input rows, such as meta.model."),
     ] = None,
     backend: Backend = None,
+    model: ModelName = None,
     target: Target = None,
     profile: ProfileOption = None,
     config: ConfigFile = None,
@@ -75,7 +84,8 @@ def batch(
     """Judge many responses. A row that cannot be checked is reported as such, and the rest continue."""
     gate = Gate(max_rate, junit, summary, html, table, group_by)
     args = BatchArgs(rows, out, engine, resume, workers, gate)
-    raise typer.Exit(run_batch(args, settings(config, backend, target, profile), Console(stderr=True)))
+    chosen = settings(config, backend, target, profile, model=model)
+    raise typer.Exit(run_batch(args, chosen, Console(stderr=True)))
 
 
 @dataclass(frozen=True, slots=True)

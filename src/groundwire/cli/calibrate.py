@@ -22,7 +22,16 @@ from rich.console import Console
 from groundwire._loop import run
 from groundwire.budget import wilson
 from groundwire.cli.console import ExitCode, write_atomic
-from groundwire.cli.options import Backend, ConfigFile, ProfileOption, Store, Target, command_app, settings
+from groundwire.cli.options import (
+    Backend,
+    ConfigFile,
+    ModelName,
+    ProfileOption,
+    Store,
+    Target,
+    command_app,
+    settings,
+)
 from groundwire.cli.rows import BatchRow, ParsedBatchRow, parse_row, read_rows
 from groundwire.config import Config
 from groundwire.engine import Groundwire
@@ -55,13 +64,17 @@ def calibrate(
     ] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Set the key in this YAML file.")] = None,
     backend: Backend = None,
+    model: ModelName = None,
     target: Target = None,
     profile: ProfileOption = None,
     store: Store = None,
     config: ConfigFile = None,
 ) -> None:
     """Set the operating point from labelled rows, so that false alarms stay below a rate."""
-    bound, found = FalseAlarmBound(max_fpr, confidence), settings(config, backend, target, profile, store)
+    bound, found = (
+        FalseAlarmBound(max_fpr, confidence),
+        settings(config, backend, target, profile, store, model=model),
+    )
     if (rows is None) != from_feedback:
         raise InputError("give either labelled rows or --from-feedback")
     if rows is None:

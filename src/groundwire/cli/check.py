@@ -26,6 +26,7 @@ from groundwire.cli.options import (
     History,
     HtmlOut,
     KnowledgeBase,
+    ModelName,
     ProfileOption,
     Sources,
     Target,
@@ -58,6 +59,7 @@ def check(
     fix: Annotated[bool, typer.Option("--fix", help="Print the repaired answer and what changed.")] = False,
     session: Annotated[str | None, typer.Option(help="Store the detectors' flags under this name.")] = None,
     backend: Backend = None,
+    model: ModelName = None,
     target: Target = None,
     profile: ProfileOption = None,
     as_json: AsJson = False,
@@ -67,7 +69,7 @@ def check(
 ) -> None:
     """Judge every claim of ANSWER by its sources. Exit code 1 if any is flagged."""
     args = CheckArgs(answer, tuple(source or ()), question, as_json, html, kb, history, fix, session, bits)
-    chosen = settings(config, backend, target, profile, overrides={"bits": bits or None})
+    chosen = settings(config, backend, target, profile, overrides={"bits": bits or None}, model=model)
     raise typer.Exit(run_check(args, chosen, open_console()))
 
 

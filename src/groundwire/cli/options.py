@@ -15,7 +15,13 @@ from groundwire.metrics import setup_logging
 
 SOURCE_HELP = "A file, a folder, '-' for stdin, or the text itself."
 ConfigFile = Annotated[Path | None, typer.Option("--config", help="YAML or TOML file.")]
-Backend = Annotated[str | None, typer.Option(help="local, openai, haiku, self, external or configurable.")]
+Backend = Annotated[
+    str | None, typer.Option(help="local, model, cascade, openai, haiku, self, external or configurable.")
+]
+ModelName = Annotated[
+    str | None,
+    typer.Option("--model", help="The backend's model: a folder or Hugging Face name, or an LLM's name."),
+]
 ProfileOption = Annotated[str | None, typer.Option("--profile", help="default, rag or strict.")]
 Target = Annotated[float | None, typer.Option(help="Confidence that a claim must reach, 0 to 1.")]
 Sources = Annotated[list[str] | None, typer.Option("-s", "--source", help=SOURCE_HELP)]
@@ -54,6 +60,16 @@ class TextCommand(TyperCommand):
         return super().parse_args(ctx, args)
 
 
+MODEL_KEYS = {
+    "model": "model.path",
+    "openai": "openai.model",
+    "cascade": "openai.model",
+    "haiku": "anthropic.model",
+    "self": "generator.model",
+}
+"""The setting that --model means, by backend."""
+
+
 def command_app() -> typer.Typer:
     """The application of a module with a single command."""
     return typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -78,12 +94,17 @@ def settings(
     profile: str | None = None,
     store: str | None = None,
     overrides: Mapping[str, object] | None = None,
+    model: str | None = None,
 ) -> Config:
     """Load the configuration and set up logging.
 
     Options win over the file and the environment; None means "not given". `overrides` maps dotted keys to the
-    values of a command's own options.
+    values of a command's own options. A model without a backend is one for the backend `model`.
     """
+    if model is not None:
+        backend = backend or Config.load(config).hallucination.backend.type
+        backend = "model" if backend not in MODEL_KEYS else backend
+        overrides = {MODEL_KEYS[backend]: model, **(overrides or {})}
     found = Config.load(
         config,
         {

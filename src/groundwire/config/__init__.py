@@ -2,9 +2,11 @@
 
 from groundwire.config.load import Config
 from groundwire.config.sections import (
+    PLUGINS,
     AnthropicConfig,
     BackendConfig,
     BackendName,
+    BuiltinBackend,
     ClaimsConfig,
     DetectorsConfig,
     GeneratorConfig,
@@ -21,12 +23,13 @@ from groundwire.config.sections import (
     Section,
     StoreConfig,
     VerificationConfig,
+    known_backend,
     seconds,
 )
 
 __all__ = [
-    "AnthropicConfig", "BackendConfig", "BackendName", "ClaimsConfig", "Config", "DetectorsConfig",
-    "GeneratorConfig", "LimitsConfig", "LogConfig", "MemoryGateConfig", "MitigationConfig", "OpenAIConfig",
-    "Operation", "OrchestratorConfig", "Price", "ProfileName", "SandboxConfig", "Section", "StoreConfig",
-    "VerificationConfig", "seconds",
+    "PLUGINS", "AnthropicConfig", "BackendConfig", "BackendName", "BuiltinBackend", "ClaimsConfig",
+    "Config", "DetectorsConfig", "GeneratorConfig", "LimitsConfig", "LogConfig", "MemoryGateConfig",
+    "MitigationConfig", "OpenAIConfig", "Operation", "OrchestratorConfig", "Price", "ProfileName", "SandboxConfig", "Section", "StoreConfig",
+    "VerificationConfig", "known_backend", "seconds",
 ]  # fmt: skip

@@ -29,6 +29,7 @@ from pydantic_settings import (
 from groundwire.config.sections import (
     AnthropicConfig,
     Bits,
+    CascadeConfig,
     ClaimsConfig,
     DetectorsConfig,
     ExternalConfig,
@@ -37,6 +38,7 @@ from groundwire.config.sections import (
     LimitsConfig,
     LogConfig,
     MitigationConfig,
+    ModelConfig,
     OpenAIConfig,
     OrchestratorConfig,
     ProfileName,
@@ -79,6 +81,8 @@ class Config(BaseSettings):
     generator: GeneratorConfig = GeneratorConfig()
     claims: ClaimsConfig = ClaimsConfig()
     external: ExternalConfig = ExternalConfig()
+    model: ModelConfig = ModelConfig()
+    cascade: CascadeConfig = CascadeConfig()
     limits: LimitsConfig = LimitsConfig()
     store: StoreConfig = StoreConfig()
     detectors: DetectorsConfig = DetectorsConfig()

@@ -4,11 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from importlib.metadata import entry_points
+from typing import Annotated, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
 
-BackendName = Literal["local", "self", "haiku", "openai", "external", "configurable", "fake"]
+BuiltinBackend = Literal[
+    "local", "self", "haiku", "openai", "external", "model", "cascade", "configurable", "fake"
+]
+PLUGINS = "groundwire.verifiers"
+"""The entry-point group in which other packages offer backends."""
+
+
+def known_backend(name: str) -> str:
+    """The name of a backend of ours, or of one that an installed package offers."""
+    if name in get_args(BuiltinBackend):
+        return name
+    offered = sorted(entry.name for entry in entry_points(group=PLUGINS))
+    if name not in offered:
+        raise ValueError(f"use one of {', '.join((*get_args(BuiltinBackend), *offered))}")
+    return name
+
+
+BackendName = Annotated[BuiltinBackend | str, AfterValidator(known_backend)]
 Operation = Literal["memory_gate", "output", "trace", "claims"]
 ProfileName = Literal["default", "rag", "strict"]
 
@@ -150,6 +168,40 @@ class ClaimsConfig(Section):
 class ExternalConfig(Section):
     url: str | None = None
     api_key: SecretStr | None = None
+
+
+class ModelConfig(Section):
+    """The backend `model`: `path` is a folder, an .onnx file or a name on Hugging Face.
+
+    `kind` and `labels` are read from the model's config.json where they are not set. `template` is its input,
+    with {premise}, {question} and {hypothesis}.
+    """
+
+    path: str | None = None
+    kind: Literal["nli", "score", "tokens"] | None = None
+    labels: tuple[str, ...] = ()
+    template: str = "{premise}"
+    max_tokens: int | None = Field(default=None, ge=16)
+
+
+class CascadeConfig(Section):
+    """The backend `cascade`: `llm` is asked where the embedded verifier's P(yes) is between `low` and `high`.
+
+    `max_calls` and `max_usd` limit what it may cost while the backend is open; prices are those of
+    `orchestrator.prices`.
+    """
+
+    llm: Literal["openai", "haiku", "self"] = "openai"
+    low: Share = 0.2
+    high: Share = 0.8
+    max_calls: int | None = Field(default=None, ge=0)
+    max_usd: float | None = Field(default=None, ge=0)
+
+    @model_validator(mode="after")
+    def _ordered(self) -> CascadeConfig:
+        if self.low > self.high:
+            raise ValueError("cascade.low must not be above cascade.high")
+        return self
 
 
 class LimitsConfig(Section):

@@ -325,9 +325,19 @@ _listener: ContextVar[Listener | None] = ContextVar("groundwire_usage", default=
 
 
 @contextmanager
-def track_usage(listener: Listener) -> Iterator[None]:
-    """Call `listener(generator name, completion)` once per request made inside the block."""
-    token = _listener.set(listener)
+def track_usage(listener: Listener, *, nested: bool = False) -> Iterator[None]:
+    """Call `listener(generator name, completion)` once per request made inside the block.
+
+    A block around this one hears of these requests only if `nested` is set.
+    """
+    outer = _listener.get()
+
+    def both(name: str, completion: Completion) -> None:
+        listener(name, completion)
+        if nested and outer is not None:
+            outer(name, completion)
+
+    token = _listener.set(both)
     try:
         yield
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -76,7 +77,7 @@ def summarise(
         should_retry=bool(critical),
         retry_guidance=_guidance(critical),
         error=error,
-        extra=_extra(claims, case.response, profile),
+        extra=_extra(claims, case.response, profile, backend),
     )
 
 
@@ -145,11 +146,17 @@ def _guidance(critical: Sequence[ClaimVerification]) -> str | None:
     return "Answer again, using only the evidence. It does not support these claims:\n" + "\n".join(lines)
 
 
-def _extra(claims: Sequence[ClaimVerification], response: str, profile: Profile) -> dict[str, object]:
+def _extra(
+    claims: Sequence[ClaimVerification], response: str, profile: Profile, backend: str
+) -> dict[str, object]:
+    # More than one verifier may have judged the claims.
+    extra: dict[str, object] = (
+        {"decided_by": Counter(c.method for c in claims)} if backend == "cascade" else {}
+    )
     if profile.name != "rag":
-        return {}
+        return extra
     check = hallucination_check(claims, response)
-    return {"hallucination_check": check, "warning": warning(check, response)}
+    return {**extra, "hallucination_check": check, "warning": warning(check, response)}
 
 
 def merged(spans: Sequence[Span]) -> tuple[Span, ...]:

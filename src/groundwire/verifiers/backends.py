@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, get_args
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Protocol
 
 from groundwire._optional import load
-from groundwire.config import BackendConfig, BackendName, Config, Operation
+from groundwire.config import PLUGINS, BackendConfig, BackendName, Config, Operation, known_backend
 from groundwire.errors import ConfigError
 from groundwire.metrics import Metrics
 from groundwire.types import Verifier
@@ -29,17 +30,17 @@ def choose(backend: BackendConfig, operation: Operation, name: BackendName | Non
     ('haiku', 'local', 'openai')
     """
     wanted = name or backend.type
-    if wanted not in get_args(BackendName):
-        raise ConfigError(
-            f"there is no backend '{wanted}'", hint=f"use one of {', '.join(get_args(BackendName))}"
-        )
+    try:
+        known_backend(wanted)
+    except ValueError as error:
+        raise ConfigError(f"there is no backend '{wanted}'", hint=str(error)) from None
     if wanted != "configurable":
         return wanted
     chosen = backend.operations.get(operation, backend.default)
     if chosen == "configurable":
         raise ConfigError(
             f"the backend for '{operation}' is 'configurable' itself",
-            hint="name one of local, self, haiku, openai, external in hallucination.backend",
+            hint="name one of local, self, haiku, openai, external, model, cascade in hallucination.backend",
         )
     return chosen
 
@@ -91,7 +92,8 @@ class BackendSpec:
 
     `at_once` is how many queries it takes in one call; None means the configured batch size. `requests` is
     how many requests leave the machine for one call: 0 means it computes here, so that neither retries nor
-    a rate limit nor a cache would help it. `by_context` says that a call takes queries of one context only.
+    a rate limit would help it, nor a cache unless it is `slow`. `by_context` says that a call takes queries
+    of one context only.
     """
 
     verifier: Verifier
@@ -102,6 +104,7 @@ class BackendSpec:
     requests: int = 0
     at_once: int | None = None
     by_context: bool = True
+    slow: bool = False
     close: Close | None = None
     min_support: float = MIN_SUPPORT
     risk_threshold: float | None = None
@@ -116,7 +119,9 @@ def open_backend(
 ) -> Backend:
     """The backend that the configuration names for an operation, or the one named here."""
     chosen = choose(config.hallucination.backend, operation, name)
-    raw = OPENERS[chosen](config)
+    if chosen == "cascade":
+        return _cascade(config, operation, metrics)
+    raw = OPENERS[chosen](config) if chosen in OPENERS else _plugin(chosen, config)
     verifier, closing = wrap_backend(raw, chosen, config, operation, metrics)
     return Backend(
         chosen,
@@ -148,7 +153,8 @@ def wrap_backend(
     else:
         verifier = BatchingVerifier(Timeout(raw.verifier, settings.timeout), size, deadline=deadline)
     closing: tuple[Close, ...] = (raw.close,) if raw.close else ()
-    if raw.requests and settings.cache_ttl > 0 and (config.store.cache_path or config.redis.url):
+    cacheable = (raw.requests or raw.slow) and settings.cache_ttl > 0
+    if cacheable and (config.store.cache_path or config.redis.url):
         # Only here: who computes locally needs no database driver.
         from groundwire.verifiers.cache import Cached
 
@@ -277,6 +283,59 @@ def _external(config: Config) -> BackendSpec:
     )
 
 
+def _model(config: Config) -> BackendSpec:
+    at = config.model
+    if not at.path:
+        raise ConfigError("the backend 'model' has no model", hint="give --model, or set model.path")
+    # Only here: other backends need no model of the user's.
+    from groundwire.verifiers.model import ModelVerifier
+
+    verifier = ModelVerifier(
+        at.path, kind=at.kind, labels=at.labels, template=at.template, max_tokens=at.max_tokens
+    )
+    threaded = ThreadedVerifier(verifier)
+    return BackendSpec(threaded, at.path, verifier.identity, CONTEXT_TOKENS, LLM_THRESHOLD_BITS, slow=True)
+
+
+def _cascade(config: Config, operation: Operation, metrics: Metrics | None) -> Backend:
+    """The embedded verifier's operating point holds for both: the language model's estimates are clearer."""
+    from groundwire.verifiers.cascade import CascadeBudget, CascadeVerifier
+
+    at = config.cascade
+    first, second = OPENERS["local"](config), OPENERS[at.llm](config)
+    if at.max_usd is not None and second.model not in config.orchestrator.prices:
+        raise ConfigError(
+            f"cascade.max_usd needs the price of {second.model}", hint="set it in orchestrator.prices"
+        )
+    free, close_first = wrap_backend(first, "local", config, operation, metrics)
+    paid, close_second = wrap_backend(second, at.llm, config, operation, metrics)
+    budget = CascadeBudget(at.max_calls, at.max_usd, config.orchestrator.prices)
+    both = CascadeVerifier(free, paid, at.low, at.high, budget, second.at_once or 1)
+    return Backend(
+        "cascade",
+        SafeVerifier(both, "cascade", metrics=metrics, details=config.log.include_text),
+        second.context_tokens,
+        first.threshold_bits,
+        f"{first.model}, {second.model}",
+        first.min_support,
+        first.risk_threshold,
+        closing=(*close_first, *close_second),
+    )
+
+
+def _plugin(name: str, config: Config) -> BackendSpec:
+    """A backend of another package: its entry point makes a verifier, or a `BackendSpec`, of the config."""
+    (entry, *_) = entry_points(group=PLUGINS, name=name)
+    made = entry.load()(config)
+    if isinstance(made, BackendSpec):
+        return made
+    if not isinstance(made, Verifier):
+        raise ConfigError(f"the backend '{name}' of {entry.value} is not a verifier")
+    close = getattr(made, "aclose", None)
+    identity = str(getattr(made, "identity", entry.value))
+    return BackendSpec(made, name, identity, CONTEXT_TOKENS, LLM_THRESHOLD_BITS, close=close)
+
+
 def _fake(_: Config) -> BackendSpec:
     from groundwire.verifiers.fake import FakeVerifier
 
@@ -289,6 +348,7 @@ OPENERS: dict[BackendName, Callable[[Config], BackendSpec]] = {
     "haiku": _haiku,
     "openai": _openai,
     "external": _external,
+    "model": _model,
     "fake": _fake,
 }
-"""Every backend by name; `configurable` is not one but a choice among them."""
+"""Every backend by name; `configurable` is a choice among them, and `cascade` stands on two of them."""
