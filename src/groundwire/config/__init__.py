@@ -30,6 +30,6 @@ from groundwire.config.sections import (
 __all__ = [
     "PLUGINS", "AnthropicConfig", "BackendConfig", "BackendName", "BuiltinBackend", "ClaimsConfig",
     "Config", "DetectorsConfig", "GeneratorConfig", "LimitsConfig", "LogConfig", "MemoryGateConfig",
-    "MitigationConfig", "OpenAIConfig", "Operation", "OrchestratorConfig", "Price", "ProfileName", "SandboxConfig", "Section", "StoreConfig",
-    "VerificationConfig", "known_backend", "seconds",
+    "MitigationConfig", "OpenAIConfig", "Operation", "OrchestratorConfig", "Price", "ProfileName",
+    "SandboxConfig", "Section", "StoreConfig", "VerificationConfig", "known_backend", "seconds",
 ]  # fmt: skip
