@@ -7,78 +7,29 @@ from collections.abc import Iterator
 
 from groundwire.detectors.context import logical_flag
 from groundwire.text.dates import MONTHS
+from groundwire.text.lexicon import grammar
 from groundwire.text.numbers import Number, numbers
 from groundwire.types import Flag, Segment
 
+_GRAMMAR = grammar("detect_arithmetic")
+
 _WORDS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|twenty"
-_INT = rf"(?:\d{{1,3}}(?:,\d{{3}})+|\d{{1,6}}|{_WORDS})"
-_OF = re.compile(
-    rf"(?<![\w.,$€£#/-])(?P<part>{_INT})\s+(?:of|out of)\s+(?:(?:the|its|all|our|every)\s+)*"
-    rf"(?P<whole>{_INT})\b"
-    r"(?![.,:/]\d|\s?[%°$€£]|-|\s+(?:percent|million|thousand|billion|hundred|dozen))",
-    re.IGNORECASE,
-)
-_NOT_COUNT = re.compile(
-    r"\b(?:chapter|page|part|book|volume|season|episode|article|section|act|figure|table|psalm|step|day|week|top|"
-    r"rank(?:ed)?|version|by|score|grade|age|ratio|no\.|number|room|level|quarter|week|class|type|group|phase)\s*$",
-    re.IGNORECASE,
-)
+_OF = re.compile(_GRAMMAR["of"])
+_NOT_COUNT = re.compile(_GRAMMAR["not_count"])
 _MONTHS = re.compile(rf"\s+(?:{'|'.join(name for name in MONTHS if name.isascii())})\b", re.IGNORECASE)
-_PEOPLE = (
-    r"users?|people|students?|respondents?|patients?|employees?|customers?|voters?|participants?|adults?|children|"
-    r"households?|items?|cases|members?|residents?|workers?|teachers?|doctors?|women|men|teenagers?|attendees|votes"
-)
-_AMONG = re.compile(
-    rf"(?:^|[,;:]\s*|\b(?:and|but)\s+)(?:out )?of\s+(?:the|its|our|all|these)\s+(?P<whole>{_INT})\s+"
-    rf"(?:[a-z][\w-]*\s+){{0,2}}[a-z][\w-]*,\s+(?:only\s+)?(?P<part>{_INT})\s+"
-    r"(?:have|had|were|are|did|said|chose|left|went|came|got|made|took|won|lost|[a-z]{2,}ed)\b",
-    re.IGNORECASE,
-)
-_PERCENT = re.compile(
-    r"(?P<share>\d+(?:\.\d+)?)\s?(?:%|percent|per cent)\s+of\s+(?:(?:all|the|our|its)\s+)*(?:\w+\s+)?"
-    rf"(?:{_PEOPLE})\b",
-    re.IGNORECASE,
-)
-_FIGURE = r"\d+(?:[.,]\d+)*"
-_EQUATION = re.compile(
-    rf"(?<![\w.,^*/=+−–-])(?<![\w)][ ])(?P<left>{_FIGURE}(?:\s*[+−×*÷/-]\s*{_FIGURE}){{1,6}})"
-    rf"\s*=\s*(?P<right>[-−]?{_FIGURE})(?![\w.^%]*[a-zA-Z^%]|\s*[+*/×÷^%=-]|\.\d)"
-)
-_PLUS = re.compile(
-    rf"\b(?P<a>{_INT})\s+(?:plus|and)\s+(?P<b>{_INT})\s+(?:equals?|makes?|is equal to|adds? up to|total)\s+"
-    rf"(?P<sum>{_INT})\b(?!-|[.,]\d)",
-    re.IGNORECASE,
-)
-_OTHER_ARITHMETIC = re.compile(
-    r"\b(?:binary|hex\w*|octal|base|mod\w*|vectors?|boolean|string|clock|round\w*|approx\w*)\b", re.IGNORECASE
-)
-_ITEM = rf"{_INT}(?:\s+(?!and\b)[a-z][\w-]*){{1,3}}"
+_AMONG = re.compile(_GRAMMAR["among"])
+_PERCENT = re.compile(_GRAMMAR["percent"])
+_EQUATION = re.compile(_GRAMMAR["equation"])
+_PLUS = re.compile(_GRAMMAR["plus"])
+_OTHER_ARITHMETIC = re.compile(_GRAMMAR["other_arithmetic"])
 _LINK = (
     r"(?P<link>:|\s—|\s–|,?\s+(?:of which|consisting of|made up of|comprising|composed of)"
     r"|,\s+(?:including|divided into))\s*"
 )
-_PARTS = re.compile(
-    rf"(?<![\w.,$€£-])(?P<total>{_INT})\s+(?P<what>(?:[a-z][\w-]*\s+){{0,2}}?[a-z][\w-]*)\s*{_LINK}"
-    rf"(?P<list>(?:\(?{_ITEM}(?:\s*,\s*|\s*,?\s+and\s+|\s*\+\s*)){{1,8}}{_ITEM})\s*\)?(?=[.;!]|$)",
-    re.IGNORECASE,
-)
-_TOTAL = re.compile(
-    rf"(?P<list>(?:{_ITEM}(?:\s*,\s*|\s*,?\s+and\s+)){{1,8}}{_ITEM}),?\s+"
-    rf"(?:(?:for a total of|totall?ing|which makes|making)\s+(?P<total>{_INT})\b(?!\.\d|,\d|%)"
-    rf"|(?P<total2>{_INT})(?:\s+[a-z]+){{0,3}}?\s+(?:in total|altogether|in all)\b)",
-    re.IGNORECASE,
-)
-_TOTAL_IS = re.compile(
-    rf"\btotal\s+(?:number\s+)?(?:is|was|of|comes to|came to)\s+(?P<total>{_INT})"
-    rf"(?:\s+[a-z][\w-]*){{0,2}}\s*:\s*"
-    rf"(?P<list>(?:{_ITEM}(?:\s*,\s*|\s*,?\s+and\s+)){{1,8}}{_ITEM})\s*(?=[.;!]|$)",
-    re.IGNORECASE,
-)
-_IN_TOTAL = re.compile(
-    rf"(?<![\w.,$€£-])(?P<total>{_INT})\s+in total\s*[:(–—]\s*"
-    rf"(?P<list>{_INT}(?:\s*(?:\+|,|and)\s*(?:and\s+)?{_INT}){{1,8}})\b",
-    re.IGNORECASE,
-)
+_PARTS = re.compile(_GRAMMAR["parts"])
+_TOTAL = re.compile(_GRAMMAR["total"])
+_TOTAL_IS = re.compile(_GRAMMAR["total_is"])
+_IN_TOTAL = re.compile(_GRAMMAR["in_total"])
 _UP = r"increased|rose|grew|climbed|jumped|surged|soared|risen|grown"
 _DOWN = r"decreased|fell|dropped|declined|shrank|plunged|plummeted|fallen"
 _TIMES = {"doubled": 2.0, "tripled": 3.0, "quadrupled": 4.0, "halved": 0.5}
@@ -88,11 +39,7 @@ _MOVED = re.compile(
     rf"from\s+(?P<from>{_AMOUNT}?)\s+to\s+(?P<to>{_AMOUNT})",
     re.IGNORECASE,
 )
-_RANKS = re.compile(
-    r"\b(?:rank|place|position|spot|seed|No\.|number|below|minus|negative|debt|loss|deficit|ratio"
-    r"|in \d|out of)|#",
-    re.IGNORECASE,
-)
+_RANKS = re.compile(_GRAMMAR["ranks"])
 _BARE = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _MORE = re.compile(r"\b(?:more than|almost|nearly|over|about|roughly|less than)\s*$", re.IGNORECASE)
 

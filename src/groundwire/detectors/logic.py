@@ -22,10 +22,12 @@ from groundwire.detectors.arithmetic import sum_errors
 from groundwire.detectors.context import DetectionContext, logical_flag
 from groundwire.openie.tense import clause_around
 from groundwire.text import dates, names, numbers
-from groundwire.text.lexicon import CATEGORIES, NEGATIONS, OPPOSED_VERBS, word_set
+from groundwire.text.lexicon import CATEGORIES, NEGATIONS, OPPOSED_VERBS, grammar, word_set
 from groundwire.text.numbers import number_words
 from groundwire.text.tokens import normalise, words
 from groundwire.types import Flag, HallucinationType, Segment, Triple
+
+_GRAMMAR = grammar("detect_logic")
 
 _OPPOSED_VERBS = {
     normalise(verb): frozenset(map(normalise, opposites)) for verb, opposites in OPPOSED_VERBS.items()
@@ -65,15 +67,7 @@ PLACES = frozenset({"located in", "be in", "headquartered in", "born in", "be bo
 
 
 # Words that restrict a statement to a time, place, condition or possibility.
-SHIFTS = re.compile(
-    r"\b(?:if|unless|whether|otherwise|or|would|could|might|(?-i:may|MAY)|should|suppose|assuming|provided|depending|"
-    r"now|no longer|then|later|previously|formerly|before|after|until|once|again|used to|any ?more|initially|"
-    r"at first|originally|when|whenever|while|during|sometimes|often|usually|occasionally|alternately|"
-    r"instead|partly|partially|half|technically|in a sense|seem\w*|appear\w*|claim\w*|said|says|according|"
-    r"reported\w*|believ\w*|argu\w*|think|example|e\.g|myth|misconception|paradox\w*|first|second|third|another|other|"
-    r"neither|either|not only|for some|in some|yet|still|already)\b",
-    re.IGNORECASE,
-)
+SHIFTS = re.compile(_GRAMMAR["shifts"])
 QUOTED = re.compile(r"[\"“”«»]")
 _PRONOUNS = word_set(
     """
@@ -160,24 +154,12 @@ def head(text: str) -> str:
 
 
 _WHY = "Universal and existential claims conflict"
-_BE = r"(?:were|was|are|is|did|do|does|have|has|had)"
-_EXCEPT_ITSELF = re.compile(
-    r"\b(?:all|every|each|everyone|everybody|everything|none|nobody|no)\b[^.;!?]*?,?\s+"
-    r"(?:except(?:ing)?(?:\s+for)?|apart from|other than|but for|save)\s+(?:for\s+)?(?:the\s+)?"
-    r"(?:[\w-]+\s+){0,2}?(?:that|who|which|ones that|those that|those who)\s+"
-    rf"(?:{_BE}n['’]t|{_BE}\s+not|{_BE})(?=\s*(?:[.!;]|$))",
-    re.IGNORECASE,
-)
+_EXCEPT_ITSELF = re.compile(_GRAMMAR["except_itself"])
 _WHAT = r"(?:\s+of)?(?:\s+the)?\s+(?P<noun>[a-z]+)\s+"
 _DOES = r"(?:have\s+|has\s+)?(?P<verb>[a-z]+ed|won|lost)"
 _UNIVERSAL = re.compile(rf"^\W*(?:all|every|each){_WHAT}{_DOES}\s*[.!,;]", re.IGNORECASE)
 _NONE = re.compile(rf"^\W*(?:none|not one|no){_WHAT}{_DOES}\s*[.!,;]", re.IGNORECASE)
-_SOME = re.compile(
-    r"(?:^|[,;]\s*(?:but|and|although|though)?\s*)\W*"
-    r"(?:some|several|one|two|three|four|five|six|seven|eight|nine|ten|many|a few|few|\d+)"
-    rf"{_WHAT}(?:(?P<not>did not|didn['’]t)\s+(?P<base>[a-z]+)|{_DOES})\s*(?:[.!,;]|$)",
-    re.IGNORECASE,
-)
+_SOME = re.compile(_GRAMMAR["some"])
 _SOME_DO = re.compile(_SOME.pattern.removesuffix(r"\s*(?:[.!,;]|$)") + r"\b", re.IGNORECASE)
 _MAX_CHARS = 1000  # longer "sentences" are lists, code or noise
 _UNIVERSALS, _EXISTS = ("all", "every", "each", "both"), ("", "some", "several", "many", "few", "most")
@@ -267,22 +249,11 @@ def _conflict(a: ComparableStatement, b: ComparableStatement) -> bool:
 
 NEGATION, INCOMPATIBLE, EXCLUSIVE, QUANTIFIERS = 0.95, 0.85, 0.80, 0.85
 """Confidence per kind of contradiction."""
-_BOTH = re.compile(
-    r"\b(?:is|are|was|were|be)\s+(?:both\s+|simultaneously\s+)?(?P<what>[\w-]+)\s+and\s+(?:(?:is|are|was|were)\s+)?"
-    r"(?:also\s+|simultaneously\s+)?not\s+(?P=what)\b(?=\s*(?:[.,;!?]|$|at\b))",
-    re.IGNORECASE,
-)
-_IS_BOTH = re.compile(
-    r"\b(?:is|are|was|were)\s+(?:both\s+|an?\s+)*([\w-]+)\s+and\s+(?:also\s+|an?\s+)*([\w-]+)(?=\s*(?:[.!;]|$))",
-    re.I,
-)
-_COORDINATED = re.compile(
-    r"\s*,?\s*(?:and|yet)\s+(?:also\s+|simultaneously\s+|(?:is|are|was|were)\s+|an?\s+)*", re.I
-)
+_BOTH = re.compile(_GRAMMAR["both"])
+_IS_BOTH = re.compile(_GRAMMAR["is_both"])
+_COORDINATED = re.compile(_GRAMMAR["coordinated"])
 _FURTHER = re.compile(r"\b(?:also|too|as well|both|twice|every|each)\b", re.IGNORECASE)
-_BY_NAME = re.compile(
-    r"\b(?:is|are)\s+(?:called|named)\b|\bname\b[\w\s'’]{0,40}?\s(?:is|are)\b", re.IGNORECASE
-)
+_BY_NAME = re.compile(_GRAMMAR["by_name"])
 _HEADING = re.compile(r"^[ \t]*(?:#{1,6}[ \t].*|\*\*[^*\n]+\*\*:?|[^\n.!?:]{1,60}:)[ \t]*$", re.MULTILINE)
 _LABEL = re.compile(r"([^.:!?\n]{1,40}):[*_\s]*\Z")
 _OWNERS = re.compile(r"(?:my|your|his|her|its|our|their)\b", re.IGNORECASE)

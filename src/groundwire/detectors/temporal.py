@@ -17,9 +17,11 @@ from itertools import pairwise
 from groundwire.detectors.context import DetectionContext, temporal_flag
 from groundwire.openie.tense import VerbGroup, clause_around, verb_groups
 from groundwire.text.dates import WEEKDAYS, dates
-from groundwire.text.lexicon import word_set
+from groundwire.text.lexicon import grammar, word_set
 from groundwire.text.numbers import numbers
 from groundwire.types import Flag, Segment, Tense, TimeExpression, TimeRelation
+
+_GRAMMAR = grammar("detect_temporal")
 
 # Verbs that begin something, and the verbs that end it. A verb may be in several rows.
 _PAIRS: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
@@ -43,50 +45,16 @@ _PAIRS: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
 _BORN = _PAIRS[4]
 _MAX_CHARS = 2000
 """Longer "sentences" are lists, code or noise."""
-_LINKS = re.compile(
-    r"\s*,?\s*(?:\b(?:and|but|then|before|later|finally|eventually|it|he|she|they|was|were|had|also|,)\b[\s,]*)*",
-    re.IGNORECASE,
-)
-_AGAIN = re.compile(
-    r"\b(?:re-?open|again|first|second|another|previous|predecessor|former|original|new|each|both)", re.I
-)
-_CHANGED = re.compile(
-    r"\b(?:mov|chang|revis|brought forward|shift|push|back to|differ|compar|versus|gap|reverse|descend"
-    r"|countdown|down|rang)\w*",
-    re.IGNORECASE,
-)
+_LINKS = re.compile(_GRAMMAR["links"])
+_AGAIN = re.compile(_GRAMMAR["again"])
+_CHANGED = re.compile(_GRAMMAR["changed"])
 _LEADS_OFF = re.compile(r"\b(?:and|or|of|the day|another|more|plan|schedul)|\w+ed\b", re.IGNORECASE)
 _JOINS = re.compile(r"\s+(?:to|and|until|till|through)\s+(?:early |late |mid-?)?|\s?[–—]\s?|-", re.IGNORECASE)
 _ERA = re.compile(r"\b(?:BC|BCE|B\.C)")
-_ENDED = (
-    r"(?P<ended>completed|finished|ended|closed|concluded|died|graduated|dissolved|cancelled|canceled|expired"
-    r"|demolished|retired)"
-)
-_BEGUN = (
-    r"(?P<begun>started|began|begun|opened|launched|founded|born|established|enrolled|signed|created|built"
-    r"|hired|commenced)"
-)
-_SAME = r"(?:it|he|she|they)(?:\s+(?:had|was|were|had been|ever|even|has|has been))*"
-_SELF_BEFORE = re.compile(
-    rf"\b{_ENDED}\b[\w\s]{{0,20}}?,?\s+before\s+{_SAME}\s+{_BEGUN}\b(?=\s*(?:[.,;!?)]|$|in\b|on\b|at\b))",
-    re.I,
-)
-_SELF_AFTER = re.compile(
-    rf"\b{_BEGUN}\b[\w\s]{{0,20}}?,?\s+(?:only\s+)?after\s+{_SAME}\s+{_ENDED}\b(?=\s*(?:[.,;!?)]|$|in\b|on\b|at\b))",
-    re.I,
-)
-_BUILT_BEFORE = re.compile(
-    r"\b(?:building|bridge|house|tower|road|stadium|tunnel|plant|school|hospital|museum|church|dam|factory)\s+"
-    r"(?:was|were|had been)\s+(?P<ended>completed|finished)\s+before\s+(?:its\s+|the\s+)?"
-    r"(?:construction|building work|work)\s+(?:had\s+|was\s+)?(?P<begun>began|begun|started)\b"
-    r"(?=\s*(?:[.,;!?)]|$))",
-    re.IGNORECASE,
-)
-_THEN = re.compile(
-    r"\s*,?\s*(?:\w+\s+(?:day|week|month|year|decade)s?\s+|(?:shortly|just|long|well|right|immediately) )?"
-    r"(?P<which>before|after)\s+(?P<rest>[^,;.]{0,60})",
-    re.IGNORECASE,
-)
+_SELF_BEFORE = re.compile(_GRAMMAR["self_before"])
+_SELF_AFTER = re.compile(_GRAMMAR["self_after"])
+_BUILT_BEFORE = re.compile(_GRAMMAR["built_before"])
+_THEN = re.compile(_GRAMMAR["then"])
 
 
 _CLOCK = r"\d{1,2}(?::[0-5]\d)?\s?(?P<{0}>[ap])\.?m\b\.?"
@@ -203,9 +171,7 @@ def _lives(segment: Segment, confidence: float) -> Iterator[Flag]:
             yield _out_of_order(segment, last, first, confidence)
 
 
-_SUBJECT = re.compile(
-    r"\s*((?:the\s+)?[\w'’.-]+(?:\s+[\w'’.-]+){0,4}?)\s+(?:was|were|is|had|has|\w+ed|began|died)\b", re.I
-)
+_SUBJECT = re.compile(_GRAMMAR["subject"])
 
 
 def lives_across(segments: Sequence[Segment], confidence: float) -> Iterator[Flag]:
@@ -232,43 +198,17 @@ def _same_subject(one: str, two: str) -> bool:
     return bool(a and b and a[1].casefold() == b[1].casefold())
 
 
-_YEAR = r"(?:1\d{3}|20\d\d)"
 _COUNT = r"(?:\d{1,3}|[a-z]+(?:-[a-z]+)?)"
 _ABOUT = (
     r"(?:over|more than|at least|nearly|almost|about|around|some|roughly|approximately|under|less than)\s+"
 )
 _BOUND = rf"(?P<bound>(?:just |well )?{_ABOUT})?"
 _AT_AGE = r"(?:aged?|at (?:the age of|age))\s+"
-_AGO = re.compile(
-    rf"\bin\s+(?P<year>{_YEAR})\b\s*[,(–—-]+\s*{_BOUND}(?P<count>{_COUNT})\s+years\s+ago\b"
-    rf"|(?P<bound2>{_ABOUT})?\b(?P<count2>{_COUNT})\s+years\s+ago,?\s*[(,]?\s*in\s+(?P<year2>{_YEAR})\b",
-    re.IGNORECASE,
-)
-_LASTED = re.compile(
-    rf"\bfrom\s+(?P<first>{_YEAR})\s+(?:to|until)\s+(?P<last>{_YEAR})\s*"
-    r"(?:,|\(|,?\s+for|,?\s+a (?:period|total|span) of)\s*"
-    rf"{_BOUND}(?P<count>{_COUNT})\s+years\b(?!\s+(?:after|before|later|ago|earlier|old))"
-    rf"|\bfor\s+(?P<count2>{_COUNT})\s+years,?\s+\(?from\s+(?P<first2>{_YEAR})\s+(?:to|until)\s+(?P<last2>{_YEAR})\b",
-    re.IGNORECASE,
-)
-_DIED = re.compile(
-    rf"\bborn\b[^.;]{{0,60}}?\b(?P<born>{_YEAR})\b[^.;]{{0,80}}?\bdied\b[^.;]{{0,60}}?\b(?P<died>{_YEAR})\b"
-    rf"[^.;]{{0,30}}?\b{_AT_AGE}(?P<age>\d{{1,3}})\b"
-    rf"|\bborn\b[^.;]{{0,60}}?\b(?P<born2>{_YEAR})\b[^.;]{{0,80}}?"
-    rf"\bdied\s+{_AT_AGE}(?P<age2>\d{{1,3}})\s+in\s+(?P<died2>{_YEAR})\b",
-    re.IGNORECASE,
-)
-_IS_OLD = re.compile(
-    rf"\bborn\s+(?:on\s+[\w ,]{{3,20}}|in\s+(?:\w+\s+)?)(?P<year>{_YEAR})\b[^.;]{{0,20}}?"
-    r"\b(?:is(?: now| currently)?|now|currently)\s+(?P<age>\d{1,3})\s+years\s+old\b",
-    re.IGNORECASE,
-)
-_NEGATIVE = re.compile(
-    r"\b(?:last(?:s|ed)?|took|takes?|spent|duration of|period of|waited|for)\s+"
-    r"(?:(?:minus|negative)\s+|[-−](?=\d))"
-    r"[\w.,]+\s+(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?)\b",
-    re.IGNORECASE,
-)
+_AGO = re.compile(_GRAMMAR["ago"])
+_LASTED = re.compile(_GRAMMAR["lasted"])
+_DIED = re.compile(_GRAMMAR["died"])
+_IS_OLD = re.compile(_GRAMMAR["is_old"])
+_NEGATIVE = re.compile(_GRAMMAR["negative"])
 _OVER, _UNDER = ("over", "more than", "at least"), ("under", "less than", "nearly", "almost")
 
 
@@ -341,33 +281,11 @@ _BEYOND = 500  # years ahead that not even a plan makes plausible
 _MAX_CHARS = 2000
 
 # Words that make a future date in the past tense plausible: plans, fiction, possibilities.
-_PLANS = re.compile(
-    r"\b(?:plan|schedul|expect|project(?:ed|ion|s to)|forecast|slated|announc|promis|target|predict|estimat|"
-    r"propos|budget|intend|supposed|postpon|delay|agree|book|pledg|commit|guarante|award|select|renew|"
-    r"extend|designat|decid|want|hop(?:e|ing)|goal|vision|agenda|roadmap|scenario|simulat|model|fiction|novel|"
-    r"film|movie|game|stor(?:y|ies)|imagin|hypothe|toward|matur|expir|valid|warrant|lease|contract|bond|reserv|"
-    r"nominat|assum|anticipat|outlook|potential|option)\w*"
-    r"|\b(?:due|aim(?:s|ed)?|chosen?|"
-    r"set (?:in|for|to)|if|would|could|might|may|should|will|going to|until|till"
-    r"|through)\b",
-    re.IGNORECASE,
-)
+_PLANS = re.compile(_GRAMMAR["plans"])
 # Words that make even a year centuries ahead plausible.
-_TALES = re.compile(
-    r"\b(?:fiction|novel|film|movie|game|stor(?:y|ies)|imagin|hypothe|scenario|simulat|model|project(?:ed|ion)"
-    r"|predict|forecast|estimat|calendar|set in|if|would|could|might)\w*",
-    re.IGNORECASE,
-)
-_ADVERBIAL = re.compile(
-    r"(?:(?:^|[,;(]\s*|\b)(?:in|on|during|since|back in|as early as|around|the year|of|early|late|mid)[\s-]+"
-    r"(?:the\s+)?(?:year\s+|early |late |mid-?"
-    r"|the (?:spring|summer|fall|autumn|winter|middle|beginning|end) of )?)$",
-    re.IGNORECASE,
-)
-_FOLLOWS_YEAR = re.compile(
-    r"\s*(?:$|[.,;:!?)\]\"”]|(?:the|a|an|it|he|she|they|we|and|but|when|after|before|by|with|for|as|at|to|because|"
-    r"under|where|while|his|her|its|their|this|that|from|in|on|of|or|who|which|until|following|due|thanks)\b)"
-)
+_TALES = re.compile(_GRAMMAR["tales"])
+_ADVERBIAL = re.compile(_GRAMMAR["adverbial"])
+_FOLLOWS_YEAR = re.compile(_GRAMMAR["follows_year"])
 _APPOSED = re.compile(r"\s*(?:,\s*|\()?\s*(?:in\s+|on\s+|i\.e\.,?\s+|that is,?\s+)?", re.IGNORECASE)
 _WEEKDAY_BEFORE = re.compile(
     rf"\b({'|'.join(d for d in WEEKDAYS if d.endswith('day'))}),?\s+(?:the\s+)?$", re.I
