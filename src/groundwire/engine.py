@@ -16,6 +16,7 @@ from groundwire.config import BackendName, Config, Operation, ProfileName
 from groundwire.errors import BackendError, InputError
 from groundwire.llm import Generator, is_chosen, open_generator
 from groundwire.metrics import Metrics, default_metrics
+from groundwire.otel import emit_evaluations
 from groundwire.pipeline import CheckContext, Choose
 from groundwire.reports import html, tables  # noqa: F401 (register the views of results)
 from groundwire.retrieval.history import History, as_turns
@@ -129,7 +130,9 @@ class Groundwire:
         case = self.case(
             answer, sources, question=question, response_id=response_id, history=history, kb=kb, now=now
         )
-        return await pipeline.check(case, self.context, choose)
+        report = await pipeline.check(case, self.context, choose)
+        emit_evaluations(report, include_text=self.config.log.include_text)
+        return report
 
     async def detect(
         self,

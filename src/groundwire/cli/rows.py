@@ -14,6 +14,7 @@ from groundwire.cli.console import stdin_bytes
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
+from groundwire.otel import evaluated_span
 from groundwire.reports.json import failed_object, report_object
 from groundwire.retrieval.history import as_turns
 from groundwire.text.controls import json_text
@@ -45,6 +46,7 @@ class ParsedBatchRow:
     sources: tuple[Source, ...]
     question: str
     history: tuple[Turn, ...] = ()
+    traceparent: str = ""
 
 
 def is_stream(path: Path) -> bool:
@@ -97,7 +99,8 @@ def parse_row(raw: bytes) -> ParsedBatchRow:
     if not isinstance(row, dict):
         raise InputError("the row is not a JSON object")
     question, history = _text(row, "question", optional=True), as_turns(row.get("history") or ())
-    return ParsedBatchRow(_text(row, "response"), _sources(row), question, history)
+    traceparent = _text(row, "traceparent", optional=True)
+    return ParsedBatchRow(_text(row, "response"), _sources(row), question, history, traceparent)
 
 
 def _text(row: Mapping[str, Any], key: str, *, optional: bool = False) -> str:
@@ -140,13 +143,14 @@ async def judge_row(engine: Groundwire, row: BatchRow) -> str:
     identity = row_identity(row)
     try:
         parsed = parse_row(row.raw)
-        report = await engine.check(
-            parsed.response,
-            parsed.sources,
-            question=parsed.question,
-            response_id=identity,
-            history=parsed.history,
-        )
+        with evaluated_span(parsed.traceparent):
+            report = await engine.check(
+                parsed.response,
+                parsed.sources,
+                question=parsed.question,
+                response_id=identity,
+                history=parsed.history,
+            )
         verdict = report_object(report)
     except GroundwireError as error:
         verdict = failed_object(identity, str(error), engine.backend.name, engine.profile.name)
