@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from typer.main import get_command
 
 from groundwire.cli.main import app
 from groundwire.config import Config
+from groundwire.reports.schema import report_schema
 from tools.transcripts import refreshed
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -97,7 +99,12 @@ def _help(command: Any, path: str) -> list[str]:
     return [f"\n## {path}\n\n```\n{command.get_help(context).strip()}\n```\n"]
 
 
+def schema() -> str:
+    return json.dumps(report_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
 PAGES = {
+    "docs/report.schema.json": schema,
     "docs/configuration.md": configuration,
     "docs/commands.md": commands,
 }

@@ -40,6 +40,7 @@ from groundwire.errors import InputError
 from groundwire.reports.history import FeedbackReader, remember_report
 from groundwire.reports.html import to_html
 from groundwire.reports.json import report_object
+from groundwire.reports.sarif import to_sarif
 from groundwire.reports.terminal import show_repair, show_report
 from groundwire.retrieval.history import parse_history
 from groundwire.retrieval.load import load_answer, load_sources
@@ -47,6 +48,8 @@ from groundwire.types import Detection, HallucinationReport, Source, Turn
 from groundwire.verdicts.repair import diff
 
 app = command_app()
+NO_FILE = "response"
+"""Id of a response that is not a file."""
 
 
 @app.command(cls=TextCommand)
@@ -65,10 +68,15 @@ def check(
     as_json: AsJson = False,
     bits: Annotated[bool, typer.Option("--bits", help="Show the bits of evidence of each claim.")] = False,
     html: HtmlOut = None,
+    sarif: Annotated[
+        Path | None, typer.Option(help="Write SARIF, for CI systems that annotate files.")
+    ] = None,
     config: ConfigFile = None,
 ) -> None:
     """Judge every claim of ANSWER by its sources. Exit code 1 if any is flagged."""
-    args = CheckArgs(answer, tuple(source or ()), question, as_json, html, kb, history, fix, session, bits)
+    args = CheckArgs(
+        answer, tuple(source or ()), question, as_json, html, kb, history, fix, session, bits, sarif
+    )
     chosen = settings(config, backend, target, profile, overrides={"bits": bits or None}, model=model)
     raise typer.Exit(run_check(args, chosen, open_console()))
 
@@ -85,6 +93,7 @@ class CheckArgs:
     fix: bool = False
     session: str | None = None
     bits: bool = False
+    sarif: Path | None = None
 
 
 def run_check(args: CheckArgs, config: Config, console: Console) -> ExitCode:
@@ -105,6 +114,8 @@ def run_check(args: CheckArgs, config: Config, console: Console) -> ExitCode:
     remember_report(report, config)
     if args.html:
         write_atomic(args.html, to_html(report))
+    if args.sarif:
+        write_atomic(args.sarif, to_sarif(report, name if name == NO_FILE else Path(args.answer).as_posix()))
     with safe_stdout():
         if args.as_json:
             print_json(report_object(report))
@@ -157,6 +168,6 @@ def _store_flags(report: HallucinationReport, args: CheckArgs, config: Config, t
 def _response_id(answer: str) -> str:
     """The file's name if the answer is a file."""
     try:
-        return Path(answer).name if answer != "-" and Path(answer).is_file() else "response"
+        return Path(answer).name if answer != "-" and Path(answer).is_file() else NO_FILE
     except (OSError, ValueError):  # a text that is too long for a path, or has a null character
-        return "response"
+        return NO_FILE

@@ -25,6 +25,7 @@ COMMANDS = {
     "batch": "Judge many responses.",
     "compare": "Show what changed between two batch runs.",
     "calibrate": "Set the operating point from labelled rows.",
+    "schema": "Print the JSON Schema of reports.",
     "doctor": "Show what is configured, reachable and installed.",
     "chat": "Talk with a language model whose answers are verified.",
     "guard": "Stop a model while it writes if its sources contradict it.",

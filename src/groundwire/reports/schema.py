@@ -140,6 +140,19 @@ class ReportOut(BaseModel):
     repair: RepairOut | None = Field(default=None, description="With `fix`.")
 
 
+SCHEMA_VERSION = "1.0"
+"""Of the report. A new optional key raises the second number; a changed or removed one raises the first."""
+
+
+def report_schema() -> dict[str, Any]:
+    """The JSON Schema of reports; other keys than those that it names are allowed."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:groundwire:report:{SCHEMA_VERSION}",
+        **ReportOut.model_json_schema(mode="serialization"),
+    }
+
+
 class VerificationsOut(BaseModel):
     """The verdict on each claim, in order."""
 

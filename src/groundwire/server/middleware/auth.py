@@ -57,6 +57,7 @@ PATHS: tuple[tuple[str, frozenset[str], str], ...] = (
     ("/v1/rag", _ANY, "rag"),
     ("/v1", _ANY, "proxy"),
     ("/mcp", _ANY, "check"),
+    ("/schema", _READ, PUBLIC),
     ("/metrics", _READ, "metrics"),
     ("/healthz", _READ, PUBLIC),
     ("/readyz", _READ, PUBLIC),

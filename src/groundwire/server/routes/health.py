@@ -1,13 +1,14 @@
-"""`GET /healthz`, `/readyz` and `/metrics`: liveness, readiness and Prometheus metrics."""
+"""`GET /healthz`, `/readyz`, `/metrics` and `/schema`: liveness, readiness, metrics, the report's schema."""
 
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 
-from groundwire.reports.schema import HealthOut, ReadyOut
+from groundwire.reports.schema import HealthOut, ReadyOut, report_schema
 from groundwire.server.deps import ServiceDep, json_response
 from groundwire.server.problems import Problem, problem_response, reading_problems
 from groundwire.server.service import OK
@@ -32,6 +33,12 @@ async def readyz(request: Request, service: ServiceDep) -> Response:
     if model == store == OK:
         return json_response({"status": "ready", "model": model, "store": store})
     return problem_response(request, Problem("unavailable", f"model: {model}; store: {store}", retry_after=1))
+
+
+@router.get("/schema", summary="JSON Schema of reports", response_model=dict[str, Any])
+async def schema() -> Response:
+    """What `groundwire schema` prints."""
+    return json_response(report_schema())
 
 
 @router.get(
