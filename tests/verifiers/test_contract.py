@@ -24,6 +24,7 @@ from groundwire.types import Estimate, Query, Verifier
 from groundwire.verifiers.backends import LOCAL, BackendSpec, wrap_backend
 from groundwire.verifiers.batching import Batched, BatchingVerifier
 from groundwire.verifiers.cache import Cached
+from groundwire.verifiers.cascade import CascadeBudget, CascadeVerifier
 from groundwire.verifiers.consistency import ConsistencyVerifier
 from groundwire.verifiers.direct import DirectVerifier
 from groundwire.verifiers.external import ExternalVerifier
@@ -128,6 +129,9 @@ MAKERS: dict[str, Callable[[Bench], Verifier]] = {
     ),
     "batched by context": lambda _: Batched(FakeVerifier(scripted), 2, concurrency=4, by_context=True),
     "cached": lambda bench: Cached(FakeVerifier(scripted), CacheStore(bench.folder / "c.db"), "fake", 3600),
+    "cascade": lambda _: CascadeVerifier(
+        FakeVerifier(scripted), FakeVerifier(), low=0.2, high=0.8, budget=CascadeBudget()
+    ),
     "guarded": lambda _: SafeVerifier(FakeVerifier(scripted), "fake", metrics=Metrics()),
     "the whole stack": stacked,
     "external": lambda bench: ExternalVerifier(bench.service.url),

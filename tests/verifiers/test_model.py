@@ -24,6 +24,7 @@ from groundwire.verifiers.model import ModelVerifier
 from groundwire.verifiers.network import FOLDER
 
 WORDS = ["[CLS]", "[SEP]", "[UNK]", "tower", "tall", "not", "red", "the", "is", "."]
+FACT = "the tower is tall ."
 SUPPORTED = Query("the tower is tall .", "[S0] the tower is tall .")
 DENIED = Query("the tower is tall .", "[S0] the tower is not tall .")
 SILENT = Query("the tower is tall .", "[S0] [EVIDENCE REMOVED]")
@@ -161,6 +162,16 @@ async def test_a_claim_is_as_supported_as_in_its_best_window(nli: Callable[..., 
     long = "the the the " * 300 + "the tower is tall . " + "is is is " * 300
     (found,) = await ModelVerifier(path, max_tokens=64).estimate([Query(SUPPORTED.claim, long)])
     assert found.p_yes > 0.7
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\ud800 x", "(" * 2000, "word " * 3000, "[S0] [EVIDENCE REMOVED]", "\x00"]
+)
+async def test_no_text_makes_it_fail(nli: Callable[..., str], text: str) -> None:
+    verifier = ModelVerifier(nli(("entailment", "neutral", "contradiction")))
+    for estimate in await verifier.estimate([Query(text, FACT), Query(FACT, text), Query(text, text)]):
+        assert 0.0 <= estimate.p_yes <= 1.0
+        assert estimate.p_yes + estimate.p_no <= 1.0 + 1e-6
 
 
 async def test_a_report_with_a_model_of_ones_own(nli: Callable[..., str], tmp_path: Path) -> None:

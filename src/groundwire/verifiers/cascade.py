@@ -60,7 +60,9 @@ class CascadeVerifier:
 
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
         found = matched(await self._first.estimate(queries), len(queries))
-        doubtful = [i for i, query in enumerate(queries) if self._is_doubtful(query, found[i])]
+        # Contexts without evidence last: whether they are asked about depends on their claim's own estimate.
+        order = sorted(range(len(queries)), key=lambda i: is_bare(queries[i]))
+        doubtful = [i for i in order if self._is_doubtful(queries[i], found[i])]
         for start in range(0, len(doubtful), self._size):
             part = doubtful[start : start + self._size]
             for i, answer in zip(part, await self._ask([queries[i] for i in part]), strict=True):
@@ -68,7 +70,7 @@ class CascadeVerifier:
         return found
 
     def _is_doubtful(self, query: Query, estimate: Estimate) -> bool:
-        if any(marker in query.context for marker in MARKERS):
+        if is_bare(query):
             return query.claim in self._doubted
         doubtful = estimate.error is not None or self._low < estimate.p_yes < self._high
         if doubtful:
@@ -88,3 +90,8 @@ class CascadeVerifier:
         if second.error is None or first.error is not None:
             return second
         return replace(first, method=f"{first.method} (in doubt; {brief(second.error)})")
+
+
+def is_bare(query: Query) -> bool:
+    """Return whether evidence was taken out of the context."""
+    return any(marker in query.context for marker in MARKERS)
