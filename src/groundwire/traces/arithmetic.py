@@ -14,7 +14,7 @@ from groundwire.verifiers.similarity import negated
 
 _NUMBER = r"[$€£]?\d{1,15}(?:,\d{3})*(?:\.\d{1,9})?%?"
 _DIGITS = re.compile(r"\d{1,15}(?:,\d{3})*(?:\.\d{1,9})?")
-_UNIT = r"(?:\s?[A-Za-z°]{1,12})?"
+_UNIT = r"(?:(?!\s?[xyzabn]\b)\s?[A-Za-z°]{1,12})?"  # in "2x + 3" x is a variable
 _SUM = re.compile(
     rf"(?<![\w.,^/])(?P<left>-?{_NUMBER}{_UNIT}(?:\s*[-+*/×x·÷−–]\s*{_NUMBER}{_UNIT}){{1,24}})"
     rf"\s*(?:=|equals|is equal to)\s*(?P<right>-?{_NUMBER})(?!\s*[-+*/×·÷(]\s*\d)",
@@ -38,6 +38,7 @@ _SHARE = re.compile(
     rf"\s*(?:=|equals|is|are)\s*(?P<right>{_NUMBER})(?![\d%])"
 )
 _COPULA = re.compile(r"\s(?:is|are|has|have|equals?|makes?|=)\s")
+_OPERATES = re.compile(r"[-+*/×÷−]\s*[$€£]?\d")
 _MEASURED = frozenset(("s", "m", "g", "l", "m2", "B"))
 """Base units of quantities that have several units."""
 
@@ -94,6 +95,8 @@ def _conversions(text: str) -> Iterator[DerivedResult]:
         return
     left, right = numbers(text[: copula.start()]), numbers(text[copula.end() :])
     units = {number.unit for number in (*left, *right)}
+    if _OPERATES.search(text[: copula.start()]):
+        return  # "120 km - 80 km = 40 km" is no conversion
     if not left or not right or len(units) != 1 or not units <= _MEASURED or any(n.bound for n in right):
         return
     one, two = (sum(number.value for number in side) for side in (left, right))

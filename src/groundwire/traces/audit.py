@@ -52,13 +52,22 @@ async def audit(
     verdicts = await _compare_steps(trace, judged, context)
     post_hoc_input = PostHocInput(request.question, trace.steps, request.answer)
     if request.post_hoc:
-        post_hoc = await examine(post_hoc_input, context, generator)
+        post_hoc = _over_flagged_steps(await examine(post_hoc_input, context, generator), verdicts)
     else:
         outcome = Derived.UNCHECKED if request.answer.strip() else Derived.ABSENT
         post_hoc = PostHoc(outcome, request.answer, reason="trace_auditing.check_post_hoc is off")
     return TraceAudit(
         tuple(verdicts), post_hoc, context.backend.name, request.question, _error(verdicts, post_hoc)
     )
+
+
+def _over_flagged_steps(post_hoc: PostHoc, verdicts: Sequence[StepVerdict]) -> PostHoc:
+    """An answer that follows from the steps does not if a step is wrong."""
+    bad = [v.step.id for v in verdicts if v.verdict.is_flagged]
+    if post_hoc.outcome is not Derived.YES or not bad:
+        return post_hoc
+    many = "which is" if len(bad) == 1 else "which are"
+    return replace(post_hoc, outcome=Derived.NO, reason=f"it rests on {', '.join(bad)}, {many} flagged")
 
 
 async def audit_claims(request: AuditRequest, context: CheckContext) -> list[ClaimVerification]:

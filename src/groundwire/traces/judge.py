@@ -16,11 +16,13 @@ from dataclasses import dataclass, replace
 from groundwire import pipeline
 from groundwire.claims.extractor import extract
 from groundwire.pipeline import CheckContext
+from groundwire.text.dates import dates
 from groundwire.text.lexicon import NEGATIONS
 from groundwire.text.names import names
 from groundwire.text.numbers import Number, numbers
 from groundwire.text.tokens import Word, words
-from groundwire.traces.arithmetic import CONCLUDING, derive, numbers_in
+from groundwire.traces.arithmetic import CONCLUDING, DerivedResult, derive, numbers_in
+from groundwire.traces.computation import computed, derivable, is_given, without_lead_in
 from groundwire.traces.steps import CALL, StepLinks, unmarked
 from groundwire.types import Case, Claim, ClaimKind, ClaimVerification, GapType, Source, Status, Step
 from groundwire.verdicts.judge import phantom, unmeasured
@@ -42,6 +44,12 @@ _STATES_CHANGE = re.compile(
     r"|suppose|assume|if|case|option)\b",
     re.IGNORECASE,
 )
+_CHANGES = re.compile(
+    r"\b(?:buy|bought|sell|sold|give|gave|receiv|add|los[et]|eat|ate|spen[dt]|use[sd]?|remov|tak|took|join|leav|left|more"
+    r"|fewer|less|increas|decreas|gr[eo]w|rise|rose|fall|fell|drop|earn|pa(?:y|id)|mov|double|half|plus|minus|times)\w*|[-+*/×=]",
+    re.IGNORECASE,
+)
+"""What changes an amount, so that another figure later is no contradiction."""
 
 _NAMED_BY_NUMBER = frozenset((
     "item", "room", "page", "chapter", "section", "figure", "table", "part", "level", "line", "case", "floor",
@@ -61,6 +69,7 @@ class StepTerms:
     denied: bool = False
     refers_back: bool = False
     states_change: bool = False
+    changes: bool = False
 
 
 def step_terms(text: str) -> StepTerms:
@@ -81,7 +90,8 @@ def step_terms(text: str) -> StepTerms:
         content[0] if content else "",
         negated(found),
         bool(_REFERS_BACK.match(text)),
-        bool(_STATES_CHANGE.search(text)),
+        bool(_STATES_CHANGE.search(without_lead_in(text))),
+        bool(_CHANGES.search(text)),
     )
 
 
@@ -135,19 +145,22 @@ def rivals(about: Sequence[StepTerms], near: Sequence[Sequence[int]]) -> list[St
         StepRivals(earlier, later, sharp)
         for later, candidates in enumerate(near)
         for earlier in candidates
-        if (sharp := _sharp(about[earlier], about[later])) is not None
+        if (sharp := _sharp(about[earlier], about[later], about[earlier : later + 1])) is not None
     ]
     return sorted(pairs, key=lambda pair: not pair.sharp)[:MAX_RIVALS]
 
 
-def _sharp(a: StepTerms, b: StepTerms) -> bool | None:
-    """True if only one number or a negation differs, False if only one word does, else None."""
+def _sharp(a: StepTerms, b: StepTerms, between: Sequence[StepTerms]) -> bool | None:
+    """True if only one number or a negation differs, False if only one word does, else None.
+
+    A conclusion ("So …") with another figure is none if a step from `a` to `b` changes the amount.
+    """
     if a.states_change or b.states_change or not a.words or not b.words:
         return None
     words_apart = (len(a.words - b.words), len(b.words - a.words))
     values_apart = (len(a.values - b.values), len(b.values - a.values))
     if words_apart == (0, 0) and values_apart == (1, 1) and a.denied == b.denied:
-        return None if b.refers_back else True
+        return None if b.refers_back and any(one.changes for one in between) else True
     if values_apart != (0, 0):
         return None
     if a.denied != b.denied:
@@ -172,9 +185,12 @@ _CONCLUSION = re.compile(
 )
 NOTHING_GIVEN = "nothing was given to check it against"
 _PLAN = re.compile(
-    r"\W*(?:(?:ok|okay|first|next|then|now|so)\b[\s,]*)*(?:I|we)(?:['’]ll| need to| have to| want to| should"
-    r"| must| will| am going to| are going to)\s+(?:first\s+|now\s+)?(?:find|check|look|determine|figure"
-    r"|work out|calculate|compute|compare|search|see|know|verify|count|consider|read|identify|use|call|ask)\b"
+    r"\W*(?:(?:ok|okay|first|next|then|now|so|plan|finally)\b[\s,:]*)*"
+    r"(?:(?:I|we)(?:['’]ll| need to| have to| want to| should| must| will| can| am going to| are going to)"
+    r"|let(?:['’]s| us| me)|(?:my|our|the) (?:plan|goal|task|next step) is to)\s+"
+    r"(?:first\s+|now\s+|then\s+)?(?:find|check|look|determine|figure"
+    r"|work out|calculate|compute|compare|search|see|know|verify|count|consider|read|identify|use|call|ask"
+    r"|add|multiply|subtract|divide|convert|solve|list|start|begin|go|try|think|sum|recall|apply|take|get|establish)\b"
     r"[^.!?;=]*[.!?]?\s*$",
     re.IGNORECASE,
 )
@@ -206,11 +222,19 @@ class StepJudgement:
 async def judge_steps(trace: LinkedTrace, context: CheckContext) -> list[StepJudgement]:
     """One judgement per step, in order."""
     about = [step_terms(unmarked(step)) for step in trace.steps]
-    found = {n: judged for n in range(len(trace.steps)) if (judged := _without_model(trace, n, context))}
+    texts = [*(source.text for source in trace.sources), trace.question]
+    results = computed(texts, [unmarked(step) for step in trace.steps])
+    found = {
+        n: judged
+        for n, result in enumerate(results)
+        if (judged := _computed(trace, n, result, context) or _without_model(trace, n, context))
+    }
     rest = [n for n in range(len(trace.steps)) if n not in found]
     for n, verdict in zip(rest, await _by_context(trace, rest, context), strict=True):
-        found[n] = StepJudgement(verdict)
+        found[n] = StepJudgement(_as_given(trace.steps[n], verdict, context))
     await _by_premises(trace, about, found, context)
+    for n in range(1, len(trace.steps)):
+        found[n] = _by_numbers(trace, n, found[n], context)
     return [found[n] for n in range(len(trace.steps))]
 
 
@@ -237,6 +261,59 @@ def _without_model(trace: LinkedTrace, n: int, context: CheckContext) -> StepJud
     return None
 
 
+def _computed(
+    trace: LinkedTrace, n: int, result: DerivedResult | None, context: CheckContext
+) -> StepJudgement | None:
+    """Judge a step by its own equation, date or time: wrong, or right with numbers that were given."""
+    step = trace.steps[n]
+    if result is None or trace.links[n].phantoms or trace.links[n].circular or step.text.startswith(CALL):
+        return None
+    claim = _claim(step, context)
+    if not result.holds:
+        return StepJudgement(_by_rule(claim, Status.CONTRADICTED, GapType.CONTRADICTED, result.reason))
+    return StepJudgement(_by_rule(claim, Status.ENTAILED, None, f"the calculation is right: {result.reason}"))
+
+
+def _as_given(step: Step, verdict: ClaimVerification, context: CheckContext) -> ClaimVerification:
+    """A step that states what is given is context for later steps, unless a source contradicts it."""
+    if not is_given(step.text) or verdict.status in (Status.CONTRADICTED, Status.UNCHECKED):
+        return verdict
+    return _by_rule(_claim(step, context), Status.ENTAILED, None, "stated as given")
+
+
+def _by_numbers(trace: LinkedTrace, n: int, judged: StepJudgement, context: CheckContext) -> StepJudgement:
+    """Judge a conclusion by its one new number: the numbers given so far yield it, or they do not."""
+    step, verdict = trace.steps[n], judged.verdict
+    if verdict.method in (RULE, "citation check") or not _CONCLUSION.match(step.text):
+        return judged
+    earlier = [unmarked(one) for one in trace.steps[:n]]
+    texts = [*(source.text for source in trace.sources), trace.question, *earlier]
+    text = unmarked(step)
+    known = {value for one in texts for value in numbers_in(one)}
+    own = numbers_in(text)
+    fresh = sorted(own - known, reverse=True)
+    if not fresh and own and own <= _calculated_results(trace, n) and verdict.is_flagged:
+        return replace(judged, verdict=_by_rule(_claim(step, context), Status.UNVERIFIABLE, None, NOT_STATED))
+    if not fresh or len(known) < 2 or any(number.unit == "clock" for number in numbers(text)) or dates(text):
+        return judged
+    yielded = next((value for value in fresh if derivable(value, texts, text)), None)
+    if yielded is not None:
+        reason = f"a calculation on the numbers given so far yields {yielded:.10g}"
+        return replace(judged, verdict=_by_rule(_claim(step, context), Status.ENTAILED, None, reason))
+    if len(fresh) > 1:
+        return judged
+    reason = f"no calculation on the numbers given so far yields {fresh[0]:.10g}"
+    return replace(
+        judged, verdict=_by_rule(_claim(step, context), Status.NOT_IN_CONTEXT, GapType.UNSUPPORTED, reason)
+    )
+
+
+def _calculated_results(trace: LinkedTrace, n: int) -> set[float]:
+    """The results of correct calculations in the steps before a step."""
+    found = (derive(unmarked(step), trace.question) for step in trace.steps[:n])
+    return {one.result for one in found if one and one.holds and one.result is not None}
+
+
 def _by_rule(claim: Claim, status: Status, kind: GapType | None, reason: str) -> ClaimVerification:
     """A certain verdict by rule."""
     return replace(unmeasured(claim, status, kind, reason, RULE), certain=True)
@@ -258,9 +335,11 @@ def _parts(step: Step, context: CheckContext) -> list[Claim]:
     """The assertions of a step; citations are resolved for the step as a whole."""
     if step.text.startswith(CALL):
         return []
+    said = without_lead_in(step.text)
+    lead = len(step.text) - len(said)
     found = [
-        c
-        for c in extract(step.text, target=context.profile.target, known_sources=step.cites)
+        replace(c, start=c.start + lead, end=c.end + lead)
+        for c in extract(said, target=context.profile.target, known_sources=step.cites)
         if c.kind is ClaimKind.ASSERTION
     ]
     if step.confidence is None:
@@ -422,7 +501,12 @@ def _calculated(step: Step, trace: LinkedTrace, supported: Sequence[Step]) -> bo
         return False
     texts = (*(s.text for s in trace.sources), trace.question, *(one.text for one in supported))
     given = {value for text in texts for value in numbers_in(text)}
-    return set(derived.operands) <= given and numbers_in(unmarked(step)) <= {*given, derived.result}
+    own = Counter(
+        value for number in numbers(step.text) for value in numbers_in(step.text[number.start : number.end])
+    )
+    # "Two adults pay 2 × 15": an operand may also be stated beside the calculation.
+    stated = {value for value, times in own.items() if times > 1} if set(derived.operands) & given else set()
+    return set(derived.operands) <= given | stated and own.keys() <= {*given, *stated, derived.result}
 
 
 def _repeats_result(step: Step, trace: LinkedTrace, supported: Sequence[Step]) -> bool:

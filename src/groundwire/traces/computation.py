@@ -1,0 +1,429 @@
+"""What a trace computes over several steps: variables and equations, dates, clock times, and derived numbers.
+
+Everything here is calculated. A text that these rules cannot read gives no result; it is never guessed.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from itertools import combinations, pairwise, permutations
+from math import isclose
+
+from groundwire.text.dates import MONTH_NAMES, WEEKDAY_NAMES, PartialDate, dates, weekdays
+from groundwire.text.numbers import Number, numbers
+from groundwire.traces.arithmetic import DerivedResult
+
+_LEAD_IN = re.compile(
+    r"\W*(?:(?:so|thus|hence|therefore|then|now|next|first|second|third|finally|also|and|but|consequently"
+    r"|accordingly|clearly|in (?:conclusion|total|other words)|as a result|it follows that"
+    r"|(?:this|that|which) means(?: that)?|we (?:know|see|get|have|find|conclude)(?: that)?|given(?: that)?"
+    r"|note that|recall that|conclusion|observation|thought|step \d+|answer|result|check)\b[\s,:;–—-]*)+",
+    re.IGNORECASE,
+)
+_GIVEN = re.compile(
+    r"\W*(?:given|known|facts?|premise|assumption|context|data)\s*:\s*\S"
+    r"|\W*(?:we (?:are|were) (?:told|given)|it is given)\b"
+    r"|\W*the (?:problem|question|text|task) (?:says|states|tells us|gives)\b"
+    r"|\W*(?:let|suppose|assume)\b(?! me\b| us\b)",
+    re.IGNORECASE,
+)
+
+
+def without_lead_in(text: str) -> str:
+    """A step without "So", "Therefore:", "Given:" and the like before what it says.
+
+    >>> without_lead_in("Therefore: so the box has 7 balls."), without_lead_in("Given that it rains.")
+    ('the box has 7 balls.', 'it rains.')
+    """
+    lead = _LEAD_IN.match(text)
+    return text[lead.end() :] if lead and lead.end() < len(text) else text
+
+
+def is_given(text: str) -> bool:
+    """True for a step that states what is given: "Given: …", "We are told that …", "Let x be 5"."""
+    return bool(_GIVEN.match(text))
+
+
+# Equations: "X = 5", "Y = X + 3", "2x + 3 = 11".
+
+_NAME = r"[A-Za-z](?:_?\d{1,2})?"
+_DIGITS = r"[$€£]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
+_TERM = rf"\(*(?:{_DIGITS}(?:\(*-?(?:{_DIGITS}|{_NAME}\b))?|{_NAME}\b)\)*"
+_EXPRESSION = rf"-?\s?{_TERM}(?:\s*[-+*/×÷·−^]\s*-?{_TERM})*"
+_EQUATION = re.compile(rf"(?<![\w.^=<>≤≥])({_EXPRESSION}(?:\s*=\s*{_EXPRESSION})+)(?![\w^]|\s*[-+*/×÷·−^%(])")
+_WORDS_TO_SIGNS = (
+    (re.compile(r"\s+plus\s+", re.I), " + "),
+    (re.compile(r"\s+minus\s+", re.I), " - "),
+    (re.compile(r"\s+times\s+", re.I), " * "),
+    (re.compile(r"\s+(?:divided by|over)\s+", re.I), " / "),
+    (re.compile(r"\blet\s+([A-Za-z])\s+be\s+(?=[-\d(]|[A-Za-z]\b)", re.I), r"\1 = "),
+    (re.compile(r"\b([b-hj-zB-HJ-Z])\s+(?:is|equals|is equal to)\s+(?=[-\d(]|[b-hj-zB-HJ-Z]\b)"), r"\1 = "),
+    (re.compile(r"(?<=[\w)])\s+(?:equals|is equal to)\s+(?=[-\d(]|[A-Za-z]\b)"), " = "),
+)  # fmt: skip
+_SIGNS = str.maketrans(
+    {"×": "*", "·": "*", "÷": "/", "−": "-", "^": "**", "$": None, "€": None, "£": None, ",": None}
+)
+_PRODUCT = re.compile(r"(?<=\d)\s?(?=[A-Za-z(])|(?<=\))\s?(?=[\w(])")
+_OPERATIONS: dict[type[ast.AST], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+_MAX_EXPRESSION = 120  # characters; longer ones are no simple algebra
+_MAX_POWER = 6
+_REBINDS = re.compile(
+    r"\b(?:now|becomes?|new|update|increment|suppose|assume|if|case|instead|try)\b", re.IGNORECASE
+)
+
+
+@dataclass(slots=True)
+class Algebra:
+    """The variables of a trace, and the equations that they must satisfy."""
+
+    values: dict[str, float] = field(default_factory=dict)
+    equations: list[tuple[str, str]] = field(default_factory=list)
+
+    def read(self, text: str) -> Iterator[DerivedResult]:
+        """Check the equations of a step by what is known, then learn from them.
+
+        >>> algebra = Algebra()
+        >>> [found.reason for found in algebra.read("Let X = 5 and Y = X + 3.")]
+        ['X = 5', 'Y = X + 3']
+        >>> [found.reason for found in algebra.read("So Y = 9.")]
+        ['Y = 8, not 9']
+        """
+        changes = bool(_REBINDS.search(text))
+        for pattern, sign in _WORDS_TO_SIGNS:
+            text = pattern.sub(sign, text)
+        for match in _EQUATION.finditer(text):
+            sides = [side.strip() for side in match[1].split("=")]
+            if any(map(_variables, sides)) and all(len(side) <= _MAX_EXPRESSION for side in sides):
+                for left, right in pairwise(sides):
+                    yield from self._read_equation(left, right, changes=changes)
+
+    def _read_equation(self, left: str, right: str, *, changes: bool) -> Iterator[DerivedResult]:
+        if left in _variables(right):  # x = x + 1 changes x
+            self._forget(left)
+            return
+        if changes:
+            self._forget(left)
+        unknown = (_variables(left) | _variables(right)) - self.values.keys()
+        if not unknown:
+            one, two = _value(left, self.values), _value(right, self.values)
+            if one is not None and two is not None:
+                holds = _equal(one, two, right)
+                shown = (
+                    f"{left} = {one:.10g}" if left in self.values else f"{left} = {right} gives {one:.10g}"
+                )
+                reason = f"{left} = {right} is right" if holds else f"{shown}, not {two:.10g}"
+                yield DerivedResult(holds, reason, False)
+        elif len(unknown) == 1:
+            yield from self._solve(unknown.pop(), left, right)
+        self.equations.append((left, right))
+
+    def _forget(self, name: str) -> None:
+        self.values.pop(name, None)
+        self.equations = [sides for sides in self.equations if name not in _variables(" + ".join(sides))]
+
+    def _solve(self, name: str, left: str, right: str) -> Iterator[DerivedResult]:
+        """Bind the one unknown of a linear equation, and check the equations that this completes."""
+        solution = _solution(name, left, right, self.values)
+        if solution is None:
+            return
+        self.values[name] = solution
+        if left == name:
+            yield DerivedResult(True, f"{name} = {right}", False)
+        for one, two in self.equations:
+            if name in _variables(one) | _variables(two):
+                a, b = _value(one, self.values), _value(two, self.values)
+                if a is not None and b is not None and not _equal(a, b, two):
+                    yield DerivedResult(
+                        False, f"{name} = {solution:.10g} does not satisfy {one} = {two}", False
+                    )
+
+
+def _variables(expression: str) -> set[str]:
+    return set(re.findall(r"[A-Za-z]\w*", _PRODUCT.sub("*", expression.translate(_SIGNS))))
+
+
+def _value(expression: str, names: dict[str, float]) -> float | None:
+    try:
+        tree = ast.parse(_PRODUCT.sub("*", expression.translate(_SIGNS)).strip(), mode="eval").body
+        return _evaluate(tree, names)
+    except (SyntaxError, ValueError, KeyError, ArithmeticError):
+        return None
+
+
+def _evaluate(node: ast.AST, names: dict[str, float]) -> float:
+    match node:
+        case ast.Constant(value=int() | float() as value):
+            return float(value)
+        case ast.Name(id=name):
+            return names[name]
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_evaluate(operand, names)
+        case ast.BinOp(left=left, op=ast.Pow(), right=right):
+            power = _evaluate(right, names)
+            if abs(power) > _MAX_POWER:
+                raise ValueError("the power is too large")
+            return float(_evaluate(left, names) ** power)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATIONS:
+            return _OPERATIONS[type(op)](_evaluate(left, names), _evaluate(right, names))
+    raise ValueError("not an expression")
+
+
+def _solution(name: str, left: str, right: str, names: dict[str, float]) -> float | None:
+    """The value of the unknown of a linear equation, by its difference at 0, 1 and 2."""
+    at = []
+    for trial in (0.0, 1.0, 2.0):
+        one, two = _value(left, {**names, name: trial}), _value(right, {**names, name: trial})
+        if one is None or two is None:
+            return None
+        at.append(one - two)
+    slope = at[1] - at[0]
+    linear = slope and isclose(at[2], at[0] + 2 * slope, rel_tol=1e-9, abs_tol=1e-9)
+    return -at[0] / slope if linear else None
+
+
+def _equal(one: float, two: float, written: str) -> bool:
+    """True if equal to the digits written."""
+    digits = len(written.partition(".")[2].strip()) if re.fullmatch(r"-?[\d,]+\.\d+\s*", written) else None
+    return isclose(one, two, rel_tol=1e-9, abs_tol=1e-9) or (digits is not None and round(one, digits) == two)
+
+
+# Dates and clock times: "45 minutes after 2:30 pm is 3:15 pm", "10 days after 3 March is 13 March".
+
+_BACKWARD = re.compile(r"\b(?:before|earlier|ago|minus|subtract\w*|prior|back)\b|\s[-−]\s", re.IGNORECASE)
+_COMPUTES = re.compile(
+    r"\b(?:is|was|are|so|gives?|makes?|means?|arriv\w+|ends?|ended|finish\w*|lands?|until|till|takes?|took"
+    r"|lasts?|lasted|falls?|due|on|at|by)\b|=",
+    re.IGNORECASE,
+)
+_DAY_SECONDS = 86_400
+_HALF_DAY = 720  # minutes
+_PLAIN_YEAR = 2023  # of dates without a year; not a leap year
+_NOT_DAYS = re.compile(r"\b(?:business|working|month|year)s?\b", re.IGNORECASE)
+_INCLUSIVE = re.compile(r"\bfrom\b.*\bto\b|inclusive", re.IGNORECASE)
+_LOOK_BACK = 6  # steps before a step that may give the parts of its date or time
+
+
+def check_calendar(text: str, before: Sequence[str] = ()) -> Iterator[DerivedResult]:
+    """Check a clock time, date or weekday that a step computes; `before` are texts that may give its parts.
+
+    >>> [found.reason for found in check_calendar("45 minutes after 2:30 pm is 3:05 pm.")]
+    ['it is 3:15 pm, not 3:05 pm']
+    >>> [found.holds for found in check_calendar("10 days after March 28, 2024 is April 7, 2024.")]
+    [True]
+    """
+    yield from _named_weekdays(text)
+    if not _COMPUTES.search(text):
+        return
+    yield from _clock(text, before)
+    yield from _days(text, before)
+    yield from _week(text)
+
+
+def _durations(text: str, *, days: bool) -> list[Number]:
+    """The durations of a text, of whole days or shorter; "1 hour and 45 minutes" is one."""
+    found: list[Number] = []
+    for number in numbers(text):
+        if number.unit != "s" or (number.value % _DAY_SECONDS == 0) is not days or number.edge:
+            continue
+        joined = found and re.fullmatch(r"[\s,]*(?:and)?\s*", text[found[-1].end : number.start])
+        if joined:
+            found[-1] = found[-1]._replace(value=found[-1].value + number.value, end=number.end)
+        else:
+            found.append(number)
+    return found
+
+
+def _times(text: str) -> list[Number]:
+    return [number for number in numbers(text) if number.unit == "clock"]
+
+
+def _clock(text: str, before: Sequence[str]) -> Iterator[DerivedResult]:
+    times, spans = _times(text), _durations(text, days=False)
+    signs = (-1,) if _BACKWARD.search(text) else (1,)
+    if len(times) == 1 and not spans:  # "So it arrives at 11:40", after the departure and the duration
+        earlier = " ".join(before)
+        given = {t.value: t for t in _times(earlier) if t.value != times[0].value}
+        lengths = {d.value: d for d in _durations(earlier, days=False)}
+        restated = len(given) != len({t.value for t in _times(earlier)})
+        times, spans, signs = [*given.values(), *times], [*lengths.values()], (1, -1)
+        if restated:
+            return
+    if len(times) != 2 or len(spans) != 1:
+        return
+    begin, end = times[0].value, times[1].value
+    shown = text[times[1].start : times[1].end].strip(" .")
+    # Without a.m. and p.m. 9:40 and 21:40 are the same.
+    circle = 2 * _HALF_DAY if re.search(r"[ap]\.?m", text, re.IGNORECASE) else _HALF_DAY
+    ends = [begin + sign * spans[0].value / 60 for sign in signs]
+    holds = any(round(one - end) % circle == 0 for one in ends)
+    right = _as_clock(ends[0], shown)
+    yield DerivedResult(holds, f"it is {shown}" if holds else f"it is {right}, not {shown}", False)
+
+
+def _as_clock(minutes: float, like: str) -> str:
+    hour, minute = divmod(round(minutes) % (2 * _HALF_DAY), 60)
+    if re.search(r"[ap]\.?m", like, re.IGNORECASE):
+        return f"{(hour - 1) % 12 + 1}:{minute:02d} {'pm' if hour >= 12 else 'am'}"
+    return f"{hour}:{minute:02d}"
+
+
+def _as_day(found: PartialDate, year: int) -> date | None:
+    try:
+        return date(found.year or year, found.month, found.day)
+    except ValueError:
+        return None
+
+
+def _days(text: str, before: Sequence[str]) -> Iterator[DerivedResult]:
+    exact, spans = _exact(text), _durations(text, days=True)
+    signs = (-1,) if _BACKWARD.search(text) else (1,)
+    if len(exact) == 1 and not spans:
+        earlier = " ".join(before)
+        given = {(d.month, d.day): d for d in _exact(earlier)}
+        if (exact[0].month, exact[0].day) in given:
+            return
+        lengths = {d.value: d for d in _durations(earlier, days=True)}
+        exact, spans, signs = [*given.values(), *exact], [*lengths.values()], (1, -1)
+    if len(exact) != 2 or len(spans) != 1 or _NOT_DAYS.search(text):
+        return
+    year = exact[0].year or exact[1].year or _PLAIN_YEAR
+    first, second = _as_day(exact[0], year), _as_day(exact[1], exact[1].year or exact[0].year or year)
+    if first is None or second is None:
+        return
+    length = timedelta(days=spans[0].value / _DAY_SECONDS)
+    ends = [first + sign * length for sign in signs]
+    inclusive = abs((second - first).days) + 1 == length.days and bool(_INCLUSIVE.search(text))
+    holds = inclusive or any((d.month, d.day) == (second.month, second.day) for d in ends)
+    right, shown = f"{MONTH_NAMES[ends[0].month]} {ends[0].day}", text[exact[1].start : exact[1].end]
+    yield DerivedResult(holds, f"it is {right}" if holds else f"it is {right}, not {shown}", False)
+
+
+def _exact(text: str) -> list[PartialDate]:
+    return [found for found in dates(text) if found.day and found.month]
+
+
+def _named_weekdays(text: str) -> Iterator[DerivedResult]:
+    """ "March 13, 2024 is a Wednesday"."""
+    for found, (number, start, end) in (
+        (d, w) for d in dates(text) if d.year and d.day for w in weekdays(text)
+    ):
+        gap = text[min(found.end, end) : max(found.start, start)]
+        day = _as_day(found, found.year)
+        if day and re.fullmatch(r"\s*(?:,|(?:is|was|falls on|fell on|will be)(?: a)?)\s*", gap):
+            right = WEEKDAY_NAMES[day.isoweekday()]
+            holds = day.isoweekday() == number
+            yield DerivedResult(
+                holds, f"it is a {right}" if holds else f"it is a {right}, not a {text[start:end]}", False
+            )
+
+
+def _week(text: str) -> Iterator[DerivedResult]:
+    """ "3 days after Tuesday is Friday"."""
+    named, spans = weekdays(text), _durations(text, days=True)
+    if len(named) == 2 and len(spans) == 1 and not dates(text):
+        days = int(spans[0].value // _DAY_SECONDS) * (-1 if _BACKWARD.search(text) else 1)
+        right = (named[0][0] + days - 1) % 7 + 1
+        shown = WEEKDAY_NAMES[named[1][0]]
+        holds = right == named[1][0]
+        yield DerivedResult(
+            holds,
+            f"it is {WEEKDAY_NAMES[right]}" if holds else f"it is {WEEKDAY_NAMES[right]}, not {shown}",
+            False,
+        )
+
+
+def computed(texts: Sequence[str], steps: Sequence[str]) -> list[DerivedResult | None]:
+    """What the equations, dates and times of each step come to; an error takes precedence, None is neither.
+
+    `texts` are the context, in which variables and parts of a calculation may be given.
+    """
+    algebra = Algebra()
+    for text in texts:
+        list(algebra.read(text))
+    found: list[DerivedResult | None] = []
+    for n, step in enumerate(steps):
+        results = [*algebra.read(step), *check_calendar(step, [*texts, *steps[max(0, n - _LOOK_BACK) : n]])]
+        found.append(next((one for one in results if not one.holds), results[0] if results else None))
+    return found
+
+
+# Numbers that follow from others: "Each box holds 12. There are 4 boxes. So there are 48."
+
+_MAX_OPERANDS = 8
+_FACTORS = {
+    "half": 2.0, "halves": 2.0, "twice": 2.0, "double": 2.0, "doubled": 2.0, "third": 3.0, "triple": 3.0,
+    "quarter": 4.0, "dozen": 12.0, "week": 7.0, "weekly": 7.0, "hour": 60.0, "minutes": 60.0, "year": 12.0,
+    "yearly": 12.0, "annual": 12.0,
+}  # fmt: skip
+"""Numbers that words bring in: days of a week, months of a year, minutes of an hour."""
+_ADDS = re.compile(
+    r"\b(?:more|buy|buys|bought|gets?|got|gives?|gave|left|remain\w*|loses?|lost|fewer|less|older|younger"
+    r"|taller|longer|spends?|spent|receives?|received|adds?|added|joins?|joined|leaves?|eats?|ate|sells?|sold)\b",
+    re.IGNORECASE,
+)
+_MULTIPLIES = re.compile(
+    r"\b(?:each|per|every|times|twice|double|half|percent|by|wide|rate|average|share\w*|split|divid\w+"
+    r"|an? \w+ costs)\b|[%×*/]",
+    re.IGNORECASE,
+)
+
+
+def derivable(wanted: float, texts: Sequence[str], step: str) -> bool:
+    """True if up to three given numbers yield the wanted one by +, −, × and ÷, percentages included.
+
+    Where the texts only add and take away ("buys 2 more"), products do not count.
+
+    >>> derivable(48, ["Each box holds 12 crayons.", "There are 4 boxes."], "So there are 48 crayons.")
+    True
+    >>> derivable(46, ["Each box holds 12 crayons.", "There are 4 boxes."], "So there are 46 crayons.")
+    False
+    """
+    said = " ".join((*texts, step))
+    only_sums = bool(_ADDS.search(said)) and not _MULTIPLIES.search(said)
+    given = _operands([*texts, step], wanted)
+    totals = (sum(given), sum(given) / len(given)) if len(given) > 2 else ()
+    if any(_same(total, wanted) for total in totals):
+        return True
+    for one, other in combinations(given, 2):
+        rest = [number for number in given if number not in (one, other)]
+        for value in _results(one, other, only_sums):
+            further = (result for third in rest for result in _results(value, third, only_sums))
+            if _same(value, wanted) or any(_same(result, wanted) for result in further):
+                return True
+    return False
+
+
+def _operands(texts: Sequence[str], wanted: float) -> list[float]:
+    """The latest distinct numbers, in the units written; shares also as what they leave."""
+    found: dict[float, None] = {}
+    for text in texts:
+        for number in numbers(text):
+            digits = re.search(r"\d[\d,]*(?:\.\d+)?", text[number.start : number.end])
+            value = float(digits[0].replace(",", "")) if digits else number.value
+            if "%" in text[number.start : number.end + 1]:
+                found |= dict.fromkeys((value / 100, 1 - value / 100, 1 + value / 100))
+            found[value] = None
+        found |= {factor: None for word, factor in _FACTORS.items() if re.search(rf"\b{word}\b", text, re.I)}
+    found.pop(wanted, None)
+    return list(found)[-_MAX_OPERANDS:]
+
+
+def _results(one: float, other: float, only_sums: bool) -> Iterator[float]:
+    yield from (one + other, one - other, other - one)
+    if not only_sums:
+        yield one * other
+        yield from (a / b for a, b in permutations((one, other)) if b)
+
+
+def _same(value: float, wanted: float) -> bool:
+    return isclose(value, wanted, rel_tol=1e-9, abs_tol=1e-6) or wanted in (round(value, 2), round(value, 1))

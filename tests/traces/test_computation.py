@@ -1,0 +1,76 @@
+"""Equations, dates, clock times and derived numbers are computed, never guessed."""
+
+from __future__ import annotations
+
+import pytest
+
+from groundwire.traces.computation import check_calendar, computed, derivable, is_given, without_lead_in
+
+
+@pytest.mark.parametrize(
+    ("steps", "holds"),
+    [
+        (["X = 5", "Y = X + 3", "So Y = 8."], True),
+        (["X = 5", "Y = X + 3", "So Y = 9."], False),
+        (["2x + 3 = 11", "2x = 8", "x = 4"], True),
+        (["2x + 3 = 11", "2x = 9"], False),
+        (["Let a be 3.", "b is 4.", "a + b = 7"], True),
+        (["Let a be 3.", "b is 4.", "3(a + b) = 22"], False),
+        (["x = 3", "Now x = 4."], True),
+    ],
+)
+def test_simple_algebra_is_computed_over_several_steps(steps: list[str], holds: bool) -> None:
+    last = computed([], steps)[-1]
+    assert last is not None
+    assert last.holds is holds
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("45 minutes after 2:30 pm is 3:15 pm.", "45 minutes after 2:30 pm is 3:05 pm."),
+        ("30 minutes before 8:10 am is 7:40 am.", "30 minutes before 8:10 am is 7:50 am."),
+        ("From 9:15 to 11:00 is 1 hour 45 minutes.", "From 9:15 to 11:00 is 1 hour 30 minutes."),
+        ("3 hours after 22:50 is 1:50.", "3 hours after 22:50 is 2:50."),
+        ("10 days after March 28, 2024 is April 7, 2024.", "10 days after March 28, 2024 is April 8, 2024."),
+        ("Two weeks before May 15 is May 1.", "Two weeks before May 15 is May 2."),
+        ("March 13, 2024 is a Wednesday.", "March 13, 2024 is a Friday."),
+        ("3 days after Tuesday is Friday.", "3 days after Tuesday is Saturday."),
+    ],
+)
+def test_dates_and_clock_times_are_computed(right: str, wrong: str) -> None:
+    assert [found.holds for found in check_calendar(right)] == [True]
+    assert [found.holds for found in check_calendar(wrong)] == [False]
+
+
+@pytest.mark.parametrize(("time", "holds"), [("11:40", True), ("11:20", False)])
+def test_a_time_may_follow_from_the_steps_before(time: str, holds: bool) -> None:
+    before = ["The train leaves at 9:40.", "The ride takes 2 hours."]
+    assert [found.holds for found in check_calendar(f"So it arrives at {time}.", before)] == [holds]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["The vote was on March 13, 2024.", "It opens at 9:40.", "He has x apples and 3 pears.", "if a = b"],
+)
+def test_nothing_is_concluded_from_what_computes_nothing(text: str) -> None:
+    assert [found for found in computed([], [text]) if found is not None] == []
+
+
+def test_amounts_that_only_grow_are_not_multiplied() -> None:
+    told = ["Tom has 3 apples.", "He buys 2 more."]
+    assert derivable(5, told, "So he has 5 apples.")
+    assert not derivable(6, told, "So he has 6 apples.")
+    assert derivable(60, ["A coat costs 80 euros, reduced by 25%."], "So it costs 60 euros.")
+
+
+@pytest.mark.parametrize("lead", ["So ", "Therefore: ", "Given: ", "So, as a result, ", "Step 3: thus "])
+def test_lead_ins_are_read_over(lead: str) -> None:
+    assert without_lead_in(f"{lead}the box has 7 balls.") == "the box has 7 balls."
+
+
+def test_what_is_given_is_told_by_its_lead_in() -> None:
+    assert is_given("Given: the box has 5 balls.")
+    assert is_given("Let x be 5.")
+    assert not is_given("So the box has 5 balls.")
+    assert not is_given("Let me check the box.")
