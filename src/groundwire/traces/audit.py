@@ -11,7 +11,7 @@ from groundwire.errors import InputError
 from groundwire.llm.base import Generator
 from groundwire.pipeline import CheckContext
 from groundwire.traces.judge import LinkedTrace, StepJudgement, judge_steps, premises, rivals, step_terms
-from groundwire.traces.posthoc import PostHocInput, examine
+from groundwire.traces.posthoc import SAYS_SO, PostHocInput, examine
 from groundwire.traces.steps import Steps, as_steps, link, parse_text, unmarked
 from groundwire.types import (
     ClaimKind,
@@ -62,12 +62,17 @@ async def audit(
 
 
 def _over_flagged_steps(post_hoc: PostHoc, verdicts: Sequence[StepVerdict]) -> PostHoc:
-    """An answer that follows from the steps does not if a step is wrong."""
-    bad = [v.step.id for v in verdicts if v.verdict.is_flagged]
-    if post_hoc.outcome is not Derived.YES or not bad:
+    """An answer does not follow if a step up to the one that states it is wrong."""
+    if post_hoc.outcome is not Derived.YES:
+        return post_hoc
+    stating = post_hoc.reason.removesuffix(SAYS_SO)
+    ids = [v.step.id for v in verdicts]
+    until = ids.index(stating) + 1 if stating in ids else len(ids)
+    bad = [v.step.id for v in verdicts[:until] if v.verdict.is_flagged]
+    if not bad:
         return post_hoc
     many = "which is" if len(bad) == 1 else "which are"
-    return replace(post_hoc, outcome=Derived.NO, reason=f"it rests on {', '.join(bad)}, {many} flagged")
+    return replace(post_hoc, outcome=Derived.NO, reason=f"it comes after {', '.join(bad)}, {many} flagged")
 
 
 async def audit_claims(request: AuditRequest, context: CheckContext) -> list[ClaimVerification]:

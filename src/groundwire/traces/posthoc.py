@@ -42,6 +42,10 @@ _FIRM = re.compile(
 _BRIEF = 6  # words of an answer that is a value or a name rather than a statement
 
 
+SAYS_SO = " says so"
+"""Follows the id of the step that states the answer."""
+
+
 @dataclass(frozen=True, slots=True)
 class PostHocInput:
     """The input of the executor, and the answer, which it does not see."""
@@ -88,7 +92,7 @@ async def _by_verifier(given: PostHocInput, context: CheckContext) -> PostHoc:
     if settled is not None:
         step, alike = settled
         if alike >= SAME:
-            return replace(base, outcome=Derived.YES, agreement=alike, reason=f"{step.id} says so")
+            return replace(base, outcome=Derived.YES, agreement=alike, reason=f"{step.id}{SAYS_SO}")
         return replace(
             base, outcome=Derived.NO, agreement=alike, reason=f"{step.id} concludes otherwise: {step.text}"
         )
