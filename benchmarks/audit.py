@@ -14,6 +14,7 @@ from pathlib import Path
 
 from groundwire.config import Config
 from groundwire.engine import Groundwire
+from groundwire.traces.audit import audit_trace
 
 TRACES = Path(__file__).parent / "traces"
 
@@ -61,7 +62,7 @@ async def measure(traces: Sequence[LabelledTrace], engine: Groundwire) -> AuditR
     errors: list[str] = []
     sound = flagged = unsound = missed = 0
     for trace in traces:
-        audit = await engine.audit_trace(trace.steps, "", [trace.context] if trace.context else [])
+        audit = await audit_trace(engine, trace.steps, "", [trace.context] if trace.context else [])
         for n, step in enumerate(audit.steps):
             bad, said = n in trace.unsound, step.verdict.is_flagged
             unsound, missed = unsound + bad, missed + (bad and not said)

@@ -390,8 +390,8 @@ async def test_what_is_outdone_is_not_the_answer(engine: Groundwire) -> None:
 
 
 async def test_what_is_given_is_context_for_later_steps() -> None:
-    found = await faked(FakeVerifier()).audit_trace(
-        ["Given: the box has 5 balls.", "So the box has 5 balls."]
+    found = await audit_trace(
+        faked(FakeVerifier()), ["Given: the box has 5 balls.", "So the box has 5 balls."]
     )
     assert statuses(found) == [Status.ENTAILED, Status.ENTAILED]
 
@@ -400,21 +400,21 @@ async def test_what_is_given_is_context_for_later_steps() -> None:
     "plan", ["Let's convert the length.", "Plan: we need to add the two.", "Our goal is to find the total."]
 )
 async def test_a_plan_is_no_claim(plan: str) -> None:
-    found = await faked(FakeVerifier()).audit_trace([plan], context="The box has 5 balls.")
+    found = await audit_trace(faked(FakeVerifier()), [plan], context="The box has 5 balls.")
     assert (statuses(found), found.flagged) == ([Status.UNVERIFIABLE], False)
 
 
 async def test_a_contradiction_is_found_behind_a_lead_in() -> None:
     denies = FakeVerifier(lambda query: (0.02, 0.95) if query.claim != query.context else (0.98, 0.0))
     steps = ["The lamp is red.", "Therefore: the lamp is not red."]
-    assert (await faked(denies).audit_trace(steps)).steps[1].contradicts == ("step1",)
+    assert (await audit_trace(faked(denies), steps)).steps[1].contradicts == ("step1",)
     changed = ["Tom has 3 apples.", "He buys 2 more.", "So Tom has 5 apples."]
-    assert (await faked(denies).audit_trace(changed)).steps[2].contradicts == ()
+    assert (await audit_trace(faked(denies), changed)).steps[2].contradicts == ()
 
 
 async def test_no_answer_follows_from_broken_steps() -> None:
     steps = ["4 × 12 = 46.", "So there are 46 bottles."]
-    found = await faked(FakeVerifier()).audit_trace(steps, "How many bottles are there?", answer="46")
+    found = await audit_trace(faked(FakeVerifier()), steps, "How many bottles are there?", answer="46")
     assert found.post_hoc.outcome is Derived.NO
     assert "step1" in found.post_hoc.reason
 
@@ -424,5 +424,5 @@ async def test_a_conclusion_no_calculation_yields_is_flagged() -> None:
     right, wrong = "So there are 48 bottles.", "So there are 46 bottles."
     engine = faked(FakeVerifier())
     told = ["Each crate holds 12 bottles.", "There are 4 crates."]
-    assert not (await engine.audit_trace([*told, right], context=context)).steps[2].verdict.is_flagged
-    assert (await engine.audit_trace([*told, wrong], context=context)).steps[2].verdict.is_flagged
+    assert not (await audit_trace(engine, [*told, right], context=context)).steps[2].verdict.is_flagged
+    assert (await audit_trace(engine, [*told, wrong], context=context)).steps[2].verdict.is_flagged
