@@ -158,7 +158,7 @@ class AlwaysYes:
 async def test_a_verifier_that_does_not_read_is_named_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     answer = "The tower is 330 metres tall. The bridge was opened in 1937. Cats sleep all day long."
     await judged(answer, AlwaysYes())
-    assert "it does not read" in caplog.text
+    assert [r.levelname for r in caplog.records if "it does not read" in r.getMessage()] == ["ERROR"]
     caplog.clear()
     await judged(answer, FakeVerifier())
     assert "it does not read" not in caplog.text

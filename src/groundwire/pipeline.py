@@ -241,7 +241,7 @@ async def score_claims(
     free, profile = context.backend.free, context.profile
     scores = await (_score_both if free else _score_cited_first)(claims, gathered, question, context)
     if not reads_evidence(list(scores.values())):
-        _log.warning(BLIND, context.backend.name)
+        _log.error(BLIND, context.backend.name)  # its verdicts are worth nothing: shown at the default level
     cited = [c for c in claims if needs_citation_check(scores[c.id], profile, free=free)]
     cited = [claim for claim in cited if scores[claim.id].cited is None]
     prior = [c for c in claims if c in cited or needs_prior(scores[c.id], profile)]
