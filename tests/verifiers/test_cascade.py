@@ -13,6 +13,7 @@ from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, BackendError, ConfigError
 from groundwire.llm.base import Completion
 from groundwire.llm.fake import ScriptedGenerator, tokens
+from groundwire.reports.plaintext import report_facts
 from groundwire.types import Query
 from groundwire.verifiers.backends import open_backend
 from groundwire.verifiers.cascade import CascadeBudget, CascadeVerifier
@@ -86,6 +87,7 @@ async def test_the_report_says_who_decided(service: Loopback) -> None:
     (claim,) = report.claims
     assert claim.method == "openai/logprob"
     assert json.loads(json.dumps(report.extra))["decided_by"] == {"openai/logprob": 1}
+    assert "backend cascade (1 by openai/logprob)" in report_facts(report)
     assert len(service.requests) == 1
 
 

@@ -196,7 +196,10 @@ def report_facts(report: HallucinationReport) -> list[str]:
     """How much of the answer is grounded, its risk, and what judged it."""
     grounded = [] if report.grounding_ratio is None else [f"{percent(report.grounding_ratio)} grounded"]
     risk = "unknown" if report.risk is None else f"{report.risk:.2f}"
-    return [*grounded, f"risk {risk}", f"backend {report.backend}", f"profile {report.profile}"]
+    deciders = report.extra.get("decided_by") or {}  # of a cascade: claims by who decided them
+    who = ", ".join(f"{count} by {method}" for method, count in deciders.items())
+    backend = f"backend {report.backend}" + (f" ({who})" if who else "")
+    return [*grounded, f"risk {risk}", backend, f"profile {report.profile}"]
 
 
 def is_bad_step(step: StepVerdict) -> bool:
