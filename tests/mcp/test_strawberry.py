@@ -79,7 +79,7 @@ async def test_unknown_citation_is_named() -> None:
 
 
 async def test_bare_numbers_cite_numbered_spans() -> None:
-    (detail,) = (await detected("The bridge was opened in 1937 [1].")).details
+    (detail,) = (await detected("The bridge was opened in 1937 [2].")).details
     assert (detail.cites, detail.flagged) == (["S1"], False)
 
 
@@ -98,7 +98,7 @@ async def test_citation_regex() -> None:
 )
 def test_invalid_citation_regex_is_rejected(pattern: str, answer: str, complaint: str) -> None:
     with pytest.raises(InputError, match=complaint):
-        normalize_citations(answer, pattern, ["S0"])
+        normalize_citations(answer, pattern)
 
 
 async def test_max_claims_limits_and_counts_the_rest() -> None:
@@ -217,3 +217,19 @@ async def test_steps_may_use_earlier_steps_unless_only_citations_count() -> None
 def test_invalid_arguments_are_rejected(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         DetectHallucination.model_validate({"answer": "It is red.", "spans": SPANS, **wrong})
+
+
+async def test_an_answer_that_counts_from_1_is_read_as_in_check() -> None:
+    found = await detected("The tower is 330 metres tall [1]. The bridge was opened in 1937 [2].")
+    assert [detail.cites for detail in found.details] == [["S0"], ["S1"]]
+    assert not found.flagged
+
+
+async def test_no_spans_and_empty_steps_are_answered_in_strawberrys_shape() -> None:
+    found = await detected("The tower is tall [S0]. The bridge is old.", spans=[])
+    assert [(d.flagged, d.gap_type) for d in found.details] == [(True, "phantom_citation"), (True, "unsupported")]
+    steps = await audited({"claim": ""}, {"claim": "The tower is 330 metres tall.", "cites": ["S0"]})
+    assert [(d.idx, d.status, d.flagged) for d in steps.details] == [
+        (0, "UNVERIFIABLE", False), (1, "ENTAILED", False),
+    ]  # fmt: skip
+    assert (await audited(spans=[])).details == []

@@ -159,7 +159,6 @@ async def test_accepted_forms_of_sources() -> None:
         ("verify_claim", {"claim": "It is red.", "evidence": ""}, "there are no sources"),
         ("audit_reasoning", {"steps": [], "sources": "x"}, "'steps': list should have at least 1 item"),
         ("audit_reasoning", {"steps": [7], "sources": "x"}, "should be a text or {claim, cites}"),
-        ("audit_trace_budget", {"steps": [{"claim": "x"}], "spans": []}, "spans contain no text"),
     ],
 )
 async def test_invalid_arguments_are_one_line(name: str, arguments: dict[str, Any], complaint: str) -> None:

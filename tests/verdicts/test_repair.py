@@ -29,7 +29,7 @@ def remark(words: str, said: str = "[doubtful]", text: str = TEXT) -> Action:
 
 def test_offsets_hold_under_several_edits() -> None:
     repair = apply([correct("1990", "2001"), correct("lawyer", "accountant"), remark("engineer")], TEXT)
-    assert repair.text == "Ann is an engineer [doubtful]. Bo is an accountant. They met in 2001."
+    assert repair.text == "Ann is an engineer. [doubtful] Bo is an accountant. They met in 2001."
     for edit in repair.edits:
         assert repair.text[edit.new_start : edit.new_end] == edit.after
         assert TEXT[edit.start : edit.end] == edit.before

@@ -217,7 +217,7 @@ class DetectHallucination(BudgetArguments):
 
 
 class BudgetStepArgument(LenientArguments):
-    claim: NonEmptyText
+    claim: Text
     idx: int | None = None
     cites: Annotated[list[Name], Field(max_length=MAX_ITEMS)] = []
     confidence: Share | None = None
@@ -225,7 +225,7 @@ class BudgetStepArgument(LenientArguments):
 
 class AuditTraceBudget(BudgetArguments):
     steps: Annotated[
-        Annotated[list[BudgetStepArgument], Field(min_length=1, max_length=MAX_ITEMS)],
+        Annotated[list[BudgetStepArgument], Field(max_length=MAX_ITEMS)],
         BeforeValidator(_parse_json),
         Field(description='[{"idx": 0, "claim": "…", "cites": ["S0"], "confidence": 0.95}, …].'),
     ]

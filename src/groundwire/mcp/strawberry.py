@@ -7,11 +7,10 @@ and a claim that could not be checked is flagged, as every failure is in that fo
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, replace
 from math import log
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel
 
@@ -19,34 +18,30 @@ from groundwire._optional import load
 from groundwire.claims.extractor import extract
 from groundwire.engine import Groundwire, as_sources
 from groundwire.errors import BackendTimeout, InputError
-from groundwire.mcp.arguments import AuditTraceBudget, BudgetArguments, DetectHallucination
+from groundwire.mcp.arguments import AuditTraceBudget, BudgetArguments, BudgetStepArgument, DetectHallucination
 from groundwire.retrieval.cite import cited_ids, phantoms
 from groundwire.traces.audit import audit_reasoning
-from groundwire.types import NOTHING_TO_CHECK, Claim, ClaimKind, ClaimVerification, Source, Status, Step
+from groundwire.types import (
+    NOTHING_TO_CHECK,
+    Claim,
+    ClaimKind,
+    ClaimVerification,
+    GapType,
+    Source,
+    Status,
+    Step,
+)
+from groundwire.verdicts.judge import phantom, unmeasured
 
-if TYPE_CHECKING:
-    from re import Match
-
-_BARE_NUMBER = re.compile(r"\[(\d{1,6})\]")
 _REGEX_SECONDS = 0.5  # for a pattern of the caller: milliseconds are normal, backtracking may take forever
 
 
-def normalize_citations(answer: str, pattern: str | None, ids: Sequence[str]) -> str:
-    """Rewrite what `pattern` matches as [id], and [12] as [S12] if that is the id of a source.
+def normalize_citations(answer: str, pattern: str) -> str:
+    """Rewrite what `pattern` matches as [id].
 
-    >>> normalize_citations("It is red (ref S0), and old [1].", r"\\(ref (?P<id>\\w+)\\)", ["S0", "S1"])
-    'It is red [S0], and old [S1].'
+    >>> normalize_citations("It is red (ref S0).", r"\\(ref (?P<id>\\w+)\\)")
+    'It is red [S0].'
     """
-    known = set(ids)
-
-    def named(found: Match[str]) -> str:
-        number = found[1]
-        return f"[S{number}]" if number not in known and f"S{number}" in known else found[0]
-
-    return _BARE_NUMBER.sub(named, _apply_pattern(answer, pattern) if pattern else answer)
-
-
-def _apply_pattern(answer: str, pattern: str) -> str:
     # Unlike `re`, this engine has a timeout.
     engine: Any = load("regex", feature="citation_regex", extra="mcp")
     try:
@@ -148,7 +143,8 @@ class ScoredClaims:
 
 async def detect_hallucination(engine: Groundwire, given: DetectHallucination) -> BudgetReport:
     judge, sources = _prepare(engine, given)
-    answer = normalize_citations(given.answer, given.citation_regex, [source.id for source in sources])
+    pattern = given.citation_regex
+    answer = normalize_citations(given.answer, pattern) if pattern else given.answer
     return _build_report(
         await _with_timeout(_score_answer(judge, answer, sources, given), given.timeout_s), judge, given
     )
@@ -162,10 +158,19 @@ async def audit_trace_budget(engine: Groundwire, given: AuditTraceBudget) -> Bud
 
 
 def _prepare(engine: Groundwire, given: BudgetArguments) -> tuple[Groundwire, tuple[Source, ...]]:
-    if not any(span.text.strip() for span in given.spans):
-        raise InputError("spans contain no text", hint="give the evidence to verify against")
     judge = engine.variant(target=given.default_target, marker=given.placeholder, bits=True)
-    return judge, as_sources([Source(span.sid, span.text) for span in given.spans])
+    return judge, as_sources([Source(s.sid, s.text) for s in given.spans]) if _has_text(given) else ()
+
+
+def _has_text(given: BudgetArguments) -> bool:
+    return any(span.text.strip() for span in given.spans)
+
+
+def _without_spans(claim: Claim) -> ClaimVerification:
+    """The verdict on a claim where there are no spans to support it."""
+    if claim.citations:
+        return phantom(claim, claim.citations)
+    return unmeasured(claim, Status.NOT_IN_CONTEXT, GapType.UNSUPPORTED, "there are no spans", "none")
 
 
 async def _with_timeout(work: Coroutine[Any, Any, ScoredClaims], seconds: float | None) -> ScoredClaims:
@@ -179,7 +184,7 @@ async def _with_timeout(work: Coroutine[Any, Any, ScoredClaims], seconds: float 
 async def _score_answer(
     judge: Groundwire, answer: str, sources: tuple[Source, ...], given: DetectHallucination
 ) -> ScoredClaims:
-    if given.context_mode == "all" and given.claim_split == "sentences":
+    if sources and given.context_mode == "all" and given.claim_split == "sentences":
         report = await judge.check(answer, sources, choose=lambda claims: claims[: given.max_claims])
         left = sum(claim.kind is ClaimKind.ASSERTION for claim in report.skipped)
         return ScoredClaims(tuple(enumerate(report.claims)), len(report.skipped) - left, left)
@@ -216,9 +221,11 @@ async def _score_steps(
         ((n if step.idx is None else step.idx, step) for n, step in enumerate(given.steps)),
         key=lambda pair: pair[0],
     )
+    empty = [(idx, step) for idx, step in numbered if not step.claim.strip()]
+    numbered = [(idx, step) for idx, step in numbered if step.claim.strip()]
     target = judge.profile.target
     confidences = [target if step.confidence is None else step.confidence for _, step in numbered]
-    if given.context_mode == "all":
+    if numbered and sources and given.context_mode == "all":
         steps = [
             Step("", step.claim, tuple(step.cites), p)
             for (_, step), p in zip(numbered, confidences, strict=True)
@@ -234,15 +241,22 @@ async def _score_steps(
         replace(verdict, citations=tuple(dict.fromkeys((*step.cites, *verdict.citations))))
         for verdict, (_, step) in zip(verdicts, numbered, strict=True)
     )
-    return ScoredClaims(tuple(zip((idx for idx, _ in numbered), cited, strict=True)))
+    nothing = [(idx, _asserts_nothing(step)) for idx, step in empty]
+    scored = [*zip((idx for idx, _ in numbered), cited, strict=True), *nothing]
+    return ScoredClaims(tuple(sorted(scored, key=lambda pair: pair[0])))
+
+
+def _asserts_nothing(step: BudgetStepArgument) -> ClaimVerification:
+    claim = Claim("", step.claim, 0, 0, tuple(step.cites))
+    return unmeasured(claim, Status.UNVERIFIABLE, None, "asserts nothing", "none")
 
 
 async def _verify(
     judge: Groundwire, claims: Sequence[Claim], sources: tuple[Source, ...], given: BudgetArguments
 ) -> list[ClaimVerification]:
     """Verify claims; with mode `cited`, each against its cited spans, or all if it cites none that exist."""
-    if not claims:
-        return []
+    if not claims or not sources:
+        return [_without_spans(claim) for claim in claims]
     seen: dict[tuple[str, ...], list[Claim]] = {}
     for claim in claims:
         alone = given.context_mode == "cited" and not phantoms(claim, sources)

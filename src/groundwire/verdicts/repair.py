@@ -15,6 +15,7 @@ from groundwire.types import Action, ActionKind, Edit, Repair
 _WORD_START = re.compile(r"\b[Aa]n?\s+\Z")
 _EMPTY_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])?[ \t]*\Z")
 _NEXT = re.compile(r"[ \t]*(?:\n|\Z)|\s+[\"“(]?[A-Z]")
+_MARKS = re.compile(r"[.!?]?(?:[ \t]?\[[^\[\]\n]{1,40}\])*")
 _COUNT = re.compile(r"\d[\d.,]*")
 _HALF = re.compile(r"\d\s?[ap]\.m\Z", re.IGNORECASE)
 _TIE = re.compile(r"\b(in|on)\s+\Z", re.IGNORECASE)
@@ -91,10 +92,19 @@ def _meet(one: _Change, other: _Change) -> bool:
 
 def _change(action: Action, response: str) -> _Change:
     if action.kind is ActionKind.FLAG:
-        return _Change(action.end, action.end, f" {action.annotation}", action)
+        end = _sentence_end(action, response)
+        return _Change(end, end, f" {action.annotation}", action)
     if action.kind is ActionKind.CORRECT:
         return _corrected(action, response)
     return _removed(action, response)
+
+
+def _sentence_end(action: Action, response: str) -> int:
+    """The end of the sentence that a remark is about, with its full stop and its citations."""
+    held = [s.end for s in sentences(response) if s.start < action.end <= s.end]
+    end = max(held[0] if held else action.end, action.end)
+    marks = _MARKS.match(response, end)
+    return marks.end() if marks else end
 
 
 def _corrected(action: Action, response: str) -> _Change:
