@@ -18,7 +18,12 @@ from groundwire._optional import load
 from groundwire.claims.extractor import extract
 from groundwire.engine import Groundwire, as_sources
 from groundwire.errors import BackendTimeout, InputError
-from groundwire.mcp.arguments import AuditTraceBudget, BudgetArguments, BudgetStepArgument, DetectHallucination
+from groundwire.mcp.arguments import (
+    AuditTraceBudget,
+    BudgetArguments,
+    BudgetStepArgument,
+    DetectHallucination,
+)
 from groundwire.retrieval.cite import cited_ids, phantoms
 from groundwire.traces.audit import audit_reasoning
 from groundwire.types import (

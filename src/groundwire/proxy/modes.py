@@ -214,7 +214,7 @@ class _Blocker:
         stream = self.stream
         outcome = await stream.verifier.finish()
         for key, report in outcome.reports.items():
-            found = first_contradiction({key: report.claims}, stream.verifier.contradiction_threshold)
+            found = first_contradiction({key: report.claims})
             if found and key not in self.stopped and found[1].end > self.sent.get(key, 0):
                 for data in self._stop(*found):
                     yield data
@@ -252,7 +252,7 @@ class _Blocker:
     def _contradiction(self) -> tuple[TextKey, ClaimVerification] | None:
         verifier = self.stream.verifier
         verdicts = {k: c.verdicts() for k, c in verifier.checkers.items() if k not in self.stopped}
-        return first_contradiction(verdicts, verifier.contradiction_threshold)
+        return first_contradiction(verdicts)
 
     def _may_send(self, part: StreamPart, pass_all: bool) -> bool:
         ends = part.event is not None and self.stream.dialect.is_end(part.event)

@@ -10,10 +10,10 @@ from groundwire.errors import GroundwireError
 from groundwire.pipeline import all_flags
 from groundwire.proxy.dialects import ApiDialect, Json, TextKey
 from groundwire.proxy.verifier import StreamVerifier, VerificationOutcome
-from groundwire.streaming.protocol import assess, is_clear_contradiction
+from groundwire.streaming.protocol import assess
 from groundwire.streaming.rewrite import cut_at
 from groundwire.streaming.rewrite import stopped as stop_text
-from groundwire.types import Action, ActionKind, ClaimVerification, Flag, HallucinationReport
+from groundwire.types import Action, ActionKind, ClaimVerification, Flag, HallucinationReport, Status
 from groundwire.verdicts.repair import apply
 
 _MAX_LINE = 200  # characters of a quotation or reason inside a remark
@@ -37,7 +37,7 @@ async def rewrite_answer(
     elif outcome.mode == "block":
         threshold = verifier.contradiction_threshold
         for key, report in outcome.reports.items():
-            if found := first_contradiction({key: report.claims}, threshold):
+            if found := first_contradiction({key: report.claims}):
                 texts[key] = "".join(cut_before(report.response, found[1], threshold))
                 reasons[key] = stop_reason(found[1])
         outcome = replace(outcome, blocked=next(iter(reasons.values()), ""))
@@ -47,7 +47,7 @@ async def rewrite_answer(
 def add_remarks(report: HallucinationReport) -> str:
     """Return the answer with a remark after each flagged statement."""
     actions = [
-        Action(ActionKind.FLAG, flag.start, flag.end, annotation=f"[{_reason(flag)}]", flag=flag)
+        Action(ActionKind.FLAG, flag.start, flag.end, annotation=f"[{_remark(flag)}]", flag=flag)
         for flag in all_flags(report)
     ]
     return apply(actions, report.response).text
@@ -56,7 +56,7 @@ def add_remarks(report: HallucinationReport) -> str:
 def notes(report: HallucinationReport) -> str:
     """Return the remarks as a list, for text that was already sent; empty if nothing is flagged."""
     flags = sorted(all_flags(report), key=lambda flag: flag.start)
-    lines = (f"{n}. “{_one_line(flag.content)}”: {_reason(flag)}" for n, flag in enumerate(flags, start=1))
+    lines = (f"{n}. “{_one_line(flag.content)}”: {_remark(flag)}" for n, flag in enumerate(flags, start=1))
     return _NOTES_HEADING + "\n".join(lines) + "\n" if flags else ""
 
 
@@ -76,14 +76,14 @@ async def _repair(verifier: StreamVerifier, report: HallucinationReport) -> str:
 
 
 def first_contradiction(
-    claims: Mapping[TextKey, Sequence[ClaimVerification]], threshold: float
+    claims: Mapping[TextKey, Sequence[ClaimVerification]],
 ) -> tuple[TextKey, ClaimVerification] | None:
-    """Return the first claim that is contradicted clearly enough to stop the answer before it."""
+    """Return the first claim that a check would report as contradicted; the answer stops before it."""
     found = (
         (key, claim)
         for key, verdicts in claims.items()
         for claim in verdicts
-        if is_clear_contradiction(claim, threshold)
+        if claim.status is Status.CONTRADICTED and claim.is_flagged
     )
     return next(found, None)
 
@@ -101,9 +101,11 @@ def cut_before(text: str, claim: ClaimVerification, threshold: float) -> tuple[s
     return start, stop_text(text, points)[len(start) :]
 
 
-def _reason(flag: Flag) -> str:
-    kind, reason = flag.type.description.lower(), _one_line(flag.evidence)
-    return f"{kind}: {reason}" if reason else kind
+def _remark(flag: Flag) -> str:
+    """A sentence that the reader of the answer understands."""
+    kind, reason = flag.type.description, _one_line(flag.evidence).rstrip(".")
+    reason = reason.replace("evidence says", "the sources say", 1)
+    return f"{kind}: {reason}." if reason else f"{kind}."
 
 
 def _one_line(text: str) -> str:

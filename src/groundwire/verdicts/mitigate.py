@@ -96,7 +96,7 @@ def _says_more(sentence: str, start: int, end: int) -> bool:
 
 def annotate(flag: Flag) -> Action:
     """Annotate the flagged text with the description of its type."""
-    return Action(ActionKind.FLAG, flag.start, flag.end, annotation=f"[{flag.type.description}]", flag=flag)
+    return Action(ActionKind.FLAG, flag.start, flag.end, annotation=f"[{flag.type.description}.]", flag=flag)
 
 
 def _correct(flag: Flag, response: str) -> Action:
