@@ -158,7 +158,7 @@ def test_requests_cannot_choose_an_upstream_address(
     proxy: Served, upstream: ScriptedUpstream, cloud: ScriptedUpstream
 ) -> None:
     upstream.script(whole(completion(GOOD)))
-    for headers in ({"host": "localhost"}, {"x-host": "evil"}, {"x-original-url": "http://evil"}):
+    for headers in ({"host": "localhost"}, {"x-host": "evil"}, {"x-rewrite-url": "http://evil"}):
         proxy.client.post(
             "/v1/chat/completions", json={"model": "http://evil/m", "messages": []}, headers=headers
         )
