@@ -35,7 +35,8 @@ _FEATURE = "the backend 'model'"
 _FILES = ("config.json", "tokenizer.json", "model.onnx", "onnx/model.onnx")
 _MAX_TOKENS = 512  # what most encoders were trained for, where the configuration does not say
 _OVERLAP = 4  # neighbouring windows share a fourth of their tokens, so that no sentence is only seen in part
-_MIN_WINDOW = 32  # tokens of context beside the longest claims
+_MIN_WINDOW = 32  # tokens of context beside the longest templates
+_SPECIAL = 8  # tokens that separate the segments
 _MARKED = 0.5
 _HEADER = re.compile(r"^\[[^\]\n]{1,64}\] ", re.MULTILINE)
 _DENIES = re.compile(r"contra|refut", re.IGNORECASE)
@@ -233,10 +234,7 @@ class ModelVerifier:
         return [self._judge(query) for query in queries]
 
     def _judge(self, query: Query) -> Estimate:
-        claim = _clean(query.claim)
-        room = max(
-            _MIN_WINDOW, self._max_tokens - 8 - len(self._tokenizer.encode(claim + self._template).ids)
-        )
+        claim, room = self._fitted(_clean(query.claim))
         readings: list[WindowReading] = []
         offsets: list[tuple[int, int]] = []
         for window in self._windows(_evidence(query.context), room):
@@ -244,12 +242,18 @@ class ModelVerifier:
             readings.append(reading)
         if self.kind == "tokens" and offsets:
             # A word is unsupported if no window supports it.
-            bad = [min(column) for column in zip(*(r.tokens for r in readings), strict=True)]
-            yes, spans = 1.0 - max(bad, default=0.0), marked_spans(offsets, bad)
+            bad = [min(column) for column in zip(*(r.tokens for r in readings), strict=False)]
+            yes, spans = 1.0 - max(bad, default=0.0), marked_spans(offsets[: len(bad)], bad)
         else:
             yes, spans = max(reading.yes for reading in readings), ()
         no = min(max(reading.no for reading in readings), 1.0 - yes)
         return Estimate.point(yes, no, self.method, spans=spans)
+
+    def _fitted(self, claim: str) -> tuple[str, int]:
+        """The claim, cut where it would take more than half of the input, and the tokens left for context."""
+        offsets = self._tokenizer.encode(claim, add_special_tokens=False).offsets[: self._max_tokens // 2]
+        rest = self._max_tokens - len(offsets) - len(self._tokenizer.encode(self._template).ids) - _SPECIAL
+        return claim[: offsets[-1][1]] if offsets else claim, max(_MIN_WINDOW, rest)
 
     def _windows(self, context: str, room: int) -> list[str]:
         offsets = self._tokenizer.encode(context, add_special_tokens=False).offsets
