@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import NoReturn
 
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 
 from groundwire.cli import doctor, main
 from groundwire.cli.console import open_console
+from groundwire.config import Config
 from groundwire.errors import GroundwireError
 from groundwire.version import __version__
 
@@ -304,3 +306,13 @@ def test_doctor_shows_no_password(monkeypatch: pytest.MonkeyPatch) -> None:
         _, out, _ = groundwire("doctor")
         assert "external" in out
         assert "hunter2" not in out
+
+
+def test_doctor_lists_every_extra_and_whether_the_store_opens(tmp_path: Path) -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert set(doctor.EXTRAS) == set(project["optional-dependencies"]) - {"train"}
+    (tmp_path / "broken.db").write_text("no database")
+    for name, state in (("missing.db", "off"), ("broken.db", "bad")):
+        config = Config.load(None, {"store.url": str(tmp_path / name), "hallucination.backend.type": "fake"})
+        (store,) = [finding for finding in doctor.diagnose(config) if finding.subject == "store"]
+        assert store.state == state, store.detail

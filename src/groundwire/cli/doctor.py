@@ -31,7 +31,13 @@ State = Literal["ok", "off", "bad"]
 _MARK = {"ok": ("✓", "green"), "off": ("·", "dim"), "bad": ("✗", "bold red")}
 _TIMEOUT_SECONDS = 3.0
 """A server that takes longer is as good as unreachable for an interactive command."""
-EXTRAS = {"openai": "openai", "anthropic": "anthropic", "llm": "xllamacpp"}
+EXTRAS = {
+    "openai": "openai", "anthropic": "anthropic", "llm": "xllamacpp", "server": "fastapi", "rag": "wordllama",
+    "pinecone": "pinecone", "mcp": "mcp", "langchain": "langchain_core", "llamaindex": "llama_index.core",
+    "pandas": "pandas", "metta": "hyperon", "repl": "pydantic_monty", "ray": "ray", "postgres": "psycopg",
+    "redis": "redis",
+}  # fmt: skip
+"""The extras a user can install, each with the module that proves it."""
 
 
 @app.command()
@@ -65,8 +71,9 @@ def diagnose(config: Config) -> Iterator[DoctorFinding]:
     yield DoctorFinding("profile", "ok", f"{config.profile}, target {config.target}")
     yield _backend(config)
     yield _cache(config)
+    yield _store(config)
     for extra, module in EXTRAS.items():
-        installed = find_spec(module) is not None
+        installed = _is_installed(module)
         detail = "installed" if installed else f"pip install 'groundwire[{extra}]'"
         yield DoctorFinding(f"[{extra}]", "ok" if installed else "off", detail)
     yield from _services(config)
@@ -92,6 +99,28 @@ async def _estimate(engine: Groundwire) -> Estimate:
         return (await engine.backend.verifier.estimate([query]))[0]
     finally:
         await engine.aclose()
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # of the package that should hold the module
+        return False
+
+
+def _store(config: Config) -> DoctorFinding:
+    """Open the store for reading: a file that is not there yet is made when the first fact is stored."""
+    from groundwire.stores.database import open_database  # other commands need no database driver
+
+    place = config.store.url
+    is_file = "://" not in place
+    if is_file and not Path(place).expanduser().exists():
+        return DoctorFinding("store", "off", f"{place} does not exist yet; the first fact creates it")
+    try:
+        open_database(place, create=False).close()
+    except GroundwireError as error:
+        return DoctorFinding("store", "bad", str(error))
+    return DoctorFinding("store", "ok", place if is_file else place.partition("://")[0])
 
 
 def _cache(config: Config) -> DoctorFinding:
