@@ -23,7 +23,7 @@ LAYERS = (
     ("engine",),
     ("pipeline",),
     ("verdicts",),
-    ("detectors",),
+    ("detectors", "actions"),
     ("verifiers", "retrieval", "claims", "openie"),
     ("reports",),
     ("llm", "stores"),

@@ -275,3 +275,15 @@ async def test_long_calls_report_progress(monkeypatch: pytest.MonkeyPatch) -> No
 
 async def _set(event: asyncio.Event) -> None:
     event.set()
+
+
+async def test_an_agent_checks_what_it_says_it_did() -> None:
+    call = {"id": "c1", "function": {"name": "bash", "arguments": '{"command": "pytest"}'}}
+    messages = [
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "1 failed, 3 passed"},
+    ]
+    arguments = {"messages": messages, "answer": "All tests pass."}
+    found = (await called("check_actions", arguments, "fake")).structured_content
+    assert found["flagged"] is True
+    assert [action["status"] for action in found["actions"]] == ["contradicted"]

@@ -51,7 +51,7 @@ def test_a_page_holds_no_markup_of_the_trace(outcome: Derived) -> None:
 
 def test_json_has_every_field_and_survives_the_way() -> None:
     found = json.loads(audit_json(audit()))
-    assert set(found) == {"flagged", "question", "backend", "steps", "post_hoc", "error"}
+    assert set(found) == {"flagged", "question", "backend", "steps", "post_hoc", "actions", "error"}
     assert {"p0", "p1", "required_bits", "observed_bits", "budget_gap", "status"} <= set(found["steps"][0])
     assert (found["steps"][0]["contradicts"], found["steps"][0]["circular"]) == (["step0"], ["step9"])
     assert found["post_hoc"]["outcome"] == "post_hoc"

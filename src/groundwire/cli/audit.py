@@ -80,7 +80,7 @@ def run_audit(args: AuditArgs, config: Config, console: Console) -> ExitCode:
     engine = Groundwire(config, operation="trace")
     question, answer = args.question or draft.question, args.answer or draft.answer
     with Console(stderr=True).status("auditing …"):
-        audit = run(audit_trace(engine, draft.steps, question, sources, answer))
+        audit = run(audit_trace(engine, draft.steps, question, sources, answer, ledger=draft.ledger))
     run(engine.aclose())
     with safe_stdout():
         if args.as_json:

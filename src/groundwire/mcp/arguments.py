@@ -160,6 +160,18 @@ class AuditTrace(StrictArguments):
     ] = ""
 
 
+class CheckActions(StrictArguments):
+    messages: Annotated[
+        Annotated[list[dict[str, Any]], Field(max_length=MAX_ITEMS)],
+        BeforeValidator(_parse_json),
+        Field(
+            description="The conversation with its tool calls and results: chat messages (OpenAI, Anthropic, "
+            "LangChain), Responses items or the lines of a Claude Code transcript."
+        ),
+    ]
+    answer: Annotated[Text, Field(description="The answer, if it is not the last message.")] = ""
+
+
 class SpanArgument(LenientArguments):
     """A piece of evidence with its citation id."""
 

@@ -9,13 +9,15 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from groundwire.actions.judge import check_actions, check_answer
+from groundwire.actions.transcript import ledger_of, read_events
 from groundwire.config import Operation
 from groundwire.engine import ContextKwargs, Groundwire, as_sources
 from groundwire.errors import InputError
 from groundwire.mcp import arguments as args
 from groundwire.mcp.strawberry import BudgetReport, audit_trace_budget, detect_hallucination
-from groundwire.reports.json import audit_object, claim_object
-from groundwire.reports.schema import AuditOut, ClaimOut, ReportOut
+from groundwire.reports.json import action_object, audit_object, claim_object
+from groundwire.reports.schema import ActionOut, AuditOut, ClaimOut, ReportOut
 from groundwire.traces.audit import audit_reasoning, audit_trace
 from groundwire.types import ClaimVerification, HallucinationReport, KnowledgeBase, Source, Status, Step
 
@@ -74,6 +76,13 @@ class ClaimVerdicts(BaseModel):
     claims: list[ClaimOut]
 
 
+class ActionVerdicts(BaseModel):
+    """Statements about actions. `flagged` is true if one of them is not performed as stated."""
+
+    flagged: bool
+    actions: list[ActionOut]
+
+
 async def _check(call: ToolCall[args.Check]) -> HallucinationReport:
     arguments, judge = (
         call.arguments,
@@ -109,6 +118,14 @@ async def _audit_trace(call: ToolCall[args.AuditTrace]) -> Result:
     arguments, sources = call.arguments, _sources(call.engine, call.arguments.context)
     steps = _parse_steps(arguments.steps)
     return audit_object(await audit_trace(call.engine, steps, arguments.question, sources, arguments.answer))
+
+
+async def _check_actions(call: ToolCall[args.CheckActions]) -> Result:
+    _check_size(call.engine, sum(len(str(message)) for message in call.arguments.messages))
+    ledger = ledger_of(read_events(call.arguments.messages))
+    answer = call.arguments.answer
+    found = check_answer(answer, ledger) if answer else check_actions(ledger)
+    return {"flagged": any(v.is_flagged for v in found), "actions": [action_object(v) for v in found]}
 
 
 async def _detect(call: ToolCall[args.DetectHallucination]) -> Result:
@@ -200,6 +217,16 @@ TOOLS: tuple[Tool, ...] = (
         _audit_trace,
         AuditOut,
         "trace",
+    ),
+    Tool(
+        "check_actions",
+        "Check what an agent says it did",
+        "Compare statements like 'all tests pass' or 'I sent the email' with the tool calls of a "
+        "conversation. Status is performed, unperformed (no such call), failed (the call failed) or "
+        "contradicted (its result or arguments say otherwise). Use it before you report work as done.",
+        args.CheckActions,
+        _check_actions,
+        ActionVerdicts,
     ),
     Tool(
         "detect_hallucination",

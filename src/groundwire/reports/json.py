@@ -9,6 +9,7 @@ from typing import Any
 from groundwire.text.controls import json_text
 from groundwire.types import (
     Action,
+    ActionVerdict,
     Claim,
     ClaimVerification,
     Edit,
@@ -247,8 +248,13 @@ def audit_object(audit: TraceAudit) -> dict[str, Any]:
         "backend": audit.backend,
         "steps": [_step_object(step) for step in audit.steps],
         "post_hoc": _post_hoc_object(audit.post_hoc),
+        "actions": [action_object(action) for action in audit.actions],
         "error": audit.error,
     }
+
+
+def action_object(action: ActionVerdict) -> dict[str, Any]:
+    return {**asdict(action), "status": action.status.value, "flagged": action.is_flagged}
 
 
 def audit_json(audit: TraceAudit) -> str:

@@ -15,6 +15,8 @@ from groundwire.reports.json import TRACE_FORMAT, report_object
 from groundwire.types import (
     Action,
     ActionKind,
+    ActionStatus,
+    ActionVerdict,
     Claim,
     ClaimKind,
     ClaimVerification,
@@ -129,7 +131,13 @@ def audit_from(data: Json, quote: Quote = no_text) -> TraceAudit:
         backend=data["backend"],
         question=data["question"],
         error=data["error"],
+        actions=tuple(_stated_action(action) for action in data.get("actions") or ()),
     )
+
+
+def _stated_action(data: Json) -> ActionVerdict:
+    place = (data["text"], data["start"], data["end"])
+    return ActionVerdict(*place, ActionStatus(data["status"]), data["reason"], data["call"])
 
 
 def output_from(data: Json, response: str = "", quote: Quote = no_text) -> OutputCheck:

@@ -207,7 +207,9 @@ def is_bad_step(step: StepVerdict) -> bool:
 
 
 def steps_line(audit: TraceAudit) -> str:
-    return f"{sum(map(is_bad_step, audit.steps))} of {len(audit.steps)} steps flagged"
+    line = f"{sum(map(is_bad_step, audit.steps))} of {len(audit.steps)} steps flagged"
+    flagged = sum(action.is_flagged for action in audit.actions)
+    return f"{line}, {flagged} of {len(audit.actions)} stated actions" if audit.actions else line
 
 
 def answer_line(found: PostHoc) -> str:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from groundwire.types import FactStatus, GapType, HallucinationType, MatchKind, Risk, Status
+from groundwire.types import ActionStatus, FactStatus, GapType, HallucinationType, MatchKind, Risk, Status
 
 
 class SpanOut(BaseModel):
@@ -187,12 +187,25 @@ class PostHocOut(BaseModel):
     reason: str
 
 
+class ActionOut(BaseModel):
+    """What an agent says it did; offsets refer to its message."""
+
+    text: str
+    start: int
+    end: int
+    status: ActionStatus
+    reason: str
+    call: str = Field(description="The tool that was called, if any.")
+    flagged: bool
+
+
 class AuditOut(BaseModel):
     flagged: bool | None
     question: str
     backend: str
     steps: list[StepOut]
     post_hoc: PostHocOut
+    actions: list[ActionOut] = Field(default=[], description="Statements of an agent about its tool calls.")
     error: str | None
 
 

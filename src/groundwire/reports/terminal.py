@@ -37,6 +37,7 @@ from groundwire.reports.plaintext import (
 from groundwire.text.controls import sanitize
 from groundwire.types import (
     NOTHING_TO_CHECK,
+    ActionVerdict,
     ClaimVerification,
     Derived,
     Detection,
@@ -296,6 +297,9 @@ def show_audit(audit: TraceAudit, console: Console) -> None:
     if audit.post_hoc.outcome is not Derived.ABSENT:
         console.print(_audit_answer(audit.post_hoc))
         console.print()
+    if audit.actions:
+        console.print(Group(*map(_action_line, audit.actions)))
+        console.print()
     console.print(_audit_verdict(audit))
 
 
@@ -347,6 +351,12 @@ def _audit_answer(found: PostHoc) -> Text:
         derived = f", which arrived at: {shorten(found.derived_answer)}" if found.derived_answer else ""
         text.append(f"\nderived again by {shorten(found.executor)}{derived}", style="dim")
     return text
+
+
+def _action_line(action: ActionVerdict) -> Text:
+    text = Text(f"{action.status}  ", style="red" if action.is_flagged else "green")
+    text.append(shorten(action.text), style="default")
+    return text.append(f"\n    {shorten(action.reason)}", style="dim") if action.reason else text
 
 
 def _audit_verdict(audit: TraceAudit) -> Text:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from groundwire.actions.judge import check_actions
 from groundwire.claims.extractor import extract
 from groundwire.engine import Groundwire, Sources, as_sources, as_text
 from groundwire.errors import InputError
@@ -14,6 +15,7 @@ from groundwire.traces.judge import LinkedTrace, StepJudgement, judge_steps, pre
 from groundwire.traces.posthoc import SAYS_SO, PostHocInput, examine
 from groundwire.traces.steps import Steps, as_steps, link, parse_text, unmarked
 from groundwire.types import (
+    ActionLedger,
     ClaimKind,
     ClaimVerification,
     Derived,
@@ -34,13 +36,17 @@ _COMPATIBLE = 0.35  # P(yes) above which they do not, if only a word differs
 
 @dataclass(frozen=True, slots=True)
 class AuditRequest:
-    """A trace to audit. Without `post_hoc` the answer is not derived independently."""
+    """A trace to audit. Without `post_hoc` the answer is not derived independently.
+
+    `ledger` holds the tool calls, if the trace is a conversation with tools.
+    """
 
     steps: Steps
     sources: tuple[Source, ...] = ()
     question: str = ""
     answer: str = ""
     post_hoc: bool = True
+    ledger: ActionLedger = field(default_factory=ActionLedger)
 
 
 async def audit(
@@ -57,7 +63,12 @@ async def audit(
         outcome = Derived.UNCHECKED if request.answer.strip() else Derived.ABSENT
         post_hoc = PostHoc(outcome, request.answer, reason="trace_auditing.check_post_hoc is off")
     return TraceAudit(
-        tuple(verdicts), post_hoc, context.backend.name, request.question, _error(verdicts, post_hoc)
+        tuple(verdicts),
+        post_hoc,
+        context.backend.name,
+        request.question,
+        _error(verdicts, post_hoc),
+        tuple(check_actions(request.ledger)),
     )
 
 
@@ -167,9 +178,11 @@ async def audit_trace(
     answer: str | None = None,
     *,
     generator: Generator | None = None,
+    ledger: ActionLedger | None = None,
 ) -> TraceAudit:
     """A verdict on each step of a reasoning trace, and whether the answer follows from the steps alone.
 
+    With a `ledger` of tool calls, what the agent says it did is compared with them.
     `generator` derives the answer from the steps; default is the configured one (`generator.*`). If there
     is none, the verifier decides.
     """
@@ -182,6 +195,7 @@ async def audit_trace(
         as_text(question or "", "the question"),
         as_text(answer or "", "the answer"),
         config.hallucination.trace_auditing.check_post_hoc,
+        ledger or ActionLedger(),
     )
     return await audit(request, engine.context, generator or engine.language_model())
 

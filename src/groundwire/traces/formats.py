@@ -1,4 +1,4 @@
-"""Read a trace from JSON steps, agent messages (OpenAI chat and Responses, LangChain) or numbered text.
+"""Read a trace from JSON steps, agent messages, OpenTelemetry spans (`actions.transcript`) or numbered text.
 
 In a message list, the last user message is the question: what the assistant says or calls after it becomes
 steps, tool results become sources, and the assistant's last message is the answer.
@@ -11,19 +11,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from groundwire.actions.transcript import (
+    TranscriptEvent,
+    is_message,
+    ledger_of,
+    read_events,
+    span_events,
+    spans_of,
+)
 from groundwire.errors import InputError
 from groundwire.reports.json import TRACE_FORMAT
 from groundwire.reports.parse import read_graph
 from groundwire.traces.steps import CALL, RETURNED, Steps, parse_text
-from groundwire.types import EdgeLabel, NodeKind, TraceGraph
+from groundwire.types import ActionLedger, EdgeLabel, NodeKind, TraceGraph
 
-_ROLES = {
-    "user": "user", "human": "user", "HumanMessage": "user",
-    "assistant": "assistant", "ai": "assistant", "AIMessage": "assistant", "AIMessageChunk": "assistant",
-    "tool": "tool", "function": "tool", "ToolMessage": "tool", "FunctionMessage": "tool",
-    "system": "system", "developer": "system", "SystemMessage": "system",
-}  # fmt: skip
-_ITEMS = frozenset(("function_call", "function_call_output", "reasoning", "message"))
 _CALL_CHARS = 300  # of the arguments of a call
 _STEP_CHARS = 2000  # longer messages are split into steps, longer tool results are cut
 
@@ -48,19 +49,14 @@ class _Conversation:
     sources: dict[str, str] = field(default_factory=dict)
 
 
-def is_message(item: object) -> bool:
-    if not isinstance(item, Mapping):
-        return False
-    role, kind = str(item.get("role")), str(item.get("type"))
-    is_typed = role in _ROLES or kind in _ITEMS or "lc" in item
-    return is_typed or (kind in _ROLES and ("content" in item or "data" in item))
-
-
 def from_messages(items: Sequence[object]) -> ParsedMessages:
+    return from_events(read_events(items))
+
+
+def from_events(events: Sequence[TranscriptEvent]) -> ParsedMessages:
     conversation = _Conversation()
-    for item in items:
-        if isinstance(item, Mapping):
-            _add_item(_unwrapped(item), conversation)
+    for event in events:
+        _add_event(event, conversation)
     if not conversation.last:
         return ParsedMessages(_flat(conversation.messages), conversation.sources, conversation.question, "")
     before, last = _flat(conversation.messages[:-1]), conversation.last
@@ -82,45 +78,15 @@ def _flat(messages: Sequence[Sequence[str]]) -> list[str]:
     return [step for message in messages for step in message]
 
 
-def _unwrapped(item: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Unwrap LangChain's serialised messages."""
-    if isinstance(item.get("data"), Mapping):
-        return {"type": item.get("type"), **item["data"]}
-    if "lc" in item and isinstance(item.get("kwargs"), Mapping):
-        path = item.get("id")
-        kind = str(path[-1]) if isinstance(path, list) and path else ""
-        return {**item["kwargs"], "type": kind}
-    return item
-
-
-def _add_item(item: Mapping[str, Any], conversation: _Conversation) -> None:
-    kind = item.get("type")
-    if kind == "function_call":
-        _add_call(conversation, item.get("name"), item.get("arguments"), item.get("call_id"))
-    elif kind == "function_call_output":
-        _add_result(conversation, item.get("call_id"), item.get("output"), None)
-    elif kind == "reasoning":
-        _add_text(conversation, _content(item.get("summary") or item.get("content")))
-    else:
-        _message(item, _ROLES.get(str(item.get("role") or kind), ""), conversation)
-
-
-def _message(item: Mapping[str, Any], role: str, conversation: _Conversation) -> None:
-    text = _content(item.get("content"))
-    if role == "user" and text:
-        conversation.question, conversation.messages, conversation.last = text, [], ""
-    elif role == "assistant":
-        _add_text(conversation, text)
-        calls = item.get("tool_calls")
-        for call in calls if isinstance(calls, list) else ():
-            if isinstance(call, Mapping):
-                named = call.get("function")
-                inner = named if isinstance(named, Mapping) else call
-                _add_call(
-                    conversation, inner.get("name"), inner.get("arguments", inner.get("args")), call.get("id")
-                )
-    elif role == "tool":
-        _add_result(conversation, item.get("tool_call_id"), item.get("content"), item.get("name"))
+def _add_event(event: TranscriptEvent, conversation: _Conversation) -> None:
+    if event.kind == "user":
+        conversation.question, conversation.messages, conversation.last = event.text, [], ""
+    elif event.kind == "assistant":
+        _add_text(conversation, event.text)
+    elif event.kind == "call":
+        _add_call(conversation, event.name, event.text, event.id)
+    elif event.kind == "result" and event.text:
+        _add_result(conversation, event)
 
 
 def _add_text(conversation: _Conversation, text: str) -> None:
@@ -130,26 +96,21 @@ def _add_text(conversation: _Conversation, text: str) -> None:
         conversation.last = text
 
 
-def _add_call(conversation: _Conversation, name: object, arguments: object, identity: object) -> None:
-    called = str(name or "a tool")
-    shown = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    inside = " ".join(shown.split())[:_CALL_CHARS]
-    conversation.messages.append([f"{CALL}{called} with {inside}"])
-    conversation.calls[str(identity)] = called
-    conversation.places[str(identity)] = conversation.messages[-1]
+def _add_call(conversation: _Conversation, name: str, arguments: str, identity: str) -> None:
+    inside = " ".join(arguments.split())[:_CALL_CHARS]
+    conversation.messages.append([f"{CALL}{name} with {inside}"])
+    conversation.calls[identity] = name
+    conversation.places[identity] = conversation.messages[-1]
     conversation.last = ""
 
 
-def _add_result(conversation: _Conversation, identity: object, content: object, name: object) -> None:
-    text = _content(content) or (json.dumps(content, ensure_ascii=False) if content else "")
-    if not text:
-        return
-    label = str(name or conversation.calls.get(str(identity)) or "tool")
+def _add_result(conversation: _Conversation, event: TranscriptEvent) -> None:
+    label = event.name or conversation.calls.get(event.id) or "tool"
     number = 1
     while (place := label if number == 1 else f"{label}-{number}") in conversation.sources:
         number += 1
-    conversation.sources[place] = text
-    _append_result(conversation, str(identity), label, text)
+    conversation.sources[place] = event.text
+    _append_result(conversation, event.id, label, event.text)
 
 
 def _append_result(conversation: _Conversation, identity: str, label: str, text: str) -> None:
@@ -160,18 +121,6 @@ def _append_result(conversation: _Conversation, identity: str, label: str, text:
     step = conversation.places[identity]
     step[0] = f"{step[0]}{RETURNED}{text[:_STEP_CHARS]}"
     conversation.last = ""
-
-
-def _content(content: object) -> str:
-    """The text of a message content or of its parts."""
-    if isinstance(content, str):
-        return content.strip()
-    if isinstance(content, Mapping):
-        content = [content]
-    if not isinstance(content, list):
-        return ""
-    parts = (part.get("text") if isinstance(part, Mapping) else part for part in content)
-    return "\n".join(part.strip() for part in parts if isinstance(part, str) and part.strip())
 
 
 _LISTS = ("steps", "trace", "reasoning", "messages", "items", "output")
@@ -186,6 +135,7 @@ class ParsedTrace:
     sources: Mapping[str, str] = field(default_factory=dict)
     question: str = ""
     answer: str = ""
+    ledger: ActionLedger = field(default_factory=ActionLedger)
 
 
 def read_trace(text: str) -> ParsedTrace:
@@ -227,6 +177,8 @@ def _lines(text: str) -> list[object] | None:
 
 
 def _of_data(data: object) -> ParsedTrace:
+    if spans := spans_of(data):
+        return _of_events(span_events(spans))
     if isinstance(data, list):
         return _of_list(data)
     if not isinstance(data, Mapping):
@@ -242,6 +194,7 @@ def _of_data(data: object) -> ParsedTrace:
         {**inner.sources, **_sources(data)},
         _text(data, "question", "query", "input") or inner.question,
         _text(data, "answer", "final_answer", "response", "conclusion") or inner.answer,
+        inner.ledger,
     )
 
 
@@ -251,10 +204,12 @@ def _of_text(text: str) -> ParsedTrace:
 
 
 def _of_list(items: Sequence[Any]) -> ParsedTrace:
-    if any(is_message(item) for item in items):
-        messages = from_messages(items)
-        return ParsedTrace(messages.steps, messages.sources, messages.question, messages.answer)
-    return ParsedTrace(items)
+    return _of_events(read_events(items)) if any(map(is_message, items)) else ParsedTrace(items)
+
+
+def _of_events(events: Sequence[TranscriptEvent]) -> ParsedTrace:
+    found = from_events(events)
+    return ParsedTrace(found.steps, found.sources, found.question, found.answer, ledger_of(events))
 
 
 def _text(data: Mapping[str, Any], *names: str) -> str:

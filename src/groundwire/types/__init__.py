@@ -1,5 +1,6 @@
 """Records shared by all packages, each defined once: claims, reports, knowledge, traces, streams."""
 
+from groundwire.types.actions import ActionLedger, ActionStatus, ActionVerdict, AgentMessage, CallRecord
 from groundwire.types.claims import (
     Case,
     Claim,
@@ -75,7 +76,8 @@ from groundwire.types.trace import (
 )
 
 __all__ = [
-    "NOTHING_TO_CHECK", "Action", "ActionKind", "Attribute", "Case", "Claim", "ClaimKind", "ClaimRecord",
+    "NOTHING_TO_CHECK", "Action", "ActionKind", "ActionLedger", "ActionStatus",
+    "ActionVerdict", "AgentMessage", "Attribute", "CallRecord", "Case", "Claim", "ClaimKind", "ClaimRecord",
     "ClaimVerification", "ContradictionType", "Coverage", "CoverageProvider", "Derived", "Detection",
     "EdgeLabel", "Edit", "Entity", "EpistemicGap", "EpistemicReport", "Estimate", "EvidenceRef", "Fact",
     "FactStatus", "Feedback", "Flag", "GapType", "HallucinationReport", "HallucinationType",

@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from groundwire.types.actions import ActionVerdict
 from groundwire.types.claims import GapType, Status
 from groundwire.types.report import ClaimVerification, EpistemicGap, repr_html
 
@@ -64,18 +65,21 @@ class PostHoc:
 
 @dataclass(frozen=True, slots=True)
 class TraceAudit:
+    """`actions`: what an agent says it did, compared with its tool calls."""
+
     steps: tuple[StepVerdict, ...]
     post_hoc: PostHoc
     backend: str
     question: str = ""
     error: str | None = None
+    actions: tuple[ActionVerdict, ...] = ()
 
     @property
     def flagged(self) -> bool | None:
         """None if nothing was found but some steps could not be checked, or there were none."""
         judged = [s for s in self.steps if s.status is not Status.UNCHECKED]
         bad = any(s.verdict.is_flagged or s.contradicts or s.circular for s in self.steps)
-        if bad or self.post_hoc.outcome is Derived.NO:
+        if bad or self.post_hoc.outcome is Derived.NO or any(action.is_flagged for action in self.actions):
             return True
         return None if self.error or not judged else False
 

@@ -141,7 +141,9 @@ async def audit(body: AuditRequestIn, request: Request, service: ServiceDep) -> 
     question, answer = body.question or trace.question, body.answer or trace.answer
     engine = service.engine_for("trace")
     size = body.size + len(body.trace or "") + sum(len(str(step)) for step in body.steps or ())
-    found = await service.work(lambda: audit_trace(engine, trace.steps, question, sources, answer), size)
+    found = await service.work(
+        lambda: audit_trace(engine, trace.steps, question, sources, answer, ledger=trace.ledger), size
+    )
     report_id = store_report(service, found, request, sources=sources, question=question)
     return raw_json_response(audit_json(found), headers={REPORT_HEADER: report_id} if report_id else None)
 

@@ -1,0 +1,414 @@
+"""Compare what an agent says it did with its tool calls.
+
+Catches: no such call; another file, recipient, time, amount or number; a call that failed; tests that failed;
+a result that reports no change. Misses: whether the content of an edit is what is said of it. Costs no model
+call.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from groundwire.actions.calls import LedgerCall
+from groundwire.actions.statements import INLINE, ActionStatement, find_statements
+from groundwire.actions.values import difference, has_path, paths
+from groundwire.actions.words import (
+    FINE_GROUPS,
+    NOUN_GROUPS,
+    OBJECTS,
+    TEXTS,
+    THINGS,
+    VERB_GROUPS,
+    any_groups,
+    content_words,
+    lemma,
+    pattern,
+)
+from groundwire.types import ActionLedger, ActionStatus, ActionVerdict
+
+_RUN_GROUPS = frozenset(
+    ("run", "test", "build", "lint", "types", "format")
+)  # a run that fails is still a run
+_OBJECT_GROUPS = frozenset(("create", "change", "remove", "pay", "book"))
+_BROAD = frozenset(("read", "search", "edit", "create", "change"))
+_OUTWARD = frozenset(("send", "pay", "refund", "book", "deploy", "push", "start", "play"))
+_MEDIA = frozenset(("email", "chat"))
+_RUN_NAMES = {"test": "tests", "build": "build", "lint": "linter", "types": "type checker"}
+_RUN_OBJECTS = (
+    ("test", r"\btests?\b|suite|\bspecs?\b"),
+    ("types", r"type[- ]?check|mypy|pyright|tsc"),
+    ("lint", r"\blint|eslint|ruff"),
+    ("build", r"\bbuild\b"),
+    ("migrate", r"migration"),
+)
+_ALL = re.compile(r"\b(?:all|every|everything|both|each|whole|entire|full)\b", re.IGNORECASE)
+_WEB = re.compile(r"\b(?:web|online|internet|google)\b(?!\.\w)", re.IGNORECASE)
+_BROWSER = re.compile(r"\bbrowser\b", re.IGNORECASE)
+_CODE = re.compile(r"`([\w.:()-]{3,})`")
+_GIVEN = re.compile(r"\b(?:your|this|these|above|provided|attached)\b")
+_LOCAL_SEARCH = re.compile(
+    r"grep|glob|file|code|issue|mail|calendar|contact|order|event|repo|database|db|doc", re.I
+)
+_NOTHING_DONE = pattern("nothing_done")
+_UNFINISHED = pattern("unfinished")
+_UNFINISHED_SAID = pattern("unfinished_said")
+_PASSED = re.compile(
+    r"\b(\d+)(?: tests?| specs?| examples?)? pass(?:ed|ing)\b|\bpass(?:ed)?[:=]?\s+(\d+)|Ran (\d+) tests"
+    r"|(\d+) examples|Tests:\s+(\d+)",
+    re.IGNORECASE,
+)
+_SAID_COUNT = re.compile(r"\b(\d+)(?:/\d+| of \d+)?\s+(?:\w+\s+)?(?:tests?|specs?|checks|cases)\b")
+_LONG = 40  # words: a request of this length contains what it asks about, an answer of it is an answer
+
+Outcome = tuple[ActionStatus, str, str]
+_OK: Outcome = (ActionStatus.PERFORMED, "", "")
+
+
+def check_actions(ledger: ActionLedger) -> list[ActionVerdict]:
+    """A verdict on every action that the agent's messages state, with offsets into each message."""
+    calls = [LedgerCall(record) for record in ledger.calls]
+    return [
+        verdict
+        for message in ledger.messages
+        for verdict in _check(message.text, calls[: message.calls], ledger.request)
+    ]
+
+
+def check_answer(answer: str, ledger: ActionLedger) -> list[ActionVerdict]:
+    """The same for one answer that follows all calls of the ledger."""
+    return _check(answer, [LedgerCall(record) for record in ledger.calls], ledger.request)
+
+
+def _check(text: str, calls: Sequence[LedgerCall], request: str) -> list[ActionVerdict]:
+    judge = _Judge(calls, request, text)
+    return [ActionVerdict(s.text, s.start, s.end, *judge.verdict(s)) for s in find_statements(text)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """The calls before a message, the request it answers, and the message."""
+
+    calls: Sequence[LedgerCall]
+    request: str
+    answer: str
+
+    def verdict(self, statement: ActionStatement) -> Outcome:
+        if statement.outcome:
+            return self._outcome(statement)
+        if statement.verb == "done":
+            return self._done()
+        if statement.groups and statement.groups <= {"read", "search"}:
+            return self._looked(statement)
+        found = [call for call in self.calls if _could_do(statement, call)]
+        return self._compared(statement, found) if found else self._absent(statement)
+
+    def _absent(self, statement: ActionStatement) -> Outcome:
+        if statement.passive and self._is_reported(statement):
+            return _OK
+        if not statement.groups and any(not call.is_reading for call in self.calls):
+            return _OK  # a verb that is in no table: some call may have done it
+        if not self.calls and self._is_text_work(statement):
+            return _OK
+        if any(self._may_describe(statement, call) for call in self.calls):
+            return _OK
+        return _unperformed("no call does this")
+
+    def _may_describe(self, statement: ActionStatement, call: LedgerCall) -> bool:
+        """True if a call is about the same and no other statement describes it: perhaps this one does.
+
+        The tables cannot know every tool, and a wrong accusation is worse than a missed one.
+        """
+        precise = not call.is_shell and call.groups & FINE_GROUPS
+        if precise or call.is_reading or call.is_file_tool or call.failed or "draft" in call.text.lower():
+            return False
+        if (
+            _removes_whole(statement)
+            or _other_kind(statement, call)
+            or any(not has_path(call, path) for path in paths(statement.rest))
+        ):
+            return False
+        shared = content_words(statement.rest) & (content_words(call.text) | set(call.name_words))
+        others = (s for s in find_statements(self.answer) if s.start != statement.start)
+        return bool(shared) and not any(_could_do(other, call) for other in others)
+
+    def _is_reported(self, statement: ActionStatement) -> bool:
+        """True if a result speaks of such an action: the agent reports what it read.
+
+        "has been sent" is more often said of the agent's own work, so the result must be about the same.
+        """
+        said = content_words(statement.rest) - {statement.verb}
+        about = said - set(VERB_GROUPS) - set(NOUN_GROUPS)
+        pronoun = re.match(r"\s*(?:it|this|that|these|they)\b", statement.rest, re.IGNORECASE)
+        groups = _narrowed(statement) - _BROAD
+        for call in (call for call in self.calls if call.is_reading or not statement.perfect):
+            for words in map(content_words, re.split(r"[\n;}]", call.record.result)):
+                named = statement.verb in words or any_groups(words & set(VERB_GROUPS), VERB_GROUPS) & groups
+                if not statement.perfect and (named or len(said & words) * 2 > len(said)):
+                    return True
+                if named and (pronoun or about & (words | content_words(call.text))):
+                    return True
+        return False
+
+    def _is_text_work(self, statement: ActionStatement) -> bool:
+        """Without any call, a text can still be edited: in the answer itself."""
+        words = content_words(statement.rest)
+        if statement.groups & _OUTWARD or words & (THINGS | set(OBJECTS)) or paths(statement.object):
+            return False
+        asked = content_words(self.request)
+        return bool((words | asked) & TEXTS) or (not statement.groups and not asked & THINGS)
+
+    def _compared(self, statement: ActionStatement, found: list[LedgerCall]) -> Outcome:
+        missing = self._missing_target(statement, found)
+        if missing:
+            return ActionStatus.UNPERFORMED, missing, found[-1].record.name
+        best = _nearest(statement, _on_targets(statement, found))
+        differences = [difference(statement, call, self.calls, self.request) for call in best]
+        if all(differences):
+            return ActionStatus.CONTRADICTED, differences[-1], best[-1].record.name
+        same = [call for call, other in zip(best, differences, strict=True) if not other]
+        return self._result(statement, same)
+
+    def _missing_target(self, statement: ActionStatement, found: Sequence[LedgerCall]) -> str:
+        """A file or identifier of the statement that no such call names."""
+        for path in paths(statement.object):
+            if not any(has_path(call, path) for call in found):
+                return f"no such call names {path}"
+        for code in _CODE.findall(statement.object):
+            word = code.strip("()")
+            known = any(word in call.all_text for call in self.calls) or word in self.request
+            if not known and not paths(code):
+                return f"no call names {code}"
+        return ""
+
+    def _result(self, statement: ActionStatement, same: Sequence[LedgerCall]) -> Outcome:
+        last, groups = same[-1], _narrowed(statement)
+        name = last.record.name
+        failed = last.failed or (_ALL.search(statement.object) and any(_final_failures(same)))
+        only_run = groups & last.groups and groups & last.groups <= _RUN_GROUPS and not statement.success
+        if _is_first_part(groups, last):
+            return ActionStatus.PERFORMED, "", name
+        if failed and not only_run:
+            return ActionStatus.FAILED, last.quote(), name
+        nothing = None if only_run or last.is_reading else self._nothing_done(statement, last)
+        if nothing:
+            return ActionStatus.CONTRADICTED, f"its result says: {last.line(nothing.start())}", name
+        return ActionStatus.PERFORMED, "", name
+
+    def _nothing_done(self, statement: ActionStatement, call: LedgerCall) -> re.Match[str] | None:
+        found = None if call.is_file_tool else _NOTHING_DONE.search(call.record.result)
+        if not found or not _concerns(found[0].lower(), statement.groups):
+            return None
+        admitted = _UNFINISHED.search(found[0]) and _UNFINISHED_SAID.search(self.answer)
+        return None if admitted else found
+
+    # ---- statements that no particular call performs
+
+    def _looked(self, statement: ActionStatement) -> Outcome:
+        """ "I checked …": any call will do, unless the statement names a file or the web."""
+        if _WEB.search(statement.rest) and "search" in statement.groups:
+            return _OK if any(map(_is_web, self.calls)) else _unperformed("no call searches the web")
+        if _BROWSER.search(statement.rest) and not any(map(_is_web, self.calls)):
+            return _unperformed("no call opens a browser")
+        for path in paths(statement.object):
+            base = path.rsplit("/", 1)[-1]
+            named = [call for call in self.calls if has_path(call, path) or base in call.record.result]
+            if not named:
+                return _unperformed(f"no call names {path}")
+            if all(call.failed for call in named):
+                return ActionStatus.FAILED, named[-1].quote(), named[-1].record.name
+        if self.calls:
+            return self._all_failed() or _OK
+        in_request = _GIVEN.search(statement.object) and content_words(statement.object) & content_words(
+            self.request
+        )
+        is_quoted = re.search(r"[:\"“]\s*\S+ \S+", self.request)
+        is_given = len(self.request.split()) > _LONG or (
+            statement.groups <= {"read"} and (in_request or is_quoted)
+        )
+        return _OK if is_given else _unperformed("no call was made")
+
+    def _all_failed(self) -> Outcome | None:
+        last = self.calls[-1]
+        all_failed = all(call.failed for call in self.calls)
+        return (ActionStatus.FAILED, last.quote(), last.record.name) if all_failed else None
+
+    def _done(self) -> Outcome:
+        effects = [call for call in self.calls if not call.is_reading]
+        if effects and effects[-1].failed:
+            return ActionStatus.FAILED, effects[-1].quote(), effects[-1].record.name
+        if self.calls:
+            return self._all_failed() or _OK
+        is_answer = (
+            len(self.answer.split()) > _LONG or "```" in self.answer or bool(INLINE.search(self.answer))
+        )
+        return _OK if is_answer else _unperformed("no call was made")
+
+    def _outcome(self, statement: ActionStatement) -> Outcome:
+        """ "All tests pass": the last such run decides, and every failed run must have been repeated."""
+        runs = [call for call in self.calls if statement.outcome in call.groups]
+        runs = runs or [call for call in self.calls if _may_run_all(call) or _shows_runs(call)]
+        if not runs:
+            return _unperformed(f"no call runs the {_RUN_NAMES[statement.outcome]}")
+        last = runs[-1]
+        name = last.record.name
+        if bad := last.failed_run:
+            return ActionStatus.CONTRADICTED, f"its result says: {last.line(bad.start())}", name
+        left = _unrepeated(runs) if _ALL.search(statement.rest) else None
+        if left is not None:
+            return ActionStatus.CONTRADICTED, "an earlier run failed and was not repeated", left.record.name
+        counts = {int(next(filter(None, one))) for one in _PASSED.findall(last.record.result) if any(one)}
+        said = _SAID_COUNT.search(statement.rest)
+        if said and counts and int(said[1]) not in counts:
+            return ActionStatus.CONTRADICTED, f"its result counts {max(counts)}", name
+        return ActionStatus.PERFORMED, "", name
+
+
+def _unperformed(reason: str) -> Outcome:
+    return ActionStatus.UNPERFORMED, reason, ""
+
+
+def _could_do(statement: ActionStatement, call: LedgerCall) -> bool:
+    """True if a call may have performed what is stated."""
+    groups = _narrowed(statement)
+    if call.groups & groups:
+        if call.is_shell and call.is_reading and "run" in groups:
+            return bool(
+                content_words(statement.object) & content_words(call.text)
+            )  # "I ran sha256sum", not `ls`
+        if call.is_shell or call.is_file_tool:
+            return not ("remove" in groups and "edit" in groups & call.groups and _removes_whole(statement))
+        return (not call.is_reading or bool(groups & {"read", "search", "fetch"})) and not _other_kind(
+            statement, call
+        )
+    if "any" in call.groups or statement.verb in call.name_words:
+        return "any" in call.groups or not call.is_reading or not groups
+    if call.is_reading:
+        return False
+    if call.is_shell and statement.verb in call.command_words:
+        return True
+    if call.is_file_tool or _removes_whole(statement) or _other_kind(statement, call):
+        return False
+    if statement.groups and call.groups - {"run", "read"}:
+        # A known tool that does something else, unless an argument does it too: `"assignee": "ola"`.
+        return any(
+            key.lower().startswith(statement.verb[:5]) and not key.endswith("id") for key in _keys(call)
+        )
+    return _shares_a_value(statement, call)
+
+
+def _keys(call: LedgerCall) -> Iterable[str]:
+    return call.data if isinstance(call.data, dict) else ()
+
+
+def _shares_a_value(statement: ActionStatement, call: LedgerCall) -> bool:
+    """A name, number or file that both have, where a table does not know the verb or the tool."""
+    if statement.verb in content_words(call.text):
+        return True
+    mine = set(re.findall(r"[A-Z][a-z]{2,}|\d[\d.:-]*\d|\d|\w+\.\w+", statement.rest)) - {"I"}
+    if content_words(statement.object) & (content_words(call.text) | set(call.name_words)):
+        return True
+    return any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", call.text, re.IGNORECASE) for word in mine)
+
+
+def _narrowed(statement: ActionStatement) -> frozenset[str]:
+    """Fewer groups where the object says which: run the tests, delete the file, open a pull request."""
+    groups, words = statement.groups, statement.object.lower()
+    if "run" in groups:
+        found = next((group for group, known in _RUN_OBJECTS if re.search(known, words)), None)
+        if found:
+            return frozenset((found,))
+    if "read" in groups and "change" in groups and any_groups(content_words(words), OBJECTS) & {"device"}:
+        return groups - {"read"}  # to open a door is not to look at it
+    if "pr" in groups:
+        return frozenset(("pr",)) if re.search(r"\bpr\b|pull request", words) else groups - {"pr"}
+    if "install" in groups and statement.verb not in ("install", "uninstall"):
+        return groups if re.search(r"dependenc|package|librar|version", words) else groups - {"install"}
+    return groups
+
+
+def _removes_whole(statement: ActionStatement) -> bool:
+    """True for a deleted file, folder or branch, which no edit deletes."""
+    whole = (
+        r"\s*(?:the |all |old |those |these |remote |local |\d+ )*(?:file|folder|director|backup|log|branch)"
+    )
+    return "remove" in statement.groups and bool(re.match(whole, statement.object, re.IGNORECASE))
+
+
+def _other_kind(statement: ActionStatement, call: LedgerCall) -> bool:
+    """True if both name a kind of object, and not the same: an email is no chat message."""
+    words = [lemma(word) for word in re.findall(r"[A-Za-z-]+", statement.object)[:6]]
+    mine = any_groups([*words, statement.verb], OBJECTS)
+    theirs = any_groups(call.name_words, OBJECTS)
+    if not statement.groups & _OBJECT_GROUPS or "send" in statement.groups:
+        mine, theirs = mine & _MEDIA, theirs & _MEDIA
+    return bool(mine and theirs and not mine & theirs)
+
+
+def _on_targets(statement: ActionStatement, found: list[LedgerCall]) -> list[LedgerCall]:
+    """The calls that name the files of the statement, if it names any."""
+    wanted = paths(statement.object)
+    exact = [call for call in found if all(has_path(call, path) for path in wanted)]
+    return exact or [call for call in found if any(has_path(call, path) for path in wanted)] or found
+
+
+def _nearest(statement: ActionStatement, found: list[LedgerCall]) -> list[LedgerCall]:
+    """The calls that share most words with the statement."""
+    words = content_words(statement.rest) | {statement.verb}
+    scores = [len(words & (content_words(call.text) | set(call.name_words))) for call in found]
+    most = max(scores)
+    return [call for call, score in zip(found, scores, strict=True) if score == most]
+
+
+def _is_first_part(groups: frozenset[str], call: LedgerCall) -> bool:
+    """`git commit … && git push`: the commit succeeded if only the push was rejected."""
+    pushed = re.search(r"rejected|failed to push", call.record.result)
+    return "commit" in groups and "push" in call.groups and bool(pushed)
+
+
+def _final_failures(calls: Iterable[LedgerCall]) -> list[bool]:
+    """Whether the last call on each target failed."""
+    last: dict[str, bool] = {}
+    for call in calls:
+        key = next(iter(paths(call.text)), "") if call.is_file_tool else call.record.arguments
+        last[key] = call.failed
+    return list(last.values())
+
+
+def _concerns(phrase: str, groups: frozenset[str]) -> bool:
+    """True if a phrase of a result denies this action, and not another one of the same call."""
+    if "draft" in phrase or phrase in ("not sent", "unsent"):
+        return bool(groups & {"send", "push"})
+    if "up-to-date" in phrase:
+        return "push" in groups
+    return "commit" in groups if phrase == "nothing to commit" else True
+
+
+def _is_web(call: LedgerCall) -> bool:
+    if call.groups & {"web", "any"}:
+        return True
+    return "search" in call.groups and not call.is_shell and not _LOCAL_SEARCH.search(call.record.name)
+
+
+def _may_run_all(call: LedgerCall) -> bool:
+    runs_script = call.is_shell and re.search(r"\.sh\b|\bmake\b|\bjust\b|npm run", call.text)
+    return "any" in call.groups or bool(runs_script)
+
+
+def _shows_runs(call: LedgerCall) -> bool:
+    """True for a tool that shows the results of runs elsewhere."""
+    return bool(
+        re.search(r"check|\bci\b|workflow|pipeline|build|status|test", call.text.replace("_", " "), re.I)
+    )
+
+
+def _unrepeated(runs: Sequence[LedgerCall]) -> LedgerCall | None:
+    """A failed run that no later successful run covers."""
+    for number, run in enumerate(runs):
+        if run.failed_run:
+            wanted = set(paths(run.text))
+            later = [set(paths(call.text)) for call in runs[number + 1 :] if not call.failed_run]
+            if not any(not named or (wanted and wanted <= named) for named in later):
+                return run
+    return None

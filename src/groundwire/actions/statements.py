@@ -1,0 +1,318 @@
+"""Find what an agent says it did: "I've added …", "Updated `a.py`", "The email has been sent", "Tests pass".
+
+Plans, offers, questions, negations and statements about other people are no statements of this kind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from groundwire.actions.words import (
+    COMMON,
+    DESCRIBING,
+    IRREGULAR_PAST,
+    LIGHT,
+    NOUN_GROUPS,
+    TEXTS,
+    VERB_GROUPS,
+    any_groups,
+    lemma,
+    pattern,
+)
+from groundwire.text.sentences import sentences
+
+_ADVERBS = (
+    r"(?:\s+(?:also|just|now|then|already|successfully|first|only|manually|carefully|quickly|finally|since|even|both|all"
+    r"|recently|additionally|have|went ahead and|gone ahead and|been able to|was able to|were able to"
+    r"|managed to)\b)*"
+)
+_AGENT = re.compile(rf"\b(?:I|[Ww]e)(?:['’]ve|['’]d)?{_ADVERBS}\s+(?P<verb>[A-Za-z-]+)")
+_AND = re.compile(
+    rf"(?:,|;|\band\b|\bthen\b|&)(?:\s*\b(?:and|then|I|also)\b)*{_ADVERBS}\s+(?P<verb>[A-Za-z-]+)"
+)
+_ELIDED = re.compile(
+    r"^[\s>#*_✅☑✔️•\-–\d.)\]\[x]*(?:(?:successfully|also|then|just|and|finally)\s+)*"
+    r"(?P<verb>[A-Z][a-z-]+|(?<=\s)[a-z]+ed)\b"
+)
+_PASSIVE = re.compile(
+    r"(?P<aux>\b(?:has|have|['’]s|['’]ve)(?:\s+(?:now|already|just|also|all|both|successfully))*\s+been"
+    r"|\bis|\bare|['’]s|['’]re|\bwas|\bwere)"
+    r"(?P<adverbs>(?:\s+(?:now|already|just|also|all|both|fully|successfully|automatically))*)"
+    r"\s+(?P<verb>(?!(?:is|are|was|were|been|now|all)\b)[A-Za-z-]+)"
+)
+_OTHER_SUBJECT = re.compile(r"(?:i|we|you|they|he|she|who|which|that|there)\b", re.IGNORECASE)
+_AT_END = re.compile(r"\s*(?:[.,;!)]|(?:and|to|at|for|on|until|in your|in the)\b|$)")
+_OBJECT = re.compile(
+    r"\s+(?:[`\"'*_#$€£\[(]|\d|[\w.-]*[/.]\w|(?:the|a|an|all|both|your|its|their|this|that|these|those|it|them|up|out|off"
+    r"|down|back|in|to|two|three|four|five|six|several|some|new|missing|unused|each|every|another|as|[A-Z]\w+)\b"
+    r"|[\w-]+(?:\s+[\w-]+){0,2}(?:\s+(?:to|in|for|from|on|with|and|at|into|so|across)\b|[.!]?\s*$))"
+)
+_NOUN_USE = re.compile(
+    r"\s*(?:[\w-]+\s+){1,4}(?:is|are|was|were|can|will|would|should|may|might|must|has|have|needs?)\b(?!.*,)"
+)
+_STATE = re.compile(
+    r"\b(?:is|are|['’]s|['’]re)(?:\s+(?:now|all|already))*\s+(?P<state>(?:on|in) (?:your|the|his|her|their) "
+    r"(?:calendar|inbox)|live|in production|up and running|in place|back online)\b",
+    re.IGNORECASE,
+)
+_STATE_GROUPS = {
+    "calendar": ("create", "change", "send"), "inbox": ("send", "change"), "live": ("deploy", "change"),
+    "production": ("deploy", "change"), "running": ("start", "change"), "online": ("start", "change"),
+    "place": ("edit", "change"),
+}  # fmt: skip
+_CUT = re.compile(
+    r"\s(?:for|from|with|using|based on|like|per|so|that|which|because|where|by|instead of|since|as|via"
+    r"|through|than|against|about|regarding|matching|following|after|before|when|while|but|mentioned|used)\s"
+)
+_QUOTE = re.compile(r"[\"“][^\"“”\n]{12,}[\"”]")
+_CLAUSE = re.compile(
+    r"[;:]|\s[–—-]\s|,\s(?:but|so|which|while|although|though|because|since)\b|\bbut\b|\bbecause\b"
+)
+_TEXT_OBJECT = re.compile(
+    r"\s*(?:(?:a|an|the|your|this|some|two|three|four|five|\d+|short|brief|quick|detailed|simple|new|step-by-step)\s+)*"
+    r"([a-z]+)(?:\s+([a-z]+))?",
+    re.IGNORECASE,
+)
+_EXCEPT = re.compile(r"\b(?:except|apart from|other than|fail(?:s|ed|ing)?\b(?! tests?\b))")
+_SUCCESS = re.compile(r"\bsuccess|without (?:any )?(?:error|problem|issue)|\bworked\b", re.IGNORECASE)
+_UNREAL = pattern("unreal")
+_REPORTED = pattern("reported")
+INLINE = pattern("inline")
+_DONE = re.compile(rf"[\s*_#>✅✔️☑-]*(?:{pattern('done').pattern})\b(?P<rest>[^.!\n]*)", re.IGNORECASE)
+_OUTCOME = re.compile(
+    rf"(?P<what>\b(?:{pattern('checked_thing').pattern})\b)(?P<mid>[^.;:!?\n]{{0,40}}?)"
+    rf"\b(?:{pattern('went_well').pattern})\b",
+    re.IGNORECASE,
+)
+_NONE_FAILED = pattern("none_failed")
+_OUTCOMES = (
+    ("types", r"mypy|tsc|type"),
+    ("lint", r"lint|ruff"),
+    ("test", r"test|spec|suite|\bci\b|pipeline|checks|regression|failing"),
+    ("build", r"build|compil"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ActionStatement:
+    """One stated action: its verb, the groups of calls that could perform it, and what it is about.
+
+    `object` is the part that must agree with the call, `rest` all of the clause. A `passive` statement may
+    also report what a tool showed, a `perfect` one ("has been sent") least of all. `success`: it says that
+    the call went well, not only that it was made. `outcome`: it only says that tests, a build or a linter
+    went well.
+    """
+
+    text: str
+    start: int
+    end: int
+    verb: str
+    groups: frozenset[str]
+    object: str
+    rest: str
+    passive: bool = False
+    perfect: bool = False
+    success: bool = False
+    outcome: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Verb:
+    """A verb of a sentence; of a passive one also its auxiliary and subject."""
+
+    start: int
+    word: str
+    end: int
+    auxiliary: str = ""
+    subject: str = ""
+
+
+def find_statements(text: str) -> list[ActionStatement]:
+    """The statements of a message, in order. Code blocks, questions and quotations are left out."""
+    plain = re.sub(r"```.*?(?:```|\Z)", lambda m: re.sub(r"[^\n]", " ", m[0]), text, flags=re.DOTALL)
+    has_code = plain != text
+    quotes = [match.span() for match in _QUOTE.finditer(plain)]
+    found: list[ActionStatement] = []
+    for span in sentences(plain):
+        sentence = plain[span.start : span.end]
+        if sentence.strip() and not sentence.rstrip(' "”)*_').endswith("?"):
+            found += [s for s in _in_sentence(sentence, span.start) if not (has_code and _is_inline(s))]
+    return [s for s in found if not any(start < s.start < end for start, end in quotes)]
+
+
+def _is_inline(statement: ActionStatement) -> bool:
+    """With code in the message itself, "I've updated the function" is done by the message."""
+    return "edit" in statement.groups and not re.search(r"\w\.\w|/", statement.object)
+
+
+def _in_sentence(sentence: str, offset: int) -> Iterator[ActionStatement]:
+    outcome = _outcome(sentence, offset)
+    if outcome:
+        yield outcome
+    done = _DONE.match(sentence)
+    if done and not outcome and not INLINE.search(sentence) and len(done["rest"].split()) <= 4:
+        yield _whole(sentence, offset, "done", frozenset())
+        return
+    verbs = sorted(_verbs(sentence), key=lambda verb: verb.start)
+    for number, verb in enumerate(verbs):
+        end = verbs[number + 1].start if number + 1 < len(verbs) else len(sentence)
+        statement = _statement(sentence, verb, end, offset)
+        repeats = outcome and statement and statement.success and statement.groups & set(dict(_OUTCOMES))
+        if statement and not repeats:
+            yield statement
+    state = _STATE.search(sentence)
+    if state and not _UNREAL.search(sentence[: state.start()]):
+        groups = _STATE_GROUPS[state["state"].lower().split()[-1]]
+        yield _whole(sentence, offset, groups[0], frozenset(groups), _first(sentence[: state.start()]))
+
+
+def _whole(sentence: str, offset: int, verb: str, groups: frozenset[str], about: str = "") -> ActionStatement:
+    """A statement that is its whole sentence."""
+    start = len(sentence) - len(sentence.lstrip())
+    text = sentence.strip()
+    end = offset + start + len(text)
+    return ActionStatement(text, offset + start, end, verb, groups, about, sentence, passive=bool(groups))
+
+
+def _verbs(sentence: str) -> Iterator[_Verb]:
+    """The verbs of a sentence that state an action of the agent."""
+    agents = [m for m in _AGENT.finditer(sentence) if _is_done(m) and not _is_unreal(sentence, m.start())]
+    elided = _ELIDED.match(sentence)
+    if elided and _is_elided(elided["verb"], sentence[elided.end() :]):
+        agents.append(elided)
+    yield from (_Verb(m.start("verb"), m["verb"], m.end()) for m in agents)
+    if agents:
+        first = min(match.end() for match in agents)
+        for match in _AND.finditer(sentence, first):
+            known = lemma(match["verb"]) in VERB_GROUPS and _is_past(match["verb"])
+            if known and not _has_new_subject(sentence[first : match.start()]):
+                yield _Verb(match.start("verb"), match["verb"], match.end())
+    for match in _PASSIVE.finditer(sentence):
+        subject = _subject(sentence[: match.start()])
+        if subject and _is_passive_action(sentence, match, subject):
+            yield _Verb(match.start("verb"), match["verb"], match.end(), match["aux"], subject)
+
+
+def _is_elided(verb: str, rest: str) -> bool:
+    """True for "Added a test", false for "Closed environments facilitate …" and "Made of tissue"."""
+    is_past = verb.lower().endswith(("ed", "sent", "wrote", "built", "ran", "made", "paid"))
+    has_object = _OBJECT.match(rest) and not _NOUN_USE.match(rest)
+    return is_past and lemma(verb) in VERB_GROUPS and bool(has_object)
+
+
+def _is_done(match: re.Match[str]) -> bool:
+    base = lemma(match["verb"])
+    if re.search(r"(?:able|managed) to\s+\S+$", match[0]):
+        return base in VERB_GROUPS
+    follows = re.match(r"\s+(?:by|with|to|off|out|\w+ing)\b", match.string[match.end() :])
+    if base in ("start", "stop", "finish") and follows:
+        return False  # "I started by reading …"
+    if base in COMMON and base in LIGHT:  # "I gave him access" is an action, "I gave an example" is not
+        nouns = [lemma(word) for word in re.findall(r"[A-Za-z]+", match.string[match.end() :])[:6]]
+        return bool(any_groups(nouns, NOUN_GROUPS) & {"grant", "pay", "commit", "refund"})
+    return _is_past(match["verb"]) and base not in COMMON
+
+
+def _is_past(word: str) -> bool:
+    low = word.lower()
+    return (low.endswith("ed") and len(low) > 4) or low in IRREGULAR_PAST
+
+
+def _is_passive_action(sentence: str, match: re.Match[str], subject: str) -> bool:
+    base, after = lemma(match["verb"]), sentence[match.end() :]
+    is_new = match["aux"].lower() in ("is", "are") and "now" in match["adverbs"] and base not in COMMON
+    if not _is_past(match["verb"]) or not (base in VERB_GROUPS or is_new) or _REPORTED.search(sentence):
+        return False
+    if base in DESCRIBING and not ("been" in match["aux"] and re.search(r"\w/\w|\w\.\w", after)):
+        return False
+    negated = re.search(r"\b(?:no|none|neither)\b", _clause_before(sentence, match.start()))
+    if negated or _is_unreal(sentence, match.start()) or _OTHER_SUBJECT.match(subject):
+        return False
+    if match["aux"].lower() in ("is", "are", "'s", "’s", "'re", "’re"):
+        # "Emails are sent by the worker" describes, "The file is updated." reports.
+        return bool(re.search(r"now|already|successfully|all", match["adverbs"]) or _AT_END.match(after))
+    return True
+
+
+def _subject(before: str) -> str:
+    head = re.split(r"[;:]|,\s|\band\b(?=[^,]*$)|\bbut\b", before)[-1]
+    return head.strip(" \t\n*_#>-•✅")
+
+
+def _clause_before(sentence: str, start: int) -> str:
+    return _CLAUSE.split(sentence[:start])[-1]
+
+
+def _is_unreal(sentence: str, start: int) -> bool:
+    return bool(_UNREAL.search(_clause_before(sentence, start)))
+
+
+def _has_new_subject(between: str) -> bool:
+    last = re.split(r"[,;]|\band\b|\bthen\b", between)[-1]
+    return bool(_UNREAL.search(last) or re.search(r"\b(?:which|who|that)\s+\w+\s*$", between))
+
+
+def _statement(sentence: str, verb: _Verb, end: int, offset: int) -> ActionStatement | None:
+    clause = f"{verb.subject} {sentence[verb.end :]}" if verb.subject else sentence[verb.end : end]
+    base, first = lemma(verb.word), _first(clause)
+    groups = VERB_GROUPS.get(base, frozenset())
+    if base in LIGHT:
+        nouns = [lemma(word) for word in re.findall(r"[A-Za-z]+", clause)[:8]]
+        groups = any_groups(nouns, NOUN_GROUPS) or groups
+    if _is_text_work(groups, first, sentence[verb.start :]):
+        return None
+    text = sentence[verb.start : end].strip(" \n,;")
+    start = offset + verb.start
+    return ActionStatement(
+        text, start, start + len(text), base, groups, first, clause,
+        passive=bool(verb.subject), perfect="been" in verb.auxiliary,
+        success=bool(_SUCCESS.search(sentence)),
+    )  # fmt: skip
+
+
+def _is_text_work(groups: frozenset[str], first: str, rest: str) -> bool:
+    """True for work that the answer itself is: a summary, a draft, the code below."""
+    if "save" in groups or not groups & {"edit", "create", "change", "build", "convert"}:
+        return False
+    if INLINE.search(rest):
+        return True
+    noun = _TEXT_OBJECT.match(first)
+    words = {lemma(noun[1]), lemma(noun[2] or "")} if noun else set()
+    return bool(words & TEXTS) and "." not in first.strip(" .")
+
+
+def _first(clause: str) -> str:
+    """The part of a clause that names what was acted on: "the test in a.py", not "for b.py"."""
+    cut = _CUT.search(clause, 1)  # "read through a.py" begins with such a word
+    return clause[: cut.start()] if cut else clause
+
+
+def _outcome(sentence: str, offset: int) -> ActionStatement | None:
+    match = _OUTCOME.search(sentence) or _NONE_FAILED.search(sentence)
+    if not match:
+        return None
+    is_thing = match.re is _OUTCOME
+    inside = match["mid"] if is_thing else ""
+    unreal = _UNREAL.search(f"{_clause_before(sentence, match.start())} {inside}")
+    if unreal or _EXCEPT.search(sentence.replace("no fail", "")):
+        return None
+    group = _outcome_group(match["what"].lower() if is_thing else sentence.lower(), sentence.lower())
+    if group is None:
+        return None
+    start = match.start() if is_thing else 0
+    text = sentence[start:].strip()
+    begin = offset + start
+    return ActionStatement(
+        text, begin, begin + len(text), group, frozenset((group,)), "", sentence, success=True, outcome=group
+    )
+
+
+def _outcome_group(what: str, sentence: str) -> str | None:
+    for group, known in _OUTCOMES:
+        if re.search(known, what):
+            return group
+    if re.search(r"project|code|app", what) and re.search(r"\b(?:compil|build|built)", sentence):
+        return "build"
+    return "test" if re.search(r"\btests?\b", sentence) else None
