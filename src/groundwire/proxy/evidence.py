@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
+from groundwire.actions.transcript import ledger_of, read_events
 from groundwire.errors import InputError
 from groundwire.proxy.documents import PromptDocument, split_prompt
-from groundwire.types import Source, Turn
+from groundwire.types import ActionLedger, Source, Turn
 from groundwire.verdicts.merge import user_statements
 
 SOURCES_FIELD = "grounding_sources"
@@ -24,12 +25,16 @@ JsonObject = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class RequestEvidence:
-    """False if there is nothing to check an answer against. `choices` is the number of answers asked for."""
+    """False if there is nothing to check an answer against. `choices` is the number of answers asked for.
+
+    `ledger` holds the tool calls so far; None if the request names no tools, so that none can be missing.
+    """
 
     sources: tuple[Source, ...] = ()
     history: tuple[Turn, ...] = ()
     question: str = ""
     choices: int = 1
+    ledger: ActionLedger | None = None
 
     def __bool__(self) -> bool:
         return bool(self.sources or self.history)
@@ -53,6 +58,7 @@ def from_chat(body: JsonObject, given: Iterable[PromptDocument] = ()) -> Request
         documents = []  # not our field: other programs may use another format
     choices = body.get("n")
     found = _collect([*given, *documents], list(_chat_messages(messages)))
+    found = replace(found, ledger=_ledger(body, messages))
     return replace(found, choices=choices) if isinstance(choices, int) and choices > 1 else found
 
 
@@ -60,11 +66,66 @@ def from_responses(body: JsonObject, given: Iterable[PromptDocument] = ()) -> Re
     """Read a request of the responses API: `instructions` and `input`, with tool results in it."""
     instructions, given_input = body.get("instructions"), body.get("input")
     messages = [_PlainMessage("system", instructions)] if isinstance(instructions, str) else []
+    items = [item for item in _list(given_input) if isinstance(item, Mapping)]
     if isinstance(given_input, str):
         messages.append(_PlainMessage("user", given_input))
     else:
-        messages += _input_items([item for item in _list(given_input) if isinstance(item, Mapping)])
-    return _collect(list(given), messages)
+        messages += _input_items(items)
+    return replace(_collect(list(given), messages), ledger=_ledger(body, items))
+
+
+def from_messages(body: JsonObject, given: Iterable[PromptDocument] = ()) -> RequestEvidence:
+    """Read a request of Anthropic's API: `system`, and messages with documents and tool results in them."""
+    messages = [m for m in _list(body.get("messages")) if isinstance(m, Mapping)]
+    system = body.get("system")
+    blocks = [{"role": "system", "content": system}, *messages]
+    tools = {
+        str(block.get("id")): str(block.get("name") or "tool")
+        for message in messages
+        for block in _list(message.get("content"))
+        if isinstance(block, Mapping) and str(block.get("type")).endswith("tool_use")
+    }
+    parts = [(str(m.get("role")), part) for m in blocks for part in _block_parts(m.get("content"))]
+    documents = [document for _, part in parts for document in _block_documents(part)]
+    plain = [found for role, part in parts if (found := _block_message(role, part, tools))]
+    return replace(_collect([*given, *documents], plain), ledger=_ledger(body, messages))
+
+
+def _block_parts(content: object) -> list[JsonObject]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [part for part in _list(content) if isinstance(part, Mapping)]
+
+
+def _block_documents(part: JsonObject) -> Iterator[PromptDocument]:
+    """The text of a document or search result, also inside a tool result; PDF and images are not read."""
+    kind, title = part.get("type"), str(part.get("title") or "")
+    source = part.get("source")
+    if kind == "document" and isinstance(source, Mapping):
+        text = source["data"] if source.get("type") == "text" else _content_text(source.get("content"))
+        if isinstance(text, str) and text.strip():
+            yield PromptDocument(text, title)
+    elif kind == "search_result":
+        yield PromptDocument(_content_text(part.get("content")), title or str(source or ""))
+    elif kind == "tool_result":
+        for inner in _list(part.get("content")):
+            if isinstance(inner, Mapping):
+                yield from _block_documents(inner)
+
+
+def _block_message(role: str, part: JsonObject, tools: Mapping[str, str]) -> _PlainMessage | None:
+    kind = str(part.get("type"))
+    if kind == "text":
+        return _PlainMessage(role, str(part.get("text") or ""))
+    if kind.endswith("tool_result"):
+        name = tools.get(str(part.get("tool_use_id")), "tool")
+        return _PlainMessage("tool", _content_text(part.get("content")), name)
+    return None
+
+
+def _ledger(body: JsonObject, messages: Sequence[JsonObject]) -> ActionLedger | None:
+    found = ledger_of(read_events(messages))
+    return found if found.calls or body.get("tools") else None
 
 
 def parse_sources(value: object) -> list[PromptDocument]:

@@ -7,9 +7,16 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from groundwire.proxy.dialects import TextKey
+from groundwire.proxy.dialects import Json, TextKey
 from groundwire.proxy.options import Mode
-from groundwire.proxy.rewrite import cut_before, first_contradiction, notes, repair_texts, stop_reason
+from groundwire.proxy.rewrite import (
+    action_notes,
+    cut_before,
+    first_contradiction,
+    notes,
+    repair_texts,
+    stop_reason,
+)
 from groundwire.proxy.sse import DONE, DoneHoldback, SseFrame, encode_comment
 from groundwire.proxy.stream import StreamPart, UpstreamStream, with_ticks
 from groundwire.proxy.upstream import UpstreamDisconnected
@@ -62,13 +69,14 @@ async def annotate(stream: UpstreamStream) -> AsyncGenerator[bytes, None]:
     """Send the text as it arrives, and notes on unsupported statements before the event that ends it."""
     buffered: list[StreamPart] = []
     async for part in stream.parts():
-        ends = part.frame.done or (part.event is not None and stream.dialect.is_end(part.event))
+        ends = part.frame.done or stream.is_end(part)
         if buffered or ends:
             buffered.append(part)
         else:
             yield stream.encode(part)
     outcome = await stream.verifier.finish()
     added = {key: text for key, report in outcome.reports.items() if (text := notes(report))}
+    added |= {key: added.get(key, "") + note for key, note in action_notes(outcome).items()}
     texts = {key: stream.text(key) + note for key, note in added.items()}
     for data in _encode_end(stream, list(_with_notes(stream, buffered, added)), outcome, texts):
         yield data
@@ -79,14 +87,20 @@ async def annotate(stream: UpstreamStream) -> AsyncGenerator[bytes, None]:
 def _with_notes(
     stream: UpstreamStream, buffered: list[StreamPart], added: Mapping[TextKey, str]
 ) -> Iterator[StreamPart]:
-    """Insert the notes before the end; text that arrives in the same event as the end goes before them."""
-    late = [(part, key, text) for part in buffered for key, text in part.deltas if key in added]
-    for part, key, text in late:
-        yield replace(part, event=stream.dialect.delta_event(part.event or {}, key, text), changed=True)
-    for key, note in added.items():
+    """Insert each note before the first end behind its text; text in the same event as the end goes first."""
+    last = {key: n for n, part in enumerate(buffered) for key, _ in part.deltas}
+    pending = dict(added)
+    for number, part in enumerate(buffered):
+        ends = part.frame.done or stream.is_end(part)
+        due = {
+            key: pending.pop(key) for key in added if ends and key in pending and last.get(key, -1) <= number
+        }
+        for key, note in due.items():
+            late = "".join(text for own, text in part.deltas if own == key)
+            yield _delta(stream.dialect.delta_event(stream.template(key), key, late + note))
+        yield from _without_text(stream, part, due)
+    for key, note in pending.items():
         yield _delta(stream.dialect.delta_event(stream.template(key), key, note))
-    for part in buffered:
-        yield from _without_text(stream, part, added)
 
 
 async def fix(stream: UpstreamStream) -> AsyncGenerator[bytes, None]:
@@ -176,6 +190,7 @@ class _Blocker:
     stream: UpstreamStream
     buffered: deque[StreamPart] = field(default_factory=deque)
     sent: dict[TextKey, int] = field(default_factory=dict)
+    last_sent: dict[TextKey, Json] = field(default_factory=dict)
     stopped: dict[TextKey, str] = field(default_factory=dict)
     """Stopped texts, with the reason."""
     waiting: asyncio.Task[object] | None = None
@@ -255,8 +270,8 @@ class _Blocker:
         return first_contradiction(verdicts)
 
     def _may_send(self, part: StreamPart, pass_all: bool) -> bool:
-        ends = part.event is not None and self.stream.dialect.is_end(part.event)
-        return not part.frame.done and not ends and (pass_all or self._is_verified(part))
+        ends = part.frame.done or self.stream.is_end(part)
+        return not ends and (pass_all or self._is_verified(part))
 
     def _is_verified(self, part: StreamPart) -> bool:
         checkers = self.stream.verifier.checkers
@@ -271,6 +286,7 @@ class _Blocker:
         part = self.buffered.popleft()
         for key, text in part.deltas:
             self.sent[key] = self.sent.get(key, 0) + len(text)
+            self.last_sent[key] = part.event or {}
         if not self.stopped or part.event is None:
             return self.stream.encode(part)
         event = self.stream.dialect.without_choices(part.event, self.stopped)
@@ -279,7 +295,8 @@ class _Blocker:
     def _stop(self, key: TextKey, claim: ClaimVerification) -> Iterator[bytes]:
         """Send what precedes the contradiction and the reason, then end the text."""
         stream, reason = self.stream, stop_reason(claim)
-        text, template, sent = stream.text(key), stream.template(key), self.sent.get(key, 0)
+        text, sent = stream.text(key), self.sent.get(key, 0)
+        template = {**stream.template(key), **self._open_event(key)}
         start, ending = cut_before(text, claim, stream.verifier.contradiction_threshold)
         last_words = text[sent : len(start)] + ending
         self.stopped[key] = reason
@@ -287,12 +304,17 @@ class _Blocker:
         for event in stream.dialect.stop_events(template, key, text[:sent] + last_words, reason):
             yield stream.encode_new(event)
 
+    def _open_event(self, key: TextKey) -> Json:
+        """An event of the part of a text that the client has begun to receive: its last or its first one."""
+        waiting = (part.event for part in self.buffered if any(own == key for own, _ in part.deltas))
+        return self.last_sent.get(key) or next(filter(None, waiting), {})
+
     def _close(self, outcome: VerificationOutcome | None) -> Iterator[bytes]:
         """End a stream of which every text was stopped."""
         if outcome is not None and self.stream.send_report:
             yield self.stream.encode_report(self._with_reason(outcome))
-        if not isinstance(self.stream.last_event.get("sequence_number"), int):
-            yield DONE + b"\n\n"  # the responses API has no [DONE]
+        if self.stream.dialect.ENDS_WITH_DONE:
+            yield DONE + b"\n\n"
 
     def _with_reason(self, outcome: VerificationOutcome) -> VerificationOutcome:
         return replace(outcome, blocked=next(iter(self.stopped.values()), ""))

@@ -63,11 +63,14 @@ def parse_options(headers: HeaderPairs, default: Mode) -> ProxyOptions:
     return ProxyOptions(MODES[MODES.index(mode)], event == "on", values.get(UPSTREAM_HEADER, ""))
 
 
-def upstream_headers(headers: HeaderPairs, key: str, *, plain: bool) -> list[tuple[bytes, bytes]]:
+def upstream_headers(
+    headers: HeaderPairs, key: str, *, plain: bool, own_header: bool = False
+) -> list[tuple[bytes, bytes]]:
     """Return the caller's headers as the upstream receives them.
 
     A configured `key` replaces all credentials of the caller. Without one the caller's own are forwarded,
-    unless they are a key of this server. `plain` asks the upstream not to compress the body.
+    unless they are a key of this server. `plain` asks the upstream not to compress the body; `own_header`
+    sends the key as `x-api-key`.
     """
     dropped = _NOT_FORWARDED | _connection_headers(headers) | (_CREDENTIALS if key else frozenset())
     result = [
@@ -78,7 +81,8 @@ def upstream_headers(headers: HeaderPairs, key: str, *, plain: bool) -> list[tup
     encoding = b"identity" if plain else next((v for n, v in headers if n == b"accept-encoding"), b"identity")
     result.append((b"accept-encoding", encoding))
     if key:
-        result.append((b"authorization", f"Bearer {key}".encode()))
+        credential = (b"x-api-key", key) if own_header else (b"authorization", f"Bearer {key}")
+        result.append((credential[0], credential[1].encode()))
     return result
 
 

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.types import Send
 
 from groundwire.errors import InputError
-from groundwire.proxy.dialects import ApiDialect, Json, chat, responses
+from groundwire.proxy.dialects import ApiDialect, Json, chat, messages, responses
 from groundwire.proxy.documents import PromptDocument
 from groundwire.proxy.evidence import SOURCES_FIELD, RequestEvidence, parse_sources
 from groundwire.proxy.modes import STREAM_MODES
@@ -46,7 +46,11 @@ from groundwire.proxy.verifier import (
 )
 from groundwire.types import HallucinationReport
 
-DIALECTS: Mapping[str, ApiDialect] = {"chat/completions": chat, "responses": responses}
+DIALECTS: Mapping[str, ApiDialect] = {
+    "chat/completions": chat,
+    "responses": responses,
+    "messages": messages,
+}
 MAX_CONCURRENT_JOBS = 4
 """Jobs of all streams that are with the engine at a time."""
 _LARGE_BODY = 200_000  # bytes; parsing more takes milliseconds and goes to a thread

@@ -17,6 +17,7 @@ from groundwire.types import Action, ActionKind, ClaimVerification, Flag, Halluc
 from groundwire.verdicts.repair import apply
 
 _MAX_LINE = 200  # characters of a quotation or reason inside a remark
+_ACTIONS_HEADING = "\n\n---\nNot done as stated, by the tool calls of this conversation:\n"
 _NOTES_HEADING = "\n\n---\nNot supported by the sources:\n"
 
 
@@ -32,6 +33,8 @@ async def rewrite_answer(
     if outcome.mode == "annotate":
         flagged = {key: report for key, report in outcome.reports.items() if report.flagged}
         texts = {key: add_remarks(report) for key, report in flagged.items()}
+        given = dialect.texts(body)
+        texts |= {key: texts.get(key, given[key]) + note for key, note in action_notes(outcome).items()}
     elif outcome.mode == "fix":
         texts = await repair_texts(verifier, outcome)
     elif outcome.mode == "block":
@@ -58,6 +61,17 @@ def notes(report: HallucinationReport) -> str:
     flags = sorted(all_flags(report), key=lambda flag: flag.start)
     lines = (f"{n}. “{_one_line(flag.content)}”: {_remark(flag)}" for n, flag in enumerate(flags, start=1))
     return _NOTES_HEADING + "\n".join(lines) + "\n" if flags else ""
+
+
+def action_notes(outcome: VerificationOutcome) -> dict[TextKey, str]:
+    """Remarks on actions that were not performed as stated, to be appended to each text."""
+    flagged = {key: [a for a in actions if a.is_flagged] for key, actions in outcome.actions.items()}
+    return {
+        key: _ACTIONS_HEADING
+        + "".join(f"- “{_one_line(a.text)}”: {a.status}, {_one_line(a.reason)}\n" for a in actions)
+        for key, actions in flagged.items()
+        if actions
+    }
 
 
 async def repair_texts(verifier: StreamVerifier, outcome: VerificationOutcome) -> dict[TextKey, str]:

@@ -80,6 +80,14 @@ class UpstreamStream:
             self.verifier.feed_text(key, text)
         return StreamPart(frame, event, deltas)
 
+    def is_end(self, part: StreamPart) -> bool:
+        """True if a part closes a text. Anthropic's blocks of thoughts and tool calls close the same way."""
+        event = part.event
+        if event is None or not self.dialect.is_end(event):
+            return False
+        texts = [last.get("index") for last in self.last_event_by_choice.values()]
+        return event.get("type") != "content_block_stop" or event.get("index") in texts
+
     def text(self, key: TextKey) -> str:
         """Return a text as far as it has arrived."""
         return "".join(self.text_by_choice[key])

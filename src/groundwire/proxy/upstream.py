@@ -115,7 +115,9 @@ class Upstream:
         parts = urlsplit(self.url)
         query = f"?{request.query.decode('latin-1')}" if request.query else ""
         target = f"{parts.path}/{request.path.lstrip('/')}{query}"
-        headers = upstream_headers(request.headers, self.key, plain=request.plain)
+        # Anthropic's API takes its key in a header of its own.
+        own = request.path.partition("/")[0] == "messages"
+        headers = upstream_headers(request.headers, self.key, plain=request.plain, own_header=own)
         return HttpRequest(request.method, parts.netloc, target, headers, request.body, read_timeout)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Protocol, TypeVar
 
+from groundwire.actions.judge import check_answer
 from groundwire.config import Config
 from groundwire.config.service import CLEAR
 from groundwire.engine import Groundwire
@@ -20,10 +21,10 @@ from groundwire.proxy.documents import PromptDocument
 from groundwire.proxy.evidence import RequestEvidence
 from groundwire.proxy.options import Mode
 from groundwire.proxy.sse import FrameTooLarge, SseFrame, SseParser
-from groundwire.reports.json import report_object
+from groundwire.reports.json import action_object, report_object
 from groundwire.streaming.incremental import IncrementalVerifier, JobRunner
 from groundwire.streaming.protocol import HIGH_SEVERITY, assess
-from groundwire.types import NOTHING_TO_CHECK, HallucinationReport, Risk, Status
+from groundwire.types import NOTHING_TO_CHECK, ActionVerdict, HallucinationReport, Risk, Status
 
 T = TypeVar("T")
 READ_INTERVAL = 0.1
@@ -70,6 +71,7 @@ class VerificationState(StrEnum):
 class VerificationOutcome:
     """The reports of one answer by text; `id` is that of the first stored report.
 
+    `actions` are the answer's statements about tool calls, also where there are no sources.
     A contradiction of at least `contradiction_threshold` counts as a clear one.
     """
 
@@ -80,6 +82,7 @@ class VerificationOutcome:
     id: str = ""
     contradiction_threshold: float = CLEAR
     blocked: str = ""
+    actions: Mapping[TextKey, Sequence[ActionVerdict]] = field(default_factory=dict)
 
     @property
     def report_object(self) -> Json:
@@ -96,6 +99,7 @@ class VerificationOutcome:
             "max_severity": self.severity.value if self.severity else None,
             "risk": self._risk,
             "reports": [report_object(report) for report in self.reports.values()],
+            "actions": [action_object(action) for action in self._all_actions],
         }
 
     @property
@@ -111,7 +115,17 @@ class VerificationOutcome:
             values |= {"claims": self._claims, "flagged": self._flagged_claims, "max-severity": severity}
         if self._risk is not None:
             values["risk"] = self._risk
+        if self._all_actions:
+            values |= {"actions": len(self._all_actions), "actions-flagged": self._flagged_actions}
         return values
+
+    @property
+    def _all_actions(self) -> list[ActionVerdict]:
+        return [action for actions in self.actions.values() for action in actions]
+
+    @property
+    def _flagged_actions(self) -> int:
+        return sum(action.is_flagged for action in self._all_actions)
 
     @property
     def severity(self) -> Risk | None:
@@ -131,7 +145,9 @@ class VerificationOutcome:
     @property
     def _flagged(self) -> bool | None:
         flags = [report.flagged for report in self.reports.values()]
-        return True if True in flags else None if None in flags or not flags else False
+        return (
+            True if True in flags or self._flagged_actions else None if None in flags or not flags else False
+        )
 
     @property
     def _risk(self) -> float | None:
@@ -287,8 +303,20 @@ class StreamVerifier:
 
     async def finish(self) -> VerificationOutcome:
         """Return what is known within `timeout` of the end of the answer."""
-        self.outcome = await self._finish()
+        outcome = await self._finish()
+        # In a thread: a long conversation has many results to search.
+        actions = await asyncio.to_thread(self._check_actions)
+        self.outcome = replace(outcome, actions=actions)
         return self.outcome
+
+    def _check_actions(self) -> dict[TextKey, list[ActionVerdict]]:
+        ledger = self._evidence.ledger
+        if ledger is None:
+            return {}
+        texts = {key: "".join(parts) for key, parts in self._pending_text.items()}
+        texts |= {key: checker.text + texts.get(key, "") for key, checker in self.checkers.items()}
+        found = {key: check_answer(text, ledger) for key, text in texts.items()}
+        return {key: actions for key, actions in found.items() if actions}
 
     async def _finish(self) -> VerificationOutcome:
         deadline = asyncio.get_running_loop().time() + self.timeout
@@ -404,7 +432,7 @@ class StreamVerifier:
         if not chunks or self._parse_error:
             return
         self._load_evidence()
-        if self._is_loaded and not self._evidence:
+        if self._is_loaded and not self._evidence and self._evidence.ledger is None:
             return
         try:
             frames = self._parser.feed(b"".join(chunks))

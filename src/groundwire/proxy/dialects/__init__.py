@@ -1,4 +1,4 @@
-"""The two APIs the proxy understands, behind one interface."""
+"""The three APIs the proxy understands, behind one interface."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ TextKey = tuple[int, ...]
 
 
 class ApiDialect(Protocol):
-    """The places of text in the JSON of an API. `chat` and `responses` are modules of this shape.
+    """The places of text in the JSON of an API. `chat`, `responses` and `messages` have this shape.
 
     An event is the JSON object of one frame of a stream.
     """
+
+    ENDS_WITH_DONE: bool
+    """Whether a stream ends with `[DONE]`."""
 
     def extract_evidence(
         self, body: Mapping[str, Any], given: Iterable[PromptDocument] = ...

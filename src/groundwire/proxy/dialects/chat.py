@@ -10,9 +10,10 @@ from groundwire.proxy.dialects import Json, TextKey
 from groundwire.proxy.evidence import from_chat as extract_evidence
 
 __all__ = [
-    "delta_event", "deltas", "extract_evidence", "is_end", "replace_repeated", "replace_texts",
-    "report_event", "stop_events", "texts", "without_choices", "without_text",
+    "ENDS_WITH_DONE", "delta_event", "deltas", "extract_evidence", "is_end", "replace_repeated",
+    "replace_texts", "report_event", "stop_events", "texts", "without_choices", "without_text",
 ]  # fmt: skip
+ENDS_WITH_DONE = True
 FINISH_REASON = "content_filter"
 """The reason by which clients already recognise an answer that was cut short."""
 

@@ -9,9 +9,10 @@ from groundwire.proxy.dialects import Json, TextKey
 from groundwire.proxy.evidence import from_responses as extract_evidence
 
 __all__ = [
-    "delta_event", "deltas", "extract_evidence", "is_end", "replace_repeated", "replace_texts",
-    "report_event", "stop_events", "texts", "without_choices", "without_text",
+    "ENDS_WITH_DONE", "delta_event", "deltas", "extract_evidence", "is_end", "replace_repeated",
+    "replace_texts", "report_event", "stop_events", "texts", "without_choices", "without_text",
 ]  # fmt: skip
+ENDS_WITH_DONE = False
 DELTA_TYPE = "response.output_text.delta"
 REPORT_TYPE = "groundwire.report"
 _END_TYPES = frozenset((
