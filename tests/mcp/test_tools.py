@@ -58,7 +58,7 @@ async def test_tool_schemas_have_no_references() -> None:
         tools = (await client.list_tools()).tools
     assert [tool.name for tool in tools] == [
         "check", "verify_claim", "verify_claims", "audit_reasoning", "audit_trace",
-        "detect_hallucination", "audit_trace_budget",
+        "check_actions", "detect_hallucination", "audit_trace_budget",
     ]  # fmt: skip
     for tool in tools:
         assert tool.output_schema

@@ -39,6 +39,9 @@ COMMANDS = {
     "serve": "Serve HTTP: the API, the page and the proxy.",
     "keys": "API keys of the HTTP service.",
     "mcp": "Serve the tools to an MCP client.",
+    "install": "Connect a coding assistant to groundwire.",
+    "uninstall": "Take away what install wrote.",
+    "hook": "Compare an assistant's answer with its tool results.",
     "metta": "Run a MeTTa program.",
     "bench": "Measure groundwire on this machine.",
 }

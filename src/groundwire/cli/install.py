@@ -1,0 +1,257 @@
+"""`groundwire install`: connect a coding assistant by an MCP entry, a hook at the end of turns, instructions.
+
+What was in the files before is kept in `.groundwire/`, so that `uninstall` can restore it byte for byte.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import unified_diff
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from groundwire.cli.console import write_atomic
+from groundwire.cli.options import command_app
+from groundwire.errors import InputError
+
+app = command_app()
+NAME = "groundwire"
+INSTRUCTIONS = """\
+Before you present an answer that rests on files or documents, call the tool `check` of the MCP server
+groundwire with the answer and its sources, and correct what it flags. Before you report work as done, call
+`check_actions` with the messages of this conversation. State only what a tool result shows: no "all tests
+pass" without a run that passed.
+"""
+_SERVER = {"command": NAME, "args": ["mcp"]}
+_TOML = f'[mcp_servers.{NAME}]\ncommand = "{NAME}"\nargs = ["mcp"]\n'
+
+
+class Assistant(StrEnum):
+    CLAUDE_CODE = "claude-code"
+    CODEX = "codex"
+    CURSOR = "cursor"
+    GEMINI = "gemini"
+    COPILOT = "copilot"
+
+
+Text = str | None
+"""The content of a file; None if it does not exist."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileEdit:
+    """How a file gets our part, and how it loses it again if it was changed since."""
+
+    path: str
+    add: Callable[[Text], str]
+    remove: Callable[[str], str]
+
+
+def _json_edit(path: str, *entries: tuple[tuple[str, ...], Any]) -> FileEdit:
+    """Entries of a JSON object: a key of an object is set, an item of a list is appended."""
+    return FileEdit(path, partial(_add_json, path, entries), partial(_remove_json, path, entries))
+
+
+def _add_json(path: str, entries: tuple[tuple[tuple[str, ...], Any], ...], text: Text) -> str:
+    data = _parse(path, text)
+    for keys, value in entries:
+        place = data
+        for key in keys[:-1]:
+            place = place.setdefault(key, {})
+        if isinstance(value, list):
+            held = place.setdefault(keys[-1], [])
+            held += [item for item in value if item not in held]
+        else:
+            place.setdefault(keys[-1], value)
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+
+
+def _remove_json(path: str, entries: tuple[tuple[tuple[str, ...], Any], ...], text: str) -> str:
+    data = _parse(path, text)
+    for keys, value in entries:
+        places = [data]
+        for key in keys[:-1]:
+            places.append(places[-1].get(key, {}))
+        held = places[-1].get(keys[-1])
+        if isinstance(value, list) and isinstance(held, list):
+            places[-1][keys[-1]] = [item for item in held if item not in value]
+        elif held == value:
+            del places[-1][keys[-1]]
+        for place, key in zip(reversed(places), reversed(keys), strict=True):
+            if not place.get(key, True):
+                del place[key]
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+
+
+def _parse(path: str, text: Text) -> dict[str, Any]:
+    try:
+        data = json.loads(text) if text and text.strip() else {}
+    except ValueError as error:
+        raise InputError(f"{path} is not JSON: {error}", hint="remove comments and trailing commas") from None
+    if not isinstance(data, dict):
+        raise InputError(f"{path} must contain a JSON object")
+    return data
+
+
+def _block_edit(path: str, body: str, marks: tuple[str, str]) -> FileEdit:
+    """A part of a text between two marks."""
+    block = f"{marks[0]}\n{body}{marks[1]}\n"
+    pattern = re.compile(rf"\n?{re.escape(marks[0])}\n.*?{re.escape(marks[1])}\n", re.DOTALL)
+
+    def add(text: Text) -> str:
+        plain = pattern.sub("", text or "")
+        return f"{plain.rstrip()}\n\n{block}" if plain.strip() else block
+
+    return FileEdit(path, add, lambda text: pattern.sub("", text))
+
+
+def _toml_edit(path: str) -> FileEdit:
+    block = _block_edit(path, _TOML, (f"# {NAME}", f"# end of {NAME}"))
+
+    def add(text: Text) -> str:
+        try:
+            held = tomllib.loads(text or "").get("mcp_servers", {})
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(f"{path} is not TOML: {error}") from None
+        return text if text and NAME in held and f"# {NAME}" not in text else block.add(text)
+
+    return FileEdit(path, add, block.remove)
+
+
+def _hook(assistant: Assistant) -> dict[str, Any]:
+    return {"type": "command", "command": f"{NAME} hook --for {assistant}", "timeout": 60}
+
+
+def _group(assistant: Assistant) -> list[dict[str, Any]]:
+    return [{"hooks": [_hook(assistant)]}]
+
+
+def _instructions(path: str, head: str = "") -> FileEdit:
+    return _block_edit(path, head + INSTRUCTIONS, (f"<!-- {NAME} -->", f"<!-- end of {NAME} -->"))
+
+
+_A = Assistant
+_COPILOT_HOOK = {"type": "command", "bash": f"{NAME} hook --for copilot", "timeoutSec": 60}
+EDITS: Mapping[Assistant, tuple[FileEdit, ...]] = {
+    _A.CLAUDE_CODE: (
+        _json_edit(".mcp.json", (("mcpServers", NAME), _SERVER)),
+        _json_edit(".claude/settings.json", (("hooks", "Stop"), _group(_A.CLAUDE_CODE))),
+        _instructions("CLAUDE.md"),
+    ),
+    _A.CODEX: (
+        _toml_edit(".codex/config.toml"),
+        _json_edit(".codex/hooks.json", (("hooks", "Stop"), _group(_A.CODEX))),
+        _instructions("AGENTS.md"),
+    ),
+    _A.CURSOR: (
+        _json_edit(".cursor/mcp.json", (("mcpServers", NAME), _SERVER)),
+        _json_edit(
+            ".cursor/hooks.json",
+            (("version",), 1),
+            (("hooks", "stop"), [{"command": f"{NAME} hook --for cursor", "loop_limit": 2}]),
+        ),
+        # A rule of Cursor begins with its properties, so the file is ours as a whole.
+        FileEdit(
+            ".cursor/rules/groundwire.mdc",
+            lambda _: (
+                f"---\ndescription: Check answers and reported work\nalwaysApply: true\n---\n{INSTRUCTIONS}"
+            ),
+            lambda _: "",
+        ),
+    ),
+    _A.GEMINI: (
+        _json_edit(
+            ".gemini/settings.json",
+            (("mcpServers", NAME), _SERVER),
+            (("hooks", "AfterAgent"), [{"hooks": [_hook(_A.GEMINI) | {"timeout": 60_000}]}]),
+        ),
+        _instructions("GEMINI.md"),
+    ),
+    _A.COPILOT: (
+        _json_edit(".vscode/mcp.json", (("servers", NAME), {"type": "stdio", **_SERVER})),
+        _json_edit(
+            ".github/hooks/groundwire.json", (("version",), 1), (("hooks", "agentStop"), [_COPILOT_HOOK])
+        ),
+        _instructions(".github/copilot-instructions.md"),
+    ),
+}
+"""The files of each assistant, relative to the project."""
+Folder = Annotated[Path, typer.Option("--folder", help="The project's folder.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be written.")]
+
+
+@app.command()
+def install(assistant: Assistant, folder: Folder = Path(), dry_run: DryRun = False) -> None:
+    """Write the MCP entry, the hook and the instructions of a coding assistant into a project."""
+    record = _record_path(folder, assistant)
+    before = {edit.path: _read(folder / edit.path) for edit in EDITS[assistant]}
+    after: dict[str, Text] = {edit.path: edit.add(before[edit.path]) for edit in EDITS[assistant]}
+    if not dry_run and not record.exists():
+        write_atomic(_made(record), json.dumps({"before": before, "after": after}))
+    _apply(folder, before, after, dry_run=dry_run)
+
+
+def uninstall_from(folder: Path, assistant: Assistant, *, dry_run: bool = False) -> None:
+    """Restore the files. What was changed since loses only our part."""
+    record = _record_path(folder, assistant)
+    known = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {"before": {}, "after": {}}
+    current = {edit.path: _read(folder / edit.path) for edit in EDITS[assistant]}
+    wanted: dict[str, Text] = {}
+    for edit in EDITS[assistant]:
+        now = current[edit.path]
+        if now is None or now == known["after"].get(edit.path):
+            wanted[edit.path] = known["before"].get(edit.path) if now is not None else None
+        else:
+            wanted[edit.path] = edit.remove(now)
+    _apply(folder, current, wanted, dry_run=dry_run)
+    if not dry_run and record.exists():
+        record.unlink()
+        if not any(record.parent.iterdir()):
+            record.parent.rmdir()
+
+
+def _apply(folder: Path, before: Mapping[str, Text], after: Mapping[str, Text], *, dry_run: bool) -> None:
+    for name, text in after.items():
+        if text == before[name]:
+            continue
+        old, new = ((part or "").splitlines(keepends=True) for part in (before[name], text))
+        print("".join(unified_diff(old, new, f"{name} (now)", f"{name} (then)")).rstrip())
+        if dry_run:
+            continue
+        if text is None:
+            _delete(folder, folder / name)
+        else:
+            write_atomic(_made(folder / name), text)
+
+
+def _delete(folder: Path, path: Path) -> None:
+    """Delete a file that was not there before, and the folders that were made for it."""
+    path.unlink()
+    for parent in path.relative_to(folder).parents[:-1]:
+        if any((folder / parent).iterdir()):
+            break
+        (folder / parent).rmdir()
+
+
+def _made(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def _record_path(folder: Path, assistant: Assistant) -> Path:
+    return folder / ".groundwire" / f"{assistant}.json"
+
+
+def _read(path: Path) -> Text:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
