@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, sync_playwright
 from tests.serving import serving
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "pictures"
-SIZE = {"width": 1180, "height": 870}
+SIZE = {"width": 1180, "height": 840}
 MOST_BYTES = 200_000
 
 

@@ -89,8 +89,8 @@ def test_what_could_not_be_checked_is_not_called_fine(opened: Opener, tmp_path: 
         page = opened(base=broken.url)
         write(page, SOURCE, SOURCE)
         run(page)
-        assert page.inner_text("#verdict") == "Could not check"
-        assert page.inner_text(".inspector .pill").endswith("Could not check")
+        assert page.inner_text("#verdict") == "Could not be checked"
+        assert page.inner_text(".inspector .pill").endswith("Could not be checked")
         assert page.locator(".answer .c.UNCHECKED").count() == 1
         assert page.locator(".verdict.warn").count() == 1
         assert page.locator(".opinion button").count() == 0
@@ -100,7 +100,7 @@ def test_an_answer_without_claims_says_so(opened: Opener) -> None:
     page = opened()
     write(page, "Shall we go on?", SOURCE)
     run(page)
-    assert page.inner_text("#verdict") == "Nothing here claims anything"
+    assert page.inner_text("#verdict") == "The answer makes no claims"
     assert "Shall we go on?" in page.inner_text(".plain-list")
 
 

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.browser.conftest import Opener, file, run, write
+
+from groundwire import check
+from groundwire.reports.html import batch_page, batch_row, to_html
 
 EVIL = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>\'"&lt;b&gt;'
 SOURCE = "It has 40 employees. Its office is in Berlin."
@@ -183,3 +188,88 @@ def test_a_very_long_answer_stays_quick(opened: Opener) -> None:
     assert took < 15_000
     page.click(".chip.NOT_IN_CONTEXT")
     assert page.locator(".claims li:not([hidden])").count() == 71
+
+
+MARKDOWN = """# Visiting
+
+The museum had **84,200 visitors** in 2024 and is closed on *Mondays*. It was
+founded by `the city`.
+Short line.
+
+- one [S0]
+  - nested **two**
+1. first
+[^1]: a note
+
+Heading by line
+---------------
+| year | visitors |
+|------|---------:|
+| 2024 | 48,200 |
+| | a \\| b |
+
+```python
+x = "<b>"
+  y
+```
+> quoted 🙂 text
+> goes on
+
+***
+a_b_c and 2 * 3 * 4 __strong__
+"""
+DRAWN = """box => [...box.querySelectorAll("h3, p, li, blockquote, th, td, pre, b, i, code")].map(e =>
+[e.tagName, e.className.startsWith("depth") ? e.className : "", e.dataset.marker || "", e.textContent.trim()].join("|"))"""
+
+
+def test_markdown_is_drawn_as_in_the_html_report(opened: Opener, tmp_path: Path) -> None:
+    report = replace(check("It is so.", "It is so."), response=MARKDOWN, claims=(), spans=())
+    page = opened()
+    stored = {
+        "id": "md",
+        "kind": "check",
+        "report": report.to_dict(),
+        "answer": MARKDOWN,
+        "question": "",
+        "sources": [],
+    }
+    page.route("**/v1/reports/md", lambda route: route.fulfill(json=stored))
+    page.goto("/r/md")
+    page.wait_for_selector(".verdict")
+    drawn = page.locator(".answer").evaluate(DRAWN)
+    (tmp_path / "report.html").write_text(to_html(report), encoding="utf-8")
+    page.goto((tmp_path / "report.html").as_uri())
+    assert drawn == page.locator(".answer").evaluate(DRAWN)
+    assert "TD|||48,200" in drawn
+    assert 'PRE|||x = "<b>"\n  y' in drawn
+
+
+def test_the_page_of_a_batch_is_sorted_and_filtered(opened: Opener, tmp_path: Path) -> None:
+    whole = check("It is so.", "It is so.")
+    risks = {"a": 0.2, "b": 0.9, "c": 0.5}
+    made = [replace(whole, response_id=name, risk=risk, flagged=name == "b") for name, risk in risks.items()]
+    rows = [batch_row(report, n, "x" if n < 2 else "y") for n, report in enumerate(made)]
+    groups = [("group", "responses"), ("x", "2"), ("y", "1")]
+    (tmp_path / "batch.html").write_text(
+        "".join(batch_page("runs", "3 rows", groups, rows)), encoding="utf-8"
+    )
+    page = opened()
+    page.goto((tmp_path / "batch.html").as_uri())
+
+    def shown() -> list[str]:
+        names: list[str] = page.locator("tbody[data-id]:not([hidden])").evaluate_all(
+            "all => all.map(e => e.dataset.id)"
+        )
+        return names
+
+    page.click("[data-key='risk']")
+    assert shown() == ["b", "c", "a"]
+    page.click("[data-key='risk']")
+    assert shown() == ["a", "c", "b"]
+    page.click("[data-only='flagged']")
+    assert shown() == ["b"]
+    page.click("[data-only='']")
+    page.select_option("select", "x")
+    assert shown() == ["a", "b"]
+    page.fill("input[type='search']", "nothing of this")
+    assert shown() == []

@@ -71,7 +71,7 @@ def test_an_answer_is_shown_with_its_verdict_and_its_unsupported_parts_marked(to
     assert code == 1
     assert "> How tall is it?" in out
     assert re.search(r"⟦[^⟧]*450[^⟧]*⟧", out)
-    assert "✗ c1 CONTRADICTED" in out
+    assert "✗ c1 contradicted" in out
     assert "1 flagged · risk" in out
     code, out = talked(["How tall is it?"], [GOOD], ChatArgs((tower,)))
     assert code == 0
@@ -143,7 +143,7 @@ def test_verify_judges_the_last_answer_whole(tower: str) -> None:
 
 @pytest.mark.spec("SPEC-16.35")
 def test_verify_judges_a_text(tower: str) -> None:
-    assert "ENTAILED" in talked(["/verify The tower is 330 metres tall."], [], ChatArgs((tower,)))[1]
+    assert "supported" in talked(["/verify The tower is 330 metres tall."], [], ChatArgs((tower,)))[1]
     assert "CONTRADICTED" in talked(["/verify The tower is 450 metres tall."], [], ChatArgs((tower,)))[1]
 
 
@@ -210,7 +210,7 @@ def test_a_conversation_is_saved(tower: str, tmp_path: Path) -> None:
 
 def test_a_verdict_is_marked_and_shown_from_then_on(tower: str) -> None:
     out = talked(["How tall?", "/wrong c1 it grew", "/wrong c99", "/right"], [BAD], ChatArgs((tower,)))[1]
-    assert "a user marked CONTRADICTED wrong" in out
+    assert "a user marked “contradicted” wrong" in out
     assert "it grew" in out
     assert "no claim c99" in out
     assert "name a claim" in out
@@ -304,7 +304,7 @@ def test_words_are_shown_as_they_come_on_a_terminal(tower: str) -> None:
     assert code == 1
     assert "⟦" not in shown  # marked by colour
     assert "\x1b[" in shown
-    assert "CONTRADICTED" in shown
+    assert "contradicted" in shown
 
 
 def test_a_terminal_edits_lines_and_ends_with_control_d(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_reports_on_the_same_claim_say_what_was_said(tmp_path: Path) -> None:
     groundwire("check", WRONG, "-s", SOURCE)
     groundwire("feedback", "c1", "right")
     page = tmp_path / "report.html"
-    line = "a user marked CONTRADICTED right on"
+    line = "a user marked “contradicted” right on"
     assert line in groundwire("check", WRONG, "-s", SOURCE, "--html", page)[1]
     assert line in page.read_text(encoding="utf-8")
     assert line in groundwire("check", WRONG, "-s", SOURCE, "-s", "The moon is far away.")[1]

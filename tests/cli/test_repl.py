@@ -58,9 +58,8 @@ def test_a_claim_is_verified_and_shown_as_a_table(tower: str, sandbox: bool) -> 
         'verify_claim("The tower is 450 metres tall.", files)', ReplArgs((tower,), sandbox=sandbox)
     )
     assert code == 0
-    assert "CONTRADICTED" in out
+    assert "contradicted" in out
     assert "tower.md: “The tower is 330 metres tall.”" in out
-    assert "required" in out
 
 
 @pytest.mark.spec("SPEC-16.05", "SPEC-16.34")
@@ -68,14 +67,14 @@ def test_a_report_shows_the_answer_marked_and_every_claim(tower: str, sandbox: b
     source = 'detect_hallucinations("The tower is 450 metres tall. It was finished in 1889.", files)'
     out = ran(source, ReplArgs((tower,), sandbox=sandbox))[1]
     assert "⟦" in out
-    assert "ENTAILED" in out
+    assert "supported" in out
     assert "1 of 2 claims flagged" in out
 
 
 @pytest.mark.spec("SPEC-16.34")
 def test_lists_of_claims_and_audits_are_tables_too(tower: str) -> None:
     out = ran(f'verify_claims("{TOWER}", files)', ReplArgs((tower,)))[1]
-    assert out.count("ENTAILED") == 2
+    assert out.count(" supported ") == 2
     source = 'audit_trace(["There are 3 apples.", "There are 4 apples."], context="There are 3 apples.", answer="9")'
     out = ran(source, ReplArgs())[1]
     assert "contradicts step1" in out
@@ -97,7 +96,7 @@ def test_detections_and_plain_values_show_as_they_should() -> None:
     assert shown("\x1b[2J[bold]") == "'\\x1b[2J[bold]'\n"
     assert shown([1, 2]) == "[1, 2]\n"
     assert len(shown(list(range(100_000)))) < 10_000
-    assert "CONTRADICTED" in shown(check("It closed in 1919.", "It closed in March 2019."))
+    assert "contradicted" in shown(check("It closed in 1919.", "It closed in March 2019."))
 
 
 def test_a_script_is_run_statement_by_statement(tower: str) -> None:

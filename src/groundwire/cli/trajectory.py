@@ -26,7 +26,9 @@ from groundwire.agent.trajectory import (
 from groundwire.cli.console import ExitCode, open_console, print_json, safe_stdout
 from groundwire.cli.options import AsJson, command_app
 from groundwire.errors import InputError
+from groundwire.reports.plaintext import percent
 from groundwire.text.controls import sanitize
+from groundwire.types import Status
 
 app = command_app()
 _TEXT_CHARS = 2000
@@ -164,9 +166,10 @@ def _output_check(event: Event) -> Text:
 
 
 def _figures(claim: dict[str, Json]) -> str:
-    gap = claim.get("budget_gap")
-    bits = f"gap {gap:+.1f} bits" if isinstance(gap, int | float) else ""
-    return f"{sanitize(str(claim.get('status', ''))):<14} {bits:<13}"
+    """The verdict in words and how likely the claim is supported; a file of another release may lack them."""
+    status, p1 = str(claim.get("status", "")), claim.get("p1")
+    verdict = Status(status).words if status in Status.__members__ else sanitize(status)
+    return f"{verdict:<20} {percent(p1 if isinstance(p1, int | float) else None):>5}"
 
 
 def _cost(event: Event) -> Text:

@@ -11,6 +11,7 @@ from groundwire.text.controls import sanitize
 from groundwire.text.markdown import BlockKind, blocks
 from groundwire.text.tokens import words
 from groundwire.types import (
+    NOTHING_TO_CHECK,
     ActionKind,
     ClaimVerification,
     Derived,
@@ -72,9 +73,9 @@ def measures_bits(claims: Sequence[ClaimVerification]) -> bool:
 
 
 def reason_line(claim: ClaimVerification) -> str:
-    """The reason; empty if it only repeats that the claim is supported."""
+    """The reason without what the verdict says already; empty if that is all it says."""
     repeated = claim.status is Status.ENTAILED and claim.reason.startswith("supported")
-    return "" if repeated else claim.reason
+    return "" if repeated else claim.reason.removeprefix(f"{Status.UNCHECKED.words}: ")
 
 
 def is_wrapped(line: str) -> bool:
@@ -173,7 +174,8 @@ def headline(report: HallucinationReport) -> str:
     total, flagged = report.total_claims, len(report.flagged_claims)
     unchecked = sum(claim.status is Status.UNCHECKED for claim in report.claims)
     if not total:
-        return "Nothing could be checked" if report.flagged is None else "The answer makes no claims"
+        silent = report.error in (None, NOTHING_TO_CHECK)
+        return "The answer makes no claims" if silent else "Nothing could be checked"
     if flagged:
         many = f"{flagged} of {total} claims {'is' if flagged == 1 else 'are'} not supported"
         return "The claim is not supported" if total == 1 else many

@@ -178,7 +178,7 @@ def _claim_lines(claim: ClaimVerification) -> list[RenderableType]:
     if ref is not None:
         lines.append(Text(f"{shorten(ref.source)}: “{shorten(ref.text)}”", style="dim"))
     if reason_line(claim):
-        lines.append(Text(shorten(claim.reason), style="red" if claim.is_flagged else "dim"))
+        lines.append(Text(shorten(reason_line(claim)), style="red" if claim.is_flagged else "dim"))
     if claim.feedback:
         lines.append(Text(shorten(feedback_line(claim.feedback)), style="cyan"))
     return lines

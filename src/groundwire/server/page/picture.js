@@ -67,10 +67,10 @@ function bits(needs, brings, gap) {
     bar("brings", brings, 102, "brought"),
     svg("text", { class: "strong", x: WIDTH - LEFT, y: 113, "text-anchor": "end" }, signed(brings)),
     svg("line", { class: "axis", x1: zero, x2: zero, y1: 76, y2: 120 }),
-    svg("text", { x: LEFT, y: 137 }, "gap"),
+    svg("text", { x: LEFT, y: 137 }, "missing"),
     gap > 0
       ? svg("path", { class: "gap", d: `M${x(brings)} 126v7H${x(needs)}v-7` })
       : svg("text", { x: zero, y: 137 }, "none"),
-    svg("text", { class: "tone", x: WIDTH - LEFT, y: 137, "text-anchor": "end" }, gap > 0 ? `${figure(gap)} missing` : ""),
+    svg("text", { class: "tone", x: WIDTH - LEFT, y: 137, "text-anchor": "end" }, gap > 0 ? figure(gap) : ""),
   ];
 }

@@ -337,7 +337,7 @@ function headline(report, claims) {
   const count = (test) => claims.filter(test).length;
   const flagged = count((claim) => claim.flagged);
   const unchecked = count((claim) => claim.status === "UNCHECKED");
-  if (!total) return report.flagged === null ? "Nothing could be checked" : "The answer makes no claims";
+  if (!total) return report.error && report.error !== "NOTHING_TO_CHECK" ? "Nothing could be checked" : "The answer makes no claims";
   if (flagged)
     return total === 1
       ? "The claim is not supported"
