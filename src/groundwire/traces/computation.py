@@ -249,7 +249,7 @@ def _times(text: str) -> list[Number]:
 
 def _clock(text: str, before: Sequence[str]) -> Iterator[DerivedResult]:
     times, spans = _times(text), _durations(text, days=False)
-    signs = (-1,) if _BACKWARD.search(text) else (1,)
+    signs: tuple[int, ...] = (-1,) if _BACKWARD.search(text) else (1,)
     if len(times) == 1 and not spans:  # "So it arrives at 11:40", after the departure and the duration
         earlier = " ".join(before)
         given = {t.value: t for t in _times(earlier) if t.value != times[0].value}
@@ -286,7 +286,7 @@ def _as_day(found: PartialDate, year: int) -> date | None:
 
 def _days(text: str, before: Sequence[str]) -> Iterator[DerivedResult]:
     exact, spans = _exact(text), _durations(text, days=True)
-    signs = (-1,) if _BACKWARD.search(text) else (1,)
+    signs: tuple[int, ...] = (-1,) if _BACKWARD.search(text) else (1,)
     if len(exact) == 1 and not spans:
         earlier = " ".join(before)
         given = {(d.month, d.day): d for d in _exact(earlier)}
