@@ -18,7 +18,7 @@ from groundwire.llm import Generator, is_chosen, open_generator
 from groundwire.metrics import Metrics, default_metrics
 from groundwire.otel import emit_evaluations
 from groundwire.pipeline import CheckContext, Choose
-from groundwire.reports import html, tables  # noqa: F401 (register the views of results)
+from groundwire.reports import html, json  # noqa: F401 (register the views of results)
 from groundwire.retrieval.history import History, as_turns
 from groundwire.retrieval.load import from_mapping
 from groundwire.types import (

@@ -295,3 +295,11 @@ def test_progress_in_a_log_is_a_line_now_and_then() -> None:
         for _ in range(4):
             progress.advance(task)
     assert out.getvalue() == "checking: 2 of 40 (5 %)\nchecking: 4 of 40 (10 %)\n"
+
+
+def test_a_report_is_a_table_with_one_row_per_claim(report: HallucinationReport) -> None:
+    pytest.importorskip("pandas")
+    frame = report.to_pandas()
+    assert frame[["response", "id", "status", "flagged", "sources"]].to_numpy().tolist() == [
+        ["r1", "c1", "CONTRADICTED", True, "S0"]
+    ]

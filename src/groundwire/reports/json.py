@@ -26,7 +26,7 @@ from groundwire.types import (
     TraceGraph,
     TraceNode,
 )
-from groundwire.types.report import as_object
+from groundwire.types.report import as_object, as_table
 from groundwire.types.stream import (
     Coherence,
     DoneEvent,
@@ -76,6 +76,13 @@ def report_object(report: HallucinationReport) -> dict[str, Any]:
         **_detection_object(report),
         **report.extra,
     }
+
+
+@as_table.register
+def _table(report: HallucinationReport) -> Any:
+    from groundwire.reports.tables import claims_frame
+
+    return claims_frame(report)
 
 
 def to_json(report: HallucinationReport, indent: int | None = 2) -> str:

@@ -11,7 +11,6 @@ from groundwire._optional import load
 from groundwire.reports.json import report_object
 from groundwire.text.controls import inert_cell
 from groundwire.types import HallucinationReport
-from groundwire.types.report import as_table
 
 _EXTRA = {"extra": "pandas"}
 _TEXTS = ("id", "text", "status", "gap_type", "reason", "method", "key")
@@ -56,8 +55,8 @@ def claim_rows(report: Mapping[str, Any], group: str = "") -> Iterator[dict[str,
         }
 
 
-@as_table.register
-def _frame(report: HallucinationReport) -> Any:
+def claims_frame(report: HallucinationReport) -> Any:
+    """The report as a pandas DataFrame."""
     pandas = load("pandas", feature="to_pandas()", **_EXTRA)
     return pandas.DataFrame(list(claim_rows(report_object(report))), columns=list(COLUMNS)).drop(
         columns="group"

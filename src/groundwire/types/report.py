@@ -39,7 +39,7 @@ def as_object(result: object) -> dict[str, Any]:
 
 @singledispatch
 def as_table(result: object) -> Any:
-    """A result as a pandas DataFrame. `reports/tables.py` registers the records that have one."""
+    """A result as a pandas DataFrame. `reports/json.py` registers the records that have one."""
     raise TypeError(f"{type(result).__name__} has no table form")
 
 
