@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import pytest
 from tests.detecting import context_of
 
+from groundwire import Config, Groundwire
 from groundwire.detectors.unsupported import detect_unsupported_claims
 from groundwire.types import Estimate, Flag, HallucinationType, Query, Verifier
 
@@ -133,3 +134,10 @@ def test_a_chat_without_sources_asks_for_no_proof_of_plain_figures() -> None:
     assert flags("Turnover grew by 35% among small firms.", turns=chat, verifier=Says(0.0)) == []
     (flag,) = flags("Studies show that turnover grew.", turns=chat, verifier=Says(0.0))
     assert flag.confidence == pytest.approx(0.60)
+
+
+async def test_studies_that_a_cited_source_reports_are_no_flag() -> None:
+    said = "Studies show that usage rose by 40 %"
+    async with Groundwire(Config(), backend="fake") as engine:
+        assert (await engine.detect(f"{said} [S0].", {"S0": f"{said}."})).flags == ()
+        assert (await engine.detect(f"{said} [S0].", {"S0": "Usage fell in May."})).flags

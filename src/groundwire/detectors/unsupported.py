@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from groundwire.claims.citations import marks
 from groundwire.detectors.context import DetectionContext
 from groundwire.detectors.scoring import SignalKind, linguistic_signals
 from groundwire.text.sentences import sentences
@@ -84,7 +85,7 @@ class _Candidate:
 async def detect_unsupported_claims(context: DetectionContext) -> list[Flag]:
     evidence, has_sources = _evidence(context), bool(context.sources)
     candidates = [found for segment in context.segments if (found := _candidate(segment, has_sources))]
-    overlaps = {c.segment.index: _overlap(c.segment.text, evidence) for c in candidates}
+    overlaps = {c.segment.index: _overlap(_unmarked(c.segment.text, context), evidence) for c in candidates}
     unclear = [c for c in candidates if overlaps[c.segment.index] < _SUPPORTING_OVERLAP]
     estimates = await _estimates(context, unclear)
     flags = []
@@ -139,6 +140,13 @@ def _overlap(text: str, evidence: Sequence[frozenset[str]]) -> float:
     return min(best, _MISSING_FIGURE_OVERLAP) if missing else best
 
 
+def _unmarked(text: str, context: DetectionContext) -> str:
+    """A sentence without its citation marks: the 0 of [S0] is no figure of it."""
+    for mark in reversed(marks(text, [source.id for source in context.sources])):
+        text = text[: mark.start].rstrip() + text[mark.end :]
+    return text
+
+
 async def _estimates(context: DetectionContext, candidates: Sequence[_Candidate]) -> dict[int, Estimate]:
     """Estimates by segment index, given the sources and the conversation; failed ones are left out."""
     texts = (*(s.text for s in context.sources), *(turn.text for turn in context.dialogue.turns))
@@ -146,7 +154,9 @@ async def _estimates(context: DetectionContext, candidates: Sequence[_Candidate]
     if context.verifier is None or not premise.strip() or not candidates:
         return {}
     asked = candidates[:_MAX_QUERIES]
-    estimates = await context.verifier.estimate([Query(c.segment.text, premise) for c in asked])
+    estimates = await context.verifier.estimate(
+        [Query(_unmarked(c.segment.text, context), premise) for c in asked]
+    )
     return {
         candidate.segment.index: estimate
         for candidate, estimate in zip(asked, estimates, strict=True)
