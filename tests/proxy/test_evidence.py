@@ -216,3 +216,14 @@ def test_arbitrary_bodies_are_accepted(messages: Any, instructions: Any, documen
     body = json.loads(json.dumps({"messages": messages, "input": messages, "instructions": instructions}))
     from_chat(body | {"documents": documents})
     from_responses(body)
+
+
+def test_blocks_that_gateways_mark_are_sources_and_the_question() -> None:
+    content = [
+        {"type": "grounding_source", "text": "Paris has 2.1 million inhabitants."},
+        {"type": "grounding_source", "text": 7},
+        {"type": "query", "text": "How many people live in Paris?"},
+    ]
+    found = from_chat({"messages": [{"role": "user", "content": content}]})
+    assert [source.text for source in found.sources] == ["Paris has 2.1 million inhabitants."]
+    assert found.question == "How many people live in Paris?"

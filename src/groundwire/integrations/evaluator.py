@@ -1,4 +1,4 @@
-"""The evaluator behind the framework adapters: an answer in; a score, a verdict and the reasons out."""
+"""The evaluator behind the framework adapters: an answer with its sources in; score, label, reasons out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from groundwire.engine import Groundwire, Sources
 from groundwire.errors import InputError
 from groundwire.reports.json import report_object
 from groundwire.reports.plaintext import explain_failure
-from groundwire.types import Source
+from groundwire.types import HallucinationReport, Source
 
 GROUNDED, UNGROUNDED, UNCHECKED = "grounded", "ungrounded", "unchecked"
 
@@ -26,6 +26,12 @@ class EngineKwargs(TypedDict, total=False):
     target: float
 
 
+def open_engine(**options: Unpack[EngineKwargs]) -> Groundwire:
+    config = options.get("config") or Config.load()
+    changes = {key: options[key] for key in ("profile", "target") if key in options}
+    return Groundwire(config.changed(**changes) if changes else config, backend=options.get("backend"))
+
+
 @dataclass(frozen=True, slots=True)
 class GroundednessResult:
     """`score` is the share of claims that the sources support; None if it could not be determined."""
@@ -37,18 +43,41 @@ class GroundednessResult:
 
     @property
     def value(self) -> str:
+        """The label: grounded, ungrounded or unchecked."""
         return {True: GROUNDED, False: UNGROUNDED, None: UNCHECKED}[self.grounded]
+
+    @property
+    def error(self) -> str | None:
+        """Why the answer, or a part of it, could not be checked."""
+        return self.report["error"] if self.report else self.reasoning
+
+    @property
+    def spans(self) -> list[dict[str, Any]]:
+        """The unsupported parts of the answer: `start`, `end` and `score`."""
+        return list(self.report["spans"]) if self.report else []
+
+    @property
+    def claims(self) -> list[dict[str, Any]]:
+        """The claims of the answer as in `groundwire check --json`."""
+        return list(self.report["claims"]) if self.report else []
+
+    @property
+    def statements(self) -> str:
+        """Every claim of the answer with its verdict and the reason, one per line."""
+        lines = [f"{c['status']}: {c['text']} ({c['reason']})" for c in self.claims]
+        return "\n".join([*lines, *([f"could not be checked: {self.error}"] if self.error else [])])
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What frameworks store beside a score."""
+        return {"label": self.value, "error": self.error, "spans": self.spans, "claims": self.claims}
 
 
 class GroundednessChecker:
     """An engine that is opened at once, so that configuration errors appear before the first row."""
 
     def __init__(self, **options: Unpack[EngineKwargs]) -> None:
-        config = options.get("config") or Config.load()
-        changes = {key: options[key] for key in ("profile", "target") if key in options}
-        self._engine = Groundwire(
-            config.changed(**changes) if changes else config, backend=options.get("backend")
-        )
+        self._engine = open_engine(**options)
 
     def check(self, answer: str, sources: Sources, question: str = "") -> GroundednessResult:
         return run(self._check(answer, sources, question))
@@ -62,14 +91,49 @@ class GroundednessChecker:
             report = await self._engine.check(answer, sources, question=question)
         except InputError as error:
             return GroundednessResult(None, None, str(error))
-        grounded = None if report.flagged is None else not report.flagged
-        return GroundednessResult(
-            report.grounding_ratio, grounded, explain_failure(report), report_object(report)
-        )
+        return judge_report(report)
+
+
+def judge_report(report: HallucinationReport) -> GroundednessResult:
+    """Return a report in the terms of evaluators."""
+    grounded = None if report.flagged is None else not report.flagged
+    return GroundednessResult(
+        report.grounding_ratio, grounded, explain_failure(report), report_object(report)
+    )
+
+
+_TEXT_FIELDS = ("page_content", "text", "content")
+_ANSWER_KEYS = ("answer", "output", "result", "response", "text", "content")
+_CONTEXT_KEYS = ("context", "documents", "source_documents", "sources", "contexts", "retrieved_contexts")
+_QUESTION_KEYS = ("question", "input", "query", "user_input")
+
+
+def read_record(*records: object) -> tuple[str, Sources, str]:
+    """Return answer, sources and question from records, by the keys that frameworks commonly use.
+
+    Later records win. A text that is not in a record is the answer if it comes last, else the question.
+    """
+    state: dict[str, Any] = {}
+    for number, record in enumerate(records, start=1):
+        if isinstance(record, Mapping):
+            state |= {key: value for key, value in record.items() if value is not None}
+        elif record is not None:
+            state["answer" if number == len(records) else "question"] = record
+    answer, question = _first(state, _ANSWER_KEYS), _first(state, _QUESTION_KEYS)
+    text = getattr(answer, "content", answer)
+    return (
+        str(text or ""),
+        as_sources(_first(state, _CONTEXT_KEYS)),
+        question if isinstance(question, str) else "",
+    )
+
+
+def _first(state: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    return next((state[name] for name in names if state.get(name) is not None), None)
 
 
 def as_sources(given: object) -> Sources:
-    """Accept texts, texts by id, or documents of retrievers (`page_content` or `text`, and metadata)."""
+    """Accept texts, texts by id, or documents of retrievers (text and metadata, as objects or as JSON)."""
     if given is None:
         return ()
     if isinstance(given, str | Mapping):
@@ -82,9 +146,13 @@ def as_sources(given: object) -> Sources:
 def _source(item: object, number: int) -> Source:
     if isinstance(item, str | Source):
         return item if isinstance(item, Source) else Source(f"S{number}", item)
-    text = getattr(item, "page_content", None) or getattr(item, "text", None)
+    text = next((found for name in _TEXT_FIELDS if (found := _field(item, name))), None)
     if not isinstance(text, str):
         raise InputError(f"source {number} must be a string or a document, got {type(item).__name__}")
-    metadata = getattr(item, "metadata", None)
+    metadata = _field(item, "metadata")
     origin = metadata.get("source", "") if isinstance(metadata, Mapping) else ""
     return Source(f"S{number}", text, str(origin))
+
+
+def _field(item: object, name: str) -> Any:
+    return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)

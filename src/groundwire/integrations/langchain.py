@@ -11,6 +11,7 @@ from groundwire.integrations.evaluator import (
     GroundednessChecker,
     GroundednessResult,
     as_sources,
+    read_record,
 )
 
 _FEATURE = "groundwire for LangChain"
@@ -18,10 +19,6 @@ StringEvaluator: Any = load(
     "langchain_classic.evaluation.schema:StringEvaluator", feature=_FEATURE, extra="langchain"
 )
 RunnableLambda: Any = load("langchain_core.runnables:RunnableLambda", feature=_FEATURE, extra="langchain")
-
-_ANSWER_KEYS = ("answer", "output", "result", "response", "text")
-_CONTEXT_KEYS = ("context", "documents", "source_documents", "sources", "contexts")
-_QUESTION_KEYS = ("question", "input", "query")
 
 
 class LangChainGroundednessEvaluator(StringEvaluator):  # type: ignore[misc]
@@ -94,28 +91,12 @@ def grounded(key: str = "grounding", **options: Unpack[EngineKwargs]) -> Any:
     checker = GroundednessChecker(**options)
 
     def step(state: Mapping[str, Any]) -> dict[str, Any]:
-        return {**state, key: _result(checker.check(*_read_state(state)))}
+        return {**state, key: _result(checker.check(*read_record(state)))}
 
     async def astep(state: Mapping[str, Any]) -> dict[str, Any]:
-        return {**state, key: _result(await checker.acheck(*_read_state(state)))}
+        return {**state, key: _result(await checker.acheck(*read_record(state)))}
 
     return RunnableLambda(step, afunc=astep, name="groundwire")
-
-
-def _read_state(state: Mapping[str, Any]) -> tuple[str, Any, str]:
-    """Return answer, sources and question from a chain's state, by the keys that chains commonly use."""
-    answer = _first(state, _ANSWER_KEYS)
-    text = getattr(answer, "content", answer)
-    question = _first(state, _QUESTION_KEYS)
-    return (
-        str(text or ""),
-        as_sources(_first(state, _CONTEXT_KEYS)),
-        question if isinstance(question, str) else "",
-    )
-
-
-def _first(state: Mapping[str, Any], names: tuple[str, ...]) -> Any:
-    return next((state[name] for name in names if state.get(name) is not None), None)
 
 
 def groundedness(**options: Unpack[EngineKwargs]) -> Any:
@@ -126,7 +107,7 @@ def groundedness(**options: Unpack[EngineKwargs]) -> Any:
     checker = GroundednessChecker(**options)
 
     def evaluate(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> dict[str, Any]:
-        found = checker.check(*_read_state({**inputs, **outputs}))
+        found = checker.check(*read_record(inputs, outputs))
         return {"key": "groundedness", "score": found.score, "value": found.value, "comment": found.reasoning}
 
     return evaluate

@@ -15,7 +15,8 @@ from groundwire.verdicts.merge import user_statements
 
 SOURCES_FIELD = "grounding_sources"
 _HINT = f"{SOURCES_FIELD} is a string, a list of strings or of {{id, text}}, or an object of strings by id"
-_TEXT_PARTS = ("text", "input_text", "output_text")
+_TEXT_PARTS = ("text", "input_text", "output_text", "query")
+_SOURCE_PART = "grounding_source"  # a document, where LiteLLM and Bedrock mark it (and the question: "query")
 _TOOL_RESULTS = ("function_call_output", "custom_tool_call_output", "mcp_call", "local_shell_call_output")
 _OPERATOR_ROLES = ("system", "developer")
 _MAX_QUESTION = 2000  # characters: the question only steers retrieval
@@ -162,6 +163,7 @@ def _chat_messages(messages: Sequence[JsonObject]) -> Iterator[_PlainMessage]:
     }
     for message in messages:
         role, text = str(message.get("role") or ""), _content_text(message.get("content"))
+        yield from (_PlainMessage("tool", source) for source in _marked_sources(message.get("content")))
         if role in ("tool", "function"):
             name = message.get("name") or tools.get(str(message.get("tool_call_id"))) or "tool"
             yield _PlainMessage("tool", text, str(name))
@@ -192,6 +194,16 @@ def _content_text(content: object) -> str:
         return content
     parts = (p for p in _list(content) if isinstance(p, Mapping) and p.get("type", "text") in _TEXT_PARTS)
     return "\n".join(p["text"] for p in parts if isinstance(p.get("text"), str))
+
+
+def _marked_sources(content: object) -> Iterator[str]:
+    for part in _list(content):
+        if (
+            isinstance(part, Mapping)
+            and part.get("type") == _SOURCE_PART
+            and isinstance(part.get("text"), str)
+        ):
+            yield part["text"]
 
 
 def _list(value: object) -> Sequence[Any]:

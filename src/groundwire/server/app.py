@@ -39,6 +39,7 @@ ROUTERS: tuple[str, ...] = (
     "outputs",
     "rag",
     "guard",
+    "litellm",
 )
 """Modules of `routes`, each with a `router`, in the order in which they are matched."""
 

@@ -33,6 +33,7 @@ from groundwire.verifiers.backends import choose
 from groundwire.version import __version__
 
 if TYPE_CHECKING:
+    from groundwire.integrations.guardrail import CallEvidence
     from groundwire.llm import Generator
     from groundwire.memory import MemoryGate
     from groundwire.proxy.proxy import Proxy
@@ -278,6 +279,15 @@ class Service:
         from groundwire.server.reports import store_report
 
         return Proxy(self, partial(store_report, self))
+
+    @cached_property
+    def call_evidence(self) -> CallEvidence:
+        """Evidence of calls that a gateway announces before it sends their responses."""
+        from groundwire.integrations.guardrail import CallEvidence
+        from groundwire.stores.cache import RedisCache
+
+        url = self.config.redis.url
+        return CallEvidence(RedisCache(url.get_secret_value()) if url is not None else None)
 
     @property
     def is_busy(self) -> bool:

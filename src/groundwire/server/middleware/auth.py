@@ -57,6 +57,7 @@ PATHS: tuple[tuple[str, frozenset[str], str], ...] = (
     ("/v1/rag", _ANY, "rag"),
     ("/v1", _ANY, "proxy"),
     ("/mcp", _ANY, "check"),
+    ("/beta/litellm_basic_guardrail_api", _ANY, "check"),
     ("/schema", _READ, PUBLIC),
     ("/metrics", _READ, "metrics"),
     ("/healthz", _READ, PUBLIC),
