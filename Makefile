@@ -71,10 +71,26 @@ test-ray:  ## the Ray engine, in an environment of its own
 	@.venv-ray/bin/python -m pip install --quiet --disable-pip-version-check -e ".[ray]" pytest pytest-asyncio hypothesis
 	@.venv-ray/bin/python -m pytest tests/integrations/test_ray.py
 
-test-ecosystem:  ## the adapters against the real LangChain and LlamaIndex, in an environment of its own
-	@test -x .venv-ecosystem/bin/python || $(PY) -m venv .venv-ecosystem
-	@.venv-ecosystem/bin/python -m pip install --quiet --disable-pip-version-check -e ".[langchain,llamaindex]" pytest pytest-asyncio hypothesis
-	@.venv-ecosystem/bin/python -m pytest tests/ecosystem
+ECOSYSTEM_TESTS := -W ignore -p no:deepeval  # the frameworks' own warnings are not ours to fix
+
+test-ecosystem: .venv-ecosystem/.ready .venv-litellm/.ready  ## the adapters against the real frameworks, in environments of their own
+	@DEEPEVAL_TELEMETRY_OPT_OUT=YES MLFLOW_DISABLE_TELEMETRY=true .venv-ecosystem/bin/python -m pytest $(ECOSYSTEM_TESTS) tests/ecosystem
+	@.venv-litellm/bin/python -m pytest $(ECOSYSTEM_TESTS) tests/ecosystem/test_litellm.py
+
+.venv-ecosystem/.ready: tests/ecosystem/requirements.txt pyproject.toml
+	$(call environment,.venv-ecosystem,.,$<)
+
+.venv-litellm/.ready: tests/ecosystem/requirements-litellm.txt pyproject.toml
+	$(call environment,.venv-litellm,".[server]",$<)
+
+# uv resolves hundreds of packages in seconds; pip does it where uv cannot reach an index
+define environment
+	@$(PY) -m venv $(1)
+	@$(1)/bin/python -m pip install --quiet --disable-pip-version-check "uv>=0.9"
+	@$(1)/bin/uv pip install --quiet --python $(1)/bin/python -e $(2) -r $(3) pytest pytest-asyncio hypothesis \
+	|| $(1)/bin/python -m pip install --quiet --disable-pip-version-check -e $(2) -r $(3) pytest pytest-asyncio hypothesis
+	@touch $(1)/.ready
+endef
 
 test-fuzz: $(DEV)  ## the HTTP service against what its OpenAPI document allows and forbids, for longer
 	@FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-60} $(BIN)/pytest -o faulthandler_timeout=0 tests/server/test_openapi.py

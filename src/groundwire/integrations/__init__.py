@@ -1,1 +1,1 @@
-"""Adapters for other frameworks: LangChain, LlamaIndex, MeTTa and Ray."""
+"""Adapters for other frameworks: one thin file each, around `evaluator` or `guardrail`."""

@@ -133,7 +133,7 @@ class AnswerGuard:
     def _first_bad(self, claims: Sequence[ClaimVerification]) -> ClaimVerification | None:
         if self.settings.block_on == "flagged":
             return next((claim for claim in claims if claim.is_flagged), None)
-        found = first_contradiction({(0, 0): claims}, self._engine.config.realtime.interrupt_threshold)
+        found = first_contradiction({(0, 0): claims})
         return found[1] if found else None
 
     def _reason(self, claim: ClaimVerification) -> str:
@@ -190,7 +190,11 @@ class CallEvidence:
 
 
 def _dump(evidence: RequestEvidence) -> str:
-    return json.dumps(asdict(evidence))
+    fields = {
+        "sources": [asdict(source) for source in evidence.sources],
+        "history": [asdict(turn) for turn in evidence.history],
+    }
+    return json.dumps({**fields, "question": evidence.question, "choices": evidence.choices})
 
 
 def _load(text: str) -> RequestEvidence:

@@ -1,0 +1,68 @@
+"""Haystack adapter: a component with the sockets of its `FaithfulnessEvaluator`, without a language model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from groundwire._loop import run
+from groundwire._optional import load
+from groundwire.config import BackendName, ProfileName
+from groundwire.integrations.evaluator import (
+    EngineKwargs,
+    GroundednessChecker,
+    GroundednessResult,
+    as_sources,
+)
+
+component: Any = load("haystack:component", feature="groundwire for Haystack", extra="haystack")
+
+
+@component
+class HaystackGroundednessEvaluator:
+    """`contexts` are texts or documents per answer.
+
+    `individual_scores` has None for an answer that could not be checked, and `score` is the mean of the
+    others (None if there are none). `results` has label, error, spans and claims of each answer.
+    """
+
+    def __init__(
+        self,
+        backend: BackendName | None = None,
+        profile: ProfileName | None = None,
+        target: float | None = None,
+    ) -> None:
+        # A pipeline is saved by these parameters.
+        self.backend, self.profile, self.target = backend, profile, target
+        given = {"backend": backend, "profile": profile, "target": target}
+        options = cast("EngineKwargs", {key: value for key, value in given.items() if value is not None})
+        self._checker = GroundednessChecker(**options)
+
+    @component.output_types(score=float, individual_scores=list[float], results=list[dict[str, Any]])  # type: ignore[untyped-decorator]
+    def run(
+        self, questions: list[str], contexts: list[list[Any]], predicted_answers: list[str]
+    ) -> Mapping[str, Any]:
+        return _summary(run(self._judge(questions, contexts, predicted_answers)))
+
+    async def _judge(
+        self, questions: Sequence[str], contexts: Sequence[Sequence[Any]], answers: Sequence[str]
+    ) -> list[GroundednessResult]:
+        cases = zip(questions, contexts, answers, strict=True)
+        return [
+            await self._checker.acheck(answer, as_sources(list(given)), question)
+            for question, given, answer in cases
+        ]
+
+
+GroundednessEvaluator = HaystackGroundednessEvaluator
+"""The name that Haystack users import."""
+
+
+def _summary(found: Sequence[GroundednessResult]) -> Mapping[str, Any]:
+    scores = [None if result.grounded is None else result.score for result in found]
+    known = [score for score in scores if score is not None]
+    return {
+        "score": sum(known) / len(known) if known else None,
+        "individual_scores": scores,
+        "results": [result.details for result in found],
+    }
