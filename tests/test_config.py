@@ -223,7 +223,7 @@ def test_secret_is_not_printed_in_an_error() -> None:
 
 def test_the_verification_model_is_a_backend_or_refused_with_the_names() -> None:
     assert Config().verification.backend is None
-    assert Config(verification={"verification_model": "openai"}).verification.backend == "openai"
+    assert Config.load(None, {"verification.verification_model": "openai"}).verification.backend == "openai"
     with pytest.raises(ConfigError, match=r"verification_model.*local.*haiku"):
         Config.load(None, {"verification.verification_model": "gpt-7"})
 

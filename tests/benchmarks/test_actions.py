@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from benchmarks.actions import LabelledTrace, measure, read_traces
 
-RAN = [
+RAN: list[dict[str, object]] = [
     {"role": "user", "content": "Test it."},
     {
         "role": "assistant",

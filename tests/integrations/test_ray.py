@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from groundwire.cli.batch import BatchArgs, Gate, run_batch
+from groundwire.cli.batch import BatchArgs, run_batch
+from groundwire.cli.tally import Gate
 from groundwire.config import Config
 from groundwire.errors import MissingExtra
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-import jsonschema  # type: ignore[import-untyped]
+import jsonschema
 import mcp_types as wire
 import pytest
 from mcp.shared.exceptions import MCPError

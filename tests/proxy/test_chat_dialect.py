@@ -133,7 +133,8 @@ def test_annotate_adds_remarks_after_claims(sdk: openai.OpenAI, upstream: Script
     found = sdk.chat.completions.create(model="m", messages=MESSAGES, extra_headers=mode("annotate"))
     text = found.choices[0].message.content or ""
     assert (
-        "9.7 million inhabitants. [This contradicts known information: the sources say 2.1 million.] The" in text
+        "9.7 million inhabitants. [This contradicts known information: the sources say 2.1 million.] The"
+        in text
     )
     assert text.count("[") == 1
 

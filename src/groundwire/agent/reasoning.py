@@ -10,11 +10,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 from uuid import uuid4
 
 from groundwire._loop import run
-from groundwire.config import BackendName, Config
+from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
 from groundwire.reports.json import claim_object, graph_object
@@ -423,8 +423,7 @@ class ReasoningTraces:
         if model is None and self._given is not None:
             return self._given
         if model not in self._engines:
-            backend = cast("BackendName | None", model)
-            self._engines[model] = Groundwire(self._config, backend=backend, operation="trace")
+            self._engines[model] = Groundwire(self._config, backend=model, operation="trace")
         return self._engines[model]
 
     def close(self) -> None:

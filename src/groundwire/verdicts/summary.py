@@ -35,7 +35,7 @@ ACTIONS = {
 }
 
 EVEN_PRIOR = 0.5
-"""Prior of a claim that no verifier was asked about (a phantom citation): its gap is all the bits it needs."""
+"""Prior of a claim that no verifier was asked about (a phantom citation): its gap is what it needs."""
 
 
 def summarise(
