@@ -12,7 +12,9 @@ from __future__ import annotations
 import argparse
 import json
 import pickle
-from collections.abc import Iterator, Sequence
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -30,12 +32,15 @@ from training.data import fold, rows
 from training.export import write_manifest
 from training.grounded import CARDS, OWN_CARDS, card_claims, for_calibration, lines, marked_claims, row_marks
 from training.pairs import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
+from training.pools_short import auroc
 
 from groundwire.text.document import Document
 
 FOLD = 1
 RELEVANCE = (0.0, 1.0, 2.0, 4.0)
 PRIOR_YES = 0.05
+ANSWER_ODDS = 4.0
+"""Supported claims to an unsupported one: four in the cards' answers, more in RAGTruth and silver answers."""
 YES, UNSURE, NO = 0, 1, 2
 
 
@@ -49,6 +54,7 @@ class Example:
     kind: str
     answer: str
     numbers: NumberCheck
+    group: int
 
 
 def examples(network: Network, most: int) -> Iterator[Example]:
@@ -59,7 +65,7 @@ def examples(network: Network, most: int) -> Iterator[Example]:
             readings = network.read([(window.text, claim) for window in windows])
             coverage = [window.coverage for window in windows]
             numbers = check_numbers(claim, document.closest_text(claim, grounded.rarity, NUMBER_WORDS))
-            yield Example(label, readings, coverage, kind, answer, numbers)
+            yield Example(label, readings, coverage, kind, answer, numbers, zlib.crc32(source[:200].encode()))
 
 
 @lru_cache(maxsize=64)
@@ -68,8 +74,8 @@ def _document(source: str) -> Document:
 
 
 def _claims() -> Iterator[tuple[str, str, str, str, int]]:
-    """Cards, card answers and public answers in turn, so that any beginning of the list is mixed."""
-    streams = [_card_stream(), _answer_stream(), _public_stream()]
+    """Cards, card answers, RAGTruth and silver answers in turn: any beginning of the list is mixed."""
+    streams = [_card_stream(), _answer_stream(), _ragtruth_stream(), _silver_stream()]
     while streams:
         for stream in list(streams):
             items = list(islice(stream, 12))
@@ -85,7 +91,12 @@ def _calibration_cards() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         if path.name.split(".")[0] not in grounded.HELD_OUT_WRITERS:
             cards += lines(path)
             twins += lines(path.with_name(path.name.replace(".cards.", ".twins.")))
-    return [card for card in cards if for_calibration(card["id"])], twins
+    return _shuffled(card for card in cards if for_calibration(card["id"])), twins
+
+
+def _shuffled(items: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """In a fixed pseudo-random order: files are sorted by task or writer."""
+    return sorted(items, key=lambda item: zlib.crc32(f"order {item['id']}".encode()))
 
 
 def _card_stream() -> Iterator[tuple[str, str, str, str, int]]:
@@ -108,13 +119,15 @@ def _answer_stream() -> Iterator[tuple[str, str, str, str, int]]:
                 yield "answer", f"{card['id']}/{number}", card["source"], text, label
 
 
-def _public_stream() -> Iterator[tuple[str, str, str, str, int]]:
+def _ragtruth_stream() -> Iterator[tuple[str, str, str, str, int]]:
+    for row in _shuffled(r for r in rows("dev.ragtruth") if fold(r) == FOLD):
+        for text, label, _ in marked_claims(row["claim"], row_marks(row)):
+            yield "ragtruth", row["id"], row["context"], text, label
+
+
+def _silver_stream() -> Iterator[tuple[str, str, str, str, int]]:
     marked = {row["id"]: row for row in rows("train.silver_marked")}
-    for row in rows("dev.ragtruth"):
-        if fold(row) == FOLD:
-            for text, label, _ in marked_claims(row["claim"], row_marks(row)):
-                yield "ragtruth", row["id"], row["context"], text, label
-    for row in islice((r for r in rows("train.faithjudge_silver") if fold(r) == FOLD), 0, None, 6):
+    for row in _shuffled(r for r in rows("train.faithjudge_silver") if fold(r) == FOLD):
         if row["label"] or row["id"] in marked:
             marks = row_marks(marked.get(row["id"], row))
             for text, label, _ in marked_claims(row["claim"], marks):
@@ -123,10 +136,7 @@ def _public_stream() -> Iterator[tuple[str, str, str, str, int]]:
 
 def fit(found: Sequence[Example]) -> tuple[LogisticRegression, float]:
     """The softmax regression and the relevance with the lowest loss."""
-    labels = np.array([{ENTAILMENT: YES, NEUTRAL: UNSURE, CONTRADICTION: NO}[e.label] for e in found])
-    kinds = np.array([e.kind for e in found])
-    # Each kind of claim weighs the same, however many there are of it.
-    weights = np.array([1.0 / (kinds == kind).sum() for kind in kinds]) * len(found) / len(set(kinds))
+    labels, weights = _labels(found), _weights(found)
     best: tuple[float, LogisticRegression, float] | None = None
     for relevance in RELEVANCE:
         table = feature_table(found, relevance)
@@ -138,6 +148,50 @@ def fit(found: Sequence[Example]) -> tuple[LogisticRegression, float]:
             best = (loss, model, relevance)
     assert best is not None
     return best[1], best[2]
+
+
+def cross_validated(found: Sequence[Example], relevance: float, folds: int = 5) -> np.ndarray:
+    """P(yes), P(unsure), P(no) of each claim by a fit on the other sources."""
+    table, labels, weights = feature_table(found, relevance), _labels(found), _weights(found)
+    fold = np.array([e.group % folds for e in found])
+    shares = np.zeros((len(found), 3))
+    for number in range(folds):
+        inside = fold == number
+        model = LogisticRegression(C=1.0, max_iter=2000)
+        model.fit(table[~inside], labels[~inside], sample_weight=weights[~inside])
+        shares[inside] = model.predict_proba(table[inside])
+    return shares
+
+
+def describe(found: Sequence[Example], shares: np.ndarray) -> None:
+    """Print, per kind of claim, AUROC of unsupported, of contradicted among unsupported, and calibration."""
+    labels = _labels(found)
+    for kind in sorted({e.kind for e in found}):
+        of = np.array([e.kind == kind for e in found])
+        bad, risk = labels[of] != YES, 1 - shares[of, YES]
+        denied, called = labels[of][bad] == NO, shares[of].argmax(1) == NO
+        against = auroc(list(shares[of][bad][:, NO]), list(denied)) if bad.any() else float("nan")
+        print(
+            f"{kind}: {of.sum()} claims, {bad.sum()} unsupported; AUROC {auroc(list(risk), list(bad)):.3f}, "
+            f"contradicted against neutral {against:.3f}; flagged at .5: "
+            f"{(risk[~bad] > 0.5).mean():.2f} of the supported, {(risk[bad] > 0.5).mean():.2f} of the rest; "
+            f"called contradicted: {called[bad][denied].mean():.2f} of the contradicted, "
+            f"{called[bad][~denied].mean():.2f} of the neutral"
+        )
+
+
+def _labels(found: Sequence[Example]) -> np.ndarray:
+    return np.array([{ENTAILMENT: YES, NEUTRAL: UNSURE, CONTRADICTION: NO}[e.label] for e in found])
+
+
+def _weights(found: Sequence[Example]) -> np.ndarray:
+    """Each kind weighs the same, and half of it is supported: P(yes) = .5 is where the evidence is even.
+
+    In answers most claims are supported; how many of them are flagged is set by the risk of the whole answer.
+    """
+    cells = [(e.kind, e.label == ENTAILMENT) for e in found]
+    counts = Counter(cells)
+    return np.array([len(found) / len(counts) / counts[cell] for cell in cells])
 
 
 def feature_table(found: Sequence[Example], relevance: float) -> np.ndarray:
@@ -153,7 +207,8 @@ def answer_risks(found: Sequence[Example], yes: np.ndarray) -> dict[str, dict[st
     for example, p_yes in zip(found, yes, strict=True):
         if example.answer:
             key = (example.kind, example.answer)
-            by_answer.setdefault(key, []).append((1 - p_yes, example.label != ENTAILMENT))
+            in_answer = ANSWER_ODDS * p_yes / (1 + (ANSWER_ODDS - 1) * p_yes)
+            by_answer.setdefault(key, []).append((1 - in_answer, example.label != ENTAILMENT))
     risks: dict[str, dict[str, tuple[float, bool]]] = {}
     for (kind, answer), claims in by_answer.items():
         worst = sorted((risk for risk, _ in claims), reverse=True)[:3]
@@ -192,15 +247,16 @@ def main() -> None:
         found = list(examples(Network(options.folder), options.most))
         cache.write_bytes(pickle.dumps(found))
     model, relevance = fit(found)
-    table = feature_table(found, relevance)
-    yes = model.predict_proba(table)[:, YES]
-    threshold = risk_threshold(answer_risks(found, yes), options.false_alarms)
+    shares = cross_validated(found, relevance)
+    describe(found, shares)
+    threshold = risk_threshold(answer_risks(found, shares[:, YES]), options.false_alarms)
     data = {
         "name": options.name,
         "weights": [[round(float(w), 4) for w in row] for row in model.coef_],
         "bias": [round(float(b), 4) for b in model.intercept_],
         "relevance": relevance,
         "prior_yes": PRIOR_YES,
+        "answer_odds": ANSWER_ODDS,
         "threshold_bits": round(gap_bits(options.claim_yes), 3),
         "risk_threshold": round(threshold, 3),
     }

@@ -32,12 +32,14 @@ TOKEN_LIMIT = 224
 HELD_OUT_FOLDS = (0, 1)  # of five: RAGTruth and silver sources that are measured on, never trained on
 CARDS = Path(os.environ.get("GROUNDWIRE_CARDS", DATA.parent / "cards"))
 OWN_CARDS = Path(__file__).resolve().parent / "cards"
-HELD_OUT_WRITERS = frozenset({"u", "n"})
+HELD_OUT_WRITERS = frozenset({"u", "n", "aa"})
 PACKAGE_SHARE = 0.35
-"""Share of windows cut as the package cuts them. The others are shorter: on the same number of tokens the
-network sees more pairs, and length tells nothing about the label."""
-WINDOW_BUDGETS = (15, 25, 40, 60)
+"""Share of windows cut as the package cuts them. The others have all lengths around the evidence, so that
+length tells nothing about the label."""
+WINDOW_BUDGETS = (8, 16, 24, 32, 48)
 """Words of the other windows, around the evidence."""
+WIDE_SHARE = 0.5
+"""Share of the wide window among those of an answer's claim, which often draws on several places."""
 
 
 @lru_cache(maxsize=1)
@@ -169,7 +171,9 @@ class CardPairs:
         holding = [window for window in windows if gold <= set(window.numbers)]
         if gold and not holding:
             return document.window_around(sorted(gold), max(WINDOW_BUDGETS)).text
-        return (holding[0] if gold else max(windows, key=lambda window: window.coverage)).text
+        if gold:
+            return self.random.choice(holding).text
+        return max(windows, key=lambda window: window.coverage).text
 
 
 def marked_claims(
@@ -212,8 +216,8 @@ def answer_pairs(
     ):
         windows = document.windows(claim, rarity)
         if windows:
-            best = max(windows, key=lambda window: window.coverage)
-            chosen = best if draw.random() < 0.7 else draw.choice([*windows[:2], best])
+            wide = draw.random() < WIDE_SHARE
+            chosen = windows[-1] if wide else max(windows[:-1] or windows, key=lambda window: window.coverage)
             yield Pair(chosen.text, claim, label, spans, weight, group)
 
 

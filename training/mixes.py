@@ -32,11 +32,11 @@ MIXES: dict[str, dict[str, float]] = {
         "short.bizarro": 1,
     },
     "grounded": {
-        "grounded.cards": 30,  # most of them are drawn with their twin
+        "grounded.cards": 40,  # most of them are drawn with their twin
         "grounded.card_answers": 4,
         "grounded.answers": 8,
-        "grounded.ragtruth": 9,
-        "grounded.silver": 7,
+        "grounded.ragtruth": 10,
+        "grounded.silver": 8,
         "grounded.tabfact": 3,
         "grounded.infotabs": 2,
         "grounded.fm2": 3,

@@ -6,6 +6,8 @@ logit per token that says whether the token is unsupported.
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -28,7 +30,9 @@ class Layer(nn.Module):
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
         batch, length, _ = states.shape
         heads = self.qkv(states).view(batch, length, 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
-        mixed = F.scaled_dot_product_attention(heads[0], heads[1], heads[2], attn_mask=mask)
+        # Written out: in bfloat16 on a CPU the fused kernel trains at two thirds of the speed of this.
+        scores = heads[0] @ heads[1].transpose(-1, -2) / math.sqrt(WIDTH // HEADS) + mask.to(heads.dtype)
+        mixed = scores.softmax(-1).to(heads.dtype) @ heads[2]
         states = self.norm_attention(states + self.out(mixed.transpose(1, 2).reshape(batch, length, WIDTH)))
         return self.norm_output(states + self.down(F.gelu(self.up(states))))
 

@@ -1,8 +1,9 @@
 """From the network's readings of a claim's windows to P(yes), P(unsure) and P(no).
 
-Entailment and contradiction are each taken from the window that speaks most clearly, so further windows
-cannot dilute them. A small softmax regression over four logits and the check of the claim's numbers, fitted
-on held-out claims, turns them into probabilities. It sees no length, no format and no data set.
+Entailment and contradiction are each taken from the narrow window that is clearest, so that further windows
+cannot dilute them. A small softmax regression over these, the wide window's, the share of the claim's words
+that a window holds and the check of the claim's numbers, fitted on held-out claims, turns them into
+probabilities. It sees no length, no format and no data set.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from training.candidate.quantities import NO_NUMBERS, NumberCheck
 _EDGE = 1e-4
 """Probabilities of the network are clipped here before logits are taken: beyond, int8 noise decides."""
 
-CLEAR = 0.9
+CLEAR = 0.95
 """A first window this sure of entailment or contradiction settles the claim; no further one is read."""
 
 
@@ -44,6 +45,7 @@ class Calibration:
     bias: tuple[float, ...]
     relevance: float
     prior_yes: float
+    answer_odds: float
     threshold_bits: float
     risk_threshold: float
 
@@ -73,19 +75,26 @@ def is_clear(reading: Reading) -> bool:
 def features(
     readings: Sequence[Reading], coverage: Sequence[float], relevance: float, numbers: NumberCheck
 ) -> list[float]:
-    """Clearest entailment and contradiction, both in the window that holds most of the claim, and numbers."""
-    best = max(range(len(readings)), key=lambda i: coverage[i])
-    entailment = max(_logit(reading.entailment) for reading in readings)
+    """Entailment and contradiction: the clearest, the first narrow and the wide window; words, numbers.
+
+    The wide window is the last. Where there is one window, it counts as both.
+    """
+    narrow, wide = readings[:-1] or readings, readings[-1]
+    best = max(coverage)
     contradiction = max(
-        _logit(reading.contradiction) + relevance * (held - coverage[best])
-        for reading, held in zip(readings, coverage, strict=True)
+        _logit(reading.contradiction) + relevance * (held - best)
+        for reading, held in zip(narrow, coverage, strict=False)
     )
     return [
-        entailment,
+        max(_logit(reading.entailment) for reading in narrow),
         contradiction,
-        _logit(readings[best].entailment),
-        _logit(readings[best].contradiction),
+        _logit(narrow[0].entailment),
+        _logit(narrow[0].contradiction),
+        _logit(wide.entailment),
+        _logit(wide.contradiction),
+        best,
         float(numbers.absent),
+        float(numbers.replaced),
         float(numbers.derived),
     ]
 

@@ -37,6 +37,11 @@ class NumberCheck:
     derived: bool = False
     reason: str = ""
 
+    @property
+    def replaced(self) -> bool:
+        """Whether the evidence gives one other value in the unit of a number that it lacks."""
+        return self.absent and bool(self.reason)
+
 
 NO_NUMBERS = NumberCheck()
 
@@ -72,9 +77,9 @@ def _is_stated(claim: str, number: Number, evidence: str, found: Sequence[Number
         return True
     # Digits inside codes, dates and versions are no numbers to `numbers`, but the evidence states them.
     digits = _DIGITS.match(claim[number.start : number.end])
-    return bool(digits) and bool(
-        re.search(rf"(?<![\d.,]){re.escape(digits[0].rstrip('.,'))}(?![\d.,]*\d)", evidence)
-    )
+    if digits is None:
+        return False
+    return bool(re.search(rf"(?<![\d.,]){re.escape(digits[0].rstrip('.,'))}(?![\d.,]*\d)", evidence))
 
 
 def _calculation(claim: str, number: Number, evidence: str, found: Sequence[Number]) -> str:

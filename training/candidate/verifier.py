@@ -72,6 +72,10 @@ class LocalVerifier:
         """P(yes) where no evidence speaks of a claim: the network knows only what it reads."""
         return self.calibration.prior_yes
 
+    def answer_odds(self) -> float:
+        """Supported claims to an unsupported one in the answers of the calibration; estimates assume one."""
+        return self.calibration.answer_odds
+
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
         foreign = [i for i, query in enumerate(queries) if language_hint(query.claim) != "en"]
         english = [i for i in range(len(queries)) if i not in set(foreign)]
@@ -173,9 +177,10 @@ class LocalVerifier:
         """The words that decide: the sentence that denies the claim, or the part that no source supports."""
         if found.yes >= 0.5:
             return numbers.reason if numbers.derived else ""
-        if numbers.absent and numbers.reason:
-            return numbers.reason
         if found.no > found.unsure:
+            instead = check_numbers(query.claim, window.text)
+            if instead.replaced:
+                return instead.reason
             document = self.document(query.context)
             said = document.closest_piece(query.claim, window, self.network().rarity)
             return f"the source says “{_shorten(said)}”"
@@ -189,8 +194,11 @@ def evidence_removed(query: Query) -> bool:
 
 
 def decisive_window(found: Probabilities, readings: Sequence[Reading], coverage: Sequence[float]) -> int:
-    """The window that the verdict rests on: the clearest one for yes or no, else the closest to the claim."""
-    numbers = range(len(readings))
+    """The window that the verdict rests on: the clearest one for yes or no, else the closest to the claim.
+
+    The wide window, which is the last, would quote too much.
+    """
+    numbers = range(max(1, len(readings) - 1))
     if found.yes >= max(found.no, found.unsure):
         return max(numbers, key=lambda i: readings[i].entailment)
     if found.no > found.unsure:
