@@ -137,14 +137,14 @@ def test_verify_judges_the_last_answer_whole(tower: str) -> None:
     request = ChatArgs((tower,), simple=True)
     code, out = talked(["How tall is it?", "/verify", "/verify last"], [BAD], request)
     assert "not verified" in out
-    assert out.count("CONTRADICTED") == 2
+    assert out.count("contradicted") == 2
     assert code == 1
 
 
 @pytest.mark.spec("SPEC-16.35")
 def test_verify_judges_a_text(tower: str) -> None:
     assert "supported" in talked(["/verify The tower is 330 metres tall."], [], ChatArgs((tower,)))[1]
-    assert "CONTRADICTED" in talked(["/verify The tower is 450 metres tall."], [], ChatArgs((tower,)))[1]
+    assert "contradicted" in talked(["/verify The tower is 450 metres tall."], [], ChatArgs((tower,)))[1]
 
 
 @pytest.mark.spec("SPEC-16.35")
@@ -156,8 +156,8 @@ def test_verify_with_nothing_to_verify_says_so(tower: str) -> None:
 def test_simple_turns_verification_off_and_on(tower: str) -> None:
     out = talked(["/simple", "How tall?", "/simple", "How tall?"], [BAD, BAD], ChatArgs((tower,)))[1]
     first, second = out.split("answers are verified again")
-    assert "CONTRADICTED" not in first
-    assert "CONTRADICTED" in second
+    assert "contradicted" not in first
+    assert "contradicted" in second
 
 
 def test_sources_are_listed_and_added(tower: str, tmp_path: Path) -> None:
@@ -335,7 +335,7 @@ def test_a_whole_conversation_on_a_terminal(tower: str, monkeypatch: pytest.Monk
     shown = out.getvalue()
     assert "1 source · /help" in shown
     assert "OPENAI_API_KEY" in shown
-    assert shown.index("CONTRADICTED") < shown.index("stopped") < shown.index("there is no /nope")
+    assert shown.index("contradicted") < shown.index("stopped") < shown.index("there is no /nope")
 
 
 def test_commands_complete_and_questions_do_not() -> None:

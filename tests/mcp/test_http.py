@@ -36,7 +36,7 @@ ACCEPTING = {"accept": "application/json, text/event-stream"}
 async def test_client_calls_a_tool_over_http(mode: str) -> None:
     with serving(FAKE) as url:
         async with Client(f"{url}/mcp", mode=mode) as client:
-            assert len((await client.list_tools()).tools) == 7
+            assert len((await client.list_tools()).tools) == 8
             result = await client.call_tool("check", ASKED)
             wrong = await client.call_tool("check", {})
     async with Groundwire(Config(), backend="fake") as engine:

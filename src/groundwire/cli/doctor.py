@@ -34,8 +34,10 @@ _TIMEOUT_SECONDS = 3.0
 EXTRAS = {
     "openai": "openai", "anthropic": "anthropic", "llm": "xllamacpp", "server": "fastapi", "rag": "wordllama",
     "pinecone": "pinecone", "mcp": "mcp", "langchain": "langchain_core", "llamaindex": "llama_index.core",
-    "pandas": "pandas", "metta": "hyperon", "repl": "pydantic_monty", "ray": "ray", "postgres": "psycopg",
-    "redis": "redis",
+    "pandas": "pandas", "deepeval": "deepeval", "ragas": "ragas", "inspect": "inspect_ai", "mlflow": "mlflow",
+    "pydantic-evals": "pydantic_evals", "haystack": "haystack", "phoenix": "phoenix.evals",
+    "openai-agents": "agents", "litellm": "litellm", "metta": "hyperon", "repl": "pydantic_monty",
+    "ray": "ray", "postgres": "psycopg", "redis": "redis",
 }  # fmt: skip
 """The extras a user can install, each with the module that proves it."""
 

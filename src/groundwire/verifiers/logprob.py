@@ -152,6 +152,8 @@ async def ask(generator: Generator, query: Query, top: int, method: str) -> Esti
     """
     [completion] = await generator.complete(yes_no(query), max_tokens=MAX_TOKENS, top_logprobs=top)
     if not completion.top_logprobs:
+        if parse_answer(completion.text) is None:  # no answer at all says nothing about logprobs
+            return off_topic(completion, method)
         raise NoLogprobs(f"{generator.name} returns no logprobs", hint="use the sampling verifier")
     found = masses(completion.top_logprobs)
     if found is None or parse_answer(completion.text) is not found.likeliest:

@@ -79,7 +79,7 @@ class SamplingVerifier:
 class LogprobOrSampling:
     """Logprobs if the server returns them, else samples; the estimate's `method` tells which.
 
-    After the first answer without logprobs they are not requested again. Arguments: see `LogprobVerifier`,
+    After the first clear answer without logprobs they are not requested again. Arguments: see `LogprobVerifier`,
     `SamplingVerifier` and `SharedRequests`.
     """
 
@@ -125,6 +125,8 @@ class LogprobOrSampling:
             )
             if reply.positions:
                 return shared_estimates(reply, count, self._by_logprob)
+            if not numbered_answers(reply.text):  # no answer at all says nothing about logprobs
+                return [None] * count
             self._has_logprobs = False
         replies = await self.generator.complete(
             prompt, max_tokens=length, temperature=_TEMPERATURE, n=self._samples, schema=schema
