@@ -93,5 +93,5 @@ def test_the_llm_path_counts_its_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     figures = {figure.name: figure for figure in asyncio.run(speed._llm())}
     if not figures:
         pytest.skip("the local model is not installed")
-    assert figures["LLM path: calls for each claim"].value == 2
+    assert figures["LLM path: calls for each claim"].value == 1  # p0 cannot change the verdict
     assert figures["LLM path: wall time for each claim"].unit == "s"
