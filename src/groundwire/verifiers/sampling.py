@@ -79,8 +79,8 @@ class SamplingVerifier:
 class LogprobOrSampling:
     """Logprobs if the server returns them, else samples; the estimate's `method` tells which.
 
-    After the first clear answer without logprobs they are not requested again. Arguments: see `LogprobVerifier`,
-    `SamplingVerifier` and `SharedRequests`.
+    After the first clear answer without logprobs they are not requested again. Arguments: see
+    `LogprobVerifier`, `SamplingVerifier` and `SharedRequests`.
     """
 
     def __init__(
