@@ -19,7 +19,8 @@ from groundwire.types import UnitKind
 
 NARROW_WORDS = 28
 """Longest narrow window in words: one or two sentences. On every seventh card of `cards.dev` the network,
-halfway through its training, had AUROC .72 with windows of 25 words, .66 with 45 and .61 with 90."""
+halfway through its training, had AUROC .72 with windows of 25 words, .66 with 45 and .61 with 90: chosen on
+these cards, 196 claims."""
 
 WIDE_WORDS = 80
 """Longest wide window in words, for claims that draw on several places: about 140 tokens with the claim."""
