@@ -15,6 +15,8 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 from rich.console import Console
+from tests.loopback import Loopback, Reply, Request
+from tests.loopback import chat as chat_reply
 
 from groundwire.cli import chat as chat_module
 from groundwire.cli.chat import ChatArgs, ChatSession, converse, run_chat, with_verification
@@ -386,6 +388,20 @@ def test_with_the_real_model_on_this_machine(smollm: str, tower: str) -> None:
     assert code in (0, 1, 3)
     assert "tower" in out.getvalue().lower()
     assert "claim" in out.getvalue() or "not verified" in out.getvalue()
+
+
+def test_a_server_that_ignores_stream_is_shown_and_verified_as_a_whole_answer(
+    loopback: Loopback, tower: str
+) -> None:
+    def reply(request: Request) -> Reply:  # the model judges its own answer, without a stream
+        return chat_reply(GOOD) if request.body.get("stream") else chat_reply("YES", top={"YES": 0.99})
+
+    loopback.script(reply)
+    out = io.StringIO()
+    request = ChatArgs((tower,), question="How tall is it?", provider="openai")
+    settings = config().changed(openai={"base_url": f"{loopback.url}/v1"})
+    code = run_chat(request, settings, Console(file=out, width=120, force_terminal=True, color_system=None))
+    assert (code, GOOD in out.getvalue()) == (0, True)
 
 
 @pytest.mark.spec("SPEC-08.19", "SPEC-08.21", "SPEC-08.22")

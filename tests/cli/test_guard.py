@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from tests.loopback import Loopback, chat
 from typer.testing import CliRunner
 
 from groundwire.cli.guard import GuardArgs, run_guard
@@ -52,6 +53,15 @@ def test_events_are_lines_of_json() -> None:
     events = [json.loads(line) for line in out.splitlines()]
     assert code == 1
     assert [event["kind"] for event in events][-3:] == ["interrupted", "reformulated", "done"]
+
+
+def test_a_server_that_ignores_stream_is_guarded_as_a_whole_answer(loopback: Loopback) -> None:
+    loopback.script(chat("Acme has 40 employees."))
+    config = Config.load(None, {"openai.base_url": f"{loopback.url}/v1", "generator.provider": "openai"})
+    out = StringIO()
+    assert run_guard(ASKED, config, Console(file=out, width=200)) == 0
+    assert "Acme has 40 employees [S0]." in out.getvalue()
+    assert loopback.requests[0].body["stream"] is True
 
 
 def test_an_answer_that_asserts_nothing_is_not_clean() -> None:

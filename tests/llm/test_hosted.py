@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from pydantic import SecretStr
-from tests.loopback import Loopback, Reply, chat, refusal
+from tests.loopback import Loopback, Reply, chat, claude, refusal
 
 from groundwire.errors import BackendDown, BackendError
 from groundwire.llm import Completion, Message, completed
@@ -99,6 +100,31 @@ async def test_a_refused_key_is_said_before_anything_streams(loopback: Loopback)
     loopback.script(refusal(401, "no"))
     generator = openai_at(loopback)
     with pytest.raises(BackendError, match="API key"):
+        await completed(generator, HELLO, lambda _: None)
+    await generator.aclose()
+
+
+@pytest.mark.parametrize(
+    ("open_at", "reply"), [(openai_at, chat("Hi you")), (anthropic_at, claude("Hi you"))]
+)
+async def test_a_server_that_ignores_stream_is_read_as_a_whole_answer(
+    loopback: Loopback, open_at: Any, reply: Reply
+) -> None:
+    loopback.script(replace(reply, content_type="application/json; charset=utf-8"))
+    generator, pieces, used = open_at(loopback), list[str](), list[Completion]()
+    with track_usage(lambda _, done: used.append(done)):
+        done = await completed(generator, HELLO, pieces.append)
+    await generator.aclose()
+    assert loopback.requests[0].body["stream"] is True
+    assert (pieces, done.text, done.prompt_tokens > 0) == (["Hi you"], "Hi you", True)
+    assert used == [done]
+
+
+@pytest.mark.parametrize("open_at", [openai_at, anthropic_at])
+async def test_json_without_an_answer_is_no_empty_stream(loopback: Loopback, open_at: Any) -> None:
+    loopback.script(Reply({"detail": "busy"}))
+    generator = open_at(loopback)
+    with pytest.raises(BackendError, match="did not return a valid"):
         await completed(generator, HELLO, lambda _: None)
     await generator.aclose()
 

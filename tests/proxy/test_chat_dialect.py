@@ -51,6 +51,16 @@ def test_observed_answer_is_unchanged(proxy: Served, upstream: ScriptedUpstream)
     assert kept
 
 
+def test_an_upstream_that_ignores_stream_is_verified_as_a_whole_answer(
+    proxy: Served, upstream: ScriptedUpstream
+) -> None:
+    upstream.script(whole(completion(GOOD)))
+    body = {"model": "m", "messages": MESSAGES, "stream": True}
+    got = proxy.client.post("/v1/chat/completions", json=body)
+    assert got.json()["choices"][0]["message"]["content"] == GOOD
+    assert (got.headers["x-groundwire-status"], got.headers["x-groundwire-claims"]) == ("CHECKED", "2")
+
+
 @pytest.mark.parametrize("how", ["observe", "annotate", "block", "fix"])
 def test_an_answer_that_asserts_nothing_passes_and_is_not_clean(
     proxy: Served, upstream: ScriptedUpstream, how: str

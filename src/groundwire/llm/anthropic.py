@@ -73,6 +73,8 @@ class AnthropicGenerator(HostedGenerator[anthropic.AsyncAnthropic]):
 
     async def _stream(self, messages: Sequence[Message], options: Options, on_text: OnText) -> Completion:
         async with self._client.get().messages.stream(**self._arguments(messages, options)) as events:
+            if whole := await self._unstreamed(events.response, on_text):
+                return whole
             async for text in events.text_stream:
                 await emit(on_text, text)
             message = await events.get_final_message()

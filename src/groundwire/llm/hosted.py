@@ -16,6 +16,7 @@ from groundwire.llm.base import (
     Message,
     OnText,
     connection_error,
+    emit,
     malformed_response,
     report_usage,
     status_error,
@@ -99,6 +100,14 @@ class HostedGenerator(ABC, Generic[ClientT]):
             return self._parse(await self._post(messages, accepted))
 
         return await self._request(options, attempt)
+
+    async def _unstreamed(self, response: Any, on_text: OnText) -> Completion | None:
+        """The answer of a server that ignores `stream` and sends one JSON body; None if it streams."""
+        if not response.headers.get("content-type", "").lower().startswith("application/json"):
+            return None
+        done = self._parse(await response.aread())[0]
+        await emit(on_text, done.text)
+        return done
 
     async def _request(
         self, options: Options, attempt: Callable[[Options], Awaitable[list[Completion]]]

@@ -121,9 +121,12 @@ class OpenAIGenerator(HostedGenerator[openai.AsyncOpenAI]):
         return {"stream_options": {"include_usage": True}}
 
     async def _stream(self, messages: Sequence[Message], options: Options, on_text: OnText) -> Completion:
-        chunks = await self._client.get().chat.completions.create(
+        raw = await self._client.get().chat.completions.with_raw_response.create(
             model=self.endpoint.model, messages=_chat(messages), stream=True, extra_body=options
         )
+        if whole := await self._unstreamed(raw.http_response, on_text):
+            return whole
+        chunks = raw.parse()
         pieces: list[str] = []
         usage, model = _ChatUsage(), self.endpoint.model
         async with chunks:  # a cancelled caller must release the connection
