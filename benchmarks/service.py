@@ -61,12 +61,14 @@ class LoadTerms:
 
 @dataclass(frozen=True, slots=True)
 class LoadCase:
-    """One request, and the digest of the response that is expected byte for byte."""
+    """One request, and the digest of the response that is expected byte for byte, if it is known."""
 
     answer: str
     source: str
     body: str
     expected: str = ""
+    path: str = "/v1/check"
+    kind: str = "application/json"
 
 
 def run_service(console: Console, terms: LoadTerms, *, as_json: bool) -> int:
@@ -205,6 +207,8 @@ class LoadProcess:
             "port": self._port,
             "bodies": [case.body for case in self.cases],
             "expected": [case.expected for case in self.cases],
+            "paths": [case.path for case in self.cases],
+            "types": [case.kind for case in self.cases],
             "seconds": seconds,
             "connections": connections,
             "rate": rate,

@@ -1,16 +1,20 @@
 """`python -m benchmarks.soak`: the real server under mixed load for a long time. Does it leak?
 
-Requests of different sizes at 70 % of what the server can do, then at four times as much, in turn; every
-tenth client leaves without its answer. Memory, threads and descriptors are sampled after each turn.
+Checks of different sizes, claims, detection, audits of traces, facts and uploads at 70 % of what the server
+can do, then at four times as much, in turn; every tenth client leaves without its answer. Memory, threads and
+descriptors are sampled after each turn, and printed to standard error.
 """
 
 from __future__ import annotations
 
+import json
+import sys
 import time
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
@@ -19,6 +23,7 @@ from benchmarks import command, run
 from benchmarks.load_generator import LEFT
 from benchmarks.service import (
     Engine,
+    LoadCase,
     LoadProcess,
     LoadResult,
     Server,
@@ -59,7 +64,7 @@ def measure(terms: SoakTerms) -> Iterator[Figure]:
         engine = Engine()
         stack.callback(engine.close)
         made = [make_case(n, *_SIZES[n % len(_SIZES)]) for n in range(terms.cases)]
-        cases = engine.expected(made)
+        cases = [*engine.expected(made), *(other for case in made[:8] for other in _others(case))]
         server = stack.enter_context(run_server())
         load = stack.enter_context(run_load_generator(server, cases))
         usual = load.run(seconds=min(10.0, terms.turn), connections=AT_ONCE).good_a_second
@@ -70,6 +75,27 @@ def measure(terms: SoakTerms) -> Iterator[Figure]:
     yield from growth(samples)
 
 
+def _others(case: LoadCase) -> Iterator[LoadCase]:
+    """The same answer and source for the other routes that do work."""
+    sources = {"S0": case.source}
+    bodies: dict[str, dict[str, object]] = {
+        "/v1/claims/verify": {"text": case.answer, "sources": sources},
+        "/v1/detect": {"response": case.answer, "sources": sources},
+        "/v1/traces/audit": {"steps": case.answer.split(". "), "sources": sources, "answer": case.answer},
+        "/v1/facts": {"fact": case.answer.partition(". ")[0] + ".", "sources": sources},
+    }
+    for path, body in bodies.items():
+        yield replace(case, body=_encoded(json.dumps(body)), path=path)
+    page = f"<html><h1>{case.answer}</h1><p>{case.source}</p></html>"
+    part = 'content-disposition: form-data; name="files"; filename="page.html"'
+    upload = f"--part\r\n{part}\r\n\r\n{page}\r\n--part--\r\n"
+    yield replace(case, body=_encoded(upload), path="/v1/sources", kind="multipart/form-data; boundary=part")
+
+
+def _encoded(text: str) -> str:
+    return b64encode(text.encode()).decode()
+
+
 def _soak(
     server: Server, load: LoadProcess, usual: float, terms: SoakTerms, met: list[LoadResult]
 ) -> Iterator[Sample]:
@@ -77,7 +103,9 @@ def _soak(
     while (passed := time.monotonic() - began) < 60 * terms.minutes or not met:
         met.append(load.run(seconds=0.8 * terms.turn, rate=STEADY * usual, leaving=LEAVING))
         met.append(load.run(seconds=0.2 * terms.turn, rate=OVERLOAD * usual, leaving=LEAVING))
-        yield Sample(passed / 3600, server.resident_mb(), server.threads(), server.descriptors())
+        sample = Sample(passed / 3600, server.resident_mb(), server.threads(), server.descriptors())
+        print(sample, dict(met[-2].statuses), dict(met[-1].statuses), file=sys.stderr, flush=True)
+        yield sample
 
 
 def _answers(met: Sequence[LoadResult]) -> Iterator[Figure]:
