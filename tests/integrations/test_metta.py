@@ -281,6 +281,19 @@ def test_command_runs_a_file(company: Path, tmp_path: Path) -> None:
     assert json.loads(found.stdout) == [["True"], ["2"]]
 
 
+@pytest.mark.parametrize(
+    "program",
+    ["&self !(a b)", "!(add-atom &self &self) !(a b)", "!(bind! me &self) me !(match &self a 1)"],
+)
+def test_a_program_that_crashes_the_interpreter_is_a_one_line_error(tmp_path: Path, program: str) -> None:
+    path = tmp_path / "crash.metta"
+    path.write_text(program)
+    command = [sys.executable, "-m", "groundwire.cli.main", "metta", str(path)]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert found.returncode == 2
+    assert found.stderr == "groundwire: the program crashed the MeTTa interpreter\n"
+
+
 def test_missing_program_file() -> None:
     found = CliRunner().invoke(main.app, ["metta", "nosuch.metta"])
     assert isinstance(found.exception, InputError)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -17,10 +18,11 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.integrations.metta import register
 from groundwire.integrations.metta_atoms import head_of
-from groundwire.integrations.metta_runner import evaluate, new_metta
+from groundwire.integrations.metta_runner import evaluate, in_child, new_metta
 from groundwire.retrieval.history import parse_history
 from groundwire.retrieval.load import as_path, load_answer
 from groundwire.stores.knowledge_base import Knowledge
+from groundwire.types import Turn
 
 app = command_app()
 
@@ -61,6 +63,18 @@ def run_metta(request: MettaRequest, config: Config) -> ExitCode:
     program = load_answer(request.program, stdin=stdin_bytes(), max_bytes=limit)
     turns_text = request.history and load_answer(request.history, stdin=stdin_bytes(), max_bytes=limit)
     turns = parse_history(turns_text) if turns_text else ()
+    shown, failed = in_child(lambda: _results(request, config, program, turns))
+    plain = (f"[{', '.join(result)}]" for result in shown)
+    with safe_stdout():
+        lines = [json.dumps(shown, ensure_ascii=False)] if request.as_json else plain
+        sys.stdout.write("".join(f"{line}\n" for line in lines))
+    return ExitCode.BAD_INPUT if failed else ExitCode.OK
+
+
+def _results(
+    request: MettaRequest, config: Config, program: str, turns: Sequence[Turn]
+) -> tuple[list[list[str]], bool]:
+    """The results of each `!` as text, and whether one is an error."""
     path = as_path(request.program) if request.program != "-" else None
     folder = None if request.allow_python else (path.parent if path else Path())
     metta = new_metta(allow_python=request.allow_python, folder=folder, steps=request.steps)
@@ -74,10 +88,5 @@ def run_metta(request: MettaRequest, config: Config) -> ExitCode:
         if kb is not None:
             kb.close()
         run(engine.aclose())
-    shown = [[str(atom) for atom in result] for result in results]
-    plain = (f"[{', '.join(result)}]" for result in shown)
-    with safe_stdout():
-        lines = [json.dumps(shown, ensure_ascii=False)] if request.as_json else plain
-        sys.stdout.write("".join(f"{line}\n" for line in lines))
     failed = any(head_of(atom) == "Error" for result in results for atom in result)
-    return ExitCode.BAD_INPUT if failed else ExitCode.OK
+    return [[str(atom) for atom in result] for result in results], failed

@@ -1,4 +1,5 @@
-"""MeTTa runners: `new_metta` makes one whose programs reach no Python and no other files; `evaluate` runs.
+"""MeTTa runners: `new_metta` makes one whose programs reach no Python and no other files; `evaluate` runs,
+`in_child` in a process that the interpreter may crash.
 
 A program gets the operations of `ALLOWED` and nothing else. One token matches every word of a program, so an
 operation that a later version of MeTTa adds is refused until it is listed here. The library's own definitions
@@ -7,11 +8,13 @@ hold further operations, which a program could fetch with `match`; those definit
 
 from __future__ import annotations
 
+import multiprocessing
 import re
 from collections.abc import Callable
 from inspect import signature
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from groundwire._optional import load
 from groundwire.errors import GroundwireError, InputError
@@ -20,6 +23,8 @@ from groundwire.retrieval.load import read_file
 
 if TYPE_CHECKING:
     from hyperon import Atom, MeTTa
+
+T = TypeVar("T")
 
 _LOGIC = ("and", "or", "not", "xor", "<", ">", "<=", ">=", "==", "=alpha", "if-equal")
 _ARITHMETIC = ("+", "-", "*", "/", "%")
@@ -224,3 +229,36 @@ def evaluate(metta: MeTTa, program: str, steps: int) -> list[list[Atom]]:
     raise GroundwireError(
         f"the program was stopped after {steps:,} steps", hint="raise the limit with --steps"
     )
+
+
+def in_child(work: Callable[[], T]) -> T:
+    """The result of `work`, which must be plain data, computed in a forked process.
+
+    The interpreter overflows its stack for some programs, such as one that adds a space to itself. That ends
+    the process it runs in, without an exception.
+    """
+    if "fork" not in multiprocessing.get_all_start_methods():
+        return work()
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe(duplex=False)
+    child = context.Process(target=_send, args=(work, theirs))
+    child.start()
+    theirs.close()
+    with ours:
+        try:
+            kind, found = ours.recv()
+        except EOFError:
+            kind, found = InputError, "the program crashed the MeTTa interpreter"
+    child.join()
+    if kind is not None:
+        raise kind(found)
+    return found  # type: ignore[no-any-return]
+
+
+def _send(work: Callable[[], Any], to: Connection) -> None:
+    try:
+        to.send((None, work()))
+    except GroundwireError as error:
+        to.send((InputError if error.exit_code == InputError.exit_code else GroundwireError, str(error)))
+    except Exception as error:  # it may not survive the way through the pipe
+        to.send((RuntimeError, repr(error)))
