@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from groundwire.cli.main import app
-from groundwire.reports.compare import mcnemar
+from groundwire.reports.batch import mcnemar
 
 
 def report(name: str, *claims: tuple[str, str, float], flagged: bool | None = False) -> dict[str, Any]:

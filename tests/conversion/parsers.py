@@ -11,7 +11,7 @@ from groundwire.conversion import converter
 _SCRIPT = """
 import os, signal
 from groundwire.conversion import worker
-from groundwire.conversion.records import Named
+from groundwire.conversion.formats import Named
 def read_document(data, file):
     {body}
 worker.read_document = read_document

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.conversion.documents import pdf, pdf_line
 
-from groundwire.conversion import bounds, formats
+from groundwire.conversion import formats
 from groundwire.conversion.formats import FileInput, html_text, read_document
 from groundwire.errors import InputError
 
@@ -33,7 +33,7 @@ def test_a_page_with_too_many_tags(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_text_beyond_the_limit_is_refused() -> None:
     with pytest.raises(InputError, match="unpacks to more than 10 characters"):
-        bounds.joined(["12345", "123456"], "a.pdf", 10)
+        formats.joined(["12345", "123456"], "a.pdf", 10)
 
 
 def test_a_pdf_is_read() -> None:

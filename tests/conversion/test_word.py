@@ -6,7 +6,7 @@ import pytest
 from tests.conversion.documents import cell, docx, paragraph, table
 
 from groundwire.conversion import word
-from groundwire.conversion.word import word_text
+from groundwire.conversion.markup import word_text
 from groundwire.errors import InputError
 
 LIMIT = 1_000_000

@@ -17,8 +17,8 @@ from groundwire.cli import main
 from groundwire.cli.rows import BatchRow, judge_row
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendTimeout
+from groundwire.reports.batch import to_sarif
 from groundwire.reports.json import report_object
-from groundwire.reports.sarif import to_sarif
 from groundwire.reports.schema import SCHEMA_VERSION, report_schema
 from groundwire.types import HallucinationReport
 from groundwire.verifiers.fake import FakeVerifier

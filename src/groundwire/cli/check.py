@@ -37,10 +37,10 @@ from groundwire.cli.options import (
 from groundwire.config import Config
 from groundwire.engine import ContextKwargs, Groundwire
 from groundwire.errors import InputError
+from groundwire.reports.batch import to_sarif
 from groundwire.reports.history import FeedbackReader, remember_report
 from groundwire.reports.html import to_html
 from groundwire.reports.json import report_object
-from groundwire.reports.sarif import to_sarif
 from groundwire.reports.terminal import show_repair, show_report
 from groundwire.retrieval.history import parse_history
 from groundwire.retrieval.load import load_answer, load_sources

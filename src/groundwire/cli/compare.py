@@ -12,7 +12,7 @@ import typer
 from groundwire.cli.console import ExitCode, open_console, print_json, safe_stdout
 from groundwire.cli.options import AsJson, command_app
 from groundwire.errors import InputError
-from groundwire.reports.compare import RunComparison, compare_runs
+from groundwire.reports.batch import RunComparison, compare_runs
 from groundwire.reports.terminal import show_comparison
 
 app = command_app()

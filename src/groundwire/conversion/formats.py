@@ -7,14 +7,54 @@ from __future__ import annotations
 
 import codecs
 import io
+import json
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from groundwire.conversion.bounds import MAX_TAGS, joined, too_many_tags
-from groundwire.conversion.records import Named, named_in
 from groundwire.errors import InputError
+
+# What reading one file may cost: time and memory by its size, and bounds on what it unpacks to.
+
+MAX_TAGS = 2_000_000
+"""Tags in a page or a Word file, opening and closing ones."""
+_MEGABYTE = 1_000_000
+_SECONDS_PER_MEGABYTE = {".pdf": 40, ".docx": 10}
+_OTHER_SECONDS = 3
+"""Some three times what ordinary files take. PDF and Word files are compressed, so they take more."""
+
+
+def cpu_seconds(size: int, kind: str) -> int:
+    """CPU time for a file of `size` bytes: one second for a small one, then in proportion.
+
+    >>> cpu_seconds(20_000, ".pdf"), cpu_seconds(2_000_000, ".pdf"), cpu_seconds(2_000_000, ".html")
+    (1, 81, 7)
+    """
+    return 1 + _SECONDS_PER_MEGABYTE.get(kind, _OTHER_SECONDS) * size // _MEGABYTE
+
+
+def memory_bytes(size: int) -> int:
+    """Memory for a file of `size` bytes, beyond that of the parser itself."""
+    return 256 * _MEGABYTE + 25 * size
+
+
+def too_many_tags(name: str) -> InputError:
+    return InputError(f"{name} has more than {MAX_TAGS:,} tags", hint="split it, or save it as plain text")
+
+
+def joined(parts: Iterable[str], name: str, max_bytes: int) -> str:
+    """The parts that say something, with a blank line between them, up to the limit for files."""
+    found: list[str] = []
+    size = 0
+    for part in parts:
+        size += len(part)
+        if size > max_bytes:
+            hint = "split it, or raise limits.max_source_bytes"
+            raise InputError(f"{name} unpacks to more than {max_bytes:,} characters", hint=hint)
+        found.append(part.replace("\x00", "").strip())
+    return "\n\n".join(part for part in found if part)
+
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -109,7 +149,7 @@ def html_text(data: bytes, name: str, max_bytes: int) -> str:
     """The readable text of a page; headings, lists and tables keep their shape."""
     from lxml import etree
 
-    from groundwire.conversion.page import page_text
+    from groundwire.conversion.markup import page_text
 
     text = _declared(data, name) or decode(data, name)
     if text.count("<") > MAX_TAGS:
@@ -164,7 +204,7 @@ def csv_text(data: bytes, name: str, max_bytes: int) -> str:  # noqa: ARG001
 
 def docx_text(data: bytes, name: str, max_bytes: int) -> str:
     """Paragraphs and tables of a Word file, in order."""
-    from groundwire.conversion.word import word_text
+    from groundwire.conversion.markup import word_text
 
     return word_text(data, name, max_bytes)
 
@@ -190,12 +230,106 @@ class Parser:
     module: str
 
 
-_HTML = Parser("HTML", "lxml.etree")
+_HTML = Parser("HTML", "groundwire.conversion.markup")
 PARSED = {
     ".html": _HTML,
     ".htm": _HTML,
     ".xhtml": _HTML,
     ".pdf": Parser("PDF", "pypdf"),
-    ".docx": Parser("docx", "groundwire.conversion.word"),
+    ".docx": Parser("docx", "groundwire.conversion.markup"),
 }
 """Endings of the formats that need a parser, which may take any time and memory on what strangers wrote."""
+
+
+# JSON and JSONL that name their own sources: `{"S0": "text", …}`, or rows of id and text.
+
+_ID = re.compile(
+    r"(?:s|src|source|doc|document|passage|chunk|span|ref|evidence|context|e|d|p)?[ _\-]?\d{1,6}|context",
+    re.IGNORECASE,
+)
+_ID_KEYS = ("id", "sid")
+JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A source before it has its number: `id` is None where the content does not name it."""
+
+    text: str
+    origin: str
+    id: str | None = None
+
+
+def named_in(text: str, suffix: str, origin: str, *, strict: bool, name: str = "the source") -> list[Named]:
+    """The sources that a text holds: several where JSON names them, else the text as it is.
+
+    `strict`: a .json or .jsonl file that does not parse is an error; other text is taken as it comes.
+    """
+    if suffix in (".jsonl", ".ndjson"):
+        return _rows(text, origin, name)
+    if suffix == ".json" or (not suffix and text.lstrip().startswith(("{", "["))):
+        try:
+            data = json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_object)
+        except (ValueError, RecursionError) as error:
+            if suffix == ".json" and strict:
+                raise _broken(name, error) from None
+            return [Named(text, origin)]
+        return _records(data, origin) or [Named(text, origin)]
+    return [Named(text, origin)]
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    if len({key for key, _ in pairs}) < len(pairs) and all(_ID.fullmatch(key) for key, _ in pairs):
+        raise InputError(
+            "a JSON object names the same source twice", hint="give each source an id of its own"
+        )
+    return dict(pairs)
+
+
+def _broken(name: str, error: Exception, line: int | None = None) -> InputError:
+    if isinstance(error, json.JSONDecodeError):
+        where = f"line {line or error.lineno}, column {error.colno}: {error.msg}"
+    else:
+        where = "nested too deeply" if isinstance(error, RecursionError) else str(error)[:80]
+    return InputError(
+        f"{name} is not valid JSON ({where})", hint="repair it, or name it .txt to take it as text"
+    )
+
+
+def _records(data: object, origin: str) -> list[Named]:
+    """Sources that parsed JSON names; empty where it is a record like any other."""
+    if isinstance(data, dict) and set(data) == {"sources"}:
+        return _records(data["sources"], origin)
+    if isinstance(data, dict) and data and all(_ID.fullmatch(key) for key in data):
+        items = [
+            Named(value, origin, key)
+            for key, value in data.items()
+            if isinstance(value, str) and value.strip()
+        ]
+        return items if len(items) == len(data) else []
+    if isinstance(data, list) and data:
+        rows = [_row(item, origin) for item in data]
+        return [row for row in rows if row is not None] if all(rows) else []
+    return []
+
+
+def _row(item: object, origin: str) -> Named | None:
+    """`{"id": …, "text": …}`; other keys (a score, a title) do not matter. Without an id it is numbered."""
+    if not isinstance(item, dict) or not isinstance(item.get("text"), str) or not item["text"].strip():
+        return None
+    for key in _ID_KEYS:
+        if isinstance(item.get(key), str | int) and str(item[key]).strip():
+            return Named(item["text"], origin, str(item[key]))
+    return Named(item["text"], origin)
+
+
+def _rows(text: str, origin: str, name: str) -> list[Named]:
+    found: list[Named | None] = []
+    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
+        if line.strip():
+            try:
+                found.append(_row(json.loads(line), origin))
+            except (ValueError, RecursionError) as error:
+                raise _broken(name, error, number) from None
+    named = [row for row in found if row is not None]
+    return named if named and len(named) == len(found) else [Named(text, origin)]

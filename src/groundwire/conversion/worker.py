@@ -18,8 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
-from groundwire.conversion.bounds import cpu_seconds, memory_bytes
-from groundwire.conversion.formats import PARSED, FileInput, kind_of, read_document
+from groundwire.conversion.formats import PARSED, FileInput, cpu_seconds, kind_of, memory_bytes, read_document
 from groundwire.errors import InputError
 
 _OPEN_FILES = 32

@@ -1,17 +1,22 @@
-"""Batch results for build systems and people: counts by group, JUnit XML, Markdown and an HTML page."""
+"""Results for build systems and people: JUnit XML, SARIF, Markdown counts by group, two runs compared."""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import accumulate
+from math import comb
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from groundwire.reports.plaintext import shorten
-from groundwire.text.controls import sanitize
-from groundwire.types import Status
+from groundwire.reports.plaintext import format_number, shorten
+from groundwire.text.controls import json_text, sanitize
+from groundwire.types import GapType, HallucinationReport, Status
+from groundwire.version import __version__
 
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML forbids even when they are escaped."""
@@ -147,13 +152,12 @@ def _counts(figures: BatchSummary) -> list[tuple[str, int]]:
 def _listed(title: str, rows: Sequence[Mapping[str, Any]], total: int, why: Any) -> str:
     if not rows:
         return ""
-    lines = [(plain(str(row["id"])), _risk(row), plain(why(row))) for row in rows[:LISTED_ROWS]]
+    lines = [
+        (plain(str(row["id"])), format_number(row.get("risk"), 2), plain(why(row)))
+        for row in rows[:LISTED_ROWS]
+    ]
     more = f"\n\n… and {total - len(lines)} more." if total > len(lines) else ""
     return f"### {title}\n\n{_table(('id', 'risk', 'why'), lines)}{more}"
-
-
-def _risk(row: Mapping[str, Any]) -> str:
-    return "–" if row.get("risk") is None else f"{row['risk']:.2f}"
 
 
 def _because(row: Mapping[str, Any]) -> str:
@@ -178,3 +182,195 @@ def plain(text: str) -> str:
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+# Two batch runs side by side: which responses and claims changed, and whether that is more than chance.
+
+Report = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimChange:
+    """A claim of one response whose verdict differs between the runs."""
+
+    response: str
+    text: str
+    before: str
+    after: str
+    p1_before: float | None
+    p1_after: float | None
+    flipped: bool
+
+
+@dataclass(slots=True)
+class RunComparison:
+    """What changed from the first run to the second. Responses are the same if their ids are.
+
+    `cleared` are flagged in the first run alone, `broken` in the second alone; `unsettled` could not be
+    checked in one of them. Claims are the same if their texts are; `changes` lists those with another
+    verdict, of which the flipped ones are flagged in one run alone.
+    """
+
+    responses: int = 0
+    flagged_before: int = 0
+    flagged_after: int = 0
+    cleared: list[str] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
+    unsettled: list[str] = field(default_factory=list)
+    only_before: list[str] = field(default_factory=list)
+    only_after: list[str] = field(default_factory=list)
+    claims: int = 0
+    claims_gone: int = 0
+    claims_new: int = 0
+    changes: list[ClaimChange] = field(default_factory=list)
+
+    @property
+    def p_value(self) -> float:
+        return mcnemar(len(self.cleared), len(self.broken))
+
+    @property
+    def flipped(self) -> list[ClaimChange]:
+        return [change for change in self.changes if change.flipped]
+
+
+def mcnemar(cleared: int, broken: int) -> float:
+    """The two-sided p-value of McNemar's exact test.
+
+    The probability of a split at least this uneven if a response that changes is as likely to become
+    flagged as to stop being flagged.
+
+    >>> round(mcnemar(1, 9), 4), mcnemar(3, 3), mcnemar(0, 0)
+    (0.0215, 1.0, 1.0)
+    """
+    changed, fewer = cleared + broken, min(cleared, broken)
+    tail = sum(comb(changed, k) for k in range(fewer + 1))
+    return min(1.0, 2.0 * float(Fraction(tail, 2**changed)))
+
+
+def compare_runs(before: Mapping[str, Report], after: Mapping[str, Report]) -> RunComparison:
+    """Compare two runs, given as reports by id."""
+    found = RunComparison(
+        only_before=[name for name in before if name not in after],
+        only_after=[name for name in after if name not in before],
+    )
+    for name, old in before.items():
+        if name in after:
+            _compare_response(found, name, old, after[name])
+    return found
+
+
+def _compare_response(found: RunComparison, name: str, old: Report, new: Report) -> None:
+    found.responses += 1
+    found.flagged_before += old["flagged"] is True
+    found.flagged_after += new["flagged"] is True
+    if old["flagged"] is None or new["flagged"] is None:
+        found.unsettled.append(name)
+    elif old["flagged"] != new["flagged"]:
+        (found.cleared if old["flagged"] else found.broken).append(name)
+    earlier, later = dict(_claims(old)), dict(_claims(new))
+    both = [key for key in earlier if key in later]
+    found.claims += len(both)
+    found.claims_gone += len(earlier) - len(both)
+    found.claims_new += len(later) - len(both)
+    found.changes += [
+        _change(name, earlier[key], later[key])
+        for key in both
+        if any(earlier[key][name] != later[key][name] for name in ("status", "flagged"))
+    ]
+
+
+def _claims(report: Report) -> Iterator[tuple[tuple[str, int], Report]]:
+    """The claims by their text; one that is repeated is told apart by how often it came before."""
+    seen: dict[str, int] = {}
+    for claim in report["claims"]:
+        text = " ".join(claim["text"].split())
+        seen[text] = seen.get(text, 0) + 1
+        yield (text, seen[text]), claim
+
+
+def _change(name: str, old: Report, new: Report) -> ClaimChange:
+    return ClaimChange(
+        name,
+        old["text"],
+        old["status"],
+        new["status"],
+        old["p1"],
+        new["p1"],
+        flipped=old["flagged"] != new["flagged"],
+    )
+
+
+# SARIF 2.1.0, so that CI systems annotate the file that holds an answer.
+
+_RULES = {
+    GapType.UNSUPPORTED: "No source supports the claim",
+    GapType.PARTIAL_SUPPORT: "The sources support a part of the claim",
+    GapType.PHANTOM_CITATION: "The claim cites a source that does not exist",
+    GapType.CONTRADICTED: "The sources contradict the claim",
+    GapType.OVER_EXTRAPOLATION: "The claim says more than the sources do",
+    GapType.KNOWN_NOT_IN_SOURCES: "The claim may be true, but no source says it",
+    GapType.EVIDENCE_INDEPENDENT: "The sources cited do not support the claim, others do",
+}
+_ERRORS = (GapType.CONTRADICTED, GapType.PHANTOM_CITATION)
+"""Certain enough to be an error; the rest are warnings."""
+
+
+def to_sarif(report: HallucinationReport, uri: str) -> str:
+    """The report on the answer in the file `uri`: a result per flagged claim or detector flag.
+
+    What could not be checked is a notification of an execution that was not successful: a run without results
+    is not the same as a clean one.
+    """
+    lines = [0, *accumulate(len(line) for line in report.response.splitlines(keepends=True))]
+    run = {
+        "tool": {"driver": {"name": "groundwire", "version": __version__, "rules": list(_rules(report))}},
+        "columnKind": "unicodeCodePoints",
+        "artifacts": [{"location": {"uri": uri}}],
+        "invocations": [_invocation(report)],
+        "results": [_result(*found, uri, lines) for found in _findings(report)],
+    }
+    schema = "https://json.schemastore.org/sarif-2.1.0.json"
+    return json_text({"$schema": schema, "version": "2.1.0", "runs": [run]}, 2)
+
+
+def _rules(report: HallucinationReport) -> Iterator[dict[str, Any]]:
+    texts: dict[str, str] = {kind.value: text for kind, text in _RULES.items()}
+    texts |= {flag.type.value: flag.type.description for flag in report.flags}
+    for name in dict.fromkeys(rule for rule, *_ in _findings(report)):
+        yield {"id": name, "shortDescription": {"text": texts.get(name, name.replace("_", " "))}}
+
+
+def _findings(report: HallucinationReport) -> Iterator[tuple[str, str, str, int, int]]:
+    """Rule, level, message, start and end of each finding."""
+    for claim in report.claims:
+        if claim.is_flagged:
+            level = "error" if claim.gap_type in _ERRORS else "warning"
+            message = f"{claim.claim_text}: {claim.reason}"
+            yield claim.flag_reason or "", level, message, claim.start, claim.end
+    for flag in report.flags:
+        yield flag.type.value, "warning", f"{flag.content}: {flag.evidence}", flag.start, flag.end
+
+
+def _result(
+    rule: str, level: str, message: str, start: int, end: int, uri: str, lines: list[int]
+) -> dict[str, Any]:
+    first, last = bisect_right(lines, start), bisect_right(lines, max(start, end - 1))
+    region = {
+        "startLine": first,
+        "startColumn": start - lines[first - 1] + 1,
+        "endLine": last,
+        "endColumn": end - lines[last - 1] + 1,
+        "charOffset": start,
+        "charLength": end - start,
+    }
+    place = {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}
+    return {"ruleId": rule, "level": level, "message": {"text": message}, "locations": [place]}
+
+
+def _invocation(report: HallucinationReport) -> dict[str, Any]:
+    unchecked = [c for c in report.claims if c.status is Status.UNCHECKED]
+    texts = [f"{c.claim_text}: {c.reason}" for c in unchecked] or ([report.error] if report.error else [])
+    found: dict[str, Any] = {"executionSuccessful": not texts}
+    if texts:
+        found["toolExecutionNotifications"] = [{"level": "error", "message": {"text": t}} for t in texts]
+    return found

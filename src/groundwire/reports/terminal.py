@@ -14,8 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 from rich.text import Text
 
-from groundwire.reports.batch import BatchSummary, group_table
-from groundwire.reports.compare import ClaimChange, RunComparison
+from groundwire.reports.batch import BatchSummary, ClaimChange, RunComparison, group_table
 from groundwire.reports.plaintext import (
     answer_line,
     bracketed,

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from groundwire._loop import check_cancelled
 from groundwire.retrieval.cite import cited_ids
 from groundwire.retrieval.render import Neutraliser, excerpt, header, scrub, tokens, whole
-from groundwire.retrieval.select import Index
-from groundwire.retrieval.units import ref_of
+from groundwire.retrieval.select import Index, ref_of
 from groundwire.text.structure import MARKERS, TextPiece
 from groundwire.text.tokens import PRONOUN, names
 from groundwire.types import Claim, EvidenceRef, Source

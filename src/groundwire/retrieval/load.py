@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from groundwire.conversion.converter import Conversion
-from groundwire.conversion.formats import FileInput
-from groundwire.conversion.records import Named, named_in
+from groundwire.conversion.formats import FileInput, Named, named_in
 from groundwire.errors import InputError
 from groundwire.types import Source
 

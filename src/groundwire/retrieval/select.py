@@ -1,4 +1,4 @@
-"""Retrieve the units relevant to a claim: a BM25 index over all sources with a greedy selection."""
+"""Units, the smallest pieces of evidence, and the ones relevant to a claim: BM25 with a greedy selection."""
 
 from __future__ import annotations
 
@@ -11,10 +11,27 @@ from numpy.typing import NDArray
 
 from groundwire._loop import check_cancelled
 from groundwire.retrieval.render import tokens
-from groundwire.retrieval.units import unit_of
 from groundwire.text.structure import TextPiece, pieces
 from groundwire.text.tokens import PRONOUN, terms, weighted
-from groundwire.types import Source, Unit
+from groundwire.types import EvidenceRef, Source, Unit
+
+
+def units(source: Source) -> list[Unit]:
+    """All units of a source, in order; `source.text[unit.start:unit.end]` is the raw piece.
+
+    >>> [u.text for u in units(Source("S0", '{"WiFi": "free", "Music": false}'))]
+    ['WiFi: free', 'Music: no']
+    """
+    return [unit_of(source.id, piece) for piece in pieces(source.text, rendered=False)]
+
+
+def unit_of(source: str, piece: TextPiece) -> Unit:
+    return Unit(source, piece.start, piece.end, piece.text, piece.kind)
+
+
+def ref_of(unit: Unit) -> EvidenceRef:
+    return EvidenceRef(unit.source, unit.start, unit.end, unit.text)
+
 
 DEFAULT_K = 8
 """Units per claim: a few sentences for each part of a compound claim."""

@@ -19,7 +19,7 @@ from sqlalchemy import text
 from groundwire._loop import EventLoopThread
 from groundwire.config import Config, Operation
 from groundwire.conversion.converter import Conversion
-from groundwire.conversion.records import Named
+from groundwire.conversion.formats import Named
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError, MissingExtra
 from groundwire.memory.gate import load_model, with_full_timeout

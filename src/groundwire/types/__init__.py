@@ -1,6 +1,5 @@
 """Records shared by all packages, each defined once: claims, reports, knowledge, traces, streams."""
 
-from groundwire.types.actions import ActionLedger, ActionStatus, ActionVerdict, AgentMessage, CallRecord
 from groundwire.types.claims import (
     Case,
     Claim,
@@ -60,6 +59,11 @@ from groundwire.types.report import (
     Repair,
 )
 from groundwire.types.trace import (
+    ActionLedger,
+    ActionStatus,
+    ActionVerdict,
+    AgentMessage,
+    CallRecord,
     ClaimRecord,
     Derived,
     EdgeLabel,

@@ -1,4 +1,4 @@
-"""Reasoning traces: steps, step verdicts, audits and the trace graph."""
+"""Traces of agents: calls and what is said of them, steps, step verdicts, audits and the trace graph."""
 
 from __future__ import annotations
 
@@ -8,9 +8,60 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from groundwire.types.actions import ActionVerdict
 from groundwire.types.claims import GapType, Status
 from groundwire.types.report import ClaimVerification, EpistemicGap, repr_html
+
+
+class ActionStatus(StrEnum):
+    """`UNPERFORMED`: no such call. `FAILED`: the call failed. `CONTRADICTED`: its result says otherwise."""
+
+    PERFORMED = "performed"
+    UNPERFORMED = "unperformed"
+    FAILED = "failed"
+    CONTRADICTED = "contradicted"
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """One tool call with its result; `failed` is None if the format does not say."""
+
+    name: str
+    arguments: str
+    result: str = ""
+    failed: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentMessage:
+    """What the agent said, and the number of calls it had made by then (those of the same message count)."""
+
+    text: str
+    calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class ActionLedger:
+    """The calls of a conversation in order, its last request, and the agent's messages after it."""
+
+    calls: tuple[CallRecord, ...] = ()
+    messages: tuple[AgentMessage, ...] = ()
+    request: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ActionVerdict:
+    """A statement of an agent about its own action. `start` and `end` are offsets into its message."""
+
+    text: str
+    start: int
+    end: int
+    status: ActionStatus
+    reason: str = ""
+    call: str = ""
+
+    @property
+    def is_flagged(self) -> bool:
+        return self.status is not ActionStatus.PERFORMED
 
 
 @dataclass(frozen=True, slots=True)

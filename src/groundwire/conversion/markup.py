@@ -1,12 +1,13 @@
-"""The text of a Word file: paragraphs and tables in order.
+"""The text of Word files and of HTML pages: paragraphs, lists and tables in order.
 
-The file is read element by element, so that its parts that are not text (pictures, themes) cost nothing.
+A Word file is read element by element, so that its parts that are not text (pictures, themes) cost nothing.
 """
 
 from __future__ import annotations
 
 import io
 import posixpath
+import re
 import zipfile
 from collections.abc import Iterator
 from typing import IO
@@ -14,7 +15,7 @@ from typing import IO
 from lxml import etree
 from lxml.etree import _Element
 
-from groundwire.conversion.bounds import MAX_TAGS, joined, too_many_tags
+from groundwire.conversion.formats import MAX_TAGS, joined, too_many_tags
 from groundwire.errors import InputError
 
 UNPACKED_FACTOR = 20
@@ -190,3 +191,94 @@ def _continues(cell: _Element) -> bool:
     """True for the lower cells of one that spans rows."""
     merge = _child(_child(cell, "tcPr"), "vMerge")
     return merge is not None and _value(merge, "val") != "restart"
+
+
+# A parsed HTML page as text: only what a reader sees, with its blocks, lists and tables.
+
+_UNSEEN = frozenset((
+    "script", "style", "template", "noscript", "svg", "math", "object", "embed", "iframe", "canvas", "audio",
+    "video", "head", "select", "datalist",
+))  # fmt: skip
+_BLOCKS = frozenset((
+    "address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "dialog",
+    "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "header", "hgroup", "hr", "html",
+    "main", "nav", "ol", "p", "pre", "section", "summary", "table", "ul", "h1", "h2", "h3", "h4", "h5", "h6",
+))  # fmt: skip
+_CELLS = ("td", "th")
+_HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
+_SPACE = re.compile(r"[ \t\r\n\f\v]+")
+_TRAILING = re.compile(r"[ \t]+(?=\n)")
+_GAPS = re.compile(r"\n{3,}")
+
+
+def page_text(root: _Element) -> str:
+    """Everything visible, a block a paragraph, a row or list item a line."""
+    out: list[str] = []
+    spaced = True
+    for chunk, preserved in _walk(root):
+        said = chunk if preserved or not spaced else chunk.lstrip(" ")
+        if said:
+            out.append(said)
+            spaced = said.endswith((" ", "\n"))
+    return _GAPS.sub("\n\n", _TRAILING.sub("", "".join(out))).strip()
+
+
+def _walk(root: _Element) -> Iterator[tuple[str, bool]]:
+    """Depth first without recursion: pages nest deeper than Python's stack. Text, and whether to keep it."""
+    stack: list[tuple[_Element, bool]] = [(root, False)]
+    layout = _around_tables(root)
+    preserved = cells = 0
+    while stack:
+        element, closing = stack.pop()
+        tag = element.tag if isinstance(element.tag, str) else ""
+        if closing:
+            yield _after(tag, cells), False
+            preserved -= tag == "pre"
+            cells -= tag in _CELLS and element not in layout
+        elif tag and tag not in _UNSEEN and element.get("hidden") is None:
+            yield _before(element, tag, cells), False
+            preserved += tag == "pre"
+            cells += tag in _CELLS and element not in layout
+            yield _said(element.text, preserved, cells)
+            stack.append((element, True))
+            stack.extend((child, False) for child in reversed(element))
+            continue
+        if element is not root:
+            yield _said(element.tail, preserved, cells)
+
+
+def _around_tables(root: _Element) -> set[_Element]:
+    """Everything that holds a table. A cell that does is there for the layout and holds no data."""
+    found: set[_Element] = set()
+    for table in root.iter("table"):
+        for outer in table.iterancestors():
+            if outer in found:  # with everything around it: each element is visited once
+                break
+            found.add(outer)
+    return found
+
+
+def _said(text: str | None, preserved: int, cells: int) -> tuple[str, bool]:
+    if not text:
+        return "", False
+    return (text, True) if preserved and not cells else (_SPACE.sub(" ", text), False)
+
+
+def _before(element: _Element, tag: str, cells: int) -> str:
+    if tag in _CELLS:
+        return " | " if element.getprevious() is not None else ""
+    if cells:
+        return " " if tag in _BLOCKS or tag in ("br", "li") else ""
+    if tag in ("tr", "br", "li"):
+        return "\n- " if tag == "li" else "\n"
+    if tag == "pre":
+        return "\n\n```\n"
+    return "\n\n" + _HEADINGS.get(tag, "") if tag in _BLOCKS else ""
+
+
+def _after(tag: str, cells: int) -> str:
+    if cells:
+        return " " if tag in _BLOCKS else ""
+    if tag == "pre":
+        return "\n```\n\n"
+    return "\n\n" if tag in _BLOCKS else ""
