@@ -17,7 +17,7 @@ from rich.table import Table
 from benchmarks import command, run
 from benchmarks.procedural_items import generate
 from groundwire.agent import AgentResult, Orchestrator
-from groundwire.agent.cost import Cost, Usage
+from groundwire.agent.trajectory import Cost, Usage
 from groundwire.cli.console import open_console
 from groundwire.cli.options import ConfigFile, settings
 from groundwire.config import Config, Price

@@ -13,7 +13,7 @@ from opentelemetry.trace import Status, StatusCode
 
 from groundwire.actions.judge import check_actions
 from groundwire.actions.transcript import ledger_of, read_events, span_events, spans_of
-from groundwire.traces.formats import read_trace
+from groundwire.traces.steps import read_trace
 from groundwire.types import ActionLedger, CallRecord
 
 ARGUMENTS = {"to": "bob@acme.example"}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.agent.cost import Cost, Meter, Usage, cost_object
+from groundwire.agent.trajectory import Cost, Meter, Usage, cost_object
 from groundwire.config import Price
 from groundwire.llm import Completion, Message
 from groundwire.llm.fake import ScriptedGenerator

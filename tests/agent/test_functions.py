@@ -9,7 +9,7 @@ import pytest
 
 from groundwire import api
 from groundwire._loop import run
-from groundwire.agent.functions import Evidence, functions_for, namespace, read, search
+from groundwire.agent.sandbox import Evidence, functions_for, namespace, read, search
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.types import ClaimVerification, HallucinationReport, TraceAudit

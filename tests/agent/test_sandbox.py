@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.agent.functions import Function, functions_for
-from groundwire.agent.sandbox import Sandbox
+from groundwire.agent.sandbox import Function, Sandbox, functions_for
 from groundwire.config import SandboxConfig
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, InputError

@@ -22,7 +22,7 @@ from benchmarks.orchestrator import (
 )
 from rich.console import Console
 
-from groundwire.agent.cost import Usage
+from groundwire.agent.trajectory import Usage
 from groundwire.config import Config
 
 FAKE = Config.load(None, {"hallucination.backend.type": "fake"})

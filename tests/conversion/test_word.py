@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.conversion.documents import cell, docx, paragraph, table
 
-from groundwire.conversion import word
+from groundwire.conversion import markup
 from groundwire.conversion.markup import word_text
 from groundwire.errors import InputError
 
@@ -73,11 +73,11 @@ def test_text_of_a_table_within_a_cell() -> None:
 
 
 def test_cells_and_tags_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(word, "MAX_CELLS", 100)
+    monkeypatch.setattr(markup, "MAX_CELLS", 100)
     rows = [[cell("x")] * 10, *[[cell("x", '<w:gridSpan w:val="10"/>')]] * 10]
     with pytest.raises(InputError, match="more than 100 table cells"):
         text(table(*rows))
-    monkeypatch.setattr(word, "MAX_TAGS", 100)
+    monkeypatch.setattr(markup, "MAX_TAGS", 100)
     with pytest.raises(InputError, match="tags"):
         text(paragraph("x") * 100)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.streaming.drift import drifts, goalposts, strength, weakened
+from groundwire.streaming.coherence import drifts, goalposts, strength, weakened
 from groundwire.types import Turn
 
 

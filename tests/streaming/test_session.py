@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from tests.knowledge import MemoryKnowledge
 
 from groundwire.retrieval.history import as_turns
-from groundwire.streaming.requests import kind_of, needs, questions
-from groundwire.streaming.session import verify_knowledge
+from groundwire.streaming.session import kind_of, needs, questions, verify_knowledge
 from groundwire.types import Attribute, Entity, Fact, Role, Source, Value
 from groundwire.types.stream import Alternative, Context
 

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groundwire.errors import InputError
-from groundwire.traces.formats import ParsedTrace, read_trace
-from groundwire.traces.steps import as_steps
+from groundwire.traces.steps import ParsedTrace, as_steps, read_trace
 
 CALL = "Let me call search with"
 

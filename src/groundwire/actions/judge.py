@@ -11,9 +11,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from groundwire.actions.calls import LedgerCall
+from groundwire.actions.calls import LedgerCall, difference, has_path, paths
 from groundwire.actions.statements import INLINE, ActionStatement, find_statements
-from groundwire.actions.values import difference, has_path, paths
 from groundwire.actions.words import (
     FINE_GROUPS,
     NOUN_GROUPS,

@@ -46,23 +46,7 @@ AMBIGUOUS, COMMON, LIGHT, LIGHT_TOOLS, DESCRIBING, TEXTS, THINGS, SHOWN, MAKING 
     _stems,
     ("ambiguous", "common", "light", "light_tools", "describing", "texts", "things", "shown", "making"),
 )
-FINE_GROUPS = frozenset(
-    (
-        "add",
-        "close",
-        "assign",
-        "approve",
-        "lock",
-        "switch",
-        "pause",
-        "move",
-        "scale",
-        "tag",
-        "grant",
-        "send",
-        "remove",
-    )
-)
+FINE_GROUPS = word_set("add close assign approve lock switch pause move scale tag grant send remove")
 """Groups of tools that say precisely what they do; `create` and `change` do not."""
 IRREGULAR_PAST = word_set(_DATA["lists"]["irregular"])
 NOT_NAMES = word_set(_DATA["lists"]["names_of_none"])

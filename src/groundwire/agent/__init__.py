@@ -1,10 +1,8 @@
 """An agent loop that answers questions about files and verifies its own answers."""
 
-from groundwire.agent.cost import Cost, Usage
-from groundwire.agent.functions import Function, functions_for, namespace
 from groundwire.agent.orchestrator import AgentResult, Orchestrator
-from groundwire.agent.sandbox import Sandbox, SandboxOutput
-from groundwire.agent.trajectory import Event, EventKind, Recorder, read_trajectory
+from groundwire.agent.sandbox import Function, Sandbox, SandboxOutput, functions_for, namespace
+from groundwire.agent.trajectory import Cost, Event, EventKind, Recorder, Usage, read_trajectory
 
 __all__ = [
     "AgentResult", "Cost", "Event", "EventKind", "Function", "Orchestrator", "Recorder", "Sandbox",

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 
-from groundwire.agent import prompts
 from groundwire.agent.checkpoint import (
     CheckResult,
     annotate,
@@ -17,10 +16,25 @@ from groundwire.agent.checkpoint import (
     question_for,
     reason_to_skip,
 )
-from groundwire.agent.cost import LOCAL_PREFIX, Cost, Meter, cost_object
-from groundwire.agent.functions import Evidence, Function, functions_for
-from groundwire.agent.loop import AgentDraft, AgentLoop
-from groundwire.agent.trajectory import Event, EventHandler, EventKind, EventLog
+from groundwire.agent.loop import (
+    AgentDraft,
+    AgentLoop,
+    focus_prompt,
+    past_turns,
+    question_prompt,
+    system_prompt,
+)
+from groundwire.agent.sandbox import Evidence, Function, functions_for
+from groundwire.agent.trajectory import (
+    LOCAL_PREFIX,
+    Cost,
+    Event,
+    EventHandler,
+    EventKind,
+    EventLog,
+    Meter,
+    cost_object,
+)
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendError, GroundwireError, InputError
@@ -183,7 +197,7 @@ class Orchestrator:
 
     def _retry_messages(self, task: _QuestionTask, last: _Attempt, text: str) -> list[Message]:
         if self._is_local:
-            return prompts.focus(task.query, task.files, last.checked.uncertain, _LOCAL_CONTEXT_TOKENS)
+            return focus_prompt(task.query, task.files, last.checked.uncertain, _LOCAL_CONTEXT_TOKENS)
         return [*last.draft.messages, Message("user", text)]
 
     async def _attempt(
@@ -268,8 +282,8 @@ class Orchestrator:
     def _messages(self, task: _QuestionTask, loop: AgentLoop, history: Sequence[Turn]) -> list[Message]:
         room = self._context_tokens()
         functions = None if loop.functions is None else loop.functions.values()
-        instructions = prompts.system(functions, files=bool(task.files))
-        return [instructions, *prompts.past(history, room // 2), prompts.ask(task.query, task.files, room)]
+        instructions = system_prompt(functions, files=bool(task.files))
+        return [instructions, *past_turns(history, room // 2), question_prompt(task.query, task.files, room)]
 
     def _context_tokens(self) -> int:
         """Return the number of tokens of files to show at once."""

@@ -39,7 +39,7 @@ from groundwire.reports.json import audit_object
 from groundwire.reports.terminal import show_audit
 from groundwire.retrieval.load import from_mapping, load_answer, load_sources
 from groundwire.traces.audit import audit_trace
-from groundwire.traces.formats import ParsedTrace, read_trace
+from groundwire.traces.steps import ParsedTrace, read_trace
 from groundwire.types import Source, TraceGraph
 
 app = command_app()

@@ -18,9 +18,8 @@ from rich.console import Console
 from rich.text import Text
 
 from groundwire._loop import run
-from groundwire.agent.cost import Cost
 from groundwire.agent.orchestrator import AgentResult, Orchestrator
-from groundwire.agent.trajectory import Event, EventHandler, Recorder, Trajectory
+from groundwire.agent.trajectory import Cost, Event, EventHandler, Recorder, Trajectory
 from groundwire.cli.chat_view import ChatView
 from groundwire.cli.console import ExitCode, open_console, safe_stdout, stdin_bytes, write_atomic
 from groundwire.cli.options import (

@@ -23,7 +23,7 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError
 from groundwire.streaming.protocol import is_clear_contradiction
-from groundwire.traces.formats import from_events
+from groundwire.traces.steps import from_events
 from groundwire.types import ActionStatus, ActionVerdict
 
 app = command_app()

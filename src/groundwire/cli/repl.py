@@ -20,9 +20,8 @@ from rich.console import Console
 from rich.text import Text
 
 from groundwire._loop import run
-from groundwire.agent.functions import Evidence, Function, functions_for, namespace
 from groundwire.agent.orchestrator import Orchestrator
-from groundwire.agent.sandbox import Sandbox
+from groundwire.agent.sandbox import Evidence, Function, Sandbox, functions_for, namespace
 from groundwire.cli.console import ExitCode, open_console, safe_stdout, stdin_bytes, warn
 from groundwire.cli.options import Backend, ConfigFile, Files, Model, Provider, command_app, settings
 from groundwire.cli.prompt import ReadLine, is_interactive, read_from_terminal

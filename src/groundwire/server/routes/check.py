@@ -35,7 +35,7 @@ from groundwire.server.schemas import (
 )
 from groundwire.server.service import Service
 from groundwire.traces.audit import audit_trace
-from groundwire.traces.formats import ParsedTrace, read_trace
+from groundwire.traces.steps import ParsedTrace, read_trace
 from groundwire.types import ClaimVerification, Estimate, HallucinationReport, Query, Source
 
 router = APIRouter(prefix="/v1")
