@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
+from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 from groundwire.text.controls import json_text
@@ -14,6 +16,7 @@ from groundwire.types import (
     ClaimVerification,
     Edit,
     EpistemicGap,
+    EvidenceRef,
     Feedback,
     Flag,
     HallucinationReport,
@@ -28,7 +31,6 @@ from groundwire.types import (
 )
 from groundwire.types.report import as_object, as_table
 from groundwire.types.stream import (
-    Coherence,
     DoneEvent,
     InterruptedEvent,
     KnowledgeCheck,
@@ -42,10 +44,38 @@ from groundwire.types.stream import (
 DIGITS = 4
 """Decimal places of probabilities and bits."""
 TRACE_FORMAT = "groundwire.trace/1"
+_KEYS: dict[type, str] = {
+    Span: "start end score",
+    EvidenceRef: "source start end",
+    Feedback: "right supported status at note",
+    ClaimVerification: """
+        id text start end citations evidence confidence p1 p0 required_bits observed_bits budget_gap gap_low
+        gap_high certain adjusted_confidence evidence_support evidence_dependence consistency_score status
+        gap_type flagged reason method spans key feedback
+    """,
+    Claim: "text start end kind",
+    EpistemicGap: "claim_id claim_text gap_type gap_bits suggested_action",
+    Edit: "start end new_start new_end before after",
+    PostHoc: "outcome answer derived_answer executor agreement reason",
+}
+"""The keys of a record in JSON, in order. Each is a field or a property of the record."""
 
 
-def _round(value: float | None) -> float | None:
-    return None if value is None else round(value, DIGITS)
+def _json(value: Any) -> Any:
+    """A value of a record as JSON: records by `_KEYS`, numbers to `DIGITS` places."""
+    if type(value) in _KEYS:
+        return _picked(value, _KEYS[type(value)])
+    if isinstance(value, tuple | list):
+        return [_json(item) for item in value]
+    if isinstance(value, StrEnum):
+        return value.value
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="seconds")
+    return round(value, DIGITS) if isinstance(value, float) else value
+
+
+def _picked(record: object, keys: str) -> dict[str, Any]:
+    return {key: _json(getattr(record, key)) for key in keys.split()}
 
 
 # ---- reports
@@ -55,24 +85,11 @@ def _round(value: float | None) -> float | None:
 def report_object(report: HallucinationReport) -> dict[str, Any]:
     return {
         "id": report.response_id,
-        "flagged": report.flagged,
-        "risk": _round(report.risk),
-        "grounding_ratio": _round(report.grounding_ratio),
-        "overall_confidence": _round(report.overall_confidence),
-        "backend": report.backend,
-        "profile": report.profile,
-        "total_claims": report.total_claims,
+        **_picked(report, "flagged risk grounding_ratio overall_confidence backend profile total_claims"),
         "verified_claims": report.verified_claims,
         "flagged_claims": len(report.flagged_claims),
-        "max_gap_bits": _round(report.max_gap_bits),
-        "has_critical_gaps": report.has_critical_gaps,
-        "should_retry": report.should_retry,
-        "retry_guidance": report.retry_guidance,
-        "claims": [claim_object(claim) for claim in report.claims],
-        "skipped": [_skipped_object(claim) for claim in report.skipped],
-        "gaps": [_gap_object(gap) for gap in report.gaps],
-        "spans": [_span_object(span) for span in report.spans],
-        "error": report.error,
+        **_picked(report, "max_gap_bits has_critical_gaps should_retry retry_guidance claims skipped gaps"),
+        **_picked(report, "spans error"),
         **_detection_object(report),
         **report.extra,
     }
@@ -91,88 +108,19 @@ def to_json(report: HallucinationReport, indent: int | None = 2) -> str:
 
 def failed_object(identity: str, error: str, backend: str, profile: str) -> dict[str, Any]:
     """The report on a row that could not be checked: `flagged` is null, never false."""
-    return {
-        "id": identity,
-        "flagged": None,
-        "risk": None,
-        "grounding_ratio": None,
-        "overall_confidence": None,
-        "backend": backend,
-        "profile": profile,
-        "total_claims": 0,
-        "verified_claims": 0,
-        "flagged_claims": 0,
-        "max_gap_bits": None,
-        "has_critical_gaps": False,
-        "should_retry": False,
-        "retry_guidance": None,
-        "claims": [],
-        "skipped": [],
-        "gaps": [],
-        "spans": [],
-        "error": error,
-    }
-
-
-def _gap_object(gap: EpistemicGap) -> dict[str, Any]:
-    return {
-        "claim_id": gap.claim_id,
-        "claim_text": gap.claim_text,
-        "gap_type": gap.gap_type.value,
-        "gap_bits": _round(gap.gap_bits),
-        "suggested_action": gap.suggested_action,
-    }
+    nothing = HallucinationReport(
+        identity, "", backend, profile, (), (), (), (), None, None, None, None, False, False, None, error
+    )
+    return {**report_object(nothing), "max_gap_bits": None}
 
 
 @as_object.register
 def claim_object(claim: ClaimVerification) -> dict[str, Any]:
-    return {
-        "id": claim.claim_id,
-        "text": claim.claim_text,
-        "start": claim.start,
-        "end": claim.end,
-        "citations": list(claim.citations),
-        "evidence": [{"source": ref.source, "start": ref.start, "end": ref.end} for ref in claim.evidence],
-        "confidence": _round(claim.confidence),
-        "p1": _round(claim.p1),
-        "p0": _round(claim.p0),
-        "required_bits": _round(claim.required_bits),
-        "observed_bits": _round(claim.observed_bits),
-        "budget_gap": _round(claim.budget_gap),
-        "gap_low": _round(claim.gap_low),
-        "gap_high": _round(claim.gap_high),
-        "certain": claim.certain,
-        "adjusted_confidence": _round(claim.adjusted_confidence),
-        "evidence_support": _round(claim.evidence_support),
-        "evidence_dependence": _round(claim.evidence_dependence),
-        "consistency_score": _round(claim.consistency_score),
-        "status": claim.status.value,
-        "gap_type": claim.gap_type.value if claim.gap_type else None,
-        "flagged": claim.is_flagged,
-        "reason": claim.reason,
-        "method": claim.method,
-        "spans": [_span_object(span) for span in claim.spans],
-        "key": claim.key,
-        "feedback": feedback_object(claim.feedback) if claim.feedback else None,
-    }
+    return _picked(claim, _KEYS[ClaimVerification])
 
 
 def feedback_object(feedback: Feedback) -> dict[str, Any]:
-    return {
-        "right": feedback.right,
-        "supported": feedback.supported,
-        "status": feedback.status.value,
-        "at": feedback.at.isoformat(timespec="seconds"),
-        "note": feedback.note,
-    }
-
-
-def _span_object(span: Span) -> dict[str, Any]:
-    return {"start": span.start, "end": span.end, "score": _round(span.score)}
-
-
-def _skipped_object(claim: Claim) -> dict[str, Any]:
-    return {"text": claim.text, "start": claim.start, "end": claim.end, "kind": claim.kind.value}
+    return _picked(feedback, _KEYS[Feedback])
 
 
 # ---- detector flags and repairs
@@ -191,19 +139,12 @@ def _detection_object(report: HallucinationReport) -> dict[str, Any]:
 
 def flag_object(flag: Flag) -> dict[str, Any]:
     return {
-        "type": flag.type.value,
-        "start": flag.start,
-        "end": flag.end,
-        "content": flag.content,
-        "confidence": round(flag.confidence, DIGITS),
-        "score": _round(flag.score),
-        "severity": flag.severity,
+        **_picked(flag, "type start end content confidence score severity"),
         "description": flag.type.description,
-        "suggestion": flag.suggestion,
-        "evidence": flag.evidence,
+        **_picked(flag, "suggestion evidence"),
         "correction": flag.correction or None,
         "source": flag.source or None,
-        "contradiction": flag.contradiction.value if flag.contradiction else None,
+        "contradiction": _json(flag.contradiction),
     }
 
 
@@ -211,7 +152,7 @@ def _repair_object(repair: Repair) -> dict[str, Any]:
     return {
         "text": repair.text,
         "actions": [_action_object(action) for action in repair.actions],
-        "edits": [_edit_object(edit) for edit in repair.edits],
+        "edits": _json(repair.edits),
         "guidance": repair.guidance or None,
     }
 
@@ -222,27 +163,9 @@ def _action_object(action: Action) -> dict[str, Any]:
     return {"type": action.kind.value, "start": action.start, "end": action.end, **given}
 
 
-def _edit_object(edit: Edit) -> dict[str, Any]:
-    return {
-        "start": edit.start,
-        "end": edit.end,
-        "new_start": edit.new_start,
-        "new_end": edit.new_end,
-        "before": edit.before,
-        "after": edit.after,
-    }
-
-
 def output_object(check: OutputCheck) -> dict[str, Any]:
-    return {
-        "id": check.id,
-        "status": check.status.value,
-        "reason": check.reason,
-        "flagged": check.flagged,
-        "flagged_claims": list(check.flagged_claims),
-        "feedback": check.feedback,
-        "report": report_object(check.report) if check.report else None,
-    }
+    report = report_object(check.report) if check.report else None
+    return {**_picked(check, "id status reason flagged flagged_claims feedback"), "report": report}
 
 
 # ---- reasoning traces
@@ -254,7 +177,7 @@ def audit_object(audit: TraceAudit) -> dict[str, Any]:
         "question": audit.question,
         "backend": audit.backend,
         "steps": [_step_object(step) for step in audit.steps],
-        "post_hoc": _post_hoc_object(audit.post_hoc),
+        "post_hoc": _json(audit.post_hoc),
         "actions": [action_object(action) for action in audit.actions],
         "error": audit.error,
     }
@@ -269,25 +192,8 @@ def audit_json(audit: TraceAudit) -> str:
 
 
 def _step_object(step: StepVerdict) -> dict[str, Any]:
-    return {
-        **claim_object(step.verdict),
-        "id": step.step.id,
-        "cites": list(step.step.cites),
-        "premises": list(step.premises),
-        "contradicts": list(step.contradicts),
-        "circular": list(step.circular),
-    }
-
-
-def _post_hoc_object(found: PostHoc) -> dict[str, Any]:
-    return {
-        "outcome": found.outcome.value,
-        "answer": found.answer,
-        "derived_answer": found.derived_answer,
-        "executor": found.executor,
-        "agreement": _round(found.agreement),
-        "reason": found.reason,
-    }
+    links = _picked(step, "premises contradicts circular")
+    return {**claim_object(step.verdict), "id": step.step.id, "cites": list(step.step.cites), **links}
 
 
 def graph_object(graph: TraceGraph) -> dict[str, Any]:
@@ -321,6 +227,7 @@ def event_object(event: StreamEvent) -> dict[str, Any]:
 
 
 def _done_object(done: DoneEvent) -> dict[str, Any]:
+    coherence = done.coherence
     return {
         "text": done.text,
         "risk": done.risk.value,
@@ -328,7 +235,7 @@ def _done_object(done: DoneEvent) -> dict[str, Any]:
         "error": done.error or None,
         "generated": done.generated,
         "knowledge": knowledge_object(done.knowledge) if done.knowledge else None,
-        "coherence": _coherence_object(done.coherence) if done.coherence else None,
+        "coherence": coherence and {"coherent": coherence.coherent, **asdict(coherence)},
         "attributions": [asdict(attribution) for attribution in done.attributions],
         "warnings": [asdict(warning) for warning in done.warnings],
         "weak_points": [asdict(point) for point in done.weak_points],
@@ -342,10 +249,6 @@ def knowledge_object(check: KnowledgeCheck) -> dict[str, Any]:
         "requirements": [asdict(requirement) for requirement in check.requirements],
         "alternatives": [{"kind": kind.value, "text": text} for kind, text in check.alternatives],
     }
-
-
-def _coherence_object(found: Coherence) -> dict[str, Any]:
-    return {"coherent": found.coherent, **asdict(found)}
 
 
 _EVENT_OBJECTS: dict[type, Callable[[Any], dict[str, Any]]] = {

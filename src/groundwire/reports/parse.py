@@ -6,38 +6,31 @@ sources passes a function that looks up the text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from datetime import datetime
-from typing import Any
+from enum import StrEnum
+from functools import cache
+from types import UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from groundwire.errors import InputError
-from groundwire.reports.json import TRACE_FORMAT, report_object
+from groundwire.reports.json import TRACE_FORMAT, failed_object
 from groundwire.types import (
     Action,
     ActionKind,
-    ActionStatus,
-    ActionVerdict,
     Claim,
-    ClaimKind,
     ClaimVerification,
-    ContradictionType,
-    Derived,
     Detection,
     EdgeLabel,
     Edit,
-    EpistemicGap,
     EvidenceRef,
     Feedback,
     Flag,
-    GapType,
     HallucinationReport,
-    HallucinationType,
     NodeKind,
     OutputCheck,
-    OutputStatus,
-    PostHoc,
     Repair,
-    Span,
     Status,
     Step,
     StepVerdict,
@@ -50,6 +43,34 @@ from groundwire.types import (
 Json = Mapping[str, Any]
 Quote = Callable[[str, int, int], str]
 """Returns the text of a source between two offsets: `quote(source_id, start, end)`."""
+T = TypeVar("T")
+
+
+@cache
+def _types(kind: Any) -> Mapping[str, Any]:
+    hints = get_type_hints(kind)
+    return {field.name: hints[field.name] for field in fields(kind)}
+
+
+def _read(kind: Callable[..., T], data: Json, /, **given: Any) -> T:
+    """A record from its JSON object; `given` are fields that JSON lacks or names otherwise."""
+    known = {name: hint for name, hint in _types(kind).items() if name in data and name not in given}
+    return kind(**{name: _value(hint, data[name]) for name, hint in known.items()}, **given)
+
+
+def _value(hint: Any, value: Any) -> Any:
+    """A value of a record by its type: `X | None`, a tuple, a record, an enum or a time; else as it is."""
+    if value is None:
+        return None
+    if isinstance(hint, UnionType):
+        hint = get_args(hint)[0]
+    if get_origin(hint) is tuple:
+        return tuple(_value(get_args(hint)[0], item) for item in value)
+    if is_dataclass(hint) and isinstance(hint, type):
+        return _read(hint, value)
+    if hint is datetime:
+        return datetime.fromisoformat(value)
+    return hint(value) if isinstance(hint, type) and issubclass(hint, StrEnum) else value
 
 
 def no_text(_source: str, _start: int, _end: int) -> str:
@@ -58,23 +79,14 @@ def no_text(_source: str, _start: int, _end: int) -> str:
 
 def report_from(data: Json, response: str, quote: Quote = no_text) -> HallucinationReport:
     """The report on `response`. Reports stored by older releases lack the gaps and the retry guidance."""
-    return HallucinationReport(
+    older = failed_object("", "", "", "")
+    return _read(
+        HallucinationReport,
+        {**older, **data},
         response_id=data["id"],
         response=response,
-        backend=data["backend"],
-        profile=data["profile"],
         claims=tuple(claim_from(claim, quote) for claim in data["claims"]),
-        skipped=tuple(_skipped(claim, n) for n, claim in enumerate(data["skipped"], 1)),
-        gaps=tuple(_gap(gap) for gap in data.get("gaps", ())),
-        spans=_spans(data["spans"]),
-        flagged=data["flagged"],
-        risk=data["risk"],
-        grounding_ratio=data["grounding_ratio"],
-        overall_confidence=data.get("overall_confidence"),
-        has_critical_gaps=data.get("has_critical_gaps", False),
-        should_retry=data.get("should_retry", False),
-        retry_guidance=data.get("retry_guidance"),
-        error=data["error"],
+        skipped=tuple(_read(Claim, claim, id=f"s{n}") for n, claim in enumerate(data["skipped"], 1)),
         detection=detection_from(data) if data.get("flags") is not None else None,
         repair=_repair(data["repair"], response) if data.get("repair") else None,
         extra={key: value for key, value in data.items() if key not in _OWN_KEYS},
@@ -82,74 +94,37 @@ def report_from(data: Json, response: str, quote: Quote = no_text) -> Hallucinat
 
 
 def claim_from(data: Json, quote: Quote = no_text) -> ClaimVerification:
-    return ClaimVerification(
+    return _read(
+        ClaimVerification,
+        data,
         claim_id=data["id"],
         claim_text=data["text"],
-        start=data["start"],
-        end=data["end"],
-        citations=tuple(data["citations"]),
-        evidence=tuple(_evidence(ref, quote) for ref in data["evidence"]),
-        confidence=data["confidence"],
-        p1=data["p1"],
-        p0=data["p0"],
-        required_bits=data["required_bits"],
-        observed_bits=data["observed_bits"],
-        budget_gap=data["budget_gap"],
-        gap_low=data["gap_low"],
-        gap_high=data["gap_high"],
-        status=Status(data["status"]),
-        gap_type=GapType(data["gap_type"]) if data["gap_type"] else None,
         is_flagged=data["flagged"],
-        reason=data["reason"],
-        certain=data["certain"],
-        method=data["method"],
-        spans=_spans(data["spans"]),
-        consistency_score=data.get("consistency_score"),
-        adjusted_confidence=data["adjusted_confidence"],
+        evidence=tuple(
+            _read(EvidenceRef, ref, text=quote(ref["source"], ref["start"], ref["end"]))
+            for ref in data["evidence"]
+        ),
         feedback=_feedback(data["feedback"]) if data.get("feedback") else None,
     )
 
 
 def detection_from(data: Json) -> Detection:
     """The flags, and the detectors that were skipped."""
-    flags = tuple(_flag(flag) for flag in data["flags"])
+    flags = tuple(
+        _read(Flag, flag, correction=flag["correction"] or "", source=flag["source"] or "")
+        for flag in data["flags"]
+    )
     return Detection(flags, skipped=tuple(data.get("detectors_skipped") or ()))
 
 
 def audit_from(data: Json, quote: Quote = no_text) -> TraceAudit:
-    found = data["post_hoc"]
-    return TraceAudit(
-        steps=tuple(_step(step, quote) for step in data["steps"]),
-        post_hoc=PostHoc(
-            Derived(found["outcome"]),
-            found["answer"],
-            found["derived_answer"],
-            found["executor"],
-            found["agreement"],
-            found["reason"],
-        ),
-        backend=data["backend"],
-        question=data["question"],
-        error=data["error"],
-        actions=tuple(_stated_action(action) for action in data.get("actions") or ()),
-    )
-
-
-def _stated_action(data: Json) -> ActionVerdict:
-    place = (data["text"], data["start"], data["end"])
-    return ActionVerdict(*place, ActionStatus(data["status"]), data["reason"], data["call"])
+    steps = tuple(_step(step, quote) for step in data["steps"])
+    return _read(TraceAudit, {"actions": (), **data}, steps=steps)
 
 
 def output_from(data: Json, response: str = "", quote: Quote = no_text) -> OutputCheck:
-    return OutputCheck(
-        data["id"],
-        OutputStatus(data["status"]),
-        data["reason"],
-        data["flagged"],
-        tuple(data["flagged_claims"]),
-        data["feedback"],
-        report_from(data["report"], response, quote) if data["report"] else None,
-    )
+    report = report_from(data["report"], response, quote) if data["report"] else None
+    return _read(OutputCheck, data, report=report)
 
 
 def read_graph(data: object) -> TraceGraph:
@@ -183,83 +158,27 @@ def _node(node: Json, root: str) -> TraceNode:
     )
 
 
-def _evidence(ref: Json, quote: Quote) -> EvidenceRef:
-    place = (ref["source"], ref["start"], ref["end"])
-    return EvidenceRef(*place, quote(*place))
-
-
-def _gap(data: Json) -> EpistemicGap:
-    return EpistemicGap(
-        data["claim_id"],
-        data["claim_text"],
-        GapType(data["gap_type"]),
-        data["gap_bits"],
-        data["suggested_action"],
-    )
-
-
-def _spans(spans: Iterable[Json]) -> tuple[Span, ...]:
-    return tuple(Span(span["start"], span["end"], span["score"]) for span in spans)
-
-
-def _skipped(data: Json, number: int) -> Claim:
-    return Claim(f"s{number}", data["text"], data["start"], data["end"], kind=ClaimKind(data["kind"]))
-
-
 def _feedback(data: Json) -> Feedback:
-    return Feedback(
-        right=data["right"],
-        status=Status(data["status"]),
-        flagged=data["right"] != data["supported"],
-        at=datetime.fromisoformat(data["at"]),
-        note=data["note"],
-    )
+    return _read(Feedback, data, flagged=data["right"] != data["supported"])
 
 
 def _step(data: Json, quote: Quote) -> StepVerdict:
     verdict = claim_from(data, quote)
-    step = Step(data["id"], data["text"], tuple(data["cites"]), data["confidence"])
     links = (tuple(data[key]) for key in ("premises", "contradicts", "circular"))
-    return StepVerdict(step, verdict.status, verdict, *links)
-
-
-def _flag(data: Json) -> Flag:
-    return Flag(
-        HallucinationType(data["type"]),
-        data["start"],
-        data["end"],
-        data["content"],
-        data["confidence"],
-        suggestion=data["suggestion"],
-        evidence=data["evidence"],
-        correction=data["correction"] or "",
-        source=data["source"] or "",
-        contradiction=ContradictionType(data["contradiction"]) if data["contradiction"] else None,
-        score=data["score"],
-    )
+    return StepVerdict(_read(Step, data), verdict.status, verdict, *links)
 
 
 def _repair(data: Json, original: str) -> Repair:
-    actions = tuple(_action(action) for action in data["actions"])
+    actions = tuple(_read(Action, action, kind=ActionKind(action["type"])) for action in data["actions"])
     at = {(action.start, action.end): action for action in actions}
     edits = tuple(_edit(edit, at) for edit in data["edits"])
     return Repair(original, data["text"], edits, actions)
 
 
-def _action(data: Json) -> Action:
-    words = ("original", "replacement", "annotation", "reason", "source", "guidance")
-    given = {name: data[name] for name in words if name in data}
-    return Action(ActionKind(data["type"]), data["start"], data["end"], **given)
-
-
 def _edit(data: Json, at: Mapping[tuple[int, int], Action]) -> Edit:
     place = (data["start"], data["end"])
-    action = at.get(place, Action(ActionKind.NONE, *place))
-    return Edit(*place, data["new_start"], data["new_end"], data["before"], data["after"], action)
+    return _read(Edit, data, action=at.get(place, Action(ActionKind.NONE, *place)))
 
 
-_EMPTY = HallucinationReport(
-    "", "", "", "", (), (), (), (), None, None, None, None, False, False, None
-)  # fmt: skip
-_OWN_KEYS = {*report_object(_EMPTY), "flags", "detectors_skipped", "repair"}
+_OWN_KEYS = {*failed_object("", "", "", ""), "flags", "detectors_skipped", "repair"}
 """Any other key of a report was added by its profile."""
