@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from groundwire.errors import InputError
+from groundwire.stores.formats import READERS, format_of, open_text
 from groundwire.stores.import_export import (
-    READERS,
     ImportResult,
     StrictImportError,
     entities_to_csv,
@@ -23,7 +23,6 @@ from groundwire.stores.import_export import (
     to_jsonl,
     to_triples,
 )
-from groundwire.stores.io_csv import format_of, open_text
 from groundwire.stores.knowledge_base import Knowledge
 from groundwire.stores.values import value_of
 from groundwire.types import (

@@ -25,7 +25,7 @@ from groundwire.memory.writer import QUEUE_NAME, fact_from_roles, fact_sentence
 from groundwire.retrieval.load import load_answer, load_sources
 from groundwire.stores.database import Database, open_database
 from groundwire.stores.facts import list_facts
-from groundwire.stores.io_jsonl import fact_object
+from groundwire.stores.formats import fact_object
 from groundwire.stores.queue import JobQueue, RejectedFacts
 from groundwire.text.controls import sanitize
 from groundwire.types import Fact, FactStatus, Source

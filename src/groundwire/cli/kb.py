@@ -21,8 +21,8 @@ from groundwire.cli.options import AsJson, ConfigFile, group_app, settings
 from groundwire.errors import InputError
 from groundwire.reports.terminal import progress_bar
 from groundwire.stores.database import open_database
+from groundwire.stores.formats import READERS, ParsedRow, entity_object, fact_object, format_of, open_text
 from groundwire.stores.import_export import (
-    READERS,
     ImportResult,
     StrictImportError,
     entities_to_csv,
@@ -31,8 +31,6 @@ from groundwire.stores.import_export import (
     to_jsonl,
     to_triples,
 )
-from groundwire.stores.io_csv import ParsedRow, format_of, open_text
-from groundwire.stores.io_jsonl import entity_object, fact_object
 from groundwire.stores.knowledge_base import Knowledge
 from groundwire.stores.paths import PathStore
 from groundwire.text.controls import sanitize

@@ -230,7 +230,7 @@ def _reply(data: Json) -> ChatReply:
 
 
 def _fact(data: Json) -> Fact:
-    from groundwire.stores.io_jsonl import read_fact
+    from groundwire.stores.formats import read_fact
 
     return read_fact(data)
 

@@ -376,7 +376,11 @@ class FactBatch:
         rows = [self._row(stored) for stored in entered if stored.new]
         insert_rows(self._connection, facts, rows)
         insert_rows(self._connection, roles, [row for h in entered if h.new for row in self._role_rows(h)])
-        changed = [_changes(stored) for stored in entered if stored.changed and not stored.new]
+        changed = [
+            {**_shared(stored), "number_": stored.no}
+            for stored in entered
+            if stored.changed and not stored.new
+        ]
         if changed:
             self._connection.execute(update(facts).where(facts.c.no == bindparam("number_")), changed)
 
@@ -424,10 +428,6 @@ def _shared(stored: StoredFact) -> dict[str, Any]:
         "superseded_by": fact.superseded_by,
         "batch": stored.batch,
     }
-
-
-def _changes(stored: StoredFact) -> dict[str, Any]:
-    return _shared(stored) | {"number_": stored.no}
 
 
 def _agree(stored: StoredFact, fact: Fact, *, force: bool) -> None:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from groundwire.stores.database import Database, storable_text
+from groundwire.stores.database import Database, select_in, storable_text
 from groundwire.stores.tables import feedback, feedback_reports
 from groundwire.types import Feedback, Status
 
-_MAX_PARAMETERS = 500  # keys per query
+_LAST = select(func.max(feedback.c.id)).group_by(feedback.c.key)
+_NEWEST = select(feedback).where(feedback.c.id.in_(_LAST))
 _INSERT = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 
 
@@ -70,39 +71,28 @@ class FeedbackStore:
     def add(self, report: FeedbackReport, verdict: ReviewedVerdict, opinion: Feedback) -> None:
         with self._database.write() as connection:
             _upsert_report(connection, report)
-            connection.execute(
-                feedback.insert().values(
-                    key=verdict.key,
-                    report=report.key,
-                    claim=storable_text(verdict.claim),
-                    status=verdict.status.value,
-                    gap_type=verdict.gap_type,
-                    flagged=verdict.flagged,
-                    p1=verdict.p1,
-                    p0=verdict.p0,
-                    gap_bits=verdict.gap_bits,
-                    method=storable_text(verdict.method),
-                    right=opinion.right,
-                    note=storable_text(opinion.note),
-                    at=opinion.at.timestamp(),
-                )
-            )
+            values = {
+                **asdict(verdict),
+                "report": report.key,
+                "claim": storable_text(verdict.claim),
+                "status": verdict.status.value,
+                "method": storable_text(verdict.method),
+                "right": opinion.right,
+                "note": storable_text(opinion.note),
+                "at": opinion.at.timestamp(),
+            }
+            connection.execute(feedback.insert().values(values))
 
     def of(self, keys: Iterable[str]) -> dict[str, Feedback]:
         """The newest feedback on each of the claims that has any."""
-        wanted = list(dict.fromkeys(keys))
-        found: dict[str, Feedback] = {}
         with self._database.read() as connection:
-            for start in range(0, len(wanted), _MAX_PARAMETERS):
-                some = wanted[start : start + _MAX_PARAMETERS]
-                rows = connection.execute(_newest().where(feedback.c.key.in_(some)))
-                found |= {row.key: _opinion(row) for row in rows}
-        return found
+            rows = select_in(connection, _NEWEST, feedback.c.key, keys)
+            return {row.key: _opinion(row) for row in rows}
 
     def entries(self) -> list[FeedbackEntry]:
         """The newest feedback on every claim, newest first."""
         with self._database.read() as connection:
-            rows = connection.execute(_newest().order_by(feedback.c.id.desc()))
+            rows = connection.execute(_NEWEST.order_by(feedback.c.id.desc()))
             return [FeedbackEntry(_verdict(row), row.report, _opinion(row)) for row in rows]
 
     def reviewed(self) -> list[ReviewedReport]:
@@ -135,11 +125,6 @@ def _label(report: FeedbackReport, marked: set[str], labels: Mapping[str, bool])
     return True if all(key in marks for key in report.flagged) else None
 
 
-def _newest() -> Any:
-    last = select(func.max(feedback.c.id)).group_by(feedback.c.key)
-    return select(feedback).where(feedback.c.id.in_(last))
-
-
 def _upsert_report(connection: Connection, report: FeedbackReport) -> None:
     values = {
         "name": storable_text(report.name),
@@ -159,17 +144,8 @@ def _judged(row: Row[Any]) -> FeedbackReport:
 
 
 def _verdict(row: Row[Any]) -> ReviewedVerdict:
-    return ReviewedVerdict(
-        row.key,
-        row.claim,
-        Status(row.status),
-        row.gap_type,
-        row.flagged,
-        row.p1,
-        row.p0,
-        row.gap_bits,
-        row.method,
-    )
+    known = {name: getattr(row, name) for name in ReviewedVerdict.__slots__}
+    return ReviewedVerdict(**(known | {"status": Status(row.status)}))
 
 
 def _opinion(row: Row[Any]) -> Feedback:

@@ -7,7 +7,7 @@ import hmac
 import secrets
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sqlalchemy import Row, select, update
@@ -76,15 +76,8 @@ class KeyStore:
                 raise InputError(
                     f"there is a key called {name} already", hint="revoke it, or take another name"
                 )
-            values = {
-                "id": key.id,
-                "name": key.name,
-                "digest": key.digest,
-                "scopes": sorted(key.scopes),
-                "per_minute": key.per_minute,
-                "created": key.created,
-            }
-            connection.execute(api_keys.insert().values(**values))
+            values = {**asdict(key), "scopes": sorted(key.scopes)}
+            connection.execute(api_keys.insert().values(values))
         return key, f"{PREFIX}_{identity}_{secret}"
 
     def all(self) -> list[ApiKey]:

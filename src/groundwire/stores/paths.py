@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from urllib.parse import unquote_to_bytes
+from urllib.parse import quote, unquote_to_bytes
 
 from sqlalchemy import BigInteger, ColumnElement, Connection, Text, cast, delete, select, true
 from sqlalchemy.dialects import postgresql, sqlite
@@ -37,11 +37,7 @@ def escape_segment(text: str) -> str:
     """
     if not text:
         raise InputError("a name is empty", hint="give it one letter at least")
-    return _ESCAPE.sub(_escaped, text)
-
-
-def _escaped(found: re.Match[str]) -> str:
-    return "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "surrogatepass"))
+    return _ESCAPE.sub(lambda found: quote(found[0], safe="", errors="surrogatepass"), text)
 
 
 def unescape_segment(escaped: str) -> str:
@@ -126,7 +122,8 @@ class PathWriter:
     def put(self, values: Mapping[str, Scalar]) -> None:
         """Write values, sorted by path, so that concurrent writers cannot deadlock."""
         rows = [
-            {"path": checked_path(path), "value": _dumped(value), "written": self._now}
+            # ASCII JSON, since PostgreSQL rejects NUL and lone surrogates.
+            {"path": checked_path(path), "value": json.dumps(value, allow_nan=False), "written": self._now}
             for path, value in sorted(values.items())
         ]
         if rows:
@@ -181,11 +178,6 @@ def checked_path(path: str) -> str:
     if len(path.encode()) > MAX_BYTES:
         raise InputError(f"a path has more than {MAX_BYTES:,} bytes", hint="use shorter names")
     return path
-
-
-def _dumped(value: Scalar) -> str:
-    """As ASCII JSON, since PostgreSQL rejects NUL and lone surrogates."""
-    return json.dumps(value, allow_nan=False)
 
 
 def nest_paths(entries: Iterable[tuple[str, Scalar]]) -> Tree:

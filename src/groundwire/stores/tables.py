@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import (
     JSON,
     BigInteger,
@@ -21,6 +23,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
 )
+from sqlalchemy.types import TypeEngine
 
 metadata = MetaData(
     naming_convention={
@@ -38,14 +41,24 @@ metadata = MetaData(
 # letters left out, so that similar words share a form.
 
 Serial = BigInteger().with_variant(Integer, "sqlite")
-"""Row numbers are assigned by the writer, which holds the write lock, so that inserts are bulk."""
+"""SQLite autoincrements only INTEGER keys. Numbers of knowledge are assigned by the writer, which holds the
+write lock, so that inserts are bulk."""
+
+
+def _filled(kind: TypeEngine[Any], *names: str) -> list[Column[Any]]:
+    """Columns of one type that are never null."""
+    return [Column(name, kind, nullable=False) for name in names]
+
+
+def _optional(kind: TypeEngine[Any], *names: str) -> list[Column[Any]]:
+    return [Column(name, kind) for name in names]
+
 
 entities = Table(
     "entities",
     metadata,
     Column("no", Serial, primary_key=True, autoincrement=False),
-    Column("id", Text, nullable=False),
-    Column("type", Text, nullable=False),
+    *_filled(Text(), "id", "type"),
     Column("defined", Boolean, nullable=False),
     Index(None, "id", unique=True),
     Index(None, "type"),
@@ -58,9 +71,7 @@ names = Table(
     Column("no", Serial, primary_key=True, autoincrement=False),
     Column("entity", Serial, ForeignKey("entities.no"), nullable=False),
     Column("position", Integer, nullable=False),
-    Column("text", Text, nullable=False),
-    Column("key", Text, nullable=False),
-    Column("core", Text, nullable=False),
+    *_filled(Text(), "text", "key", "core"),
     Index(None, "entity", "position", unique=True),
     Index(None, "key"),
     Index(None, "core"),
@@ -96,18 +107,14 @@ attributes = Table(
     metadata,
     Column("no", Serial, primary_key=True, autoincrement=False),
     Column("entity", Serial, ForeignKey("entities.no"), nullable=False),
-    Column("name", Text, nullable=False),
-    Column("name_key", Text, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("text", Text, nullable=False),
+    *_filled(Text(), "name", "name_key", "kind", "text"),
     Column("number", Double),
     Column("unit", Text, nullable=False),
     Column("day", Date),
     Column("reference", Serial, ForeignKey("entities.no")),
     Column("value_key", Text, nullable=False),
     Column("many", Boolean, nullable=False),
-    Column("valid_from", Date),
-    Column("valid_to", Date),
+    *_optional(Date(), "valid_from", "valid_to"),
     Column("superseded", DateTime),
     Column("batch", Text, nullable=False),
     Index(None, "entity"),
@@ -118,8 +125,7 @@ predicates = Table(
     "predicates",
     metadata,
     Column("no", Serial, primary_key=True, autoincrement=False),
-    Column("name", Text, nullable=False),
-    Column("key", Text, nullable=False),
+    *_filled(Text(), "name", "key"),
     Column("many", Boolean, nullable=False),
     Index(None, "name", unique=True),
     Index(None, "key"),
@@ -135,20 +141,14 @@ facts = Table(
     Column("slot", LargeBinary),
     Column("predicate", Serial, ForeignKey("predicates.no"), nullable=False),
     Column("confidence", Double, nullable=False),
-    Column("status", Text, nullable=False),
-    Column("source", Text, nullable=False),
-    Column("start", Integer),
-    Column("end", Integer),
+    *_filled(Text(), "status", "source"),
+    *_optional(Integer(), "start", "end"),
     Column("recorded", DateTime, nullable=False),
-    Column("p0", Double),
-    Column("p1", Double),
-    Column("bits", Double),
-    Column("method", Text, nullable=False),
-    Column("text", Text, nullable=False),
+    *_optional(Double(), "p0", "p1", "bits"),
+    *_filled(Text(), "method", "text"),
     Column("many", Boolean, nullable=False),
     Column("superseded_by", Text, nullable=False),
-    Column("valid_from", Date),
-    Column("valid_to", Date),
+    *_optional(Date(), "valid_from", "valid_to"),
     Column("batch", Text, nullable=False),
     Index(None, "id", unique=True),
     Index(None, "content", unique=True),
@@ -165,9 +165,7 @@ roles = Table(
     metadata,
     Column("fact", Serial, ForeignKey("facts.no"), primary_key=True),
     Column("position", Integer, primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("text", Text, nullable=False),
+    *_filled(Text(), "name", "kind", "text"),
     Column("number", Double),
     Column("unit", Text, nullable=False),
     Column("day", Date),
@@ -180,27 +178,15 @@ roles = Table(
 
 # Of the memory gate: rejected facts, and jobs for facts that are still to be verified.
 
-SerialGate = BigInteger().with_variant(Integer, "sqlite")
-"""SQLite autoincrements only INTEGER keys."""
-
 rejected_facts = Table(
     "rejected_facts",
     metadata,
-    Column("id", SerialGate, primary_key=True, autoincrement=True),
-    Column("text", Text, nullable=False),
-    Column("fact", Text, nullable=False),
-    Column("evidence", Text, nullable=False),
+    Column("id", Serial, primary_key=True, autoincrement=True),
+    *_filled(Text(), "text", "fact", "evidence"),
     Column("confidence", Double, nullable=False),
-    Column("adjusted", Double),
-    Column("p0", Double),
-    Column("p1", Double),
-    Column("required_bits", Double),
-    Column("observed_bits", Double),
-    Column("gap_bits", Double),
+    *_optional(Double(), "adjusted", "p0", "p1", "required_bits", "observed_bits", "gap_bits"),
     Column("threshold_bits", Double, nullable=False),
-    Column("verdict", Text, nullable=False),
-    Column("method", Text, nullable=False),
-    Column("reason", Text, nullable=False),
+    *_filled(Text(), "verdict", "method", "reason"),
     Column("recorded", Double, nullable=False),
     Index(None, "recorded"),
 )
@@ -208,11 +194,8 @@ rejected_facts = Table(
 jobs = Table(
     "jobs",
     metadata,
-    Column("id", SerialGate, primary_key=True, autoincrement=True),
-    Column("kind", Text, nullable=False),
-    Column("key", Text, nullable=False),
-    Column("payload", Text, nullable=False),
-    Column("state", Text, nullable=False),
+    Column("id", Serial, primary_key=True, autoincrement=True),
+    *_filled(Text(), "kind", "key", "payload", "state"),
     Column("due", Double, nullable=False),
     Column("holder", Text, nullable=False),
     Column("attempts", Integer, nullable=False),
@@ -272,16 +255,13 @@ trace_edges = Table(
 
 # User feedback on verdicts, and the reports it refers to.
 
-SerialFeedback = BigInteger().with_variant(Integer, "sqlite")
-
 feedback_reports = Table(
     "feedback_reports",
     metadata,
     Column("key", String(32), primary_key=True),
     Column("name", Text, nullable=False),
     Column("risk", Double),
-    Column("backend", Text, nullable=False),
-    Column("profile", Text, nullable=False),
+    *_filled(Text(), "backend", "profile"),
     Column("claims", Integer, nullable=False),
     Column("flagged", JSON, nullable=False),
 )
@@ -290,16 +270,14 @@ feedback_reports = Table(
 feedback = Table(
     "feedback",
     metadata,
-    Column("id", SerialFeedback, primary_key=True, autoincrement=True),
+    Column("id", Serial, primary_key=True, autoincrement=True),
     Column("key", String(32), nullable=False),
     Column("report", String(32), ForeignKey("feedback_reports.key", ondelete="CASCADE"), nullable=False),
     Column("claim", Text, nullable=False),
     Column("status", String(20), nullable=False),
     Column("gap_type", String(40)),
     Column("flagged", Boolean, nullable=False),
-    Column("p1", Double),
-    Column("p0", Double),
-    Column("gap_bits", Double),
+    *_optional(Double(), "p1", "p0", "gap_bits"),
     Column("method", Text, nullable=False),
     Column("right", Boolean, nullable=False),
     Column("note", Text, nullable=False),
@@ -311,12 +289,10 @@ feedback = Table(
 
 # Stored reports: a narrow row for lists, and the whole apart.
 
-SerialReports = BigInteger().with_variant(Integer, "sqlite")
-
 reports = Table(
     "reports",
     metadata,
-    Column("number", SerialReports, primary_key=True, autoincrement=True),
+    Column("number", Serial, primary_key=True, autoincrement=True),
     Column("id", String(32), nullable=False),
     Column("kind", String(20), nullable=False),
     Column("owner", String(64), nullable=False),
@@ -324,13 +300,9 @@ reports = Table(
     Column("hour", Integer, nullable=False),
     Column("title", Text, nullable=False),
     Column("flagged", Boolean),
-    Column("risk", Double),
-    Column("grounding", Double),
-    Column("claims", Integer, nullable=False),
-    Column("flagged_claims", Integer, nullable=False),
-    Column("unchecked", Integer, nullable=False),
-    Column("backend", Text, nullable=False),
-    Column("profile", Text, nullable=False),
+    *_optional(Double(), "risk", "grounding"),
+    *_filled(Integer(), "claims", "flagged_claims", "unchecked"),
+    *_filled(Text(), "backend", "profile"),
     Index(None, "id", unique=True),
     Index(None, "created"),
     Index(None, "owner", "number"),
@@ -340,7 +312,7 @@ reports = Table(
 report_bodies = Table(
     "report_bodies",
     metadata,
-    Column("report", SerialReports, ForeignKey("reports.number", ondelete="CASCADE"), primary_key=True),
+    Column("report", Serial, ForeignKey("reports.number", ondelete="CASCADE"), primary_key=True),
     Column("body", LargeBinary, nullable=False),
 )
 """Bodies are stored apart, so that lists do not read them."""
@@ -348,7 +320,7 @@ report_bodies = Table(
 report_shares = Table(
     "report_shares",
     metadata,
-    Column("report", SerialReports, ForeignKey("reports.number", ondelete="CASCADE"), primary_key=True),
+    Column("report", Serial, ForeignKey("reports.number", ondelete="CASCADE"), primary_key=True),
     Column("digest", String(64), primary_key=True),
 )
 """The SHA-256 digests of the tokens that let other keys read a report."""

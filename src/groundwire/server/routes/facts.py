@@ -25,7 +25,7 @@ from groundwire.server.problems import Forbidden, NotFound, problems, reading_pr
 from groundwire.server.schemas import FactRequest
 from groundwire.server.service import Service
 from groundwire.stores.facts import list_facts
-from groundwire.stores.io_jsonl import entity_object, fact_object
+from groundwire.stores.formats import entity_object, fact_object
 from groundwire.stores.keys import ADMIN
 from groundwire.stores.queue import RejectedFacts
 from groundwire.types import Entity, Fact, FactStatus, Match
