@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.traces.arithmetic import derive
+from groundwire.traces.computation import derive
 
 ASKED = "How many r's are in strawberry?"
 

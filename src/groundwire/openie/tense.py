@@ -22,7 +22,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from groundwire.text.dates import MONTHS, WEEKDAYS, PartialDate, dates
-from groundwire.text.lexicon import word_set, word_table
+from groundwire.text.lexicon import expressions, word_set, word_table
 from groundwire.types import Tense, TimeExpression, TimeRelation
 
 
@@ -74,14 +74,13 @@ _FORMS: tuple[tuple[str, Tense], ...] = (
     (rf"\b(?:has|have|do|does|don['’]t|doesn['’]t|hasn['’]t|haven['’]t)\b{_SKIP}", Tense.PRESENT),
 )
 _AUXILIARY = tuple((re.compile(pattern, re.IGNORECASE), tense) for pattern, tense in _FORMS)
-_INFINITIVE = re.compile(r"\bto\s+(?:be\s+|have\s+(?:been\s+)?)?(?!the\b|a\b|an\b|its\b|his\b|her\b)[a-z]+\b")
+_INFINITIVE, _NOUN_BEFORE, _NEW_CLAUSE, CLAUSE_EDGE, _FAR_YEAR = expressions(
+    "openie", "infinitive noun_before new_clause clause_edge far_year"
+)
+(_RANGE_END,) = expressions("openie", "range_end")
 _GERUND = re.compile(r"\b[a-z]{2,}ing\b")
 _SINGLE = re.compile(r"\b[a-z]+(?:ed|s)\b|\b(?:" + "|".join(sorted(_PAST_FORMS)) + r")\b")
-_NOUN_BEFORE = re.compile(r"\b(?:the|a|an|its|his|her|their|our|my|your|of|no|this|that|very|most)\s+$", re.I)
 _NO_GERUND = word_set(_WORDS["no_gerund"])
-_NEW_CLAUSE = re.compile(
-    r"[,;:.()–—]|\b(?:and|but|or|that|when|while|because|before|after|who|which|as|if|than|since)\b"
-)
 _BE_ONLY = word_set("is are am was were be been being re m not")
 
 
@@ -152,13 +151,6 @@ def _without_participles(text: str, groups: list[VerbGroup]) -> list[VerbGroup]:
     return result
 
 
-CLAUSE_EDGE = re.compile(
-    r"[.;:!?()\n–—]|,\s+(?:and|but|which|who|where|while|when|so|yet|because|although|though|whereas)\b"
-    r"|\b(?:that|which|who|because|although|though|while|whereas|when|if|unless|but|before|after|until|since)\s+(?=(?:\w+\s+){1,4}?(?:was|were|is|are|will|would|had|has|have|did|\w+ed)\b)"
-    r"|\band\s+(?=(?:the|it|he|she|they|we|its|his|her|their|this|that|[A-Z]\w+)\s)"
-)  # fmt: skip
-
-
 def clause_around(text: str, start: int, end: int) -> tuple[int, int]:
     """Start and end of the clause that contains `text[start:end]`."""
     left, right = 0, len(text)
@@ -213,10 +205,6 @@ _QUARTER = re.compile(
     rf"\b(?:Q(?P<q>[1-4])|H(?P<h>[12])|(?P<nth>first|second|third|fourth|last|1st|2nd|3rd|4th)\s+(?P<part>quarter|half))"
     rf"(?:\s+of|,)?\s+{_YEAR4}\b",
     re.IGNORECASE,
-)
-_FAR_YEAR = re.compile(
-    r"\b(?:in|since|during|the year|by|until|from|around)\s+(?:the year\s+)?(?P<year>2[2-9]\d\d|[3-9]\d{3})"
-    r"(?=\s*(?:[.,;:!?)]|$|(?:the|a|an|it|he|she|they|we|and|but|when|after|by|with|for|as|at|to|that)\b))(?![.,]\d)"
 )
 _ERA = re.compile(r"\s?(?:BC|BCE|B\.C|AH|CE\b)", re.IGNORECASE)
 _NTH = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4, "last": 4}
@@ -411,10 +399,6 @@ _CUES = (
     (TimeRelation.END, r"\b(?:until|till|through|up to|ending(?: in| on)?)" + _PART),
 )
 _BEFORE_CUES = tuple((relation, re.compile(pattern, re.IGNORECASE)) for relation, pattern in _CUES)
-_RANGE_END = re.compile(
-    r"(?:\bfrom\s+[^,;.]{2,40}\s+to|\bbetween\s+[^,;.]{2,40}\s+and|\d{4}\s?[–—-])\s*(?:early |late |mid-?)?$",
-    re.IGNORECASE,
-)
 _RANGE_START = re.compile(r"\s?[–—-]\s?(?:1\d{3}|20\d\d|21\d\d)\b")
 
 

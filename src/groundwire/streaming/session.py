@@ -258,23 +258,7 @@ ENOUGH: dict[str, float] = {
 _HISTORY_CHARS = 20_000  # the latest part of the conversation that is searched
 _USUAL_WORDS = 5  # content words of a typical question; longer ones need a smaller share
 _WORD_SIMILARITY = 0.65  # two words count as the same from here on (inflections, compounds)
-_ASKING = re.compile(
-    r"\b(?:tell|explain|describe|give|list|show|find|please|know|want|need|help|define|say|discuss|provide"
-    r"|identify|compare|difference|write|essay|article|summari[sz]e|about|me)\b",
-    re.IGNORECASE,
-)
-_TIME = re.compile(
-    r"\b\d{4}\b|\d{1,2}[:./-]\d{1,2}|\b(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*\b"
-    r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\b(?:today|yesterday|tomorrow|morning|noon|evening|night)\b"
-    r"|\b(?:ago|years?|months?|weeks?|days?|hours?|century|o'clock|am|pm|before|after|during|until)\b|\d|שנ[הת]|ב-?\d",
-    re.IGNORECASE,
-)
-_NUMBER = re.compile(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|\w+teen|\w+ty|hundred|thousand|million|half|no|none|all"
-    r"|several|many|few|dozen)\b|[א-ת]",
-    re.IGNORECASE,
-)
-_NAME = re.compile(r"(?<!\A)(?<![.!?]\s)\b[^\W\d_a-z]\w+|[א-ת]|\A\W*[A-Z]\w+")
+_ASKING, _TIME, _NUMBER, _NAME = expressions("requests", "asking time number name")
 _HOLDS = {"time": _TIME, "number": _NUMBER, "name": _NAME}
 
 

@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 
 from groundwire.claims.citations import CitationMark, marks, resolve
 from groundwire.text.dates import MONTHS, WEEKDAYS, PartialDate, dates
+from groundwire.text.lexicon import expressions
 from groundwire.text.names import Name, is_common_name, names
 from groundwire.text.numbers import Number, numbers
 from groundwire.text.numbers import number_words as in_words
@@ -21,30 +22,17 @@ from groundwire.types import Source
 
 _WORD = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_NUMBER = re.compile(
-    r"(?<![\w.])(\d[\d,]*(?:\.\d+)?)(?:[\s-]?(thousand|million|billion|trillion|[kKmMbB]n?)\b)?"
+_NUMBER, URL, HANDLE, NAME_IN_CODE, _LABEL, _BOUNDARY, _OPEN_END, _SHORT = expressions(
+    "stream_patterns", "number url handle name_in_code label boundary open_end short"
 )
+_MAY_COUNT, _SUPPOSED = expressions("stream_patterns", "may_count supposed")
 _SCALES = {
     **dict.fromkeys(("thousand", "k"), 1e3),
     **dict.fromkeys(("million", "m", "mn"), 1e6),
     **dict.fromkeys(("billion", "b", "bn"), 1e9),
     "trillion": 1e12,
 }
-URL = re.compile(r"\b(?:https?://|www\.)[^\s<>\"'`)\]}|\\^]+", re.IGNORECASE)
-HANDLE = re.compile(
-    r"\b10\.\d{4,9}/[^\s\"'<>)\]]+|\barXiv:\s?\d{4}\.\d{4,5}|\bPMID:?\s?\d{5,9}"
-    r"|\bISBN[-:\s]*(?:97[89][-\s]?)?\d[\d\s-]{7,15}[\dX]\b",
-    re.IGNORECASE,
-)
-NAME_IN_CODE = re.compile(
-    r"--[a-z][\w-]+|\$?[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+|\b\w+_\w+\b|\b\w+(?=\()"
-)
 JOINT = re.compile(r"\.|::|->")
-_LABEL = re.compile(
-    r"\[\^?[\w-]{1,12}\]|\b(?:passage|source|document|doc|section|ref|reference|figure|table|chapter|page|part"
-    r"|article|item|step|note|מקור|מסמך|קטע)s?\s?[#:]?\s?\d{1,3}\b",
-    re.IGNORECASE,
-)
 _APPROXIMATE_TOLERANCE = 0.005  # relative, for numbers the answer calls approximate
 
 
@@ -194,21 +182,7 @@ MAX_SENTENCE_CHARS = 1000
 """A sentence without an end is cut here."""
 
 _MAX_BOUNDARY_CHARS = 300  # a boundary is never longer, so this much lookahead decides a cut
-_CLOSER = r"[\"'”’»)\]*_`]{0,6}"
-_MARK = r"(?:[ \t]{0,2}(?:\[(?:[^\]\n.!?…。！？]{1,20}|[^\]\s。！？]{1,40})\]|\(S\d{1,4}\)))"
-_BOUNDARY = re.compile(
-    rf"\n|[。！？]++[”’」』）]?(?=[^\s”’」』）。！？])"
-    rf"|(?<![.!?…])[.!?…]++{_CLOSER}{_MARK}{{0,4}}[^\S\n]++(?=[^\sa-z\[(])"
-)
 _STOP = re.compile(r"[.!?…。！？\n]")
-_OPEN_END = re.compile(
-    r"(?<![.!?…。！？])[.!?…。！？]++[^\w\n\[(]*+(?:[\[(][^\])\n]{0,41}+[\])]?[^\w\n\[(]*+){0,6}+\Z"
-)
-_SHORT = re.compile(
-    r"(?:(?<![^\W\d_])[^\W\d_]|(?<!\w)(?:Dr|Mr|Mrs|Ms|Prof|St|Sr|Jr|vs|No|Nos|Fig|Eq|Vol|pp?|cf|ca|approx"
-    r"|e\.g|i\.e|al|Inc|Ltd|Co|Corp|U\.S|U\.K|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|Gen|Gov|Sen|Rep"
-    r"|\d{1,2}))\Z"
-)
 _ABBREVIATION_CHARS = 12  # the longest abbreviation with its context
 _FEED_CHARS = 2000  # larger inputs are processed in pieces of this size
 
@@ -297,20 +271,10 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 _DIGIT = re.compile(r"\d")
-_MAY_COUNT = re.compile(
-    r"\d|[½¼¾⅓⅔⅛]|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|\w+ty|half|third"
-    r"|quarter|hundred|thousand|million|billion|dozen)\b|[א-ת]",
-    re.IGNORECASE,
-)
 _MAY_CITE = re.compile(r"[\[(【⁰¹²³⁴⁵⁶⁷⁸⁹]|^(?:[Ss]ource )?S\d", re.MULTILINE)
 PART = re.compile(r"[^\W\d_]{2,}")
 _ENUMERATOR = re.compile(r"\W*\d{1,3}[.)](?=\s)")
 _FENCE = re.compile(r"\s*(?:`{3,}|~{3,})")
-_SUPPOSED = re.compile(
-    r"\b(?:for example|for instance|e\.g\.|imagine|suppose|assum(?:e|ing)|let's say|hypothetical|say,|if)\b"
-    r"|לדוגמה|נניח|אם ",
-    re.IGNORECASE,
-)
 _UNKNOWN_NAME_SHARE = 0.5  # a name counts as unsourced if at least half of its words are unknown
 _TIMES = frozenset((*MONTHS, *WEEKDAYS, "am", "pm", "step", "part", "section"))
 

@@ -14,7 +14,7 @@ from groundwire.errors import BackendError, InputError
 from groundwire.llm.base import Generator
 from groundwire.pipeline import CheckContext
 from groundwire.text.tokens import words
-from groundwire.traces.arithmetic import derive
+from groundwire.traces.computation import derive
 from groundwire.traces.judge import LinkedTrace, StepJudgement, judge_steps, premises, rivals, step_terms
 from groundwire.traces.steps import Steps, as_steps, link, parse_text, unmarked
 from groundwire.types import (

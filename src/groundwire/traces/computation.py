@@ -1,6 +1,8 @@
-"""What a trace computes over several steps: variables and equations, dates, clock times, and derived numbers.
+"""What a trace computes: arithmetic, percentages, unit conversions and spelling within a step; variables,
+equations, dates, clock times and derived numbers over several steps.
 
-Everything here is calculated. A text that these rules cannot read gives no result; it is never guessed.
+Everything here is calculated. A text that these rules cannot read gives no result; it is never guessed. The
+regular expressions are in text/data/traces.toml.
 """
 
 from __future__ import annotations
@@ -15,23 +17,223 @@ from itertools import combinations, pairwise, permutations
 from math import isclose
 
 from groundwire.text.dates import MONTH_NAMES, WEEKDAY_NAMES, PartialDate, dates, weekdays
+from groundwire.text.lexicon import expressions
 from groundwire.text.numbers import Number, numbers
-from groundwire.traces.arithmetic import DerivedResult
+from groundwire.text.tokens import words
+from groundwire.verifiers.meaning import counted as counted_in
+from groundwire.verifiers.similarity import negated
 
-_LEAD_IN = re.compile(
-    r"\W*(?:(?:so|thus|hence|therefore|then|now|next|first|second|third|finally|also|and|but|consequently"
-    r"|accordingly|clearly|in (?:conclusion|total|other words)|as a result|it follows that"
-    r"|(?:this|that|which) means(?: that)?|we (?:know|see|get|have|find|conclude)(?: that)?|given(?: that)?"
-    r"|note that|recall that|conclusion|observation|thought|step \d+|answer|result|check)\b[\s,:;–—-]*)+",
-    re.IGNORECASE,
+_DIGITS, _SUM, _TERM, _WORDED, _SHARE, _COPULA, _OPERATES, _LETTER = expressions(
+    "traces", "digits sum term worded share copula operates letter"
 )
-_GIVEN = re.compile(
-    r"\W*(?:given|known|facts?|premise|assumption|context|data)\s*:\s*\S"
-    r"|\W*(?:we (?:are|were) (?:told|given)|it is given)\b"
-    r"|\W*the (?:problem|question|text|task) (?:says|states|tells us|gives)\b"
-    r"|\W*(?:let|suppose|assume)\b(?! me\b| us\b)",
-    re.IGNORECASE,
+_WORD, _SPELLED, _POSITIONS, _SOME, _POSITION_WORD = expressions(
+    "traces", "word spelled positions some position_word"
 )
+_TIMES, _OVER = frozenset("*×x·"), frozenset("/÷")
+CONCLUDING = frozenset((
+    "so", "thus", "hence", "therefore", "total", "sum", "together", "add", "give", "make", "equal", "result",
+    "count", "number", "calculate", "compute", "altogether", "get", "answer", "final", "conclusion",
+))  # fmt: skip
+_SIGNS = {"plus": "+", "minus": "-", "times": "*", "multiplied by": "*", "divided by": "/"}
+_NAMES = "|".join(_SIGNS)
+_OPERATION = re.compile(rf"\s+({_NAMES})\s+", re.IGNORECASE)
+_MEASURED = frozenset(("s", "m", "g", "l", "m2", "B"))
+"""Base units of quantities that have several units."""
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedResult:
+    """The result of a rule. `holds`: the text is correct; `whole`: it contains nothing else."""
+
+    holds: bool
+    reason: str
+    whole: bool
+    operands: tuple[float, ...] = ()
+    result: float | None = None
+
+
+def check_arithmetic(text: str) -> Iterator[DerivedResult]:
+    """Recompute the calculations in a text.
+
+    >>> [found.reason for found in check_arithmetic("80 minus 20 equals 60, and 25% of 80 is 25.")]
+    ['the calculation is right: 80 - 20 = 60', '25% of 80 is 20, not 25']
+    >>> [found.reason for found in check_arithmetic("150 minutes are 2 hours and 30 minutes.")]
+    ['the two amounts are the same']
+    """
+    yield from _sums(_in_signs(text))
+    yield from _shares(text)
+    yield from _conversions(text)
+
+
+def _in_signs(text: str) -> str:
+    """Replace words by signs in calculations such as "80 minus 20 is 60"."""
+    return _WORDED.sub(lambda found: _OPERATION.sub(_sign, found["left"]) + " = " + found["right"], text)
+
+
+def _sign(found: re.Match[str]) -> str:
+    return f" {_SIGNS[found[1].lower()]} "
+
+
+def _shares(text: str) -> Iterator[DerivedResult]:
+    """Percentages such as "25% of 80 is 20", to the digits written."""
+    for match in _SHARE.finditer(text):
+        share, whole, claimed = (_value(match[name]) for name in ("share", "whole", "right"))
+        value = share * whole / 100
+        holds = _same(value, claimed, match["right"]) or round(value) == claimed
+        shown = f"{share:g}% of {whole:.10g} is {value:.10g}"
+        reason = f"the calculation is right: {shown}" if holds else f"{shown}, not {match['right']}"
+        rest = _content(text[: match.start()] + " " + text[match.end() :])
+        yield DerivedResult(holds, reason, rest <= CONCLUDING, (share, whole), claimed)
+
+
+def _conversions(text: str) -> Iterator[DerivedResult]:
+    """Unit conversions such as "1.5 hours are 90 minutes"."""
+    copula = _COPULA.search(text)
+    if copula is None or negated(words(text)) or _content(_without_numbers(text)) - CONCLUDING:
+        return
+    left, right = numbers(text[: copula.start()]), numbers(text[copula.end() :])
+    units = {number.unit for number in (*left, *right)}
+    if _OPERATES.search(text[: copula.start()]):
+        return  # "120 km - 80 km = 40 km" is no conversion
+    if not left or not right or len(units) != 1 or not units <= _MEASURED or any(n.bound for n in right):
+        return
+    one, two = (sum(number.value for number in side) for side in (left, right))
+    holds = abs(one - two) <= max(min(n.step for n in right) / 2, 1e-9 * abs(one))
+    reason = "the two amounts are the same" if holds else "the two amounts are not the same"
+    yield DerivedResult(holds, reason, True)
+
+
+def numbers_in(text: str) -> set[float]:
+    """The numbers of a text without their units: 90 for "90 km", 12 for "12 euros"."""
+    found = set()
+    for number in numbers(text):
+        digits = _DIGITS.search(text, number.start, number.end)
+        found.add(_value(digits[0]) if digits else number.value)
+    return found
+
+
+def _content(text: str) -> set[str]:
+    return {w.norm for w in words(text) if not w.is_stop}
+
+
+def _without_numbers(text: str) -> str:
+    for number in reversed(numbers(text)):
+        text = f"{text[: number.start]} {text[number.end :]}"
+    return text
+
+
+def _sums(text: str) -> Iterator[DerivedResult]:
+    for match in _SUM.finditer(text):
+        terms = [(sign or "+", _value(number)) for sign, number in _TERM.findall(match["left"])]
+        if any("%" in number for _, number in _TERM.findall(match["left"])):
+            continue
+        value, claimed = _calculated(terms), _value(match["right"])
+        if value is None:
+            continue
+        rest = _content(text[: match.start()] + " " + text[match.end() :])
+        holds = _same(value, claimed, match["right"])
+        shown = f"{' '.join(match['left'].split())} = {value:.10g}"
+        reason = f"the calculation is right: {shown}" if holds else f"{shown}, not {match['right']}"
+        yield DerivedResult(holds, reason, rest <= CONCLUDING, tuple(number for _, number in terms), claimed)
+
+
+def _value(number: str) -> float:
+    return float(number.strip("$€£%").replace(",", "").replace("$", "").replace("€", "").replace("£", ""))
+
+
+def _calculated(terms: Sequence[tuple[str, float]]) -> float | None:
+    """Evaluate products before sums, from left to right; None on division by zero."""
+    total, product = 0.0, 0.0
+    for n, (sign, number) in enumerate(terms):
+        if sign in _TIMES:
+            product *= number
+        elif sign in _OVER:
+            if not number:
+                return None
+            product /= number
+        else:
+            total += product
+            product = number if sign == "+" or not n else -number
+    return total + product
+
+
+def _same(value: float, claimed: float, written: str) -> bool:
+    """True if equal to the digits written: 10 / 3 = 3.33 is correct."""
+    digits = len(written.rstrip("%").partition(".")[2])
+    return isclose(value, claimed, rel_tol=1e-9, abs_tol=1e-9) or (
+        digits > 0 and round(value, digits) == claimed
+    )
+
+
+# Results that rules can derive: calculations in a step, letters of a word, counts.
+#
+# A language model reads; it does not calculate. Where a step states a calculation, doing it settles the
+# matter.
+
+
+def derive(text: str, question: str = "") -> DerivedResult | None:
+    """The result of the rules for a text; a wrong calculation takes precedence.
+
+    >>> derive("1 + 1 + 1 = 3").holds, derive("So 12 × 4 = 46 crates.").reason
+    (True, '12 × 4 = 48, not 46')
+    >>> derive("There are 2 r's in strawberry.").reason
+    'strawberry has 3 of the letter r, not 2'
+    """
+    found = [*check_arithmetic(text), *_spelling(text, question), *_letters(text, question)]
+    return next((one for one in found if not one.holds), found[0] if found else None)
+
+
+def _spelling(text: str, question: str) -> Iterator[DerivedResult]:
+    """Compare a spelled-out word ('s-t-r-a-w') with the word it spells."""
+    word = _word(text) or _word(question)
+    for match in _SPELLED.finditer(text):
+        spelled = "".join(c for c in match[1] if c.isalpha()).lower()
+        if not word or len(spelled) < 3:
+            continue
+        holds = spelled == word
+        reason = f"{word} is spelled so" if holds else f"{word} is not spelled {match[1]}"
+        yield DerivedResult(holds, reason, holds)
+
+
+def _letters(text: str, question: str) -> Iterator[DerivedResult]:
+    """Counts and positions of a letter in a word."""
+    letter, word = _letter(text) or _letter(question), _word(text) or _word(question)
+    if not letter or not word or not (_letter(text) or word in text.lower()):
+        return
+    true = [n for n, c in enumerate(word, 1) if c == letter]
+    listed = _POSITIONS.search(text)
+    if listed:
+        stated = [int(n) for n in re.findall(r"\d+", listed[1])]
+        holds = stated == true or (set(stated) < set(true) and bool(_SOME.search(text)))
+        where = ", ".join(map(str, true)) or "no position"
+        statement = f"{letter} stands at {where} of {word}"
+        yield DerivedResult(
+            holds, statement if holds else f"{statement}, not at {', '.join(map(str, stated))}", True
+        )
+        text = text[: listed.start()] + " " * (listed.end() - listed.start()) + text[listed.end() :]
+    counted = [
+        n.value for n in counted_in(text) if n.kind == "number" and not n.unit and n.value == int(n.value)
+    ]
+    if len(counted) == 1 and not _POSITION_WORD.search(text):
+        holds = counted[0] == len(true)
+        statement = f"{word} has {len(true)} of the letter {letter}"
+        yield DerivedResult(holds, statement if holds else f"{statement}, not {counted[0]:g}", True)
+
+
+def _letter(text: str) -> str:
+    match = _LETTER.search(text)
+    return next(group for group in match.groups() if group).lower() if match else ""
+
+
+def _word(text: str) -> str:
+    match = _WORD.search(text.strip())
+    return next(group for group in match.groups() if group).lower() if match else ""
+
+
+_LEAD_IN, _GIVEN, _REBINDS, _BACKWARD, _COMPUTES, _NOT_DAYS, _INCLUSIVE = expressions(
+    "traces", "lead_in given rebinds backward computes not_days inclusive"
+)
+_ADDS, _MULTIPLIES = expressions("traces", "adds multiplies")
 
 
 def without_lead_in(text: str) -> str:
@@ -52,9 +254,9 @@ def is_given(text: str) -> bool:
 # Equations: "X = 5", "Y = X + 3", "2x + 3 = 11".
 
 _NAME = r"[A-Za-z](?:_?\d{1,2})?"
-_DIGITS = r"[$€£]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
-_TERM = rf"\(*(?:{_DIGITS}(?:\(*-?(?:{_DIGITS}|{_NAME}\b))?|{_NAME}\b)\)*"
-_EXPRESSION = rf"-?\s?{_TERM}(?:\s*[-+*/×÷·−^]\s*-?{_TERM})*"
+_FIGURE = r"[$€£]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
+_FACTOR = rf"\(*(?:{_FIGURE}(?:\(*-?(?:{_FIGURE}|{_NAME}\b))?|{_NAME}\b)\)*"
+_EXPRESSION = rf"-?\s?{_FACTOR}(?:\s*[-+*/×÷·−^]\s*-?{_FACTOR})*"
 _EQUATION = re.compile(rf"(?<![\w.^=<>≤≥])({_EXPRESSION}(?:\s*=\s*{_EXPRESSION})+)(?![\w^]|\s*[-+*/×÷·−^%(])")
 _WORDS_TO_SIGNS = (
     (re.compile(r"\s+plus\s+", re.I), " + "),
@@ -65,7 +267,7 @@ _WORDS_TO_SIGNS = (
     (re.compile(r"\b([b-hj-zB-HJ-Z])\s+(?:is|equals|is equal to)\s+(?=[-\d(]|[b-hj-zB-HJ-Z]\b)"), r"\1 = "),
     (re.compile(r"(?<=[\w)])\s+(?:equals|is equal to)\s+(?=[-\d(]|[A-Za-z]\b)"), " = "),
 )  # fmt: skip
-_SIGNS = str.maketrans(
+_TO_PYTHON = str.maketrans(
     {"×": "*", "·": "*", "÷": "/", "−": "-", "^": "**", "$": None, "€": None, "£": None, ",": None}
 )
 _PRODUCT = re.compile(r"(?<=\d)\s?(?=[A-Za-z(])|(?<=\))\s?(?=[\w(])")
@@ -77,9 +279,6 @@ _OPERATIONS: dict[type[ast.AST], Callable[[float, float], float]] = {
 }
 _MAX_EXPRESSION = 120  # characters; longer ones are no simple algebra
 _MAX_POWER = 6
-_REBINDS = re.compile(
-    r"\b(?:now|becomes?|new|update|increment|suppose|assume|if|case|instead|try)\b", re.IGNORECASE
-)
 
 
 @dataclass(slots=True)
@@ -115,7 +314,7 @@ class Algebra:
             self._forget(left)
         unknown = (_variables(left) | _variables(right)) - self.values.keys()
         if not unknown:
-            one, two = _value(left, self.values), _value(right, self.values)
+            one, two = _evaluated(left, self.values), _evaluated(right, self.values)
             if one is not None and two is not None:
                 holds = _equal(one, two, right)
                 shown = (
@@ -141,7 +340,7 @@ class Algebra:
             yield DerivedResult(True, f"{name} = {right}", False)
         for one, two in self.equations:
             if name in _variables(one) | _variables(two):
-                a, b = _value(one, self.values), _value(two, self.values)
+                a, b = _evaluated(one, self.values), _evaluated(two, self.values)
                 if a is not None and b is not None and not _equal(a, b, two):
                     yield DerivedResult(
                         False, f"{name} = {solution:.10g} does not satisfy {one} = {two}", False
@@ -149,12 +348,12 @@ class Algebra:
 
 
 def _variables(expression: str) -> set[str]:
-    return set(re.findall(r"[A-Za-z]\w*", _PRODUCT.sub("*", expression.translate(_SIGNS))))
+    return set(re.findall(r"[A-Za-z]\w*", _PRODUCT.sub("*", expression.translate(_TO_PYTHON))))
 
 
-def _value(expression: str, names: dict[str, float]) -> float | None:
+def _evaluated(expression: str, names: dict[str, float]) -> float | None:
     try:
-        tree = ast.parse(_PRODUCT.sub("*", expression.translate(_SIGNS)).strip(), mode="eval").body
+        tree = ast.parse(_PRODUCT.sub("*", expression.translate(_TO_PYTHON)).strip(), mode="eval").body
         return _evaluate(tree, names)
     except (SyntaxError, ValueError, KeyError, ArithmeticError):
         return None
@@ -182,7 +381,7 @@ def _solution(name: str, left: str, right: str, names: dict[str, float]) -> floa
     """The value of the unknown of a linear equation, by its difference at 0, 1 and 2."""
     at = []
     for trial in (0.0, 1.0, 2.0):
-        one, two = _value(left, {**names, name: trial}), _value(right, {**names, name: trial})
+        one, two = _evaluated(left, {**names, name: trial}), _evaluated(right, {**names, name: trial})
         if one is None or two is None:
             return None
         at.append(one - two)
@@ -199,17 +398,9 @@ def _equal(one: float, two: float, written: str) -> bool:
 
 # Dates and clock times: "45 minutes after 2:30 pm is 3:15 pm", "10 days after 3 March is 13 March".
 
-_BACKWARD = re.compile(r"\b(?:before|earlier|ago|minus|subtract\w*|prior|back)\b|\s[-−]\s", re.IGNORECASE)
-_COMPUTES = re.compile(
-    r"\b(?:is|was|are|so|gives?|makes?|means?|arriv\w+|ends?|ended|finish\w*|lands?|until|till|takes?|took"
-    r"|lasts?|lasted|falls?|due|on|at|by)\b|=",
-    re.IGNORECASE,
-)
 _DAY_SECONDS = 86_400
 _HALF_DAY = 720  # minutes
 _PLAIN_YEAR = 2023  # of dates without a year; not a leap year
-_NOT_DAYS = re.compile(r"\b(?:business|working|month|year)s?\b", re.IGNORECASE)
-_INCLUSIVE = re.compile(r"\bfrom\b.*\bto\b|inclusive", re.IGNORECASE)
 _LOOK_BACK = 6  # steps before a step that may give the parts of its date or time
 
 
@@ -366,16 +557,6 @@ _FACTORS = {
     "yearly": 12.0, "annual": 12.0,
 }  # fmt: skip
 """Numbers that words bring in: days of a week, months of a year, minutes of an hour."""
-_ADDS = re.compile(
-    r"\b(?:more|buy|buys|bought|gets?|got|gives?|gave|left|remain\w*|loses?|lost|fewer|less|older|younger"
-    r"|taller|longer|spends?|spent|receives?|received|adds?|added|joins?|joined|leaves?|eats?|ate|sells?|sold)\b",
-    re.IGNORECASE,
-)
-_MULTIPLIES = re.compile(
-    r"\b(?:each|per|every|times|twice|double|half|percent|by|wide|rate|average|share\w*|split|divid\w+"
-    r"|an? \w+ costs)\b|[%×*/]",
-    re.IGNORECASE,
-)
 
 
 def derivable(wanted: float, texts: Sequence[str], step: str) -> bool:
@@ -392,13 +573,13 @@ def derivable(wanted: float, texts: Sequence[str], step: str) -> bool:
     only_sums = bool(_ADDS.search(said)) and not _MULTIPLIES.search(said)
     given = _operands([*texts, step], wanted)
     totals = (sum(given), sum(given) / len(given)) if len(given) > 2 else ()
-    if any(_same(total, wanted) for total in totals):
+    if any(_amounts_to(total, wanted) for total in totals):
         return True
     for one, other in combinations(given, 2):
         rest = [number for number in given if number not in (one, other)]
         for value in _results(one, other, only_sums):
             further = (result for third in rest for result in _results(value, third, only_sums))
-            if _same(value, wanted) or any(_same(result, wanted) for result in further):
+            if _amounts_to(value, wanted) or any(_amounts_to(result, wanted) for result in further):
                 return True
     return False
 
@@ -425,5 +606,5 @@ def _results(one: float, other: float, only_sums: bool) -> Iterator[float]:
         yield from (a / b for a, b in permutations((one, other)) if b)
 
 
-def _same(value: float, wanted: float) -> bool:
+def _amounts_to(value: float, wanted: float) -> bool:
     return isclose(value, wanted, rel_tol=1e-9, abs_tol=1e-6) or wanted in (round(value, 2), round(value, 1))

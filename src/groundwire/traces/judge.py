@@ -8,7 +8,6 @@ for its possible premises. A trace of n steps costs at most 2 n verifications.
 from __future__ import annotations
 
 import asyncio
-import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,12 +16,20 @@ from groundwire import pipeline
 from groundwire.claims.extractor import extract
 from groundwire.pipeline import CheckContext
 from groundwire.text.dates import dates
-from groundwire.text.lexicon import NEGATIONS
+from groundwire.text.lexicon import NEGATIONS, expressions
 from groundwire.text.names import names
 from groundwire.text.numbers import Number, numbers
 from groundwire.text.tokens import Word, words
-from groundwire.traces.arithmetic import CONCLUDING, DerivedResult, derive, numbers_in
-from groundwire.traces.computation import computed, derivable, is_given, without_lead_in
+from groundwire.traces.computation import (
+    CONCLUDING,
+    DerivedResult,
+    computed,
+    derivable,
+    derive,
+    is_given,
+    numbers_in,
+    without_lead_in,
+)
 from groundwire.traces.steps import CALL, StepLinks, unmarked
 from groundwire.types import Case, Claim, ClaimKind, ClaimVerification, GapType, Source, Status, Step
 from groundwire.verdicts.judge import phantom, unmeasured
@@ -33,23 +40,9 @@ MAX_PREMISES = 8
 """Earlier steps that are added to the context of a step."""
 MAX_RIVALS = 200
 """Pairs of steps that are checked for contradiction; bounds the cost of long traces."""
-_REFERS_BACK = re.compile(
-    r"\W*(?:so|thus|hence|therefore|then|this|that|these|those|it|they|he|she|which|consequently|as a result"
-    r"|in (?:total|all|conclusion)|adding|combining|the (?:answer|result|total|sum|conclusion))\b",
-    re.IGNORECASE,
+_REFERS_BACK, _STATES_CHANGE, _CHANGES, _CONCLUSION, _PLAN = expressions(
+    "traces", "refers_back states_change changes conclusion plan"
 )
-_STATES_CHANGE = re.compile(
-    r"\b(?:so far|now|next|then|again|running|becomes?|became|after|before|position|first|second|third|fourth"
-    r"|another|starts?|started|begins?|began|initial(?:ly)?|left|remain\w*|step|in \d{4}|on \w+ \d|at \d"
-    r"|suppose|assume|if|case|option)\b",
-    re.IGNORECASE,
-)
-_CHANGES = re.compile(
-    r"\b(?:buy|bought|sell|sold|give|gave|receiv|add|los[et]|eat|ate|spen[dt]|use[sd]?|remov|tak|took|join|leav|left|more"
-    r"|fewer|less|increas|decreas|gr[eo]w|rise|rose|fall|fell|drop|earn|pa(?:y|id)|mov|double|half|plus|minus|times)\w*|[-+*/×=]",
-    re.IGNORECASE,
-)
-"""What changes an amount, so that another figure later is no contradiction."""
 
 _NAMED_BY_NUMBER = frozenset((
     "item", "room", "page", "chapter", "section", "figure", "table", "part", "level", "line", "case", "floor",
@@ -179,22 +172,7 @@ _WORST_FIRST = (
     Status.ENTAILED,
 )
 NOT_STATED = "a conclusion that no source states; ask a language model whether it follows"
-_CONCLUSION = re.compile(
-    r"\W*(?:so|thus|hence|therefore|consequently|accordingly|it follows|that means|this means|which means)\b",
-    re.IGNORECASE,
-)
 NOTHING_GIVEN = "nothing was given to check it against"
-_PLAN = re.compile(
-    r"\W*(?:(?:ok|okay|first|next|then|now|so|plan|finally)\b[\s,:]*)*"
-    r"(?:(?:I|we)(?:['’]ll| need to| have to| want to| should| must| will| can| am going to| are going to)"
-    r"|let(?:['’]s| us| me)|(?:my|our|the) (?:plan|goal|task|next step) is to)\s+"
-    r"(?:first\s+|now\s+|then\s+)?(?:find|check|look|determine|figure"
-    r"|work out|calculate|compute|compare|search|see|know|verify|count|consider|read|identify|use|call|ask"
-    r"|add|multiply|subtract|divide|convert|solve|list|start|begin|go|try|think|sum|recall|apply|take|get|establish)\b"
-    r"[^.!?;=]*[.!?]?\s*$",
-    re.IGNORECASE,
-)
-"""An announcement of what to do next, which asserts nothing."""
 
 
 @dataclass(frozen=True, slots=True)

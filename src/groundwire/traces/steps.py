@@ -7,7 +7,6 @@ steps, tool results become sources, and the assistant's last message is the answ
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,21 +25,14 @@ from groundwire.errors import InputError
 from groundwire.reports.json import TRACE_FORMAT
 from groundwire.reports.parse import read_graph
 from groundwire.retrieval.cite import resolve
+from groundwire.text.lexicon import expressions
 from groundwire.text.sentences import sentences
 from groundwire.types import ActionLedger, EdgeLabel, NodeKind, Source, Step, TraceGraph
 
-_ITEM = re.compile(
-    r"^\s{0,8}(?:[*_#>-]{1,4}\s*)?(?:(?:step|thought|observation)\s*#?\d{1,4}\s*[*_]*\s*[:.)–—-]"
-    r"|\(?\d{1,4}[.):](?=\s)|(?:first|second|third|then|next|finally),(?=\s)|[-*•](?=\s))\s*[*_]*\s*",
-    re.IGNORECASE,
-)
-_LABEL = re.compile(
-    r"^\s{0,8}[*_#>\s]{0,6}(?P<label>question|query|problem|user|(?:final\s+)?answer|conclusion|result)"
-    r"\s*[*_]*\s*[:：]\s*[*_]*\s*",
-    re.IGNORECASE,
+_ITEM, _LABEL, _CLAUSE_START, _MENTION, _STEP_NAME = expressions(
+    "traces", "item label clause_start mention step_name"
 )
 _QUESTION_LABELS = frozenset(("question", "query", "problem", "user"))
-_CLAUSE_START = re.compile(r"^\s{0,8}(?:first|second|third|then|next|finally),\s", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +111,6 @@ RETURNED = "\nIt returned: "
 
 _TEXT = ("claim", "text", "content", "thought", "step", "statement")
 _CITES = ("cites", "citations", "evidence_ids", "sources", "evidence")
-_MENTION = re.compile(r"\bsteps?\s*#?\s*(\d{1,6})\b", re.IGNORECASE)
-_STEP_NAME = re.compile(r"(?:step|s|#)?\s*[#_-]?\s*(\d{1,6})", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
