@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 from groundwire.actions.statements import ActionStatement
 from groundwire.actions.words import (
@@ -86,6 +87,11 @@ class LedgerCall:
             return None
 
     @cached_property
+    def fields(self) -> Mapping[str, Any]:
+        """The arguments by name; empty if they are no object."""
+        return self.data if isinstance(self.data, dict) else {}
+
+    @cached_property
     def values(self) -> list[str]:
         """The strings and numbers of the arguments."""
         return list(_scalars(self.data))
@@ -103,7 +109,7 @@ class LedgerCall:
     @cached_property
     def is_file_tool(self) -> bool:
         """A tool that writes files; some show them too, by `"command": "view"`."""
-        shows = isinstance(self.data, dict) and self.data.get("command") in ("view", "read", "open")
+        shows = self.fields.get("command") in ("view", "read", "open")
         return bool(_FILE_TOOL.fullmatch(self.short_name)) and not shows
 
     @cached_property
@@ -137,8 +143,7 @@ class LedgerCall:
         known = [word for word in self.name_words if word in TOOL_GROUPS]
         found = [word for word in known if word not in AMBIGUOUS]
         found = found if any(word not in LIGHT_TOOLS for word in found) else known
-        given = self.data if isinstance(self.data, dict) else {}
-        actions = [lemma(str(given[key])) for key in _ACTION_KEYS if isinstance(given.get(key), str)]
+        actions = [lemma(value) for key in _ACTION_KEYS if isinstance(value := self.fields.get(key), str)]
         return [*found, *(word for word in actions if word in TOOL_GROUPS)]
 
     @cached_property
@@ -366,11 +371,10 @@ def _amount(said: str, given: str) -> str:
 
 
 def _quantity(said: str, call: LedgerCall) -> str:
-    given = call.data if isinstance(call.data, dict) else {}
     about = content_words(said)
     there = {
         float(value)
-        for key, value in given.items()
+        for key, value in call.fields.items()
         if (_QUANTITY_KEY.search(key) or content_words(key) & about)
         and re.fullmatch(r"\d+(?:\.\d+)?", str(value))
     }
@@ -405,8 +409,7 @@ def _name(statement: ActionStatement, call: LedgerCall, calls: Sequence[LedgerCa
     text = call.all_text.lower()
     if not names or any(name.rstrip("s") in text for name in names):
         return ""
-    given = call.data if isinstance(call.data, dict) else {}
-    people = [str(v) for key, v in given.items() if _PERSON_KEY.search(key)]
+    people = [str(v) for key, v in call.fields.items() if _PERSON_KEY.search(key)]
     outward = statement.groups & {"send", "pay", "assign"}
     values = [
         value

@@ -292,13 +292,9 @@ def _could_do(statement: ActionStatement, call: LedgerCall) -> bool:
     if statement.groups and call.groups - {"run", "read"}:
         # A known tool that does something else, unless an argument does it too: `"assignee": "ola"`.
         return any(
-            key.lower().startswith(statement.verb[:5]) and not key.endswith("id") for key in _keys(call)
+            key.lower().startswith(statement.verb[:5]) and not key.endswith("id") for key in call.fields
         )
     return _shares_a_value(statement, call)
-
-
-def _keys(call: LedgerCall) -> Iterable[str]:
-    return call.data if isinstance(call.data, dict) else ()
 
 
 def _shares_a_value(statement: ActionStatement, call: LedgerCall) -> bool:

@@ -152,7 +152,11 @@ def _blocks(content: object) -> Iterator[TranscriptEvent]:
             )
         elif kind.endswith("tool_result"):
             returned = block.get("content")
-            failed = bool(block.get("is_error")) or _is_error_block(returned) or None
+            failed = (
+                bool(block.get("is_error"))
+                or (isinstance(returned, Mapping) and "error_code" in returned)
+                or None
+            )
             yield TranscriptEvent("result", _result(returned), "", str(block.get("tool_use_id")), failed)
         elif kind == "tool_call":
             yield TranscriptEvent(
@@ -161,10 +165,6 @@ def _blocks(content: object) -> Iterator[TranscriptEvent]:
         elif kind == "tool_call_response":
             response = block.get("response", block.get("result"))
             yield TranscriptEvent("result", _result(response), "", str(block.get("id")))
-
-
-def _is_error_block(content: object) -> bool:
-    return isinstance(content, Mapping) and "error_code" in content
 
 
 def content_text(content: object) -> str:

@@ -226,13 +226,13 @@ class AgentLoop:
         return AgentDraft(answer_text(text), (*messages, Message("assistant", text)), why)
 
     async def _complete(self, messages: Sequence[Message]) -> str:
-        on_text = None if self.log.handler is None else self._token
-        done = await completed(self.generator, messages, on_text, max_tokens=self.settings.max_tokens)
+        def on_text(text: str) -> None:
+            self.log(EventKind.TOKEN, text=text)
+
+        heard = on_text if self.log.handler is not None else None
+        done = await completed(self.generator, messages, heard, max_tokens=self.settings.max_tokens)
         self.log(EventKind.MODEL, text=done.text, model=done.model or self.generator.name)
         return done.text
-
-    def _token(self, text: str) -> None:
-        self.log(EventKind.TOKEN, text=text)
 
     async def _run_code(self, reply: ModelReply) -> SandboxOutput:
         if self._sandbox is None:

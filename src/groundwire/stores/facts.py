@@ -313,10 +313,10 @@ class FactBatch:
         self._next = last_number(connection, facts) + 1
         self._fetch(facts.c.content, [entry.content for entry in given])
         self._fetch(facts.c.id, [entry.fact.id for entry in given if entry.fact.id])
-        self._fetch(facts.c.slot, [e.slot for e in given if e.slot and self._is_single(e.fact)])
+        self._fetch(facts.c.slot, [e.slot for e in given if e.slot and not self._is_many(e.fact)])
 
-    def _is_single(self, fact: Fact) -> bool:
-        return not fact.many and not self._predicates.is_many(fact.predicate)
+    def _is_many(self, fact: Fact) -> bool:
+        return fact.many or self._predicates.is_many(fact.predicate)
 
     def _fetch(self, column: Any, wanted: Sequence[Any]) -> None:
         for no, fact, content, slot, batch in load_facts(self._connection, column, wanted):

@@ -166,19 +166,13 @@ def entities_to_csv(knowledge: Knowledge) -> Iterator[str]:
         headers = [f"{name}{'*' if many else ''}{kind}" for name, (many, kind) in columns.items()]
         yield _row(["id", "name", "type", "aliases", *headers])
         for entity in _entities(connection):
-            cells = ["; ".join(_escaped(v) for v in _texts(entity, name)) for name in columns]
-            plain = [_escaped_once(entity, name) if not columns[name][0] else "" for name in columns]
-            row = [one or many for one, many in zip(plain, cells, strict=True)]
+            row = []
+            for name, (many, _) in columns.items():
+                texts = [_written(a.value) for a in entity.attributes if a.name == name]
+                one = "" if many else "".join(texts[-1:])
+                row.append(one or "; ".join(map(_escaped, texts)))
             aliases = "; ".join(map(_escaped, entity.aliases))
             yield _row([entity.id, entity.name, entity.type, aliases, *row])
-
-
-def _texts(entity: Entity, name: str) -> list[str]:
-    return [_written(a.value) for a in entity.attributes if a.name == name]
-
-
-def _escaped_once(entity: Entity, name: str) -> str:
-    return next(iter(_texts(entity, name)[-1:]), "")
 
 
 def facts_to_csv(knowledge: Knowledge) -> Iterator[str]:
@@ -189,7 +183,8 @@ def facts_to_csv(knowledge: Knowledge) -> Iterator[str]:
         yield _row([*_FACT_HEADER, *(f"{name}*" for name in extra)])
         for fact in _facts(connection):
             if fact.role("subject") is not None:
-                yield _row([*_fact_cells(fact), *(_role_cell(fact, name) for name in extra)])
+                named = {name: [r.value.text for r in fact.roles if r.name == name] for name in extra}
+                yield _row([*_fact_cells(fact), *("; ".join(map(_escaped, named[name])) for name in extra)])
 
 
 def _fact_cells(fact: Fact) -> list[str]:
@@ -201,10 +196,6 @@ def _fact_cells(fact: Fact) -> list[str]:
 
 def _cell(value: Any) -> str:
     return "" if value is None else "yes" if value is True else str(value)
-
-
-def _role_cell(fact: Fact, name: str) -> str:
-    return "; ".join(_escaped(role.value.text) for role in fact.roles if role.name == name)
 
 
 def _written(value: Value) -> str:

@@ -60,14 +60,13 @@ class Strength:
     narrowed: str = ""
 
 
-def _scale(rows: Sequence[tuple[int, str]]) -> list[tuple[int, re.Pattern[str]]]:
-    return [
+_PATTERNS = {
+    name: [
         (rank, re.compile(rf"(?<![\w-])[והבלמשכ]?(?:{words})(?![\w-])", re.IGNORECASE))
         for rank, words in rows
     ]
-
-
-_PATTERNS = {name: _scale(rows) for name, rows in SCALES.items()}
+    for name, rows in SCALES.items()
+}
 
 
 def strength(text: str, rest: str = "") -> Strength:

@@ -26,7 +26,7 @@ from groundwire.streaming.state import (
     label,
 )
 from groundwire.text.dates import MONTHS
-from groundwire.text.lexicon import NEGATIONS, expressions, grammar, word_set
+from groundwire.text.lexicon import NEGATIONS, expressions, grammar, word_set, word_table
 from groundwire.text.names import Name
 from groundwire.text.numbers import Number
 from groundwire.text.tokens import PRONOUN, Word
@@ -447,110 +447,23 @@ def _hit(clause: _Clause, how: str, prior: PriorStatement) -> PatternHit:
     return PatternHit(clause.start, clause.end, f'earlier: "{prior.text}"', f"{how} {prior.start}")
 
 
-PATTERNS: tuple[StreamPattern, ...] = (
-    StreamPattern(
-        "rising_specificity",
-        "more and more names, dates and numbers from sentence to sentence that are in no source",
-        "inventions spread evenly over the answer, and ones made of the sources' own words",
-        Risk.MEDIUM,
-        rising,
-        rise_confidence,
-    ),
-    StreamPattern(
-        "unsourced_statistic",
-        "percentages, odds and multiples that no source gives, in a sentence that cites none",
-        "a statistic with a number that stands in a source for something else",
-        Risk.MEDIUM,
-        statistics,
-        statistic_confidence,
-    ),
-    StreamPattern(
-        "fake_precision",
-        "numbers of four digits and more, or with two decimals, that no source writes",
-        "exact numbers that follow from others (sums, conversions) are reported as well",
-        Risk.MEDIUM,
-        exact_numbers,
-        exactness_confidence,
-        needs_sources=True,
-    ),
-    StreamPattern(
-        "invented_date",
-        "dates whose year, month or day is in no source",
-        "a date combined from a year, a month and a day that are apart in the sources",
-        Risk.MEDIUM,
-        dates,
-        date_confidence,
-        needs_sources=True,
-    ),
-    StreamPattern(
-        "invented_name",
-        "names of two or more words with a word that is in no source, except widely known names",
-        "single names, names in scripts without capitals, names mixed from the sources' own",
-        Risk.LOW,
-        names,
-        name_confidence,
-        needs_sources=True,
-    ),
-    StreamPattern(
-        "invented_citation",
-        "marks such as [S9] without a source; (Smith et al., 2021) that no source mentions",
-        "a citation of the wrong source that exists; one author with a year and no more",
-        Risk.HIGH,
-        citations,
-        citation_confidence,
-    ),
-    StreamPattern(
-        "invented_url",
-        "URLs that are neither in a source nor in the request",
-        "a page that exists but does not say what it is cited for",
-        Risk.HIGH,
-        urls,
-        url_confidence,
-        in_code=True,
-    ),
-    StreamPattern(
-        "invented_doi",
-        "DOIs, arXiv numbers, PMIDs and ISBNs that are in no source",
-        "identifiers of other kinds (patents, case numbers)",
-        Risk.HIGH,
-        handles,
-        handle_confidence,
-    ),
-    StreamPattern(
-        "invented_api",
-        "calls, attributes and options that are in no source, if the sources contain code",
-        "a call that exists with parameters that do not; names the answer defines itself",
-        Risk.MEDIUM,
-        interfaces,
-        interface_confidence,
-        needs_sources=True,
-        in_code=True,
-    ),
-    StreamPattern(
-        "self_contradiction",
-        "the same statement with another value, denied, or with the opposite word",
-        "contradictions in other words, and ones that need reasoning",
-        Risk.HIGH,
-        contradictions,
-        contradiction_confidence,
-    ),
-    StreamPattern(
-        "studies_show",
-        '"studies show", "experts agree", "it is well known", without a name or a cited source',
-        "authorities invented by name",
-        Risk.LOW,
-        studies,
-        studies_confidence,
-    ),
-    StreamPattern(
-        "fabricated_references",
-        "three different citations, URLs or identifiers in one answer that are in no source",
-        "a single one",
-        Risk.CRITICAL,
-        fabricated,
-        fabrication_confidence,
-        needs_sources=True,
-        in_code=True,
-    ),
+_FUNCTIONS = {
+    "rising_specificity": (rising, rise_confidence),
+    "unsourced_statistic": (statistics, statistic_confidence),
+    "fake_precision": (exact_numbers, exactness_confidence),
+    "invented_date": (dates, date_confidence),
+    "invented_name": (names, name_confidence),
+    "invented_citation": (citations, citation_confidence),
+    "invented_url": (urls, url_confidence),
+    "invented_doi": (handles, handle_confidence),
+    "invented_api": (interfaces, interface_confidence),
+    "self_contradiction": (contradictions, contradiction_confidence),
+    "studies_show": (studies, studies_confidence),
+    "fabricated_references": (fabricated, fabrication_confidence),
+}
+PATTERNS = tuple(
+    StreamPattern(**{**row, "risk": Risk(row["risk"])}, find=find, confidence=confidence)
+    for row in word_table("stream_patterns")["warnings"]
+    for find, confidence in (_FUNCTIONS[row["name"]],)
 )
-"""In the order of evaluation; the last ones use what the earlier ones recorded."""
+"""In the order of evaluation. What each catches and misses is said in text/data/stream_patterns.toml."""

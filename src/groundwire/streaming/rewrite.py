@@ -101,7 +101,8 @@ def reworded(
     wanted: dict[int, _Insertion] = {}
     for point in sorted(weak, key=lambda p: -_RANK[p.risk]):
         found = _treated(text, point, actions.get(point.risk, "none"))
-        if found is not None and not any(_inside(found.at, other) for other in _ranges(weak, point)):
+        worse = [p for p in weak if p is not point and _RANK[p.risk] > _RANK[point.risk]]
+        if found is not None and not any(p.start <= found.at <= p.end for p in worse):
             wanted.setdefault(found.at, found)
     if actions.get(Risk.LOW) == "mark":
         for claim in claims:
@@ -112,15 +113,6 @@ def reworded(
 
 
 _RANK = {risk: rank for rank, risk in enumerate(Risk)}
-
-
-def _ranges(weak: Sequence[WeakPoint], own: WeakPoint) -> Iterator[WeakPoint]:
-    """Points of higher risk, which take precedence."""
-    return (p for p in weak if p is not own and _RANK[p.risk] > _RANK[own.risk])
-
-
-def _inside(at: int, point: WeakPoint) -> bool:
-    return point.start <= at <= point.end
 
 
 def _treated(text: str, point: WeakPoint, action: RiskAction) -> _Insertion | None:
@@ -347,12 +339,8 @@ def _joined(head: str, rest: str) -> str:
     if not fresh:
         return head or rest
     follows = rest if len(fresh) == len(sentences(rest)) else " ".join(rest[s.start : s.end] for s in fresh)
-    return f"{head}{_gap(head)}{follows}" if head else follows
-
-
-def _gap(head: str) -> str:
-    """A paragraph break after structured text, a space after plain prose."""
-    return "\n\n" if "\n" in head else " "
+    gap = "\n\n" if "\n" in head else " "  # a paragraph break after structured text
+    return f"{head}{gap}{follows}" if head else follows
 
 
 async def _by_rule(answer: str, found: Assessment, rewriter: Rewriter) -> Reformulation:

@@ -127,13 +127,9 @@ async def _by_verifier(given: PostHocInput, context: CheckContext) -> PostHoc:
     reason = (
         "the steps support the answer"
         if entailed
-        else f"the steps do not support it: {_sources_are_steps(worst.reason)}"
+        else f"the steps do not support it: {worst.reason.replace('the sources', 'the steps')}"
     )
     return replace(base, outcome=Derived.YES if entailed else Derived.NO, agreement=worst.p1, reason=reason)
-
-
-def _sources_are_steps(reason: str) -> str:
-    return reason.replace("the sources", "the steps")
 
 
 def _by_conclusion(given: PostHocInput) -> tuple[Step, float] | None:
