@@ -27,31 +27,19 @@ from groundwire.actions.words import (
     pattern,
 )
 from groundwire.text.dates import MONTHS, WEEKDAYS, PartialDate, compare, dates, weekdays
+from groundwire.text.lexicon import expressions
 from groundwire.text.numbers import numbers
 from groundwire.text.tokens import is_stop
 from groundwire.types import CallRecord
 
 _RUNS = frozenset(("test", "build", "lint", "types"))
-_FILE_TOOL = re.compile(
-    r"(?:multi_?|notebook_?)?(?:edit|write)|str_replace(?:_\w+)?|apply_(?:patch|diff)|create_file|(?:write|append)_(?:to_)?file"
-    r"|(?:edit|update|save|modify)_file|replace_in_file|insert_edit\w*|search_replace|patch|write_text_file|replace"
-    r"|create_or_update_file|push_files|text_editor",
-    re.IGNORECASE,
+_FILE_TOOL, _SHELL_TOOL, _PROGRAM, _ANY_TOOL, _WRITING_METHOD, _SQL_WORD = expressions(
+    "actions", "file_tool shell_tool program any_tool writing_method sql_word"
 )
-_SHELL_TOOL = re.compile(
-    r"bash|shell|terminal|run_(?:shell_|terminal_)?(?:command|cmd)|execute_(?:command|bash|shell)|run_in_terminal|local_shell"
-    r"|exec(?:_command)?|run_bash|cmd|powershell|shell_command",
-    re.IGNORECASE,
+_PATH, _NO_PATH, _WIDE, _EMAIL, _ID, _NAME, _PERSON, _PERSON_KEY = expressions(
+    "actions", "path no_path wide email id name person person_key"
 )
-_PROGRAM = re.compile(r"kubectl|git|gh|docker|aws|gcloud|npm|terraform|helm|psql|make|curl", re.IGNORECASE)
-# Tools that can do anything, so that any action may be theirs.
-_ANY_TOOL = re.compile(
-    r"computer|click|type_text|fill|python|code_interpreter|(?:execute|run)_code|^task$|agent|delegate|javascript|repl|workflow"
-    r"|zapier|automation",
-    re.IGNORECASE,
-)
-_WRITING_METHOD = re.compile(r'"method": ?"(?:POST|PUT|PATCH|DELETE)"', re.IGNORECASE)
-_SQL_WORD = re.compile(r"\b(SELECT|INSERT|UPDATE|DELETE|DROP|CREATE|ALTER|TRUNCATE)\b", re.IGNORECASE)
+(_QUANTITY_KEY,) = expressions("actions", "quantity_key")
 _SQL_GROUPS = {
     "SELECT": ("read", "search"), "INSERT": ("create", "edit", "save"), "UPDATE": ("change", "edit"),
     "DELETE": ("remove",), "DROP": ("remove",), "TRUNCATE": ("remove",), "CREATE": ("create", "edit"),
@@ -226,38 +214,7 @@ def _scalars(data: object) -> list[str]:
 
 # Values of a statement that the call has otherwise: identifiers, times, dates, amounts, numbers, names.
 
-_PATH = re.compile(
-    r"(?<![\w@])(?:[\w.~-]*/)*[\w-]+\.(?!com\b|org\b|io\b|net\b)[A-Za-z][A-Za-z0-9]{0,6}\b(?!\()"
-    r"|(?<![\w/:])(?:[\w.~-]+/)+[\w.-]*"
-)
-_NO_PATH = re.compile(
-    r"\d[\d./]*|(?:and|or|he|she|yes|no|on|off|read|write|true|his|her|client|server|input|output|I|pass|fail)/\w+|e\.g|i\.e"
-    r"|\w+\.js(?=$)(?<=Node\.js|Next\.js)",
-    re.IGNORECASE,
-)
-_WIDE = re.compile(
-    r"[*?]|\bxargs\b|\bfind\b|-exec|\bfor \w+ in\b|codemod|--fix|\bfmt\b"
-    r"|git (?:checkout|revert|stash|reset|merge|pull|apply)"
-    r"|black|prettier|ruff|-A\b|-am?\b|patch\b|\s\.(?:\s|$)"
-)
-_EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]*\w")
-_ID = re.compile(
-    r"#([\w-]*\w)|\b([A-Z]{1,6}-\d+|[A-Z]{1,3}\d{3,})\b"
-    r"|(?i:\b(?:order|ticket|issue|invoice|booking|case|pr|pull request|room|flight|account|user)"
-    r"\s+(?:number\s+|no\.?\s*)?)#?([A-Z]{0,3}\d[\w-]*\d)\b"
-)
-_NAME = re.compile(r"(?<![.!?]\s)(?<![`/\w.#-])\b[A-Z][a-z]{2,}\b(?![`/.]\w|-)")
 _NAMED_GROUPS = frozenset(("send", "pay", "create", "change", "remove"))
-_PERSON = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z'.-]+)*|[a-z]{2,12}|[UC]\w{6,}|[\w-]*\d[\w-]*")
-_PERSON_KEY = re.compile(
-    r"to|cc|user|assign|review|owner|member|attend|recipient|payee|contact|employee|customer|name|email|invite|group|title",
-    re.I,
-)
-_QUANTITY_KEY = re.compile(
-    r"amount|price|total|party|size|people|guests?|seats?|quantity|qty|count|passengers?|adults|tickets?|nights|copies|rooms|number|persons|percent"
-    r"|discount|days|minutes|duration|hours|degrees|temp|level|volume|brightness|target|replicas|limit",
-    re.IGNORECASE,
-)
 _SWITCHES = frozenset(("on", "off", "true", "false", "open", "closed"))
 
 

@@ -25,6 +25,7 @@ from groundwire.actions.words import (
     lemma,
     pattern,
 )
+from groundwire.text.lexicon import expressions
 from groundwire.types import ActionLedger, ActionStatus, ActionVerdict
 
 _RUN_GROUPS = frozenset(
@@ -42,23 +43,12 @@ _RUN_OBJECTS = (
     ("build", r"\bbuild\b"),
     ("migrate", r"migration"),
 )
-_ALL = re.compile(r"\b(?:all|every|everything|both|each|whole|entire|full)\b", re.IGNORECASE)
-_WEB = re.compile(r"\b(?:web|online|internet|google)\b(?!\.\w)", re.IGNORECASE)
-_BROWSER = re.compile(r"\bbrowser\b", re.IGNORECASE)
-_CODE = re.compile(r"`([\w.:()-]{3,})`")
-_GIVEN = re.compile(r"\b(?:your|this|these|above|provided|attached)\b")
-_LOCAL_SEARCH = re.compile(
-    r"grep|glob|file|code|issue|mail|calendar|contact|order|event|repo|database|db|doc", re.I
+_ALL, _WEB, _BROWSER, _CODE, _GIVEN, _LOCAL_SEARCH, _PASSED, _SAID_COUNT = expressions(
+    "actions", "all web browser code given local_search passed said_count"
 )
 _NOTHING_DONE = pattern("nothing_done")
 _UNFINISHED = pattern("unfinished")
 _UNFINISHED_SAID = pattern("unfinished_said")
-_PASSED = re.compile(
-    r"\b(\d+)(?: tests?| specs?| examples?)? pass(?:ed|ing)\b|\bpass(?:ed)?[:=]?\s+(\d+)|Ran (\d+) tests"
-    r"|(\d+) examples|Tests:\s+(\d+)",
-    re.IGNORECASE,
-)
-_SAID_COUNT = re.compile(r"\b(\d+)(?:/\d+| of \d+)?\s+(?:\w+\s+)?(?:tests?|specs?|checks|cases)\b")
 _LONG = 40  # words: a request of this length contains what it asks about, an answer of it is an answer
 
 Outcome = tuple[ActionStatus, str, str]

@@ -21,62 +21,21 @@ from groundwire.actions.words import (
     lemma,
     pattern,
 )
+from groundwire.text.lexicon import expressions
 from groundwire.text.sentences import sentences
 
-_ADVERBS = (
-    r"(?:\s+(?:also|just|now|then|already|successfully|first|only|manually|carefully|quickly|finally|since|even|both|all"
-    r"|recently|additionally|have|went ahead and|gone ahead and|been able to|was able to|were able to"
-    r"|managed to)\b)*"
+_AGENT, _AND, _ELIDED, _PASSIVE, _OTHER_SUBJECT, _AT_END, _OBJECT = expressions(
+    "actions", "agent and elided passive other_subject at_end object"
 )
-_AGENT = re.compile(rf"\b(?:I|[Ww]e)(?:['’]ve|['’]d)?{_ADVERBS}\s+(?P<verb>[A-Za-z-]+)")
-_AND = re.compile(
-    rf"(?:,|;|\band\b|\bthen\b|&)(?:\s*\b(?:and|then|I|also)\b)*{_ADVERBS}\s+(?P<verb>[A-Za-z-]+)"
+_NOUN_USE, _STATE, _CUT, _QUOTE, _CLAUSE, _TEXT_OBJECT, _EXCEPT = expressions(
+    "actions", "noun_use state cut quote clause text_object except"
 )
-_ELIDED = re.compile(
-    r"^[\s>#*_✅☑✔️•\-–\d.)\]\[x]*(?:(?:successfully|also|then|just|and|finally)\s+)*"
-    r"(?P<verb>[A-Z][a-z-]+|(?<=\s)[a-z]+ed)\b"
-)
-_PASSIVE = re.compile(
-    r"(?P<aux>\b(?:has|have|['’]s|['’]ve)(?:\s+(?:now|already|just|also|all|both|successfully))*\s+been"
-    r"|\bis|\bare|['’]s|['’]re|\bwas|\bwere)"
-    r"(?P<adverbs>(?:\s+(?:now|already|just|also|all|both|fully|successfully|automatically))*)"
-    r"\s+(?P<verb>(?!(?:is|are|was|were|been|now|all)\b)[A-Za-z-]+)"
-)
-_OTHER_SUBJECT = re.compile(r"(?:i|we|you|they|he|she|who|which|that|there)\b", re.IGNORECASE)
-_AT_END = re.compile(r"\s*(?:[.,;!)]|(?:and|to|at|for|on|until|in your|in the)\b|$)")
-_OBJECT = re.compile(
-    r"\s+(?:[`\"'*_#$€£\[(]|\d|[\w.-]*[/.]\w|(?:the|a|an|all|both|your|its|their|this|that|these|those|it|them|up|out|off"
-    r"|down|back|in|to|two|three|four|five|six|several|some|new|missing|unused|each|every|another|as|[A-Z]\w+)\b"
-    r"|[\w-]+(?:\s+[\w-]+){0,2}(?:\s+(?:to|in|for|from|on|with|and|at|into|so|across)\b|[.!]?\s*$))"
-)
-_NOUN_USE = re.compile(
-    r"\s*(?:[\w-]+\s+){1,4}(?:is|are|was|were|can|will|would|should|may|might|must|has|have|needs?)\b(?!.*,)"
-)
-_STATE = re.compile(
-    r"\b(?:is|are|['’]s|['’]re)(?:\s+(?:now|all|already))*\s+(?P<state>(?:on|in) (?:your|the|his|her|their) "
-    r"(?:calendar|inbox)|live|in production|up and running|in place|back online)\b",
-    re.IGNORECASE,
-)
+(_SUCCESS,) = expressions("actions", "success")
 _STATE_GROUPS = {
     "calendar": ("create", "change", "send"), "inbox": ("send", "change"), "live": ("deploy", "change"),
     "production": ("deploy", "change"), "running": ("start", "change"), "online": ("start", "change"),
     "place": ("edit", "change"),
 }  # fmt: skip
-_CUT = re.compile(
-    r"\s(?:for|from|with|using|based on|like|per|so|that|which|because|where|by|instead of|since|as|via"
-    r"|through|than|against|about|regarding|matching|following|after|before|when|while|but|mentioned|used)\s"
-)
-_QUOTE = re.compile(r"[\"“][^\"“”\n]{12,}[\"”]")
-_CLAUSE = re.compile(
-    r"[;:]|\s[–—-]\s|,\s(?:but|so|which|while|although|though|because|since)\b|\bbut\b|\bbecause\b"
-)
-_TEXT_OBJECT = re.compile(
-    r"\s*(?:(?:a|an|the|your|this|some|two|three|four|five|\d+|short|brief|quick|detailed|simple|new|step-by-step)\s+)*"
-    r"([a-z]+)(?:\s+([a-z]+))?",
-    re.IGNORECASE,
-)
-_EXCEPT = re.compile(r"\b(?:except|apart from|other than|fail(?:s|ed|ing)?\b(?! tests?\b))")
-_SUCCESS = re.compile(r"\bsuccess|without (?:any )?(?:error|problem|issue)|\bworked\b", re.IGNORECASE)
 _UNREAL = pattern("unreal")
 _REPORTED = pattern("reported")
 INLINE = pattern("inline")
