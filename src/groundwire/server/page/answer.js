@@ -1,5 +1,5 @@
 // An answer as its Markdown means it: headings, lists, tables, quotations and code. Python draws the same blocks for
-// HTML reports (reports/answer.py); a browser test compares the two.
+// HTML reports (reports/html.py); a browser test compares the two.
 
 import { h, shown } from "./dom.js";
 
