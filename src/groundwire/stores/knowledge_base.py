@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from types import TracebackType
 
 from sqlalchemy import Connection, func, select
 
@@ -93,16 +92,12 @@ class Knowledge:
     def __enter__(self) -> Knowledge:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
-    @contextmanager
-    def writing(self) -> Iterator[Connection]:
+    def writing(self) -> AbstractContextManager[Connection]:
         """A transaction for several writes with the functions of `stores.facts` and `stores.entities`."""
-        with self.database.write() as connection:
-            yield connection
+        return self.database.write()
 
     def find(self, names: Sequence[str], *, fuzzy: bool = True) -> dict[str, Match]:
         """The entity for each name that has one: by exact name, then alias, then similarity."""
