@@ -15,6 +15,17 @@ from opentelemetry._logs import SeverityNumber
 from opentelemetry.sdk._logs import LoggerProvider
 from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
 from opentelemetry.sdk.trace import TracerProvider
+from tests.proxy.requests import GOOD, MESSAGES
+from tests.proxy.scripted import (
+    Scripted,
+    chat_stream,
+    completion,
+    event,
+    response_object,
+    response_stream,
+    scripted,
+    whole,
+)
 from tests.serving import served
 
 from groundwire import check
@@ -130,6 +141,35 @@ def test_a_streamed_answer_is_evaluated_once_when_it_ends(exporter: InMemoryLogR
         "claim_support",
         "claim_support",
     ]
+
+
+MESSAGE = {"id": "msg_1", "type": "message", "role": "assistant", "content": [{"type": "text", "text": GOOD}]}
+MESSAGE_STREAM = [
+    event({"type": "message_start", "message": MESSAGE | {"content": []}}),
+    event({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": GOOD}}),
+    event({"type": "message_stop"}),
+]
+ANSWERS = {
+    "chat/completions": ("c1", whole(completion(GOOD)), Scripted(chat_stream(GOOD))),
+    "responses": ("r1", whole(response_object(GOOD)), Scripted(response_stream(GOOD))),
+    "messages": ("msg_1", whole(MESSAGE), Scripted(MESSAGE_STREAM)),
+}
+
+
+@pytest.mark.parametrize("path", ANSWERS)
+def test_an_answer_through_the_proxy_is_named_by_its_upstreams_id(
+    exporter: InMemoryLogRecordExporter, path: str
+) -> None:
+    response_id, *answers = ANSWERS[path]
+    body = {"model": "m", "input" if path == "responses" else "messages": MESSAGES[1:]}
+    body |= {"grounding_sources": {"S0": GOOD}}
+    with scripted() as upstream, served(FAKE | {"proxy.upstreams": {"up": upstream.url}}) as running:
+        for answer in answers:
+            upstream.script(answer)
+            for mode in ("observe", "annotate"):
+                running.client.post(f"/v1/{path}", json=body, headers={"x-groundwire": mode})
+                found = events(exporter)
+                assert [record.attributes["gen_ai.response.id"] for record in found] == [response_id] * 3
 
 
 def test_a_check_loads_no_telemetry_by_itself() -> None:

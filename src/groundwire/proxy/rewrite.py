@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from groundwire.errors import GroundwireError
 from groundwire.pipeline import all_flags
-from groundwire.proxy.dialects import ApiDialect, Json, TextKey
+from groundwire.proxy.dialects import ApiDialect, Json, TextKey, response_id
 from groundwire.proxy.verifier import StreamVerifier, VerificationOutcome
 from groundwire.streaming.protocol import assess
 from groundwire.streaming.rewrite import cut_at
@@ -25,6 +25,7 @@ async def rewrite_answer(
     body: Json, verifier: StreamVerifier, dialect: ApiDialect
 ) -> tuple[VerificationOutcome, Json | None]:
     """Verify a complete answer. Return the outcome, and the answer rewritten by the mode or None."""
+    verifier.response_id = response_id(body)
     for key, text in dialect.texts(body).items():
         verifier.feed_text(key, text)
     outcome = await verifier.finish()

@@ -73,11 +73,10 @@ class UpstreamStream:
         self.last_event = event
         if isinstance(event.get("response"), dict):
             self.response_meta = event["response"]
-        deltas = self.dialect.deltas(event)
+        deltas = self.verifier.feed_event(event)
         for key, text in deltas:
             self.text_by_choice.setdefault(key, []).append(text)
             self.last_event_by_choice[key] = event
-            self.verifier.feed_text(key, text)
         return StreamPart(frame, event, deltas)
 
     def is_end(self, part: StreamPart) -> bool:

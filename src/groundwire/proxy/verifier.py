@@ -16,7 +16,7 @@ from groundwire.config.service import CLEAR
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError
 from groundwire.metrics import Metrics
-from groundwire.proxy.dialects import ApiDialect, Json, TextKey
+from groundwire.proxy.dialects import ApiDialect, Json, TextKey, response_id
 from groundwire.proxy.documents import PromptDocument
 from groundwire.proxy.evidence import RequestEvidence
 from groundwire.proxy.options import Mode
@@ -272,6 +272,7 @@ class StreamVerifier:
         self._loading: asyncio.Task[None] | None = None
         self._early: asyncio.Task[None] | None = None
         self.last_event: Json = {}
+        self.response_id = ""
         self.outcome: VerificationOutcome | None = None
         self.timeout = service.config.proxy.report_timeout
         self.contradiction_threshold = service.config.realtime.interrupt_threshold
@@ -287,6 +288,15 @@ class StreamVerifier:
         self._chunks.append(chunk)
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(READ_INTERVAL, self._parse_chunks)
+
+    def feed_event(self, event: Json) -> list[tuple[TextKey, str]]:
+        """Take a parsed event and return the text that it adds."""
+        self.last_event = event
+        self.response_id = self.response_id or response_id(event)
+        deltas = self._request.dialect.deltas(event)
+        for key, text in deltas:
+            self.feed_text(key, text)
+        return deltas
 
     def feed_text(self, key: TextKey, text: str) -> None:
         self._load_evidence()
@@ -354,7 +364,8 @@ class StreamVerifier:
         self._pass_text_on()
         left = max(0.0, deadline - asyncio.get_running_loop().time())
         keys = sorted(self.checkers)
-        found = await asyncio.gather(*(self.checkers[key].finish(within=left) for key in keys))
+        name = self.response_id
+        found = await asyncio.gather(*(self.checkers[key].finish(left, response_id=name) for key in keys))
         reports = dict(zip(keys, found, strict=True))
         # One failed report or unchecked claim makes the whole answer unchecked.
         reasons = [self._parse_error, *(report.error for report in found)]
@@ -445,6 +456,4 @@ class StreamVerifier:
         for frame in frames:
             event = parse_object(frame.data) if frame.data.startswith("{") else None
             if event is not None:
-                self.last_event = event
-                for key, text in self._request.dialect.deltas(event):
-                    self.feed_text(key, text)
+                self.feed_event(event)

@@ -294,9 +294,9 @@ class IncrementalVerifier:
         if self._task is not None:
             self._task.cancel()
 
-    async def finish(self, within: float | None = None) -> HallucinationReport:
+    async def finish(self, within: float | None = None, *, response_id: str = "") -> HallucinationReport:
         """The report on the whole text. Claims not verified `within` the given seconds are UNCHECKED."""
-        report = await self._finish(within)
+        report = replace(await self._finish(within), response_id=response_id)
         emit_evaluations(report, include_text=self._engine.config.log.include_text)
         return report
 

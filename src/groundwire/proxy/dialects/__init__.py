@@ -13,6 +13,13 @@ TextKey = tuple[int, ...]
 """One text of an answer: the choice of a chat completion, or the output and content part of a response."""
 
 
+def response_id(event: Json) -> str:
+    """The id that an answer or one of its events carries, in any of the APIs; "" if it has none."""
+    places = (event, event.get("response"), event.get("message"))
+    ids = (place.get("id") for place in places if isinstance(place, dict))
+    return next((found for found in ids if isinstance(found, str) and found), "")
+
+
 class ApiDialect(Protocol):
     """The places of text in the JSON of an API. `chat`, `responses` and `messages` have this shape.
 
