@@ -39,6 +39,7 @@ def check(
     now: datetime | None = None,
     response_id: str = "",
     fix: bool = False,
+    shares: bool = False,
     config: Config | None = None,
     backend: BackendName | None = None,
     profile: ProfileName | None = None,
@@ -55,6 +56,7 @@ def check(
         now: the reference time for words like "yesterday"; default is the current time.
         response_id: copied to the report.
         fix: also repair the answer (`report.repair.text`).
+        shares: measure each source's share (`claim.shares`) of every claim with evidence from several.
         config: the settings; default is `Config.load()`.
         backend: the verifier, instead of the configured one.
         profile: the preset of thresholds, instead of the configured one.
@@ -64,6 +66,7 @@ def check(
     the backend could not verify has the status `UNCHECKED`.
     """
     engine = _engine(config, backend, profile, target)
+    engine = engine.variant(shares=True) if shares else engine
     report = run(
         engine.check(
             answer, sources, question=question, response_id=response_id, history=history, kb=kb, now=now

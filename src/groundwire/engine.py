@@ -78,6 +78,7 @@ class Groundwire:
             self.config.log.include_text,
             # Facts are stored, and steps shown, with both probabilities.
             self.config.bits or operation in ("memory_gate", "trace"),
+            self.config.shares,
             extractor=reader if reads else None,
             mapper=reader if maps else None,
             reader=reader if parses else None,
@@ -91,10 +92,12 @@ class Groundwire:
         target: float | None = None,
         marker: str | None = None,
         bits: bool = False,
+        shares: bool = False,
     ) -> Groundwire:
         """The same engine with another profile or target; close only the original.
 
-        `marker` is the text that replaces removed evidence; `bits` asks for p0 of every claim.
+        `marker` is the text that replaces removed evidence; `bits` asks for p0 of every claim,
+        `shares` for each source's share of every claim with evidence from several.
         """
         changes = {
             key: value for key, value in (("profile", profile), ("target", target)) if value is not None
@@ -104,7 +107,12 @@ class Groundwire:
         found.profile = self._profile(found.config)
         if marker is not None:
             found.profile = replace(found.profile, marker=marker)
-        found.context = replace(self.context, profile=found.profile, bits=bits or self.context.bits)
+        found.context = replace(
+            self.context,
+            profile=found.profile,
+            bits=bits or self.context.bits,
+            shares=shares or self.context.shares,
+        )
         return found
 
     def _profile(self, config: Config) -> Profile:

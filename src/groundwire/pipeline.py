@@ -54,6 +54,7 @@ from groundwire.verdicts.mitigate import annotate, dispute, mitigate
 from groundwire.verdicts.profile import Profile
 from groundwire.verdicts.repair import apply
 from groundwire.verdicts.risk import apply_response_threshold
+from groundwire.verdicts.shares import contexts_without, with_shares
 from groundwire.verdicts.summary import summarise
 from groundwire.verdicts.vague import is_vague
 from groundwire.verifiers.backends import Backend
@@ -77,7 +78,8 @@ Choose = Callable[[Sequence[Claim]], Sequence[Claim]]
 class CheckContext:
     """The parts of a check: the backend to ask, the profile to judge by, and where to record results.
 
-    `bits` asks for p0 of every claim, also where it costs a request and cannot change the verdict.
+    `bits` asks for p0 of every claim, also where it costs a request and cannot change the verdict;
+    `shares` for the share of each source of every claim whose evidence comes from several.
 
     `extractor` and `mapper` are language models that extract claims and map them to sources, `reader` one
     that extracts relations for the detectors; without them rules do. `prepared` are sources indexed before,
@@ -89,6 +91,7 @@ class CheckContext:
     metrics: Metrics
     log_text: bool = False
     bits: bool = False
+    shares: bool = False
     extractor: Generator | None = None
     mapper: Generator | None = None
     reader: Generator | None = None
@@ -160,12 +163,31 @@ async def judge_claims(
     }
     existing = [claim for claim in claims if claim.id in gathered]
     scores = await score_claims(existing, gathered, evidence.bare, case.question, context)
-    return [
+    verdicts = [
         judge(scores[claim.id], context.profile, vague=is_vague(claim.text, answers=bool(case.question)))
         if claim.id in scores
         else phantom(claim, missing[claim.id])
         for claim in claims
     ]
+    return await add_shares(verdicts, existing, gathered, case, context)
+
+
+async def add_shares(
+    verdicts: Sequence[ClaimVerification],
+    claims: Sequence[Claim],
+    gathered: dict[str, Gathered],
+    case: Case,
+    context: CheckContext,
+) -> list[ClaimVerification]:
+    """Measure what each source adds to the claims that are drawn from several."""
+    of, marker, free = {v.claim_id: v for v in verdicts}, context.profile.marker, context.backend.free
+    views: dict[ViewKey, tuple[Claim, str]] = {}
+    for claim in claims if len(case.sources) > 1 else ():
+        views |= contexts_without(
+            claim, of[claim.id], gathered[claim.id], case.sources, marker, free=free, every=context.shares
+        )
+    found = await estimate(views, case.question, context)
+    return [with_shares(verdict, found, context.profile) for verdict in verdicts]
 
 
 async def extract_claims(case: Case, context: CheckContext) -> list[Claim]:

@@ -10,8 +10,8 @@ from typing import Any
 import docx
 import pytest
 from playwright.sync_api import expect
-from tests.browser.conftest import Opener, file, run, write
-from tests.serving import Served
+from tests.browser.conftest import Opener, file, run, settings, write
+from tests.serving import Served, served
 
 SOURCE = "Acme was founded in 1987. It has 40 employees. Its office is in Berlin."
 ANSWER = "Acme was founded in 1987. It has 400 employees. Its office is in Berlin."
@@ -286,3 +286,17 @@ def test_an_answer_is_repaired_and_held_against_what_is_known(opened: Opener) ->
     assert page.inner_text(".repaired ins") == "40"
     page.click("[aria-label='Copy the repaired answer']")
     assert page.evaluate("navigator.clipboard.readText()") == SOURCE
+
+
+def test_a_claim_drawn_from_several_sources_says_what_is_lost_without_each(
+    opened: Opener, tmp_path: Path
+) -> None:
+    more = {"hallucination.backend.type": "fake", "shares": True}
+    with served(settings(tmp_path, **more)) as measuring:
+        page = opened(base=measuring.url)
+        write(page, "The tower is 330 metres tall.", "The tower is tall.", "The tower is 330 metres tall.")
+        run(page)
+        page.locator(".answer .c").first.click()
+        first, second = page.locator(".inspector .shares li").all_inner_texts()
+    assert first.endswith("+0.00 bits, support 98 % without it")
+    assert second.endswith("+4.10 bits, support 5 % without it; needed")

@@ -67,6 +67,9 @@ def check(
     profile: ProfileOption = None,
     as_json: AsJson = False,
     bits: Annotated[bool, typer.Option("--bits", help="Show the bits of evidence of each claim.")] = False,
+    shares: Annotated[
+        bool, typer.Option("--shares", help="Measure what each source adds to claims drawn from several.")
+    ] = False,
     html: HtmlOut = None,
     sarif: Annotated[
         Path | None, typer.Option(help="Write SARIF, for CI systems that annotate files.")
@@ -77,7 +80,8 @@ def check(
     args = CheckArgs(
         answer, tuple(source or ()), question, as_json, html, kb, history, fix, session, bits, sarif
     )
-    chosen = settings(config, backend, target, profile, overrides={"bits": bits or None}, model=model)
+    asked = {"bits": bits or None, "shares": shares or None}
+    chosen = settings(config, backend, target, profile, overrides=asked, model=model)
     raise typer.Exit(run_check(args, chosen, open_console()))
 
 

@@ -76,6 +76,7 @@ def check(
     question: str = "",
     response_id: str = "response",
     fix: bool = False,
+    shares: bool = False,
     history: History = (),
     kb: bool = False,
     target: float | None = None,
@@ -84,7 +85,8 @@ def check(
     """Verify every claim of an answer against its sources.
 
     `history` is the conversation so far; `kb` checks against the server's knowledge base too; `fix` repairs
-    the answer. `target` and `profile` override the server's settings.
+    the answer; `shares` measures what each source adds. `target` and `profile` override the server's
+    settings.
     """
     given = as_sources(sources)
     body = {
@@ -93,6 +95,7 @@ def check(
         "sources": _texts(given),
         "question": question,
         "fix": fix,
+        "shares": shares or None,  # left out, so that an older server accepts the request
         "target": target,
         "profile": profile,
         **_context(history, kb),

@@ -74,6 +74,7 @@ class Config(BaseSettings):
     risk_threshold: Share | None = None
     faithful: bool = True
     bits: bool = False
+    shares: bool = False
     hallucination: HallucinationConfig = HallucinationConfig()
     verification: VerificationConfig = VerificationConfig()
     openai: OpenAIConfig = OpenAIConfig()

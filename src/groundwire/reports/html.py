@@ -30,6 +30,7 @@ from groundwire.reports.plaintext import (
     repair_guidance,
     repaired_text,
     report_facts,
+    shares_line,
     split_at_spans,
     steps_line,
 )
@@ -164,6 +165,7 @@ def _environment() -> Environment:
         "headline": headline,
         "nearest_evidence": nearest_evidence,
         "reason_line": reason_line,
+        "shares_line": shares_line,
         "report_facts": report_facts,
         "mood": _mood,
         "marks": _MARKS,

@@ -23,6 +23,7 @@ from groundwire.types import (
     OutputCheck,
     PostHoc,
     Repair,
+    SourceShare,
     Span,
     StepVerdict,
     TraceAudit,
@@ -48,6 +49,7 @@ _KEYS: dict[type, str] = {
     Span: "start end score",
     EvidenceRef: "source start end",
     Feedback: "right supported status at note",
+    SourceShare: "source p_without bits needed",
     ClaimVerification: """
         id text start end citations evidence confidence p1 p0 required_bits observed_bits budget_gap gap_low
         gap_high certain adjusted_confidence evidence_support evidence_dependence consistency_score status
@@ -63,6 +65,8 @@ _KEYS: dict[type, str] = {
 
 def _json(value: Any) -> Any:
     """A value of a record as JSON: records by `_KEYS`, numbers to `DIGITS` places."""
+    if isinstance(value, ClaimVerification):
+        return claim_object(value)
     if type(value) in _KEYS:
         return _picked(value, _KEYS[type(value)])
     if isinstance(value, tuple | list):
@@ -116,7 +120,7 @@ def failed_object(identity: str, error: str, backend: str, profile: str) -> dict
 
 @as_object.register
 def claim_object(claim: ClaimVerification) -> dict[str, Any]:
-    return _picked(claim, _KEYS[ClaimVerification])
+    return _picked(claim, _KEYS[ClaimVerification] + (" shares" if claim.shares else ""))
 
 
 def feedback_object(feedback: Feedback) -> dict[str, Any]:

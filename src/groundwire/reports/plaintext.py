@@ -74,8 +74,15 @@ def measures_bits(claims: Sequence[ClaimVerification]) -> bool:
 
 def reason_line(claim: ClaimVerification) -> str:
     """The reason without what the verdict says already; empty if that is all it says."""
-    repeated = claim.status is Status.ENTAILED and claim.reason.startswith("supported")
-    return "" if repeated else claim.reason.removeprefix(f"{Status.UNCHECKED.words}: ")
+    if claim.status is Status.ENTAILED and claim.reason.startswith("supported"):
+        return claim.reason.partition("; ")[2]
+    return claim.reason.removeprefix(f"{Status.UNCHECKED.words}: ")
+
+
+def shares_line(claim: ClaimVerification) -> str:
+    """What each source adds to a claim drawn from several; empty for other claims."""
+    shares = (f"{share.source} {format_number(share.bits, 1)} bits" for share in claim.shares)
+    return f"lost without each source: {', '.join(shares)}" if claim.shares else ""
 
 
 def is_wrapped(line: str) -> bool:

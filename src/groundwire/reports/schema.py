@@ -25,6 +25,15 @@ class EvidenceOut(BaseModel):
     end: int
 
 
+class SourceShareOut(BaseModel):
+    """What one source adds to a claim that is drawn from several."""
+
+    source: str
+    p_without: float = Field(description="Probability without this source.")
+    bits: float = Field(description="Bits lost when this source alone is taken away.")
+    needed: bool = Field(description="Without it the claim is not supported.")
+
+
 class FeedbackOut(BaseModel):
     right: bool
     supported: bool
@@ -63,6 +72,9 @@ class ClaimOut(BaseModel):
     spans: list[SpanOut]
     key: str = Field(description="Identifies the same claim across reports.")
     feedback: FeedbackOut | None
+    shares: list[SourceShareOut] | None = Field(
+        default=None, description="Each source's share, where the claim is drawn from several."
+    )
 
 
 class SkippedOut(BaseModel):
@@ -140,7 +152,7 @@ class ReportOut(BaseModel):
     repair: RepairOut | None = Field(default=None, description="With `fix`.")
 
 
-SCHEMA_VERSION = "1.0"
+SCHEMA_VERSION = "1.1"
 """Of the report. A new optional key raises the second number; a changed or removed one raises the first."""
 
 

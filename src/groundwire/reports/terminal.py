@@ -30,6 +30,7 @@ from groundwire.reports.plaintext import (
     repair_guidance,
     repaired_text,
     report_facts,
+    shares_line,
     shorten,
     steps_line,
 )
@@ -178,6 +179,8 @@ def _claim_lines(claim: ClaimVerification) -> list[RenderableType]:
         lines.append(Text(f"{shorten(ref.source)}: “{shorten(ref.text)}”", style="dim"))
     if reason_line(claim):
         lines.append(Text(shorten(reason_line(claim)), style="red" if claim.is_flagged else "dim"))
+    if claim.shares:
+        lines.append(Text(shorten(shares_line(claim)), style="dim"))
     if claim.feedback:
         lines.append(Text(shorten(feedback_line(claim.feedback)), style="cyan"))
     return lines

@@ -139,6 +139,17 @@ def whole(blocks: Iterable[tuple[str, str]]) -> str:
     return "\n\n".join(header(name) + text.strip("\n") for name, text in blocks)
 
 
+def without_source(context: str, source_id: str, marker: str) -> str:
+    """A rendered context with the text of one source replaced by the marker.
+
+    >>> without_source("[S0] It is tall.\\n\\nAnd old.\\n\\n[S1] It is red.", "S0", MARKERS[0])
+    '[S0] [EVIDENCE REMOVED]\\n\\n[S1] It is red.'
+    """
+    # No text of a source begins a line like this: the `Neutraliser` has replaced its brackets.
+    block = re.compile(rf"^({re.escape(header(source_id))}).*?(?=\n\n\[[\w.:\-]{{1,64}}\] |\Z)", re.M | re.S)
+    return block.sub(lambda match: match[1] + marker, context)
+
+
 def excerpt(
     picked: Sequence[tuple[Source, Sequence[tuple[int, TextPiece]]]],
     cut: Collection[tuple[str, int]],

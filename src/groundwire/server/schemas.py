@@ -134,6 +134,10 @@ class CheckRequest(WithAnswer):
     target: Probability | None = Field(default=None, description="Target confidence of a claim (0.95).")
     profile: ProfileName | None = Field(default=None, description="Settings profile.")
     fix: Flag = Field(default=False, description="Also repair the answer; see `repair` in the report.")
+    shares: Flag = Field(
+        default=False,
+        description="Measure what each source adds to claims with evidence from several; see `shares`.",
+    )
 
 
 class DetectRequest(WithAnswer):

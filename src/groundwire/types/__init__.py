@@ -57,6 +57,7 @@ from groundwire.types.report import (
     OutputCheck,
     OutputStatus,
     Repair,
+    SourceShare,
 )
 from groundwire.types.trace import (
     ActionLedger,
@@ -87,7 +88,7 @@ __all__ = [
     "FactStatus", "Feedback", "Flag", "GapType", "HallucinationReport", "HallucinationType",
     "KnowledgeBase", "Match", "MatchKind", "Mention", "MentionKind", "NodeKind", "OutputCheck",
     "OutputStatus", "Pattern", "PostHoc", "Provenance", "Query", "Record", "Repair", "Risk", "Role",
-    "Segment", "Source", "Span", "Status", "Step", "StepVerdict", "Tense", "TimeExpression", "TimeRelation",
-    "TraceAudit", "TraceEdge", "TraceGraph", "TraceNode", "Triple", "Turn", "Unit", "UnitKind", "Value",
-    "ValueKind", "Verification", "Verifier",
+    "Segment", "Source", "SourceShare", "Span", "Status", "Step", "StepVerdict", "Tense", "TimeExpression",
+    "TimeRelation", "TraceAudit", "TraceEdge", "TraceGraph", "TraceNode", "Triple", "Turn", "Unit",
+    "UnitKind", "Value", "ValueKind", "Verification", "Verifier",
 ]  # fmt: skip

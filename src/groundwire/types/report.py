@@ -71,6 +71,19 @@ class EvidenceRef:
     text: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class SourceShare:
+    """What one source adds to a claim drawn from several: the bits lost when it alone is taken away.
+
+    `p_without` is the probability without it; a source is `needed` if the claim is not supported then.
+    """
+
+    source: str
+    p_without: float
+    bits: float
+    needed: bool
+
+
 _REPR_CHARS = 60
 """Characters of a claim in its repr: a list of claims stays readable in a shell."""
 
@@ -107,6 +120,7 @@ class ClaimVerification:
     consistency_score: float | None = None
     adjusted_confidence: float | None = None
     feedback: Feedback | None = None
+    shares: tuple[SourceShare, ...] = ()
 
     @property
     def id(self) -> str:

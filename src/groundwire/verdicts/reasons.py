@@ -53,7 +53,7 @@ def _explains(reason: str, claim: str, evidence: Sequence[EvidenceRef]) -> bool:
     named = _NAMED.search(reason)
     if named:
         return not _is_fragment(named[1], [ref.text for ref in evidence])
-    return _share(claim, reason) < _WHOLE
+    return word_share(claim, reason) < _WHOLE
 
 
 def _is_fragment(value: str, texts: Sequence[str]) -> bool:
@@ -78,15 +78,15 @@ def _unsupported_part(claim: str, spans: Sequence[Span], evidence: Sequence[Evid
     if not found:
         known = {word.norm for ref in evidence for word in words(ref.text)}
         found = [word.text for word in words(claim) if not word.is_stop and word.norm not in known]
-    if not found or len(found) > _MAX_PARTS or _share(claim, " ".join(found)) >= _WHOLE:
+    if not found or len(found) > _MAX_PARTS or word_share(claim, " ".join(found)) >= _WHOLE:
         return ""
     return " and ".join(f"“{part}”" for part in found)
 
 
-def _share(claim: str, text: str) -> float:
+def word_share(claim: str, text: str) -> float:
     """The share of the claim's content words that the text has.
 
-    >>> round(_share("The tower is red.", "the evidence does not carry “The tower is red”"), 1)
+    >>> round(word_share("The tower is red.", "the evidence does not carry “The tower is red”"), 1)
     1.0
     """
     own = {word.norm for word in words(claim) if not word.is_stop}

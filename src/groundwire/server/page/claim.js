@@ -1,6 +1,6 @@
 // One claim: its verdict, its reason, its evidence in place, its bits as a picture, and what a reader thinks of it.
 
-import { button, h, share } from "./dom.js";
+import { button, h, share, signed } from "./dom.js";
 import { evidence } from "./evidence.js";
 import { picture } from "./picture.js";
 import { status, tone } from "./words.js";
@@ -25,8 +25,9 @@ export function claimPane(claim, { place, sources, step, shut, mark }) {
       ),
     ),
     h("p", { class: "said", dir: "auto" }, claim.text),
-    says(claim) ? h("p", { class: "why", dir: "auto" }, claim.reason) : null,
+    says(claim) ? h("p", { class: "why", dir: "auto" }, says(claim)) : null,
     h("div", { class: tone(claim.status) }, evidence(claim, sources)),
+    shares(claim),
     drawBits(claim),
     opinion(claim, mark),
   ].filter(Boolean);
@@ -45,8 +46,27 @@ const support = (claim) =>
     ? h("span", { class: "soft small" }, "support ", h("span", { class: "likely" }, share(claim.p1)))
     : null;
 
-/** A reason that only repeats that the claim is supported is left out. */
-const says = (claim) => claim.status !== "ENTAILED" || !String(claim.reason).startsWith("supported");
+/** The reason, without the words that repeat that the claim is supported. */
+const says = (claim) =>
+  claim.status === "ENTAILED" ? String(claim.reason).replace(/^supported[^;]*(; )?/, "") : claim.reason;
+
+/** What each source adds to a claim that is drawn from several. */
+function shares(claim) {
+  if (!claim.shares) return null;
+  const row = ({ source, bits, p_without, needed }) =>
+    h(
+      "li",
+      {},
+      h("bdi", {}, source),
+      ` ${signed(bits)} bits, support ${share(p_without)} without it${needed ? "; needed" : ""}`,
+    );
+  return h(
+    "div",
+    { class: "shares small" },
+    h("h3", {}, "Lost without each source"),
+    h("ul", {}, ...claim.shares.map(row)),
+  );
+}
 
 /** Closed, where p0 was not measured: the embedded verifier gives nearly every claim the same. */
 function drawBits(claim) {

@@ -73,7 +73,8 @@ async def check(body: CheckRequest, request: Request, service: ServiceDep) -> Re
 
 
 async def _checked(body: CheckRequest, service: Service, context: ContextKwargs) -> HallucinationReport:
-    engine, sources = service.engine.variant(target=body.target, profile=body.profile), body.parsed_sources
+    engine = service.engine.variant(target=body.target, profile=body.profile, shares=body.shares)
+    sources = body.parsed_sources
     report = await engine.check(
         body.text, sources, question=body.question, response_id=str(body.id), **context
     )
