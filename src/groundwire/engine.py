@@ -35,6 +35,7 @@ from groundwire.verifiers.backends import open_backend
 
 if TYPE_CHECKING:
     from groundwire.stores.knowledge_base import Knowledge
+    from groundwire.verdicts.drift import DriftMonitor
     from groundwire.verifiers.dependence import Dependence
     from groundwire.verifiers.entropy import SemanticEntropy
 
@@ -71,6 +72,7 @@ class Groundwire:
         reader = open_generator(self.config) if reads or maps or parses else None
         self._models: list[Generator] = [reader] if reader else []  # a list, so that variants share it
         self._stores: dict[str, Knowledge] = {}
+        self.drift: DriftMonitor | None = None
         self.context = CheckContext(
             self.backend,
             self.profile,
@@ -139,8 +141,14 @@ class Groundwire:
             answer, sources, question=question, response_id=response_id, history=history, kb=kb, now=now
         )
         report = await pipeline.check(case, self.context, choose)
-        emit_evaluations(report, include_text=self.config.log.include_text)
+        self.publish(report, sampled=choose is not None)
         return report
+
+    def publish(self, report: HallucinationReport, *, sampled: bool = False) -> None:
+        """Emit the events of a finished report, and tell the drift monitor unless claims were `sampled`."""
+        emit_evaluations(report, include_text=self.config.log.include_text)
+        if self.drift is not None and not sampled:
+            self.drift.observe(report)
 
     async def detect(
         self,

@@ -13,6 +13,7 @@ from groundwire.cli import main
 from groundwire.cli.calibrate import read_labelled, round_up
 from groundwire.config import Config
 from groundwire.errors import GroundwireError
+from groundwire.verdicts.drift import open_monitor
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "labelled.jsonl"
@@ -122,6 +123,18 @@ def test_bad_usage_is_one_line(tmp_path: Path) -> None:
     assert "between 0 and 1" in calibrate(EXAMPLE, "--max-fpr", 1.5)[1]
     assert "YAML" in calibrate(EXAMPLE, "-o", tmp_path / "x.toml")[1]
     assert "existing folder" in calibrate(EXAMPLE, "-o", tmp_path / "no" / "x.yaml")[1]
+
+
+def test_the_rows_are_kept_as_a_histogram_that_the_service_compares_with(tmp_path: Path) -> None:
+    target = tmp_path / "groundwire.yaml"
+    target.write_text("calibration: {backend: old, profile: rag}\nprofile: default\n")
+    calibrate(EXAMPLE, "-o", target)
+    config = Config.load(target)
+    found = config.calibration
+    assert (found.backend, found.profile, sum(found.counts)) == ("local", "default", 36)
+    assert config.risk_threshold in found.edges
+    assert open_monitor(config) is not None
+    assert target.read_text().count("calibration:") == 1
 
 
 def test_everything_else_in_the_file_stays(tmp_path: Path) -> None:

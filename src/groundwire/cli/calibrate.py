@@ -40,12 +40,14 @@ from groundwire.reports.feedback import open_feedback
 from groundwire.reports.terminal import progress_bar
 from groundwire.stores.feedback import ReviewedReport
 from groundwire.verdicts.conformal import TooFewRows, rank, threshold
+from groundwire.verdicts.drift import reference
 
 app = command_app()
 WINDOW = 8
 """Rows scored concurrently."""
 _THRESHOLD_SCALE = 10_000  # four digits, as reports round a risk
 _KEY = re.compile(r"^risk_threshold\s*:.*$", re.M)
+_REFERENCE_KEY = re.compile(r"^calibration\s*:.*\n?", re.M)
 _ROUNDING_ERROR = 0.00005
 """Reports round a risk to four digits: the true one may be higher by this much."""
 
@@ -102,7 +104,10 @@ class LabelledExample:
 
 @dataclass(frozen=True, slots=True)
 class OperatingPoint:
-    """The threshold and its counts: `alarms` are flags on supported rows, `caught` on unsupported ones."""
+    """The threshold and its counts: `alarms` are flags on supported rows, `caught` on unsupported ones.
+
+    `risks` are those of all rows if they are a sample of the answers in use, else empty.
+    """
 
     risk_threshold: float
     bound: FalseAlarmBound
@@ -112,6 +117,17 @@ class OperatingPoint:
     caught: int
     failed: int
     backend: str
+    profile: str = ""
+    risks: tuple[float, ...] = ()
+
+    @property
+    def reference(self) -> str:
+        """The line that lets the service notice if its answers differ from these rows; empty without them."""
+        if not self.risks:
+            return ""
+        edges, counts = reference(self.risks, self.risk_threshold)
+        found = {"backend": self.backend, "profile": self.profile, "edges": edges, "counts": counts}
+        return f"calibration: {json.dumps(found)}"  # JSON is YAML
 
     @property
     def line(self) -> str:
@@ -135,6 +151,8 @@ def _publish(point: OperatingPoint, comments: Iterable[str], out: Path | None, o
     console = Console(highlight=False, soft_wrap=True)
     for line in comments:
         console.print(f"# {line}", markup=False)
+    if point.reference:
+        console.print(point.reference, markup=False)
     console.print(point.line, markup=False)
     if out is not None:
         write_atomic(out, _merge(old, point, out))
@@ -191,6 +209,8 @@ def find_operating_point(
         caught=sum(risk > cut for risk in others),
         failed=failed,
         backend=engine.backend.name,
+        profile=engine.profile.name,
+        risks=(*supported, *others),
     )
 
 
@@ -275,11 +295,13 @@ def _read_existing(out: Path | None) -> str:
 
 
 def _merge(old: str, point: OperatingPoint, out: Path) -> str:
-    """The file with this key set and everything else unchanged."""
+    """The file with this key set, the reference of an older threshold replaced, and the rest unchanged."""
+    old = _REFERENCE_KEY.sub("", old)
     if _KEY.search(old):
         text = _KEY.sub(lambda _: point.line, old, count=1)
     else:
         text = f"{old.rstrip()}\n{point.line}\n".lstrip()
+    text = f"{text.rstrip()}\n{point.reference}\n" if point.reference else text
     try:
         data = yaml.safe_load(text)
     except yaml.YAMLError:
@@ -349,7 +371,8 @@ def _from_feedback(rows: ReviewedRisks, bound: FalseAlarmBound, config: Config) 
 
 
 def _explain_feedback(point: OperatingPoint, rows: ReviewedRisks) -> Iterator[str]:
-    yield "from feedback: people mark what they notice, so the rows are not a random sample"
+    yield "from feedback: people mark what they notice, so the rows are not a random sample,"
+    yield "and the service cannot watch whether its answers still look like them"
     if rows.undecided:
         yield f"{rows.undecided} responses have unmarked flags or no risk, and are left out"
     if rows.other_backend:

@@ -24,11 +24,12 @@ from groundwire.config import Config, OpenAIConfig
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError
 from groundwire.types import Estimate, Query
+from groundwire.verdicts.drift import open_monitor
 from groundwire.version import __version__
 
 app = command_app()
-State = Literal["ok", "off", "bad"]
-_MARK = {"ok": ("✓", "green"), "off": ("·", "dim"), "bad": ("✗", "bold red")}
+State = Literal["ok", "off", "warn", "bad"]
+_MARK = {"ok": ("✓", "green"), "off": ("·", "dim"), "warn": ("!", "bold yellow"), "bad": ("✗", "bold red")}
 _TIMEOUT_SECONDS = 3.0
 """A server that takes longer is as good as unreachable for an interactive command."""
 EXTRAS = {
@@ -74,6 +75,7 @@ def diagnose(config: Config) -> Iterator[DoctorFinding]:
     yield _backend(config)
     yield _cache(config)
     yield _store(config)
+    yield _drift(config)
     for extra, module in EXTRAS.items():
         installed = _is_installed(module)
         detail = "installed" if installed else f"pip install 'groundwire[{extra}]'"
@@ -123,6 +125,17 @@ def _store(config: Config) -> DoctorFinding:
     except GroundwireError as error:
         return DoctorFinding("store", "bad", str(error))
     return DoctorFinding("store", "ok", place if is_file else place.partition("://")[0])
+
+
+def _drift(config: Config) -> DoctorFinding:
+    """Whether the answers of the service, as far as it has written its state, fit the calibration."""
+    if not config.calibration.edges:
+        return DoctorFinding("drift", "off", "not watched; groundwire calibrate -o writes what is compared")
+    monitor = open_monitor(config)
+    if monitor is None:
+        return DoctorFinding("drift", "warn", "risk_threshold is not the calibrated one")
+    status = monitor.status
+    return DoctorFinding("drift", "warn" if status.alarms else "ok", str(status))
 
 
 def _cache(config: Config) -> DoctorFinding:

@@ -7,6 +7,7 @@ from groundwire.config.sections import (
     BackendConfig,
     BackendName,
     BuiltinBackend,
+    CalibrationConfig,
     ClaimsConfig,
     DetectorsConfig,
     GeneratorConfig,
@@ -28,8 +29,9 @@ from groundwire.config.sections import (
 )
 
 __all__ = [
-    "PLUGINS", "AnthropicConfig", "BackendConfig", "BackendName", "BuiltinBackend", "ClaimsConfig",
-    "Config", "DetectorsConfig", "GeneratorConfig", "LimitsConfig", "LogConfig", "MemoryGateConfig",
-    "MitigationConfig", "OpenAIConfig", "Operation", "OrchestratorConfig", "Price", "ProfileName",
-    "SandboxConfig", "Section", "StoreConfig", "VerificationConfig", "known_backend", "seconds",
+    "PLUGINS", "AnthropicConfig", "BackendConfig", "BackendName", "BuiltinBackend", "CalibrationConfig",
+    "ClaimsConfig", "Config", "DetectorsConfig", "GeneratorConfig", "LimitsConfig", "LogConfig",
+    "MemoryGateConfig", "MitigationConfig", "OpenAIConfig", "Operation", "OrchestratorConfig", "Price",
+    "ProfileName", "SandboxConfig", "Section", "StoreConfig", "VerificationConfig", "known_backend",
+    "seconds",
 ]  # fmt: skip

@@ -29,6 +29,7 @@ from pydantic_settings import (
 from groundwire.config.sections import (
     AnthropicConfig,
     Bits,
+    CalibrationConfig,
     CascadeConfig,
     ClaimsConfig,
     DetectorsConfig,
@@ -96,6 +97,7 @@ class Config(BaseSettings):
     realtime: RealTimeConfig = RealTimeConfig()
     proxy: ProxyConfig = ProxyConfig()
     log: LogConfig = LogConfig()
+    calibration: CalibrationConfig = CalibrationConfig()
 
     @model_validator(mode="before")
     @classmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from importlib.metadata import entry_points
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
 
@@ -223,6 +223,24 @@ class StoreConfig(Section):
 
     url: str = "~/.local/share/groundwire/groundwire.db"
     cache_path: str = "~/.cache/groundwire/cache.db"
+
+
+class CalibrationConfig(Section):
+    """What `groundwire calibrate` was given, written by it: the risks of its rows as a histogram.
+
+    The service compares the answers in use with it.
+    """
+
+    backend: str = ""
+    profile: str = ""
+    edges: tuple[Share, ...] = ()
+    counts: tuple[int, ...] = ()
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if self.edges and len(self.counts) != len(self.edges) + 1:
+            raise ValueError("calibration.counts must have one number more than calibration.edges")
+        return self
 
 
 class DetectorSwitches(Section):

@@ -17,7 +17,8 @@ class ServerConfig(Section):
 
     `allowed_hosts` are host names, besides localhost, accepted by a server without API keys.
     `max_in_flight` limits the requests that are processed or queued, those with over 200,000 characters and
-    files to be read apart from the others; further ones get a 429.
+    files to be read apart from the others; further ones get a 429. `drift_path` keeps the state of the tests
+    for drift between restarts; empty: nowhere.
     """
 
     host: str = "127.0.0.1"
@@ -33,6 +34,7 @@ class ServerConfig(Section):
     shutdown_grace: Duration = 30.0
     keep_reports: bool = True
     keep_days: int = Field(default=30, ge=1)
+    drift_path: str = "~/.local/share/groundwire/drift.json"
 
 
 class RedisConfig(Section):

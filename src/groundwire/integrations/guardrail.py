@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
-from groundwire.otel import emit_evaluations
 from groundwire.proxy.evidence import RequestEvidence
 from groundwire.proxy.rewrite import first_contradiction, notes, stop_reason
 from groundwire.streaming.incremental import IncrementalChecker
@@ -99,7 +98,7 @@ class AnswerGuard:
         except GroundwireError as error:
             return self._unchecked(text, str(error))
         if complete:
-            emit_evaluations(report, include_text=self._engine.config.log.include_text)
+            self._engine.publish(report)
         return self._judge(text, report, complete)
 
     def _unchecked(self, text: str, why: str, report: HallucinationReport | None = None) -> GuardDecision:

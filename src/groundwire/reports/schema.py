@@ -341,6 +341,7 @@ class ReadyOut(BaseModel):
     status: Literal["ready"]
     model: str
     store: str
+    drift: str | None = Field(default=None, description="Of answers from the rows of `groundwire calibrate`.")
 
 
 class SummaryOut(BaseModel):

@@ -29,6 +29,7 @@ from groundwire.server.admission import Admission, export_metrics
 from groundwire.server.middleware.timeout import ServerState
 from groundwire.stores.feedback import FeedbackStore
 from groundwire.types import Feedback, HallucinationReport
+from groundwire.verdicts.drift import open_monitor
 from groundwire.verifiers.backends import choose
 from groundwire.version import __version__
 
@@ -195,6 +196,9 @@ class Service:
             Admission(config.server.max_in_flight, max_wait) for _ in range(3)
         ]
         export_metrics(admissions, self.metrics.registry)
+        self.drift = open_monitor(config)
+        if self.drift is not None:
+            self.drift.export(self.metrics.registry)
         self._feedback = FeedbackEnricher(lambda: self.database)
         self._tracer = trace.get_tracer("groundwire", __version__)
         self._engines_lock, self._store_lock = threading.Lock(), threading.Lock()
@@ -226,9 +230,9 @@ class Service:
         key = f"{name} for {operation}" if has_own_deadline else name
         with self._engines_lock:
             if key not in self._engines:
-                self._engines[key] = Groundwire(
-                    self.config, backend=name, operation=operation, metrics=self.metrics
-                )
+                engine = Groundwire(self.config, backend=name, operation=operation, metrics=self.metrics)
+                engine.drift = self.drift
+                self._engines[key] = engine
             return self._engines[key]
 
     @cached_property
@@ -362,6 +366,8 @@ class Service:
                     await self._short.run(engine.aclose())
         except TimeoutError:
             _log.warning("a computation did not end within %g s and is given up", _CLOSE_SECONDS)
+        if self.drift is not None:
+            await asyncio.to_thread(self.drift.save)
         if "gate" in opened:
             await asyncio.to_thread(self.gate.close)
         if "proxy" in opened:

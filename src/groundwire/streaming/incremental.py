@@ -14,7 +14,6 @@ from groundwire import pipeline
 from groundwire.claims.extractor import extract, steps_as_claims
 from groundwire.engine import ContextKwargs, Groundwire, Sources, as_sources
 from groundwire.errors import GroundwireError, InputError
-from groundwire.otel import emit_evaluations
 from groundwire.pipeline import CheckContext, names_of, select_claims
 from groundwire.text.sentences import BlockKind, blocks
 from groundwire.types import Case, Claim, ClaimVerification, HallucinationReport, Source
@@ -297,7 +296,7 @@ class IncrementalVerifier:
     async def finish(self, within: float | None = None, *, response_id: str = "") -> HallucinationReport:
         """The report on the whole text. Claims not verified `within` the given seconds are UNCHECKED."""
         report = replace(await self._finish(within), response_id=response_id)
-        emit_evaluations(report, include_text=self._engine.config.log.include_text)
+        self._engine.publish(report)
         return report
 
     async def _finish(self, within: float | None) -> HallucinationReport:

@@ -31,7 +31,9 @@ async def readyz(request: Request, service: ServiceDep) -> Response:
         return problem_response(request, Problem("unavailable", "this server is shutting down"))
     model, store = service.readiness.model, await service.readiness.store(lambda: service.database)
     if model == store == OK:
-        return json_response({"status": "ready", "model": model, "store": store})
+        # Drift does not make a server unready: its verdicts are as good as they were, their promise is not.
+        drift = {"drift": str(service.drift.status)} if service.drift else {}
+        return json_response({"status": "ready", "model": model, "store": store, **drift})
     return problem_response(request, Problem("unavailable", f"model: {model}; store: {store}", retry_after=1))
 
 
