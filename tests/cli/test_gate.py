@@ -119,6 +119,24 @@ def test_the_files_tell_every_row(tmp_path: Path) -> None:
     assert "| broken | – | 'response' must be a string |" in page
 
 
+def test_sarif_puts_each_finding_at_the_line_of_its_row(tmp_path: Path) -> None:
+    rows = write(tmp_path / "in.jsonl", GOOD, WRONG, NASTY, *({**BROKEN, "id": str(n)} for n in range(22)))
+    job = BatchArgs(rows, tmp_path / "out.jsonl", gate=Gate(sarif=tmp_path / "out.sarif"))
+    run_batch(job, Config.load(overrides={"hallucination.backend.type": "fake"}), Console(quiet=True))
+    (run,) = json.loads((tmp_path / "out.sarif").read_text(encoding="utf-8"))["runs"]
+    places = [result["locations"][0]["physicalLocation"] for result in run["results"]]
+    assert [place["region"] for place in places] == [{"startLine": 2}, {"startLine": 3}]
+    assert {place["artifactLocation"]["uri"] for place in places} == {str(rows)}
+    assert run["results"][0]["message"]["text"].startswith("wrong: The tower is 999 metres tall.: ")
+    rules = {rule["id"] for rule in run["tool"]["driver"]["rules"]}
+    assert {result["ruleId"] for result in run["results"]} == rules
+    (invocation,) = run["invocations"]
+    notes = [note["message"]["text"] for note in invocation["toolExecutionNotifications"]]
+    assert not invocation["executionSuccessful"]
+    assert notes[0] == "0: 'response' must be a string"
+    assert notes[-1] == "… and 2 more rows could not be checked"
+
+
 def test_the_files_of_a_run_that_went_on_are_those_of_a_whole_one(tmp_path: Path) -> None:
     rows = write(
         tmp_path / "in.jsonl", *[{**row, "id": f"{n}"} for n in range(4) for row in (GOOD, WRONG, BROKEN)]

@@ -71,6 +71,9 @@ def batch(
     table: Annotated[
         Path | None, typer.Option(help="Write one row per claim: a .csv or .parquet file.")
     ] = None,
+    sarif: Annotated[
+        Path | None, typer.Option(help="Write SARIF, with each finding at the line of its row.")
+    ] = None,
     group_by: Annotated[
         str | None,
         typer.Option(metavar="KEY", help="Count by this key of the input rows, such as meta.model."),
@@ -82,7 +85,7 @@ def batch(
     config: ConfigFile = None,
 ) -> None:
     """Judge many responses. A row that cannot be checked is reported as such, and the rest continue."""
-    gate = Gate(max_rate, junit, summary, html, table, group_by)
+    gate = Gate(max_rate, junit, summary, html, table, sarif, group_by)
     args = BatchArgs(rows, out, engine, resume, workers, gate)
     chosen = settings(config, backend, target, profile, model=model)
     raise typer.Exit(run_batch(args, chosen, Console(stderr=True)))

@@ -24,14 +24,18 @@ from groundwire.reports.batch import (
     LISTED_ROWS,
     BatchSummary,
     batch_markdown,
+    batch_sarif,
     group_table,
     junit_case,
     junit_document,
     percent,
+    row_results,
+    sarif_rules,
 )
 from groundwire.reports.html import batch_page, batch_row
 from groundwire.reports.parse import report_from
 from groundwire.reports.tables import CsvTable, ParquetTable, claim_rows
+from groundwire.types import HallucinationReport
 
 _GATE_OUTCOMES = {
     ExitCode.OK: "passed",
@@ -54,6 +58,7 @@ class Gate:
     summary: Path | None = None
     html: Path | None = None
     table: Path | None = None
+    sarif: Path | None = None
     group_by: str | None = None
 
     def __post_init__(self) -> None:
@@ -63,13 +68,13 @@ class Gate:
             if path.is_dir() or not path.parent.is_dir():
                 raise InputError(f"cannot write {path}", hint="the folder must exist")
         if len(set(self.files)) < len(self.files):
-            raise InputError("--junit, --summary, --html and --table must name different files")
+            raise InputError("--junit, --summary, --html, --table and --sarif must name different files")
         if self.table is not None and self.table.suffix not in (".csv", ".parquet"):
             raise InputError(f"--table {self.table} has no known format", hint="use a .csv or .parquet file")
 
     @property
     def files(self) -> tuple[Path, ...]:
-        paths = (self.junit, self.summary, self.html, self.table)
+        paths = (self.junit, self.summary, self.html, self.table, self.sarif)
         return tuple(path for path in paths if path is not None)
 
     def exit_code(self, figures: BatchSummary) -> ExitCode:
@@ -108,6 +113,8 @@ class BatchTally:
     _cases: IO[str] | None = None
     _page: IO[str] | None = None
     _table: _TableFile | None = None
+    _results: IO[str] | None = None
+    _rules: dict[str, str] = field(default_factory=dict)
     _worst: list[tuple[float, int, Mapping[str, Any]]] = field(default_factory=list)
     _errors: list[Mapping[str, Any]] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=count)
@@ -119,6 +126,8 @@ class BatchTally:
             self._cases = self._open.enter_context(_spool())
         if self.gate.html is not None:
             self._page = self._open.enter_context(_spool())
+        if self.gate.sarif is not None:
+            self._results = self._open.enter_context(_spool())
         if self.gate.table is not None:
             self._table = self._open.enter_context(_TableFile(self.gate.table))
         return self
@@ -135,8 +144,13 @@ class BatchTally:
         self._keep_worst(verdict)
         if self._cases is not None:
             self._cases.write(junit_case(verdict, self.name))
-        if self._page is not None:
-            self._page.write(_page_row(verdict, row, group or "") + _ROW_END)
+        if self._page is not None or self._results is not None:
+            report = _row_report(verdict, row)
+            if self._page is not None:
+                self._page.write(batch_row(report, row.number, group or "") + _ROW_END)
+            if self._results is not None:
+                self._rules |= sarif_rules(report)
+                self._results.writelines(f"{found}\n" for found in row_results(report, row.number, self.name))
         if self._table is not None:
             self._table.rows.add(claim_rows(verdict, group or ""))
 
@@ -163,6 +177,12 @@ class BatchTally:
             summary = " · ".join(filter(None, (figures.describe(), outcome)))
             rows = _page_rows(self._page)
             write_atomic(self.gate.html, batch_page(self.name, summary, group_table(figures), rows))
+        if self.gate.sarif is not None and self._results is not None:
+            self._results.seek(0)
+            failures = [f"{row['id']}: {row['error'] or 'could not be checked'}" for row in self._errors]
+            if figures.failed > len(failures):
+                failures.append(f"… and {figures.failed - len(failures)} more rows could not be checked")
+            write_atomic(self.gate.sarif, batch_sarif(self.name, self._rules, failures, self._results))
         if self._table is not None:
             self._table.finish()
 
@@ -175,14 +195,13 @@ def _spool() -> IO[str]:
     return tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace", newline="")
 
 
-def _page_row(verdict: Mapping[str, Any], row: BatchRow, group: str) -> str:
+def _row_report(verdict: Mapping[str, Any], row: BatchRow) -> HallucinationReport:
     try:
         parsed = parse_row(row.raw)
         response, texts = parsed.response, {source.id: source.text for source in parsed.sources}
     except GroundwireError:  # the report says why the row could not be checked
         response, texts = "", {}
-    report = report_from(verdict, response, lambda source, start, end: texts.get(source, "")[start:end])
-    return batch_row(report, row.number, group)
+    return report_from(verdict, response, lambda source, start, end: texts.get(source, "")[start:end])
 
 
 def _page_rows(file: IO[str]) -> Iterator[str]:

@@ -300,7 +300,7 @@ def _change(name: str, old: Report, new: Report) -> ClaimChange:
     )
 
 
-# SARIF 2.1.0, so that CI systems annotate the file that holds an answer.
+# SARIF 2.1.0, so that CI systems annotate the file that holds an answer, or the rows of a batch.
 
 _RULES = {
     GapType.UNSUPPORTED: "No source supports the claim",
@@ -311,6 +311,7 @@ _RULES = {
     GapType.KNOWN_NOT_IN_SOURCES: "The claim may be true, but no source says it",
     GapType.EVIDENCE_INDEPENDENT: "The sources cited do not support the claim, others do",
 }
+_SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _ERRORS = (GapType.CONTRADICTED, GapType.PHANTOM_CITATION)
 """Certain enough to be an error; the rest are warnings."""
 
@@ -322,22 +323,54 @@ def to_sarif(report: HallucinationReport, uri: str) -> str:
     is not the same as a clean one.
     """
     lines = [0, *accumulate(len(line) for line in report.response.splitlines(keepends=True))]
+    unchecked = [f"{c.claim_text}: {c.reason}" for c in report.claims if c.status is Status.UNCHECKED]
+    failures = unchecked or ([report.error] if report.error else [])
     run = {
-        "tool": {"driver": {"name": "groundwire", "version": __version__, "rules": list(_rules(report))}},
-        "columnKind": "unicodeCodePoints",
-        "artifacts": [{"location": {"uri": uri}}],
-        "invocations": [_invocation(report)],
-        "results": [_result(*found, uri, lines) for found in _findings(report)],
+        **_run(uri, sarif_rules(report), failures),
+        "results": [
+            _result(rule, level, message, uri, _region(start, end, lines))
+            for rule, level, message, start, end in _findings(report)
+        ],
     }
-    schema = "https://json.schemastore.org/sarif-2.1.0.json"
-    return json_text({"$schema": schema, "version": "2.1.0", "runs": [run]}, 2)
+    return json_text({"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}, 2)
 
 
-def _rules(report: HallucinationReport) -> Iterator[dict[str, Any]]:
+def row_results(report: HallucinationReport, number: int, uri: str) -> Iterator[str]:
+    """The results of one row of a batch as JSON, each at the row's line of the file `uri`."""
+    for rule, level, message, *_ in _findings(report):
+        found = _result(rule, level, f"{report.response_id}: {message}", uri, {"startLine": number})
+        yield json_text(found, None)
+
+
+def batch_sarif(
+    uri: str, rules: Mapping[str, str], failures: Iterable[str], results: Iterable[str]
+) -> Iterator[str]:
+    """The file of a batch, piece by piece, from the rules, failures and results of all its rows."""
+    yield f'{{"$schema": "{_SARIF_SCHEMA}", "version": "2.1.0", "runs": ['
+    yield f'{json_text(_run(uri, rules, failures), None)[:-1]}, "results": ['
+    for number, result in enumerate(results):
+        yield f"{',' if number else ''}\n{result.rstrip()}"
+    yield "\n]}]}\n"
+
+
+def sarif_rules(report: HallucinationReport) -> dict[str, str]:
+    """The rules that a report's findings break, with their descriptions."""
     texts: dict[str, str] = {kind.value: text for kind, text in _RULES.items()}
     texts |= {flag.type.value: flag.type.description for flag in report.flags}
-    for name in dict.fromkeys(rule for rule, *_ in _findings(report)):
-        yield {"id": name, "shortDescription": {"text": texts.get(name, name.replace("_", " "))}}
+    return {rule: texts.get(rule, rule.replace("_", " ")) for rule, *_ in _findings(report)}
+
+
+def _run(uri: str, rules: Mapping[str, str], failures: Iterable[str]) -> dict[str, Any]:
+    listed = [{"id": name, "shortDescription": {"text": text}} for name, text in rules.items()]
+    notes = [{"level": "error", "message": {"text": text}} for text in failures]
+    return {
+        "tool": {"driver": {"name": "groundwire", "version": __version__, "rules": listed}},
+        "columnKind": "unicodeCodePoints",
+        "artifacts": [{"location": {"uri": uri}}],
+        "invocations": [
+            {"executionSuccessful": not notes, **({"toolExecutionNotifications": notes} if notes else {})}
+        ],
+    }
 
 
 def _findings(report: HallucinationReport) -> Iterator[tuple[str, str, str, int, int]]:
@@ -351,11 +384,14 @@ def _findings(report: HallucinationReport) -> Iterator[tuple[str, str, str, int,
         yield flag.type.value, "warning", f"{flag.content}: {flag.evidence}", flag.start, flag.end
 
 
-def _result(
-    rule: str, level: str, message: str, start: int, end: int, uri: str, lines: list[int]
-) -> dict[str, Any]:
+def _result(rule: str, level: str, message: str, uri: str, region: Mapping[str, int]) -> dict[str, Any]:
+    place = {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}
+    return {"ruleId": rule, "level": level, "message": {"text": message}, "locations": [place]}
+
+
+def _region(start: int, end: int, lines: list[int]) -> dict[str, int]:
     first, last = bisect_right(lines, start), bisect_right(lines, max(start, end - 1))
-    region = {
+    return {
         "startLine": first,
         "startColumn": start - lines[first - 1] + 1,
         "endLine": last,
@@ -363,14 +399,3 @@ def _result(
         "charOffset": start,
         "charLength": end - start,
     }
-    place = {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}
-    return {"ruleId": rule, "level": level, "message": {"text": message}, "locations": [place]}
-
-
-def _invocation(report: HallucinationReport) -> dict[str, Any]:
-    unchecked = [c for c in report.claims if c.status is Status.UNCHECKED]
-    texts = [f"{c.claim_text}: {c.reason}" for c in unchecked] or ([report.error] if report.error else [])
-    found: dict[str, Any] = {"executionSuccessful": not texts}
-    if texts:
-        found["toolExecutionNotifications"] = [{"level": "error", "message": {"text": t}} for t in texts]
-    return found
