@@ -8,7 +8,8 @@ import pytest
 from tests.detecting import context_of
 
 from groundwire.detectors.logic import detect_logical_inconsistencies
-from groundwire.types import Flag, HallucinationType
+from groundwire.detectors.registry import detect
+from groundwire.types import Case, Flag, HallucinationType
 
 
 def flags(text: str) -> list[Flag]:
@@ -66,6 +67,18 @@ WRONG = [
     ("Out of our 8 new trainees, nine left.", 0.85),
     ("We sold 40 apples and 30 pears, 80 pieces of fruit in total.", 0.85),
     ("The panel has 4 women and 5 men, ten altogether.", 0.85),
+    ("The car is red. The car is blue.", 0.80),
+    ("The river is deep. Many people swim here. The river is shallow.", 0.80),
+    ("All tests pass. No tests pass.", 0.85),
+    ("The tests pass. The tests do not pass.", 0.95),
+    ("All invoices were paid. Some invoices were not paid.", 0.85),
+    ("All passengers survived. Three passengers died.", 0.85),
+    ("None of the samples were contaminated. Two of the samples were contaminated.", 0.85),
+    ("Acme has 40 employees. It was founded in 1990. Acme has 50 employees.", 0.85),
+    ("Acme has 40 employees. It has 50 employees.", 0.85),
+    ("There are 12 players in the squad. There are 15 players in the squad.", 0.85),
+    ("Each bedroom has 2 beds. Each bedroom has 3 beds.", 0.85),
+    ("The recipe needs 3 eggs. Mix well. The recipe needs 5 eggs.", 0.85),
 ]
 RIGHT = [
     "The system is running, and the backup is not running.",
@@ -151,6 +164,22 @@ RIGHT = [
     "Both running and not running jobs are listed.",
     "4 of 12 October sessions were full.",
     "The colour is red. The colour is bright.",
+    "The red car is fast. The blue car is fast.",
+    "The flag is red and white.",
+    "The front door is green. The back door is white.",
+    "His shirt is blue. Her shirt is red.",
+    "The river is deep near the dam. The river is shallow near the village.",
+    "Every branch is open on Saturday. No branch is open on Sunday.",
+    "All passengers survived. Three crew members died.",
+    "Acme has 40 employees in Berlin. Acme has 50 employees in Paris.",
+    "In 2019 Acme had 40 employees. In 2020 Acme had 50 employees.",
+    "Acme has 40 employees. Acme has 50 customers.",
+    "Acme has 40 employees. Acme has about 40 employees.",
+    "Room 4 is open. Room 5 is open.",
+    "Version 2 has 3 modes. Version 3 has 5 modes.",
+    "The team scored 3 goals. The team scored 5 goals.",
+    "It is in the list (passage 3, point 1). It is there twice (passage 3, point 2).",
+    "The tablet weighs 450 grams without the case. The tablet weighs 520 grams with the case.",
 ]
 
 
@@ -170,3 +199,18 @@ def test_compatible_statements_are_not_flagged(text: str) -> None:
 def test_large_figures_are_written_out() -> None:
     (flag,) = flags("Revenue fell from $2 million to $3 million.")
     assert flag.evidence == "3,000,000 is more than 2,000,000"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "The car is red. The car is blue.",
+        "All tests pass. No tests pass.",
+        "The company has 40 employees. It was founded in 1990. The company has 50 employees.",
+    ],
+)
+def test_an_answer_that_contradicts_itself_is_reported_with_both_sentences(answer: str) -> None:
+    [flag] = asyncio.run(detect(Case(answer, ()))).flags
+    assert flag.type is HallucinationType.LOGICAL_INCONSISTENCY
+    assert flag.content == answer
+    assert " vs " in flag.evidence

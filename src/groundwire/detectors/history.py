@@ -27,7 +27,7 @@ from groundwire.detectors.temporal import lives_across
 from groundwire.openie.parser import triples
 from groundwire.openie.tense import CLAUSE_EDGE
 from groundwire.text import dates, numbers
-from groundwire.text.lexicon import CATEGORIES, NEGATIONS, word_set
+from groundwire.text.lexicon import EXCLUSIVE, NEGATIONS, word_set
 from groundwire.text.names import names, same_name
 from groundwire.text.tokens import similarity as alike
 from groundwire.text.tokens import words
@@ -81,6 +81,14 @@ def utterances(
     text: str, offset: int = 0, *, turn: int = 0, binding: bool = True, by_user: bool = False
 ) -> Iterator[Utterance]:
     """Split a sentence at `offset` into clauses. The user's "my" corresponds to the assistant's "your"."""
+    for start, clause in clauses(text):
+        claims = tuple(triples(clause))
+        found = (*stated_values(clause), *_named_value(clause, by_user), *_categories(clause, claims))
+        yield Utterance(clause, offset + start, _frame(clause, found), found, claims, turn, binding)
+
+
+def clauses(text: str) -> Iterator[tuple[int, str]]:
+    """The clauses of a sentence with their offsets."""
     if len(text) > _MAX_CHARS:
         return
     begin = 0
@@ -89,12 +97,7 @@ def utterances(
         piece = text[begin:cut]
         left = len(piece) - len(piece.lstrip(" ,;:.–—"))
         if len(piece.split()) >= _MIN_WORDS:
-            clause = piece[left:].rstrip()
-            claims = tuple(triples(clause))
-            found = (*_values(clause), *_named_value(clause, by_user), *_categories(clause, claims))
-            yield Utterance(
-                clause, offset + begin + left, _frame(clause, found), found, claims, turn, binding
-            )
+            yield begin + left, piece[left:].rstrip()
         begin = cut
 
 
@@ -104,7 +107,8 @@ def _parts(text: str, match: re.Match[str]) -> bool:
     return bool(rest.strip(" .!?)\"”'’")) and not (match[0] in ".:" and rest[:1].strip())
 
 
-def _values(text: str) -> Iterator[UtteranceValue]:
+def stated_values(text: str) -> Iterator[UtteranceValue]:
+    """The weekdays, dates and numbers of a clause."""
     taken: list[tuple[int, int]] = []
     for weekday, start, end in dates.weekdays(text):
         taken.append((start, end))
@@ -257,8 +261,8 @@ def _categories(text: str, claims: Sequence[Triple]) -> Iterator[UtteranceValue]
     """ "is open": a category with an opposite, if it is the whole object."""
     for claim in claims:
         start, end = claim.object_span
-        if claim.predicate == "be" and not claim.denied and text[start:end].lower() in CATEGORIES:
-            axis, side = CATEGORIES[text[start:end].lower()]
+        if claim.predicate == "be" and not claim.denied and text[start:end].lower() in EXCLUSIVE:
+            axis, side = EXCLUSIVE[text[start:end].lower()]
             yield UtteranceValue(f"{CATEGORY} {axis}", text[start:end], start, end, choice=side)
 
 

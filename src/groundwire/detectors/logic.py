@@ -20,18 +20,16 @@ from itertools import combinations
 
 from groundwire.detectors.arithmetic import sum_errors
 from groundwire.detectors.context import DetectionContext, logical_flag
+from groundwire.detectors.templates import Exclusion, conflict, templates
 from groundwire.openie.tense import clause_around
 from groundwire.text import dates, names, numbers
-from groundwire.text.lexicon import CATEGORIES, NEGATIONS, OPPOSED_VERBS, grammar, word_set
+from groundwire.text.lexicon import CATEGORIES, NEGATIONS, grammar, word_set
 from groundwire.text.numbers import number_words
 from groundwire.text.tokens import normalise, words
 from groundwire.types import Flag, HallucinationType, Segment, Triple
 
 _GRAMMAR = grammar("detect_logic")
 
-_OPPOSED_VERBS = {
-    normalise(verb): frozenset(map(normalise, opposites)) for verb, opposites in OPPOSED_VERBS.items()
-}
 # Predicates, in the normal form of `openie.parser`, that have one object at a time.
 SINGLE = word_set(
     """
@@ -147,112 +145,18 @@ def _content(text: str) -> frozenset[str]:
     )
 
 
-def head(text: str) -> str:
-    """The last word of a phrase in lower case, which names the kind of thing."""
-    found = re.findall(r"[\w-]+", text.lower())
-    return found[-1] if found else ""
-
-
 _WHY = "Universal and existential claims conflict"
 _EXCEPT_ITSELF = re.compile(_GRAMMAR["except_itself"])
-_WHAT = r"(?:\s+of)?(?:\s+the)?\s+(?P<noun>[a-z]+)\s+"
-_DOES = r"(?:have\s+|has\s+)?(?P<verb>[a-z]+ed|won|lost)"
-_UNIVERSAL = re.compile(rf"^\W*(?:all|every|each){_WHAT}{_DOES}\s*[.!,;]", re.IGNORECASE)
-_NONE = re.compile(rf"^\W*(?:none|not one|no){_WHAT}{_DOES}\s*[.!,;]", re.IGNORECASE)
-_SOME = re.compile(_GRAMMAR["some"])
-_SOME_DO = re.compile(_SOME.pattern.removesuffix(r"\s*(?:[.!,;]|$)") + r"\b", re.IGNORECASE)
 _MAX_CHARS = 1000  # longer "sentences" are lists, code or noise
-_UNIVERSALS, _EXISTS = ("all", "every", "each", "both"), ("", "some", "several", "many", "few", "most")
-
-
-def quantifier_conflicts(context: DetectionContext, confidence: float) -> Iterator[Flag]:
-    plain = [
-        s for s in context.segments if s.assertive and len(s.text) <= _MAX_CHARS and not QUOTED.search(s.text)
-    ]
-    for segment in plain:
-        for match in _EXCEPT_ITSELF.finditer(segment.text):
-            yield logical_flag(
-                segment, match.start(), match.end(), confidence, _WHY, "An exception to 'all' is stated"
-            )
-    pairs = [
-        *_by_verb([s for s in plain if not SHIFTS.search(s.text)]),
-        *_by_claim(list(statements(context.segments))),
-    ]
-    for one, two in pairs:
-        yield _across(context, one, two, confidence)
-
-
-def _by_verb(segments: Sequence[Segment]) -> Iterator[tuple[Segment, Segment]]:
-    """Verbs without an object: "All tests passed. Two tests failed." """
-    for i, one in enumerate(segments):
-        whole, none = _UNIVERSAL.match(one.text), _NONE.match(one.text)
-        if not whole and not none:
-            continue
-        for two in segments[i : i + 6]:
-            for part in _SOME.finditer(two.text):
-                if whole and _denies(whole, part):
-                    yield one, two
-            if none and any(_affirms(none, part) for part in _SOME_DO.finditer(two.text)):
-                yield one, two
-            other = _NONE.match(two.text)
-            if whole and other and _key(whole) == _key(other):
-                yield one, two
-
-
-def _key(match: re.Match[str]) -> tuple[str, str]:
-    return normalise(match["noun"].lower()), normalise(match["verb"].lower())
-
-
-def _denies(whole: re.Match[str], part: re.Match[str]) -> bool:
-    noun, verb = _key(whole)
-    if normalise(part["noun"].lower()) != noun:
-        return False
-    if part["not"]:
-        return normalise(part["base"].lower()) == verb
-    return normalise(part["verb"].lower()) in _OPPOSED_VERBS.get(verb, ())
-
-
-def _affirms(none: re.Match[str], part: re.Match[str]) -> bool:
-    return not part["not"] and _key(none) == (
-        normalise(part["noun"].lower()),
-        normalise(part["verb"].lower()),
-    )
-
-
-def _across(context: DetectionContext, one: Segment, two: Segment, confidence: float) -> Flag:
-    kind = HallucinationType.LOGICAL_INCONSISTENCY
-    content = context.response[one.start : two.end]
-    evidence = "" if one is two else f"'{one.text}' vs '{two.text}'"
-    return Flag(kind, one.start, two.end, content, confidence, suggestion=_WHY, evidence=evidence)
-
-
-def _by_claim(found: list[ComparableStatement]) -> Iterator[tuple[Segment, Segment]]:
-    """ "All items were shipped. None of the items were shipped."; "Three items were not shipped." """
-    for i, a in enumerate(found):
-        for b in found[i + 1 : i + 40]:
-            if _same_matter(a, b) and (_conflict(a, b) or _conflict(b, a)):
-                yield a.segment, b.segment
-
-
-def _same_matter(a: ComparableStatement, b: ComparableStatement) -> bool:
-    return (a.subject, a.predicate, a.object, a.frame) == (b.subject, b.predicate, b.object, b.frame)
-
-
-def _conflict(a: ComparableStatement, b: ComparableStatement) -> bool:
-    if a.claim.denied:
-        return False
-    if a.claim.quantifier in _UNIVERSALS:
-        denied = b.claim.denied and b.claim.quantifier in _EXISTS
-        return denied or (b.claim.quantifier == "no" and not b.claim.denied)
-    return a.claim.quantifier == "no" and b.claim.quantifier in _EXISTS[1:] and not b.claim.denied
 
 
 NEGATION, INCOMPATIBLE, EXCLUSIVE, QUANTIFIERS = 0.95, 0.85, 0.80, 0.85
 """Confidence per kind of contradiction."""
+_CONTRADICT = "These statements contradict each other"
+_MAX_TEMPLATES = 100  # clauses compared in pairs
 _BOTH = re.compile(_GRAMMAR["both"])
 _IS_BOTH = re.compile(_GRAMMAR["is_both"])
-_COORDINATED = re.compile(_GRAMMAR["coordinated"])
-_FURTHER = re.compile(r"\b(?:also|too|as well|both|twice|every|each)\b", re.IGNORECASE)
+_FURTHER = re.compile(r"\b(?:also|too|as well|both|twice|every|each|without)\b", re.IGNORECASE)
 _BY_NAME = re.compile(_GRAMMAR["by_name"])
 _HEADING = re.compile(r"^[ \t]*(?:#{1,6}[ \t].*|\*\*[^*\n]+\*\*:?|[^\n.!?:]{1,60}:)[ \t]*$", re.MULTILINE)
 _LABEL = re.compile(r"([^.:!?\n]{1,40}):[*_\s]*\Z")
@@ -267,9 +171,46 @@ async def detect_logical_inconsistencies(context: DetectionContext) -> list[Flag
             flags += sum_errors(segment, INCOMPATIBLE)
             flags += _denies_itself(segment)
             flags += _two_categories(segment)
-    flags += quantifier_conflicts(context, QUANTIFIERS)
+            flags += _exceptions_to_all(segment)
+    flags += _templates(context)
     flags += _pairs(context)
     return sorted(dict.fromkeys(flags), key=lambda flag: (flag.start, -flag.confidence))
+
+
+def _exceptions_to_all(segment: Segment) -> Iterator[Flag]:
+    """ "All items were shipped, except for the 3 that weren't"."""
+    for match in _EXCEPT_ITSELF.finditer(segment.text[:_MAX_CHARS]):
+        yield logical_flag(
+            segment, match.start(), match.end(), QUANTIFIERS, _WHY, "An exception to 'all' is stated"
+        )
+
+
+_EXCLUDED = {
+    Exclusion.QUANTITY: (QUANTIFIERS, _WHY),
+    Exclusion.NEGATION: (NEGATION, _CONTRADICT),
+    Exclusion.VALUE: (INCOMPATIBLE, _CONTRADICT),
+    Exclusion.PROPERTY: (EXCLUSIVE, _CONTRADICT),
+}
+
+
+def _templates(context: DetectionContext) -> Iterator[Flag]:
+    """Compare every two clauses that are the same but for one point."""
+    found = [
+        template
+        for segment in context.segments
+        if segment.assertive and not QUOTED.search(segment.text) and not SHIFTS.search(segment.text)
+        for template in templates(segment)
+    ][:_MAX_TEMPLATES]
+    headings = _headings(context.response)
+    for a, b in combinations(found, 2):
+        how = conflict(a, b)
+        if how and not _in_different_scopes(context.response, headings, a.start, b.start):
+            confidence, why = _EXCLUDED[how]
+            end = b.start + len(b.text)
+            yield Flag(
+                HallucinationType.LOGICAL_INCONSISTENCY, a.start, end, context.response[a.start : end],
+                confidence, suggestion=why, evidence=f"'{a.text}' vs '{b.text}'",
+            )  # fmt: skip
 
 
 def _denies_itself(segment: Segment) -> Iterator[Flag]:
@@ -278,7 +219,7 @@ def _denies_itself(segment: Segment) -> Iterator[Flag]:
         if not re.search(r"\b(?:whether|if|or|never|cannot|can['’]t|paradox)\b", segment.text, re.IGNORECASE):
             start = _subject_start(segment, match.start())
             yield logical_flag(
-                segment, start, match.end(), NEGATION, "These statements contradict each other",
+                segment, start, match.end(), NEGATION, _CONTRADICT,
                 "Direct logical negation",
             )  # fmt: skip
 
@@ -290,9 +231,7 @@ def _two_categories(segment: Segment) -> Iterator[Flag]:
         if one and two and one[0] == two[0] and one[1] != two[1]:
             why = f"{match[1]} and {match[2]} are mutually exclusive categories"
             start = _subject_start(segment, match.start())
-            yield logical_flag(
-                segment, start, match.end(2), EXCLUSIVE, "These statements contradict each other", why
-            )
+            yield logical_flag(segment, start, match.end(2), EXCLUSIVE, _CONTRADICT, why)
 
 
 def _subject_start(segment: Segment, at: int) -> int:
@@ -305,25 +244,30 @@ def _pairs(context: DetectionContext) -> Iterator[Flag]:
     about: defaultdict[frozenset[str], list[ComparableStatement]] = defaultdict(list)
     for statement in statements(context.segments):
         about[statement.subject].append(statement)
-    headings = [(found.start(), found[0].strip()) for found in _HEADING.finditer(context.response)]
+    headings = _headings(context.response)
     for group in about.values():
         for a, b in combinations(group[:50], 2):
-            if _in_different_scopes(context.response, headings, a, b):
+            at = a.claim.start, b.claim.start
+            if _other_owner(a, b) or _in_different_scopes(context.response, headings, *at):
                 continue
-            found = _negation(a, b) or _values(a, b) or _categories(a, b)
+            found = _negation(a, b) or _values(a, b)
             if found is not None:
                 yield _flag(context, a, b, *found)
 
 
-def _in_different_scopes(
-    response: str, headings: list[tuple[int, str]], a: ComparableStatement, b: ComparableStatement
-) -> bool:
-    """True if the statements are under different headings or labels ("Winter:"), or have different owners."""
-    one, two = (_label(response, s.claim.start) for s in (a, b))
-    above, over = (_heading(headings, s.claim.start) for s in (a, b))
+def _in_different_scopes(response: str, headings: list[tuple[int, str]], one: int, two: int) -> bool:
+    """True if the offsets are under different headings or labels ("Winter:")."""
+    above, over = _heading(headings, one), _heading(headings, two)
+    return _label(response, one) != _label(response, two) or bool(above and over and above != over)
+
+
+def _other_owner(a: ComparableStatement, b: ComparableStatement) -> bool:
     his, hers = (_OWNERS.match(s.claim.subject) for s in (a, b))
-    whose = his and hers and his[0].lower() != hers[0].lower()
-    return one != two or bool(above and over and above != over) or bool(whose)
+    return bool(his and hers and his[0].lower() != hers[0].lower())
+
+
+def _headings(response: str) -> list[tuple[int, str]]:
+    return [(found.start(), found[0].strip()) for found in _HEADING.finditer(response)]
 
 
 def _label(response: str, at: int) -> str:
@@ -342,7 +286,7 @@ def _flag(
     start, end = min(a.claim.start, b.claim.start), max(a.claim.end, b.claim.end)
     return Flag(
         HallucinationType.LOGICAL_INCONSISTENCY, start, end, context.response[start:end], confidence,
-        suggestion="These statements contradict each other", evidence=f"'{a.claim}' vs '{b.claim}': {why}",
+        suggestion=_CONTRADICT, evidence=f"'{a.claim}' vs '{b.claim}': {why}",
     )  # fmt: skip
 
 
@@ -452,29 +396,4 @@ def _other_names(one: str, two: str) -> bool:
         and mine[0].text == one.strip()
         and theirs[0].text == two.strip()
         and not names.same_name(mine[0].text, theirs[0].text)
-    )
-
-
-def _categories(a: ComparableStatement, b: ComparableStatement) -> tuple[float, str] | None:
-    if a.predicate != "be" or b.predicate != "be" or a.claim.denied or b.claim.denied:
-        return None
-    one, two = head(a.claim.object), head(b.claim.object)
-    if one not in CATEGORIES or two not in CATEGORIES or a.claim.quantifier or b.claim.quantifier:
-        return None
-    (axis, side), (other, another) = CATEGORIES[one], CATEGORIES[two]
-    if axis != other or side == another or not _unrestricted(a, b):
-        return None
-    return EXCLUSIVE, f"{one} and {two} are mutually exclusive categories"
-
-
-def _unrestricted(a: ComparableStatement, b: ComparableStatement) -> bool:
-    """True if neither statement is restricted by place, time or part."""
-    if a.segment is not b.segment:
-        return not a.frame and not b.frame and len(a.object) == 1 and len(b.object) == 1
-    first, last = sorted((a.claim.object_span, b.claim.object_span))
-    text, at = a.segment.text, a.segment.start
-    between, tail = text[first[1] - at : last[0] - at], text[last[1] - at :]
-    return (
-        _COORDINATED.fullmatch(between) is not None
-        and re.match(r"\s*(?:[.!]|$|at the same)", tail) is not None
     )

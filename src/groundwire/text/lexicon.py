@@ -85,6 +85,11 @@ def _opposites(table: str) -> dict[str, tuple[int, int]]:
 CATEGORIES = _opposites(_WORDS["opposites"])
 """Adjectives with an opposite: word → (pair, side)."""
 
+EXCLUSIVE = CATEGORIES | {
+    word: (len(CATEGORIES) + axis, side) for word, (axis, side) in _opposites(_WORDS["properties"]).items()
+}
+"""The same, with properties of which a thing as a whole has one, though its parts may differ: colours."""
+
 OPPOSED_VERBS: dict[str, tuple[str, ...]] = {
     verb: tuple(others) for verb, others in _WORDS["opposed_verbs"].items()
 }
