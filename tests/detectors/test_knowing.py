@@ -18,6 +18,7 @@ from groundwire.stores.knowledge_base import Knowledge
 from groundwire.types import (
     Attribute,
     Case,
+    Detection,
     Entity,
     Fact,
     Flag,
@@ -28,6 +29,7 @@ from groundwire.types import (
     Value,
     ValueKind,
 )
+from groundwire.verdicts.paths import turn_values
 
 NOW = datetime(2026, 6, 15)
 Kind = HallucinationType
@@ -93,6 +95,10 @@ def test_how_sure_it_is_that_an_attribute_was_made_up(
         ("Ann Lee was born in 1975.", Kind.FABRICATED_FACT, 0.5),
         ("Ann Lee's phone number is 555-0199.", Kind.FABRICATED_FACT, 0.6),
         ("Please contact Sarah Jones in the Sales team.", Kind.NONEXISTENT_ENTITY, 0.85),
+        ("Please contact Zvonka Qureshi-Bell in the Sales team.", Kind.NONEXISTENT_ENTITY, 0.85),
+        ("Talk to Tadhg from the Analytics team.", Kind.NONEXISTENT_ENTITY, 0.85),
+        ("Mbali Nxumalo and Ann Lee will answer.", Kind.NONEXISTENT_ENTITY, 0.85),
+        ("Ann Lee works closely with Wojtek van der Zee.", Kind.NONEXISTENT_ENTITY, 0.85),
         ("The Quantum team signed it.", Kind.NONEXISTENT_ENTITY, 0.75),
         ("Sarah Jones is employed by Acme.", Kind.FABRICATED_FACT, 0.85),
     ],
@@ -118,6 +124,13 @@ def test_what_the_store_should_know_is_flagged(
         "Bo Ray worked in Sales until 2021.",
         "Bo Ray was an analyst.",
         "Ann Lee visited Tokyo.",
+        "Ann Lee visited Costa Brava.",
+        "Ann Lee prefers Visual Basic.",
+        "Ann Lee works with Kubernetes.",
+        "Please contact Zendesk.",
+        "Please contact Globex Support.",
+        "Please call the USPS Customer Service number.",
+        "Mbali Nxumalo won the race in 1998.",
         "Was Ann Lee born in 1975?",
         "Ann Lee might have been born in 1975.",
         "Is Sarah Jones from the Sales team?",
@@ -139,6 +152,20 @@ def test_names_of_the_sources_the_question_and_the_dialogue_exist(kb: Knowledge)
 def test_a_claim_the_sources_hold_is_not_made_up(kb: Knowledge) -> None:
     text = "Ann Lee was born in 1975."
     assert flags(kb, text, sources=(Source("s", "Born: 1975. Name: Ann Lee."),)) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "lookup"),
+    [
+        ("Ann Lee works in the Finance department.", "Ann Lee: department = Sales"),
+        ("Ann Lee's phone number is 555-0199.", "Ann Lee: no 'phone number'. Known attributes: department"),
+        ("Please contact Zvonka Bell in the Sales team.", "Zvonka Bell: no such entity"),
+        ("Sarah Jones is employed by Acme.", "Sarah Jones: no such entity"),
+    ],
+)
+def test_the_lookup_of_a_flag_says_what_the_store_holds(kb: Knowledge, text: str, lookup: str) -> None:
+    values = turn_values(Detection(flags(kb, text)), ())
+    assert str(values["detection/flag/0/evidence/kb_lookup"]).startswith(lookup)
 
 
 def test_a_name_spelled_slightly_wrong_is_still_known(kb: Knowledge) -> None:

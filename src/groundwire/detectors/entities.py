@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from groundwire.detectors.context import DetectionContext, KBSnapshot
 from groundwire.detectors.kb_lookup import is_licensed
 from groundwire.detectors.values import strip_unit_noun
-from groundwire.openie.mentions import is_person
+from groundwire.openie.mentions import may_be_person
 from groundwire.openie.parser import bare
 from groundwire.openie.predicates import groups
 from groundwire.text.lexicon import word_set
@@ -28,7 +28,8 @@ _BY_KIND = {MentionKind.PROPER_NAME: 0.15, MentionKind.DEFINITE: 0.05}
 _SIMILAR, _SIMILAR_FROM = 0.2, 0.8
 _GENERIC, _GENERIC_NAMES = 0.3, ("the team", "the manager", "someone", "a person")
 _CONTACT = re.compile(
-    r"\b(?:contact|ask|email|e-mail|call|message|consult|ping|phone|notify|see|meet|reach(?: out)?(?: to)?"
+    r"\b(?:contact|get in touch with|ask|e-?mail|call|message|consult|ping|phone|notify|see|meet"
+    r"|reach(?: out)?(?: to)?"
     r"|(?:speak|talk|write|turn|go|report|send (?:it|them|this|that|your \w+))(?: to| with))"
     r"(?: (?:our|my|your|the)(?: \w+)?)?\s\Z",
     re.IGNORECASE,
@@ -38,6 +39,12 @@ _IN_TEAM = re.compile(
     r"(?:team|department|dept|division|group|office|unit)\b",
     re.IGNORECASE,
 )
+_COLLEAGUES = re.compile(
+    r"\s*(?:,|and|or|&|,? (?:who )?(?:\w+ )?(?:work(?:s|ed|ing)?|report(?:s|ed)?|talks?|spoke|met)(?: \w+ly)?"
+    r" (?:with|to|for|under)|meets?|met|manages?|supervises?|mentors?|hired|replaced|succeeded|assists?)\s*",
+    re.IGNORECASE,
+)
+"""What stands between two people of one organisation."""
 _UNITS = word_set("team department dept division group office unit branch committee project squad programme")
 _ORGANISED = word_set("department team division group unit manager employer title project office committee")
 _CLOSED = word_set(
@@ -91,7 +98,7 @@ def _should_be_known(
         return _is_named_unit(mention.text) and _covers_units(known)
     if is_covered_name(context, mention.text):
         return True
-    return is_person(mention.text) and _covers_people(known) and _is_related(known, segment, mention)
+    return _covers_people(known) and _is_treated_as_person(known, segment, mention)
 
 
 def _is_named_unit(text: str) -> bool:
@@ -121,15 +128,33 @@ def _predicates(known: KBSnapshot) -> Iterator[str]:
         yield from (attribute.name for attribute in entity.attributes)
 
 
-def _is_related(known: KBSnapshot, segment: Segment, mention: Mention) -> bool:
-    """True if the sentence relates a person to the organisation: as a contact, in a team, or next to a known
-    entity."""
+def _is_treated_as_person(known: KBSnapshot, segment: Segment, mention: Mention) -> bool:
+    """True if the sentence gives a name a person's place in the organisation: in a team, as
+    someone to contact, or as a colleague of a person the knowledge base knows. A single word needs more than
+    "contact", which is also said of companies.
+    """
+    if not may_be_person(mention.text):
+        return False
     at = mention.start - segment.start
     before, after = segment.text[:at], segment.text[at + len(mention.text) :]
-    if _CONTACT.search(before) or _IN_TEAM.match(after):
+    if _IN_TEAM.match(after):
         return True
-    others = (bare(other.text) for other in segment.mentions if other.text != mention.text)
-    return any(known.match(other) is not None and not is_common_name(other) for other in others)
+    if " " not in mention.text:
+        return False
+    return bool(_CONTACT.search(before)) or any(
+        _joins_people(segment, mention, other) for other in segment.mentions if _is_known_person(known, other)
+    )
+
+
+def _is_known_person(known: KBSnapshot, mention: Mention) -> bool:
+    match = known.match(bare(mention.text))
+    return match is not None and match.entity.type.lower() in PERSON_TYPES
+
+
+def _joins_people(segment: Segment, one: Mention, two: Mention) -> bool:
+    first, last = sorted((one, two), key=lambda mention: mention.start)
+    between = segment.text[first.end - segment.start : last.start - segment.start]
+    return _COLLEAGUES.fullmatch(between) is not None
 
 
 def is_covered_name(context: DetectionContext, name: str) -> bool:
@@ -165,6 +190,7 @@ def nonexistence_confidence(mention: Mention, similar: bool) -> float:
 def _flag(context: DetectionContext, known: KBSnapshot, mention: Mention) -> Flag:
     near = known.match(bare(mention.text))
     evidence = "Not found in dialogue history or knowledge base"
+    similar = f"; similar: {near.entity.name}" if near else ""
     return Flag(
         type=HallucinationType.NONEXISTENT_ENTITY,
         start=mention.start,
@@ -174,8 +200,8 @@ def _flag(context: DetectionContext, known: KBSnapshot, mention: Mention) -> Fla
             mention, near is not None or _similar_spoken(context, mention.text)
         ),
         suggestion=f"Could not find entity: '{mention.text}'",
-        evidence=f"{evidence}; similar: {near.entity.name}" if near else evidence,
-        related=(("kb_lookup", "not found"),),
+        evidence=evidence + similar,
+        related=(("kb_lookup", f"{mention.text}: no such entity{similar}"),),
     )
 
 

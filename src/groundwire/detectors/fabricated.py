@@ -99,6 +99,7 @@ def _unknown_subject(context: DetectionContext, claim: Triple) -> Flag | None:
         UNKNOWN_SUBJECT,
         f"Could not verify: '{claim.subject}'",
         "Subject entity not found in knowledge base",
+        f"{claim.subject}: no such entity",
     )
 
 
@@ -132,12 +133,14 @@ def _unknown_attribute(context: DetectionContext, claim: Triple, reading: ClaimA
     names = list(dict.fromkeys([*(a.name for a in entity.attributes), *_predicates(context, entity)]))
     if len(names) < _MIN_ATTRIBUTES or _is_known_otherwise(context, reading):
         return None
+    known = f"Known attributes: {', '.join(names)}"
     return _flag(
         context,
         claim,
         fabrication_confidence(reading.predicate, names),
         f"No '{reading.predicate}' attribute found for '{entity.name}'",
-        f"Known attributes: {', '.join(names)}",
+        known,
+        f"{entity.name}: no '{reading.predicate}'. {known}",
     )
 
 
@@ -171,7 +174,7 @@ def fabrication_confidence(predicate: str, names: list[str]) -> float:
 
 
 def _flag(
-    context: DetectionContext, claim: Triple, confidence: float, suggestion: str, evidence: str
+    context: DetectionContext, claim: Triple, confidence: float, suggestion: str, evidence: str, lookup: str
 ) -> Flag:
     return Flag(
         type=HallucinationType.FABRICATED_FACT,
@@ -181,5 +184,5 @@ def _flag(
         confidence=confidence,
         suggestion=suggestion,
         evidence=evidence,
-        related=(("kb_lookup", evidence),),
+        related=(("kb_lookup", lookup),),
     )

@@ -6,6 +6,7 @@ sentence counts only if it is a given name; scripts without capitals are not cov
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -95,17 +96,28 @@ def is_person(name: str) -> bool:
 
 
 def may_be_person(name: str) -> bool:
-    """True if a name could be a person's: up to three capitalised words, none typical of a company."""
-    words = name.split()
+    """True if a name could be a person's: up to three capitalised words, none typical of a company.
+
+    >>> may_be_person("Dr. Zoë O'Neil"), may_be_person("Jan van der Berg"), may_be_person("Acme Cloud")
+    (True, True, False)
+    """
+    words = [
+        word for word in name.split() if word not in _PARTICLES and word.lower().strip(".") not in _TITLES
+    ]
     return 0 < len(words) <= 3 and all(
-        word[:1].isupper() and word.isalpha() and word.lower() not in UNITS | _ORGANISATIONS | _FIRMS
+        word[:1].isupper()
+        and _NAME_MARKS.sub("", word).isalpha()
+        and word.lower() not in UNITS | _ORGANISATIONS | _FIRMS
         for word in words
     )
 
 
+_PARTICLES = word_set("van von der den de la le di da del bin ibn al el")
+_NAME_MARKS = re.compile(r"['’-]|\.\Z")
 _FIRMS = word_set(
     "robotics systems labs laboratories technologies technology software industries solutions holdings"
     " partners services networks media motors pharma energy foods airlines corporation limited"
+    " support desk care sales cloud platform service customer"
 )
 _TITLES = word_set("mr mrs ms miss dr prof professor sir madam")
 _ORGANISATIONS = word_set(

@@ -238,6 +238,10 @@ class Flag:
         return self.type.base_severity
 
 
+HIGH_CONFIDENCE = 0.8
+"""The confidence from which a flag is counted as high; a convention of logs and stored paths."""
+
+
 @dataclass(frozen=True, slots=True)
 class Detection:
     """Result of the detectors for one response.
@@ -256,6 +260,11 @@ class Detection:
     errors: tuple[str, ...] = ()
 
     _repr_html_ = repr_html
+
+    @property
+    def high_confidence(self) -> int:
+        """The number of flags with a confidence of at least `HIGH_CONFIDENCE`."""
+        return sum(flag.confidence >= HIGH_CONFIDENCE for flag in self.flags)
 
 
 class ActionKind(StrEnum):

@@ -17,8 +17,9 @@ from groundwire.errors import InputError
 from groundwire.stores.paths import PathEntry, PathStore, PathWriter, Scalar, path_of
 from groundwire.text.names import names
 from groundwire.types import Action, ActionKind, Detection, Flag, HallucinationType
+from groundwire.types.report import HIGH_CONFIDENCE
 
-HIGH, MEDIUM = 0.8, 0.5  # confidences from which a flag is counted as high or medium; conventions
+MEDIUM = 0.5  # confidence from which a flag is counted as medium; a convention
 EXAMPLES = 5  # stored per pattern
 MAX_NAME = 512  # bytes of a session's or a turn's name; paths are database keys
 _EVIDENCE = ("kb_lookup", "history_match", "linguistic")
@@ -64,8 +65,8 @@ def turn_values(detection: Detection, actions: Sequence[Action]) -> dict[str, Sc
     kinds = [action.kind for action in actions]
     values: dict[str, Scalar] = {
         "detection/total_flags": len(confidences),
-        "detection/high_confidence": sum(c >= HIGH for c in confidences),
-        "detection/medium_confidence": sum(MEDIUM <= c < HIGH for c in confidences),
+        "detection/high_confidence": detection.high_confidence,
+        "detection/medium_confidence": sum(MEDIUM <= c < HIGH_CONFIDENCE for c in confidences),
         "mitigation/action_count": sum(kind is not ActionKind.NONE for kind in kinds),
         "mitigation/corrections_applied": kinds.count(ActionKind.CORRECT),
         "mitigation/regeneration_needed": ActionKind.REGENERATE in kinds,
@@ -90,7 +91,11 @@ def _flag_values(flag: Flag) -> dict[str, Scalar]:
         "confidence": round(flag.confidence, 6),
     }
     known = {"suggestion": flag.suggestion, "evidence": flag.evidence}
-    related = {f"evidence/{kind}": text for kind, text in flag.related if kind in _EVIDENCE}
+    # A flag that others were merged into has the lookups of all of them, its own first.
+    related = {
+        f"evidence/{kind}": "; ".join(text for name, text in flag.related if name == kind)
+        for kind in _EVIDENCE
+    }
     return values | {name: text for name, text in (known | related).items() if text}
 
 
