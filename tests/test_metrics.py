@@ -14,6 +14,7 @@ import pytest
 from prometheus_client import REGISTRY
 
 from groundwire.config import Config, LogConfig
+from groundwire.engine import Groundwire
 from groundwire.metrics import Metrics, default_metrics, log_verdict, setup_logging
 from groundwire.types import ClaimVerification, EvidenceRef, GapType, Status
 
@@ -99,6 +100,7 @@ class TestFigures:
             'groundwire_cache_lookups_total{result="hit"} 1.0',
             "groundwire_cache_hit_ratio 0.5",
             "groundwire_facts_rejected_total 0.0",
+            "groundwire_detections_total 0.0",
             'groundwire_verification_failures_total{code="timeout"} 2.0',
         ):
             assert line in text
@@ -158,6 +160,19 @@ class TestLog:
         head, _, tail = stream.getvalue().partition(": ")
         assert "INFO groundwire.verdicts" in head
         assert json.loads(tail)["claim"] == "c1"
+
+    async def test_a_run_of_the_detectors_is_one_line_and_counted_by_type(self, stream: io.StringIO) -> None:
+        configured(stream, level="info")
+        metrics = Metrics()
+        async with Groundwire(Config(), backend="fake", metrics=metrics) as engine:
+            await engine.detect("The car is red. The car is blue.")
+        (line,) = stream.getvalue().splitlines()
+        event = json.loads(line)
+        assert (event["event"], event["total_flags"], event["high_confidence"]) == ("detection", 1, 1)
+        assert event["types"] == {"LogicalInconsistency": 1}
+        assert "car" not in line
+        figures = metrics.figures()
+        assert (figures.detections, figures.detector_flags) == (1, {"LogicalInconsistency": 1})
 
     def test_setting_up_twice_logs_once(self, stream: io.StringIO) -> None:
         configured(stream, level="info")

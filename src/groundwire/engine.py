@@ -15,7 +15,7 @@ from groundwire.claims.extractor import extract
 from groundwire.config import BackendName, Config, Operation, ProfileName
 from groundwire.errors import BackendError, InputError
 from groundwire.llm import Generator, is_chosen, open_generator
-from groundwire.metrics import Metrics, default_metrics
+from groundwire.metrics import Metrics, default_metrics, log_detection
 from groundwire.otel import emit_evaluations
 from groundwire.pipeline import CheckContext, Choose
 from groundwire.reports import html, json  # noqa: F401 (register the views of results)
@@ -147,6 +147,8 @@ class Groundwire:
     def publish(self, report: HallucinationReport, *, sampled: bool = False) -> None:
         """Emit the events of a finished report, and tell the drift monitor unless claims were `sampled`."""
         emit_evaluations(report, include_text=self.config.log.include_text)
+        if report.detection:
+            self._record(report.detection, report.response_id)
         if self.drift is not None and not sampled:
             self.drift.observe(report)
 
@@ -162,7 +164,13 @@ class Groundwire:
         """Run the knowledge detectors without measuring bits."""
         case = self._case(response, sources, history=history, kb=kb, now=now)
         self._admit(case, needs_sources=False)
-        return await self.context.detect(case)
+        found = await self.context.detect(case)
+        self._record(found)
+        return found
+
+    def _record(self, found: Detection, response_id: str = "") -> None:
+        self.metrics.detection(found)
+        log_detection(found, response_id)
 
     async def fix(
         self,

@@ -1,4 +1,4 @@
-"""Metrics for operators, and one log line per verdict.
+"""Metrics for operators, and one log line per verdict and per run of the detectors.
 
 Neither contains text of a claim or a source, unless `log.include_text` is set.
 """
@@ -9,18 +9,19 @@ import hashlib
 import json
 import logging
 import sys
+from collections import Counter as Tally
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, TextIO
 
 from groundwire.config import Config
-from groundwire.types import ClaimVerification, Status
+from groundwire.types import ClaimVerification, Detection, Status
 
 if TYPE_CHECKING:
     from prometheus_client import Counter, Histogram
 
-VERDICTS = "groundwire.verdicts"
+VERDICTS, DETECTIONS = "groundwire.verdicts", "groundwire.detections"
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 _SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 1024)
@@ -38,6 +39,8 @@ class Figures:
     cache_misses: int
     facts_rejected: int
     failures: dict[str, int]
+    detections: int = 0
+    detector_flags: dict[str, int] = field(default_factory=dict)
 
     @property
     def cache_hit_rate(self) -> float:
@@ -73,6 +76,8 @@ class Metrics:
         )
         self._rejected = Counter("groundwire_facts_rejected", "Facts rejected", registry=own)
         self._failures = Counter("groundwire_verification_failures", "Not checked", ["code"], registry=own)
+        self._detections = Counter("groundwire_detections", "Responses the detectors read", registry=own)
+        self._flags = Counter("groundwire_detector_flags", "Flags by type", ["type"], registry=own)
         ratio = Gauge("groundwire_cache_hit_ratio", "Share of queries answered from the cache", registry=own)
         ratio.set_function(lambda: self.figures().cache_hit_rate)
 
@@ -98,6 +103,12 @@ class Metrics:
     def fact_rejected(self) -> None:
         self._rejected.inc()
 
+    def detection(self, found: Detection) -> None:
+        """Count a response that the detectors read, and their flags by type."""
+        self._detections.inc()
+        for flag in found.flags:
+            self._flags.labels(flag.type.value).inc()
+
     def figures(self) -> Figures:
         lookups = _by_label(self._lookups)
         return Figures(
@@ -109,6 +120,8 @@ class Metrics:
             cache_misses=lookups.get("miss", 0),
             facts_rejected=sum(_by_label(self._rejected).values()),
             failures=_by_label(self._failures),
+            detections=sum(_by_label(self._detections).values()),
+            detector_flags=_by_label(self._flags),
         )
 
     def render(self) -> bytes:
@@ -168,6 +181,24 @@ def log_verdict(
     if source_text:
         evidence = [ref.text for ref in claim.evidence]
         fields |= {"claim_text": claim.claim_text, "reason": claim.reason, "evidence": evidence}
+    logger.info(json.dumps(fields), extra={"fields": fields})
+
+
+def log_detection(found: Detection, response_id: str = "") -> None:
+    """Log a run of the detectors as one JSON line to `groundwire.detections` at level INFO, without text."""
+    logger = logging.getLogger(DETECTIONS)
+    if not logger.isEnabledFor(logging.INFO):
+        return
+    fields: dict[str, object] = {
+        "event": "detection",
+        "response": response_id,
+        "total_flags": len(found.flags),
+        "high_confidence": found.high_confidence,
+        "types": dict(Tally(flag.type.value for flag in found.flags)),
+        "claims_checked": found.claims_checked,
+        "errors": len(found.errors),
+        "seconds": round(found.seconds, 4),
+    }
     logger.info(json.dumps(fields), extra={"fields": fields})
 
 
