@@ -18,7 +18,7 @@ from groundwire.cli import main
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
-from groundwire.integrations.metta import MettaPredicates, predicates, register
+from groundwire.integrations.metta import TYPES, MettaPredicates, predicates, register
 from groundwire.integrations.metta_runner import ALLOWED, _operations, evaluate, is_operation, new_metta
 from groundwire.stores.knowledge_base import Knowledge
 from groundwire.types import Attribute, Entity, Turn, Value
@@ -85,6 +85,20 @@ def test_every_predicate_is_registered(own: tuple[Any, MettaPredicates]) -> None
     for name in SEED:
         assert name not in result(own, f"!(get-metatype {name})")  # a symbol would stand for itself
         assert "Grounded" in result(own, f"!(get-metatype {name})")
+
+
+@pytest.mark.parametrize("name", SEED)
+def test_get_type_answers_for_every_predicate(own: tuple[Any, MettaPredicates], name: str) -> None:
+    assert result(own, f"!(get-type {name})") == TYPES[name]
+
+
+def test_an_argument_of_another_type_is_refused_by_its_type(own: tuple[Any, MettaPredicates]) -> None:
+    assert "BadArgType 1 String Number" in result(own, "!(entity-exists 3 &kb)")
+
+
+def test_a_confidence_can_be_compared_in_place(own: tuple[Any, MettaPredicates]) -> None:
+    flag = '(HallucinationFlag WrongAttribute 0 4 "This" 0.625)'
+    assert result(own, f"!(> (hallucination-confidence {flag}) 0.5)") == "True"
 
 
 def test_flags_can_be_matched(own: tuple[Any, MettaPredicates]) -> None:

@@ -29,6 +29,37 @@ if TYPE_CHECKING:
 _KB_HINT = '(knowledge-base "file.db"), or give --kb for &kb'
 _DIALOGUE_HINT = '(dialogue-state ((turn "user" "…"))) or &dialogue'
 _CONTRADICTIONS = ("kb_contradictions", "wrong_attributes")
+_FLAGS, _SEGMENTS = "(List HallucinationFlag)", "(List ResponseSegment)"
+TYPES: dict[str, str] = {
+    "detect-hallucinations": f"(-> String DialogueState KnowledgeBase {_FLAGS})",
+    "hallucination-confidence": "(-> HallucinationFlag Number)",
+    "hallucination-severity": "(-> HallucinationType Number)",
+    "detect-fabricated-facts": f"(-> {_SEGMENTS} KnowledgeBase {_FLAGS})",
+    "detect-nonexistent-entities": f"(-> {_SEGMENTS} DialogueState KnowledgeBase {_FLAGS})",
+    "detect-wrong-attributes": f"(-> {_SEGMENTS} KnowledgeBase {_FLAGS})",
+    "detect-kb-contradictions": f"(-> {_SEGMENTS} KnowledgeBase {_FLAGS})",
+    "detect-history-contradictions": f"(-> {_SEGMENTS} DialogueState {_FLAGS})",
+    "detect-unsupported-claims": f"(-> {_SEGMENTS} KnowledgeBase {_FLAGS})",
+    "detect-temporal-errors": f"(-> {_SEGMENTS} {_FLAGS})",
+    "detect-logical-inconsistencies": f"(-> {_SEGMENTS} {_FLAGS})",
+    "segment-response": f"(-> String {_SEGMENTS})",
+    "extract-claims": "(-> String (List Claim))",
+    "extract-entities": "(-> String (List EntityMention))",
+    "extract-temporals": "(-> String (List TemporalExpression))",
+    "entity-exists": "(-> String KnowledgeBase Bool)",
+    "attribute-matches": "(-> String String String KnowledgeBase Bool)",
+    "contradicts-kb": "(-> Claim KnowledgeBase Bool)",
+    "contradicts-history": "(-> Claim DialogueState Bool)",
+    "mitigate-hallucination": "(-> HallucinationFlag KnowledgeBase MitigationAction)",
+    "find-correction": "(-> HallucinationFlag KnowledgeBase (Maybe String))",
+    "generate-regeneration-guidance": f"(-> {_FLAGS} String)",
+    "score-hallucination-confidence": (
+        f"(-> HallucinationFlag KBEvidence HistoryEvidence (List LinguisticSignal) {_FLAGS} Number)"
+    ),
+    "linguistic-signals": "(-> String (List LinguisticSignal))",
+    "evidence-strength": "(-> Evidence Number)",
+}
+"""The declared type of every predicate; Number, since MeTTa compares and adds only those."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +291,8 @@ def register(
     """
     own = MettaPredicates(engine or Groundwire(), now or datetime.now(UTC).replace(tzinfo=None), folder)
     for name, function in predicates(own).items():
-        metta.register_atom(name, operation(name, function))
+        declared = metta.parse_single(TYPES[name]) if name in TYPES else None
+        metta.register_atom(name, operation(name, function, declared))
     if kb is not None:
         metta.register_atom("&kb", atoms.value_atom(atoms.Handle(kb), "KnowledgeBase"))
     state = atoms.value_atom(atoms.Handle(DialogueTurns(tuple(history))), "DialogueState")

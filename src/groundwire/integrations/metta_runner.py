@@ -196,8 +196,11 @@ def below(folder: Path, name: str) -> Path:
     return path
 
 
-def operation(name: str, function: Callable[..., Atom]) -> Atom:
-    """Wrap a function as an atom. Failures become Error atoms, which end a MeTTa program."""
+def operation(name: str, function: Callable[..., Atom], type_atom: Atom | None = None) -> Atom:
+    """Wrap a function as an atom. Failures become Error atoms, which end a MeTTa program.
+
+    `type_atom` is what `get-type` answers, and what MeTTa checks arguments against.
+    """
     make = load("hyperon:OperationAtom", feature="MeTTa", extra="metta")
 
     arity = len([p for p in signature(function).parameters.values() if p.default is p.empty])
@@ -210,7 +213,7 @@ def operation(name: str, function: Callable[..., Atom]) -> Atom:
         except GroundwireError as error:
             return [atoms.error_atom(name, str(error))]
 
-    return make(name, call, unwrap=False)
+    return make(name, call, type_atom, unwrap=False)
 
 
 def evaluate(metta: MeTTa, program: str, steps: int) -> list[list[Atom]]:
