@@ -136,6 +136,46 @@ async def test_critical_is_discarded_with_a_statement_of_limits() -> None:
     await engine.aclose()
 
 
+@pytest.mark.parametrize(
+    ("answer", "risk", "action", "stopped"),
+    [
+        ("The Norvale tower is 310 metres tall.", Risk.LOW, "mark", False),
+        ("The tower holds a famous collection of clocks.", Risk.MEDIUM, "rephrase", False),
+        ("The Norvale tower is 310 metres tall [S9]. The tower is tall.", Risk.HIGH, "reformulate", True),
+        (
+            "The tower is tall [S7], [S8] (https://norvale.example/x). The tower is old.",
+            Risk.CRITICAL,
+            "discard",
+            True,
+        ),
+    ],
+)
+async def test_each_risk_level_is_reached_with_default_settings(
+    answer: str, risk: Risk, action: str, stopped: bool
+) -> None:
+    async with Groundwire(Config(), backend="fake") as engine:
+        events, done = await run(model(answer), engine)
+    assert (done.risk, done.action) == (risk, action)
+    assert ("interrupted" in kinds(events)) == stopped
+    assert not any(mark in done.text for mark in ("S7", "S8", "S9", "https:"))
+
+
+async def test_a_second_attempt_with_an_invented_reference_is_not_taken() -> None:
+    async with Groundwire(Config(), backend="fake") as engine:
+        again = "The tower is 310 metres tall, see https://norvale.example/x."
+        _, done = await run(model("The Norvale tower is tall [S9]. The tower is old.", again), engine)
+    assert done.action == "reformulate"
+    assert "https:" not in done.text
+
+
+async def test_a_false_premise_is_answered_with_limits_and_no_model_is_asked() -> None:
+    generator = model(SUPPORTED)
+    async with Groundwire(Config(), backend="fake") as engine:
+        events, done = await run(generator, engine, asked="Why did the tower collapse?")
+    assert (events, generator.calls, done.action) == ([], [], "discard")
+    assert "the tower collapse" in done.text
+
+
 async def test_what_is_not_known_is_said_before_the_model_is_asked(plain: Groundwire) -> None:
     generator = model(SUPPORTED)
     events, done = await run(generator, plain, asked="How many moons does Jupiter have?")

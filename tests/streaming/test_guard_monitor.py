@@ -16,7 +16,7 @@ from groundwire.engine import Groundwire
 from groundwire.streaming.guard import KEPT_WARNINGS, TAIL, GenerationMonitor
 from groundwire.streaming.patterns import PATTERNS
 from groundwire.streaming.state import MAX_SENTENCE_CHARS, SentenceSplitter
-from groundwire.types import ClaimVerification, Source, Status
+from groundwire.types import ClaimVerification, Risk, Source, Status
 from groundwire.types.stream import StreamWarning
 
 SOURCES = (Source("S0", "Atlas Mining was founded in 1998 by Mara Lind. It employs 1,240 people."),)
@@ -113,21 +113,34 @@ def test_what_is_kept_is_bounded() -> None:
 
 def test_mere_lack_of_support_never_interrupts() -> None:
     monitor = GenerationMonitor(PATTERNS, SOURCES, config=RealTimeConfig(interrupt_threshold=0.0))
-    monitor.update(
-        "About 37% left under Jonas Ekdahl on 4 May 2007, says [S9]. Studies show 48,317 tonnes. It is. "
-    )
+    monitor.update("About 37% left under Jonas Ekdahl on 4 May 2007. Studies show 48,317 tonnes. It is. ")
     assert monitor.warnings
     assert not monitor.should_interrupt()
 
 
-def test_references_invented_one_after_the_other_do() -> None:
+@pytest.mark.parametrize(
+    ("text", "pattern"),
+    [
+        ("It is deep [S9]. And then.", "invented_citation"),
+        ("See https://a.example/x now. And then.", "invented_url"),
+        ("It is in doi:10.1234/abcd.5678 too. And then.", "invented_doi"),
+    ],
+)
+def test_an_invented_reference_stops_the_stream_as_its_level_says(text: str, pattern: str) -> None:
+    monitor = GenerationMonitor(PATTERNS, SOURCES)
+    monitor.update(text)
+    assert monitor.should_interrupt()
+    assert monitor.alarm
+    assert (monitor.alarm.pattern, monitor.alarm.risk) == (pattern, Risk.HIGH)
+
+
+def test_references_invented_one_after_the_other_are_critical() -> None:
     monitor = GenerationMonitor(PATTERNS, SOURCES)
     monitor.update("Deep [S8]. Wide [S9]. ")
-    assert not monitor.should_interrupt()
+    assert monitor.alarm
+    assert monitor.alarm.risk is Risk.HIGH
     monitor.update("See https://a.example/x now. And then. ")
-    assert monitor.should_interrupt()
-    assert monitor.critical
-    assert monitor.critical.pattern == "fabricated_references"
+    assert monitor.alarm.pattern == "fabricated_references"
 
 
 class Scripted:

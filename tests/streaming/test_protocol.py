@@ -116,7 +116,7 @@ def test_only_evidence_of_the_very_matter_stops_an_answer(claim: str, evidence: 
 
 
 def warning(risk: Risk, confidence: float, at: int = 0) -> StreamWarning:
-    return StreamWarning("invented_citation", at, at + 5, "[9]", confidence, risk)
+    return StreamWarning("unsourced_statistic", at, at + 5, "40 %", confidence, risk)
 
 
 def test_a_warning_is_worth_what_it_says_where_it_is_sure() -> None:
@@ -128,6 +128,11 @@ def test_a_warning_is_worth_what_it_says_where_it_is_sure() -> None:
 def test_a_warning_about_what_a_source_carries_is_answered() -> None:
     assert assess([verdict()], [warning(Risk.MEDIUM, 0.9)]).points == ()
     assert assess([verdict(Status.UNCHECKED, p1=None)], [warning(Risk.MEDIUM, 0.9)]).risk is Risk.MEDIUM
+
+
+def test_a_supported_sentence_with_an_invented_reference_is_still_at_risk() -> None:
+    invented = replace(warning(Risk.HIGH, 0.9), pattern="invented_url")
+    assert assess([verdict()], [invented]).risk is Risk.HIGH
 
 
 def test_contradicting_what_was_established_counts_by_its_severity() -> None:

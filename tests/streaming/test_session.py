@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.knowledge import MemoryKnowledge
 
 from groundwire.retrieval.history import as_turns
-from groundwire.streaming.session import kind_of, needs, questions, verify_knowledge
+from groundwire.streaming.session import is_unanswerable, kind_of, needs, questions, verify_knowledge
 from groundwire.types import Attribute, Entity, Fact, Role, Source, Value
 from groundwire.types.stream import Alternative, Context
 
@@ -81,6 +81,42 @@ def test_a_premise_must_be_said_somewhere() -> None:
     premises = [r for r in found.missing if r.kind == "premise"]
     assert [(p.explicit, p.text) for p in premises] == [(False, "Atlas Mining move to Norway")]
     assert any(kind is Alternative.ASK and "Norway" in said for kind, said in found.alternatives)
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        "The tower stands in Tallinn. The tower is 310 metres tall.",
+        "The tower is tall. The tower did not collapse.",
+        "The tower never collapsed.",
+    ],
+)
+def test_a_question_with_a_false_premise_is_caught_before_generation(known: str) -> None:
+    context = Context((Source("s", known),))
+    found = verify_knowledge("Why did the tower collapse?", context)
+    (premise,) = [r for r in found.missing if r.kind == "premise"]
+    assert (premise.text, premise.explicit, premise.place[:2]) == ("the tower collapse", True, "s[")
+    assert is_unanswerable(found, context)
+
+
+def test_a_false_premise_is_caught_by_the_knowledge_base() -> None:
+    tower = Entity("tower", "Norvale tower", attributes=(Attribute("status", Value("standing")),))
+    context = Context(kb=MemoryKnowledge([tower]))
+    found = verify_knowledge("Why did the Norvale tower collapse?", context)
+    assert [r.place for r in found.missing if r.kind == "premise"] == ["Norvale tower: status"]
+    assert is_unanswerable(found, context)
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        "The tower collapsed in 1987, since it was not maintained.",
+        "The tower stood for a century. The tower collapsed in 1987.",
+    ],
+)
+def test_a_true_premise_is_no_gap(known: str) -> None:
+    context = Context((Source("s", known),))
+    assert not is_unanswerable(verify_knowledge("Why did the tower collapse?", context), context)
 
 
 def test_a_comparison_needs_both_sides() -> None:

@@ -69,11 +69,11 @@ CLEAR = 0.8
 class RealTimeConfig(Section):
     """The streaming guard, which verifies an answer while it is generated.
 
-    A claim with a confidence below `hallucination_threshold` counts as weak; a contradiction, or a warning of
-    critical risk, with a confidence of at least `interrupt_threshold` may stop the stream. `low`, `medium`,
-    `high` and `critical` are the actions per risk level. A new sentence is held back until the previous ones
-    are verified, except for `lookahead_chars` characters, or until `hold_timeout` has passed; the final
-    verification may take `report_timeout`.
+    A claim with a confidence below `hallucination_threshold` counts as weak; a contradiction with a
+    confidence of at least `interrupt_threshold`, or a warning of high or critical risk above it, may stop the
+    stream. `low`, `medium`, `high` and `critical` are the actions per risk level. A new sentence is held back
+    until the previous ones are verified, except for `lookahead_chars` characters, or until `hold_timeout` has
+    passed; the final verification may take `report_timeout`.
     """
 
     hallucination_threshold: Share = 0.5

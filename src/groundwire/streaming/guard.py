@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Protocol
 
 from groundwire.claims.extractor import extract
@@ -26,7 +27,14 @@ from groundwire.streaming.attribution import SourceAttributionTracker
 from groundwire.streaming.coherence import coherence_of
 from groundwire.streaming.incremental import IncrementalVerifier, JobRunner, run_inline
 from groundwire.streaming.patterns import PATTERNS, PatternHit, StreamPattern
-from groundwire.streaming.protocol import Assessment, action_for, assess, is_clear_contradiction, stops
+from groundwire.streaming.protocol import (
+    Assessment,
+    action_for,
+    assess,
+    is_clear_contradiction,
+    is_grave,
+    stops,
+)
 from groundwire.streaming.rewrite import Rewriter, limits, reformulate, worded
 from groundwire.streaming.session import GuardSession, is_unanswerable, open_session
 from groundwire.streaming.state import (
@@ -103,7 +111,7 @@ class GenerationMonitor:
         self._told: LRUDict[tuple[str, str], None] = LRUDict(_REPORTED_HITS)
         self._warnings: list[StreamWarning] = []
         self._counts: Counter[str] = Counter()
-        self._critical: StreamWarning | None = None
+        self._alarm: StreamWarning | None = None
         self._looked_at: Sequence[ClaimVerification] = ()
         self._contradicted: ClaimVerification | None = None
 
@@ -143,13 +151,14 @@ class GenerationMonitor:
         return self._look(self._splitter.rest())
 
     def should_interrupt(self) -> bool:
-        """True if evidence contradicts the answer or the risk is critical; never for lack of support."""
-        return self.contradiction() is not None or self._critical is not None
+        """True if evidence contradicts the answer or there is an `alarm`; never for lack of support."""
+        return self.contradiction() is not None or self._alarm is not None
 
     @property
-    def critical(self) -> StreamWarning | None:
-        """The first critical warning whose confidence reaches `realtime.interrupt_threshold`."""
-        return self._critical
+    def alarm(self) -> StreamWarning | None:
+        """The gravest warning of high or critical risk with a confidence above
+        `realtime.interrupt_threshold`, such as a citation of a source that does not exist."""
+        return self._alarm
 
     def contradiction(self) -> ClaimVerification | None:
         """The first claim that the sources contradict clearly enough to interrupt."""
@@ -194,8 +203,8 @@ class GenerationMonitor:
         )
         if len(self._warnings) < KEPT_WARNINGS:
             self._warnings.append(warning)
-        if pattern.risk is Risk.CRITICAL and warning.confidence >= self._config.interrupt_threshold:
-            self._critical = self._critical or warning
+        if is_grave(pattern.risk) and warning.confidence > self._config.interrupt_threshold:
+            self._alarm = warning if warning.risk is Risk.CRITICAL else self._alarm or warning
         return warning
 
 
@@ -282,10 +291,21 @@ async def _act(written: GenerationResult, report: HallucinationReport, found: As
         return _ActionResult(limits(session.request, found.failing, written.knowledge), action, report)
     if action == "reformulate" and found.failing:
         asked = None if written.error else session.generator
-        rewriter = Rewriter(asked, session.messages, session.check, session.config, session.context.history)
+        rewriter = Rewriter(
+            asked, session.messages, session.check, session.config, session.context.history,
+            partial(_warnings, session),
+        )  # fmt: skip
         made = await reformulate(text, found, rewriter)
         return _ActionResult(made.text, action, made.report)
     return _ActionResult(worded(text, report, found, session.config), action, report)
+
+
+def _warnings(session: GuardSession, text: str) -> tuple[StreamWarning, ...]:
+    """What the patterns find in a whole text."""
+    monitor = GenerationMonitor(
+        sources=session.context.sources, config=session.config, request=session.request
+    )
+    return (*monitor.update(text), *monitor.close())
 
 
 async def _coherence(written: GenerationResult, report: HallucinationReport) -> Coherence | None:

@@ -1,9 +1,10 @@
 """The response protocol: the weak points of an answer, the risk they imply, and the action to take.
 
 `LEVELS` is the whole protocol as a table. Lack of support leads to rephrasing, never to an interruption. Only
-a clear contradiction or a critical pattern interrupts: a wrong interruption costs the reader a true answer,
-so the bar is higher than for a flag. The verdict must be certain and the evidence must be about the same
-matter: "It won the cup in 1999" is not contradicted by "It was founded in 1931", whatever the verifier says.
+a clear contradiction or a sure pattern of high or critical risk interrupts: a wrong interruption costs the
+reader a true answer, so the bar is higher than for a flag. The verdict must be certain and the evidence must
+be about the same matter: "It won the cup in 1999" is not contradicted by "It was founded in 1931", whatever
+the verifier says.
 """
 
 from __future__ import annotations
@@ -144,7 +145,7 @@ class Assessment:
     @property
     def failing(self) -> tuple[WeakPoint, ...]:
         """The points that must not stay in the answer."""
-        return tuple(p for p in self.points if _ORDER[p.risk] >= _ORDER[Risk.HIGH])
+        return tuple(p for p in self.points if is_grave(p.risk))
 
 
 def assess(
@@ -165,6 +166,10 @@ def assess(
     return Assessment(ordered, risk, worst.reason if worst else "")
 
 
+def is_grave(risk: Risk) -> bool:
+    return _ORDER[risk] >= _ORDER[Risk.HIGH]
+
+
 def action_for(risk: Risk, config: RealTimeConfig) -> RiskAction:
     found: RiskAction = getattr(config, risk.value)
     return found
@@ -179,8 +184,7 @@ def wordings(config: RealTimeConfig) -> dict[Risk, RiskAction]:
 
 def stops(risk: Risk, config: RealTimeConfig) -> bool:
     """True if the protocol interrupts the answer at this risk."""
-    high = _ORDER[risk] >= _ORDER[Risk.HIGH]
-    return high and action_for(risk, config) in ("reformulate", "discard")
+    return is_grave(risk) and action_for(risk, config) in ("reformulate", "discard")
 
 
 def guidance(points: Sequence[WeakPoint]) -> str:
@@ -249,8 +253,16 @@ def _of_warning(warning: StreamWarning, threshold: float) -> WeakPoint:
     return WeakPoint(warning.segment, warning.start, warning.end, "warning", risk, reason)
 
 
+_REFERENCES = frozenset({"invented_citation", "invented_url", "invented_doi", "fabricated_references"})
+
+
 def _answered(warning: StreamWarning, claims: Sequence[ClaimVerification]) -> bool:
-    """True if a verdict covers the warning: a supported claim needs none, a contradicted one has worse."""
+    """True if a verdict covers the warning: a supported claim needs none, a contradicted one has worse.
+
+    No verdict covers an invented reference: the sentence around it may be true.
+    """
+    if warning.pattern in _REFERENCES:
+        return False
     judged = (Status.ENTAILED, Status.CONTRADICTED, Status.NOT_IN_CONTEXT)
     return any(
         claim.status in judged and claim.start < warning.end and warning.start < claim.end for claim in claims

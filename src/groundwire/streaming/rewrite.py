@@ -33,7 +33,7 @@ from groundwire.types import (
     Status,
     Turn,
 )
-from groundwire.types.stream import Alternative, KnowledgeCheck, WeakPoint
+from groundwire.types.stream import Alternative, KnowledgeCheck, StreamWarning, WeakPoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,11 +278,13 @@ class Rewriter:
     check: Check
     config: RealTimeConfig
     history: tuple[Turn, ...] = ()
+    warnings: Callable[[str], tuple[StreamWarning, ...]] = lambda _: ()
 
     async def assess(self, text: str, report: HallucinationReport) -> Assessment:
-        """Assess a new text by its report and by its coherence with the conversation."""
+        """Assess a new text as the first one was: by its report, its coherence and the patterns."""
         coherence = await asyncio.to_thread(coherence_of, text, self.history, report.detection)
-        return assess(report.claims, (), coherence, self.config.interrupt_threshold)
+        warnings = await asyncio.to_thread(self.warnings, text)
+        return assess(report.claims, warnings, coherence, self.config.interrupt_threshold)
 
 
 @dataclass(frozen=True, slots=True)

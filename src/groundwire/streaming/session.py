@@ -19,10 +19,10 @@ from groundwire.openie.mentions import UNITS, mentions
 from groundwire.retrieval.render import Neutraliser, whole
 from groundwire.retrieval.select import Index
 from groundwire.streaming.incremental import JobRunner, run_inline
-from groundwire.text.lexicon import expressions, grammar, word_table
+from groundwire.text.lexicon import NEGATING_ADVERBS, OPPOSED_VERBS, expressions, grammar, word_table
 from groundwire.text.names import is_common_name
 from groundwire.text.sentences import sentences
-from groundwire.text.tokens import names, script, similarity, terms, weighted
+from groundwire.text.tokens import names, normalise, script, similarity, terms, weighted, words
 from groundwire.types import (
     ClaimKind,
     Detection,
@@ -53,7 +53,7 @@ _SHORT_QUESTION_TERMS = 3  # a question with fewer content words is about the se
 _HEAD_CHARS = 400  # the kind of a request shows in its beginning
 _REQUEST_CHARS = 2000  # the end of a long request is parsed
 _MAX_NEEDS = 12
-_MIN_PREMISE_WORDS = 2
+_MIN_PREMISE_WORDS = 2  # a subject and what is said of it
 
 
 class RequestKind(StrEnum):
@@ -238,9 +238,10 @@ def _first(missing: Sequence[Requirement]) -> str:
 # The knowledge check: do the sources, the knowledge base or the conversation cover what the request needs?
 #
 # Catches: names, sides of a comparison, premises and questions that no source mentions, and questions for a
-# time, a number or a person when no relevant passage contains one. Misses: answers in quite different words
-# (reported as missing) and sources that mention the topic without answering (reported as covered). Cost: one
-# index over the sources, linear in their length; no model is called.
+# time, a number or a person when no relevant passage contains one; premises that are denied in the same words
+# or by an opposite verb ("Why did the tower collapse?", "The tower stands …"). Misses: answers in quite
+# different words (reported as missing) and sources that mention the topic without answering (reported as
+# covered). Cost: one index over the sources, linear in their length; no model is called.
 
 NEAR = 8
 """Passages that may cover a need together. A premise must be covered by a single one."""
@@ -259,6 +260,7 @@ _HISTORY_CHARS = 20_000  # the latest part of the conversation that is searched
 _USUAL_WORDS = 5  # content words of a typical question; longer ones need a smaller share
 _WORD_SIMILARITY = 0.65  # two words count as the same from here on (inflections, compounds)
 _ASKING, _TIME, _NUMBER, _NAME = expressions("requests", "asking time number name")
+_OPPOSED = {normalise(verb): frozenset(map(normalise, others)) for verb, others in OPPOSED_VERBS.items()}
 _HOLDS = {"time": _TIME, "number": _NUMBER, "name": _NAME}
 
 
@@ -310,6 +312,9 @@ class KnowledgeSources:
         if need.kind == "material":
             return self._material(need)
         asked, about = _ASKING.sub(" ", need.text), need.about or self._meant(need)
+        if need.kind == "premise" and (place := self._denial(asked)):
+            # Explicit, since no answer to the question can be right.
+            return Requirement(need.text, place=place, kind=need.kind)
         order = ("memory", "sources") if need.kind == "user" else ("sources", "memory")
         best = 0.0
         for where in order:
@@ -322,6 +327,23 @@ class KnowledgeSources:
                 return _met(need, where, place, coverage)
         known = self._known(need, asked)
         return known or Requirement(need.text, need.explicit, coverage=round(best, 3), kind=need.kind)
+
+    def _denial(self, premise: str) -> str:
+        """Where the premise of a question is denied, if nothing affirms it."""
+        wanted = _content(premise)
+        statements = [
+            (_content(unit.text), unit.text, f"{unit.source}[{unit.start}:{unit.end}]")
+            for index in (self.sources, self.memory)
+            for unit in (index.units[number] for number in index.coverage(premise, NEAR)[1])
+        ]
+        kb = self._context.kb
+        for entity in _entities(kb, premise) if kb else ():
+            for what, known in _statements(kb, entity) if kb else ():
+                statements.append((_content(entity.name) | known, "", f"{entity.name}: {what}"))
+        found = [(place, _stance(wanted, said, text)) for said, text, place in statements]
+        if len(wanted) < _MIN_PREMISE_WORDS or any(stance is True for _, stance in found):
+            return ""
+        return next((place for place, stance in found if stance is False), "")
 
     def _meant(self, need: Need) -> str:
         """The names in the last two turns, to which a pronoun may refer."""
@@ -359,6 +381,29 @@ class KnowledgeSources:
                 if coverage >= ENOUGH.get(need.kind, 0.0):
                     return _met(need, "kb", f"{entity.name}: {what}", coverage)
         return None
+
+
+def _stance(premise: frozenset[str], said: frozenset[str], text: str) -> bool | None:
+    """True if a statement has all words of the premise; False if it negates one of them, or has the opposite
+    of the one it lacks ("stands" for "collapse"); None if it says neither."""
+    lacking = premise - said
+    if not lacking:
+        return not _negates(premise, text)
+    opposed = (_OPPOSED.get(word, frozenset()) for word in lacking)
+    return False if len(lacking) == 1 and any(said & others for others in opposed) else None
+
+
+def _negates(premise: frozenset[str], text: str) -> bool:
+    found = words(text)
+    return any(
+        word.text.lower() in NEGATING_ADVERBS | {"didn't", "doesn't", "don't", "hasn't"}
+        and any(after.norm in premise for after in found[at + 1 : at + 4])
+        for at, word in enumerate(found)
+    )
+
+
+def _content(text: str) -> frozenset[str]:
+    return frozenset(word.norm for word in words(text) if not word.is_stop)
 
 
 def _met(need: Need, where: str, place: str, coverage: float) -> Requirement:
