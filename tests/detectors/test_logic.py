@@ -68,6 +68,7 @@ WRONG = [
     ("We sold 40 apples and 30 pears, 80 pieces of fruit in total.", 0.85),
     ("The panel has 4 women and 5 men, ten altogether.", 0.85),
     ("The car is red. The car is blue.", 0.80),
+    ("The valve is open. The valve is closed.", 0.80),
     ("The river is deep. Many people swim here. The river is shallow.", 0.80),
     ("All tests pass. No tests pass.", 0.85),
     ("The tests pass. The tests do not pass.", 0.95),

@@ -131,8 +131,9 @@ def _is_standing(verb: Token | None, parts: Sequence[Token]) -> bool:
     if verb.low not in BE | HAVE:
         forms = {form for _, form in verb_forms(verb.low)}
         return Form.THIRD in forms or (Form.BASE in forms and Form.PAST not in forms)
-    following = next((token for token in parts if token.start > verb.start), None)
-    return following is None or following.tag is not Tag.VERB
+    following = next((token for token in parts if token.start > verb.end), None)
+    participle = following is not None and following.tag is Tag.VERB and following.low not in EXCLUSIVE
+    return verb.low in ("is", "are", "isn't", "aren't") or not participle
 
 
 def _values(text: str, parts: Sequence[Token]) -> Iterator[UtteranceValue]:
