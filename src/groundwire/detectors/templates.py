@@ -102,7 +102,7 @@ def _template(segment: Segment, start: int, text: str) -> Template | None:
     return Template(segment, at, text, words, quantity, denied, values, _is_standing(verb, parts))
 
 
-def _quantified(parts: Sequence[Token]) -> tuple[str, Sequence[Token]]:
+def _quantified(parts: list[Token]) -> tuple[str, list[Token]]:
     """The quantity at the beginning of a clause, and the clause without it."""
     first = parts[0].low if parts else ""
     kinds = (("every", _EVERY), ("none", _NONE), ("some", _SOME))
