@@ -38,7 +38,7 @@ def run(commands: list[str]) -> list[str]:
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "COLUMNS": WIDTH,
             "GROUNDWIRE_STORE__CACHE_PATH": str(Path(folder) / "cache.db"),
-            "GROUNDWIRE_STORE__URL": str(Path(folder) / "store.db"),
+            "GROUNDWIRE_STORE__URL": str(Path(folder) / "groundwire.db"),
             "GROUNDWIRE_RAG__PATH": str(Path(folder) / "rag.db"),
         }
         done = subprocess.run(
@@ -50,7 +50,8 @@ def run(commands: list[str]) -> list[str]:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
-    return [tidy(output) for output in done.stdout.split(END_OF_OUTPUT)[: len(commands)]]
+    shown = done.stdout.replace(folder, ".groundwire")  # where a reader's files are
+    return [tidy(output) for output in shown.split(END_OF_OUTPUT)[: len(commands)]]
 
 
 def tidy(text: str) -> str:

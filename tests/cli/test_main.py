@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import tomllib
+from contextlib import closing
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 from rich.text import Text
+from tests.loopback import Loopback, Reply, chat, do_without, refusal
 from typer.testing import CliRunner
 
 from groundwire.cli import doctor, main
 from groundwire.cli.console import open_console
 from groundwire.config import Config
-from groundwire.errors import GroundwireError
+from groundwire.errors import GroundwireError, MissingExtra
+from groundwire.llm.gguf import model_path
 from groundwire.version import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -140,6 +144,13 @@ def test_rag_profile_prints_the_chatbot_s_object() -> None:
     assert found["overall_grounded"] is True
 
 
+@pytest.fixture
+def _no_local_llm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Doctor would start it."""
+    monkeypatch.setitem(doctor.EXTRAS, "llm", "no_such_module")
+
+
+@pytest.mark.usefixtures("_no_local_llm")
 def test_doctor_says_what_is_there() -> None:
     code, out, _ = groundwire("doctor")
     assert code == 0
@@ -299,6 +310,7 @@ def test_what_is_printed_cannot_steer_the_terminal(capsys: pytest.CaptureFixture
     assert capsys.readouterr().out == "name\ufffd[2J\ufffd text\ufffd\n"
 
 
+@pytest.mark.usefixtures("_no_local_llm")
 def test_doctor_shows_no_password(monkeypatch: pytest.MonkeyPatch) -> None:
     for url in ("http://ann:hunter2@127.0.0.1:9/?k=hunter2", "http://ann:hunter2:x@127.0.0.1"):
         monkeypatch.setenv("GROUNDWIRE_EXTERNAL__URL", url)
@@ -308,11 +320,59 @@ def test_doctor_shows_no_password(monkeypatch: pytest.MonkeyPatch) -> None:
         assert "hunter2" not in out
 
 
+def found_by_doctor(subject: str, **given: object) -> doctor.DoctorFinding:
+    config = Config.load(None, {"hallucination.backend.type": "fake", **given})
+    (found,) = [finding for finding in doctor.diagnose(config) if finding.subject == subject]
+    return found
+
+
+@pytest.mark.usefixtures("_no_local_llm")
 def test_doctor_lists_every_extra_and_whether_the_store_opens(tmp_path: Path) -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     assert set(doctor.EXTRAS) == set(project["optional-dependencies"]) - {"train"}
     (tmp_path / "broken.db").write_text("no database")
     for name, state in (("missing.db", "off"), ("broken.db", "bad")):
-        config = Config.load(None, {"store.url": str(tmp_path / name), "hallucination.backend.type": "fake"})
-        (store,) = [finding for finding in doctor.diagnose(config) if finding.subject == "store"]
+        store = found_by_doctor("store", **{"store.url": str(tmp_path / name)})
         assert store.state == state, store.detail
+
+
+@pytest.mark.usefixtures("_no_local_llm")
+def test_doctor_says_that_the_index_works_only_if_it_opens_and_searches(tmp_path: Path) -> None:
+    path = tmp_path / "rag.db"
+    assert found_by_doctor("index").detail == f"{path} does not exist yet; groundwire rag ingest creates it"
+    (tmp_path / "tower.md").write_text("The tower is 330 metres tall.")
+    groundwire("rag", "ingest", str(tmp_path / "tower.md"))
+    assert found_by_doctor("index") == doctor.DoctorFinding("index", "ok", f"{path}, documents: 1")
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("DROP TABLE terms")
+    assert found_by_doctor("index").state == "bad"
+
+
+@pytest.mark.usefixtures("_no_local_llm")
+def test_doctor_says_that_a_language_model_works_only_if_it_answers(loopback: Loopback) -> None:
+    server = {"openai.base_url": f"{loopback.url}/v1", "openai.model": "m"}
+    answers = found_by_doctor("openai", **server)
+    assert (answers.state, answers.detail.endswith(" answers")) == ("ok", True)
+    assert loopback.requests[0].body["max_tokens"] == 1
+    loopback.script(Reply({"object": "list", "data": []}))  # it can be reached, and does not answer
+    silent = found_by_doctor("openai", **server)
+    assert (silent.state, "does not answer" in silent.detail) == ("bad", True)
+
+
+@pytest.mark.usefixtures("_no_local_llm")
+def test_doctor_tries_the_backend_and_not_its_cache(loopback: Loopback) -> None:
+    backend = {"hallucination.backend.type": "openai", "limits.retries": 0}
+    server = {**backend, "openai.base_url": f"{loopback.url}/v1"}
+    loopback.script(chat("YES", top={"YES": 0.99}))
+    assert found_by_doctor("backend openai", **server).state == "ok"
+    loopback.script(refusal(500, "down"))
+    assert found_by_doctor("backend openai", **server).state == "bad"
+
+
+@pytest.mark.llm
+def test_doctor_asks_the_local_language_model_for_a_token() -> None:
+    try:
+        model_path()
+    except MissingExtra as missing:
+        do_without(missing)
+    assert found_by_doctor("[llm]").detail == "llm/SmolLM2-135M-Instruct answers"

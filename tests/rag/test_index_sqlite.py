@@ -144,7 +144,7 @@ def test_missing_index(tmp_path: Path) -> None:
         SqliteIndex(tmp_path / "none.db", None, create=False)
     assert not (tmp_path / "none.db").exists()
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="is an empty file, not an index"):
+    with pytest.raises(InputError, match="is an empty file, not a groundwire index"):
         SqliteIndex(tmp_path / "file", None, create=False)
     with pytest.raises(InputError, match="cannot open the index"):
         SqliteIndex(tmp_path / "file" / "rag.db", None)

@@ -49,7 +49,7 @@ def test_a_store_that_must_exist_is_not_made(tmp_path: Path) -> None:
 def test_an_empty_file_is_no_store_but_may_become_one(tmp_path: Path) -> None:
     path = tmp_path / "empty"
     path.touch()
-    with pytest.raises(InputError, match="is an empty file, not a store"):
+    with pytest.raises(InputError, match="is an empty file, not a groundwire store"):
         open_database(str(path), create=False)
     assert path.stat().st_size == 0
     open_database(str(path)).close()
@@ -95,7 +95,7 @@ def test_a_store_that_cannot_be_written_can_still_be_asked(
 ) -> None:
     path = tmp_path / "odd name%20#?.db"
     open_database(str(path)).close()
-    monkeypatch.setattr(database_module, "_is_writable", lambda _: False)  # root may write anywhere
+    monkeypatch.setattr(database_module, "is_writable", lambda _: False)  # root may write anywhere
     store = open_database(str(path), create=False)
     with store.read() as connection:
         assert connection.execute(text("SELECT count(*) FROM facts")).scalar() == 0

@@ -20,9 +20,10 @@ from rich.text import Text
 from groundwire._loop import run
 from groundwire.cli.console import ExitCode, open_console, safe_stdout
 from groundwire.cli.options import Backend, ConfigFile, command_app, settings
-from groundwire.config import Config, OpenAIConfig
+from groundwire.config import BackendName, Config, OpenAIConfig
 from groundwire.engine import Groundwire
-from groundwire.errors import GroundwireError
+from groundwire.errors import GroundwireError, MissingExtra
+from groundwire.llm import LOCAL, Generator, Message, Provider, open_generator
 from groundwire.types import Estimate, Query
 from groundwire.verdicts.drift import open_monitor
 from groundwire.version import __version__
@@ -45,7 +46,7 @@ EXTRAS = {
 
 @app.command()
 def doctor(backend: Backend = None, config: ConfigFile = None) -> None:
-    """Show what is configured, reachable and installed. Exit code 3 if the backend cannot be used."""
+    """Show what is configured and installed, and try it. Exit code 3 if something of it does not work."""
     raise typer.Exit(run_doctor(settings(config, backend), open_console()))
 
 
@@ -57,7 +58,7 @@ class DoctorFinding:
 
 
 def run_doctor(config: Config, console: Console) -> ExitCode:
-    """Exit code 3 if the configured backend cannot be used."""
+    """Exit code 3 if something that is configured or installed does not work."""
     table = Table(box=None, show_header=False, pad_edge=False)
     findings = list(diagnose(config))
     for finding in findings:
@@ -72,22 +73,27 @@ def run_doctor(config: Config, console: Console) -> ExitCode:
 def diagnose(config: Config) -> Iterator[DoctorFinding]:
     yield DoctorFinding("groundwire", "ok", f"{__version__} on Python {platform.python_version()}")
     yield DoctorFinding("profile", "ok", f"{config.profile}, target {config.target}")
-    yield _backend(config)
+    for backend in dict.fromkeys((config.hallucination.backend.type, "local")):
+        yield _backend(config, backend)
     yield _cache(config)
     yield _store(config)
+    yield _index(config)
     yield _drift(config)
     for extra, module in EXTRAS.items():
         installed = _is_installed(module)
         detail = "installed" if installed else f"pip install 'groundwire[{extra}]'"
-        yield DoctorFinding(f"[{extra}]", "ok" if installed else "off", detail)
+        if installed and extra == LOCAL:
+            yield _answers(f"[{extra}]", LOCAL, config)
+        else:
+            yield DoctorFinding(f"[{extra}]", "ok" if installed else "off", detail)
     yield from _services(config)
 
 
-def _backend(config: Config) -> DoctorFinding:
-    """Make one real estimate: nothing else proves that a backend works."""
-    name = config.hallucination.backend.type
+def _backend(config: Config, name: BackendName) -> DoctorFinding:
+    """Make one real estimate, not a cached one: nothing else proves that a backend works."""
+    uncached = config.store.model_dump(exclude_unset=True) | {"cache_path": ""}
     try:
-        engine = Groundwire(config)
+        engine = Groundwire(config.changed(store=uncached, redis={}), backend=name)
         estimate = run(_estimate(engine))
     except GroundwireError as error:
         return DoctorFinding(f"backend {name}", "bad", str(error))
@@ -138,6 +144,29 @@ def _drift(config: Config) -> DoctorFinding:
     return DoctorFinding("drift", "warn" if status.alarms else "ok", str(status))
 
 
+def _index(config: Config) -> DoctorFinding:
+    """Open the RAG index and search in it."""
+    from groundwire.rag.index import open_index  # other commands need no index
+
+    at = config.rag
+    is_file = at.index == "sqlite"
+    if is_file and not Path(at.path).expanduser().exists():
+        return DoctorFinding(
+            "index", "off", f"{at.path} does not exist yet; groundwire rag ingest creates it"
+        )
+    try:
+        index = open_index(config, create=False)
+        try:
+            documents = index.documents()
+            index.search(documents[0].title if documents else "anything", 1)
+        finally:
+            index.close()
+    except GroundwireError as error:
+        return DoctorFinding("index", "bad", str(error))
+    place = at.path if is_file else at.pinecone_index
+    return DoctorFinding("index", "ok", f"{place}, documents: {len(documents)}")
+
+
 def _cache(config: Config) -> DoctorFinding:
     if not config.store.cache_path:
         return DoctorFinding("cache", "off", "no path configured")
@@ -152,15 +181,36 @@ def _cache(config: Config) -> DoctorFinding:
 def _services(config: Config) -> Iterator[DoctorFinding]:
     """Servers of other backends, contacted only if they are configured."""
     if config.openai.api_key or config.openai.base_url != OpenAIConfig().base_url:
-        yield _reach("openai", f"{config.openai.base_url.rstrip('/')}/models", config.openai.api_key)
+        yield _answers("openai", "openai", config)
     else:
         yield DoctorFinding(
             "openai", "off", "no key and no base_url configured (OPENAI_API_KEY, openai.base_url)"
         )
-    detail = "key configured" if config.anthropic.api_key else "no key configured (ANTHROPIC_API_KEY)"
-    yield DoctorFinding("anthropic", "ok" if config.anthropic.api_key else "off", detail)
+    if config.anthropic.api_key:
+        yield _answers("anthropic", "anthropic", config)
+    else:
+        yield DoctorFinding("anthropic", "off", "no key configured (ANTHROPIC_API_KEY)")
     if config.external.url:
         yield _reach("external", f"{config.external.url.rstrip('/')}/healthz", config.external.api_key)
+
+
+def _answers(subject: str, provider: Provider, config: Config) -> DoctorFinding:
+    """Ask a language model for one token: an address that can be reached does not prove that it answers."""
+
+    async def ask(generator: Generator) -> None:
+        try:
+            await generator.complete([Message("user", "Say yes.")], max_tokens=1)
+        finally:
+            await generator.aclose()
+
+    try:
+        generator = open_generator(config, provider)
+        run(ask(generator))
+    except MissingExtra as error:
+        return DoctorFinding(subject, "off", str(error))
+    except GroundwireError as error:
+        return DoctorFinding(subject, "bad", f"does not answer: {error}")
+    return DoctorFinding(subject, "ok", f"{generator.name} answers")
 
 
 def _reach(subject: str, url: str, key: SecretStr | None) -> DoctorFinding:

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from groundwire._loop import run
 from groundwire.cli.console import ExitCode, open_console, print_json, safe_stdout, stdin_bytes, warn
-from groundwire.cli.options import AsJson, Backend, ConfigFile, Sources, Store, group_app, settings
+from groundwire.cli.options import AsJson, Backend, ConfigFile, Sources, Store, group_app, store_settings
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import FactNotGrounded, InputError
@@ -59,7 +59,7 @@ def add(
     args = FactArgs(
         fact, tuple(source or ()), predicate, (*named, *(role or ())), confidence, many, verify, as_json
     )
-    raise typer.Exit(run_add(args, settings(config, backend, store=store), open_console()))
+    raise typer.Exit(run_add(args, store_settings(config, store, backend), open_console()))
 
 
 @app.command("list")
@@ -73,7 +73,7 @@ def list_(
     config: ConfigFile = None,
 ) -> None:
     """The facts, with their confidence and how they were verified."""
-    raise typer.Exit(run_list(status, limit, as_json, settings(config, store=store), open_console()))
+    raise typer.Exit(run_list(status, limit, as_json, store_settings(config, store), open_console()))
 
 
 @app.command()
@@ -81,7 +81,7 @@ def rejected(
     limit: Limit = 100, as_json: AsJson = False, store: Store = None, config: ConfigFile = None
 ) -> None:
     """The facts that the gate rejected, and what was missing."""
-    raise typer.Exit(run_rejected(limit, as_json, settings(config, store=store), open_console()))
+    raise typer.Exit(run_rejected(limit, as_json, store_settings(config, store), open_console()))
 
 
 @app.command("verify-pending")
@@ -93,7 +93,7 @@ def verify_pending(
     config: ConfigFile = None,
 ) -> None:
     """Verify facts that wait for a backend. Exit code 1 if one is rejected, 3 if one still waits."""
-    found = settings(config, backend, store=store)
+    found = store_settings(config, store, backend)
     raise typer.Exit(run_pending(watch, as_json, found, open_console()))
 
 

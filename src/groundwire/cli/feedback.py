@@ -12,7 +12,7 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from groundwire.cli.console import ExitCode, open_console, safe_stdout, write_atomic
-from groundwire.cli.options import ConfigFile, Store, group_app, settings
+from groundwire.cli.options import ConfigFile, Store, group_app, store_settings
 from groundwire.config import Config
 from groundwire.errors import InputError
 from groundwire.reports.feedback import add_feedback, find_claim, open_feedback
@@ -49,13 +49,13 @@ def mark(
     config: ConfigFile = None,
 ) -> None:
     """Give feedback on a verdict (`mark` may be omitted)."""
-    raise typer.Exit(run_mark(claim, verdict, note, report, settings(config, store=store), open_console()))
+    raise typer.Exit(run_mark(claim, verdict, note, report, store_settings(config, store), open_console()))
 
 
 @app.command("list")
 def list_(store: Store = None, config: ConfigFile = None) -> None:
     """All feedback, newest first."""
-    raise typer.Exit(run_list(settings(config, store=store), open_console()))
+    raise typer.Exit(run_list(store_settings(config, store), open_console()))
 
 
 @app.command()
@@ -65,7 +65,7 @@ def export(
     config: ConfigFile = None,
 ) -> None:
     """Every marked claim with its figures and its label, one JSON object per line."""
-    raise typer.Exit(run_export(out, settings(config, store=store)))
+    raise typer.Exit(run_export(out, store_settings(config, store)))
 
 
 @app.command()
@@ -75,7 +75,7 @@ def forget(
     config: ConfigFile = None,
 ) -> None:
     """Delete the feedback on a claim."""
-    raise typer.Exit(run_forget(claim, settings(config, store=store), open_console()))
+    raise typer.Exit(run_forget(claim, store_settings(config, store), open_console()))
 
 
 def run_mark(

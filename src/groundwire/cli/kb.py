@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from groundwire.cli.console import ExitCode, open_console, print_json, safe_stdout, stdin_bytes, write_atomic
-from groundwire.cli.options import AsJson, ConfigFile, group_app, settings
+from groundwire.cli.options import AsJson, ConfigFile, group_app, store_settings
 from groundwire.errors import InputError
 from groundwire.reports.terminal import progress_bar
 from groundwire.stores.database import open_database
@@ -125,8 +125,7 @@ def paths(
 
 
 def _store_url(store: str | None, config: Path | None) -> str:
-    found: str = settings(config).store.url
-    return store or found
+    return store_settings(config, store).store.url
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from groundwire.cli.console import ExitCode, open_console, print_json, safe_stdout, warn
-from groundwire.cli.options import AsJson, ConfigFile, Store, group_app, settings
+from groundwire.cli.options import AsJson, ConfigFile, Store, group_app, store_settings
 from groundwire.config import Config
 from groundwire.errors import InputError
 from groundwire.stores.database import open_database
@@ -34,13 +34,13 @@ def add(
     config: ConfigFile = None,
 ) -> None:
     """Create a key and print it once."""
-    raise typer.Exit(run_add(name, scope or (), per_minute, settings(config, store=store)))
+    raise typer.Exit(run_add(name, scope or (), per_minute, store_settings(config, store)))
 
 
 @app.command("list")
 def list_keys(as_json: AsJson = False, store: Store = None, config: ConfigFile = None) -> None:
     """List the keys and their scopes."""
-    raise typer.Exit(run_list(as_json, settings(config, store=store), open_console()))
+    raise typer.Exit(run_list(as_json, store_settings(config, store), open_console()))
 
 
 @app.command("revoke")
@@ -50,7 +50,7 @@ def revoke(
     config: ConfigFile = None,
 ) -> None:
     """Revoke a key immediately."""
-    raise typer.Exit(run_revoke(key, settings(config, store=store), open_console()))
+    raise typer.Exit(run_revoke(key, store_settings(config, store), open_console()))
 
 
 def run_add(name: str, scopes: Sequence[str], per_minute: int | None, config: Config) -> ExitCode:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import traceback
+import warnings
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from io import StringIO, TextIOWrapper
@@ -117,6 +118,7 @@ def main() -> NoReturn:
         if isinstance(stream, TextIOWrapper):
             # Characters that the encoding lacks are escaped; JSON reads the escape as the same character.
             stream.reconfigure(errors="backslashreplace")
+    warnings.showwarning = lambda message, *_, **__: warn(str(message))
     try:
         app()
     except GroundwireError as error:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from groundwire.cli.console import warn
 from groundwire.config import Config
 from groundwire.metrics import setup_logging
 
@@ -116,4 +117,14 @@ def settings(
         },
     )
     setup_logging(found)
+    return found
+
+
+def store_settings(config: Path | None, store: str | None, backend: str | None = None) -> Config:
+    """The configuration of a command that uses the store, which is named unless the user did."""
+    found = settings(config, backend, store=store)
+    if store is None:
+        url = found.store.url
+        # A URL may hold a password.
+        warn(f"using the store {url.partition('://')[0] if '://' in url else url}")
     return found

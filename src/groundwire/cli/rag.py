@@ -76,12 +76,13 @@ def remove(
 
 
 def _settings(config: Path | None, index: Path | None, backend: str | None = None) -> Config:
+    """The configuration with the index of the command line; the one of the configuration is named."""
+    if index is not None:
+        return settings(config, backend, overrides={"rag.index": "sqlite", "rag.path": str(index)})
     found = settings(config, backend)
-    if index is None:
-        return found
-    return found.changed(
-        rag={**found.rag.model_dump(exclude_unset=True), "index": "sqlite", "path": str(index)}
-    )
+    at = found.rag
+    warn(f"using the index {at.path if at.index == 'sqlite' else at.pinecone_index}")
+    return found
 
 
 def run_ingest(paths: Sequence[Path], config: Config, console: Console, *, prune: bool) -> ExitCode:

@@ -218,10 +218,11 @@ class LimitsConfig(Section):
 
 class StoreConfig(Section):
     """Persistent storage. `url` is a SQLite file or postgresql://…, and holds facts, traces, jobs and
-    feedback. An empty `cache_path` disables the cache.
+    feedback; the file is below the folder that a command runs in, so that each project has its own. An empty
+    `cache_path` disables the cache.
     """
 
-    url: str = "~/.local/share/groundwire/groundwire.db"
+    url: str = ".groundwire/groundwire.db"
     cache_path: str = "~/.cache/groundwire/cache.db"
 
 

@@ -46,11 +46,12 @@ class RedisConfig(Section):
 class RagConfig(Section):
     """The RAG chatbot: its index, the passage size and how many passages the model sees.
 
+    `path` is below the folder that a command runs in, so that each project has an index of its own.
     A Pinecone index is looked up by name unless `pinecone_host` gives its address.
     """
 
     index: Literal["sqlite", "pinecone"] = "sqlite"
-    path: str = "~/.local/share/groundwire/rag.db"
+    path: str = ".groundwire/rag.db"
     top_k: int = Field(default=5, ge=1, le=50)
     passage_words: int = Field(default=180, ge=20, le=2000)
     overlap_words: int = Field(default=30, ge=0)

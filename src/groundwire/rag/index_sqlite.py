@@ -7,7 +7,6 @@ committed documents survive a crash.
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -20,7 +19,7 @@ from urllib.parse import quote
 import numpy as np
 
 from groundwire.config.service import RagConfig
-from groundwire.errors import InputError, StoreError
+from groundwire.errors import StoreError
 from groundwire.rag.embed import WIDTH, Embedder, default_embedder, is_understood
 from groundwire.rag.index import (
     CANDIDATES,
@@ -32,6 +31,7 @@ from groundwire.rag.index import (
     inverse_frequency,
 )
 from groundwire.rag.passages import IndexedDocument, IndexedPassage
+from groundwire.stores.files import is_writable, prepare_file
 from groundwire.text.tokens import terms, words
 
 SCHEMA_VERSION = 1
@@ -65,10 +65,11 @@ class IndexFile:
     """The database file: transactions on pooled connections for several threads."""
 
     def __init__(self, path: Path, *, create: bool = True) -> None:
-        self.path = path
-        self.readonly = path.is_file() and not _is_writable(path)
+        self.path = path.absolute()
+        self.readonly = path.is_file() and not is_writable(path)
         if not self.readonly:
-            _prepare(path, create=create)
+            hint = "create one with: groundwire rag ingest PATH…"
+            prepare_file(path, "index", "rag.path", create=create, hint=hint)
         self._idle: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
         with self._translate_errors(), self._connection() as db:
@@ -109,7 +110,7 @@ class IndexFile:
             self._idle.append(db)
 
     def _connect(self) -> sqlite3.Connection:
-        uri = f"file:{quote(str(self.path.absolute()))}" + ("?mode=ro&immutable=1" if self.readonly else "")
+        uri = f"file:{quote(str(self.path))}" + ("?mode=ro&immutable=1" if self.readonly else "")
         db = sqlite3.connect(
             uri, uri=True, timeout=_LOCK_SECONDS, isolation_level=None, check_same_thread=False
         )
@@ -169,24 +170,6 @@ def _transaction(db: sqlite3.Connection, begin: str) -> Iterator[None]:
         with suppress(sqlite3.Error):  # SQLite may have rolled back already
             db.execute("ROLLBACK")
         raise
-
-
-def _is_writable(path: Path) -> bool:
-    """SQLite also writes next to the file, even for reading."""
-    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-
-
-def _prepare(path: Path, *, create: bool) -> None:
-    if not create and not path.is_file():
-        raise InputError(f"no index at {path}", hint="create one with: groundwire rag ingest PATH…")
-    if not create and not path.stat().st_size:  # SQLite would take it for a new database
-        raise InputError(f"{path} is an empty file, not an index", hint="give another rag.path")
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Created before SQLite does, so that only the owner can read it.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    except OSError as error:
-        raise InputError(f"cannot open the index {path}: {error.strerror}") from None
 
 
 if TYPE_CHECKING:

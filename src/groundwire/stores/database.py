@@ -6,7 +6,6 @@ IMMEDIATE), so that two processes wait for each other instead of failing half-wa
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -36,6 +35,7 @@ from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, IntegrityEr
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from groundwire.errors import InputError, MissingExtra, StoreError
+from groundwire.stores.files import is_writable, prepare_file
 from groundwire.stores.tables import metadata
 
 _FOLDER = Path(__file__).parent / "migrations"
@@ -110,10 +110,12 @@ def open_database(url: str, *, create: bool = True) -> Database:
     place = _place(url)
     if place.get_backend_name() == "sqlite":
         path = Path(place.database or "")
-        if not create and path.is_file() and not _is_writable(path):
+        if path.name in ("", ":memory:"):
+            raise InputError("a store cannot be in memory", hint="give it a file")
+        if not create and path.is_file() and not is_writable(path):
             place = _for_reading(path)
         else:
-            _prepare_file(path, create=create)
+            prepare_file(path, "store", "store.url", create=create)
     database = Database(_engine(place))
     try:
         with database.read() as connection:
@@ -131,7 +133,7 @@ def _place(url: str) -> URL:
     if not url.strip():
         raise InputError("the store has no path or URL", hint="give a file or a postgresql:// URL")
     if "://" not in url:
-        return URL.create("sqlite", database=str(Path(url).expanduser()))
+        return URL.create("sqlite", database=str(Path(url).expanduser().absolute()))
     try:
         place = make_url(url)
     except (ArgumentError, ValueError):  # ValueError: the port is not a number
@@ -143,30 +145,10 @@ def _place(url: str) -> URL:
     return place
 
 
-def _is_writable(path: Path) -> bool:
-    """SQLite also writes files next to the database, even when it only reads."""
-    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-
-
 def _for_reading(path: Path) -> URL:
     """An immutable file, such as one on a read-only disk, can still be queried."""
     name = f"file:{quote(str(path.absolute()))}"
     return URL.create("sqlite", database=name, query={"mode": "ro", "immutable": "1", "uri": "true"})
-
-
-def _prepare_file(path: Path, *, create: bool) -> None:
-    if str(path) in ("", ".", ":memory:"):
-        raise InputError("a store cannot be in memory", hint="give it a file")
-    if not create and not path.is_file():
-        raise InputError(f"there is no store at {path}")
-    if not create and not path.stat().st_size:  # SQLite would take it for a new database
-        raise InputError(f"{path} is an empty file, not a store")
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Created here and not by SQLite, so that only the owner can read it.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    except OSError as error:
-        raise InputError(f"cannot open the store {path}: {error.strerror}") from None
 
 
 def _engine(place: URL) -> Engine:
