@@ -11,6 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import groupby, zip_longest
 
 from groundwire._loop import check_cancelled
@@ -40,6 +41,9 @@ _PROGRAM = re.compile(
 _COMMENT = re.compile(r"\s*(?:#+|//+|--+|/?\*+|%+|<!--|;+)\s*")
 _MIN_REST = 3  # words; a shorter rest after "but" or a colon is not a claim of its own
 _MAX_STATED = 20_000  # characters of a message that are searched for statements
+_MAX_COLUMN_NAME = (
+    200  # characters; each row repeats the name, so long ones would make a table's cost quadratic
+)
 _LEAD_REACH = 160  # characters in which a lead-in ("Here is the summary:") must end
 
 
@@ -322,8 +326,13 @@ def _columns(block: Block) -> Iterator[tuple[str, Span]]:
 
 
 def _labelled(name: str, cell: str) -> str:
-    label = readable(strip_markup(name, [Span(0, len(name))]).text) if name else ""
+    label = _column_label(name) if len(name) <= _MAX_COLUMN_NAME else ""
     return f"{label}: {readable(cell)}" if label else readable(cell)
+
+
+@lru_cache(maxsize=256)
+def _column_label(name: str) -> str:
+    return readable(strip_markup(name, [Span(0, len(name))]).text)
 
 
 def _read_code(read: _Answer, block: Block, following: Block | None) -> None:
