@@ -23,6 +23,8 @@ LEFT = "left"
 """The status of a request whose client did not wait for the answer."""
 LAST_RESPONSE_SECONDS = 90.0
 """How long to wait for the last responses: longer than the server's own timeout."""
+_numbers = count()
+"""Of all plans: a short one goes on with the requests that the one before did not reach."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,6 @@ class LoadGenerator:
         self._plan = plan
         parts = zip(plan.paths, plan.types, plan.bodies, strict=True)
         self._requests = [_request(path, kind, b64decode(body)) for path, kind, body in parts]
-        self._numbers = count()
         self._idle: list[Connection] = []
         self.met = LoadStats()
 
@@ -136,7 +137,7 @@ class LoadGenerator:
         self.met.statuses["no answer"] += len(late)
 
     async def _one(self) -> None:
-        turn = next(self._numbers)
+        turn = next(_numbers)
         number = turn % len(self._requests)
         connection = self._idle.pop() if self._idle else Connection(self._plan.port)
         began = perf_counter()

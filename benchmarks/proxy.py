@@ -1,7 +1,8 @@
 """`python -m benchmarks.proxy`: what the proxy adds to a stream, and whether many at once keep every byte.
 
 A scripted model streams in a process of its own, the real server stands in front of it in another, and the
-same requests go to both, in turn. The answers are verified on the way, against sources in the request.
+same requests go to both, in turn. The answers are verified on the way, against sources in the request, unless
+the mode is `off`. Concurrent streams begin one after the other, spread over the length of one, as callers do.
 """
 
 from __future__ import annotations
@@ -27,13 +28,14 @@ from rich.console import Console
 
 from benchmarks import command, run
 from benchmarks.scripted_model import LISTENING, Pace, facts, frames
+from benchmarks.service import Server
 from groundwire.bench.measures import Figure, show
 from groundwire.cli.console import open_console
 from groundwire.errors import BackendDown
 
 _REPORT = re.compile(rb'data: \{[^\n]*"groundwire":[^\n]*\n\n')
 _END = b"0\r\n\r\n"
-_ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
+_ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,25 +58,39 @@ class ReceivedStream:
 
 
 REALISTIC = Pace()
+BARS = {0.5: "≤ 2", 0.95: "≤ 8", 0.99: "≤ 13"}
+"""Milliseconds added to the first token, by quantile: what LiteLLM publishes for its proxy."""
 
 
-def run_proxy(console: Console, rounds: int, streams: int, *, as_json: bool, pace: Pace = REALISTIC) -> int:
-    with _upstream(pace) as direct, _proxy(direct) as proxied:
-        figures = asyncio.run(_measure(direct, proxied, pace, rounds, streams))
+def run_proxy(
+    console: Console,
+    rounds: int,
+    streams: int,
+    *,
+    as_json: bool,
+    pace: Pace = REALISTIC,
+    mode: str = "observe",
+) -> int:
+    with _upstream(pace) as direct, _proxy(direct, mode) as server:
+        figures = asyncio.run(_measure(direct, server, pace, rounds, streams))
     return show(console, figures, as_json=as_json)
 
 
-async def _measure(direct: str, proxied: str, pace: Pace, rounds: int, streams: int) -> list[Figure]:
+async def _measure(direct: str, server: Server, pace: Pace, rounds: int, streams: int) -> list[Figure]:
+    proxied = f"http://127.0.0.1:{server.port}"
     await _request_stream(proxied, 0, pace)  # warm up: the first request loads the model
     pairs = [
         (await _request_stream(direct, n, pace), await _request_stream(proxied, n, pace))
         for n in range(rounds)
     ]
+    many = await _request_many(direct, streams, pace)
+    busy = server.processor_seconds()
+    through = await _request_many(proxied, streams, pace)
+    busy = server.processor_seconds() - busy
     return [
         *_single_figures(pairs),
-        *_concurrent_figures(
-            await _request_many(direct, streams, pace), await _request_many(proxied, streams, pace), pace
-        ),
+        *_concurrent_figures(many, through, pace),
+        Figure(f"{streams} at once, processor time of the server a stream", 1000 * busy / streams, "ms"),
     ]
 
 
@@ -96,15 +112,28 @@ def _concurrent_figures(
     many = len(proxied)
     yield Figure(f"{many} at once, bytes as they were sent", same, f"of {many}", f"{many}")
     yield Figure(f"{many} at once, first token, direct", 1000 * median(h.first for h in direct), "ms")
-    yield Figure(f"{many} at once, first token, proxied", 1000 * median(h.first for h in proxied), "ms")
+    for quantile, bar in BARS.items():
+        added = 1000 * (_quantile(proxied, quantile) - _quantile(direct, quantile))
+        yield Figure(f"{many} at once, first token, added at p{100 * quantile:g}", added, "ms", bar)
     ratio = median(h.end for h in proxied) / median(h.end for h in direct)
     yield Figure(f"{many} at once, whole stream, proxied / direct", ratio, "×")
     for status, count in sorted(Counter(h.status for h in proxied).items()):
         yield Figure(f"{many} at once, reports {status}", count, f"of {many}")
 
 
+def _quantile(received: Sequence[ReceivedStream], quantile: float) -> float:
+    ordered = sorted(stream.first for stream in received)
+    return ordered[min(len(ordered) - 1, int(quantile * len(ordered)))]
+
+
 async def _request_many(url: str, streams: int, pace: Pace) -> list[ReceivedStream]:
-    return list(await asyncio.gather(*(_request_stream(url, n, pace) for n in range(streams))))
+    length = pace.first + pace.token * sum(1 for _ in frames(0, pace.sentences))
+
+    async def one(number: int) -> ReceivedStream:
+        await asyncio.sleep(length * number / streams)
+        return await _request_stream(url, number, pace)
+
+    return list(await asyncio.gather(*map(one, range(streams))))
 
 
 async def _request_stream(url: str, number: int, pace: Pace) -> ReceivedStream:
@@ -181,27 +210,28 @@ def _upstream(pace: Pace) -> Iterator[str]:
 
 
 @contextmanager
-def _proxy(upstream: str) -> Iterator[str]:
+def _proxy(upstream: str, mode: str) -> Iterator[Server]:
     """Run the server as a user would, with its own store."""
     with tempfile.TemporaryDirectory() as folder:
         store = str(Path(folder) / "store.db")
-        argv = ["groundwire", "serve", "--port", "0", "--upstream", upstream, "--store", store]
+        argv = ["groundwire", "serve", "--port", "0", "--upstream", upstream, "--mode", mode]
+        argv += ["--store", store]
         code = f"import sys; sys.argv = {argv}; from groundwire.cli.main import main; main()"
         process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
         try:
             assert process.stderr is not None
-            yield _announced(process.stderr)
+            yield Server(process.pid, _announced(process.stderr))
         finally:
             process.terminate()
             process.communicate()
 
 
-def _announced(output: IO[str]) -> str:
+def _announced(output: IO[str]) -> int:
     line = ""
     for line in output:
         found = _ADDRESS.search(line)
         if found:
-            return found[0]
+            return int(found[1])
     raise BackendDown("the proxy did not start", hint=line.strip()[:200])
 
 
@@ -212,10 +242,13 @@ app = command()
 def main(
     rounds: Annotated[int, typer.Option(min=1, help="How often a single stream is timed.")] = 15,
     streams: Annotated[int, typer.Option(min=1, help="Number of concurrent streams.")] = 200,
+    sentences: Annotated[int, typer.Option(min=1, help="Sentences of an answer.")] = REALISTIC.sentences,
+    mode: Annotated[str, typer.Option(help="Mode of the proxy; off verifies nothing.")] = "observe",
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
     """Compare streams through the proxy with direct ones, and check that no byte is lost under load."""
-    run_proxy(open_console(), rounds, streams, as_json=as_json)
+    pace = Pace(sentences=sentences)
+    run_proxy(open_console(), rounds, streams, as_json=as_json, pace=pace, mode=mode)
 
 
 if __name__ == "__main__":
