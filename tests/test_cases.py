@@ -69,6 +69,14 @@ def test_must_come_out_right(case: Expected) -> None:
         assert len(report.skipped) == 1
 
 
+def test_what_words_cannot_settle_in_another_language_is_unverifiable() -> None:
+    report = check("Le directeur a refusé le contrat lundi.", "Le directeur a signé le contrat lundi.")
+    (claim,) = report.claims
+    assert claim.status is Status.UNVERIFIABLE
+    assert "reads English only" in claim.reason
+    assert not claim.is_flagged
+
+
 def rag(answer: str, source: str) -> HallucinationReport:
     return check(answer, {"S0": source}, profile="rag")
 

@@ -161,8 +161,8 @@ def test_an_answer_through_the_proxy_is_named_by_its_upstreams_id(
     exporter: InMemoryLogRecordExporter, path: str
 ) -> None:
     response_id, *answers = ANSWERS[path]
-    body = {"model": "m", "input" if path == "responses" else "messages": MESSAGES[1:]}
-    body |= {"grounding_sources": {"S0": GOOD}}
+    asked = "input" if path == "responses" else "messages"
+    body = {"model": "m", asked: MESSAGES[1:], "grounding_sources": {"S0": GOOD}}
     with scripted() as upstream, served(FAKE | {"proxy.upstreams": {"up": upstream.url}}) as running:
         for answer in answers:
             upstream.script(answer)

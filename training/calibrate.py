@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 from training import grounded
-from training.candidate.calibration import features, is_clear
+from training.candidate.calibration import features, is_clear, supported_odds
 from training.candidate.network import Network, Reading
 from training.candidate.quantities import NumberCheck, check_numbers
 from training.candidate.verifier import NUMBER_WORDS
@@ -39,8 +39,6 @@ from groundwire.text.document import Document
 FOLD = 1
 RELEVANCE = (0.0, 1.0, 2.0, 4.0)
 PRIOR_YES = 0.05
-ANSWER_ODDS = 4.0
-"""Supported claims to an unsupported one: four in the cards' answers, more in RAGTruth and silver answers."""
 YES, UNSURE, NO = 0, 1, 2
 
 
@@ -207,13 +205,12 @@ def answer_risks(found: Sequence[Example], yes: np.ndarray) -> dict[str, dict[st
     for example, p_yes in zip(found, yes, strict=True):
         if example.answer:
             key = (example.kind, example.answer)
-            in_answer = ANSWER_ODDS * p_yes / (1 + (ANSWER_ODDS - 1) * p_yes)
-            by_answer.setdefault(key, []).append((1 - in_answer, example.label != ENTAILMENT))
+            by_answer.setdefault(key, []).append((float(p_yes), example.label != ENTAILMENT))
     risks: dict[str, dict[str, tuple[float, bool]]] = {}
     for (kind, answer), claims in by_answer.items():
-        worst = sorted((risk for risk, _ in claims), reverse=True)[:3]
-        whole = 1 - float(np.prod([1 - risk for risk in worst]))
-        risks.setdefault(kind, {})[answer] = (whole, any(wrong for _, wrong in claims))
+        odds = supported_odds(len(claims))
+        worst = sorted(odds * p_yes / (1 + (odds - 1) * p_yes) for p_yes, _ in claims)[:3]
+        risks.setdefault(kind, {})[answer] = (1 - float(np.prod(worst)), any(wrong for _, wrong in claims))
     return risks
 
 
@@ -256,7 +253,6 @@ def main() -> None:
         "bias": [round(float(b), 4) for b in model.intercept_],
         "relevance": relevance,
         "prior_yes": PRIOR_YES,
-        "answer_odds": ANSWER_ODDS,
         "threshold_bits": round(gap_bits(options.claim_yes), 3),
         "risk_threshold": round(threshold, 3),
     }

@@ -67,10 +67,11 @@ def test_the_table_and_the_json_show_the_same(
 @contextmanager
 def generator(**more: object) -> Iterator[LoadGenerator]:
     """A load on a server with the fake verifier, in this process."""
-    body = service.make_case(0).body
+    case = service.make_case(0)
     with served({"hallucination.backend.type": "fake", "server.max_in_flight": 1}) as running:
         port = int(running.url.rpartition(":")[2])
-        fields = {"port": port, "bodies": [body], "expected": ["another"], "seconds": 0.3, **more}
+        one = {"bodies": [case.body], "paths": [case.path], "types": [case.kind], "expected": ["another"]}
+        fields = {"port": port, "seconds": 0.3, **one, **more}
         yield LoadGenerator(plan_from(fields))
 
 
@@ -88,7 +89,8 @@ def test_so_many_begin_every_second_whatever_becomes_of_them() -> None:
 
 
 def test_a_server_that_is_gone_is_counted_too() -> None:
-    fields = {"port": 9, "bodies": ["e30="], "expected": [""], "seconds": 0.05}
+    one = {"bodies": ["e30="], "paths": ["/v1/check"], "types": ["application/json"], "expected": [""]}
+    fields = {"port": 9, "seconds": 0.05, **one}
     met = asyncio.run(LoadGenerator(plan_from(fields)).run())
     assert set(met.statuses) == {"ConnectionRefusedError"}
 

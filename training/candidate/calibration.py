@@ -45,7 +45,6 @@ class Calibration:
     bias: tuple[float, ...]
     relevance: float
     prior_yes: float
-    answer_odds: float
     threshold_bits: float
     risk_threshold: float
 
@@ -65,6 +64,19 @@ class Calibration:
         shares = np.exp(logits - logits.max())
         yes, unsure, no = (float(share) for share in shares / shares.sum())
         return Probabilities(yes, unsure, no)
+
+
+def supported_odds(claims: int) -> float:
+    """Odds that a claim is supported, before any evidence, in a response of so many claims.
+
+    A response is taken to be as likely right as wrong whatever its length, so each claim of a long one is
+    more likely right than a claim that stands alone.
+
+    >>> [round(supported_odds(claims), 1) for claims in (1, 2, 8)]
+    [1.0, 2.4, 11.0]
+    """
+    share = math.pow(0.5, 1 / max(1, claims))
+    return share / (1.0 - share)
 
 
 def is_clear(reading: Reading) -> bool:

@@ -72,10 +72,6 @@ class LocalVerifier:
         """P(yes) where no evidence speaks of a claim: the network knows only what it reads."""
         return self.calibration.prior_yes
 
-    def answer_odds(self) -> float:
-        """Supported claims to an unsupported one in the answers of the calibration; estimates assume one."""
-        return self.calibration.answer_odds
-
     async def estimate(self, queries: Sequence[Query]) -> list[Estimate]:
         foreign = [i for i, query in enumerate(queries) if language_hint(query.claim) != "en"]
         english = [i for i in range(len(queries)) if i not in set(foreign)]

@@ -234,6 +234,7 @@ class EstimateOut(BaseModel):
     speaks: bool | None = Field(
         default=None, description="False if the context is not about the claim at all."
     )
+    undecided: str = Field("", description="Why the verifier cannot judge this claim, though nothing failed.")
     error: str | None = None
 
 

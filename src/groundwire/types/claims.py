@@ -200,7 +200,8 @@ class Estimate:
 
     `low` and `high` bound P(yes) if it is uncertain. If `error` is set, the claim could not be checked and
     the numbers are meaningless. `spans` are unsupported character ranges of the claim text. `speaks` tells
-    if the context is about the topic of the claim (None: unknown).
+    if the context is about the topic of the claim (None: unknown). `undecided` says why the verifier cannot
+    judge this claim, though nothing failed: it becomes UNVERIFIABLE.
     """
 
     p_yes: float
@@ -214,6 +215,7 @@ class Estimate:
     speaks: bool | None = None
     error: str | None = None
     cached: bool = False
+    undecided: str = ""
 
     @classmethod
     def point(cls, p_yes: float, p_no: float, method: str, **more: Any) -> Estimate:

@@ -213,6 +213,8 @@ def _verdict(
 def _outcome(
     scores: ClaimScores, p1: Estimate, p0: Estimate, found: Budget, profile: Profile, vague: bool
 ) -> tuple[Status, GapType | None, bool]:
+    if p1.undecided:
+        return Status.UNVERIFIABLE, None, False
     if _contradicted(scores, p1, p0):
         return Status.CONTRADICTED, GapType.CONTRADICTED, True
     if _passes(scores, p1, p0, profile):
@@ -254,7 +256,7 @@ def _reason(
     scores: ClaimScores, status: Status, gap_type: GapType | None, p1: Estimate, found: Budget
 ) -> str:
     if status is Status.UNVERIFIABLE:
-        return reasons.VAGUE
+        return p1.undecided or reasons.VAGUE
     if gap_type is not None and status is not Status.ENTAILED:
         return reasons.reason_for(gap_type, scores.claim, p1, scores.evidence)
     if gap_type is not None:

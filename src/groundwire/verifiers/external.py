@@ -5,8 +5,8 @@
                                                                     or {"probabilities": [p, …]}
 
 An estimate is {"probability": p} with the optional fields "p_no", "low", "high", "method", "reason", "spans"
-(unsupported characters of the claim), "speaks" (the context is about the claim's topic), and "error" if the
-claim could not be checked. Only the probability is required.
+(unsupported characters of the claim), "speaks" (the context is about the claim's topic), "undecided" (why it
+cannot be judged), and "error" if the claim could not be checked. Only the probability is required.
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ class ExternalAnswer(BaseModel):
     reason: str = ""
     spans: list[Place] = Field(default_factory=list)
     speaks: bool | None = None
+    undecided: str = ""
     error: str | None = None
 
     @model_validator(mode="after")
@@ -215,5 +216,14 @@ def _estimate(answer: ExternalAnswer, claim: str) -> Estimate:
     inside = [place for place in answer.spans if place.start < place.end <= len(claim)]
     spans = tuple(Span(place.start, place.end, place.score) for place in inside)
     return Estimate(
-        p_yes, p_no, unsure, low, high, answer.method, answer.reason, spans=spans, speaks=answer.speaks
+        p_yes,
+        p_no,
+        unsure,
+        low,
+        high,
+        answer.method,
+        answer.reason,
+        spans=spans,
+        speaks=answer.speaks,
+        undecided=answer.undecided,
     )

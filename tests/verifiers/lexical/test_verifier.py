@@ -157,3 +157,30 @@ def test_any_two_texts_give_probabilities(claim: str, context: str) -> None:
     assert sum(parts) == pytest.approx(1)
     assert all(0 <= span.start < span.end <= len(claim) for span in estimate.spans)
     assert estimate == VERIFIER.judge(Query(claim, context))
+
+
+CONTRACT = "Le directeur a signé le contrat lundi. La livraison est prévue en mars."
+
+
+@pytest.mark.parametrize(
+    "claim", ["Le directeur a refusé le contrat lundi.", "Le directeur a validé le contrat lundi."]
+)
+def test_in_other_languages_shared_words_alone_leave_a_claim_undecided(claim: str) -> None:
+    assert "reads English only" in VERIFIER.judge(Query(claim, CONTRACT)).undecided
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Le directeur a signé le contrat lundi.",  # nearly all words are shared
+        "Trois baleines ont traversé le port hier soir.",  # hardly any is
+    ],
+)
+def test_in_other_languages_words_decide_where_they_can(claim: str) -> None:
+    assert not VERIFIER.judge(Query(claim, CONTRACT)).undecided
+
+
+def test_in_english_the_lexical_verifier_decides() -> None:
+    assert not VERIFIER.judge(
+        Query("The director refused the contract.", "The director signed the contract.")
+    ).undecided

@@ -210,6 +210,7 @@ def _estimate_object(found: Estimate) -> dict[str, object]:
         "reason": found.reason,
         "spans": [{"start": span.start, "end": span.end, "score": span.score} for span in found.spans],
         "speaks": found.speaks,
+        "undecided": found.undecided,
         "error": None,
     }
 

@@ -15,8 +15,21 @@ from groundwire.verifiers.lexical.facts import Finding
 from groundwire.verifiers.lexical.features import FEATURES, LexicalReading, read
 from groundwire.verifiers.lexical.pieces import context_pieces
 
+_SETTLED = 0.86
+"""P(yes) from which shared words settle a claim: of 1,999 pairs of HebNLI, a third of each label, 67 have it
+and 56 of these are entailed (140 of 178 from 0.8)."""
+_DENIED = 0.8
+"""Share of the claim in one piece from which a negation on one side only settles it: 16 of 21 such pairs of
+HebNLI are contradictions. Another number, date or name settles it too: 22 of 29."""
+_UNDECIDED = "shared words do not settle this; the embedded model reads English only"
+_FEW = 0.6
+"""Share of the claim in one piece under which the sources do not say it: 1,075 of 1,411 such pairs of HebNLI
+without a conflict are not entailed."""
 _SPEAKS = 0.34
 """Covered share of a claim's content words, by weight, from which the context is about its topic: a third."""
+_SILENT_YES = 0.17
+"""P(yes) at most of a claim that the context is not about, in other languages than English, which the weights
+were not fitted on: 133 of 775 such pairs of HebNLI are entailed."""
 _SUPPORTED = 0.5
 """P(yes) from which a claim is explained as supported: more likely than not."""
 _CLOSE = 0.8
@@ -49,9 +62,12 @@ class LexicalVerifier:
         """Judge one query synchronously: a few milliseconds of computation."""
         reading = read(query.claim, context_pieces(query.context), self._model.word_weights)
         yes, no, _ = probabilities(reading.values, self._model)
+        if reading.language != "en" and not _speaks(reading):
+            yes = min(yes, _SILENT_YES)
         return Estimate.point(
             yes, no, _method(reading), reason=reason(reading, yes, no),
             spans=spans(reading, yes), speaks=_speaks(reading),
+            undecided="" if _is_settled(reading, yes) else _UNDECIDED,
         )  # fmt: skip
 
     def threshold_bits(self, profile: str = "default") -> float:
@@ -62,6 +78,14 @@ class LexicalVerifier:
 
 def _method(reading: LexicalReading) -> str:
     return "local/lexical" if reading.language == "en" else f"local/lexical({reading.language})"
+
+
+def _is_settled(reading: LexicalReading, p_yes: float) -> bool:
+    """Whether words can decide: nearly all are shared, few are, or a figure, a role or a negation differs."""
+    if reading.language == "en" or p_yes >= _SETTLED or reading.exchanged or reading.match.best < _FEW:
+        return True
+    negated = reading.denied_by_evidence is not None and reading.match.best >= _DENIED
+    return negated or any(finding.verdict == "conflict" for finding in reading.findings)
 
 
 def _speaks(reading: LexicalReading) -> bool:
