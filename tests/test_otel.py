@@ -29,10 +29,10 @@ from tests.proxy.scripted import (
 from tests.serving import served
 
 from groundwire import check
-from groundwire.cli.rows import BatchRow, judge_row
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendTimeout
+from groundwire.integrations.rows import BatchRow, judge_row
 from groundwire.streaming.incremental import IncrementalVerifier
 from groundwire.verifiers.fake import FakeVerifier
 

@@ -23,10 +23,10 @@ from typer.testing import CliRunner
 
 from groundwire.cli.batch import BatchArgs, run_batch
 from groundwire.cli.main import app
-from groundwire.cli.rows import BatchRow
 from groundwire.cli.tally import BatchTally, Gate
 from groundwire.config import Config
 from groundwire.errors import InputError, MissingExtra
+from groundwire.integrations.rows import BatchRow
 from groundwire.reports.batch import BatchSummary, batch_markdown, junit_case, junit_document, plain
 
 TEXT = "The tower is 330 metres tall."

@@ -14,9 +14,9 @@ from tests.serving import served
 from typer.testing import CliRunner
 
 from groundwire.cli import main
-from groundwire.cli.rows import BatchRow, judge_row
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendTimeout
+from groundwire.integrations.rows import BatchRow, judge_row
 from groundwire.reports.batch import to_sarif
 from groundwire.reports.json import report_object
 from groundwire.reports.schema import SCHEMA_VERSION, report_schema

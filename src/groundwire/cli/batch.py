@@ -1,13 +1,12 @@
 """`groundwire batch`: check many responses, and gate a CI job on the result.
 
-Rows are streamed in and out with bounded memory. The output has exactly one line per input row, in the same
-order, with a digest of the row and the settings; that makes `--resume` safe: lines whose digest matches are
-kept, and a line cut short by a kill is written again.
+Rows are streamed in and out with bounded memory, as JSON lines or Parquet. The output has exactly one report
+per input row, in the same order, with a digest of the row and the settings; that makes `--resume` safe: lines
+whose digest matches are kept, and a line cut short by a kill is written again.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import pickle
@@ -17,8 +16,8 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
@@ -28,6 +27,7 @@ import typer
 from rich.console import Console
 
 from groundwire._loop import run
+from groundwire._optional import load
 from groundwire.cli.console import ExitCode
 from groundwire.cli.options import (
     Backend,
@@ -38,27 +38,38 @@ from groundwire.cli.options import (
     command_app,
     settings,
 )
-from groundwire.cli.rows import STREAM, BatchRow, is_stream, judge_row, read_rows, row_digest
-from groundwire.cli.tally import BatchTally, Gate
+from groundwire.cli.rows import STREAM, is_parquet, is_stream, read_reports, read_rows
+from groundwire.cli.tally import BatchTally, Gate, TableFile
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, GroundwireError, InputError
 from groundwire.integrations.ray import check_on_ray
+from groundwire.integrations.rows import CONCURRENT_ROWS, BatchRow, judge_row, judge_rows, row_digest
+from groundwire.integrations.udf import VERDICT_COLUMNS, process_engine, verdict_record
 from groundwire.reports.history import FeedbackReader
+from groundwire.reports.tables import ParquetTable
 from groundwire.reports.terminal import progress_bar, show_batch
 
 app = command_app()
 ENGINES = ("local", "ray")
-WINDOW = 8
-"""Rows checked concurrently per worker, so that the model can batch their claims."""
+_REPORTS_IN_MEMORY = 1000
+"""Reports per row group of a Parquet file: each has some kilobytes."""
 
 
 @app.command()
 def batch(
     rows: Annotated[
-        Path, typer.Argument(metavar="IN.jsonl", help="One response with its sources per line; '-' is stdin.")
+        Path,
+        typer.Argument(
+            metavar="IN", help="Responses with their sources: JSON lines ('-' is stdin), or a .parquet file."
+        ),
     ],
-    out: Annotated[Path, typer.Option("-o", "--out", help="One report per line; '-' is stdout.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "-o", "--out", help="One report per row: JSON lines ('-' is stdout), or a .parquet file."
+        ),
+    ],
     engine: Annotated[str, typer.Option(help="local, or ray for many machines.")] = "local",
     resume: Annotated[bool, typer.Option("--resume", help="Continue an earlier run that stopped.")] = False,
     workers: Annotated[int, typer.Option(min=1, help="Number of processes.")] = 1,
@@ -109,7 +120,8 @@ def run_batch(args: BatchArgs, config: Config, console: Console) -> ExitCode:
     _validate(args)
     engine = Groundwire(config)  # before the output is touched: a bad configuration must not truncate it
     with BatchTally(str(args.rows), args.gate) as tally:
-        _run(args, engine, tally, console)
+        with _json_lines(args) as chosen:
+            _run(chosen, engine, tally, console)
         show_batch(tally.figures, args.gate.describe(tally.figures), console)
         tally.write()
         return tally.exit_code
@@ -163,6 +175,28 @@ def _validate(args: BatchArgs) -> None:
 
 def _resolved(*paths: Path) -> set[Path]:
     return {path.resolve() for path in paths}
+
+
+@contextmanager
+def _json_lines(args: BatchArgs) -> Iterator[BatchArgs]:
+    """The arguments with JSON lines as output, of which a Parquet file is made when all are written.
+
+    Lines can be appended and resumed, a Parquet file cannot: it appears only when it is complete.
+    """
+    if not is_parquet(args.out):
+        yield args
+        return
+    load("pyarrow", feature="Parquet", extra="pandas")  # fail before any row is checked
+    lines = args.out.with_name(f".{args.out.name}.part")
+    if args.resume and args.out.exists() and not lines.exists():
+        lines.write_text("".join(line + "\n" for line in read_reports(args.out)), encoding="utf-8")
+    yield replace(args, out=lines)
+    make = partial(ParquetTable, columns=VERDICT_COLUMNS, group=_REPORTS_IN_MEMORY)
+    with TableFile(args.out, make) as table, lines.open(encoding="utf-8") as file:
+        for line in file:
+            table.rows.add([verdict_record(line.rstrip("\n"))])
+        table.finish()
+    lines.unlink()
 
 
 @contextmanager
@@ -239,27 +273,22 @@ def _judged(rows: Iterator[BatchRow], args: BatchArgs, engine: Groundwire) -> It
     """One line of JSON per row, in input order, with a bounded number of rows in memory."""
     try:
         if args.engine == "ray":
-            yield from check_on_ray(rows, judge_row, args.workers, engine.config)
+            yield from check_on_ray(rows, args.workers, engine.config)
         elif args.workers > 1:
             yield from _in_processes(rows, args.workers, engine.config)
         else:
-            while window := list(islice(rows, WINDOW)):
-                yield from run(_judge_window(engine, window))
+            yield from judge_rows(engine, rows)
     finally:
         run(engine.aclose())
 
 
-async def _judge_window(engine: Groundwire, window: list[BatchRow]) -> list[str]:
-    return await asyncio.gather(*(judge_row(engine, row) for row in window))
-
-
 def _in_processes(rows: Iterator[BatchRow], workers: int, config: Config) -> Iterator[str]:
-    pickled, waiting = pickle.dumps(config), deque[Future[str]]()
+    pickled, waiting = pickle.dumps({"config": config}), deque[Future[str]]()
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         try:
             for row in rows:
                 waiting.append(pool.submit(_judge_in_worker, pickled, row))
-                if len(waiting) >= WINDOW * workers:
+                if len(waiting) >= CONCURRENT_ROWS * workers:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
@@ -271,10 +300,4 @@ def _in_processes(rows: Iterator[BatchRow], workers: int, config: Config) -> Ite
 
 
 def _judge_in_worker(pickled: bytes, row: BatchRow) -> str:
-    return run(judge_row(_worker_engine(pickled), row))
-
-
-@lru_cache(maxsize=1)
-def _worker_engine(pickled: bytes) -> Groundwire:
-    """Load the engine once per worker process. The pickle comes from the parent, so it is trusted."""
-    return Groundwire(pickle.loads(pickled))
+    return run(judge_row(process_engine(pickled), row))

@@ -32,10 +32,11 @@ from groundwire.cli.options import (
     command_app,
     settings,
 )
-from groundwire.cli.rows import BatchRow, ParsedBatchRow, parse_row, read_rows
+from groundwire.cli.rows import read_rows
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, GroundwireError, InputError
+from groundwire.integrations.rows import BatchRow, ParsedBatchRow, parse_row
 from groundwire.reports.feedback import open_feedback
 from groundwire.reports.terminal import progress_bar
 from groundwire.stores.feedback import ReviewedReport

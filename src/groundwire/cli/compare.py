@@ -11,6 +11,7 @@ import typer
 
 from groundwire.cli.console import ExitCode, open_console, print_json, safe_stdout
 from groundwire.cli.options import AsJson, command_app
+from groundwire.cli.rows import read_reports
 from groundwire.errors import InputError
 from groundwire.reports.batch import RunComparison, compare_runs
 from groundwire.reports.terminal import show_comparison
@@ -45,18 +46,13 @@ def read_run(path: Path) -> dict[str, dict[str, Any]]:
     """The reports of a run by id."""
     found: dict[str, dict[str, Any]] = {}
     try:
-        with path.open(encoding="utf-8") as file:
-            for number, line in enumerate(file, start=1):
-                report = _report(line)
-                if report is None:
-                    raise InputError(
-                        f"{path}: line {number} is not a report", hint="give the -o file of a batch"
-                    )
-                if report["id"] in found:
-                    raise InputError(
-                        f"{path}: the id {report['id']!r} occurs twice", hint="ids must be unique"
-                    )
-                found[report["id"]] = report
+        for number, line in enumerate(read_reports(path), start=1):
+            report = _report(line)
+            if report is None:
+                raise InputError(f"{path}: line {number} is not a report", hint="give the -o file of a batch")
+            if report["id"] in found:
+                raise InputError(f"{path}: the id {report['id']!r} occurs twice", hint="ids must be unique")
+            found[report["id"]] = report
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path}: {error}") from None
     return found

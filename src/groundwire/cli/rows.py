@@ -1,52 +1,21 @@
-"""Rows of a batch: JSON lines with a response, its sources and optionally a question and a history."""
+"""The files of a batch: rows from JSON lines or Parquet, and the reports that were written."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from groundwire._optional import load
 from groundwire.cli.console import stdin_bytes
-from groundwire.config import Config
-from groundwire.engine import Groundwire
-from groundwire.errors import GroundwireError, InputError
-from groundwire.otel import evaluated_span
-from groundwire.reports.json import failed_object, report_object
-from groundwire.retrieval.history import as_turns
-from groundwire.text.controls import json_text
-from groundwire.types import Source, Turn
+from groundwire.errors import InputError
+from groundwire.integrations.rows import BatchRow
+from groundwire.integrations.udf import record_line
 
-MAX_ROW_BYTES = 64_000_000
-"""A row holds a response and its sources; a larger line is most likely not JSON Lines at all."""
 STREAM = Path("-")
-_VERDICT_SETTINGS: dict[str, Any] = {
-    **dict.fromkeys(("profile", "target", "threshold_bits", "risk_threshold", "claims", "detectors"), True),
-    **dict.fromkeys(("openai", "anthropic", "generator", "external"), True),
-    "hallucination": {"backend"},
-    "limits": {"max_answer_chars", "max_source_bytes", "max_sources", "max_claims"},
-}
-"""The settings that a verdict depends on. Others, such as timeouts, may change before a batch is resumed."""
-
-
-@dataclass(frozen=True, slots=True)
-class BatchRow:
-    """One line of the input, not parsed yet. `number` counts from 1."""
-
-    number: int
-    raw: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedBatchRow:
-    response: str
-    sources: tuple[Source, ...]
-    question: str
-    history: tuple[Turn, ...] = ()
-    traceparent: str = ""
+_GROUP_ROWS = 256
+"""Rows of a Parquet file in memory at once: a response with its sources may be large."""
 
 
 def is_stream(path: Path) -> bool:
@@ -54,104 +23,36 @@ def is_stream(path: Path) -> bool:
     return path == STREAM or (path.exists() and not path.is_file() and not path.is_dir())
 
 
+def is_parquet(path: Path) -> bool:
+    return path.suffix == ".parquet"
+
+
 def read_rows(path: Path) -> Iterator[BatchRow]:
     """The rows of a file, numbered from 1; blank lines are skipped."""
+    lines = map(record_line, _records(path)) if is_parquet(path) else _lines(path)
+    yield from (BatchRow(number, line) for number, line in enumerate(lines, start=1))
+
+
+def read_reports(path: Path) -> Iterator[str]:
+    """The lines that a batch wrote, also those in the column `report` of a Parquet file."""
+    if is_parquet(path):
+        yield from (record["report"] for record in _records(path, ["report"]))
+    else:
+        with path.open(encoding="utf-8") as file:
+            yield from file
+
+
+def _lines(path: Path) -> Iterator[bytes]:
     with nullcontext(stdin_bytes()) if path == STREAM else path.open("rb") as file:
-        lines = (line for line in file if line.strip())
-        yield from (BatchRow(number, line) for number, line in enumerate(lines, start=1))
+        yield from (line for line in file if line.strip())
 
 
-def row_identity(row: BatchRow) -> str:
-    """The id of the row, or its number if it has none or cannot be parsed."""
+def _records(path: Path, columns: list[str] | None = None) -> Iterator[dict[str, Any]]:
+    arrow = load("pyarrow", feature="Parquet", extra="pandas")
+    parquet = load("pyarrow.parquet", feature="Parquet", extra="pandas")
     try:
-        identity = json.loads(row.raw).get("id")
-    except (ValueError, AttributeError, RecursionError):
-        identity = None
-    return str(identity) if _is_identity(identity) else f"row-{row.number}"
-
-
-def row_group(row: BatchRow, key: str) -> str:
-    """The value of a key of the row, which may lie inside others: `meta.model`; "(none)" if it has none."""
-    try:
-        value = json.loads(row.raw)
-        for name in key.split("."):
-            value = value[name]
-    except (ValueError, TypeError, LookupError, RecursionError):
-        value = None
-    return "(none)" if value is None else value if isinstance(value, str) else json.dumps(value)
-
-
-def row_digest(row: BatchRow, config: Config) -> str:
-    """A digest of a row and of the settings it is checked with, which `batch --resume` compares."""
-    settings = config.model_dump_json(include=_VERDICT_SETTINGS)
-    return hashlib.sha256(settings.encode() + b"\n" + row.raw.strip()).hexdigest()[:32]
-
-
-def parse_row(raw: bytes) -> ParsedBatchRow:
-    if len(raw) > MAX_ROW_BYTES:
-        raise InputError(f"the row has {len(raw):,} bytes", hint=f"the limit is {MAX_ROW_BYTES:,}")
-    try:
-        row = json.loads(raw)
-    except UnicodeDecodeError as error:
-        raise InputError(f"the row is not UTF-8 (byte {error.start})") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"the row is not JSON: {error}") from None
-    if not isinstance(row, dict):
-        raise InputError("the row is not a JSON object")
-    question, history = _text(row, "question", optional=True), as_turns(row.get("history") or ())
-    traceparent = _text(row, "traceparent", optional=True)
-    return ParsedBatchRow(_text(row, "response"), _sources(row), question, history, traceparent)
-
-
-def _text(row: Mapping[str, Any], key: str, *, optional: bool = False) -> str:
-    value = row.get(key)
-    if value is None and optional:
-        return ""
-    if not isinstance(value, str):
-        raise InputError(f"'{key}' must be a string" if key in row else f"the row has no '{key}'")
-    return value
-
-
-def _sources(row: Mapping[str, Any]) -> tuple[Source, ...]:
-    given = row.get("sources")
-    if given is None:
-        if row.get("context") is None:
-            raise InputError("the row has neither 'sources' nor 'context'")
-        return (Source("context", _text(row, "context")),)
-    if isinstance(given, list):
-        return tuple(_listed(item, number) for number, item in enumerate(given))
-    if not isinstance(given, dict) or not all(isinstance(text, str) for text in given.values()):
-        raise InputError("'sources' must map ids to texts")
-    return tuple(Source(identity, text) for identity, text in given.items())
-
-
-def _listed(item: object, number: int) -> Source:
-    """A source in a list: a text, or an object with a text and an optional id, as retrievers return them."""
-    found = item if isinstance(item, dict) else {"text": item}
-    identity, text = found.get("id", f"S{number}"), found.get("text")
-    if not isinstance(text, str) or not _is_identity(identity):
-        raise InputError("'sources' must map ids to texts, or list texts or objects with 'id' and 'text'")
-    return Source(str(identity), text)
-
-
-def _is_identity(value: object) -> bool:
-    return isinstance(value, str | int) and not isinstance(value, bool)
-
-
-async def judge_row(engine: Groundwire, row: BatchRow) -> str:
-    """The report on one row as a line of JSON. A row that cannot be checked gets a report with an `error`."""
-    identity = row_identity(row)
-    try:
-        parsed = parse_row(row.raw)
-        with evaluated_span(parsed.traceparent):
-            report = await engine.check(
-                parsed.response,
-                parsed.sources,
-                question=parsed.question,
-                response_id=identity,
-                history=parsed.history,
-            )
-        verdict = report_object(report)
-    except GroundwireError as error:
-        verdict = failed_object(identity, str(error), engine.backend.name, engine.profile.name)
-    return json_text({**verdict, "digest": row_digest(row, engine.config)})
+        with parquet.ParquetFile(path) as file:
+            for group in file.iter_batches(_GROUP_ROWS, columns=columns):
+                yield from group.to_pylist()
+    except arrow.ArrowException as error:
+        raise InputError(f"{path} is not a Parquet file: {error}") from None

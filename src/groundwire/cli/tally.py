@@ -9,7 +9,7 @@ import heapq
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import count
@@ -18,8 +18,8 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from groundwire.cli.console import ExitCode, write_atomic
-from groundwire.cli.rows import BatchRow, parse_row, row_group
 from groundwire.errors import GroundwireError, InputError
+from groundwire.integrations.rows import BatchRow, parse_row, row_group
 from groundwire.reports.batch import (
     LISTED_ROWS,
     BatchSummary,
@@ -112,7 +112,7 @@ class BatchTally:
     figures: BatchSummary = field(default_factory=BatchSummary)
     _cases: IO[str] | None = None
     _page: IO[str] | None = None
-    _table: _TableFile | None = None
+    _table: TableFile | None = None
     _results: IO[str] | None = None
     _rules: dict[str, str] = field(default_factory=dict)
     _worst: list[tuple[float, int, Mapping[str, Any]]] = field(default_factory=list)
@@ -129,7 +129,7 @@ class BatchTally:
         if self.gate.sarif is not None:
             self._results = self._open.enter_context(_spool())
         if self.gate.table is not None:
-            self._table = self._open.enter_context(_TableFile(self.gate.table))
+            self._table = self._open.enter_context(TableFile(self.gate.table))
         return self
 
     def __exit__(
@@ -213,16 +213,16 @@ def _page_rows(file: IO[str]) -> Iterator[str]:
         yield from rows
 
 
-class _TableFile:
+class TableFile:
     """A CSV or Parquet file that appears under its name when it is complete."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, make: Callable[[Path], ParquetTable] = ParquetTable) -> None:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         self._path, self._part = path, Path(name)
         self._file = os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="")
         try:
             csv = path.suffix == ".csv"
-            self.rows: CsvTable | ParquetTable = CsvTable(self._file) if csv else ParquetTable(self._part)
+            self.rows: CsvTable | ParquetTable = CsvTable(self._file) if csv else make(self._part)
         except BaseException:
             self.__exit__()
             raise

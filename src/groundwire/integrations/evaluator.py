@@ -26,10 +26,14 @@ class EngineKwargs(TypedDict, total=False):
     target: float
 
 
-def open_engine(**options: Unpack[EngineKwargs]) -> Groundwire:
+def engine_config(**options: Unpack[EngineKwargs]) -> Config:
     config = options.get("config") or Config.load()
     changes = {key: options[key] for key in ("profile", "target") if key in options}
-    return Groundwire(config.changed(**changes) if changes else config, backend=options.get("backend"))
+    return config.changed(**changes) if changes else config
+
+
+def open_engine(**options: Unpack[EngineKwargs]) -> Groundwire:
+    return Groundwire(engine_config(**options), backend=options.get("backend"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,24 +79,25 @@ class CsvTable:
         """Nothing is held back."""
 
 
+def arrow_schema(columns: Mapping[str, str]) -> Any:
+    arrow = load("pyarrow", feature="Parquet output", **_EXTRA)
+    return arrow.schema([(name, getattr(arrow, kind)()) for name, kind in columns.items()])
+
+
 class ParquetTable:
     """Writes rows as Parquet, in groups of bounded size; needs the extra `pandas`."""
 
-    GROUP = 20_000
-    """Rows per row group: some megabytes in memory."""
-
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, columns: Mapping[str, str] = COLUMNS, group: int = 20_000) -> None:
+        """`group` is the number of rows in memory at once: some megabytes of claims."""
         self._arrow = load("pyarrow", feature="Parquet output", **_EXTRA)
         parquet = load("pyarrow.parquet", feature="Parquet output", **_EXTRA)
-        self._schema = self._arrow.schema(
-            [(name, getattr(self._arrow, kind)()) for name, kind in COLUMNS.items()]
-        )
+        self._schema, self._group = arrow_schema(columns), group
         self._writer = parquet.ParquetWriter(str(path), self._schema)
         self._rows: list[Mapping[str, Any]] = []
 
     def add(self, rows: Iterable[Mapping[str, Any]]) -> None:
         self._rows += rows
-        if len(self._rows) >= self.GROUP:
+        if len(self._rows) >= self._group:
             self._flush()
 
     def close(self) -> None:

@@ -1,0 +1,162 @@
+"""Rows of a batch: a response, its sources and optionally a question and a history, as a line of JSON.
+
+The core of `groundwire batch` and of `GroundwireUDF`: a row goes in, its report comes out as a line of JSON.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from groundwire._loop import run
+from groundwire.config import Config
+from groundwire.engine import Groundwire
+from groundwire.errors import GroundwireError, InputError
+from groundwire.otel import evaluated_span
+from groundwire.reports.json import failed_object, report_object
+from groundwire.retrieval.history import as_turns
+from groundwire.text.controls import json_text
+from groundwire.types import Source, Turn
+
+MAX_ROW_BYTES = 64_000_000
+"""A row holds a response and its sources; a larger line is most likely not JSON Lines at all."""
+CONCURRENT_ROWS = 8
+"""Rows checked concurrently by an engine, so that the model can batch their claims."""
+_VERDICT_SETTINGS: dict[str, Any] = {
+    **dict.fromkeys(("profile", "target", "threshold_bits", "risk_threshold", "claims", "detectors"), True),
+    **dict.fromkeys(("openai", "anthropic", "generator", "external"), True),
+    "hallucination": {"backend"},
+    "limits": {"max_answer_chars", "max_source_bytes", "max_sources", "max_claims"},
+}
+"""The settings that a verdict depends on. Others, such as timeouts, may change before a batch is resumed."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRow:
+    """One line of the input, not parsed yet. `number` counts from 1; 0 if its place is unknown."""
+
+    number: int
+    raw: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedBatchRow:
+    response: str
+    sources: tuple[Source, ...]
+    question: str
+    history: tuple[Turn, ...] = ()
+    traceparent: str = ""
+
+
+def row_identity(row: BatchRow) -> str:
+    """The id of the row; if it has none or cannot be parsed, its number, or a digest if that is unknown."""
+    try:
+        identity = json.loads(row.raw).get("id")
+    except (ValueError, AttributeError, RecursionError):
+        identity = None
+    if _is_identity(identity):
+        return str(identity)
+    return f"row-{row.number or hashlib.sha256(row.raw.strip()).hexdigest()[:32]}"
+
+
+def row_group(row: BatchRow, key: str) -> str:
+    """The value of a key of the row, which may lie inside others: `meta.model`; "(none)" if it has none."""
+    try:
+        value = json.loads(row.raw)
+        for name in key.split("."):
+            value = value[name]
+    except (ValueError, TypeError, LookupError, RecursionError):
+        value = None
+    return "(none)" if value is None else value if isinstance(value, str) else json.dumps(value)
+
+
+def row_digest(row: BatchRow, config: Config) -> str:
+    """A digest of a row and of the settings it is checked with, which `batch --resume` compares."""
+    settings = config.model_dump_json(include=_VERDICT_SETTINGS)
+    return hashlib.sha256(settings.encode() + b"\n" + row.raw.strip()).hexdigest()[:32]
+
+
+def parse_row(raw: bytes) -> ParsedBatchRow:
+    if len(raw) > MAX_ROW_BYTES:
+        raise InputError(f"the row has {len(raw):,} bytes", hint=f"the limit is {MAX_ROW_BYTES:,}")
+    try:
+        row = json.loads(raw)
+    except UnicodeDecodeError as error:
+        raise InputError(f"the row is not UTF-8 (byte {error.start})") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"the row is not JSON: {error}") from None
+    if not isinstance(row, dict):
+        raise InputError("the row is not a JSON object")
+    question, history = _text(row, "question", optional=True), as_turns(row.get("history") or ())
+    traceparent = _text(row, "traceparent", optional=True)
+    return ParsedBatchRow(_text(row, "response"), _sources(row), question, history, traceparent)
+
+
+def _text(row: Mapping[str, Any], key: str, *, optional: bool = False) -> str:
+    value = row.get(key)
+    if value is None and optional:
+        return ""
+    if not isinstance(value, str):
+        raise InputError(f"'{key}' must be a string" if key in row else f"the row has no '{key}'")
+    return value
+
+
+def _sources(row: Mapping[str, Any]) -> tuple[Source, ...]:
+    given = row.get("sources")
+    if given is None:
+        if row.get("context") is None:
+            raise InputError("the row has neither 'sources' nor 'context'")
+        return (Source("context", _text(row, "context")),)
+    if isinstance(given, list):
+        return tuple(_listed(item, number) for number, item in enumerate(given))
+    if not isinstance(given, dict) or not all(isinstance(text, str) for text in given.values()):
+        raise InputError("'sources' must map ids to texts")
+    return tuple(Source(identity, text) for identity, text in given.items())
+
+
+def _listed(item: object, number: int) -> Source:
+    """A source in a list: a text, or an object with a text and an optional id, as retrievers return them."""
+    found = item if isinstance(item, dict) else {"text": item}
+    identity, text = found.get("id", f"S{number}"), found.get("text")
+    if not isinstance(text, str) or not _is_identity(identity):
+        raise InputError("'sources' must map ids to texts, or list texts or objects with 'id' and 'text'")
+    return Source(str(identity), text)
+
+
+def _is_identity(value: object) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)
+
+
+async def judge_row(engine: Groundwire, row: BatchRow) -> str:
+    """The report on one row as a line of JSON. A row that cannot be checked gets a report with an `error`."""
+    identity = row_identity(row)
+    try:
+        parsed = parse_row(row.raw)
+        with evaluated_span(parsed.traceparent):
+            report = await engine.check(
+                parsed.response,
+                parsed.sources,
+                question=parsed.question,
+                response_id=identity,
+                history=parsed.history,
+            )
+        verdict = report_object(report)
+    except GroundwireError as error:
+        verdict = failed_object(identity, str(error), engine.backend.name, engine.profile.name)
+    return json_text({**verdict, "digest": row_digest(row, engine.config)})
+
+
+def judge_rows(engine: Groundwire, rows: Iterable[BatchRow]) -> Iterator[str]:
+    """One report per row, in the order of the rows, with a bounded number of rows in memory."""
+    remaining = iter(rows)
+    while window := list(islice(remaining, CONCURRENT_ROWS)):
+        yield from run(_judge_window(engine, window))
+
+
+async def _judge_window(engine: Groundwire, window: list[BatchRow]) -> list[str]:
+    return await asyncio.gather(*(judge_row(engine, row) for row in window))
