@@ -92,7 +92,8 @@ def test_workers_killed_half_way_lose_and_double_nothing(
     rows = write(tmp_path / "rows.jsonl", sample)
     assert run(rows, tmp_path / "out.jsonl", "ray", config, workers=size) == 0
     asked = [json.dumps(request.body) for request in loopback.requests]
-    assert len(asked) > len(set(asked))  # the rows in hand were asked about again
+    if what == "workers":  # the rows in hand were asked about again; those of a lost node may be in the cache
+        assert len(asked) > len(set(asked))
     assert run(rows, tmp_path / "local.jsonl", "local", config) == 0
     assert (tmp_path / "out.jsonl").read_bytes() == (tmp_path / "local.jsonl").read_bytes()
 

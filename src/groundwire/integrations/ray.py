@@ -22,8 +22,9 @@ TASK_ROWS = 32
 ROWS_PER_WORKER = 4096
 """Rows submitted at once per worker, and held in memory. Workers load the engine anew for each such window,
 which takes seconds of its minutes."""
-TASK_RETRIES = 3
-"""How often a task is repeated after its worker was lost: a row that always kills its worker ends the run."""
+TASK_RETRIES = 60
+"""How often a task is repeated after its worker was lost. Until a lost node is noticed, some seconds, every
+attempt fails at once: 3 attempts were not enough. A row that always kills its worker ends the run."""
 
 
 def check_on_ray(rows: Iterator[BatchRow], workers: int, config: Config) -> Iterator[str]:
