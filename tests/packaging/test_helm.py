@@ -92,13 +92,13 @@ def test_the_pods_are_probed_and_scaled_by_what_the_service_serves() -> None:
 
 
 def test_keda_asks_prometheus_for_the_load_of_this_release() -> None:
-    spec = render(STORE, "autoscaling.kind=keda", "autoscaling.load=0.5")["ScaledObject"]["spec"]
+    spec = render(STORE, "autoscaling.kind=keda")["ScaledObject"]["spec"]
     assert (spec["minReplicaCount"], spec["maxReplicaCount"]) == (2, 10)
     assert spec["scaleTargetRef"] == {"name": "demo"}
     (trigger,) = spec["triggers"]
     assert trigger["type"] == "prometheus"
     assert trigger["metadata"]["query"] == f'sum({METRIC}{{namespace="prod",pod=~"demo-.*"}})'
-    assert trigger["metadata"]["threshold"] == "0.5"
+    assert trigger["metadata"]["threshold"] == "0.6"
 
 
 def test_the_settings_in_the_chart_are_settings_of_groundwire(tmp_path: Path) -> None:
