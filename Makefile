@@ -159,7 +159,7 @@ wheel: $(DEV)  ## build the wheel and try it in an empty environment
 bench: $(DEV)  ## the speed figures
 	@$(BIN)/groundwire bench speed
 
-bench-%: $(DEV)  ## a benchmark of groundwire itself: bench-service, -wrk, -durability, -proxy, -kb, -streams, -monitor, -orchestrator, -peers, -procedural, -detectors, -actions, -audit
+bench-%: $(DEV)  ## a benchmark of groundwire itself: bench-service, -wrk, -durability, -proxy, -kb, -streams, -monitor, -orchestrator, -peers, -procedural, -detectors, -actions, -audit, -drift, -languages
 	@$(BIN)/python -m benchmarks.$* $(ARGS)
 
 clean:  ## remove what the other targets made

@@ -22,7 +22,7 @@ from groundwire.errors import MissingExtra
 from groundwire.integrations.udf import GroundwireUDF
 
 KILL_AT = 40
-"""The request to the verifier at which workers are lost: in the midst of a task of 32 rows, whoever has it."""
+"""The request to the verifier at which workers are lost: in the midst of a task of 32 rows, on any of them."""
 ROWS = 96
 ANSWERS = {
     True: Reply({"probability": 0.98, "p_no": 0.01}),

@@ -4,61 +4,20 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
+from benchmarks.drift import Traffic, answers_until_alarm, calibrated, started
 from tests.serving import served
 from typer.testing import CliRunner
 
 from groundwire.cli import main
-from groundwire.config import CalibrationConfig, Config
+from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.metrics import Metrics
-from groundwire.verdicts.conformal import threshold
-from groundwire.verdicts.drift import LEVEL, DriftMonitor, open_monitor, reference
-
-ROWS, UNSUPPORTED, MAX_FPR = 300, 0.15, 0.05
-
-
-@dataclass
-class Traffic:
-    """Answers of which 15 % are unsupported. `shift` raises the risks of the supported ones: .25 makes 17 % of
-    them false alarms, .5 makes it 34 %, where 5 % are promised.
-    """
-
-    rng: random.Random
-    shift: float = 0.0
-
-    def answers(self, count: int) -> Iterator[tuple[bool, float]]:
-        for _ in range(count):
-            if self.rng.random() < UNSUPPORTED:
-                yield False, self.rng.betavariate(6, 2)
-            else:
-                yield True, self.rng.betavariate(1 + 2 * self.shift, 8 - 3 * self.shift)
-
-
-def calibrated(traffic: Traffic) -> tuple[CalibrationConfig, float]:
-    rows = list(traffic.answers(ROWS))
-    cut = round(threshold([risk for supported, risk in rows if supported], MAX_FPR), 4)
-    edges, counts = reference([risk for _, risk in rows], cut)
-    return CalibrationConfig(backend="fake", profile="default", edges=tuple(edges), counts=tuple(counts)), cut
-
-
-def started(seed: int, state: str = "") -> tuple[Traffic, DriftMonitor, float]:
-    traffic = Traffic(random.Random(seed))
-    calibration, cut = calibrated(traffic)
-    return traffic, DriftMonitor(calibration, cut, state, traffic.rng.random), cut
-
-
-def answers_until_alarm(traffic: Traffic, monitor: DriftMonitor, most: int) -> int | None:
-    for number, (_, risk) in enumerate(traffic.answers(most), 1):
-        monitor.add(risk)
-        if monitor.status.alarms:
-            return number
-    return None
+from groundwire.verdicts.drift import LEVEL, DriftMonitor, open_monitor
 
 
 def test_without_drift_there_is_no_alarm_however_long_it_runs() -> None:

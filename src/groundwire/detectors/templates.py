@@ -3,7 +3,7 @@
 A template is a clause without its quantity ("all tests"), negation and stated values; the words that remain
 must be equal in order. Two templates conflict if their quantities exclude each other and all values agree, or
 if exactly one value differs: a number, or one of several exclusive properties ("red", "blue"). Dates, names
-and values before the verb ("Room 4 is …") say which thing is meant, so a difference there is no conflict.
+and values before the verb ("Room 4 is …") say which thing is meant, so a difference there does not count.
 Another number conflicts only in a statement about a state: events ("scored 3 goals") may happen twice.
 
 >>> def read(text): return next(templates(Segment(0, text, 0, len(text))))

@@ -94,7 +94,7 @@ def _conversions(text: str) -> Iterator[DerivedResult]:
     left, right = numbers(text[: copula.start()]), numbers(text[copula.end() :])
     units = {number.unit for number in (*left, *right)}
     if _OPERATES.search(text[: copula.start()]):
-        return  # "120 km - 80 km = 40 km" is no conversion
+        return  # "120 km - 80 km = 40 km" does not convert anything
     if not left or not right or len(units) != 1 or not units <= _MEASURED or any(n.bound for n in right):
         return
     one, two = (sum(number.value for number in side) for side in (left, right))

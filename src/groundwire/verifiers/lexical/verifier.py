@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from math import exp
+from typing import Literal
 
 from groundwire.text.tokens import Word
 from groundwire.types import Estimate, Query, Span
@@ -67,7 +68,7 @@ class LexicalVerifier:
         return Estimate.point(
             yes, no, _method(reading), reason=reason(reading, yes, no),
             spans=spans(reading, yes), speaks=_speaks(reading),
-            undecided="" if _is_settled(reading, yes) else _UNDECIDED,
+            undecided="" if reading.language == "en" or settled_by(reading, yes) else _UNDECIDED,
         )  # fmt: skip
 
     def threshold_bits(self, profile: str = "default") -> float:
@@ -80,12 +81,24 @@ def _method(reading: LexicalReading) -> str:
     return "local/lexical" if reading.language == "en" else f"local/lexical({reading.language})"
 
 
-def _is_settled(reading: LexicalReading, p_yes: float) -> bool:
-    """Whether words can decide: nearly all are shared, few are, or a figure, a role or a negation differs."""
-    if reading.language == "en" or p_yes >= _SETTLED or reading.exchanged or reading.match.best < _FEW:
-        return True
-    negated = reading.denied_by_evidence is not None and reading.match.best >= _DENIED
-    return negated or any(finding.verdict == "conflict" for finding in reading.findings)
+Settling = Literal["words", "silence", "roles", "negation", "fact"]
+
+
+def settled_by(reading: LexicalReading, p_yes: float) -> Settling | None:
+    """What decides a claim in another language than English; None where nothing that words show does.
+
+    `words`: nearly all are shared. `silence`: few are. `roles`, `negation`, `fact`: the claim differs from
+    the evidence in who did it, in a negation, or in a number, date or name.
+    """
+    if reading.exchanged:
+        return "roles"
+    if any(finding.verdict == "conflict" for finding in reading.findings):
+        return "fact"
+    if reading.denied_by_evidence is not None:
+        return "negation" if reading.match.best >= _DENIED else None
+    if p_yes >= _SETTLED:
+        return "words"
+    return "silence" if reading.match.best < _FEW else None
 
 
 def _speaks(reading: LexicalReading) -> bool:
