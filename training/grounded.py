@@ -115,6 +115,15 @@ def _edited(source: str, edit: dict[str, Any]) -> tuple[str, tuple[tuple[int, in
     return source, tuple(places)
 
 
+def evidence_pieces(document: Document, claim: CardClaim) -> list[int]:
+    """The numbers of the pieces that hold the claim's evidence, in order."""
+    return [
+        at
+        for at, piece in enumerate(document.pieces)
+        if any(piece.start < end and start < piece.end for start, end in claim.places)
+    ]
+
+
 class CardPairs:
     """Turns card claims into pairs: windows of many sizes with the evidence, and some without it."""
 
@@ -144,11 +153,7 @@ class CardPairs:
         self, claim: CardClaim, budget: int, number: int, others: Sequence[CardClaim]
     ) -> Iterator[Pair]:
         document = self.document(claim.source)
-        gold = {
-            at
-            for at, piece in enumerate(document.pieces)
-            if any(piece.start < end and start < piece.end for start, end in claim.places)
-        }
+        gold = set(evidence_pieces(document, claim))
         window = self._window(document, claim.text, gold, budget)
         yield Pair(window, claim.text, claim.label, claim.spans, group=claim.card, twins=number)
         roll = self.random.random()

@@ -4,7 +4,7 @@ python -m training.probe CHECKPOINT [--every 4]
 
 Prints MNLI's dev accuracy, VitaminC's AUROC, and for every n-th card of `cards.dev` with its twins: AUROC of
 unsupported against supported claims, pairs of twins in order, contradiction against neutral. The risk is
-1 − the largest P(entailment) of a claim's windows.
+1 − the largest P(entailment) of a claim's windows. Then the same claims with their evidence given.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from training.data import rows
 from training.export import load_model
-from training.grounded import CARDS, card_claims, lines, rarity
+from training.grounded import CARDS, WINDOW_BUDGETS, card_claims, evidence_pieces, lines, rarity
 from training.network import CrossEncoder
 from training.pairs import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL, Pair, encode
 from training.pools_short import auroc
@@ -77,6 +77,23 @@ def cards(model: CrossEncoder, every: int) -> str:
     )
 
 
+def evidence_given(model: CrossEncoder, every: int) -> str:
+    """How claims are read with a narrow window around the passage that their twin edits: no retrieval."""
+    claims = list(card_claims(lines(CARDS / "cards.dev.jsonl")[::every], lines(CARDS / "twins.dev.jsonl")))
+    documents = {claim.source: Document(claim.source, rendered=False) for claim in claims}
+    pairs, labels = [], []
+    for claim in claims:
+        found = evidence_pieces(documents[claim.source], claim)
+        if found:
+            window = documents[claim.source].window_around(found, WINDOW_BUDGETS[0] * len(found))
+            pairs.append((window.text, claim.text))
+            labels.append(claim.label)
+    shares, truth = read(model, pairs), np.array(labels)
+    risk = auroc(list(1 - shares[:, ENTAILMENT]), list(truth != ENTAILMENT))
+    right = (shares.argmax(1) == truth).mean()
+    return f"evidence given {len(truth)}: accuracy {right:.3f} AUROC {risk:.3f}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("checkpoint", type=Path)
@@ -91,6 +108,7 @@ def main() -> None:
     supported = (labels == ENTAILMENT) | (labels == -1)
     print(f"vitaminc {auroc(list(found[:, ENTAILMENT]), list(supported)):.3f}", end=" ", flush=True)
     print(cards(model, options.every), flush=True)
+    print(evidence_given(model, options.every), flush=True)
 
 
 if __name__ == "__main__":
