@@ -61,9 +61,7 @@ def measure(traces: list[LabelledTrace]) -> ActionFigures:
     found = ActionFigures(traces=len(traces))
     for trace in traces:
         answer = "\n".join(text for _, text in trace.sentences)
-        verdicts = check_actions(
-            ledger_of(read_events([*trace.messages, {"role": "assistant", "content": answer}]))
-        )
+        verdicts = check_actions(ledger_of(read_events([*trace.messages, {"role": "assistant", "content": answer}])))
         start = 0
         for label, text in trace.sentences:
             here = [v for v in verdicts if v.is_flagged and start <= v.start < start + len(text)]
@@ -102,11 +100,7 @@ def _trace(lines: list[str]) -> LabelledTrace:
             call = {"id": f"call_{number}", "function": {"name": name, "arguments": arguments}}
             trace.messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
         elif mark in ("<", "<!"):
-            result: dict[str, object] = {
-                "role": "tool",
-                "tool_call_id": f"call_{number - 1}",
-                "content": rest,
-            }
+            result: dict[str, object] = {"role": "tool", "tool_call_id": f"call_{number - 1}", "content": rest}
             trace.messages.append(result | ({"status": "error"} if mark == "<!" else {}))
         else:
             trace.sentences.append((mark if mark in "+=" else mark.removeprefix("-"), rest))
@@ -119,9 +113,7 @@ app = command()
 @app.command()
 def main(
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
-    failures: Annotated[
-        bool, typer.Option("--failures", help="Print the failures on the open half.")
-    ] = False,
+    failures: Annotated[bool, typer.Option("--failures", help="Print the failures on the open half.")] = False,
 ) -> None:
     """Print how many true statements are flagged, and how many false ones are caught."""
     console = open_console()

@@ -27,17 +27,7 @@ from groundwire.cli.options import Backend, ConfigFile, JsonOut, settings
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.stores.knowledge_base import Knowledge
-from groundwire.types import (
-    Attribute,
-    Entity,
-    Fact,
-    HallucinationType,
-    KnowledgeBase,
-    Role,
-    Turn,
-    Value,
-    ValueKind,
-)
+from groundwire.types import Attribute, Entity, Fact, HallucinationType, KnowledgeBase, Role, Turn, Value, ValueKind
 
 NOW = datetime(2026, 6, 15)
 
@@ -109,12 +99,7 @@ def _company() -> Iterator[Entity]:
 
 def _people() -> Iterator[Entity]:
     for name, department, title, city, email, manager in table_rows(PEOPLE):
-        given = {
-            "department": Value(department),
-            "title": Value(title),
-            "location": Value(city),
-            "email": Value(email),
-        }
+        given = {"department": Value(department), "title": Value(title), "location": Value(city), "email": Value(email)}
         if manager:
             given["manager"] = Value(manager, ValueKind.REFERENCE, entity=_id(manager))
         yield Entity(_id(name), name, "person", (), _attributes(given))
@@ -141,9 +126,7 @@ def _projects() -> Iterator[Entity]:
             "status": Value(status),
         }
         short = name.removeprefix("Project ")
-        yield Entity(
-            _id(name), name, "project", (f"the {short} project", f"{short} project"), _attributes(given)
-        )
+        yield Entity(_id(name), name, "project", (f"the {short} project", f"{short} project"), _attributes(given))
 
 
 def _events() -> Iterator[Entity]:
@@ -268,12 +251,7 @@ class DetectorFigures:
 
 
 def run_detectors(
-    console: Console,
-    config: Config,
-    out: Path | None = None,
-    kb: Path | None = None,
-    *,
-    failures: bool = False,
+    console: Console, config: Config, out: Path | None = None, kb: Path | None = None, *, failures: bool = False
 ) -> None:
     outcomes = asyncio.run(judge(items(), config))
     rows = tabulate(outcomes)
@@ -284,9 +262,7 @@ def run_detectors(
         _show_failures(console, outcomes)
     times = asyncio.run(time_response(config, kb)) if kb else []
     if times:
-        console.print(
-            f"ten sentences on {kb}: median {median(times) * 1000:.0f} ms (bar {SECONDS * 1000:.0f} ms)"
-        )
+        console.print(f"ten sentences on {kb}: median {median(times) * 1000:.0f} ms (bar {SECONDS * 1000:.0f} ms)")
     if out:
         figures = {"rows": [asdict(row) for row in rows], "ten_sentences_seconds": times}
         out.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
@@ -313,9 +289,7 @@ async def _outcome(engine: Groundwire, kb: KnowledgeBase, item: LabelledSentence
 
 def tabulate(outcomes: Sequence[Outcome]) -> list[DetectorFigures]:
     """By kind and over all. A sentence flagged only as another kind is a miss and a false alarm."""
-    return [
-        _row(kind, half, outcomes) for half in HALVES for kind in (*(k.value for k in HallucinationType), ALL)
-    ]
+    return [_row(kind, half, outcomes) for half in HALVES for kind in (*(k.value for k in HallucinationType), ALL)]
 
 
 def _row(kind: str, half: str, outcomes: Sequence[Outcome]) -> DetectorFigures:
@@ -373,12 +347,8 @@ app = command()
 @app.command()
 def main(
     json_out: JsonOut = None,
-    kb: Annotated[
-        Path | None, typer.Option(help="Also time ten sentences on this store; it is modified.")
-    ] = None,
-    failures: Annotated[
-        bool, typer.Option("--failures", help="Print the failures on the open half.")
-    ] = False,
+    kb: Annotated[Path | None, typer.Option(help="Also time ten sentences on this store; it is modified.")] = None,
+    failures: Annotated[bool, typer.Option("--failures", help="Print the failures on the open half.")] = False,
     backend: Backend = None,
     config: ConfigFile = None,
 ) -> None:

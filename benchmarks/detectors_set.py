@@ -13,15 +13,7 @@ from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
 
-from benchmarks.detectors import (
-    EVENTS,
-    PEOPLE,
-    PRODUCTS,
-    PROJECTS,
-    LabelledSentence,
-    read_item,
-    table_rows,
-)
+from benchmarks.detectors import EVENTS, PEOPLE, PRODUCTS, PROJECTS, LabelledSentence, read_item, table_rows
 from groundwire.types import HallucinationType
 
 SEED = 7
@@ -89,9 +81,7 @@ def _templated(rng: random.Random) -> Iterator[LabelledSentence]:
     yield from _about_strangers(rng)
 
 
-def _pair(
-    rng: random.Random, shapes: tuple[str, ...], name: str, right: str, wrong: str
-) -> Iterator[LabelledSentence]:
+def _pair(rng: random.Random, shapes: tuple[str, ...], name: str, right: str, wrong: str) -> Iterator[LabelledSentence]:
     """One true and one false sentence in different words."""
     first, second = rng.sample(shapes, 2)
     yield _item(first, name, right, "")
@@ -151,9 +141,7 @@ def _about_strangers(rng: random.Random) -> Iterator[LabelledSentence]:
             known = rng.choice(people[1:])
             wrong = shape.format(name=stranger, known=known, team=rng.choice(_TEAMS))
             also = HallucinationType.WRONG_ATTRIBUTE.value if "reports to" in shape else ""
-            yield LabelledSentence(
-                wrong, HallucinationType.NONEXISTENT_ENTITY.value, origin="template", also=also
-            )
+            yield LabelledSentence(wrong, HallucinationType.NONEXISTENT_ENTITY.value, origin="template", also=also)
     for name, department, *_ in table_rows(PEOPLE)[1:]:
         yield LabelledSentence(f"Please contact {name} in the {department} team.", origin="template")
 

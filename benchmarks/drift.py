@@ -79,9 +79,7 @@ def measure(runs: int) -> Iterator[Figure]:
     yield Figure("processor time an answer, with the drawing", seconds / (2 * BEFORE * runs) * 1e6, "µs")
     for shift, flagged in SHIFTS.items():
         delays = [delay(seed, shift) for seed in range(runs)]
-        yield Figure(
-            f"{flagged} % of the supported flagged: answers until the alarm, median", median(delays), ""
-        )
+        yield Figure(f"{flagged} % of the supported flagged: answers until the alarm, median", median(delays), "")
         yield Figure(f"{flagged} % of the supported flagged: … at most", max(delays), "")
 
 

@@ -73,8 +73,7 @@ def settings(way: str, local_llm: bool) -> tuple[Config, BackendName]:
 def claims_of(card: dict[str, Any], limit: int, cited: bool) -> list[Claim]:
     source = (CITED,) if cited else ()
     return [
-        Claim(f"c{i}", claim["text"], 0, len(claim["text"]), source)
-        for i, claim in enumerate(card["claims"][:limit])
+        Claim(f"c{i}", claim["text"], 0, len(claim["text"]), source) for i, claim in enumerate(card["claims"][:limit])
     ]
 
 
@@ -93,9 +92,7 @@ def figures(
     way: str, verdicts: Sequence[ClaimVerification], supported: Sequence[bool], used: UsageCount
 ) -> JudgeFigures:
     checked = [
-        (v.is_flagged, good)
-        for v, good in zip(verdicts, supported, strict=True)
-        if v.status is not Status.UNCHECKED
+        (v.is_flagged, good) for v, good in zip(verdicts, supported, strict=True) if v.status is not Status.UNCHECKED
     ]
     return JudgeFigures(
         way,
@@ -127,9 +124,7 @@ async def measure(
         row = figures(way, verdicts, supported, used)
         first = first or verdicts
         pairs = zip(verdicts, first, strict=True)
-        same = [
-            a.is_flagged == b.is_flagged for a, b in pairs if Status.UNCHECKED not in (a.status, b.status)
-        ]
+        same = [a.is_flagged == b.is_flagged for a, b in pairs if Status.UNCHECKED not in (a.status, b.status)]
         rows.append(JudgeFigures(**{**asdict(row), "agree": _share(same)}))
         print(line(rows[-1]), flush=True)
     return rows
@@ -148,9 +143,7 @@ def line(row: JudgeFigures) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cards", type=Path)
     parser.add_argument("--claims", type=int, default=60, help="claims to judge, about")
     parser.add_argument("--per-card", type=int, default=6, help="claims of one answer")

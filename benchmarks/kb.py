@@ -31,9 +31,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 SEED = 7
 BATCH = 5000
-_STARTS = _words(
-    "Al Bar Cor Del Eri Fen Gar Hol Ing Jor Kal Lor Mar Nor Or Pel Quin Ros Sal Tor Ul Var Wes Yar Zel"
-)
+_STARTS = _words("Al Bar Cor Del Eri Fen Gar Hol Ing Jor Kal Lor Mar Nor Or Pel Quin Ros Sal Tor Ul Var Wes Yar Zel")
 _MIDDLES = _words("an be ci do el fi go ha in ka li mo na op ra se ti un va we")
 _ENDS = _words("berg burn dale er field ford ham house ley man ner ov sen ski son stein ton wick wood worth")
 _FIRST = _words(
@@ -81,12 +79,8 @@ def run_kb(store: str, size: Size, rounds: int, console: Console, *, as_json: bo
         print(json.dumps(found | ({"build_seconds": round(seconds, 1)} if built else {})))
         return 0
     if built:
-        console.print(
-            f"built in {seconds:.0f} s ({size.facts / seconds:,.0f} facts a second)", highlight=False
-        )
-    console.print(
-        f"{stats.entities:,} entities, {stats.facts:,} facts, {os.cpu_count()} cores", highlight=False
-    )
+        console.print(f"built in {seconds:.0f} s ({size.facts / seconds:,.0f} facts a second)", highlight=False)
+    console.print(f"{stats.entities:,} entities, {stats.facts:,} facts, {os.cpu_count()} cores", highlight=False)
     console.print(_table(figures))
     return 0
 
@@ -123,11 +117,7 @@ def made_entities(count: int) -> Iterator[Entity]:
 
 
 def _name(random: Random, kind: str, number: int) -> str:
-    word = (
-        random.choice(_STARTS)
-        + "".join(random.choices(_MIDDLES, k=random.randint(1, 2)))
-        + random.choice(_ENDS)
-    )
+    word = random.choice(_STARTS) + "".join(random.choices(_MIDDLES, k=random.randint(1, 2))) + random.choice(_ENDS)
     match kind:
         case "person":
             return f"{random.choice(_FIRST)} {word}"
@@ -175,9 +165,7 @@ def _questions(knowledge: Knowledge) -> list[LookupQuestion]:
         LookupQuestion("alias", lambda kb, n: kb.find([_alias(listed, n)])),
         LookupQuestion("misspelt name", lambda kb, n: kb.find([misspelt(listed[n % len(listed)], n)])),
         LookupQuestion("unknown name", lambda kb, n: kb.find([f"Zorblax Quibbleton {n}"])),
-        LookupQuestion(
-            "20 names at once", lambda kb, n: kb.find([misspelt(x, n) for x in _twenty(listed, n)])
-        ),
+        LookupQuestion("20 names at once", lambda kb, n: kb.find([misspelt(x, n) for x in _twenty(listed, n)])),
         LookupQuestion("similar names", lambda kb, n: kb.similar(misspelt(listed[n % len(listed)], n))),
         LookupQuestion("facts about one", lambda kb, n: kb.facts_about([ids[n % len(ids)]])),
         LookupQuestion("facts by pattern", lambda kb, n: kb.facts(_pattern(ids, n))),
@@ -217,9 +205,7 @@ def measure(knowledge: Knowledge, question: LookupQuestion, rounds: int) -> Look
         taken.append((time.perf_counter() - began) * 1000)
     taken.sort()
     most = min(rounds - 1, rounds * 99 // 100)
-    return LookupLatency(
-        question.name, rounds, taken[rounds // 2], taken[most], taken[-1], sorted(busy)[most]
-    )
+    return LookupLatency(question.name, rounds, taken[rounds // 2], taken[most], taken[-1], sorted(busy)[most])
 
 
 def _table(figures: Sequence[LookupLatency]) -> Table:

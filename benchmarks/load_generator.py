@@ -169,10 +169,7 @@ def digest(body: bytes) -> str:
 
 
 def _request(path: str, kind: str, body: bytes) -> bytes:
-    head = (
-        f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: {kind}\r\n"
-        f"content-length: {len(body)}\r\n\r\n"
-    )
+    head = f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: {kind}\r\ncontent-length: {len(body)}\r\n\r\n"
     return head.encode() + body
 
 

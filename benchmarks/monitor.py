@@ -64,9 +64,7 @@ def questions_answered(folder: Path) -> Iterator[Figure]:
         for pair in pairs:
             strange = [other for other in pairs if other.text != pair.text]
             own.append(pair.answers(pair))
-            others += [
-                not other.answers(pair) for other in random.sample(strange, min(_OTHER_SOURCES, len(strange)))
-            ]
+            others += [not other.answers(pair) for other in random.sample(strange, min(_OTHER_SOURCES, len(strange)))]
             close = max(strange, key=lambda other, q=pair.question: other.index.coverage(q)[0])  # type: ignore[misc]
             nearest.append(not close.answers(pair))
         title = f"{name}, {len(pairs)} questions"
@@ -117,10 +115,7 @@ def warnings_by_label(folder: Path) -> Iterator[Figure]:
     good = sum(not row.bad for row in ragtruth.rows)
     yield Figure(f"supported answers of RAGTruth interrupted by patterns, of {good}", interrupted, "", "0")
     for name in sorted(totals, key=lambda name: -totals[name]):
-        rates = [
-            100 * answers[name, bad] / max(1, n)
-            for bad, n in ((True, len(ragtruth.rows) - good), (False, good))
-        ]
+        rates = [100 * answers[name, bad] / max(1, n) for bad, n in ((True, len(ragtruth.rows) - good), (False, good))]
         where = f"{rates[1]:.1f} % of supported; {hits[name]} of {totals[name]} in a marked span"
         yield Figure(f"{name}: unsupported answers warned of", rates[0], "%", where)
 
@@ -228,15 +223,11 @@ def _sentence(random: Random) -> str:
     if other == 0:
         return f"Studies show that {random.randrange(1000) / 10}% of all plants closed. "
     if other == 1:
-        return (
-            f"Plant {n} was led by Otto Brandt{random.randrange(999)} until {random.randrange(1700, 1900)}. "
-        )
+        return f"Plant {n} was led by Otto Brandt{random.randrange(999)} until {random.randrange(1700, 1900)}. "
     if other == 2:
         return f"{plain} [S{random.randrange(2000)}].\n\n- "
     if other < 7:
-        return (
-            "The people of the region remember the works well, and many of their children still live nearby. "
-        )
+        return "The people of the region remember the works well, and many of their children still live nearby. "
     return f"{plain}, which was a good year for the whole region and its people. "
 
 
@@ -281,8 +272,7 @@ app = command()
 def main(
     tokens: Annotated[int, typer.Option(min=1000, help="Length of the stream.")] = 1_000_000,
     data: Annotated[
-        Path | None,
-        typer.Option(envvar="GROUNDWIRE_DATA", help="Folder with labelled sets, for accuracy."),
+        Path | None, typer.Option(envvar="GROUNDWIRE_DATA", help="Folder with labelled sets, for accuracy.")
     ] = None,
     answers: Annotated[int, typer.Option(min=1, help="Approximate number of answers to stream.")] = 100,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,

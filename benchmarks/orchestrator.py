@@ -68,9 +68,7 @@ def jobs(count: int, seed: int = 0) -> list[ScriptedAnswer]:
     ]
 
 
-def run_orchestrator(
-    console: Console, config: Config, count: int, *, llm: bool, out: Path | None = None
-) -> int:
+def run_orchestrator(console: Console, config: Config, count: int, *, llm: bool, out: Path | None = None) -> int:
     figures = asyncio.run(measure(config, count, llm=llm))
     if out is not None:
         out.write_text(json.dumps([asdict(figure) for figure in figures], indent=2) + "\n", encoding="utf-8")
@@ -84,18 +82,14 @@ async def measure(config: Config, count: int, *, llm: bool) -> list[TargetFigure
     if not llm:
         return figures
     few = made[: max(1, count // 10)]
-    patient = config.changed(
-        hallucination=config.hallucination.model_copy(update={"timeout": _TIMEOUT_SECONDS})
-    )
+    patient = config.changed(hallucination=config.hallucination.model_copy(update={"timeout": _TIMEOUT_SECONDS}))
     try:
         return [*figures, *await real_share(patient, few), *await priced_share(patient, few)]
     except MissingExtra:
         return figures
 
 
-async def _answered(
-    config: Config, generator: Generator, made: Sequence[ScriptedAnswer]
-) -> list[AgentResult]:
+async def _answered(config: Config, generator: Generator, made: Sequence[ScriptedAnswer]) -> list[AgentResult]:
     async with Groundwire(config) as engine:
         orchestrator = Orchestrator(generator, engine, config)
         await orchestrator.process(_QUESTION, {"warm.txt": made[0].text})  # loading the model is no latency
@@ -108,9 +102,7 @@ def _scripted(made: Sequence[ScriptedAnswer], *, name: str = "large") -> Scripte
 
     def reply(call: ScriptedCall) -> Completion:
         text = next(said)
-        return Completion(
-            text, prompt_tokens=len(call.prompt) // 4, completion_tokens=len(text) // 4, model=name
-        )
+        return Completion(text, prompt_tokens=len(call.prompt) // 4, completion_tokens=len(text) // 4, model=name)
 
     return ScriptedGenerator(reply, name=name)
 
@@ -118,9 +110,7 @@ def _scripted(made: Sequence[ScriptedAnswer], *, name: str = "large") -> Scripte
 async def _latency(config: Config, made: Sequence[ScriptedAnswer]) -> list[TargetFigure]:
     figures = []
     for mode in ("sample", "full"):
-        settings = config.verification.model_copy(
-            update={"mode": mode, "on_failure": "flag", "enabled": True}
-        )
+        settings = config.verification.model_copy(update={"mode": mode, "on_failure": "flag", "enabled": True})
         outcomes = await _answered(config.changed(verification=settings), _scripted(made), made)
         added = sorted(outcome.cost.verification.seconds for outcome in outcomes)
         middle, worst = median(added), added[int(0.95 * (len(added) - 1))]
@@ -197,9 +187,7 @@ async def real_share(config: Config, made: Sequence[ScriptedAnswer]) -> list[Tar
 
 def _with_target(name: str, value: float, unit: str, bar: float | None) -> TargetFigure:
     return (
-        TargetFigure(name, value, unit)
-        if bar is None
-        else TargetFigure(name, value, unit, f"< {bar:g}", value < bar)
+        TargetFigure(name, value, unit) if bar is None else TargetFigure(name, value, unit, f"< {bar:g}", value < bar)
     )
 
 

@@ -61,8 +61,7 @@ class Peers:
     def judge(self, peer: str, rows: Sequence[LabelledRow]) -> list[Prediction | None]:
         self.install(peer)
         lines = "".join(
-            json.dumps({"claim": row.claim, "context": row.context, "question": row.question}) + "\n"
-            for row in rows
+            json.dumps({"claim": row.claim, "context": row.context, "question": row.question}) + "\n" for row in rows
         )
         with tempfile.TemporaryDirectory() as home:
             # Peers write settings and logs into the home folder: give them a temporary one.
@@ -88,12 +87,7 @@ class Peers:
 
 
 def _run(
-    command: Sequence[str],
-    trouble: str,
-    *,
-    stdin: str = "",
-    env: dict[str, str] | None = None,
-    cwd: str | None = None,
+    command: Sequence[str], trouble: str, *, stdin: str = "", env: dict[str, str] | None = None, cwd: str | None = None
 ) -> str:
     try:
         done = subprocess.run(
@@ -113,9 +107,9 @@ app = command()
 
 @app.command()
 def main(
-    data: Annotated[
-        Path, typer.Option(envvar="GROUNDWIRE_DATA", help="Folder with dev.*.jsonl.gz files.")
-    ] = Path("../shared/data"),
+    data: Annotated[Path, typer.Option(envvar="GROUNDWIRE_DATA", help="Folder with dev.*.jsonl.gz files.")] = Path(
+        "../shared/data"
+    ),
     sets: Annotated[str, typer.Option(help="Only these sets, as in ragtruth,qags.")] = "",
     limit: Annotated[int | None, typer.Option(min=1, help="Approximate number of rows per set.")] = None,
     json_out: Annotated[Path | None, typer.Option("--json", help="Write the figures as JSON.")] = None,

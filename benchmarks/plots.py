@@ -39,9 +39,7 @@ def reliability_plot(sets: Sequence[Judged]) -> str:
             sizes = [2 + 8 * float(np.sqrt(b.rows / len(bad))) for b in bins]
             label = f"{name} ({len(bad):,} rows, error {error:.3f})"
             series.append(Series(label, [(b.stated, b.true) for b in bins], sizes))
-    return chart(
-        "Does the risk mean what it says?", "stated risk", "share unsupported", series, diagonal=True
-    )
+    return chart("Does the risk mean what it says?", "stated risk", "share unsupported", series, diagonal=True)
 
 
 def precision_recall_plot(sets: Sequence[Judged]) -> str:
@@ -67,9 +65,7 @@ def _ours(sets: Sequence[Judged]) -> tuple[measures.Flags, measures.Scores]:
     return bad, risk
 
 
-def _answers(
-    sets: Sequence[Judged], system: str
-) -> tuple[measures.Flags, measures.Scores, measures.Flags | None]:
+def _answers(sets: Sequence[Judged], system: str) -> tuple[measures.Flags, measures.Scores, measures.Flags | None]:
     none: Answers = ()
     told = [
         (row.bad, said)

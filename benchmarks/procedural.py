@@ -68,9 +68,7 @@ class CheckedResponse:
     overlap: bool
 
 
-def run_procedural(
-    config: Config, items: int, seed: int, out: Path | None = None, write: Path | None = None
-) -> None:
+def run_procedural(config: Config, items: int, seed: int, out: Path | None = None, write: Path | None = None) -> None:
     """Generate the suite, check it and print the rates."""
     console = Console()
     made = generate(items, seed)
@@ -85,9 +83,7 @@ def run_procedural(
         for line in verdicts(own[-1]):
             console.print(line, style="bold" if half == "both" else None)
         console.print()
-    console.print(
-        "Flagging everything catches 100 % at 100 % false alarms. The threshold of word overlap is the best"
-    )
+    console.print("Flagging everything catches 100 % at 100 % false alarms. The threshold of word overlap is the best")
     console.print("one for this very suite, which a real detector could not know.")
 
 

@@ -164,9 +164,7 @@ def _figure(text: str) -> float | None:
 def _money(_: str, rng: Random) -> GeneratedValue:
     tenths = rng.randint(11, 989)
     exact = f"{tenths * 100_000:,}"
-    return GeneratedValue(
-        (f"${tenths / 10:.1f} million", f"{exact} dollars", f"${tenths / 10:.1f}m", f"${exact}")
-    )
+    return GeneratedValue((f"${tenths / 10:.1f} million", f"{exact} dollars", f"${tenths / 10:.1f}m", f"${exact}"))
 
 
 def _count(rest: str, rng: Random) -> GeneratedValue:
@@ -300,8 +298,7 @@ def bullets(facts: Sequence[GeneratedFact], _: Domain, rng: Random) -> str:
 def sections(facts: Sequence[GeneratedFact], _: Domain, rng: Random) -> str:
     mark = rng.choice(("-", "*", ""))
     return "\n\n".join(
-        f"## {thing}\n\n"
-        + "\n".join(f"{mark} {capital(f.attribute.label)}: {f.value.plain}".strip() for f in own)
+        f"## {thing}\n\n" + "\n".join(f"{mark} {capital(f.attribute.label)}: {f.value.plain}".strip() for f in own)
         for thing, own in by_thing(facts).items()
     )
 

@@ -35,12 +35,8 @@ DISTANCES = (4, 16, 64, 256)
 _SLOT = re.compile(r"\{(person|city|money|percent|year|count|measure)(?::([^}]*))?\}")
 _CHOICE = re.compile(r"<([^|>]+)\|([^|>]+)>")
 _WORDS = {
-    False: word_list(
-        "strawberry banana committee parallel assessment mississippi embarrass occurrence bookkeeper"
-    ),
-    True: word_list(
-        "accommodate tennessee possession millennium raccoon successful cinnamon referee suppress"
-    ),
+    False: word_list("strawberry banana committee parallel assessment mississippi embarrass occurrence bookkeeper"),
+    True: word_list("accommodate tennessee possession millennium raccoon successful cinnamon referee suppress"),
 }
 _QUOTED = {
     False: ('According to the document, "{q}"', 'The text says: "{q}"', "The document states that {i}"),
@@ -48,25 +44,15 @@ _QUOTED = {
 }
 _DETAILED = {
     False: ("{claim} {pronoun} {detail}.", "{open}, and {thing} {detail}.", "{thing} {detail}."),
-    True: (
-        "{claim} Also, {thing} {detail}.",
-        "{thing} {detail}. {claim}",
-        "{thing}, it should be noted, {detail}.",
-    ),
+    True: ("{claim} Also, {thing} {detail}.", "{thing} {detail}. {claim}", "{thing}, it should be noted, {detail}."),
 }
 _WORKED = {
     False: ("{claim}", "The {label} are {list}. {claim}", "Counting {list}: {claim}"),
     True: ("{claim}", "They are {list}. {claim}", "One by one: {list}. {claim}"),
 }
 _SPELLED = {
-    False: (
-        "The word {w} contains the letter {x} {n} times.",
-        "There are {n} occurrences of {x} in the word {w}.",
-    ),
-    True: (
-        "The letter {x} occurs {n} times in the word {w}.",
-        "In the word {w}, the letter {x} is found {n} times.",
-    ),
+    False: ("The word {w} contains the letter {x} {n} times.", "There are {n} occurrences of {x} in the word {w}."),
+    True: ("The letter {x} occurs {n} times in the word {w}.", "In the word {w}, the letter {x} is found {n} times."),
 }
 
 
@@ -317,9 +303,7 @@ def _listing(domain: Domain, thing: str, members: list[str], rng: Random) -> str
     match rng.randrange(4):
         case 0:
             text = rng.choice(group.said).format(e=thing, list=_join(members))
-            return (
-                f"{capital(text)} That makes {total} {group.label} in all." if with_total else capital(text)
-            )
+            return f"{capital(text)} That makes {total} {group.label} in all." if with_total else capital(text)
         case 1:
             lines = [f"{n}. {member}" for n, member in enumerate(members, 1)]
             end = [f"Total number of {group.label}: {total}"] if with_total else []

@@ -63,13 +63,7 @@ BARS = {0.5: "≤ 2", 0.95: "≤ 8", 0.99: "≤ 13"}
 
 
 def run_proxy(
-    console: Console,
-    rounds: int,
-    streams: int,
-    *,
-    as_json: bool,
-    pace: Pace = REALISTIC,
-    mode: str = "observe",
+    console: Console, rounds: int, streams: int, *, as_json: bool, pace: Pace = REALISTIC, mode: str = "observe"
 ) -> int:
     with _upstream(pace) as direct, _proxy(direct, mode) as server:
         figures = asyncio.run(_measure(direct, server, pace, rounds, streams))
@@ -79,10 +73,7 @@ def run_proxy(
 async def _measure(direct: str, server: Server, pace: Pace, rounds: int, streams: int) -> list[Figure]:
     proxied = f"http://127.0.0.1:{server.port}"
     await _request_stream(proxied, 0, pace)  # warm up: the first request loads the model
-    pairs = [
-        (await _request_stream(direct, n, pace), await _request_stream(proxied, n, pace))
-        for n in range(rounds)
-    ]
+    pairs = [(await _request_stream(direct, n, pace), await _request_stream(proxied, n, pace)) for n in range(rounds)]
     many = await _request_many(direct, streams, pace)
     busy = server.processor_seconds()
     through = await _request_many(proxied, streams, pace)

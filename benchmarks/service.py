@@ -83,9 +83,7 @@ def measure(terms: LoadTerms) -> Iterator[Figure]:
         cases = engine.expected([make_case(number) for number in range(terms.cases)])
         server = stack.enter_context(run_server())
         load = stack.enter_context(run_load_generator(server, cases))
-        load.run(
-            seconds=min(2.0, terms.seconds), connections=terms.at_once
-        )  # both have loaded their model by then
+        load.run(seconds=min(2.0, terms.seconds), connections=terms.at_once)  # both have loaded their model by then
         turns = [_turn(engine, server, load, terms) for _ in range(terms.turns)]
         yield from _compared(turns, terms)
         yield from _latencies("one at a time", [load.run(seconds=terms.seconds)])
@@ -228,10 +226,7 @@ class LoadProcess:
 @contextmanager
 def run_load_generator(server: Server, cases: Sequence[LoadCase]) -> Iterator[LoadProcess]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.load_generator"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
+        [sys.executable, "-m", "benchmarks.load_generator"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     with process:
         try:
@@ -269,10 +264,7 @@ def run_server() -> Iterator[Server]:
         log = Path(folder) / "log"  # not a pipe: a full pipe would block the server
         with log.open("wb") as errors:
             process = subprocess.Popen(
-                [sys.executable, "-m", "groundwire.cli.main", "serve"],
-                env={**kept, **ours},
-                cwd=folder,
-                stderr=errors,
+                [sys.executable, "-m", "groundwire.cli.main", "serve"], env={**kept, **ours}, cwd=folder, stderr=errors
             )
         with process:
             try:

@@ -98,9 +98,7 @@ def _encoded(text: str) -> str:
     return b64encode(text.encode()).decode()
 
 
-def _soak(
-    server: Server, load: LoadProcess, usual: float, terms: SoakTerms, met: list[LoadResult]
-) -> Iterator[Sample]:
+def _soak(server: Server, load: LoadProcess, usual: float, terms: SoakTerms, met: list[LoadResult]) -> Iterator[Sample]:
     began = time.monotonic()
     while (passed := time.monotonic() - began) < 60 * terms.minutes or not met:
         met.append(load.run(seconds=0.8 * terms.turn, rate=STEADY * usual, leaving=LEAVING))

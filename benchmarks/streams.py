@@ -243,9 +243,7 @@ async def stopped_at(text: str, source: str, question: str, engine: Groundwire) 
 
 def tabulate(seen: Sequence[StreamOutcome]) -> list[StreamFigures]:
     """A row a kind, and the contradicted ones by half."""
-    groups: dict[str, list[StreamOutcome]] = {
-        kind: [s for s in seen if s.stream.kind == kind] for kind in KINDS
-    }
+    groups: dict[str, list[StreamOutcome]] = {kind: [s for s in seen if s.stream.kind == kind] for kind in KINDS}
     wrong = groups["contradicted"]
     groups["  first half"] = [s for s in wrong if not s.stream.held]
     groups["  held-out half"] = [s for s in wrong if s.stream.held]
@@ -318,9 +316,9 @@ app = command()
 def main(
     items: Annotated[int, typer.Option(min=3, help="Number of streams to generate.")] = 300,
     seed: Annotated[int, typer.Option(help="The same seed makes the same streams.")] = 0,
-    data: Annotated[
-        Path, typer.Option(envvar="GROUNDWIRE_DATA", help="Folder with dev.*.jsonl.gz files.")
-    ] = Path("../shared/data"),
+    data: Annotated[Path, typer.Option(envvar="GROUNDWIRE_DATA", help="Folder with dev.*.jsonl.gz files.")] = Path(
+        "../shared/data"
+    ),
     limit: Annotated[int | None, typer.Option(min=1, help="Approximate number of RAGTruth rows.")] = None,
     json_out: Annotated[Path | None, typer.Option("--json", help="Write the figures as JSON.")] = None,
     backend: Backend = None,

@@ -72,9 +72,7 @@ def run_wrk(server: Server, cases: Sequence[LoadCase], terms: WrkTerms) -> dict[
         script.write_text(lua(cases), encoding="utf-8")
         url = f"http://127.0.0.1:{server.port}/v1/check"
         options = ["-t1", f"-c{terms.connections}", f"-d{terms.seconds}s", "--timeout", "60s"]
-        done = subprocess.run(
-            ["wrk", *options, "-s", str(script), url], capture_output=True, text=True, check=True
-        )
+        done = subprocess.run(["wrk", *options, "-s", str(script), url], capture_output=True, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     return found
 

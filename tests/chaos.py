@@ -177,9 +177,7 @@ class ChaosFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._file.close()
 
     def write(self, data: Any) -> int:
@@ -293,9 +291,7 @@ class World:
             "store.cache_path": str(self.folder / "cache.db"),
             "limits.retries": 1,
         }
-        return Config.load(
-            overrides=given | {key.replace("__", "."): value for key, value in overrides.items()}
-        )
+        return Config.load(overrides=given | {key.replace("__", "."): value for key, value in overrides.items()})
 
     def fresh(self) -> None:
         """A folder of its own for the next seed, with an empty store in it."""
@@ -550,8 +546,7 @@ class Tally:
     def __str__(self) -> str:
         paths = ", ".join(f"{name} {count}" for name, count in sorted(self.by_path.items()))
         return (
-            f"chaos: {self.seeds} seeds, {self.injected} faults injected ({paths}), "
-            f"{len(self.violations)} violations"
+            f"chaos: {self.seeds} seeds, {self.injected} faults injected ({paths}), {len(self.violations)} violations"
         )
 
 

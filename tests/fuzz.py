@@ -45,23 +45,7 @@ _HTML = (
     "<svg>", "<select>", "<meta charset=", "utf-8>", "gbk>", "punycode>", "<h1 hidden>", "<br>", "a=b ", "<", ">",
 )  # fmt: skip
 _CSV = (",", ";", "\t", '"', '""', '",', '"\n', "\r\n", "\n", '"""', '\n"', "\r")
-_JSON = (
-    "{",
-    "}",
-    "[",
-    "]",
-    '"',
-    ":",
-    ",",
-    '"S0"',
-    '"text"',
-    '"id"',
-    "null",
-    "1e999",
-    "-",
-    "\\ud800",
-    "9" * 500,
-)
+_JSON = ("{", "}", "[", "]", '"', ":", ",", '"S0"', '"text"', '"id"', "null", "1e999", "-", "\\ud800", "9" * 500)
 _PDF = (
     b"<<", b">>", b"[", b"]", b"(", b")", b"3 0 R", b"1 0 R", b"/Kids", b"/Parent", b"/Contents", b"/Length", b"stream\n",
     b"\nendstream", b"endobj", b"/Filter /FlateDecode", b"/Filter [/ASCIIHexDecode /LZWDecode]", b"BT", b"ET", b"Tj", b"TJ", b"Tm",
@@ -122,20 +106,13 @@ def _json(random: Random) -> bytes:
     if random.random() < 0.3:
         return (random.choice("[{") + _pieces(_JSON, random)).encode("utf-8", "surrogatepass")
     rows = [{"id": number, "text": _pieces((), random)[:200]} for number in range(_times(random, 300))]
-    values: tuple[object, ...] = (
-        rows,
-        {f"S{row['id']}": row["text"] for row in rows},
-        {"sources": rows},
-        "[" * 9,
-    )
+    values: tuple[object, ...] = (rows, {f"S{row['id']}": row["text"] for row in rows}, {"sources": rows}, "[" * 9)
     lines = "\n".join(map(json.dumps, rows))
     return random.choice((lines, json.dumps(random.choice(values)))).encode()
 
 
 def _pdf(random: Random) -> bytes:
-    lines = b" ".join(
-        pdf_line(random.choice(("tall", "\\(", "a" * 50))) for _ in range(random.randint(1, 40))
-    )
+    lines = b" ".join(pdf_line(random.choice(("tall", "\\(", "a" * 50))) for _ in range(random.randint(1, 40)))
     return pdf(lines + b" ".join(random.choices(_PDF, k=random.choice((0, _times(random, 2000))))))
 
 

@@ -29,8 +29,7 @@ WRONG = (
     "Tallinn. Its restaurant seats 120 guests. Entry to the tower costs 14 euros."
 )
 UNSUPPORTED = (
-    "The Norvale tower is 310 metres tall. The tower holds a famous collection of clocks. "
-    "The tower stands in Tallinn."
+    "The Norvale tower is 310 metres tall. The tower holds a famous collection of clocks. The tower stands in Tallinn."
 )
 AGAIN = "The tower was built in 1987 by Mara Okafor."
 

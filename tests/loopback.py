@@ -52,12 +52,7 @@ def chat(*texts: str | None, top: Mapping[str, float] | None = None, **more: Any
     """A chat completion, a choice a text; `top` are the probabilities at the first token."""
     logprobs = {"content": [position(top)]} if top else None
     choices = [
-        {
-            "index": i,
-            "finish_reason": "stop",
-            "message": {"role": "assistant", "content": text},
-            "logprobs": logprobs,
-        }
+        {"index": i, "finish_reason": "stop", "message": {"role": "assistant", "content": text}, "logprobs": logprobs}
         for i, text in enumerate(texts)
     ]
     usage = {
@@ -67,15 +62,7 @@ def chat(*texts: str | None, top: Mapping[str, float] | None = None, **more: Any
         "prompt_tokens_details": {"cached_tokens": 8},
     }
     return Reply(
-        {
-            "id": "x",
-            "object": "chat.completion",
-            "created": 0,
-            "model": "m",
-            "choices": choices,
-            "usage": usage,
-            **more,
-        }
+        {"id": "x", "object": "chat.completion", "created": 0, "model": "m", "choices": choices, "usage": usage, **more}
     )
 
 
@@ -87,12 +74,7 @@ def position(top: Mapping[str, float]) -> Json:
 def claude(*texts: str) -> Reply:
     """A message of Anthropic's API."""
     content = [{"type": "text", "text": text} for text in texts]
-    usage = {
-        "input_tokens": 10,
-        "output_tokens": 5,
-        "cache_read_input_tokens": 30,
-        "cache_creation_input_tokens": 0,
-    }
+    usage = {"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 30, "cache_creation_input_tokens": 0}
     return Reply(
         {"id": "x", "type": "message", "role": "assistant", "model": "claude-test", "content": content,
          "stop_reason": "end_turn", "stop_sequence": None, "usage": usage}

@@ -33,17 +33,7 @@ class RedisServer:
         program = shutil.which("redis-server")
         assert program is not None
         self.process = subprocess.Popen(
-            [
-                program,
-                "--port",
-                str(self.port),
-                "--bind",
-                "127.0.0.1",
-                "--save",
-                "",
-                "--dir",
-                str(self.folder),
-            ],
+            [program, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", str(self.folder)],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )

@@ -39,18 +39,14 @@ class Served:
 
 
 @contextmanager
-def serving(
-    overrides: Mapping[str, Any] | Config | None = None, made: Service | None = None
-) -> Iterator[str]:
+def serving(overrides: Mapping[str, Any] | Config | None = None, made: Service | None = None) -> Iterator[str]:
     """The base URL of a server with these settings (dotted keys, or a whole `Config`) while the block runs."""
     with served(overrides, made) as running:
         yield running.url
 
 
 @contextmanager
-def served(
-    overrides: Mapping[str, Any] | Config | None = None, made: Service | None = None
-) -> Iterator[Served]:
+def served(overrides: Mapping[str, Any] | Config | None = None, made: Service | None = None) -> Iterator[Served]:
     """The same, with the service behind it and a client for it."""
     # Only here: tests that have an environment of their own come without the server's packages.
     # Imported before the server's threads start: pytest parses what it imports, and Python 3.11 fails with a

@@ -53,11 +53,7 @@ def test_verify_claim_judges_one_claim() -> None:
     assert found.confidence_justified
     assert found.flag_reason is None
     wrong = verify_claim("The population of France is 999 million.", ["Cats sleep.", SOURCE])
-    assert (wrong.status, wrong.flag_reason, wrong.evidence_ids) == (
-        Status.CONTRADICTED,
-        "contradicted",
-        ["S1"],
-    )
+    assert (wrong.status, wrong.flag_reason, wrong.evidence_ids) == (Status.CONTRADICTED, "contradicted", ["S1"])
 
 
 def test_every_function_names_its_keywords() -> None:
@@ -160,9 +156,7 @@ def test_profile_and_target_can_be_given_by_name() -> None:
     assert (found.profile, found.claims[0].confidence) == ("strict", 0.5)
 
 
-def test_threads_whose_first_calls_meet_share_one_loop_and_one_engine(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_threads_whose_first_calls_meet_share_one_loop_and_one_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[object] = []
     loops: set[asyncio.AbstractEventLoop] = set()
 

@@ -6,16 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.budget import (
-    Budget,
-    adjusted_confidence,
-    budget,
-    clip,
-    kl_bits,
-    observed_bits,
-    required_bits,
-    wilson,
-)
+from groundwire.budget import Budget, adjusted_confidence, budget, clip, kl_bits, observed_bits, required_bits, wilson
 
 share = st.floats(0.0, 1.0, allow_nan=False)
 inner = st.floats(0.001, 0.999)
@@ -74,9 +65,7 @@ def test_a_prior_at_the_target_needs_nothing(p1: float, p0: float, target: float
 
 
 @given(share, share, share, share, share)
-def test_intervals_contain_every_gap_within_them(
-    a: float, b: float, c: float, d: float, target: float
-) -> None:
+def test_intervals_contain_every_gap_within_them(a: float, b: float, c: float, d: float, target: float) -> None:
     (p1_low, p1_high), (p0_low, p0_high) = sorted((a, b)), sorted((c, d))
     p1, p0 = (p1_low + p1_high) / 2, (p0_low + p0_high) / 2
     found = budget(p1, p0, target, (p1_low, p1_high), (p0_low, p0_high))

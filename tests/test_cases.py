@@ -20,9 +20,7 @@ class Expected:
 
 E, C, N = Status.ENTAILED, Status.CONTRADICTED, Status.NOT_IN_CONTEXT
 FRANCE = "France is a country in Western Europe. The population of France is about 67 million. Its capital is Paris."
-MERGER = (
-    "Acme bought Globex in March 2019 for 40 million dollars. The board did not approve the second offer."
-)
+MERGER = "Acme bought Globex in March 2019 for 40 million dollars. The board did not approve the second offer."
 RULING = (
     'השמאי קבע כי הפיצוי לבעלי הקרקע יעמוד על 50,000 ש"ח. ההחלטה ניתנה ביום 12 במרץ 2021. '
     "הוועדה לא אישרה את התוכנית. יוסי כהן תבע את דנה לוי."

@@ -31,11 +31,7 @@ hallucination:
 """
     )
     found = Config.load(file).hallucination.model_dump()
-    assert found.pop("backend") == {
-        "type": "configurable",
-        "default": "openai",
-        "operations": {"memory_gate": "haiku"},
-    }
+    assert found.pop("backend") == {"type": "configurable", "default": "openai", "operations": {"memory_gate": "haiku"}}
     gate = found.pop("memory_gate")
     assert (gate["enabled"], gate["min_confidence"], gate["reject_unsupported"]) == (True, 0.6, False)
     assert found == {
@@ -81,9 +77,7 @@ def test_every_key_of_the_verification_section_can_be_set_in_toml(tmp_path: Path
         "parallel_verification": False, "mode": "critical_only", "sample_rate": 0.5,
     }  # fmt: skip
     file = tmp_path / "groundwire.toml"
-    file.write_text(
-        "[verification]\n" + "\n".join(f"{key} = {json.dumps(value)}" for key, value in given.items())
-    )
+    file.write_text("[verification]\n" + "\n".join(f"{key} = {json.dumps(value)}" for key, value in given.items()))
     assert Config.load(file).verification.model_dump() == given
 
 
@@ -94,9 +88,7 @@ def test_a_section_left_empty_is_the_default(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["groundwire.yaml", "groundwire.yml", "groundwire.toml"])
-def test_a_file_in_the_working_folder_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_a_file_in_the_working_folder_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     (tmp_path / name).write_text("target = 0.5" if name.endswith("toml") else "target: 0.5")
     monkeypatch.chdir(tmp_path)
     assert Config.load().target == 0.5
@@ -110,12 +102,7 @@ def test_arguments_win_over_environment_and_environment_over_file(
     monkeypatch.setenv("GROUNDWIRE_OPENAI__MODEL", "environment")
     monkeypatch.setenv("GROUNDWIRE_OPENAI__SAMPLES", "4")
     found = Config.load(file, {"openai.samples": 5, "openai.top_logprobs": None}).openai
-    assert (found.model, found.samples, found.context_tokens, found.top_logprobs) == (
-        "environment",
-        5,
-        100,
-        20,
-    )
+    assert (found.model, found.samples, found.context_tokens, found.top_logprobs) == ("environment", 5, 100, 20)
 
 
 def test_the_sdks_own_variables_count(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,24 +124,12 @@ def test_config_is_frozen() -> None:
         ("hallucination: {enabeld: true}", "unknown key 'hallucination.enabeld', did you mean 'enabled'?"),
         ("halucination: {}", "unknown key 'halucination', did you mean 'hallucination'?"),
         ("verification: {sample_rate: 1.5}", "invalid value 1.5 for 'verification.sample_rate'"),
-        (
-            "hallucination: {timeout: soon}",
-            "invalid value 'soon' for 'hallucination.timeout': write a duration",
-        ),
+        ("hallucination: {timeout: soon}", "invalid value 'soon' for 'hallucination.timeout': write a duration"),
         ("hallucination: {backend: {type: gpt}}", "invalid value 'gpt' for 'hallucination.backend.type'"),
-        (
-            "hallucination: {timeout: true}",
-            "invalid value True for 'hallucination.timeout': write a duration",
-        ),
+        ("hallucination: {timeout: true}", "invalid value True for 'hallucination.timeout': write a duration"),
         ("hallucination: {timeout: 0}", "invalid value 0 for 'hallucination.timeout'"),
-        (
-            "hallucination: {memory_gate: {timeout: 0s}}",
-            "invalid value '0s' for 'hallucination.memory_gate.timeout'",
-        ),
-        (
-            "hallucination: {backend: {operations: {x: local}}}",
-            "for 'hallucination.backend.operations.x'",
-        ),
+        ("hallucination: {memory_gate: {timeout: 0s}}", "invalid value '0s' for 'hallucination.memory_gate.timeout'"),
+        ("hallucination: {backend: {operations: {x: local}}}", "for 'hallucination.backend.operations.x'"),
         ("target: .nan", "invalid value nan for 'target'"),
         ("[1, 2]", "must contain a mapping"),
         ("a: [", "is not valid"),
@@ -189,9 +164,7 @@ def test_a_missing_file_that_was_asked_for_is_an_error(tmp_path: Path) -> None:
         ("GROUNDWIRE_OPENAI__MODLE", "unknown key 'openai.modle', did you mean 'model'?"),
     ],
 )
-def test_an_unknown_environment_variable_is_named(
-    monkeypatch: pytest.MonkeyPatch, name: str, complaint: str
-) -> None:
+def test_an_unknown_environment_variable_is_named(monkeypatch: pytest.MonkeyPatch, name: str, complaint: str) -> None:
     monkeypatch.setenv(name, "0.9")
     with pytest.raises(ConfigError) as caught:
         Config.load()

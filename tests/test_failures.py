@@ -219,15 +219,9 @@ INTERFACES: dict[str, tuple[Callable[[World], object], object]] = {
     "memory gate": (by_gate, True),
     "batch": (by_batch, (3, None)),
     "proxy chat": (by_proxy("chat/completions", whole(completion(ANSWER)), stream=False), "UNCHECKED"),
-    "proxy chat stream": (
-        by_proxy("chat/completions", Scripted(chat_stream(ANSWER)), stream=True),
-        "UNCHECKED",
-    ),
+    "proxy chat stream": (by_proxy("chat/completions", Scripted(chat_stream(ANSWER)), stream=True), "UNCHECKED"),
     "proxy responses": (by_proxy("responses", whole(response_object(ANSWER)), stream=False), "UNCHECKED"),
-    "proxy responses stream": (
-        by_proxy("responses", Scripted(response_stream(ANSWER)), stream=True),
-        "UNCHECKED",
-    ),
+    "proxy responses stream": (by_proxy("responses", Scripted(response_stream(ANSWER)), stream=True), "UNCHECKED"),
     "mcp check": (by_mcp("check", answer=ANSWER, sources=ANSWER), None),
     "mcp verify_claims": (by_mcp("verify_claims", text=ANSWER, context=ANSWER), None),
     # Strawberry's format has no third value: a claim that could not be checked is flagged.

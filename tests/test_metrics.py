@@ -132,11 +132,7 @@ class TestLog:
         event = json.loads(line)
         assert event["event"] == "verdict"
         assert (event["response"], event["claim"], event["backend"]) == ("r1", "c1", "local")
-        assert (event["status"], event["gap_type"], event["method"]) == (
-            "CONTRADICTED",
-            "contradicted",
-            "lexical",
-        )
+        assert (event["status"], event["gap_type"], event["method"]) == ("CONTRADICTED", "contradicted", "lexical")
         assert (event["p1"], event["p0"], event["gap_bits"], event["seconds"]) == (0.02, 0.05, 3.93, 0.0123)
         assert len(event["claim_sha256"]) == 16
         assert "gout" not in line

@@ -94,9 +94,7 @@ def test_what_could_not_be_checked_has_an_error_type_and_no_score(
         assert "secret" not in str(dict(record.attributes))
 
 
-def test_events_belong_to_the_span_that_is_open_when_python_checks(
-    exporter: InMemoryLogRecordExporter,
-) -> None:
+def test_events_belong_to_the_span_that_is_open_when_python_checks(exporter: InMemoryLogRecordExporter) -> None:
     with TracerProvider().get_tracer("app").start_as_current_span("answer") as span:
         check(ANSWER, SOURCE, backend="fake")  # runs on a loop in another thread
     wanted = span.get_span_context()
@@ -136,11 +134,7 @@ def test_a_streamed_answer_is_evaluated_once_when_it_ends(exporter: InMemoryLogR
         await verifier.finish()
 
     asyncio.run(stream())
-    assert [r.attributes[NAME] for r in events(exporter)] == [
-        "groundedness",
-        "claim_support",
-        "claim_support",
-    ]
+    assert [r.attributes[NAME] for r in events(exporter)] == ["groundedness", "claim_support", "claim_support"]
 
 
 MESSAGE = {"id": "msg_1", "type": "message", "role": "assistant", "content": [{"type": "text", "text": GOOD}]}

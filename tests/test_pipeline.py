@@ -13,18 +13,7 @@ from groundwire.engine import Groundwire
 from groundwire.errors import BackendError, BackendTimeout, ConfigError, InputError, RateLimited
 from groundwire.metrics import Metrics
 from groundwire.pipeline import CheckContext, check
-from groundwire.types import (
-    Case,
-    Claim,
-    Estimate,
-    GapType,
-    HallucinationReport,
-    Query,
-    Source,
-    Status,
-    Turn,
-    Verifier,
-)
+from groundwire.types import Case, Claim, Estimate, GapType, HallucinationReport, Query, Source, Status, Turn, Verifier
 from groundwire.verdicts.profile import REDACTED, Profile
 from groundwire.verifiers.backends import Backend
 from groundwire.verifiers.batching import Batched
@@ -46,9 +35,7 @@ def court(
     return CheckContext(backend, profile, metrics or Metrics())
 
 
-async def judged(
-    answer: str, fake: Verifier | None = None, profile: Profile = DEFAULT
-) -> HallucinationReport:
+async def judged(answer: str, fake: Verifier | None = None, profile: Profile = DEFAULT) -> HallucinationReport:
     return await check(Case(answer, SOURCES, id="r"), court(fake or FakeVerifier(), profile))
 
 
@@ -109,7 +96,9 @@ async def test_one_failed_claim_is_unchecked_and_the_rest_go_on(error: BackendTi
 async def test_the_rag_profile_redacts_limits_and_skips_fragments() -> None:
     fake = FakeVerifier()
     rag = Profile("rag", 2.0, 0.95, marker=REDACTED, min_chars=15, max_claims=2)
-    answer = "It is red. The tower is 330 metres tall [S0]. The bridge was opened in 1937 [S1]. Cats sleep all day long."
+    answer = (
+        "It is red. The tower is 330 metres tall [S0]. The bridge was opened in 1937 [S1]. Cats sleep all day long."
+    )
     report = await judged(answer, fake, rag)
     assert [claim.claim_text for claim in report.claims] == [
         "The tower is 330 metres tall.", "The bridge was opened in 1937.",

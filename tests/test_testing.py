@@ -16,10 +16,7 @@ from groundwire.verifiers.fake import FakeVerifier
 
 pytest_plugins = ["pytester"]
 
-SOURCES = {
-    "guide": "The tower is 330 metres tall. It stands in Paris.",
-    "law": "The bridge was opened in 1937.",
-}
+SOURCES = {"guide": "The tower is 330 metres tall. It stands in Paris.", "law": "The bridge was opened in 1937."}
 WRONG = "The tower is 999 metres tall [guide]. The bridge was opened in 1937 [law]."
 
 
@@ -41,10 +38,7 @@ def test_a_failure_shows_what_is_wrong_and_what_the_sources_say() -> None:
 
 
 def test_some_flags_may_be_allowed() -> None:
-    assert (
-        assert_grounded(WRONG, SOURCES, max_flagged=1).flagged_claims[0].text
-        == "The tower is 999 metres tall."
-    )
+    assert assert_grounded(WRONG, SOURCES, max_flagged=1).flagged_claims[0].text == "The tower is 999 metres tall."
 
 
 def test_hostile_text_does_not_steer_the_terminal() -> None:

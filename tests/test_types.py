@@ -14,9 +14,7 @@ CLAIM = Claim("c1", "It is red.", 0, 10, ("S0",))
 
 
 def judged(yes: float, no: float) -> ClaimVerification:
-    return judge(
-        ClaimScores(CLAIM, (), Estimate.point(yes, no, "fake"), Estimate.point(0.05, 0.0, "fake")), PROFILE
-    )
+    return judge(ClaimScores(CLAIM, (), Estimate.point(yes, no, "fake"), Estimate.point(0.05, 0.0, "fake")), PROFILE)
 
 
 def report(*claims: ClaimVerification) -> HallucinationReport:
@@ -62,11 +60,7 @@ def test_a_report_and_its_gaps_have_the_fields_of_the_specification() -> None:
 
 def test_unchecked_values_are_none_and_not_zero() -> None:
     missed = unchecked(CLAIM, "timeout: slow")
-    assert (missed.evidence_support, missed.evidence_dependence, missed.consistency_score) == (
-        None,
-        None,
-        None,
-    )
+    assert (missed.evidence_support, missed.evidence_dependence, missed.consistency_score) == (None, None, None)
     assert missed.evidence_gap_bits is None
     assert report(missed).max_gap_bits is None
     assert report().max_gap_bits == 0.0

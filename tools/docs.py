@@ -103,11 +103,7 @@ def schema() -> str:
     return json.dumps(report_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
-PAGES = {
-    "docs/report.schema.json": schema,
-    "docs/configuration.md": configuration,
-    "docs/commands.md": commands,
-}
+PAGES = {"docs/report.schema.json": schema, "docs/configuration.md": configuration, "docs/commands.md": commands}
 
 
 def main() -> None:

@@ -46,9 +46,7 @@ def main() -> None:
     paths = list(PACKAGE.rglob("*.py"))
     lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in paths)
     repeated = repeated_class_names()
-    traced = subprocess.run(
-        [sys.executable, "-c", _TRACE], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    traced = subprocess.run([sys.executable, "-c", _TRACE], cwd=ROOT, capture_output=True, text=True, check=True)
     print(f"files                       {len(paths)}")
     print(f"lines                       {lines:,}")
     print(f"class names defined twice   {len(repeated)} {' '.join(repeated[:12])}")

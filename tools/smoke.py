@@ -17,9 +17,7 @@ MAX_WHEEL_BYTES = 40_000_000
 
 
 def run(*command: str | Path, cwd: Path, expect: int = 0) -> str:
-    done = subprocess.run(
-        [str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False)
     if done.returncode != expect:
         raise SystemExit(f"{command} ended with {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
@@ -55,9 +53,7 @@ def main() -> None:
         source = "The population of France is 67 million."
         run(binaries / "groundwire", "check", source, "-s", source, cwd=folder)
         wrong = "The population of France is 999 million."
-        report = json.loads(
-            run(binaries / "groundwire", "check", wrong, "-s", source, "--json", cwd=folder, expect=1)
-        )
+        report = json.loads(run(binaries / "groundwire", "check", wrong, "-s", source, "--json", cwd=folder, expect=1))
         if report["claims"][0]["status"] != "CONTRADICTED":
             raise SystemExit(f"unexpected verdict: {report}")
         run(binaries / "groundwire", "doctor", cwd=folder)

@@ -76,8 +76,6 @@ def refreshed(document: str) -> str:
     def again(match: re.Match[str]) -> str:
         commands = [command for command, _ in steps(match[1])]
         pairs = zip(commands, run(commands), strict=True)
-        return "".join(
-            f"$ {command}\n{output}\n" if output else f"$ {command}\n" for command, output in pairs
-        )
+        return "".join(f"$ {command}\n{output}\n" if output else f"$ {command}\n" for command, output in pairs)
 
     return CONSOLE.sub(again, document)

@@ -68,9 +68,7 @@ def check(
     engine = _engine(config, backend, profile, target)
     engine = engine.variant(shares=True) if shares else engine
     report = run(
-        engine.check(
-            answer, sources, question=question, response_id=response_id, history=history, kb=kb, now=now
-        )
+        engine.check(answer, sources, question=question, response_id=response_id, history=history, kb=kb, now=now)
     )
     return run(engine.fix(report, sources, history=history, kb=kb, now=now)) if fix else report
 
@@ -251,9 +249,7 @@ def _reset_after_fork() -> None:
 
 # An engine's connections and event loop belong to the parent process; a forked child opens its own.
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_opening.acquire, after_in_parent=_opening.release, after_in_child=_reset_after_fork
-    )
+    os.register_at_fork(before=_opening.acquire, after_in_parent=_opening.release, after_in_child=_reset_after_fork)
 
 
 def _close(reference: ref[Groundwire]) -> None:

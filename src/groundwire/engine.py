@@ -21,15 +21,7 @@ from groundwire.pipeline import CheckContext, Choose
 from groundwire.reports import html, json  # noqa: F401 (register the views of results)
 from groundwire.retrieval.history import History, as_turns
 from groundwire.retrieval.load import from_mapping
-from groundwire.types import (
-    Case,
-    Claim,
-    ClaimVerification,
-    Detection,
-    HallucinationReport,
-    KnowledgeBase,
-    Source,
-)
+from groundwire.types import Case, Claim, ClaimVerification, Detection, HallucinationReport, KnowledgeBase, Source
 from groundwire.verdicts.profile import Profile, profile_for
 from groundwire.verifiers.backends import open_backend
 
@@ -66,9 +58,7 @@ class Groundwire:
         self.backend = open_backend(self.config, operation, name=backend, metrics=self.metrics)
         self.profile = self._profile(self.config)
         claims, detectors = self.config.claims, self.config.detectors
-        reads, maps, parses = (
-            kind == "llm" for kind in (claims.extractor, claims.mapping, detectors.extractor)
-        )
+        reads, maps, parses = (kind == "llm" for kind in (claims.extractor, claims.mapping, detectors.extractor))
         reader = open_generator(self.config) if reads or maps or parses else None
         self._models: list[Generator] = [reader] if reader else []  # a list, so that variants share it
         self._stores: dict[str, Knowledge] = {}
@@ -101,19 +91,14 @@ class Groundwire:
         `marker` is the text that replaces removed evidence; `bits` asks for p0 of every claim,
         `shares` for each source's share of every claim with evidence from several.
         """
-        changes = {
-            key: value for key, value in (("profile", profile), ("target", target)) if value is not None
-        }
+        changes = {key: value for key, value in (("profile", profile), ("target", target)) if value is not None}
         found = copy(self)
         found.config = self.config.changed(**changes) if changes else self.config
         found.profile = self._profile(found.config)
         if marker is not None:
             found.profile = replace(found.profile, marker=marker)
         found.context = replace(
-            self.context,
-            profile=found.profile,
-            bits=bits or self.context.bits,
-            shares=shares or self.context.shares,
+            self.context, profile=found.profile, bits=bits or self.context.bits, shares=shares or self.context.shares
         )
         return found
 
@@ -137,9 +122,7 @@ class Groundwire:
 
         `choose` selects the claims to verify; the others are listed as skipped.
         """
-        case = self.case(
-            answer, sources, question=question, response_id=response_id, history=history, kb=kb, now=now
-        )
+        case = self.case(answer, sources, question=question, response_id=response_id, history=history, kb=kb, now=now)
         report = await pipeline.check(case, self.context, choose)
         self.publish(report, sampled=choose is not None)
         return report
@@ -238,17 +221,13 @@ class Groundwire:
         whole = _whole(case, target)
         return (await pipeline.verify([whole], case, self.context))[0]
 
-    async def verify(
-        self, claims: Sequence[Claim], sources: Sources, *, question: str = ""
-    ) -> list[ClaimVerification]:
+    async def verify(self, claims: Sequence[Claim], sources: Sources, *, question: str = "") -> list[ClaimVerification]:
         """Verify claims that were extracted elsewhere; the verdicts are in the same order."""
         case = Case(" ".join(claim.text for claim in claims), as_sources(sources), question)
         self._admit(case)
         return await pipeline.verify(claims, case, self.context)
 
-    async def verify_claims(
-        self, text: str, context: Sources, *, question: str = ""
-    ) -> list[ClaimVerification]:
+    async def verify_claims(self, text: str, context: Sources, *, question: str = "") -> list[ClaimVerification]:
         """Extract the claims of a text and verify each."""
         return list((await self.check(text, context, question=question)).claims)
 
@@ -256,13 +235,7 @@ class Groundwire:
         return await self.check(response, context)
 
     async def evidence_dependence(
-        self,
-        question: str,
-        answer: str,
-        evidence: Sources,
-        *,
-        generator: Generator | None = None,
-        samples: int = 5,
+        self, question: str, answer: str, evidence: Sources, *, generator: Generator | None = None, samples: int = 5
     ) -> float:
         """How much support the answer's claims lose without the evidence: 0 nothing, 1 everything.
 
@@ -309,9 +282,7 @@ class Groundwire:
         if not as_text(case.response, "the answer").strip():
             raise InputError("the answer is empty")
         if len(case.response) > limit:
-            raise InputError(
-                f"the answer has {len(case.response):,} characters", hint=f"the limit is {limit:,}"
-            )
+            raise InputError(f"the answer has {len(case.response):,} characters", hint=f"the limit is {limit:,}")
         if len(case.sources) > self.config.limits.max_sources:
             raise InputError(
                 f"there are {len(case.sources):,} sources",
@@ -351,8 +322,7 @@ def as_sources(sources: Sources) -> tuple[Source, ...]:
     if isinstance(sources, Mapping):
         return tuple(from_mapping(sources))
     found = tuple(
-        s if isinstance(s, Source) else Source(f"S{n}", as_text(s, f"source {n}"))
-        for n, s in enumerate(sources or ())
+        s if isinstance(s, Source) else Source(f"S{n}", as_text(s, f"source {n}")) for n, s in enumerate(sources or ())
     )
     twice = [name for name, times in Counter(source.id for source in found).items() if times > 1]
     if twice:

@@ -55,25 +55,15 @@ class Metrics:
         from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
         self.registry = own = CollectorRegistry()
-        self._claims = Counter(
-            "groundwire_claims_verified", "Claims with a verdict", ["backend"], registry=own
-        )
-        self._found = Counter(
-            "groundwire_hallucinations_detected", "Flagged claims", ["status"], registry=own
-        )
+        self._claims = Counter("groundwire_claims_verified", "Claims with a verdict", ["backend"], registry=own)
+        self._found = Counter("groundwire_hallucinations_detected", "Flagged claims", ["status"], registry=own)
         self._seconds = Histogram(
             "groundwire_verification_seconds", "One call", ["backend"], registry=own, buckets=_SECONDS
         )
         self._sizes = Histogram(
-            "groundwire_verification_batch_size",
-            "Queries per call",
-            ["backend"],
-            registry=own,
-            buckets=_SIZES,
+            "groundwire_verification_batch_size", "Queries per call", ["backend"], registry=own, buckets=_SIZES
         )
-        self._lookups = Counter(
-            "groundwire_cache_lookups", "Queries by hit or miss", ["result"], registry=own
-        )
+        self._lookups = Counter("groundwire_cache_lookups", "Queries by hit or miss", ["result"], registry=own)
         self._rejected = Counter("groundwire_facts_rejected", "Facts rejected", registry=own)
         self._failures = Counter("groundwire_verification_failures", "Not checked", ["code"], registry=own)
         self._detections = Counter("groundwire_detections", "Responses the detectors read", registry=own)
@@ -148,12 +138,7 @@ def default_metrics() -> Metrics:
 
 
 def log_verdict(
-    claim: ClaimVerification,
-    *,
-    backend: str,
-    seconds: float,
-    response_id: str = "",
-    source_text: bool = False,
+    claim: ClaimVerification, *, backend: str, seconds: float, response_id: str = "", source_text: bool = False
 ) -> None:
     """Log a verdict as one JSON line to `groundwire.verdicts` at level INFO."""
     logger = logging.getLogger(VERDICTS)

@@ -62,9 +62,7 @@ from groundwire.verifiers.mapping import map_evidence
 
 TOO_MANY = "error: more claims than limits.max_claims allows"
 
-BLIND = (
-    "the verifier '%s' gives every claim the same probability with and without its evidence: it does not read"
-)
+BLIND = "the verifier '%s' gives every claim the same probability with and without its evidence: it does not read"
 MIN_BLIND = 3
 """Claims of one response that must agree before a verifier is said not to read: one or two may by chance."""
 
@@ -238,9 +236,7 @@ def apply_sampling(selection: ClaimSelection, choose: Choose) -> ClaimSelection:
     return ClaimSelection(chosen, sorted([*selection.skipped, *left], key=lambda claim: claim.start), [])
 
 
-async def map_claims_to_sources(
-    claims: Sequence[Claim], case: Case, context: CheckContext
-) -> Sequence[Claim]:
+async def map_claims_to_sources(claims: Sequence[Claim], case: Case, context: CheckContext) -> Sequence[Claim]:
     """With a mapper model, claims without citations get the sources that it names."""
     if context.mapper is None:
         return claims
@@ -249,11 +245,7 @@ async def map_claims_to_sources(
 
 
 async def score_claims(
-    claims: Sequence[Claim],
-    gathered: dict[str, Gathered],
-    nothing: str,
-    question: str,
-    context: CheckContext,
+    claims: Sequence[Claim], gathered: dict[str, Gathered], nothing: str, question: str, context: CheckContext
 ) -> dict[str, ClaimScores]:
     """Estimate each claim with its evidence (p1) and, where it matters, without it (p0).
 
@@ -300,8 +292,7 @@ async def _score_cited_first(
 ) -> dict[str, ClaimScores]:
     """p1 by the cited sources; by all of them where those do not suffice; then p0 where it matters."""
     views = {
-        (claim.id, "with"): (claim, gathered[claim.id].cited_text or gathered[claim.id].with_text)
-        for claim in claims
+        (claim.id, "with"): (claim, gathered[claim.id].cited_text or gathered[claim.id].with_text) for claim in claims
     }
     first = await estimate(views, question, context)
     scores = {}

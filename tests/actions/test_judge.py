@@ -60,10 +60,7 @@ def test_a_failed_call_that_was_repeated_is_performed() -> None:
 
 def test_each_action_of_a_sentence_is_judged() -> None:
     event = CallRecord("create_event", '{"title": "Call"}', '{"id": 1}')
-    assert judged("I added the call to your calendar and emailed Dana.", event) == [
-        "performed",
-        "unperformed",
-    ]
+    assert judged("I added the call to your calendar and emailed Dana.", event) == ["performed", "unperformed"]
 
 
 @pytest.mark.parametrize(

@@ -37,14 +37,8 @@ RESPONSES = [
 ]
 ANTHROPIC: list[dict[str, Any]] = [
     {"role": "user", "content": "Email Bob."},
-    {
-        "role": "assistant",
-        "content": [{"type": "tool_use", "id": "t1", "name": "send_email", "input": ARGUMENTS}],
-    },
-    {
-        "role": "user",
-        "content": [{"type": "tool_result", "tool_use_id": "t1", "content": RESULT, "is_error": True}],
-    },
+    {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "send_email", "input": ARGUMENTS}]},
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": RESULT, "is_error": True}]},
     {"role": "assistant", "content": [{"type": "text", "text": SAID}]},
 ]
 CLAUDE_CODE = [
@@ -54,10 +48,7 @@ CLAUDE_CODE = [
 ]
 LANGCHAIN = [
     {"type": "human", "data": {"content": "Email Bob."}},
-    {
-        "type": "ai",
-        "data": {"content": "", "tool_calls": [{"id": "c1", "name": "send_email", "args": ARGUMENTS}]},
-    },
+    {"type": "ai", "data": {"content": "", "tool_calls": [{"id": "c1", "name": "send_email", "args": ARGUMENTS}]}},
     {"type": "tool", "data": {"tool_call_id": "c1", "content": RESULT, "status": "error"}},
     {"type": "ai", "data": {"content": SAID}},
 ]

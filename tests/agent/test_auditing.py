@@ -18,9 +18,7 @@ from groundwire.llm.fake import ScriptedGenerator
 from groundwire.types import Derived
 
 ON = {"hallucination": {"enabled": True, "trace_auditing": {"enabled": True}}}
-COUNTED = (
-    "The letter r stands at positions 3, 8 and 9 of the word strawberry.\nSo there are 3 r's in strawberry."
-)
+COUNTED = "The letter r stands at positions 3, 8 and 9 of the word strawberry.\nSo there are 3 r's in strawberry."
 QUERY = "How many r's are in strawberry?"
 FILES = {"word.txt": "The word is strawberry."}
 
@@ -29,9 +27,7 @@ FILES = {"word.txt": "The word is strawberry."}
 @pytest.mark.parametrize(("answer", "outcome"), [("2", Derived.NO), ("3", Derived.YES)])
 async def test_steps_to_an_answer_are_audited(answer: str, outcome: Derived) -> None:
     engine = Groundwire(Config.model_validate(ON), operation="trace")
-    found = await Orchestrator(ScriptedGenerator([f"{COUNTED}\nFINAL: {answer}"]), engine).process(
-        QUERY, FILES
-    )
+    found = await Orchestrator(ScriptedGenerator([f"{COUNTED}\nFINAL: {answer}"]), engine).process(QUERY, FILES)
     await engine.aclose()
     assert found.audit is not None
     assert found.audit.post_hoc.outcome is outcome
@@ -64,9 +60,5 @@ def test_answer_trace_covers_text_and_code_since_the_question() -> None:
         ],
         {"output": "a file of that name"},
     )
-    assert found.steps == (
-        "I will look.",
-        "Let me call Python with len(word)\nIt returned: 10",
-        "It has 10 letters.",
-    )
+    assert found.steps == ("I will look.", "Let me call Python with len(word)\nIt returned: 10", "It has 10 letters.")
     assert found.sources == {"output": "a file of that name", "output-2": "10"}

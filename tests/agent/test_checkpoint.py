@@ -7,15 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.agent.conftest import Engines
 
-from groundwire.agent.checkpoint import (
-    annotate,
-    check,
-    choose,
-    guidance,
-    is_critical,
-    is_uncertain,
-    reason_to_skip,
-)
+from groundwire.agent.checkpoint import annotate, check, choose, guidance, is_critical, is_uncertain, reason_to_skip
 from groundwire.claims.extractor import extract
 from groundwire.config import Config, VerificationConfig
 from groundwire.types import Claim, Estimate, EvidenceRef
@@ -29,9 +21,7 @@ CLAIMS = [Claim(f"c{n}", f"Thing {n} is red.", 20 * n, 20 * n + 16) for n in ran
 
 @pytest.mark.spec("SPEC-16.21")
 def test_settings_are_a_section_of_the_configuration() -> None:
-    settings = Config.load(
-        None, {"verification.on_failure": "retry", "verification.max_retries": 1}
-    ).verification
+    settings = Config.load(None, {"verification.on_failure": "retry", "verification.max_retries": 1}).verification
     assert (settings.enabled, settings.mode, settings.sample_rate) == (True, "sample", 0.3)
     assert (settings.on_failure, settings.max_retries) == ("retry", 1)
 
@@ -79,9 +69,7 @@ def test_selection_stays_within_limits(count: int, rate: float, most: int, mode:
 
 @pytest.mark.spec("SPEC-16.31")
 def test_claims_with_hedges_or_numbers_are_critical() -> None:
-    answer = (
-        "The tower is tall. It was probably built by Eiffel. It opened in 1889. Two men saw it. It is grey."
-    )
+    answer = "The tower is tall. It was probably built by Eiffel. It opened in 1889. Two men saw it. It is grey."
     claims = extract(answer)
     assert [claim.text for claim in claims if is_critical(answer, claim)] == [
         "It was probably built by Eiffel.", "It opened in 1889.", "Two men saw it.",
@@ -94,9 +82,7 @@ def test_claims_with_hedges_or_numbers_are_critical() -> None:
 def test_critical_claims_are_selected_first() -> None:
     answer = "It is grey. It is wide. It opened in 1889."
     settings = VerificationConfig(mode="full", max_claims_per_response=1)
-    assert [claim.text for claim in choose(answer, extract(answer), settings=settings)] == [
-        "It opened in 1889."
-    ]
+    assert [claim.text for claim in choose(answer, extract(answer), settings=settings)] == ["It opened in 1889."]
 
 
 async def test_unselected_claims_are_listed(engines: Engines) -> None:
@@ -120,8 +106,7 @@ async def test_failing_claims_are_annotated_in_place(engines: Engines) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "fails"),
-    [({}, False), ({"support_threshold": 0.99}, True), ({"gap_threshold_bits": -5.0}, True)],
+    ("changes", "fails"), [({}, False), ({"support_threshold": 0.99}, True), ({"gap_threshold_bits": -5.0}, True)]
 )
 async def test_thresholds_decide(engines: Engines, changes: dict[str, float], fails: bool) -> None:
     settings = VerificationConfig(mode="full", **changes)  # type: ignore[arg-type]

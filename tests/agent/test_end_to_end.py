@@ -16,7 +16,7 @@ from groundwire.llm.openai import OpenAIGenerator
 FILES = {
     "france.txt": "France has a population of 67 million people. Its capital is Paris. The Eiffel Tower was "
     "completed in 1889 and is 330 metres tall. The Louvre opened in 1793 and is the most visited museum in the "
-    "world.",
+    "world."
 }
 QUESTION = (
     "Tell me about France and the Eiffel Tower: its population, its capital, "
@@ -59,9 +59,7 @@ async def test_real_model_retries_and_records_its_trajectory(smol: OpenAIGenerat
     assert (outcome.cost.verification.tokens, outcome.cost.unpriced) == (0, ())
     assert outcome.cost.verification.seconds > 0
     assert [e.kind for e in read_trajectory(path).events] == [e.kind for e in outcome.trajectory]
-    assert "".join(words) == "".join(
-        str(e.data["text"]) for e in outcome.trajectory if e.kind is EventKind.MODEL
-    )
+    assert "".join(words) == "".join(str(e.data["text"]) for e in outcome.trajectory if e.kind is EventKind.MODEL)
 
 
 @pytest.mark.spec("SPEC-16.30")

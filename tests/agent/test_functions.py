@@ -69,11 +69,7 @@ LETTERS = {"a": "one\nTwo\nthree", "b": "two"}
 
 
 def test_read_returns_a_part_of_a_file() -> None:
-    assert (read(LETTERS, "a"), read(LETTERS, "a", 4), read(LETTERS, "a", 0, 3)) == (
-        LETTERS["a"],
-        "Two\nthree",
-        "one",
-    )
+    assert (read(LETTERS, "a"), read(LETTERS, "a", 4), read(LETTERS, "a", 0, 3)) == (LETTERS["a"], "Two\nthree", "one")
 
 
 def test_reading_a_missing_file_lists_the_available_ones() -> None:

@@ -17,13 +17,9 @@ from groundwire.llm.fake import ScriptedGenerator
 from groundwire.types import Turn
 from groundwire.verifiers.fake import FakeVerifier
 
-FACTS = (
-    "The tower is tall and stands in Paris by the river. It opened in 1889 for the fair. It is painted brown."
-)
+FACTS = "The tower is tall and stands in Paris by the river. It opened in 1889 for the fair. It is painted brown."
 FILES = {"tower.txt": FACTS}
-WRONG = (
-    "The tower is tall and stands in Paris by the river. It opened in 1950 for the fair. It is painted brown."
-)
+WRONG = "The tower is tall and stands in Paris by the river. It opened in 1950 for the fair. It is painted brown."
 FULL = {"verification.mode": "full"}
 RETRY = {**FULL, "verification.on_failure": "retry"}
 
@@ -201,9 +197,7 @@ async def test_code_output_is_returned_to_the_model(engines: Engines) -> None:
 
 
 async def test_code_errors_are_returned_to_the_model(engines: Engines) -> None:
-    outcome, generator = await run(
-        engines, ["```python\nprint(nothing\n```", "```python\n1/0\n```", "FINAL: so"]
-    )
+    outcome, generator = await run(engines, ["```python\nprint(nothing\n```", "```python\n1/0\n```", "FINAL: so"])
     assert "SyntaxError" in generator.calls[1].messages[-1].content
     assert "ZeroDivisionError" in generator.calls[2].messages[-1].content
     assert outcome.answer == "so"
@@ -249,9 +243,7 @@ async def test_model_may_call_itself(engines: Engines) -> None:
 
 
 async def test_nested_calls_are_limited(engines: Engines) -> None:
-    bomb: list[str | Completion | BackendError] = [
-        "```python\nfor _ in range(9):\n    llm('again')\n```"
-    ] * 500
+    bomb: list[str | Completion | BackendError] = ["```python\nfor _ in range(9):\n    llm('again')\n```"] * 500
     outcome, generator = await run(engines, bomb, {"orchestrator.max_calls": 10})
     assert "after 10 model calls" in (outcome.stopped or "")
     assert len(generator.calls) <= 10 + 3  # on each depth one last word
@@ -285,12 +277,7 @@ async def test_code_is_an_answer_if_code_is_disabled(engines: Engines) -> None:
 async def test_history_is_part_of_the_prompt(engines: Engines) -> None:
     history = [Turn(1, "user", "Hello tower"), Turn(2, "assistant", "Hello you")]
     _, generator = await run(engines, ["FINAL: so"], history=history)
-    assert [message.role for message in generator.calls[0].messages] == [
-        "system",
-        "user",
-        "assistant",
-        "user",
-    ]
+    assert [message.role for message in generator.calls[0].messages] == ["system", "user", "assistant", "user"]
     long = [Turn(n, "user", "word " * 2000) for n in range(50)]
     _, generator = await run(engines, ["FINAL: so"], history=long)
     assert 2 < len(generator.calls[0].messages) < 10

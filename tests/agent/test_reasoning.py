@@ -14,14 +14,7 @@ from groundwire import Config, Groundwire, Status
 from groundwire.agent.reasoning import ReasoningTraces
 from groundwire.errors import InputError
 from groundwire.reports.parse import read_graph
-from groundwire.stores.database import (
-    Database,
-    _engine,
-    _place,
-    current_revision,
-    newest_revision,
-    open_database,
-)
+from groundwire.stores.database import Database, _engine, _place, current_revision, newest_revision, open_database
 from groundwire.types import EdgeLabel, GapType, NodeKind
 
 TOWER = "The Eiffel Tower is 330 metres tall and stands in Paris."
@@ -52,9 +45,7 @@ def labels(traces: ReasoningTraces, goal: str) -> set[tuple[str, str, str]]:
     return {(kinds[e.source], e.label.value, kinds.get(e.target, e.target)) for e in graph.edges}
 
 
-def test_a_trace_has_goals_decisions_options_actions_outcomes_and_observations(
-    traces: ReasoningTraces,
-) -> None:
+def test_a_trace_has_goals_decisions_options_actions_outcomes_and_observations(traces: ReasoningTraces) -> None:
     goal = traces.add_goal("Ship the release")
     part = traces.add_goal("Fix the build", parent=goal)
     decision = traces.add_decision(part, "How to fix it")

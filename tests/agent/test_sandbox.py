@@ -216,9 +216,7 @@ async def test_function_failures_are_python_exceptions(sandbox: Sandbox, code: s
 
 
 async def test_code_can_catch_what_a_function_raises(sandbox: Sandbox) -> None:
-    output = await sandbox.run(
-        "try:\n    refuse('down')\nexcept RuntimeError as error:\n    print('caught', error)"
-    )
+    output = await sandbox.run("try:\n    refuse('down')\nexcept RuntimeError as error:\n    print('caught', error)")
     assert (output.stdout, output.error) == ("caught gone\n", None)
 
 

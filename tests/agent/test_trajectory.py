@@ -9,16 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.agent.trajectory import (
-    Event,
-    EventKind,
-    EventLog,
-    Json,
-    Recorder,
-    Trajectory,
-    analyse,
-    read_trajectory,
-)
+from groundwire.agent.trajectory import Event, EventKind, EventLog, Json, Recorder, Trajectory, analyse, read_trajectory
 from groundwire.errors import InputError, StoreError
 
 CLAIM: dict[str, Json] = {
@@ -29,13 +20,7 @@ CLAIM: dict[str, Json] = {
     "text": "x",
     "reason": "y",
 }
-USED: dict[str, Json] = {
-    "calls": 1,
-    "prompt_tokens": 80,
-    "completion_tokens": 20,
-    "seconds": 2.0,
-    "dollars": 0.0,
-}
+USED: dict[str, Json] = {"calls": 1, "prompt_tokens": 80, "completion_tokens": 20, "seconds": 2.0, "dollars": 0.0}
 
 
 def verification(**more: Json) -> Event:
@@ -69,10 +54,7 @@ def test_partial_line_does_not_swallow_the_next(tmp_path: Path) -> None:
     with Recorder(path) as recorder:
         recorder(Event(EventKind.END, "r"))
     found = read_trajectory(path)
-    assert ([event.kind for event in found.events], found.damaged) == (
-        [EventKind.VERIFICATION, EventKind.END],
-        1,
-    )
+    assert ([event.kind for event in found.events], found.damaged) == ([EventKind.VERIFICATION, EventKind.END], 1)
 
 
 @pytest.mark.parametrize("line", ["[]", "3", '{"event": "nonsense"}', '{"event": 3}', "{", "[" * 100_000,
@@ -118,12 +100,7 @@ def test_runs_are_summarised() -> None:
 
 def test_empty_trajectory() -> None:
     found = analyse(Trajectory(()))
-    assert (found.runs, found.flagged_share, found.retried_share, found.seconds_share) == (
-        0,
-        None,
-        None,
-        None,
-    )
+    assert (found.runs, found.flagged_share, found.retried_share, found.seconds_share) == (0, None, None, None)
 
 
 json_values = st.recursive(

@@ -34,10 +34,7 @@ CARD = {
     ],
     "answer": {"text": "The ferry leaves at nine.", "errors": []},
 }
-TWIN = {
-    "id": "t-1",
-    "edits": [{"claim": 1, "find": "at nine", "replace": "at ten", "label": "entailment"}],
-}
+TWIN = {"id": "t-1", "edits": [{"claim": 1, "find": "at nine", "replace": "at ten", "label": "entailment"}]}
 
 
 def verdict(p1: float, status: Status, flagged: bool) -> ClaimVerification:
@@ -77,10 +74,7 @@ def test_claims_are_counted_by_label() -> None:
 def test_a_pair_is_right_when_only_the_unsupported_one_is_flagged(
     good: float, bad: float, ordered: float, right: float
 ) -> None:
-    claims = [
-        CardClaim("p", "a", "x", "entailment", twin=False),
-        CardClaim("p", "b", "x", "neutral", twin=True),
-    ]
+    claims = [CardClaim("p", "a", "x", "entailment", twin=False), CardClaim("p", "b", "x", "neutral", twin=True)]
     verdicts = [
         verdict(good, Status.ENTAILED, flagged=good < 0.5),
         verdict(bad, Status.NOT_IN_CONTEXT, flagged=bad < 0.5),
@@ -95,8 +89,7 @@ def test_word_overlap_is_the_share_of_new_words() -> None:
 
 async def test_all_figures_come_from_one_run() -> None:
     others = [
-        {**CARD, "id": f"t-{n}", "source": f"Bridge {n} is {n} metres long. It opened in 19{n}."}
-        for n in range(20, 30)
+        {**CARD, "id": f"t-{n}", "source": f"Bridge {n} is {n} metres long. It opened in 19{n}."} for n in range(20, 30)
     ]
     async with Groundwire(Config(), backend="fake") as engine:
         figures = await measure(engine, [CARD, *others], [TWIN], padding_cards=11)

@@ -31,14 +31,7 @@ BAD = ("The tower is 450 metres tall.", "It opened in 1910.", "Elephants guard t
 
 
 def raw(claim: str, label: int, **more: object) -> dict[str, object]:
-    row = {
-        "id": f"id:{claim}",
-        "task": "QA",
-        "context": CONTEXT,
-        "claim": claim,
-        "label": label,
-        "spans": None,
-    }
+    row = {"id": f"id:{claim}", "task": "QA", "context": CONTEXT, "claim": claim, "label": label, "spans": None}
     return {**row, "meta": {"group": claim}, **more}
 
 
@@ -69,9 +62,7 @@ def bench(*arguments: object) -> tuple[int, str]:
     return found.exit_code, found.stdout
 
 
-def row(
-    claim: str, bad: bool, spans: tuple[tuple[int, int], ...] | None = None, task: str = "QA"
-) -> LabelledRow:
+def row(claim: str, bad: bool, spans: tuple[tuple[int, int], ...] | None = None, task: str = "QA") -> LabelledRow:
     return LabelledRow(claim, task, CONTEXT, claim, bad, spans, claim)
 
 

@@ -49,13 +49,7 @@ def test_the_verifier_is_held_against_the_bare_network(figures: dict[str, Figure
 
 
 def test_whole_answers_are_timed_where_there_are_some(tmp_path: Path) -> None:
-    row = {
-        "id": "1",
-        "task": "QA",
-        "context": "The tower is 300 m tall.",
-        "claim": "It is 300 m.",
-        "label": 1,
-    }
+    row = {"id": "1", "task": "QA", "context": "The tower is 300 m tall.", "claim": "It is 300 m.", "label": 1}
     with gzip.open(tmp_path / "dev.ragtruth.test.jsonl.gz", "wt", encoding="utf-8") as out:
         out.write(json.dumps(row) + "\n")
     found, busy = speed._responses(tmp_path)
@@ -69,9 +63,7 @@ def test_every_figure_of_the_list_is_there(figures: dict[str, Figure]) -> None:
     assert bars["import groundwire"] == "≤ 0.15"
     assert bars["cold check"] == "≤ 2"
     assert bars["resident memory"] == "≤ 400"
-    assert {"one claim against 1 MB of sources", "64 queries, cache empty", "64 queries, cache full"} <= set(
-        figures
-    )
+    assert {"one claim against 1 MB of sources", "64 queries, cache empty", "64 queries, cache full"} <= set(figures)
     assert all(figure.value >= 0 for figure in figures.values())
 
 

@@ -6,18 +6,7 @@ import asyncio
 from collections import Counter
 from pathlib import Path
 
-from benchmarks.detectors import (
-    ALL,
-    NOW,
-    PRECISION,
-    RECALL,
-    LabelledSentence,
-    Outcome,
-    fill,
-    items,
-    judge,
-    tabulate,
-)
+from benchmarks.detectors import ALL, NOW, PRECISION, RECALL, LabelledSentence, Outcome, fill, items, judge, tabulate
 from benchmarks.detectors_set import made
 
 from groundwire.config import Config
@@ -40,9 +29,7 @@ def test_it_is_large_enough_and_of_both_polarities() -> None:
 
 def test_a_flag_of_another_kind_is_a_miss_and_a_false_alarm() -> None:
     wrong = LabelledSentence("a", HallucinationType.TEMPORAL_ERROR.value)
-    rows = {
-        row.kind: row for row in tabulate([Outcome(wrong, ("LogicalInconsistency",))]) if row.half == "both"
-    }
+    rows = {row.kind: row for row in tabulate([Outcome(wrong, ("LogicalInconsistency",))]) if row.half == "both"}
     assert (rows[ALL].hits, rows[ALL].false_alarms, rows[ALL].misses) == (0, 1, 1)
     assert rows["LogicalInconsistency"].false_alarms == 1
     assert rows["TemporalError"].misses == 1

@@ -39,10 +39,7 @@ def check(prompt, response, *, reference, use_entity_verify):
 def environment(tmp_path: Path) -> Path:
     """A folder that looks like a virtual environment in which both peers are installed."""
     packages = tmp_path / "packages"
-    for name, text in {
-        "director_ai/core/scoring/rules_scorer.py": RULES,
-        "styxx/guardrail.py": GUARDRAIL,
-    }.items():
+    for name, text in {"director_ai/core/scoring/rules_scorer.py": RULES, "styxx/guardrail.py": GUARDRAIL}.items():
         (packages / name).parent.mkdir(parents=True)
         (packages / name).write_text(text)
     folder = tmp_path / "env"
@@ -68,9 +65,7 @@ def test_a_peer_that_cannot_be_installed_says_why_and_the_others_go_on(environme
     (environment / f".{REQUIREMENTS['styxx']}").unlink()
     (environment / "bin" / "python").unlink()
     (environment / "bin").rmdir()
-    fake_python(
-        environment, 'case "$*" in *pip*) echo "warning" >&2; echo "no such release" >&2; exit 1;; esac'
-    )
+    fake_python(environment, 'case "$*" in *pip*) echo "warning" >&2; echo "no such release" >&2; exit 1;; esac')
     with pytest.raises(PeerFailed, match=r"styxx==.* could not be installed: no such release"):
         Peers(environment).install("styxx")
     failed: dict[str, str] = {}

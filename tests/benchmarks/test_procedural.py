@@ -92,9 +92,7 @@ def test_rates_have_wilson_intervals() -> None:
 
 
 def seen(flagged: bool | None, *, label: int) -> CheckedResponse:
-    return CheckedResponse(
-        ProceduralItem("x", "misquoted", "law", "", {"S0": ""}, label), flagged, overlap=False
-    )
+    return CheckedResponse(ProceduralItem("x", "misquoted", "law", "", {"S0": ""}, label), flagged, overlap=False)
 
 
 def test_what_could_not_be_checked_is_neither_caught_nor_an_alarm() -> None:
@@ -104,9 +102,7 @@ def test_what_could_not_be_checked_is_neither_caught_nor_an_alarm() -> None:
     assert verdicts(over_all)[-1] == "could not be checked: 2"
 
 
-@pytest.mark.parametrize(
-    ("caught", "alarms", "words"), [(81, 4, ("met", "met")), (80, 5, ("not met", "not met"))]
-)
+@pytest.mark.parametrize(("caught", "alarms", "words"), [(81, 4, ("met", "met")), (80, 5, ("not met", "not met"))])
 def test_the_bars_are_strict(caught: int, alarms: int, words: tuple[str, str]) -> None:
     def of_hundred(hits: int) -> list[bool]:
         return [n < hits for n in range(100)]
@@ -118,16 +114,7 @@ def test_the_bars_are_strict(caught: int, alarms: int, words: tuple[str, str]) -
 
 def test_the_command_writes_figures_and_items(tmp_path: Path) -> None:
     out, lines = tmp_path / "figures.json", tmp_path / "items.jsonl"
-    argv = [
-        "--items",
-        "28",
-        "--json",
-        str(out),
-        "--write",
-        str(lines),
-        "--backend",
-        "fake",
-    ]
+    argv = ["--items", "28", "--json", str(out), "--write", str(lines), "--backend", "fake"]
     result = CliRunner().invoke(app, argv)
     assert result.exit_code == 0, result.output
     assert "SC01" in result.output

@@ -19,9 +19,7 @@ def test_a_third_is_of_each_kind_and_only_the_middle_differs() -> None:
     assert len({stream.id for stream in MADE}) == len(MADE) == 90
     for three in zip(MADE[::3], MADE[1::3], MADE[2::3], strict=True):
         middles = {stream.sentences[stream.middle] for stream in three}
-        rests = {
-            stream.sentences[: stream.middle] + stream.sentences[stream.middle + 1 :] for stream in three
-        }
+        rests = {stream.sentences[: stream.middle] + stream.sentences[stream.middle + 1 :] for stream in three}
         assert (len(middles), len(rests), len({stream.source for stream in three})) == (3, 1, 1)
 
 
@@ -52,8 +50,7 @@ def test_the_lag_counts_from_the_wrong_sentence() -> None:
 def test_the_bars_are_held_against_the_figures() -> None:
     seen = [StreamOutcome(ONE, ONE.place(2)[0] + 1)]
     seen += [
-        StreamOutcome(Stream("y", kind, "d", "s", "q", ONE.sentences, 1), None)
-        for kind in ("supported", "unsupported")
+        StreamOutcome(Stream("y", kind, "d", "s", "q", ONE.sentences, 1), None) for kind in ("supported", "unsupported")
     ]
     lines = verdicts(tabulate(seen), rate([False] * 200 + [True]))
     assert [line.rpartition(", ")[2] for line in lines] == ["met"] * 3
@@ -66,13 +63,7 @@ def test_the_bars_are_held_against_the_figures() -> None:
 
 
 def test_it_runs_from_the_terminal(tmp_path: Path) -> None:
-    row = {
-        "id": "r1",
-        "task": "QA",
-        "context": "Acme has 40 employees.",
-        "claim": "Acme has 40 employees.",
-        "label": 1,
-    }
+    row = {"id": "r1", "task": "QA", "context": "Acme has 40 employees.", "claim": "Acme has 40 employees.", "label": 1}
     with gzip.open(tmp_path / "dev.ragtruth.test.jsonl.gz", "wt", encoding="utf-8") as file:
         file.write(json.dumps(row) + "\n")
     out = tmp_path / "out.json"

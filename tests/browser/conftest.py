@@ -64,9 +64,7 @@ def opened(browser: Browser, site: Served) -> Iterator[Opener]:
             if not tolerate or tolerate not in words:
                 said.append(words)
 
-        page.on(
-            "console", lambda message: note(message.text) if message.type in ("error", "warning") else None
-        )
+        page.on("console", lambda message: note(message.text) if message.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: said.append(str(error)))
         page.goto(path)
         return page

@@ -243,18 +243,10 @@ def test_sources_are_added_and_removed(opened: Opener) -> None:
     page = opened()
     page.click("#add")
     page.click("#add")
-    assert page.evaluate("[...document.querySelectorAll('.source .id')].map(i => i.value)") == [
-        "S0",
-        "S1",
-        "S2",
-    ]
+    assert page.evaluate("[...document.querySelectorAll('.source .id')].map(i => i.value)") == ["S0", "S1", "S2"]
     page.click("[aria-label='Remove source S1']")
     page.click("#add")
-    assert page.evaluate("[...document.querySelectorAll('.source .id')].map(i => i.value)") == [
-        "S0",
-        "S2",
-        "S1",
-    ]
+    assert page.evaluate("[...document.querySelectorAll('.source .id')].map(i => i.value)") == ["S0", "S2", "S1"]
 
 
 def test_a_conversation_and_settings_go_with_it(opened: Opener) -> None:
@@ -288,9 +280,7 @@ def test_an_answer_is_repaired_and_held_against_what_is_known(opened: Opener) ->
     assert page.evaluate("navigator.clipboard.readText()") == SOURCE
 
 
-def test_a_claim_drawn_from_several_sources_says_what_is_lost_without_each(
-    opened: Opener, tmp_path: Path
-) -> None:
+def test_a_claim_drawn_from_several_sources_says_what_is_lost_without_each(opened: Opener, tmp_path: Path) -> None:
     more = {"hallucination.backend.type": "fake", "shares": True}
     with served(settings(tmp_path, **more)) as measuring:
         page = opened(base=measuring.url)

@@ -19,9 +19,7 @@ PAGES = ["/", "/audit"]
 
 def problem(route: Any, status: int, detail: str, headers: dict[str, str] | None = None) -> None:
     told = {"type": "/docs", "title": "Problem", "status": status, "detail": detail}
-    route.fulfill(
-        status=status, headers=headers or {}, content_type="application/problem+json", body=json.dumps(told)
-    )
+    route.fulfill(status=status, headers=headers or {}, content_type="application/problem+json", body=json.dumps(told))
 
 
 def test_a_server_that_is_gone_is_said_and_the_text_is_safe(opened: Opener) -> None:
@@ -80,11 +78,7 @@ def test_waiting_can_be_broken_off(opened: Opener) -> None:
 
 
 def test_what_could_not_be_checked_is_not_called_fine(opened: Opener, tmp_path: Any) -> None:
-    nowhere = {
-        "hallucination.backend.type": "external",
-        "external.url": "http://127.0.0.1:9",
-        "limits.retries": 0,
-    }
+    nowhere = {"hallucination.backend.type": "external", "external.url": "http://127.0.0.1:9", "limits.retries": 0}
     with served(settings(tmp_path, **nowhere)) as broken:
         page = opened(base=broken.url)
         write(page, SOURCE, SOURCE)

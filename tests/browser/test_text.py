@@ -138,15 +138,15 @@ def test_each_paragraph_has_its_own_direction(opened: Opener) -> None:
     page = opened()
     write(page, "המשרד נמצא בברלין.\n\nIts office is in Berlin.", SOURCE)
     run(page)
-    directions = page.locator(".answer > p").evaluate_all(
-        "all => all.map(e => getComputedStyle(e).direction)"
-    )
+    directions = page.locator(".answer > p").evaluate_all("all => all.map(e => getComputedStyle(e).direction)")
     assert directions == ["rtl", "ltr"]
 
 
 def long_report() -> tuple[dict[str, Any], str]:
     """500 claims in 10,000 words."""
-    sentence = "This is sentence number {:05d} of a very long answer that goes on and on about 🙂 the many things it knows."
+    sentence = (
+        "This is sentence number {:05d} of a very long answer that goes on and on about 🙂 the many things it knows."
+    )
     answer, claims = "", []
     for number in range(500):
         text = sentence.format(number)
@@ -250,9 +250,7 @@ def test_the_page_of_a_batch_is_sorted_and_filtered(opened: Opener, tmp_path: Pa
     made = [replace(whole, response_id=name, risk=risk, flagged=name == "b") for name, risk in risks.items()]
     rows = [batch_row(report, n, "x" if n < 2 else "y") for n, report in enumerate(made)]
     groups = [("group", "responses"), ("x", "2"), ("y", "1")]
-    (tmp_path / "batch.html").write_text(
-        "".join(batch_page("runs", "3 rows", groups, rows)), encoding="utf-8"
-    )
+    (tmp_path / "batch.html").write_text("".join(batch_page("runs", "3 rows", groups, rows)), encoding="utf-8")
     page = opened()
     page.goto((tmp_path / "batch.html").as_uri())
 

@@ -20,15 +20,9 @@ def parts(text: str) -> list[str]:
     ("text", "expected"),
     [
         ("Paris is in France, and Rome is in Italy.", ["Paris is in France", "Rome is in Italy."]),
-        (
-            "The first has two rooms; the second has three.",
-            ["The first has two rooms", "the second has three."],
-        ),
+        ("The first has two rooms; the second has three.", ["The first has two rooms", "the second has three."]),
         ("Sales rose to 5 %, but the profit was lower.", ["Sales rose to 5 %", "the profit was lower."]),
-        (
-            "A is one, and B is two, while C is three.",
-            ["A is one", "B is two", "C is three."],
-        ),
+        ("A is one, and B is two, while C is three.", ["A is one", "B is two", "C is three."]),
     ],
 )
 def test_clauses_with_subject_and_verb_are_parted(text: str, expected: list[str]) -> None:
@@ -59,11 +53,7 @@ def test_in_doubt_nothing_is_cut(text: str) -> None:
 
 @pytest.mark.spec("SPEC-16.37")
 @settings(max_examples=100, deadline=None)
-@given(
-    st.lists(st.sampled_from(["Paris is big", ", and ", "; ", "the sea was cold", "(", '"', " that "])).map(
-        "".join
-    )
-)
+@given(st.lists(st.sampled_from(["Paris is big", ", and ", "; ", "the sea was cold", "(", '"', " that "])).map("".join))
 def test_pieces_are_ordered_and_lose_only_the_joints(text: str) -> None:
     ranges = split(text)
     assert ranges[0][0] == 0

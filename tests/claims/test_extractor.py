@@ -109,14 +109,8 @@ def test_a_footnote_leads_to_the_source_it_names() -> None:
 @pytest.mark.spec("SPEC-08.08")
 def test_numbers_count_as_the_answer_counts() -> None:
     known = ("S0", "S1")
-    assert [c.citations for c in extract("A is so [1]. B is so [2].", known_sources=known)] == [
-        ("S0",),
-        ("S1",),
-    ]
-    assert [c.citations for c in extract("A is so [0]. B is so [1].", known_sources=known)] == [
-        ("S0",),
-        ("S1",),
-    ]
+    assert [c.citations for c in extract("A is so [1]. B is so [2].", known_sources=known)] == [("S0",), ("S1",)]
+    assert [c.citations for c in extract("A is so [0]. B is so [1].", known_sources=known)] == [("S0",), ("S1",)]
     assert [c.citations for c in extract("A is so [3].", known_sources=known)] == [("3",)]
 
 
@@ -154,10 +148,7 @@ def test_a_list_of_references_claims_nothing() -> None:
 
 @pytest.mark.spec("SPEC-08.09")
 def test_a_bold_line_is_a_title_and_a_bold_label_is_not() -> None:
-    assert texts("**Opening hours**\n\n**Address:** 31 Main St\n\nAmenities\n- pool") == [
-        "Address: 31 Main St",
-        "pool",
-    ]
+    assert texts("**Opening hours**\n\n**Address:** 31 Main St\n\nAmenities\n- pool") == ["Address: 31 Main St", "pool"]
 
 
 WRONG = "The tower is 999 metres tall"
@@ -245,8 +236,7 @@ def exact(answer: str, claims: list[Claim]) -> None:
 
 
 MARKUP = st.text(
-    alphabet=st.sampled_from("abI 19.!?:;,\"'()[]【】^S*_`#>|-+\n<>/\\&%אש。؟¹\u200b\u202e\x00\ud800"),
-    max_size=120,
+    alphabet=st.sampled_from("abI 19.!?:;,\"'()[]【】^S*_`#>|-+\n<>/\\&%אש。؟¹\u200b\u202e\x00\ud800"), max_size=120
 )
 PARTS = """Paris is big|I am 90% sure that |the documents do not mention it|, and |, but |; |. |? |[1]|(S1)|**|`|[^1]
 Sure, here is a summary: """
@@ -263,9 +253,7 @@ def test_any_text_gives_exact_ordered_claims(answer: str) -> None:
 
 @pytest.mark.spec("SPEC-16.37")
 @settings(max_examples=100, deadline=None)
-@given(
-    st.lists(st.sampled_from(["Paris", "is", "big", "3.5", "people", "old", "U.S."]), min_size=1, max_size=12)
-)
+@given(st.lists(st.sampled_from(["Paris", "is", "big", "3.5", "people", "old", "U.S."]), min_size=1, max_size=12))
 def test_no_word_of_plain_prose_is_lost(words: list[str]) -> None:
     answer = " ".join(words) + "."
     covered = {i for claim in extract(answer) for i in range(claim.start, claim.end)}
@@ -312,9 +300,7 @@ def test_what_sends_the_reader_elsewhere_is_never_a_step(text: str) -> None:
 def test_nothing_else_changes() -> None:
     found = extract("Will you come? The tower is 300 m tall. Click the button.")
     settled = steps_as_claims(found, asked=True)
-    assert [(c.id, c.start, c.end, c.text) for c in settled] == [
-        (c.id, c.start, c.end, c.text) for c in found
-    ]
+    assert [(c.id, c.start, c.end, c.text) for c in settled] == [(c.id, c.start, c.end, c.text) for c in found]
     assert settled[0].kind is ClaimKind.QUESTION
 
 

@@ -53,10 +53,7 @@ def test_a_claim_cannot_be_hidden(wrapping: str) -> None:
 @pytest.mark.spec("SPEC-16.38")
 def test_a_heading_for_sources_hides_no_claim_in_a_language_whose_verbs_are_unknown() -> None:
     assert asserted("מקורות:\n\nבצרפת גרים 999 מיליון איש.") == ["בצרפת גרים 999 מיליון איש."]
-    assert asserted("בצרפת גרים היום 999 מיליון איש\n- וזה הכול") == [
-        "בצרפת גרים היום 999 מיליון איש",
-        "וזה הכול",
-    ]
+    assert asserted("בצרפת גרים היום 999 מיליון איש\n- וזה הכול") == ["בצרפת גרים היום 999 מיליון איש", "וזה הכול"]
 
 
 @pytest.mark.spec("SPEC-16.38")

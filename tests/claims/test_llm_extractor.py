@@ -40,10 +40,7 @@ async def test_quotes_that_stand_in_the_text_become_claims() -> None:
         ("c2", "has 2 million people", ("S0",)),
         ("s1", "Is it big?", ()),
     ]
-    assert [ANSWER[c.start : c.end] for c in claims][:2] == [
-        "Paris is the capital of France",
-        "has 2 million people",
-    ]
+    assert [ANSWER[c.start : c.end] for c in claims][:2] == ["Paris is the capital of France", "has 2 million people"]
     assert {c.confidence for c in claims} == {0.9}
 
 
@@ -124,11 +121,7 @@ async def test_a_long_answer_takes_several_requests_but_not_without_end() -> Non
 
 @pytest.mark.spec("SPEC-16.37", "SPEC-16.38")
 @settings(max_examples=60, deadline=None)
-@given(
-    st.one_of(
-        st.text(max_size=60), st.lists(st.sampled_from(ANSWER.split()), max_size=6).map(" ".join).map(reply)
-    )
-)
+@given(st.one_of(st.text(max_size=60), st.lists(st.sampled_from(ANSWER.split()), max_size=6).map(" ".join).map(reply)))
 async def test_whatever_the_model_says_every_assertion_stays_covered(said: str) -> None:
     claims = await extract_with_model(ScriptedGenerator(lambda _: said), ANSWER)
     covered = {i for c in claims if c.kind is ClaimKind.ASSERTION for i in range(c.start, c.end)}

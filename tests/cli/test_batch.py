@@ -21,11 +21,7 @@ from groundwire.config import Config
 from groundwire.errors import GroundwireError, InputError
 
 GOOD = {"id": "a", "response": "The tower is 330 metres tall.", "context": "The tower is 330 metres tall."}
-WRONG = {
-    "id": "b",
-    "response": "The tower is 999 metres tall.",
-    "sources": {"S0": "The tower is 330 metres tall."},
-}
+WRONG = {"id": "b", "response": "The tower is 999 metres tall.", "sources": {"S0": "The tower is 330 metres tall."}}
 
 
 def write(path: Path, *rows: object) -> Path:
@@ -202,9 +198,7 @@ def test_a_full_disk_is_one_line_and_keeps_what_is_whole(tmp_path: Path) -> None
         run_batch(BatchArgs(rows, Path("/dev/full")), Config(), Console(quiet=True))
 
 
-def test_a_line_cut_off_by_a_full_disk_is_not_called_complete(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_line_cut_off_by_a_full_disk_is_not_called_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class FullDisk(io.BufferedRandom):
         def write(self, data: Any) -> int:
             if self.tell() == 0:
@@ -248,9 +242,7 @@ def test_a_second_run_on_the_same_output_is_refused(tmp_path: Path) -> None:
     assert out.read_bytes() == before
 
 
-def test_a_wrong_configuration_leaves_an_earlier_output_alone(
-    tmp_path: Path,
-) -> None:
+def test_a_wrong_configuration_leaves_an_earlier_output_alone(tmp_path: Path) -> None:
     rows, out = write(tmp_path / "in.jsonl", GOOD), tmp_path / "out.jsonl"
     go(rows, out)
     before = out.read_bytes()

@@ -90,9 +90,7 @@ def test_rows_that_cannot_be_checked_are_left_out_and_counted(tmp_path: Path) ->
     assert code == 0
     assert "19 supported rows, 0 others; 1 could not be checked" in out
     assert "unknown: there are no rows with label 0" in out
-    short = write(
-        tmp_path / "short.jsonl", [*supported(18), {"response": " ", "context": SOURCE, "label": 1}]
-    )
+    short = write(tmp_path / "short.jsonl", [*supported(18), {"response": " ", "context": SOURCE, "label": 1}])
     assert "18 supported rows (1 rows could not be checked)" in calibrate(short)[1]
 
 

@@ -45,16 +45,11 @@ def _store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def config(**verification: object) -> Config:
-    return Config.load(
-        None, {"verification.mode": "full", **{f"verification.{k}": v for k, v in verification.items()}}
-    )
+    return Config.load(None, {"verification.mode": "full", **{f"verification.{k}": v for k, v in verification.items()}})
 
 
 def talked(
-    lines: Sequence[str],
-    replies: Sequence[str | BackendDown],
-    request: ChatArgs,
-    settings: Config | None = None,
+    lines: Sequence[str], replies: Sequence[str | BackendDown], request: ChatArgs, settings: Config | None = None
 ) -> tuple[int, str]:
     """What a chat prints when the lines are piped into it."""
     out = io.StringIO()
@@ -192,9 +187,7 @@ def test_every_answer_is_recorded(tower: str, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
 def test_a_full_disk_costs_the_record_and_not_the_conversation(tower: str) -> None:
-    code, out = talked(
-        ["How tall?", "And now?"], [GOOD, GOOD], ChatArgs((tower,), trajectory=Path("/dev/full"))
-    )
+    code, out = talked(["How tall?", "And now?"], [GOOD, GOOD], ChatArgs((tower,), trajectory=Path("/dev/full")))
     assert out.count("recording stopped: cannot write /dev/full") == 1
     assert out.count("finished in March 1889") == 2
     assert code == 3
@@ -279,9 +272,7 @@ def test_an_interrupt_stops_the_answer_and_not_the_chat(tower: str) -> None:
     def reply(call: ScriptedCall) -> str:
         return GOOD
 
-    talk = ChatSession(
-        config(), Groundwire(config()), ScriptedGenerator(reply, name="llm/x"), Console(file=out)
-    )
+    talk = ChatSession(config(), Groundwire(config()), ScriptedGenerator(reply, name="llm/x"), Console(file=out))
     asked: list[str] = []
 
     def ask(question: str, settings: Config | None = None) -> None:
@@ -377,8 +368,7 @@ def test_without_any_model_one_line_says_how_to_get_one(monkeypatch: pytest.Monk
 @pytest.mark.llm
 def test_with_the_real_model_on_this_machine(smollm: str, tower: str) -> None:
     settings = Config.load(
-        None,
-        {"openai.base_url": smollm, "openai.model": "SmolLM2-135M-Instruct", "verification.mode": "full"},
+        None, {"openai.base_url": smollm, "openai.model": "SmolLM2-135M-Instruct", "verification.mode": "full"}
     )
     out = io.StringIO()
     console = Console(file=out, width=120)
@@ -390,9 +380,7 @@ def test_with_the_real_model_on_this_machine(smollm: str, tower: str) -> None:
     assert "claim" in out.getvalue() or "not verified" in out.getvalue()
 
 
-def test_a_server_that_ignores_stream_is_shown_and_verified_as_a_whole_answer(
-    loopback: Loopback, tower: str
-) -> None:
+def test_a_server_that_ignores_stream_is_shown_and_verified_as_a_whole_answer(loopback: Loopback, tower: str) -> None:
     def reply(request: Request) -> Reply:  # the model judges its own answer, without a stream
         return chat_reply(GOOD) if request.body.get("stream") else chat_reply("YES", top={"YES": 0.99})
 

@@ -24,9 +24,7 @@ SOURCE = "The museum opened in 1901 and has 12 rooms."
 def company(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("kb") / "company.db"
     kb = Knowledge.open(str(path))
-    kb.put_entity(
-        Entity("j", "John Smith", "person", attributes=(Attribute("department", Value("Engineering")),))
-    )
+    kb.put_entity(Entity("j", "John Smith", "person", attributes=(Attribute("department", Value("Engineering")),)))
     kb.put_entity(Entity("e", "Engineering", "department"))
     kb.put_entity(Entity("m", "Marketing", "department"))
     kb.close()
@@ -99,9 +97,7 @@ def test_the_score_stands_beside_the_confidence(company: str) -> None:
     assert 0 < flag["score"] < 1
 
 
-def test_a_report_is_printed_though_its_session_cannot_be_kept(
-    company: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_report_is_printed_though_its_session_cannot_be_kept(company: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object) -> None:
         raise StoreError("the store is locked")
 
@@ -121,9 +117,7 @@ def test_where_knowledge_and_conversation_disagree_a_person_decides(tmp_path: Pa
     assert [action["type"] for action in repair["actions"]] == ["Escalate"]
     assert repair["text"] == "Falcon weighs 15 kg."
     page = tmp_path / "page.html"
-    shown = invoke(
-        "check", "Falcon weighs 15 kg.", "--kb", path, "--history", said, "--fix", "--html", str(page)
-    )
+    shown = invoke("check", "Falcon weighs 15 kg.", "--kb", path, "--history", said, "--fix", "--html", str(page))
     for text in (shown.stdout, page.read_text()):
         assert "two authorities disagree" in text
 

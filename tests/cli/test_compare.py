@@ -40,12 +40,7 @@ def runs(tmp_path: Path) -> list[str]:
     second = [
         report("same", ("It is red.", "ENTAILED", 0.8)),
         report("mended", ("It is tall.", "ENTAILED", 0.8)),
-        report(
-            "worse",
-            ("It is new.", "NOT_IN_CONTEXT", 0.2),
-            ("It is big.", "NOT_IN_CONTEXT", 0.2),
-            flagged=True,
-        ),
+        report("worse", ("It is new.", "NOT_IN_CONTEXT", 0.2), ("It is big.", "NOT_IN_CONTEXT", 0.2), flagged=True),
         report("lost", flagged=None),
         report("fresh"),
     ]
@@ -89,9 +84,7 @@ def test_nothing_newly_flagged_exits_with_0(runs: list[str]) -> None:
         ('{"id": "other", "flagged": null, "claims": []}\n', "no response in common"),
     ],
 )
-def test_what_cannot_be_compared_is_refused_in_one_line(
-    runs: list[str], tmp_path: Path, text: str, said: str
-) -> None:
+def test_what_cannot_be_compared_is_refused_in_one_line(runs: list[str], tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "bad.jsonl").write_text(text, encoding="utf-8")
     found = CliRunner().invoke(app, ["compare", runs[0], str(tmp_path / "bad.jsonl")])
     assert said in str(found.exception)

@@ -163,8 +163,4 @@ def _reply(top: dict[str, float]) -> Reply:
 
 def _opinion(asked: str) -> dict[str, float]:
     carried = "works in London" in asked.replace(f"{FALSE}", "") and FALSE not in asked
-    return (
-        {"YES": 0.97, "NO": 0.02}
-        if carried and "REMOVED" not in asked
-        else {"YES": 0.05, "NO": 0.1, "UNSURE": 0.8}
-    )
+    return {"YES": 0.97, "NO": 0.02} if carried and "REMOVED" not in asked else {"YES": 0.05, "NO": 0.1, "UNSURE": 0.8}

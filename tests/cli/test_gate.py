@@ -81,9 +81,7 @@ def test_passed_and_failed_hold_for_every_outcome_of_what_was_not_checked(
 ) -> None:
     figures = BatchSummary(fine + flagged + failed, flagged, failed)
     code = Gate(rate).exit_code(figures)
-    possible = {
-        Gate(rate).exit_code(BatchSummary(figures.rows, flagged + worse)) for worse in range(failed + 1)
-    }
+    possible = {Gate(rate).exit_code(BatchSummary(figures.rows, flagged + worse)) for worse in range(failed + 1)}
     assert possible == {code} if code != 3 else len(possible) == 2 or not figures.rows
 
 
@@ -110,9 +108,7 @@ def test_the_files_tell_every_row(tmp_path: Path) -> None:
     assert "contradicted: The tower is 999 metres tall. (evidence says 330" in str(wrong[0].text)
     assert (broken[0].tag, broken[0].get("message")) == ("error", "'response' must be a string")
     page = (tmp_path / "summary.md").read_text(encoding="utf-8")
-    assert page.startswith(
-        "## groundwire: 1 of 3 responses flagged (33.3 %)\n\ngate passed: 33.3 % to 66.7 %"
-    )
+    assert page.startswith("## groundwire: 1 of 3 responses flagged (33.3 %)\n\ngate passed: 33.3 % to 66.7 %")
     for line in ("| grounded | 1 |", "| could not be checked | 1 |", "| claims: contradicted | 1 |"):
         assert line in page
     assert "| wrong | " in page
@@ -138,9 +134,7 @@ def test_sarif_puts_each_finding_at_the_line_of_its_row(tmp_path: Path) -> None:
 
 
 def test_the_files_of_a_run_that_went_on_are_those_of_a_whole_one(tmp_path: Path) -> None:
-    rows = write(
-        tmp_path / "in.jsonl", *[{**row, "id": f"{n}"} for n in range(4) for row in (GOOD, WRONG, BROKEN)]
-    )
+    rows = write(tmp_path / "in.jsonl", *[{**row, "id": f"{n}"} for n in range(4) for row in (GOOD, WRONG, BROKEN)])
 
     def made(name: str, **how: Any) -> tuple[int, list[str]]:
         gate = Gate(0.5, tmp_path / f"{name}.xml", tmp_path / f"{name}.md")
@@ -323,9 +317,7 @@ def test_claims_are_written_as_parquet(tmp_path: Path) -> None:
     assert rows[1]["p1"] < 0.5
 
 
-def test_a_table_needs_a_known_format_and_parquet_its_extra(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_needs_a_known_format_and_parquet_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match=r"\.csv or \.parquet"):
         Gate(table=tmp_path / "claims.xls")
     monkeypatch.setitem(sys.modules, "pyarrow", None)

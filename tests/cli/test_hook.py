@@ -71,9 +71,7 @@ def test_what_cannot_be_checked_passes(payload: object) -> None:
     assert hooked(payload) == {}
 
 
-def test_a_claim_that_a_file_of_the_turn_denies_is_blocked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_claim_that_a_file_of_the_turn_denies_is_blocked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     denying = FakeVerifier(lambda _: (0.01, 0.98))
     monkeypatch.setitem(backends.OPENERS, "fake", lambda _: BackendSpec(denying, "fake", "fake", 10**6, 0.0))
     path = transcript(tmp_path / "t.jsonl", "The port of the server is 9090.", "The port is 8080.")
@@ -89,7 +87,5 @@ def test_a_transcript_of_codex_is_read(tmp_path: Path) -> None:
     lines = [{"type": "response_item", "payload": item} for item in items]
     path = tmp_path / "rollout.jsonl"
     path.write_text("\n".join(map(json.dumps, [{"type": "session_meta", "payload": {}}, *lines])))
-    found = hooked(
-        {"transcript_path": str(path), "last_assistant_message": "All tests pass."}, "--for", "codex"
-    )
+    found = hooked({"transcript_path": str(path), "last_assistant_message": "All tests pass."}, "--for", "codex")
     assert "2 failed" in found["reason"]

@@ -64,20 +64,12 @@ def test_what_others_wrote_is_kept(tmp_path: Path) -> None:
     invoke("install", "claude-code", "--folder", str(tmp_path))
     invoke("install", "codex", "--folder", str(tmp_path))
     servers = json.loads((tmp_path / ".mcp.json").read_text())["mcpServers"]
-    assert servers == {
-        "git": {"command": "git-mcp"},
-        "groundwire": {"command": "groundwire", "args": ["mcp"]},
-    }
+    assert servers == {"git": {"command": "git-mcp"}, "groundwire": {"command": "groundwire", "args": ["mcp"]}}
     hooks = json.loads((tmp_path / ".claude/settings.json").read_text())["hooks"]["Stop"]
-    assert [group["hooks"][0]["command"] for group in hooks] == [
-        "say done",
-        "groundwire hook --for claude-code",
-    ]
+    assert [group["hooks"][0]["command"] for group in hooks] == ["say done", "groundwire hook --for claude-code"]
     toml = tomllib.loads((tmp_path / ".codex/config.toml").read_text())
     assert sorted(toml["mcp_servers"]) == ["git", "groundwire"]
-    assert (
-        (tmp_path / "CLAUDE.md").read_text().startswith("# House rules\n\nUse tabs.\n\n<!-- groundwire -->")
-    )
+    assert (tmp_path / "CLAUDE.md").read_text().startswith("# House rules\n\nUse tabs.\n\n<!-- groundwire -->")
 
 
 def test_a_file_that_was_changed_since_loses_only_our_part(tmp_path: Path) -> None:

@@ -68,14 +68,10 @@ CASES: dict[str, Asked] = {
         history=({"role": "assistant", "content": "I booked the meeting for Monday."},),
         finds={"flagged": True},
     ),
-    "knowledge": Asked(
-        "John Smith works in the Marketing department.", TOWER, kb=True, finds={"flagged": True}
-    ),
+    "knowledge": Asked("John Smith works in the Marketing department.", TOWER, kb=True, finds={"flagged": True}),
     "repaired": Asked("The tower is 999 metres tall.", TOWER, fix=True, finds={"flagged": True}),
     "nothing": Asked(
-        "Great question! Is it red?",
-        TOWER,
-        finds={"flagged": None, "error": "NOTHING_TO_CHECK", "risk": None},
+        "Great question! Is it red?", TOWER, finds={"flagged": None, "error": "NOTHING_TO_CHECK", "risk": None}
     ),
     "code": Asked("```\nThe tower is 999 metres tall.\n```", TOWER, finds={"flagged": True}),
     "rag": Asked("The tower is 999 metres tall [S0]. It is.", TOWER, profile="rag", finds={"flagged": True}),
@@ -87,9 +83,7 @@ def store() -> str:
     """The store that every door's configuration names, with something to know in it."""
     url = Config.load().store.url
     kb = Knowledge.open(url)
-    kb.put_entity(
-        Entity("j", "John Smith", "person", attributes=(Attribute("department", Value("Engineering")),))
-    )
+    kb.put_entity(Entity("j", "John Smith", "person", attributes=(Attribute("department", Value("Engineering")),)))
     kb.put_entity(Entity("e", "Engineering", "department"))
     kb.put_entity(Entity("m", "Marketing", "department"))
     kb.close()
@@ -185,10 +179,7 @@ def by_client(cases: Mapping[str, Asked], folder: Path, store: str) -> dict[str,
 
 def by_mcp(cases: Mapping[str, Asked], folder: Path, store: str) -> dict[str, Report]:
     async def asking() -> dict[str, Report]:
-        async with (
-            Groundwire(Config.load()) as engine,
-            McpClient(create_server(LocalToolService(engine))) as client,
-        ):
+        async with Groundwire(Config.load()) as engine, McpClient(create_server(LocalToolService(engine))) as client:
             return await _called(client, cases)
 
     return asyncio.run(asking())
@@ -235,10 +226,7 @@ def by_batch(cases: Mapping[str, Asked], folder: Path, store: str) -> dict[str, 
 Door = Callable[[Mapping[str, Asked], Path, str], dict[str, Report]]
 DOORS: dict[str, tuple[Door, Callable[[Asked], bool]]] = {
     "command": (by_command, lambda _: True),
-    "repl": (
-        by_repl,
-        lambda a: not (a.question or a.history or a.kb or a.fix) and a.profile == "default",
-    ),
+    "repl": (by_repl, lambda a: not (a.question or a.history or a.kb or a.fix) and a.profile == "default"),
     "http": (by_http, lambda _: True),
     # What the server knows is not sent along, so the key of a claim that rests on it cannot be made here.
     "client": (by_client, lambda asked: not asked.kb),

@@ -58,11 +58,7 @@ def test_a_bad_row_is_reported_and_the_rest_imported_or_nothing_is(store_url: st
     assert (code, f"{people}, line 4: has no name" in said, "nothing was imported" in said) == (2, True, True)
     assert json.loads(groundwire("kb", "stats", "--kb", store_url, "--json")[1])["entities"] == 0
     code, out, said = groundwire("kb", "import", people, "--kb", store_url)
-    assert (code, "line 4" in said, "2 entities and 0 facts; 1 row could not be used" in out) == (
-        1,
-        True,
-        True,
-    )
+    assert (code, "line 4" in said, "2 entities and 0 facts; 1 row could not be used" in out) == (1, True, True)
 
 
 @pytest.mark.parametrize(
@@ -97,9 +93,7 @@ def test_hostile_names_do_not_steer_the_terminal(store_url: str) -> None:
 def test_a_full_disk_is_one_line(people: Path, tmp_path: Path) -> None:
     """A file may grow to a size only, as on a disk that is full."""
     limit = "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, 150_000))"
-    code = (
-        f"{limit}; import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); sys.argv[0] = 'groundwire'"
-    )
+    code = f"{limit}; import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); sys.argv[0] = 'groundwire'"
     code += "; from groundwire.cli.main import main; main()"
     command = [sys.executable, "-c", code, "kb", "import", str(people), "--kb", str(tmp_path / "small.db")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)

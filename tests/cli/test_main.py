@@ -92,20 +92,11 @@ def bad(tmp_path: Path) -> dict[str, str]:
     with huge.open("wb") as file:
         file.truncate(50_000_000)
     (tmp_path / "folder").mkdir()
-    return {
-        **paths,
-        "huge": str(huge),
-        "folder": str(tmp_path / "folder"),
-        "missing": str(tmp_path / "none.txt"),
-    }
+    return {**paths, "huge": str(huge), "folder": str(tmp_path / "folder"), "missing": str(tmp_path / "none.txt")}
 
 
-@pytest.mark.parametrize(
-    "name", ["empty", "binary", "latin", "json", "pdf", "docx", "huge", "folder", "missing"]
-)
-def test_a_bad_source_is_exit_code_two_and_one_line_that_says_what_to_do(
-    bad: dict[str, str], name: str
-) -> None:
+@pytest.mark.parametrize("name", ["empty", "binary", "latin", "json", "pdf", "docx", "huge", "folder", "missing"])
+def test_a_bad_source_is_exit_code_two_and_one_line_that_says_what_to_do(bad: dict[str, str], name: str) -> None:
     code, out, error = check("Paris is the capital of France.", bad[name])
     assert code == 2
     assert out == ""
@@ -159,15 +150,7 @@ def test_doctor_says_what_is_there() -> None:
 
 
 def test_errors_are_one_line_without_a_traceback_from_a_real_process(tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "groundwire",
-        "check",
-        "It is red.",
-        "-s",
-        str(tmp_path / "no.txt"),
-    ]
+    command = [sys.executable, "-m", "groundwire", "check", "It is red.", "-s", str(tmp_path / "no.txt")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 2
     assert done.stdout == ""
@@ -176,15 +159,7 @@ def test_errors_are_one_line_without_a_traceback_from_a_real_process(tmp_path: P
 
 
 def test_a_terminal_without_unicode_gets_escapes() -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "groundwire.cli.main",
-        "check",
-        "Café Ω is 9 m tall.",
-        "-s",
-        "Café Ω is 3 m tall.",
-    ]
+    command = [sys.executable, "-m", "groundwire.cli.main", "check", "Café Ω is 9 m tall.", "-s", "Café Ω is 3 m tall."]
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run(command, capture_output=True, check=False, env=environment)
     assert done.returncode == 1, done.stderr
@@ -195,9 +170,7 @@ def shell(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """A real shell, in which `$GW` is the command and `$S` a source."""
     names = {"GW": f"{sys.executable} -m groundwire.cli.main", "S": SOURCE}
     command = ["bash", "-c", script]
-    return subprocess.run(
-        command, capture_output=True, text=True, check=False, cwd=folder, env={**os.environ, **names}
-    )
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env={**os.environ, **names})
 
 
 @pytest.mark.parametrize("script", ['$GW check "$S" -s "$S" --json > /dev/full', "$GW doctor > /dev/full"])
@@ -259,7 +232,9 @@ def test_the_version_is_asked_for_as_everywhere() -> None:
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:
-    code = "import sys, groundwire; print(','.join(m for m in ('numpy', 'pydantic', 'rich', 'lxml') if m in sys.modules))"
+    code = (
+        "import sys, groundwire; print(','.join(m for m in ('numpy', 'pydantic', 'rich', 'lxml') if m in sys.modules))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
 

@@ -26,7 +26,4 @@ def test_model_names_the_model_of_the_chosen_backend(backend: str, key: str) -> 
 @pytest.mark.parametrize("backend", [None, "local", "model"])
 def test_model_alone_means_a_model_of_ones_own(backend: str | None) -> None:
     found = settings(None, backend, model="cross-encoder/nli-deberta-v3-small")
-    assert (found.hallucination.backend.type, found.model.path) == (
-        "model",
-        "cross-encoder/nli-deberta-v3-small",
-    )
+    assert (found.hallucination.backend.type, found.model.path) == ("model", "cross-encoder/nli-deberta-v3-small")

@@ -57,10 +57,7 @@ def test_everything_is_listed_without_a_path(store: str) -> None:
 
 
 def test_nothing_there_is_said(store: str) -> None:
-    assert paths("/hallucination/nobody/", "--store", store) == (
-        0,
-        "there is nothing below /hallucination/nobody/\n",
-    )
+    assert paths("/hallucination/nobody/", "--store", store) == (0, "there is nothing below /hallucination/nobody/\n")
 
 
 @pytest.mark.parametrize("prefix", ["hallucination", "/a//b", "/100%"])

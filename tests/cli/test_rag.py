@@ -47,10 +47,7 @@ def test_ingest_list_remove(folder: Path) -> None:
     assert groundwire("ingest", folder)[:2] == (0, "2 unchanged; 0 new passages\n")
     code, out, _ = groundwire("list")
     assert (code, out.splitlines()[0]) == (0, f"{folder}/fees.md  1 passage, 47 characters")
-    assert [Path(d["id"]).name for d in json.loads(groundwire("list", "--json")[1])] == [
-        "fees.md",
-        "hours.md",
-    ]
+    assert [Path(d["id"]).name for d in json.loads(groundwire("list", "--json")[1])] == ["fees.md", "hours.md"]
     assert groundwire("remove", folder / "fees.md")[:2] == (0, "1 removed\n")
     code, _, said = groundwire("remove", folder / "fees.md")
     assert (code, "there is no document" in said) == (2, True)

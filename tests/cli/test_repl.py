@@ -54,9 +54,7 @@ def sandbox(request: pytest.FixtureRequest) -> bool:
 
 @pytest.mark.spec("SPEC-16.02", "SPEC-16.34", "SPEC-08.31")
 def test_a_claim_is_verified_and_shown_as_a_table(tower: str, sandbox: bool) -> None:
-    code, out = ran(
-        'verify_claim("The tower is 450 metres tall.", files)', ReplArgs((tower,), sandbox=sandbox)
-    )
+    code, out = ran('verify_claim("The tower is 450 metres tall.", files)', ReplArgs((tower,), sandbox=sandbox))
     assert code == 0
     assert "contradicted" in out
     assert "tower.md: “The tower is 330 metres tall.”" in out

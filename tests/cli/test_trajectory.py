@@ -27,13 +27,7 @@ def written(folder: Path, *events: Event) -> Path:
 
 def verification(failed: bool, error: str | None = None) -> Event:
     report = {"claims": [CLAIM if failed else {**CLAIM, "flagged": False}]}
-    data = {
-        "failed": failed,
-        "mode": "full",
-        "uncertain": ["c1"] if failed else [],
-        "error": error,
-        "report": report,
-    }
+    data = {"failed": failed, "mode": "full", "uncertain": ["c1"] if failed else [], "error": error, "report": report}
     return Event(EventKind.VERIFICATION, "r", data=data)  # type: ignore[arg-type]
 
 
@@ -76,9 +70,7 @@ def test_a_run_that_was_killed_says_so(tmp_path: Path) -> None:
     ("events", "code"),
     [(RUN, 0), (RUN[:6], 1), ((verification(False, "down"),), 3), ((Event(EventKind.QUERY, "r"),), 0)],
 )
-def test_the_exit_code_is_that_of_the_last_answer(
-    tmp_path: Path, events: tuple[Event, ...], code: int
-) -> None:
+def test_the_exit_code_is_that_of_the_last_answer(tmp_path: Path, events: tuple[Event, ...], code: int) -> None:
     result = CliRunner().invoke(app, ["trajectory", str(written(tmp_path, *events))])
     assert result.exit_code == code
 

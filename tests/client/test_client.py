@@ -30,14 +30,7 @@ from groundwire.errors import (
     Overloaded,
 )
 from groundwire.reports.json import report_object
-from groundwire.types import (
-    ClaimVerification,
-    FactStatus,
-    HallucinationReport,
-    OutputStatus,
-    Status,
-    TraceAudit,
-)
+from groundwire.types import ClaimVerification, FactStatus, HallucinationReport, OutputStatus, Status, TraceAudit
 
 ANSWER = "The tower is 450 metres tall [S0]. It stands in Paris. Is it red? See [S9]: it is iron [S9]."
 SOURCES = {"S0": "The tower is 330 metres tall.", "city": '{"name": "Paris", "rivers": ["Seine"]}'}
@@ -66,8 +59,7 @@ def stub() -> Iterator[Loopback]:
 
 class TestTheSameRecords:
     @pytest.mark.parametrize(
-        "beside",
-        [{}, {"history": [{"role": "assistant", "content": "It stands in Rome."}]}, {"profile": "rag"}],
+        "beside", [{}, {"history": [{"role": "assistant", "content": "It stands in Rome."}]}, {"profile": "rag"}]
     )
     def test_a_report_is_the_one_the_package_makes(self, client: Client, beside: dict[str, Any]) -> None:
         served = client.check(ANSWER, SOURCES, question="What of it?", **beside)
@@ -78,9 +70,7 @@ class TestTheSameRecords:
         assert (served.response, served.should_retry, served.retry_guidance) == (
             here.response, here.should_retry, here.retry_guidance,
         )  # fmt: skip
-        assert [replace(gap, gap_bits=0) for gap in served.gaps] == [
-            replace(g, gap_bits=0) for g in here.gaps
-        ]
+        assert [replace(gap, gap_bits=0) for gap in served.gaps] == [replace(g, gap_bits=0) for g in here.gaps]
 
     def test_a_repaired_answer_comes_with_its_edits(self, client: Client) -> None:
         served = client.check(ANSWER, SOURCES, fix=True)
@@ -108,9 +98,7 @@ class TestTheSameRecords:
         served = client.audit_trace(steps, "Is it tall?", SOURCES, "It is over 300 metres tall.")
         here = groundwire.audit_trace(steps, "Is it tall?", SOURCES, "It is over 300 metres tall.")
         assert (served.flagged, served.post_hoc) == (here.flagged, here.post_hoc)
-        assert [step.verdict.evidence for step in served.steps] == [
-            step.verdict.evidence for step in here.steps
-        ]
+        assert [step.verdict.evidence for step in served.steps] == [step.verdict.evidence for step in here.steps]
         assert [step.premises for step in served.steps] == [step.premises for step in here.steps]
 
     def test_detect_returns_flags(self, client: Client) -> None:
@@ -172,9 +160,7 @@ class TestTheSameRecords:
         except GroundwireError as error:
             found = error
         assert (
-            (f"It is {text}." == found.claim_text)
-            if isinstance(found, ClaimVerification)
-            else "\n" not in str(found)
+            (f"It is {text}." == found.claim_text) if isinstance(found, ClaimVerification) else "\n" not in str(found)
         )
 
 
@@ -194,11 +180,7 @@ class TestErrors:
 
     def test_a_key_is_sent_and_a_missing_one_is_said(self, tmp_path: Any, stub: Loopback) -> None:
         settings = {"server.auth": "always", "hallucination.backend.type": "fake"}
-        with (
-            served(settings) as locked,
-            Client(locked.url) as stranger,
-            pytest.raises(InputError, match="no API key"),
-        ):
+        with served(settings) as locked, Client(locked.url) as stranger, pytest.raises(InputError, match="no API key"):
             stranger.check(ANSWER, SOURCES)
         stub.script(lambda _: Reply({"flags": []}))
         with Client(stub.url, api_key="gw_secret") as known:
@@ -211,9 +193,7 @@ class TestErrors:
         [(400, InputError), (413, InputError), (403, InputError), (500, BackendError), (502, BackendError),
          (504, BackendTimeout), (408, BackendTimeout), (503, BackendDown), (429, Overloaded)],
     )  # fmt: skip
-    def test_every_status_is_an_error_of_ours(
-        self, stub: Loopback, status: int, kind: type[GroundwireError]
-    ) -> None:
+    def test_every_status_is_an_error_of_ours(self, stub: Loopback, status: int, kind: type[GroundwireError]) -> None:
         stub.script(lambda _: Reply({"detail": "said so", "hint": "do this"}, status=status))
         with Client(stub.url) as client, pytest.raises(kind, match="said so: do this"):
             client.detect("It is red.")
@@ -230,17 +210,12 @@ class TestErrors:
             client.detect("It is red.")
 
     def test_a_server_that_is_not_there(self) -> None:
-        with (
-            Client("http://127.0.0.1:9") as client,
-            pytest.raises(BackendDown, match=r"cannot reach 127\.0\.0\.1:9"),
-        ):
+        with Client("http://127.0.0.1:9") as client, pytest.raises(BackendDown, match=r"cannot reach 127\.0\.0\.1:9"):
             client.detect("It is red.")
 
     async def test_an_error_in_a_stream_is_raised(self, stub: Loopback) -> None:
         problem = '{"status": 502, "detail": "the model is gone"}'
-        stub.script(
-            lambda _: Reply(f'event: token\ndata: {{"text": "a"}}\n\nevent: error\ndata: {problem}\n\n')
-        )
+        stub.script(lambda _: Reply(f'event: token\ndata: {{"text": "a"}}\n\nevent: error\ndata: {problem}\n\n'))
         with Client(stub.url) as client:
             stream = client.chat_stream("What?")
             assert next(stream).data == {"text": "a"}
@@ -289,8 +264,7 @@ class TestPatience:
         assert slept == [7.0]
 
     @pytest.mark.parametrize(
-        ("wait", "more", "asked"),
-        [("2", {"retries": 1}, 2), ("20", {}, 2), ("31", {}, 1), ("2", {"retries": 0}, 1)],
+        ("wait", "more", "asked"), [("2", {"retries": 1}, 2), ("20", {}, 2), ("31", {}, 1), ("2", {"retries": 0}, 1)]
     )
     def test_but_not_for_ever(self, stub: Loopback, wait: str, more: dict[str, Any], asked: int) -> None:
         slept: list[float] = []
@@ -327,12 +301,8 @@ class TestEvents:
 
 
 def test_it_needs_nothing_of_the_server() -> None:
-    blocked = (
-        "import sys; sys.modules.update(dict.fromkeys(['fastapi', 'uvicorn', 'starlette', 'opentelemetry']))"
-    )
-    code = (
-        f"{blocked}; from groundwire.client import AsyncClient, Client; Client('http://localhost:1').close()"
-    )
+    blocked = "import sys; sys.modules.update(dict.fromkeys(['fastapi', 'uvicorn', 'starlette', 'opentelemetry']))"
+    code = f"{blocked}; from groundwire.client import AsyncClient, Client; Client('http://localhost:1').close()"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

@@ -32,16 +32,13 @@ def test_tracked_and_wrapped_text_is_read_and_deleted_text_is_not() -> None:
 
 def test_breaks_and_tabs() -> None:
     page_break = '<w:br w:type="page"/>'
-    body = (
-        f"<w:p><w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t>{page_break}<w:t>d</w:t></w:r></w:p>"
-    )
+    body = f"<w:p><w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t>{page_break}<w:t>d</w:t></w:r></w:p>"
     assert text(body) == "a\tb\ncd"
 
 
 def test_a_cell_that_spans_columns_is_written_once_and_keeps_them_in_line() -> None:
     body = table(
-        [cell("City"), cell("Year"), cell("People")],
-        [cell("All of them", '<w:gridSpan w:val="2"/>'), cell("864")],
+        [cell("City"), cell("Year"), cell("People")], [cell("All of them", '<w:gridSpan w:val="2"/>'), cell("864")]
     )
     assert text(body) == "City | Year | People\n---|---\nAll of them |  | 864"
 

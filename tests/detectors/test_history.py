@@ -43,12 +43,7 @@ def test_the_corrected_text_raises_no_flag() -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
-    [
-        "Actually, make it Friday.",
-        "Let's move the meeting to Friday.",
-        "Could we move the meeting to Friday?",
-    ],
+    "said", ["Actually, make it Friday.", "Let's move the meeting to Friday.", "Could we move the meeting to Friday?"]
 )
 def test_what_the_user_changes_is_superseded(said: str) -> None:
     assert flags("The meeting is on Friday.", (*BOOKED, ("user", said))) == []
@@ -152,13 +147,7 @@ def test_a_verifier_that_does_not_deny_raises_nothing(says: _Says) -> None:
 
 
 def test_similarity_is_symmetric_and_bounded() -> None:
-    texts = [
-        "The meeting is on Monday.",
-        "I'll book the meeting.",
-        "Pets are welcome.",
-        "12 of 13",
-        "Meeting room B",
-    ]
+    texts = ["The meeting is on Monday.", "I'll book the meeting.", "Pets are welcome.", "12 of 13", "Meeting room B"]
     made = [next(iter(utterances(text))) for text in texts]
     for a in made:
         for b in made:
@@ -179,8 +168,7 @@ def test_a_time_of_day_is_corrected_without_the_point_of_its_sentence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "wrong"),
-    [("Your name is Amir.", True), ("Your name is Oren.", False), ("My name is Ada.", False)],
+    ("said", "wrong"), [("Your name is Amir.", True), ("Your name is Oren.", False), ("My name is Ada.", False)]
 )
 def test_a_name_is_read_though_the_sentence_goes_on(said: str, wrong: bool) -> None:
     before = (("user", "My name is Oren and I live in Haifa."),)

@@ -83,9 +83,7 @@ def test_how_sure_it_is_that_nobody_has_that_name(text: str, similar: bool, conf
         ("email", [f"x{i}" for i in range(11)], 0.75),
     ],
 )
-def test_how_sure_it_is_that_an_attribute_was_made_up(
-    predicate: str, names: list[str], confidence: float
-) -> None:
+def test_how_sure_it_is_that_an_attribute_was_made_up(predicate: str, names: list[str], confidence: float) -> None:
     assert fabrication_confidence(predicate, names) == pytest.approx(confidence)
 
 
@@ -103,9 +101,7 @@ def test_how_sure_it_is_that_an_attribute_was_made_up(
         ("Sarah Jones is employed by Acme.", Kind.FABRICATED_FACT, 0.85),
     ],
 )
-def test_what_the_store_should_know_is_flagged(
-    kb: Knowledge, text: str, kind: Kind, confidence: float
-) -> None:
+def test_what_the_store_should_know_is_flagged(kb: Knowledge, text: str, kind: Kind, confidence: float) -> None:
     found = flags(kb, text)
     assert [(flag.type, flag.confidence) for flag in found] == [(kind, confidence)]
     assert found[0].evidence

@@ -25,12 +25,8 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Knowledge]:
             [
                 Entity("dana", "Dana Levi", "person", ("Dana",), _person(date(2017, 5, 2), "Product")),
                 Entity("ruth", "Ruth Adler", "person", (), _person(date(2012, 1, 10), "Board")),
-                Entity(
-                    "falcon", "Falcon", "product", (), (_text("weight", "12 kg"), _text("price", "€4800"))
-                ),
-                Entity(
-                    "osprey", "Osprey", "product", (), (_text("weight", "31 kg"), _text("price", "€9100"))
-                ),
+                Entity("falcon", "Falcon", "product", (), (_text("weight", "12 kg"), _text("price", "€4800"))),
+                Entity("osprey", "Osprey", "product", (), (_text("weight", "31 kg"), _text("price", "€9100"))),
                 Entity("northwind", "Northwind Robotics", "company", (), (_text("industry", "robots"),)),
                 Entity("review", "Quarterly review", "event"),
             ]
@@ -84,15 +80,9 @@ def mended(kb: Knowledge, text: str) -> str:
             "Founded in 2009 by Ruth Adler, Northwind Robotics sells robots.",
         ),
         ("Launched in 2022, the Falcon weighs 12 kg.", "Launched in 2023, the Falcon weighs 12 kg."),
-        (
-            "The Falcon weighs in at 15 kg and costs €4,800.",
-            "The Falcon weighs in at 12 kg and costs €4,800.",
-        ),
+        ("The Falcon weighs in at 15 kg and costs €4,800.", "The Falcon weighs in at 12 kg and costs €4,800."),
         ("The Falcon came out in June 2022.", "The Falcon came out in March 2023."),
-        (
-            "Osprey was launched in 2025, and it weighs 40 kg.",
-            "Osprey was launched in 2025, and it weighs 31 kg.",
-        ),
+        ("Osprey was launched in 2025, and it weighs 40 kg.", "Osprey was launched in 2025, and it weighs 31 kg."),
         (
             "Falcon is small. Osprey was launched in 2025, and it weighs 40 kg.",
             "Falcon is small. Osprey was launched in 2025, and it weighs 31 kg.",
@@ -105,10 +95,7 @@ def mended(kb: Knowledge, text: str) -> str:
             "Dana Levi works in the Tel Aviv office, and she works in Marketing.",
             "Dana Levi works in the Tel Aviv office, and she works in Product.",
         ),
-        (
-            "Dana Levi – who works in Marketing – is on leave.",
-            "Dana Levi – who works in Product – is on leave.",
-        ),
+        ("Dana Levi – who works in Marketing – is on leave.", "Dana Levi – who works in Product – is on leave."),
         ("Dana Levi works out of the Dublin office.", "Dana Levi works out of the Tel Aviv office."),
     ],
 )

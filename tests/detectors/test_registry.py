@@ -15,18 +15,7 @@ from tests.knowledge import MemoryKnowledge
 from groundwire.config.sections import DetectorsConfig, DetectorSwitches, DetectorWeights
 from groundwire.detectors.registry import DETECTORS, detect, merge_overlapping
 from groundwire.errors import BackendDown, StoreError
-from groundwire.types import (
-    Attribute,
-    Case,
-    Detection,
-    Entity,
-    Fact,
-    Flag,
-    HallucinationType,
-    Match,
-    Turn,
-    Value,
-)
+from groundwire.types import Attribute, Case, Detection, Entity, Fact, Flag, HallucinationType, Match, Turn, Value
 from groundwire.verifiers.fake import FakeVerifier
 
 NOW = datetime(2026, 6, 15)
@@ -97,9 +86,7 @@ def test_only_so_many_claims_are_looked_at() -> None:
     assert found.flags == ()
 
 
-@pytest.mark.parametrize(
-    "text", ["", " \n\t ", "?!…", "\ud800", "a" * 50_000, "the " * 20_000, "((((" * 5_000]
-)
+@pytest.mark.parametrize("text", ["", " \n\t ", "?!…", "\ud800", "a" * 50_000, "the " * 20_000, "((((" * 5_000])
 def test_whatever_stands_there_nothing_is_raised(text: str) -> None:
     assert run(text).errors == ()
 

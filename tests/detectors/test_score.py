@@ -35,9 +35,7 @@ def test_worked_example() -> None:
     history = HistoryEvidence(contradicts=False)  # 0.7
     signals = [Signal(SignalKind.HEDGING, 0.5), Signal(SignalKind.CERTAINTY_MARKER)]  # 0.85 x 1.15
     others = [flag(content="elsewhere")]  # same kind: 1.1
-    expected = (
-        0.80 * (0.35 * 1.24 + 0.65) * (0.25 * 0.7 + 0.75) * (0.20 * 0.85 * 1.15 + 0.80) * (0.20 * 1.1 + 0.80)
-    )
+    expected = 0.80 * (0.35 * 1.24 + 0.65) * (0.25 * 0.7 + 0.75) * (0.20 * 0.85 * 1.15 + 0.80) * (0.20 * 1.1 + 0.80)
     assert score(flag(), kb, history, signals, others) == pytest.approx(expected)
 
 
@@ -66,11 +64,7 @@ def test_related_flags_count_up_to_three() -> None:
 
 SHARES = st.floats(0, 1)
 WEIGHTS = st.builds(
-    EvidenceWeights,
-    kb_evidence=SHARES,
-    history_evidence=SHARES,
-    linguistic_signals=SHARES,
-    consistency=SHARES,
+    EvidenceWeights, kb_evidence=SHARES, history_evidence=SHARES, linguistic_signals=SHARES, consistency=SHARES
 )
 SIGNALS = st.lists(st.builds(Signal, st.sampled_from(list(SignalKind)), SHARES), max_size=6)
 FLAGS = st.builds(flag, st.sampled_from(KINDS), st.text(max_size=8))
@@ -79,11 +73,7 @@ FLAGS = st.builds(flag, st.sampled_from(KINDS), st.text(max_size=8))
 @given(FLAGS, st.none() | st.builds(KBEvidence, st.booleans(), st.booleans(), SHARES),
        st.none() | st.builds(HistoryEvidence, st.booleans(), SHARES), SIGNALS, st.lists(FLAGS, max_size=5))  # fmt: skip
 def test_always_a_share(
-    one: Flag,
-    kb: KBEvidence | None,
-    history: HistoryEvidence | None,
-    signals: list[Signal],
-    others: list[Flag],
+    one: Flag, kb: KBEvidence | None, history: HistoryEvidence | None, signals: list[Signal], others: list[Flag]
 ) -> None:
     assert 0.0 <= score(one, kb, history, signals, others) <= 1.0
 
@@ -101,9 +91,7 @@ def test_contradiction_never_lowers_it_and_support_never_raises_it(
 
 
 @given(FLAGS, SIGNALS, st.lists(FLAGS, max_size=5))
-def test_without_weights_evidence_does_not_count(
-    one: Flag, signals: list[Signal], others: list[Flag]
-) -> None:
+def test_without_weights_evidence_does_not_count(one: Flag, signals: list[Signal], others: list[Flag]) -> None:
     none = EvidenceWeights(kb_evidence=0, history_evidence=0, linguistic_signals=0, consistency=0)
     kb, history = KBEvidence(contradicts=True), HistoryEvidence(contradicts=True)
     assert score(one, kb, history, signals, others, none) == pytest.approx(one.severity)

@@ -15,17 +15,7 @@ import pytest
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.stores.knowledge_base import Knowledge
-from groundwire.types import (
-    Attribute,
-    Detection,
-    Entity,
-    Fact,
-    HallucinationType,
-    Role,
-    Turn,
-    Value,
-    ValueKind,
-)
+from groundwire.types import Attribute, Detection, Entity, Fact, HallucinationType, Role, Turn, Value, ValueKind
 
 NOW = datetime(2026, 6, 15)
 Kind = HallucinationType
@@ -44,9 +34,7 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Knowledge]:
             ]
         )
         meeting = Value("the meeting", ValueKind.REFERENCE, entity="meeting")
-        store.put_fact(
-            Fact("", "scheduled for", (Role("subject", meeting), Role("object", Value("Wednesday"))))
-        )
+        store.put_fact(Fact("", "scheduled for", (Role("subject", meeting), Role("object", Value("Wednesday")))))
         yield store
 
 

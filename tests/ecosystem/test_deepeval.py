@@ -50,9 +50,7 @@ def test_measure_works_alone_in_both_ways() -> None:
     assert (asyncio.run(metric.a_measure(case(WRONG))), metric.is_successful()) == (0.0, False)
 
 
-def test_a_case_that_could_not_be_checked_is_an_error_and_not_a_score(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_case_that_could_not_be_checked_is_an_error_and_not_a_score(monkeypatch: pytest.MonkeyPatch) -> None:
     break_verifier(monkeypatch)
     metric = GroundednessMetric(backend="fake")
     with pytest.raises(BackendError, match="too slow"):

@@ -12,11 +12,7 @@ pytest.importorskip("langchain_classic")
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 from groundwire.errors import ConfigError  # noqa: E402
-from groundwire.integrations.langchain import (  # noqa: E402
-    GroundednessEvaluator,
-    grounded,
-    groundedness,
-)
+from groundwire.integrations.langchain import GroundednessEvaluator, grounded, groundedness  # noqa: E402
 
 SOURCE = "The tower is 330 metres tall. It stands in Paris."
 GOOD, WRONG = "The tower is 330 metres tall.", "The tower is 999 metres tall."

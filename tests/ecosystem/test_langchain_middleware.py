@@ -72,9 +72,7 @@ def test_notes_are_added_or_the_answer_is_replaced() -> None:
 
 def test_an_agent_may_run_async() -> None:
     agent = create_agent(
-        ScriptedModel(messages=iter(call_then(GOOD))),
-        [lookup],
-        middleware=[GroundednessMiddleware(backend="fake")],
+        ScriptedModel(messages=iter(call_then(GOOD))), [lookup], middleware=[GroundednessMiddleware(backend="fake")]
     )
     found = asyncio.run(agent.ainvoke({"messages": [("user", QUESTION)]}))["messages"][-1]
     assert found.response_metadata["groundwire"]["label"] == "grounded"

@@ -73,9 +73,7 @@ def test_scores_of_a_trace_arrive_with_reasons_and_claims(server: tuple[str, lis
     assert scores[0]["metadata"]["claims"][0]["text"] == WRONG
 
 
-def test_a_report_that_was_not_checked_is_labelled_and_has_no_number(
-    server: tuple[str, list[dict[str, Any]]],
-) -> None:
+def test_a_report_that_was_not_checked_is_labelled_and_has_no_number(server: tuple[str, list[dict[str, Any]]]) -> None:
     scores = send(server, GroundednessChecker(backend="fake").check("", SOURCE))
     assert [(score["name"], score["value"]) for score in scores] == [("groundedness_label", "unchecked")]
 

@@ -37,13 +37,7 @@ def model(name: str, answer: str) -> dict[str, Any]:
 
 
 def inside(action: str) -> dict[str, Any]:
-    params = {
-        "guardrail": INSIDE,
-        "mode": "post_call",
-        "guard_mode": action,
-        "block_on": "flagged",
-        "backend": "fake",
-    }
+    params = {"guardrail": INSIDE, "mode": "post_call", "guard_mode": action, "block_on": "flagged", "backend": "fake"}
     return {"guardrail_name": f"inside-{action}", "litellm_params": params}
 
 

@@ -21,11 +21,7 @@ from agents import (  # noqa: E402
     Usage,
     function_tool,
 )
-from openai.types.responses import (  # noqa: E402
-    ResponseFunctionToolCall,
-    ResponseOutputMessage,
-    ResponseOutputText,
-)
+from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText  # noqa: E402
 from tests.ecosystem.samples import GOOD, QUESTION, SOURCE  # noqa: E402
 
 from groundwire.integrations.guardrail import GuardSettings  # noqa: E402
@@ -41,9 +37,7 @@ class ScriptedModel(Model):  # type: ignore[misc]
         content = ResponseOutputText(text=answer, type="output_text", annotations=[])
         self.outputs: list[Any] = [
             ResponseFunctionToolCall(arguments="{}", call_id="c1", name="lookup", type="function_call"),
-            ResponseOutputMessage(
-                id="m1", content=[content], role="assistant", status="completed", type="message"
-            ),
+            ResponseOutputMessage(id="m1", content=[content], role="assistant", status="completed", type="message"),
         ]
 
     async def get_response(self, *_: Any, **__: Any) -> ModelResponse:
@@ -60,9 +54,7 @@ def lookup() -> str:
 
 
 def run(answer: str, guard: GroundednessGuard) -> Any:
-    agent = Agent(
-        name="guide", model=ScriptedModel(answer), tools=[lookup], output_guardrails=[guard.guardrail]
-    )
+    agent = Agent(name="guide", model=ScriptedModel(answer), tools=[lookup], output_guardrails=[guard.guardrail])
     return asyncio.run(Runner.run(agent, QUESTION, hooks=guard, run_config=RunConfig(tracing_disabled=True)))
 
 

@@ -22,9 +22,9 @@ def test_a_data_frame_gets_scores_that_are_span_annotations() -> None:
     evaluator = bind_evaluator(
         evaluator=GroundednessEvaluator(backend="fake"), input_mapping={"output": "answer", "context": "docs"}
     )
-    frame = pd.DataFrame(
-        {"context.span_id": ["a", "b"], "answer": [GOOD, WRONG], "docs": [SOURCE, SOURCE]}
-    ).set_index("context.span_id")
+    frame = pd.DataFrame({"context.span_id": ["a", "b"], "answer": [GOOD, WRONG], "docs": [SOURCE, SOURCE]}).set_index(
+        "context.span_id"
+    )
     found = evaluate_dataframe(frame, [evaluator], hide_tqdm_bar=True)
     scores = [json.loads(cell) if isinstance(cell, str) else cell for cell in found["groundedness_score"]]
     assert [score["score"] for score in scores] == [1.0, 0.0]

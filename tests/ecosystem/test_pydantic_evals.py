@@ -38,9 +38,7 @@ def test_question_and_context_may_come_from_the_inputs() -> None:
     assert report.cases[0].scores["groundedness"].value == 1.0
 
 
-def test_a_case_that_could_not_be_checked_is_a_failure_of_the_evaluator(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_case_that_could_not_be_checked_is_a_failure_of_the_evaluator(monkeypatch: pytest.MonkeyPatch) -> None:
     break_verifier(monkeypatch)
     case = evaluate()["good"]
     assert case.scores == {}

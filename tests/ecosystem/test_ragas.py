@@ -18,17 +18,13 @@ from groundwire.integrations.ragas import GroundednessMetric  # noqa: E402
 def test_the_reason_names_every_statement() -> None:
     metric = GroundednessMetric(backend="fake")
     found = asyncio.run(
-        metric.ascore(
-            user_input=QUESTION, response=f"{GOOD} It weighs nothing.", retrieved_contexts=["Cats.", SOURCE]
-        )
+        metric.ascore(user_input=QUESTION, response=f"{GOOD} It weighs nothing.", retrieved_contexts=["Cats.", SOURCE])
     )
     assert isinstance(found, MetricResult)
     assert found.value == 0.5
     assert [line.split(":")[0] for line in str(found.reason).splitlines()] == ["ENTAILED", "NOT_IN_CONTEXT"]
     assert found.traces is not None
-    assert found.traces["output"]["spans"] == [
-        {"start": 30, "end": 48, "score": pytest.approx(0.95, abs=0.05)}
-    ]
+    assert found.traces["output"]["spans"] == [{"start": 30, "end": 48, "score": pytest.approx(0.95, abs=0.05)}]
 
 
 def test_a_batch_gives_one_result_per_row() -> None:

@@ -42,9 +42,7 @@ def test_unchecked_answer_has_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "could not check everything" in found.reasoning
 
 
-@pytest.mark.parametrize(
-    ("name", "package"), [("langchain", "langchain_classic"), ("llamaindex", "llama_index.core")]
-)
+@pytest.mark.parametrize(("name", "package"), [("langchain", "langchain_classic"), ("llamaindex", "llama_index.core")])
 def test_missing_framework_names_the_extra(name: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     module = f"groundwire.integrations.{name}"
     monkeypatch.delitem(sys.modules, module, raising=False)

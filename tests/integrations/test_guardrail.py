@@ -84,9 +84,7 @@ def test_a_stream_sends_only_what_is_verified(complete: bool | None, verifier: F
     assert verifier.queries < 400, "claims that were judged are asked for again"
 
 
-def test_an_answer_that_could_not_be_checked_passes_or_not_as_configured(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_answer_that_could_not_be_checked_passes_or_not_as_configured(monkeypatch: pytest.MonkeyPatch) -> None:
     failing = FakeVerifier(failing=[BackendTimeout("too slow")] * 99)
     monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda: failing)
     assert decide(GOOD, GuardSettings("block")).blocked == ""

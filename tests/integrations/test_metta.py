@@ -58,9 +58,7 @@ WRONG = "John Smith works in the Marketing department."
 def company(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("metta") / "company.db"
     kb = Knowledge.open(str(path))
-    kb.put_entity(
-        Entity("john", "John Smith", "person", attributes=(Attribute("department", Value("Engineering")),))
-    )
+    kb.put_entity(Entity("john", "John Smith", "person", attributes=(Attribute("department", Value("Engineering")),)))
     kb.close()
     return path
 
@@ -296,8 +294,7 @@ def test_command_runs_a_file(company: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "program",
-    ["&self !(a b)", "!(add-atom &self &self) !(a b)", "!(bind! me &self) me !(match &self a 1)"],
+    "program", ["&self !(a b)", "!(add-atom &self &self) !(a b)", "!(bind! me &self) me !(match &self a 1)"]
 )
 def test_a_program_that_crashes_the_interpreter_is_a_one_line_error(tmp_path: Path, program: str) -> None:
     path = tmp_path / "crash.metta"

@@ -101,9 +101,7 @@ def test_a_key_is_trimmed_and_must_be_sendable() -> None:
         ("anthropic", "prompt is too long: 210000 tokens > 200000 maximum", "anthropic"),
     ],
 )
-def test_a_context_that_is_too_long_names_the_key_that_bounds_it(
-    section: str, message: str, key: str
-) -> None:
+def test_a_context_that_is_too_long_names_the_key_that_bounds_it(section: str, message: str, key: str) -> None:
     error = status_error(Endpoint(section, "http://127.0.0.1:1/v1", "m"), 400, {}, message)
     assert error.hint.startswith(f"lower {key}.context_tokens")
     assert not error.retryable

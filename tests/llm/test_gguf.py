@@ -139,9 +139,7 @@ def test_a_file_that_is_no_model(smollm: str, tmp_path: Path, monkeypatch: pytes
         pass
 
 
-def test_threads_with_loops_of_their_own_share_one_server(
-    smollm: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_threads_with_loops_of_their_own_share_one_server(smollm: str, monkeypatch: pytest.MonkeyPatch) -> None:
     generator = GgufGenerator()
     started: list[GgufServer] = []
     begin = GgufServer.start
@@ -161,9 +159,7 @@ def test_threads_with_loops_of_their_own_share_one_server(
     assert (len(models), len(started)) == (1, 1)
 
 
-async def test_requests_go_to_the_server_that_runs_now(
-    loopback: Loopback, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_requests_go_to_the_server_that_runs_now(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
     class Stub(GgufServer):
         starts = 0
 

@@ -104,9 +104,7 @@ async def test_a_refused_key_is_said_before_anything_streams(loopback: Loopback)
     await generator.aclose()
 
 
-@pytest.mark.parametrize(
-    ("open_at", "reply"), [(openai_at, chat("Hi you")), (anthropic_at, claude("Hi you"))]
-)
+@pytest.mark.parametrize(("open_at", "reply"), [(openai_at, chat("Hi you")), (anthropic_at, claude("Hi you"))])
 async def test_a_server_that_ignores_stream_is_read_as_a_whole_answer(
     loopback: Loopback, open_at: Any, reply: Reply
 ) -> None:

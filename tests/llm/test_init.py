@@ -28,8 +28,7 @@ def config(generator: GeneratorConfig | None = None) -> Config:
 
 
 @pytest.mark.parametrize(
-    ("provider", "name"),
-    [("openai", "openai/big@127.0.0.1:9"), ("anthropic", "anthropic/claude@127.0.0.1:9")],
+    ("provider", "name"), [("openai", "openai/big@127.0.0.1:9"), ("anthropic", "anthropic/claude@127.0.0.1:9")]
 )
 def test_a_provider_by_name(provider: Provider, name: str) -> None:
     assert open_generator(config(), provider).name == name

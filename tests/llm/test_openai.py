@@ -42,14 +42,8 @@ async def test_what_is_sent_and_what_comes_back(loopback: Loopback) -> None:
     [request] = loopback.requests
     assert request.path == "/v1/chat/completions"
     assert request.headers["authorization"] == f"Bearer {KEY}"
-    assert request.body["messages"] == [
-        {"role": "system", "content": "be brief"},
-        {"role": "user", "content": "well?"},
-    ]
-    sent = {
-        name: request.body[name]
-        for name in ("model", "max_tokens", "temperature", "logprobs", "top_logprobs")
-    }
+    assert request.body["messages"] == [{"role": "system", "content": "be brief"}, {"role": "user", "content": "well?"}]
+    sent = {name: request.body[name] for name in ("model", "max_tokens", "temperature", "logprobs", "top_logprobs")}
     assert sent == {"model": "m", "max_tokens": 3, "temperature": 0.5, "logprobs": True, "top_logprobs": 2}
     assert (done.text, done.prompt_tokens, done.completion_tokens, done.cached_tokens) == ("YES", 12, 1, 8)
     assert done.top_logprobs is not None
@@ -100,14 +94,7 @@ async def test_an_unavailable_server_that_names_a_time_is_a_rate_limit(loopback:
 
 
 async def test_no_credit_is_not_worth_waiting_for(loopback: Loopback) -> None:
-    body = {
-        "error": {
-            "message": "You exceeded your quota",
-            "code": "insufficient_quota",
-            "type": "e",
-            "param": None,
-        }
-    }
+    body = {"error": {"message": "You exceeded your quota", "code": "insufficient_quota", "type": "e", "param": None}}
     error = await failure(loopback, Reply(body, 429))
     assert not isinstance(error, RateLimited)
     assert not error.retryable
@@ -156,9 +143,7 @@ async def test_nobody_listens() -> None:
     assert "openai.base_url" in str(error)
 
 
-@pytest.mark.parametrize(
-    ("status", "hint"), [(401, "OPENAI_API_KEY"), (403, "OPENAI_API_KEY"), (404, "openai.model")]
-)
+@pytest.mark.parametrize(("status", "hint"), [(401, "OPENAI_API_KEY"), (403, "OPENAI_API_KEY"), (404, "openai.model")])
 async def test_what_the_user_must_set(loopback: Loopback, status: int, hint: str) -> None:
     error = await failure(loopback, refusal(status, f"Incorrect API key provided: {KEY}"))
     assert hint in error.hint
@@ -173,9 +158,7 @@ async def test_a_bad_request_is_quoted_without_the_key(loopback: Loopback) -> No
 
 async def test_an_option_the_model_refuses_is_left_out_from_then_on(loopback: Loopback) -> None:
     loopback.script(
-        refusal(
-            400, "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."
-        ),
+        refusal(400, "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."),
         refusal(400, "Unsupported value: 'temperature' does not support 0.0 with this model."),
         refusal(400, "You are not allowed to request logprobs from this model"),
         chat("YES"),

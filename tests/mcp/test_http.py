@@ -40,9 +40,7 @@ async def test_client_calls_a_tool_over_http(mode: str) -> None:
             result = await client.call_tool("check", ASKED)
             wrong = await client.call_tool("check", {})
     async with Groundwire(Config(), backend="fake") as engine:
-        expected = report_object(
-            await engine.check("It is red [S0].", {"S0": "It is red."}, response_id="response")
-        )
+        expected = report_object(await engine.check("It is red [S0].", {"S0": "It is red."}, response_id="response"))
     assert result.structured_content == json.loads(json.dumps(expected))
     assert wrong.is_error
 
@@ -128,9 +126,7 @@ async def test_knowledge_base_requires_the_read_scope() -> None:
 
 
 def test_public_address_without_keys_is_rejected() -> None:
-    done = subprocess.run(
-        command("0.0.0.0:0"), capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
-    )
+    done = subprocess.run(command("0.0.0.0:0"), capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     assert done.returncode == 2
     assert "there are no API keys" in done.stderr
 

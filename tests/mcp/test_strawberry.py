@@ -12,12 +12,7 @@ from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendTimeout, InputError
 from groundwire.mcp.arguments import AuditTraceBudget, DetectHallucination
-from groundwire.mcp.strawberry import (
-    BudgetReport,
-    audit_trace_budget,
-    detect_hallucination,
-    normalize_citations,
-)
+from groundwire.mcp.strawberry import BudgetReport, audit_trace_budget, detect_hallucination, normalize_citations
 from groundwire.verifiers.fake import FakeVerifier
 
 SPANS = [
@@ -227,10 +222,7 @@ async def test_an_answer_that_counts_from_1_is_read_as_in_check() -> None:
 
 async def test_no_spans_and_empty_steps_are_answered_in_strawberrys_shape() -> None:
     found = await detected("The tower is tall [S0]. The bridge is old.", spans=[])
-    assert [(d.flagged, d.gap_type) for d in found.details] == [
-        (True, "phantom_citation"),
-        (True, "unsupported"),
-    ]
+    assert [(d.flagged, d.gap_type) for d in found.details] == [(True, "phantom_citation"), (True, "unsupported")]
     steps = await audited({"claim": ""}, {"claim": "The tower is 330 metres tall.", "cites": ["S0"]})
     assert [(d.idx, d.status, d.flagged) for d in steps.details] == [
         (0, "UNVERIFIABLE", False), (1, "ENTAILED", False),

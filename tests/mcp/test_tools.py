@@ -146,11 +146,7 @@ async def test_accepted_forms_of_sources() -> None:
         ("check", {"answer": "x" * 1_000_001, "sources": "x"}, "at most 1000000 characters"),
         ("check", {"answer": "It is red."}, "there are no sources"),
         ("check", {"answer": "It is red.", "sources": 7}, "should be a text, texts by id, or a list"),
-        (
-            "check",
-            {"answer": "It is red.", "sources": {"a": 7}},
-            "'sources.a': input should be a valid string",
-        ),
+        ("check", {"answer": "It is red.", "sources": {"a": 7}}, "'sources.a': input should be a valid string"),
         ("check", {"answer": "It is red.", "sources": [{"id": "a"}]}, "'sources.0.text': field required"),
         ("check", {"answer": "It is red.", "sources": ["x"] * 2001}, "at most 2000 items"),
         ("check", {"answer": "It is red.", "sorces": "x"}, "'sorces': extra inputs are not permitted"),

@@ -154,9 +154,7 @@ class TestRefused:
 
     @pytest.mark.spec("SPEC-08.16")
     @pytest.mark.parametrize("lenient", [True, False])
-    async def test_contradicted_facts_are_never_stored(
-        self, database: Database, engine: Engine, lenient: bool
-    ) -> None:
+    async def test_contradicted_facts_are_never_stored(self, database: Database, engine: Engine, lenient: bool) -> None:
         made = engine(certain(0.3, p_no=0.6), threshold_bits=50, reject_unsupported=not lenient)
         async with MemoryGate(database, made) as gate:
             with pytest.raises(FactNotGrounded, match="contradicts"):
@@ -175,9 +173,7 @@ class TestRefused:
                 await gate.remember("Ada works in London [S9].", EVIDENCE)
         assert refused(database)[0].gap_bits is None
 
-    async def test_unsupported_facts_can_be_stored_as_unverified(
-        self, database: Database, engine: Engine
-    ) -> None:
+    async def test_unsupported_facts_can_be_stored_as_unverified(self, database: Database, engine: Engine) -> None:
         async with MemoryGate(database, engine(certain(0.3), reject_unsupported=False)) as gate:
             fact = await gate.remember(FALSE, EVIDENCE)
         found = budget(0.3, 0.05)
@@ -213,9 +209,7 @@ class Hanging:
 class TestUnchecked:
     @pytest.mark.spec("SPEC-08.38", "SPEC-08.42")
     @pytest.mark.parametrize("blocking", [True, False])
-    async def test_hanging_backend_times_out(
-        self, database: Database, engine: Engine, blocking: bool
-    ) -> None:
+    async def test_hanging_backend_times_out(self, database: Database, engine: Engine, blocking: bool) -> None:
         hanging = Hanging()
         made = engine(hanging if blocking else FakeVerifier(hold=asyncio.Event()), timeout=0.2)
         gate = MemoryGate(database, made)
@@ -311,9 +305,7 @@ class TestOff:
             fact = await gate.remember(FALSE, EVIDENCE)
         assert (fact.status, fact.confidence, fake.queries) == (FactStatus.ASSERTED, 0.95, 0)
 
-    async def test_verify_argument_overrides_the_configuration(
-        self, database: Database, engine: Engine
-    ) -> None:
+    async def test_verify_argument_overrides_the_configuration(self, database: Database, engine: Engine) -> None:
         async with MemoryGate(database, engine(FakeVerifier(), on=False)) as gate:
             with pytest.raises(FactNotGrounded):
                 await gate.remember(FALSE, EVIDENCE, verify=True)
@@ -322,13 +314,7 @@ class TestOff:
 class TestInput:
     @pytest.mark.parametrize(
         ("fact", "evidence", "confidence"),
-        [
-            ("", EVIDENCE, 0.9),
-            ("  \n", EVIDENCE, 0.9),
-            (TRUE, "", 0.9),
-            (TRUE, [], 0.9),
-            (TRUE, EVIDENCE, 1.5),
-        ],
+        [("", EVIDENCE, 0.9), ("  \n", EVIDENCE, 0.9), (TRUE, "", 0.9), (TRUE, [], 0.9), (TRUE, EVIDENCE, 1.5)],
     )
     async def test_invalid_input_is_rejected(
         self, database: Database, engine: Engine, fact: str, evidence: str, confidence: float
@@ -354,9 +340,7 @@ class TestInput:
 
 
 @pytest.mark.parametrize("p0", [0.6, 0.9])
-async def test_the_gate_never_keeps_what_the_evidence_denies(
-    database: Database, engine: Engine, p0: float
-) -> None:
+async def test_the_gate_never_keeps_what_the_evidence_denies(database: Database, engine: Engine, p0: float) -> None:
     lenient = {"reject_unsupported": False, "min_confidence": 0.0, "threshold_bits": 99.0}
     async with MemoryGate(database, engine(certain(0.1, p0), **lenient)) as gate:
         with pytest.raises(FactNotGrounded, match="ErrFactNotGrounded"):

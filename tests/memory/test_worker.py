@@ -87,9 +87,7 @@ async def test_retry_waits_as_long_as_the_backend_asks(database: Database, engin
 
 
 @pytest.mark.parametrize("closed", [False, True])
-async def test_last_failed_attempt_ends_the_pending_state(
-    database: Database, engine: Engine, closed: bool
-) -> None:
+async def test_last_failed_attempt_ends_the_pending_state(database: Database, engine: Engine, closed: bool) -> None:
     await put_off(database, engine, TRUE)
     made = engine(FakeVerifier(failing=[BackendDown("gone")] * 9), fail_closed=closed)
     worker = Worker(database, made, terms=RetryPolicy(attempts=1))
@@ -176,9 +174,7 @@ def evidence(count: int) -> str:
     return " ".join(f"Person {n} lives in London." for n in range(count))
 
 
-async def test_many_workers_complete_each_job_once(
-    store_url: str, database: Database, engine: Engine
-) -> None:
+async def test_many_workers_complete_each_job_once(store_url: str, database: Database, engine: Engine) -> None:
     count = 16
     await put_off(database, engine, *claims(count), evidence=evidence(count))
     made = engine(FakeVerifier(), timeout=PATIENCE)
@@ -232,9 +228,7 @@ asyncio.run(main())
 
 
 def started(store_url: str, how: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", WORKER, store_url, how], stdout=subprocess.PIPE, text=True, cwd=ROOT
-    )
+    return subprocess.Popen([sys.executable, "-c", WORKER, store_url, how], stdout=subprocess.PIPE, text=True, cwd=ROOT)
 
 
 def killed_after(process: subprocess.Popen[str], word: str, times: int) -> list[str]:

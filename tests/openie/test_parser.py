@@ -25,19 +25,13 @@ EXAMPLES = {
     "The tower is 330 metres tall.": [("The tower", "height", "330 metres")],
     "Alice and Bob work in Sales.": [("Alice", "work in", "Sales"), ("Bob", "work in", "Sales")],
     "John works in Sales and lives in Berlin.": [("John", "work in", "Sales"), ("John", "live in", "Berlin")],
-    "Acme, which was founded in 1990, has 20 offices.": [
-        ("Acme", "founded in", "1990"),
-        ("Acme", "offices", "20"),
-    ],
+    "Acme, which was founded in 1990, has 20 offices.": [("Acme", "founded in", "1990"), ("Acme", "offices", "20")],
     "The meeting starts at 3 pm on Tuesday.": [
         ("The meeting", "start at", "3 pm"),
         ("The meeting", "start on", "Tuesday"),
     ],
     "These days Ann Lee works in Sales.": [("Ann Lee", "work in", "Sales")],
-    "The event happened last year in 2026.": [
-        ("The event", "happen", "last year"),
-        ("The event", "happen in", "2026"),
-    ],
+    "The event happened last year in 2026.": [("The event", "happen", "last year"), ("The event", "happen in", "2026")],
 }
 
 

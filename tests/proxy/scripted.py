@@ -88,9 +88,7 @@ class ScriptedUpstream:
         for writer in list(self._writers):
             self._loop.call_soon_threadsafe(writer.transport.abort)
 
-    async def _answer(
-        self, answer: Scripted, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> bool:
+    async def _answer(self, answer: Scripted, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         if not answer.silent:
             writer.write(_head(answer))
         for piece in answer.pieces:
@@ -166,12 +164,7 @@ def whole(body: Json, **headers: str) -> Scripted:
 
 def completion(*texts: str, **more: Any) -> Json:
     choices = [
-        {
-            "index": i,
-            "finish_reason": "stop",
-            "message": {"role": "assistant", "content": text},
-            "logprobs": None,
-        }
+        {"index": i, "finish_reason": "stop", "message": {"role": "assistant", "content": text}, "logprobs": None}
         for i, text in enumerate(texts)
     ]
     usage = {"prompt_tokens": 12, "completion_tokens": 7, "total_tokens": 19}
@@ -187,13 +180,7 @@ def completion(*texts: str, **more: Any) -> Json:
 
 def chunk(delta: Json, finish: str | None = None, index: int = 0, **more: Any) -> Json:
     choice = {"index": index, "delta": delta, "finish_reason": finish}
-    return {
-        "id": "c1",
-        "object": "chat.completion.chunk",
-        "created": 1,
-        "model": "m",
-        "choices": [choice],
-    } | more
+    return {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]} | more
 
 
 def event(data: Json | str, name: str = "", end: str = "\n") -> bytes:

@@ -7,16 +7,7 @@ from typing import Any
 import openai
 import pytest
 from tests.proxy.requests import BAD, DOCUMENT, FIXED, GOOD, MESSAGES, mode
-from tests.proxy.scripted import (
-    Scripted,
-    ScriptedUpstream,
-    chat_stream,
-    chunk,
-    completion,
-    event,
-    whole,
-    words,
-)
+from tests.proxy.scripted import Scripted, ScriptedUpstream, chat_stream, chunk, completion, event, whole, words
 from tests.serving import Served
 
 STOPPED = "groundwire stopped this answer: the next statement contradicts the sources (S0: evidence says 2.1 million)"
@@ -41,9 +32,7 @@ def test_observed_answer_is_unchanged(proxy: Served, upstream: ScriptedUpstream)
     got = proxy.client.post("/v1/chat/completions", json={"model": "m", "messages": MESSAGES})
     assert got.content == b"".join(answer.pieces)
     assert got.headers["openai-processing-ms"] == "7"
-    told = {
-        k.removeprefix("x-groundwire-"): v for k, v in got.headers.items() if k.startswith("x-groundwire-")
-    }
+    told = {k.removeprefix("x-groundwire-"): v for k, v in got.headers.items() if k.startswith("x-groundwire-")}
     assert (told["mode"], told["status"], told["claims"], told["flagged"]) == ("observe", "CHECKED", "3", "1")
     assert told["max-severity"] == "high"
     assert float(told["risk"]) > 0.9
@@ -90,12 +79,7 @@ def test_observed_stream_ends_with_the_report(sdk: openai.OpenAI, upstream: Scri
     chunks = streamed(sdk)
     assert text_of(chunks) == BAD
     told = chunks[-1].groundwire
-    assert (told["status"], told["flagged"], told["claims"], told["flagged_claims"]) == (
-        "CHECKED",
-        True,
-        3,
-        1,
-    )
+    assert (told["status"], told["flagged"], told["claims"], told["flagged_claims"]) == ("CHECKED", True, 3, 1)
     assert told["max_severity"] == "high"
     assert [c["status"] for c in told["reports"][0]["claims"]] == ["ENTAILED", "CONTRADICTED", "ENTAILED"]
     assert chunks[-2].usage.total_tokens == 19  # the upstream's own figures are the only ones
@@ -142,25 +126,18 @@ def test_annotate_adds_remarks_after_claims(sdk: openai.OpenAI, upstream: Script
     upstream.script(whole(completion(BAD)))
     found = sdk.chat.completions.create(model="m", messages=MESSAGES, extra_headers=mode("annotate"))
     text = found.choices[0].message.content or ""
-    assert (
-        "9.7 million inhabitants. [This contradicts known information: the sources say 2.1 million.] The"
-        in text
-    )
+    assert "9.7 million inhabitants. [This contradicts known information: the sources say 2.1 million.] The" in text
     assert text.count("[") == 1
 
 
-def test_annotate_adds_notes_before_the_end_of_a_stream(
-    sdk: openai.OpenAI, upstream: ScriptedUpstream
-) -> None:
+def test_annotate_adds_notes_before_the_end_of_a_stream(sdk: openai.OpenAI, upstream: ScriptedUpstream) -> None:
     upstream.script(Scripted(chat_stream(BAD)))
     chunks = streamed(sdk, "annotate")
     text = text_of(chunks)
     assert text.startswith(BAD)
     assert "Not supported by the sources:\n1. “It has 9.7 million inhabitants.”" in text
     finishes = [n for n, c in enumerate(chunks) if c.choices and c.choices[0].finish_reason]
-    notes = [
-        n for n, c in enumerate(chunks) if c.choices and "Not supported" in (c.choices[0].delta.content or "")
-    ]
+    notes = [n for n, c in enumerate(chunks) if c.choices and "Not supported" in (c.choices[0].delta.content or "")]
     assert notes[0] < finishes[0]
     assert len(finishes) == 1
 
@@ -176,9 +153,7 @@ def test_block_stops_before_the_contradiction(sdk: openai.OpenAI, upstream: Scri
     upstream.script(whole(completion(BAD)))
     found = sdk.chat.completions.create(model="m", messages=MESSAGES, extra_headers=mode("block"))
     assert found.choices[0].finish_reason == "content_filter"
-    assert (found.choices[0].message.content or "").startswith(
-        f"Paris is the capital of France.\n\n{INSTEAD}"
-    )
+    assert (found.choices[0].message.content or "").startswith(f"Paris is the capital of France.\n\n{INSTEAD}")
     assert found.choices[0].message.refusal == STOPPED
 
 
@@ -199,15 +174,11 @@ def test_block_passes_supported_text_unchanged(proxy: Served, upstream: Scripted
     pieces = chat_stream(GOOD)
     upstream.script(Scripted(pieces))
     body = {"model": "m", "messages": MESSAGES, "stream": True}
-    got = proxy.client.post(
-        "/v1/chat/completions", json=body, headers=mode("block", x_groundwire_event="off")
-    )
+    got = proxy.client.post("/v1/chat/completions", json=body, headers=mode("block", x_groundwire_event="off"))
     assert got.content == b"".join(pieces)
 
 
-def test_block_stops_a_contradiction_in_the_last_statement(
-    sdk: openai.OpenAI, upstream: ScriptedUpstream
-) -> None:
+def test_block_stops_a_contradiction_in_the_last_statement(sdk: openai.OpenAI, upstream: ScriptedUpstream) -> None:
     upstream.script(Scripted(chat_stream("Paris is the capital of France. It has 9.7 million inhabitants.")))
     chunks = streamed(sdk, "block")
     assert "9.7" not in text_of(chunks)
@@ -223,16 +194,12 @@ def test_fix_repairs_an_answer(sdk: openai.OpenAI, upstream: ScriptedUpstream) -
     assert found.usage is not None
 
 
-def test_fix_repairs_a_stream_and_keeps_the_rest_of_it(
-    sdk: openai.OpenAI, upstream: ScriptedUpstream
-) -> None:
+def test_fix_repairs_a_stream_and_keeps_the_rest_of_it(sdk: openai.OpenAI, upstream: ScriptedUpstream) -> None:
     upstream.script(Scripted(chat_stream(BAD)))
     chunks = streamed(sdk, "fix")
     assert text_of(chunks) == FIXED
     assert chunks[-2].usage.total_tokens == 19
-    assert [c.choices[0].finish_reason for c in chunks if c.choices and c.choices[0].finish_reason] == [
-        "stop"
-    ]
+    assert [c.choices[0].finish_reason for c in chunks if c.choices and c.choices[0].finish_reason] == ["stop"]
 
 
 def test_fix_leaves_a_supported_answer_unchanged(proxy: Served, upstream: ScriptedUpstream) -> None:
@@ -244,26 +211,19 @@ def test_fix_leaves_a_supported_answer_unchanged(proxy: Served, upstream: Script
 
 
 @pytest.mark.parametrize("name", ["observe", "annotate", "block", "fix"])
-def test_tool_calls_refusals_and_logprobs_are_kept(
-    sdk: openai.OpenAI, upstream: ScriptedUpstream, name: str
-) -> None:
+def test_tool_calls_refusals_and_logprobs_are_kept(sdk: openai.OpenAI, upstream: ScriptedUpstream, name: str) -> None:
     call = {"index": 0, "id": "t", "type": "function", "function": {"name": "f", "arguments": ""}}
     frames = [
         event(chunk({"role": "assistant", "content": None})),
         event(chunk({"tool_calls": [call]})),
-        *(
-            event(chunk({"tool_calls": [{"index": 0, "function": {"arguments": part}}]}))
-            for part in ('{"a"', ":1}")
-        ),
+        *(event(chunk({"tool_calls": [{"index": 0, "function": {"arguments": part}}]})) for part in ('{"a"', ":1}")),
         event(chunk({"refusal": "no"})),
         event(chunk({}, "tool_calls")),
         event("[DONE]"),
     ]
     upstream.script(Scripted(frames))
     chunks = streamed(sdk, name)
-    parts = [
-        c.choices[0].delta.tool_calls[0].function.arguments for c in chunks if c.choices[0].delta.tool_calls
-    ]
+    parts = [c.choices[0].delta.tool_calls[0].function.arguments for c in chunks if c.choices[0].delta.tool_calls]
     assert "".join(parts) == '{"a":1}'
     assert [c.choices[0].delta.refusal for c in chunks if c.choices[0].delta.refusal] == ["no"]
     assert chunks[-1].groundwire["status"] == "NOTHING_TO_CHECK"
@@ -280,9 +240,7 @@ def test_choices_are_verified_separately(sdk: openai.OpenAI, upstream: ScriptedU
 def test_each_streamed_choice_has_a_report(sdk: openai.OpenAI, upstream: ScriptedUpstream) -> None:
     pairs = zip(words(GOOD + " "), words(GOOD.replace("2.1", "9.7") + " "), strict=True)
     frames = [event(chunk({"content": w}, index=i)) for pair in pairs for i, w in enumerate(pair)]
-    upstream.script(
-        Scripted([*frames, event(chunk({}, "stop")), event(chunk({}, "stop", 1)), event("[DONE]")])
-    )
+    upstream.script(Scripted([*frames, event(chunk({}, "stop")), event(chunk({}, "stop", 1)), event("[DONE]")]))
     told = streamed(sdk, n=2)[-1].groundwire
     assert [r["flagged"] for r in told["reports"]] == [False, True]
 
@@ -335,16 +293,12 @@ def test_without_sources_there_is_nothing_to_check(sdk: openai.OpenAI, upstream:
     asked: list[Any] = [{"role": "user", "content": "Hello?"}]
     upstream.script(whole(completion(GOOD)))
     for name in ("observe", "annotate", "block", "fix"):
-        raw = sdk.chat.completions.with_raw_response.create(
-            model="m", messages=asked, extra_headers=mode(name)
-        )
+        raw = sdk.chat.completions.with_raw_response.create(model="m", messages=asked, extra_headers=mode(name))
         assert raw.headers["x-groundwire-status"] == "NOTHING_TO_CHECK"
         assert raw.parse().choices[0].message.content == GOOD
     upstream.script(Scripted(chat_stream(BAD)))
     for name in ("annotate", "block", "fix"):
-        with sdk.chat.completions.create(
-            model="m", messages=asked, stream=True, extra_headers=mode(name)
-        ) as stream:
+        with sdk.chat.completions.create(model="m", messages=asked, stream=True, extra_headers=mode(name)) as stream:
             assert text_of(list(stream)) == BAD
 
 
@@ -363,9 +317,7 @@ def test_answer_is_checked_against_history_alone(sdk: openai.OpenAI, upstream: S
 @pytest.mark.parametrize(
     "headers", [{"x-groundwire": "blok"}, {"x-groundwire-event": "maybe"}, {"x-groundwire-upstream": "none"}]
 )
-def test_invalid_mode_is_rejected(
-    sdk: openai.OpenAI, upstream: ScriptedUpstream, headers: dict[str, str]
-) -> None:
+def test_invalid_mode_is_rejected(sdk: openai.OpenAI, upstream: ScriptedUpstream, headers: dict[str, str]) -> None:
     with pytest.raises(openai.BadRequestError, match=r"groundwire|upstream"):
         sdk.chat.completions.create(model="m", messages=MESSAGES, extra_headers=headers)
     assert upstream.calls == []
@@ -378,18 +330,13 @@ def test_invalid_sources_are_rejected(sdk: openai.OpenAI, upstream: ScriptedUpst
 
 
 @pytest.mark.parametrize(
-    "body",
-    [b"", b"{", b"[]", b'"x"', b'{"messages": 7}', b'{"messages":[7,null,{"role":[]}]}', b"[" * 100_000],
+    "body", [b"", b"{", b"[]", b'"x"', b'{"messages": 7}', b'{"messages":[7,null,{"role":[]}]}', b"[" * 100_000]
 )
-def test_unparsable_body_is_left_to_the_upstream(
-    proxy: Served, upstream: ScriptedUpstream, body: bytes
-) -> None:
+def test_unparsable_body_is_left_to_the_upstream(proxy: Served, upstream: ScriptedUpstream, body: bytes) -> None:
     upstream.script(
         Scripted([b'{"error":{"message":"bad"}}'], status=400, headers=[("content-type", "application/json")])
     )
-    got = proxy.client.post(
-        "/v1/chat/completions", content=body, headers={"content-type": "application/json"}
-    )
+    got = proxy.client.post("/v1/chat/completions", content=body, headers={"content-type": "application/json"})
     assert (got.status_code, got.json()) == (400, {"error": {"message": "bad"}})
     assert upstream.calls[0].raw == body
 
@@ -398,9 +345,7 @@ def test_unparsable_body_is_left_to_the_upstream(
     "answer", [{}, {"choices": None}, {"choices": [7, {}, {"message": 7}, {"message": {"content": 7}}]}, []]
 )
 @pytest.mark.parametrize("name", ["observe", "annotate", "block", "fix"])
-def test_unexpected_answers_are_relayed(
-    proxy: Served, upstream: ScriptedUpstream, answer: Any, name: str
-) -> None:
+def test_unexpected_answers_are_relayed(proxy: Served, upstream: ScriptedUpstream, answer: Any, name: str) -> None:
     upstream.script(whole(answer))
     got = proxy.client.post("/v1/chat/completions", json={"messages": MESSAGES}, headers=mode(name))
     assert (got.status_code, got.json()) == (200, answer)

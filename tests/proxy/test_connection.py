@@ -35,17 +35,13 @@ async def connection(server: ScriptedUpstream) -> AsyncIterator[HttpConnection]:
     await asyncio.sleep(0)  # the loop closes its socket one turn later
 
 
-async def fetched(
-    connection: HttpConnection, method: str = "GET", read_timeout: float = 10.0
-) -> tuple[int, bytes]:
+async def fetched(connection: HttpConnection, method: str = "GET", read_timeout: float = 10.0) -> tuple[int, bytes]:
     request = HttpRequest(method, "h", "/x", [(b"a", b"b")], b"", read_timeout)
     head = await connection.send(request)
     return head.status, b"".join([piece async for piece in connection.body()])
 
 
-async def test_connection_is_reused_for_a_second_request(
-    server: ScriptedUpstream, connection: HttpConnection
-) -> None:
+async def test_connection_is_reused_for_a_second_request(server: ScriptedUpstream, connection: HttpConnection) -> None:
     server.script(Scripted([b"one", b"two"]), Scripted([b"three"]))
     pool = ConnectionPool()
     assert await fetched(connection) == (200, b"onetwo")
@@ -68,9 +64,7 @@ async def test_timeout_on_a_reused_connection_is_not_retried(
     assert not caught.value.untouched
 
 
-async def test_informational_responses_are_skipped(
-    server: ScriptedUpstream, connection: HttpConnection
-) -> None:
+async def test_informational_responses_are_skipped(server: ScriptedUpstream, connection: HttpConnection) -> None:
     hints = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n"
     rest = b"HTTP/1.1 201 Made\r\ncontent-length: 2\r\n\r\nok"
     server.script(Scripted([hints, rest], silent=True, chunked=False, hang=True))
@@ -110,9 +104,7 @@ async def test_connection_with_an_extra_response_is_not_reused(
     assert not connection.release()
 
 
-async def test_cancelled_request_closes_the_connection(
-    server: ScriptedUpstream, connection: HttpConnection
-) -> None:
+async def test_cancelled_request_closes_the_connection(server: ScriptedUpstream, connection: HttpConnection) -> None:
     server.script(Scripted([], silent=True, hang=True))
     asking = asyncio.create_task(connection.send(HttpRequest("GET", "h", "/", [])))
     await asyncio.sleep(0)

@@ -41,10 +41,7 @@ PROMPTS = {
         "----------------\nParis has 2.1 million inhabitants.",
         [("", "Paris has 2.1 million inhabitants.")],
     ),
-    "headings": (
-        "### Context\nParis is the capital.\n\n### Question\nOf what?",
-        [("", "Paris is the capital.")],
-    ),
+    "headings": ("### Context\nParis is the capital.\n\n### Question\nOf what?", [("", "Paris is the capital.")]),
     "numbers": (
         "[1] Paris is big.\n[2] Lyon is small.\n\nHow big is Paris?",
         [("1", "Paris is big."), ("2", "Lyon is small.")],
@@ -95,9 +92,7 @@ def test_any_prompt_yields_only_non_empty_documents(text: str) -> None:
     assert all(document.text.strip() for document in found.documents)
 
 
-@pytest.mark.parametrize(
-    "piece", ["<doc>", "Context:\n", "[1] x\n", '"""', "\n\n", "---\n", "following context\n"]
-)
+@pytest.mark.parametrize("piece", ["<doc>", "Context:\n", "[1] x\n", '"""', "\n\n", "---\n", "following context\n"])
 def test_prompts_are_split_in_linear_time(piece: str) -> None:
     def seconds(characters: int) -> float:
         text = piece * (characters // len(piece))
@@ -126,10 +121,7 @@ def test_chat_request_yields_sources_history_and_question() -> None:
             ]
         }
     )  # fmt: skip
-    assert [(s.id, s.text) for s in found.sources] == [
-        ("a", "Paris is big."),
-        ("search", '{"population": 2100000}'),
-    ]
+    assert [(s.id, s.text) for s in found.sources] == [("a", "Paris is big."), ("search", '{"population": 2100000}')]
     assert [(t.role, t.text) for t in found.history] == [("user", "Is it?"), ("assistant", "Yes.")]
     assert found.question == "How big?"
 
@@ -137,17 +129,12 @@ def test_chat_request_yields_sources_history_and_question() -> None:
 def test_user_statements_are_sources_but_questions_are_not() -> None:
     asked = "My dog is called Rex. Is Rex a poodle?"
     found = from_chat({"messages": [{"role": "user", "content": asked}], "documents": ["Poodles are dogs."]})
-    assert [(s.id, s.text) for s in found.sources] == [
-        ("S0", "Poodles are dogs."),
-        ("turn 1", "My dog is called Rex."),
-    ]
+    assert [(s.id, s.text) for s in found.sources] == [("S0", "Poodles are dogs."), ("turn 1", "My dog is called Rex.")]
     assert not from_chat({"messages": [{"role": "user", "content": asked}]})
 
 
 def test_first_question_is_not_history() -> None:
-    found = from_chat(
-        {"messages": [{"role": "system", "content": RULES}, {"role": "user", "content": "Hi?"}]}
-    )
+    found = from_chat({"messages": [{"role": "system", "content": RULES}, {"role": "user", "content": "Hi?"}]})
     assert not found
 
 
@@ -157,18 +144,11 @@ def test_responses_request_yields_the_same() -> None:
             "instructions": "Context: Paris is big.",
             "input": [
                 {"role": "user", "content": "Is it?"},
-                {
-                    "type": "message",
-                    "role": "assistant",
-                    "content": [{"type": "output_text", "text": "Yes."}],
-                },
+                {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Yes."}]},
                 {"type": "function_call", "call_id": "k", "name": "search", "arguments": "{}"},
                 {"type": "function_call_output", "call_id": "k", "output": "It has 2.1 million inhabitants."},
                 {"type": "file_search_call", "results": [{"filename": "a.txt", "text": "It is old."}]},
-                {
-                    "role": "user",
-                    "content": [{"type": "input_text", "text": "How big?"}, {"type": "input_image"}],
-                },
+                {"role": "user", "content": [{"type": "input_text", "text": "How big?"}, {"type": "input_image"}]},
             ],
         }
     )

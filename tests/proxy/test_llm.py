@@ -10,13 +10,7 @@ import pytest
 from tests.proxy.requests import MESSAGES, mode
 from tests.serving import serving
 
-ASK: dict[str, Any] = {
-    "model": "SmolLM2",
-    "messages": MESSAGES,
-    "max_tokens": 24,
-    "temperature": 0.0,
-    "seed": 1,
-}
+ASK: dict[str, Any] = {"model": "SmolLM2", "messages": MESSAGES, "max_tokens": 24, "temperature": 0.0, "seed": 1}
 
 pytestmark = pytest.mark.llm
 

@@ -29,10 +29,7 @@ CALLED = [
         "role": "assistant",
         "content": [{"type": "tool_use", "id": "t1", "name": "bash", "input": {"command": "pytest"}}],
     },
-    {
-        "role": "user",
-        "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "1 failed, 3 passed"}],
-    },
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "1 failed, 3 passed"}]},
 ]
 TOOLS = [{"name": "bash", "input_schema": {"type": "object"}}]
 
@@ -60,9 +57,7 @@ def block(index: int, start: dict[str, Any], deltas: list[dict[str, Any]]) -> li
 
 
 def text_block(index: int, text: str) -> list[dict[str, Any]]:
-    return block(
-        index, {"type": "text", "text": ""}, [{"type": "text_delta", "text": word} for word in words(text)]
-    )
+    return block(index, {"type": "text", "text": ""}, [{"type": "text_delta", "text": word} for word in words(text)])
 
 
 def stream_of(*blocks: list[dict[str, Any]]) -> Scripted:
@@ -82,8 +77,7 @@ THOUGHTS = block(0, {"type": "thinking", "thinking": "", "signature": ""},
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"),
-    [("observe", BAD), ("fix", FIXED), ("block", f"Paris is the capital of France.\n\n{INSTEAD}")],
+    ("name", "expected"), [("observe", BAD), ("fix", FIXED), ("block", f"Paris is the capital of France.\n\n{INSTEAD}")]
 )
 def test_an_answer_in_each_mode(
     claude: anthropic.Anthropic, upstream: ScriptedUpstream, name: str, expected: str
@@ -99,9 +93,7 @@ def test_an_answer_in_each_mode(
 
 
 @pytest.mark.parametrize("name", ["observe", "annotate", "block", "fix"])
-def test_a_supported_stream_in_each_mode(
-    claude: anthropic.Anthropic, upstream: ScriptedUpstream, name: str
-) -> None:
+def test_a_supported_stream_in_each_mode(claude: anthropic.Anthropic, upstream: ScriptedUpstream, name: str) -> None:
     upstream.script(stream_of(THOUGHTS, text_block(1, GOOD)))
     with claude.messages.stream(**ASK, extra_headers=mode(name)) as stream:
         assert "".join(stream.text_stream) == GOOD
@@ -161,10 +153,7 @@ def test_documents_search_results_and_tool_results_are_evidence() -> None:
         "source": {"type": "text", "media_type": "text/plain", "data": "Paris has parks."},
         "citations": {"enabled": True},
     }
-    pieces = {
-        "type": "document",
-        "source": {"type": "content", "content": [{"type": "text", "text": "A. B."}]},
-    }
+    pieces = {"type": "document", "source": {"type": "content", "content": [{"type": "text", "text": "A. B."}]}}
     found = {
         "type": "search_result",
         "source": "https://a.example",
@@ -172,9 +161,7 @@ def test_documents_search_results_and_tool_results_are_evidence() -> None:
         "content": [{"type": "text", "text": "Rome is old."}],
     }
     content = [cited, pieces, found, {"type": "text", "text": "Compare them."}]
-    evidence = from_messages(
-        {"messages": [{"role": "user", "content": content}, *CALLED[1:]], "tools": TOOLS}
-    )
+    evidence = from_messages({"messages": [{"role": "user", "content": content}, *CALLED[1:]], "tools": TOOLS})
     texts = {source.id: source.text for source in evidence.sources}
     assert texts["Paris"] == "Paris has parks."
     assert texts["Rome"] == "Rome is old."

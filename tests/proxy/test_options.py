@@ -6,13 +6,7 @@ import pytest
 
 from groundwire.config.service import RealTimeConfig
 from groundwire.errors import InputError
-from groundwire.proxy.options import (
-    ProxyOptions,
-    client_headers,
-    groundwire_headers,
-    parse_options,
-    upstream_headers,
-)
+from groundwire.proxy.options import ProxyOptions, client_headers, groundwire_headers, parse_options, upstream_headers
 from groundwire.proxy.upstream import check_base_url, parse_upstreams
 from groundwire.proxy.verifier import VerificationOutcome, VerificationState
 
@@ -49,9 +43,7 @@ def test_relayed_responses_keep_the_accepted_encoding() -> None:
         ((b"x-groundwire-key", b"gw_secret"), "", None),
     ],
 )
-def test_credentials_forwarded_to_the_upstream(
-    given: tuple[bytes, bytes], key: str, arrives: bytes | None
-) -> None:
+def test_credentials_forwarded_to_the_upstream(given: tuple[bytes, bytes], key: str, arrives: bytes | None) -> None:
     sent = upstream_headers([given], key, plain=True)
     assert dict(sent).get(b"authorization") == arrives
     assert not any(b"gw_" in value for _, value in sent)
@@ -71,11 +63,7 @@ def test_response_headers_returned_to_the_client() -> None:
 
 def test_options_are_parsed_strictly() -> None:
     assert parse_options([], "observe") == ProxyOptions("observe")
-    asked = [
-        (b"x-groundwire", b" Block "),
-        (b"x-groundwire-event", b"off"),
-        (b"x-groundwire-upstream", b"cloud"),
-    ]
+    asked = [(b"x-groundwire", b" Block "), (b"x-groundwire-event", b"off"), (b"x-groundwire-upstream", b"cloud")]
     assert parse_options(asked, "observe") == ProxyOptions("block", event=False, upstream="cloud")
     for header in ((b"x-groundwire", b"blok"), (b"x-groundwire-event", b"maybe"), (b"x-groundwire", b"")):
         with pytest.raises(InputError):
@@ -83,23 +71,11 @@ def test_options_are_parsed_strictly() -> None:
 
 
 def test_own_headers_are_one_ascii_line() -> None:
-    assert list(groundwire_headers({"reason": "zwei\r\nZeilen – é"})) == [
-        (b"x-groundwire-reason", b"zwei Zeilen ? ?")
-    ]
+    assert list(groundwire_headers({"reason": "zwei\r\nZeilen – é"})) == [(b"x-groundwire-reason", b"zwei Zeilen ? ?")]
 
 
 @pytest.mark.parametrize(
-    "url",
-    [
-        "",
-        "ftp://x",
-        "x",
-        "http://",
-        "https://user:pw@host/v1",
-        "http://h/v1?x=1",
-        "http://h:99999",
-        "http://a b",
-    ],
+    "url", ["", "ftp://x", "x", "http://", "https://user:pw@host/v1", "http://h/v1?x=1", "http://h:99999", "http://a b"]
 )
 def test_invalid_base_urls_are_rejected(url: str) -> None:
     with pytest.raises(InputError):

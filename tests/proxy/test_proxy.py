@@ -26,10 +26,7 @@ JSON = ("content-type", "application/json")
 
 def models(*names: str) -> Scripted:
     return whole(
-        {
-            "object": "list",
-            "data": [{"id": n, "object": "model", "created": 1, "owned_by": "x"} for n in names],
-        }
+        {"object": "list", "data": [{"id": n, "object": "model", "created": 1, "owned_by": "x"} for n in names]}
     )
 
 
@@ -92,10 +89,7 @@ def test_every_method_is_relayed(proxy: Served, upstream: ScriptedUpstream, meth
     upstream.script(Scripted([] if method == "HEAD" else [b"{}"], headers=[JSON], chunked=method != "HEAD"))
     got = proxy.client.request(method, "/v1/batches/b%2F1?limit=2&limit=3")
     assert got.status_code == 200
-    assert (upstream.calls[0].method, upstream.calls[0].target) == (
-        method,
-        "/v1/batches/b%2F1?limit=2&limit=3",
-    )
+    assert (upstream.calls[0].method, upstream.calls[0].target) == (method, "/v1/batches/b%2F1?limit=2&limit=3")
 
 
 def test_connections_are_reused(proxy: Served, upstream: ScriptedUpstream) -> None:
@@ -106,9 +100,7 @@ def test_connections_are_reused(proxy: Served, upstream: ScriptedUpstream) -> No
     assert upstream.connections <= before + 1
 
 
-def test_idle_connection_closed_by_the_upstream_is_replaced(
-    proxy: Served, upstream: ScriptedUpstream
-) -> None:
+def test_idle_connection_closed_by_the_upstream_is_replaced(proxy: Served, upstream: ScriptedUpstream) -> None:
     upstream.script(whole({}))
     proxy.client.get("/v1/batches")
     upstream.drop()
@@ -117,29 +109,17 @@ def test_idle_connection_closed_by_the_upstream_is_replaced(
 
 def test_redirects_are_relayed(proxy: Served, upstream: ScriptedUpstream) -> None:
     upstream.script(
-        Scripted(
-            [],
-            status=307,
-            headers=[("location", "http://elsewhere/"), ("content-length", "0")],
-            chunked=False,
-        )
+        Scripted([], status=307, headers=[("location", "http://elsewhere/"), ("content-length", "0")], chunked=False)
     )
     got = proxy.client.get("/v1/batches", follow_redirects=False)
     assert (got.status_code, got.headers["location"]) == (307, "http://elsewhere/")
 
 
-def test_own_routes_are_not_proxied(
-    proxy: Served, upstream: ScriptedUpstream, cloud: ScriptedUpstream
-) -> None:
+def test_own_routes_are_not_proxied(proxy: Served, upstream: ScriptedUpstream, cloud: ScriptedUpstream) -> None:
     assert proxy.client.get("/healthz").status_code == 200
     checked = proxy.client.post("/v1/check", json={"answer": GOOD, "sources": {"S0": GOOD}})
     assert checked.status_code == 200, checked.text
-    for method, path in (
-        ("GET", "/v1/check"),
-        ("POST", "/v1/check/more"),
-        ("PUT", "/v1/facts"),
-        ("GET", "/v1/rag/x"),
-    ):
+    for method, path in (("GET", "/v1/check"), ("POST", "/v1/check/more"), ("PUT", "/v1/facts"), ("GET", "/v1/rag/x")):
         assert proxy.client.request(method, path).status_code in (404, 405)
     assert upstream.calls + cloud.calls == []
 
@@ -159,13 +139,9 @@ def test_requests_cannot_choose_an_upstream_address(
 ) -> None:
     upstream.script(whole(completion(GOOD)))
     for headers in ({"host": "localhost"}, {"x-host": "evil"}, {"x-rewrite-url": "http://evil"}):
-        proxy.client.post(
-            "/v1/chat/completions", json={"model": "http://evil/m", "messages": []}, headers=headers
-        )
+        proxy.client.post("/v1/chat/completions", json={"model": "http://evil/m", "messages": []}, headers=headers)
     assert len(upstream.calls) == 3
-    assert all(
-        c.headers["host"] == upstream.url.removeprefix("http://").removesuffix("/v1") for c in upstream.calls
-    )
+    assert all(c.headers["host"] == upstream.url.removeprefix("http://").removesuffix("/v1") for c in upstream.calls)
     assert cloud.calls == []
 
 
@@ -177,9 +153,7 @@ def test_model_name_selects_the_upstream(
     sdk.chat.completions.create(model="cloud/big/m", messages=MESSAGES)
     sdk.chat.completions.create(model="local/m", messages=MESSAGES)
     sdk.chat.completions.create(model="meta/m", messages=MESSAGES)
-    sdk.chat.completions.create(
-        model="m", messages=MESSAGES, extra_headers={"x-groundwire-upstream": "cloud"}
-    )
+    sdk.chat.completions.create(model="m", messages=MESSAGES, extra_headers={"x-groundwire-upstream": "cloud"})
     assert [c.body["model"] for c in cloud.calls] == ["big/m", "m"]
     assert [c.body["model"] for c in upstream.calls] == ["m", "meta/m"]
     assert cloud.calls[0].body["messages"] == MESSAGES
@@ -203,9 +177,7 @@ def test_outcomes_are_counted(proxy: Served, upstream: ScriptedUpstream) -> None
     assert line in proxy.client.get("/metrics").text
 
 
-def test_answer_without_report_event_is_verified_in_the_background(
-    proxy: Served, upstream: ScriptedUpstream
-) -> None:
+def test_answer_without_report_event_is_verified_in_the_background(proxy: Served, upstream: ScriptedUpstream) -> None:
     upstream.script(Scripted(chat_stream(BAD)))
     body = {"model": "m", "messages": MESSAGES, "stream": True}
     headers = {"x-groundwire-event": "off", "x-groundwire-store": "true"}
@@ -269,24 +241,16 @@ def test_keys_of_this_server_are_not_forwarded(upstream: ScriptedUpstream, key: 
         body = {"model": "m", "messages": MESSAGES}
         assert httpx.post(ask, json=body).status_code == 401
         assert httpx.post(ask, json=body, headers={"authorization": "Bearer sk-mine"}).status_code == 401
-        assert (
-            httpx.post(ask, json=body, headers={"authorization": f"Bearer {key}"}, timeout=30).status_code
-            == 200
-        )
+        assert httpx.post(ask, json=body, headers={"authorization": f"Bearer {key}"}, timeout=30).status_code == 200
         both = {"x-groundwire-key": key, "authorization": "Bearer sk-mine"}
         assert httpx.post(ask, json=body, headers=both, timeout=30).status_code == 200
         check = {"answer": GOOD, "sources": {"S0": GOOD}}
         assert httpx.post(f"{url}/v1/check", json=check, headers={"x-groundwire-key": key}).status_code == 403
-    assert [c.headers.get("authorization") for c in upstream.calls] == [
-        expected,
-        expected or "Bearer sk-mine",
-    ]
+    assert [c.headers.get("authorization") for c in upstream.calls] == [expected, expected or "Bearer sk-mine"]
     assert not any(key in value for c in upstream.calls for value in c.headers.values())
 
 
 def test_upstream_keys_are_never_shown() -> None:
-    config = Config.load(
-        overrides={"proxy.upstreams": {"a": "http://h/v1"}, "proxy.api_keys": {"a": "sk-house"}}
-    )
+    config = Config.load(overrides={"proxy.upstreams": {"a": "http://h/v1"}, "proxy.api_keys": {"a": "sk-house"}})
     assert "sk-house" not in repr(config)
     assert "sk-house" not in json.dumps(config.model_dump(mode="json"))

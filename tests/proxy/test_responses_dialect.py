@@ -7,14 +7,7 @@ from typing import Any
 import openai
 import pytest
 from tests.proxy.requests import BAD, FIXED, GOOD, MESSAGES, mode
-from tests.proxy.scripted import (
-    Scripted,
-    ScriptedUpstream,
-    event,
-    response_object,
-    response_stream,
-    whole,
-)
+from tests.proxy.scripted import Scripted, ScriptedUpstream, event, response_object, response_stream, whole
 from tests.serving import Served
 
 INSTEAD = "I cannot confirm from the sources what I was about to say here."
@@ -33,12 +26,9 @@ def text_of(events: list[Any]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"),
-    [("observe", BAD), ("fix", FIXED), ("block", f"Paris is the capital of France.\n\n{INSTEAD}")],
+    ("name", "expected"), [("observe", BAD), ("fix", FIXED), ("block", f"Paris is the capital of France.\n\n{INSTEAD}")]
 )
-def test_an_answer_in_each_mode(
-    sdk: openai.OpenAI, upstream: ScriptedUpstream, name: str, expected: str
-) -> None:
+def test_an_answer_in_each_mode(sdk: openai.OpenAI, upstream: ScriptedUpstream, name: str, expected: str) -> None:
     upstream.script(whole(response_object(BAD)))
     raw = sdk.responses.with_raw_response.create(model="m", input=MESSAGES, extra_headers=mode(name))
     assert raw.headers["x-groundwire-flagged"] == "1"
@@ -61,9 +51,7 @@ def test_a_supported_stream_in_each_mode(sdk: openai.OpenAI, upstream: ScriptedU
 
 
 @pytest.mark.parametrize("name", ["annotate", "fix"])
-def test_changed_text_is_the_same_in_every_event(
-    sdk: openai.OpenAI, upstream: ScriptedUpstream, name: str
-) -> None:
+def test_changed_text_is_the_same_in_every_event(sdk: openai.OpenAI, upstream: ScriptedUpstream, name: str) -> None:
     upstream.script(Scripted(response_stream(BAD)))
     events, final = streamed(sdk, name)
     text = text_of(events)
@@ -111,26 +99,14 @@ async def test_async_sdk_reads_it(proxy: Served, upstream: ScriptedUpstream) -> 
 
 @pytest.mark.parametrize("name", ["observe", "annotate", "block", "fix"])
 def test_tool_calls_and_reasoning_are_kept(sdk: openai.OpenAI, upstream: ScriptedUpstream, name: str) -> None:
-    call = {
-        "id": "f1",
-        "type": "function_call",
-        "call_id": "k",
-        "name": "f",
-        "arguments": "",
-        "status": "in_progress",
-    }
+    call = {"id": "f1", "type": "function_call", "call_id": "k", "name": "f", "arguments": "", "status": "in_progress"}
     done = call | {"arguments": "{}", "status": "completed"}
     final = response_object("") | {"output": [done]}
     events: list[Any] = [
         {"type": "response.created", "response": response_object("", "in_progress")},
         {"type": "response.output_item.added", "output_index": 0, "item": call},
         {"type": "response.function_call_arguments.delta", "output_index": 0, "item_id": "f1", "delta": "{}"},
-        {
-            "type": "response.function_call_arguments.done",
-            "output_index": 0,
-            "item_id": "f1",
-            "arguments": "{}",
-        },
+        {"type": "response.function_call_arguments.done", "output_index": 0, "item_id": "f1", "arguments": "{}"},
         {"type": "response.output_item.done", "output_index": 0, "item": done},
         {"type": "response.completed", "response": final},
     ]
@@ -141,13 +117,10 @@ def test_tool_calls_and_reasoning_are_kept(sdk: openai.OpenAI, upstream: Scripte
 
 
 @pytest.mark.parametrize(
-    "answer",
-    [{}, {"output": None}, {"output": [7, {"type": "message"}, {"type": "message", "content": [7]}]}],
+    "answer", [{}, {"output": None}, {"output": [7, {"type": "message"}, {"type": "message", "content": [7]}]}]
 )
 @pytest.mark.parametrize("name", ["observe", "annotate", "block", "fix"])
-def test_unexpected_answers_are_relayed(
-    proxy: Served, upstream: ScriptedUpstream, answer: Any, name: str
-) -> None:
+def test_unexpected_answers_are_relayed(proxy: Served, upstream: ScriptedUpstream, answer: Any, name: str) -> None:
     upstream.script(whole(answer))
     got = proxy.client.post("/v1/responses", json={"input": MESSAGES}, headers=mode(name))
     assert (got.status_code, got.json()) == (200, answer)

@@ -6,27 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.proxy.sse import (
-    DoneHoldback,
-    FrameTooLarge,
-    SseParser,
-    encode_comment,
-    encode_event,
-    parse_frame,
-)
+from groundwire.proxy.sse import DoneHoldback, FrameTooLarge, SseParser, encode_comment, encode_event, parse_frame
 
 LINES = st.sampled_from(
-    [
-        b"data: a",
-        b"data:b",
-        b"event: x",
-        b": keep",
-        b"",
-        b"data: [DONE]",
-        b"data: \xd7\xa9",
-        b"id: 7",
-        b"data",
-    ]
+    [b"data: a", b"data:b", b"event: x", b": keep", b"", b"data: [DONE]", b"data: \xd7\xa9", b"id: 7", b"data"]
 )
 ENDS = st.sampled_from([b"\n", b"\r\n", b"\r"])
 STREAMS = st.lists(st.tuples(LINES, ENDS), max_size=14).map(lambda pairs: b"".join(a + b for a, b in pairs))

@@ -73,16 +73,12 @@ def test_observe_keeps_every_byte(proxy: Served, upstream: ScriptedUpstream, nam
 
 @pytest.mark.parametrize("name", CARRIED)
 @pytest.mark.parametrize("how", ["annotate", "block", "fix"])
-def test_supported_answers_are_not_changed(
-    proxy: Served, upstream: ScriptedUpstream, name: str, how: str
-) -> None:
+def test_supported_answers_are_not_changed(proxy: Served, upstream: ScriptedUpstream, name: str, how: str) -> None:
     upstream.script(Scripted(STREAMS[name]))
     assert fetched(proxy, how, x_groundwire_event="off") == b"".join(STREAMS[name])
 
 
-@pytest.mark.parametrize(
-    "name", ["in sevens", "crlf", "cr", "comments", "no [DONE]", "[DONE] without a blank line"]
-)
+@pytest.mark.parametrize("name", ["in sevens", "crlf", "cr", "comments", "no [DONE]", "[DONE] without a blank line"])
 def test_report_is_a_separate_event(proxy: Served, upstream: ScriptedUpstream, name: str) -> None:
     upstream.script(Scripted(STREAMS[name]))
     got = fetched(proxy)
@@ -102,9 +98,7 @@ def test_last_event_without_blank_line_is_verified(proxy: Served, upstream: Scri
 
 @pytest.mark.parametrize("pack", [gzip.compress, zlib.compress])
 @pytest.mark.parametrize("how", ["observe", "fix"])
-def test_compressed_stream_is_decompressed(
-    proxy: Served, upstream: ScriptedUpstream, pack: object, how: str
-) -> None:
+def test_compressed_stream_is_decompressed(proxy: Served, upstream: ScriptedUpstream, pack: object, how: str) -> None:
     assert callable(pack)
     coding = "gzip" if pack is gzip.compress else "deflate"
     packed = split([pack(b"".join(chat_stream(BAD)))], 50)
@@ -155,16 +149,12 @@ def test_done_is_sent_although_the_upstream_stays_open(
     sdk: openai.OpenAI, upstream: ScriptedUpstream, how: str
 ) -> None:
     upstream.script(Scripted(chat_stream(GOOD), hang=True))
-    with sdk.chat.completions.create(
-        model="m", messages=MESSAGES, stream=True, extra_headers=mode(how)
-    ) as stream:
+    with sdk.chat.completions.create(model="m", messages=MESSAGES, stream=True, extra_headers=mode(how)) as stream:
         assert list(stream)[-1].model_extra
     assert upstream.gone.wait(10)
 
 
-def test_client_disconnect_closes_the_upstream_connection(
-    sdk: openai.OpenAI, upstream: ScriptedUpstream
-) -> None:
+def test_client_disconnect_closes_the_upstream_connection(sdk: openai.OpenAI, upstream: ScriptedUpstream) -> None:
     upstream.script(Scripted(chat_stream(GOOD)[:5], hang=True))
     stream = sdk.chat.completions.create(model="m", messages=MESSAGES, stream=True)
     next(iter(stream))
@@ -178,8 +168,7 @@ def test_concurrent_streams_do_not_mix(proxy: Served, upstream: ScriptedUpstream
     upstream.script(Scripted(pieces, pause=0.001))
     found: list[bytes] = []
     threads = [
-        threading.Thread(target=lambda: found.append(fetched(proxy, how, x_groundwire_event="off")))
-        for _ in range(24)
+        threading.Thread(target=lambda: found.append(fetched(proxy, how, x_groundwire_event="off"))) for _ in range(24)
     ]
     for thread in threads:
         thread.start()

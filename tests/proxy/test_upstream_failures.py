@@ -31,9 +31,7 @@ def test_upstream_errors_are_relayed(
     sdk: openai.OpenAI, upstream: ScriptedUpstream, status: int, kind: type[openai.APIStatusError]
 ) -> None:
     body = json.dumps({"error": {"message": "theirs", "type": "t", "code": "c", "param": None}}).encode()
-    upstream.script(
-        Scripted([body], status=status, headers=[JSON, ("retry-after", "7"), ("x-ratelimit-limit", "3")])
-    )
+    upstream.script(Scripted([body], status=status, headers=[JSON, ("retry-after", "7"), ("x-ratelimit-limit", "3")]))
     for stream in (False, True):
         with pytest.raises(kind, match="theirs") as caught:
             sdk.chat.completions.create(model="m", messages=MESSAGES, stream=stream)
@@ -43,16 +41,12 @@ def test_upstream_errors_are_relayed(
 
 
 @pytest.mark.parametrize("how", MODES)
-def test_upstream_disconnect_in_the_middle_of_a_stream(
-    proxy: Served, upstream: ScriptedUpstream, how: str
-) -> None:
+def test_upstream_disconnect_in_the_middle_of_a_stream(proxy: Served, upstream: ScriptedUpstream, how: str) -> None:
     pieces = chat_stream(GOOD)[:-3]
     upstream.script(Scripted(pieces, cut=True))
     got = bytearray()
     with (
-        httpx.stream(
-            "POST", f"{proxy.url}/v1/chat/completions", json=BODY, headers=mode(how), timeout=60
-        ) as answer,
+        httpx.stream("POST", f"{proxy.url}/v1/chat/completions", json=BODY, headers=mode(how), timeout=60) as answer,
         pytest.raises(httpx.RemoteProtocolError),
     ):
         read_into(got, answer)
@@ -62,9 +56,7 @@ def test_upstream_disconnect_in_the_middle_of_a_stream(
 
 
 @pytest.mark.parametrize("how", MODES)
-def test_sdk_raises_for_an_interrupted_stream(
-    sdk: openai.OpenAI, upstream: ScriptedUpstream, how: str
-) -> None:
+def test_sdk_raises_for_an_interrupted_stream(sdk: openai.OpenAI, upstream: ScriptedUpstream, how: str) -> None:
     upstream.script(Scripted(chat_stream(GOOD)[:4], cut=True))
     with pytest.raises(openai.APIConnectionError):
         list(sdk.chat.completions.create(model="m", messages=MESSAGES, stream=True, extra_headers=mode(how)))
@@ -96,9 +88,7 @@ def test_interrupted_json_answer_is_a_502(sdk: openai.OpenAI, upstream: Scripted
     Scripted([], silent=True, cut=True, chunked=False),
     Scripted([b"SSH-2.0-OpenSSH\r\n\r\n"], silent=True, chunked=False),
 ])  # fmt: skip
-def test_upstream_without_response_is_a_502(
-    sdk: openai.OpenAI, upstream: ScriptedUpstream, answer: Scripted
-) -> None:
+def test_upstream_without_response_is_a_502(sdk: openai.OpenAI, upstream: ScriptedUpstream, answer: Scripted) -> None:
     upstream.script(answer)
     with pytest.raises(openai.InternalServerError, match="upstream 'local' gave no response") as caught:
         sdk.chat.completions.create(model="m", messages=MESSAGES)
@@ -106,9 +96,7 @@ def test_upstream_without_response_is_a_502(
     assert "127.0.0.1" not in str(caught.value)
 
 
-def test_unreachable_upstream_is_a_502_and_a_silent_one_a_504(
-    upstream: ScriptedUpstream,
-) -> None:
+def test_unreachable_upstream_is_a_502_and_a_silent_one_a_504(upstream: ScriptedUpstream) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     settings = {
@@ -161,9 +149,7 @@ def test_failed_or_late_verification_does_not_delay_the_answer(
             assert plain.headers["x-groundwire-status"] == "UNCHECKED"
 
 
-def test_stream_without_report_event_does_not_wait(
-    upstream: ScriptedUpstream, cloud: ScriptedUpstream
-) -> None:
+def test_stream_without_report_event_does_not_wait(upstream: ScriptedUpstream, cloud: ScriptedUpstream) -> None:
     cloud.script(Scripted([], silent=True, hang=True))
     settings = {
         "proxy.upstreams": {"default": upstream.url},

@@ -78,9 +78,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-async def test_the_four_cases_by_the_embedded_verifier(
-    index: SqliteIndex, engine: Groundwire, name: str
-) -> None:
+async def test_the_four_cases_by_the_embedded_verifier(index: SqliteIndex, engine: Groundwire, name: str) -> None:
     question, answer, expected = CASES[name]
     reply = await chat(index, engine, question, answer)
     found = reply["hallucination_check"]
@@ -109,9 +107,7 @@ async def test_sources_are_the_cited_passages(index: SqliteIndex, engine: Ground
 
 
 async def test_unknown_citation_is_not_grounded(index: SqliteIndex, engine: Groundwire) -> None:
-    reply = await chat(
-        index, engine, ENGLISH_QUESTION, "The appraiser set a compensation of 50,000 shekels [S9]."
-    )
+    reply = await chat(index, engine, ENGLISH_QUESTION, "The appraiser set a compensation of 50,000 shekels [S9].")
     assert grounded(reply) == [False]
 
 
@@ -142,11 +138,7 @@ async def test_unchecked_claims_are_counted_in_the_warning(index: SqliteIndex, e
 
 
 async def test_unchecked_claim_is_not_grounded(index: SqliteIndex) -> None:
-    gone = {
-        "hallucination.backend.type": "openai",
-        "openai.base_url": "http://127.0.0.1:9/v1",
-        "limits.retries": 0,
-    }
+    gone = {"hallucination.backend.type": "openai", "openai.base_url": "http://127.0.0.1:9/v1", "limits.retries": 0}
     async with Groundwire(Config.load(overrides=gone)) as engine:
         reply = await chat(index, engine, ENGLISH_QUESTION, CASES["supported"][1])
     assert grounded(reply) == [False]

@@ -127,11 +127,7 @@ def test_foreign_files_are_rejected(tmp_path: Path) -> None:
     with sqlite3.connect(newer) as db:
         db.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
     db.close()
-    for path, words in (
-        (other, "not a groundwire index"),
-        (broken, "not a database"),
-        (newer, "newer release"),
-    ):
+    for path, words in ((other, "not a groundwire index"), (broken, "not a database"), (newer, "newer release")):
         with pytest.raises(StoreError, match=words):
             SqliteIndex(path, None)
     with sqlite3.connect(other) as db:
@@ -193,9 +189,7 @@ def test_embeddings_find_synonyms(tmp_path: Path) -> None:
     index = SqliteIndex(tmp_path / "rag.db", default_embedder())
     add(index, "clinic", "The doctors are available on Saturday and Sunday.")
     add(index, "tax", "The invoice lists value added tax separately.")
-    assert [hit.passage.document for hit in index.search("Can I see a physician at weekends?", 1)] == [
-        "clinic"
-    ]
+    assert [hit.passage.document for hit in index.search("Can I see a physician at weekends?", 1)] == ["clinic"]
     index.close()
 
 

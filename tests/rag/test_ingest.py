@@ -26,9 +26,7 @@ def folder(tmp_path: Path) -> Path:
     (folder / "fees.md").write_text("# Fees\nThe deposit is 500 shekels.")
     (folder / "deep" / "hours.txt").write_text("We open at eight.")
     (folder / "page.html").write_text("<html><body><h1>Rules</h1><p>No smoking inside.</p></body></html>")
-    (folder / "rows.jsonl").write_text(
-        '{"id": "r1", "text": "Tea costs 5."}\n{"id": "r2", "text": "Cake costs 9."}\n'
-    )
+    (folder / "rows.jsonl").write_text('{"id": "r1", "text": "Tea costs 5."}\n{"id": "r2", "text": "Cake costs 9."}\n')
     (folder / ".hidden").write_text("secret")
     return folder
 
@@ -83,9 +81,7 @@ def test_unreadable_folder_is_not_empty(index: SqliteIndex, folder: Path) -> Non
         (folder / "deep").chmod(0o700)
 
 
-def test_unreadable_folder_prevents_pruning(
-    index: SqliteIndex, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unreadable_folder_prevents_pruning(index: SqliteIndex, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run(index, folder)
 
     def partly(place: Path, report: object) -> Iterator[Path]:
@@ -113,9 +109,7 @@ def test_records_are_parts_of_one_document(index: SqliteIndex, folder: Path) -> 
     assert (hit.passage.part, hit.passage.text) == ("r2", "Cake costs 9.")
 
 
-@pytest.mark.parametrize(
-    ("name", "text"), [("", "text"), ("d", "  "), ("x" * 513, "text"), ("d", "y" * 2000)]
-)
+@pytest.mark.parametrize(("name", "text"), [("", "text"), ("d", "  "), ("x" * 513, "text"), ("d", "y" * 2000)])
 def test_invalid_texts_are_rejected(index: SqliteIndex, name: str, text: str) -> None:
     config = Config.load(overrides={"limits.max_source_bytes": 1000})
     with pytest.raises(InputError):

@@ -39,9 +39,7 @@ def test_every_sentence_is_in_some_passage(lines: list[str], size: int) -> None:
     held = " ".join(f"{passage.heading} {passage.text}" for passage in found)
     kept = {word.norm for word in words(held)}
     if any(line and not line.startswith("#") for line in lines):
-        assert {
-            word.norm for word in words(text.replace("# A heading", "").replace("## Fees and dues", ""))
-        } <= kept
+        assert {word.norm for word in words(text.replace("# A heading", "").replace("## Fees and dues", ""))} <= kept
 
 
 def test_passages_overlap_by_whole_sentences() -> None:

@@ -12,8 +12,7 @@ from groundwire.types import Source, Turn
 
 def test_passages_are_marked_and_tagged() -> None:
     hits = [
-        PassageHit(IndexedPassage("d", n, text, 0, 9), 1.0)
-        for n, text in enumerate(("Tea costs 5.", "Cake costs 9."))
+        PassageHit(IndexedPassage("d", n, text, 0, 9), 1.0) for n, text in enumerate(("Tea costs 5.", "Cake costs 9."))
     ]
     system, user = build_messages("What costs 9?", hit_sources(hits))
     assert (system.role, user.role) == ("system", "user")

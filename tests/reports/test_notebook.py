@@ -68,9 +68,7 @@ def report() -> HallucinationReport:
 def evil(claim: ClaimVerification) -> ClaimVerification:
     said = Feedback(False, Status.CONTRADICTED, True, datetime(2026, 11, 16, tzinfo=UTC), EVIL)
     refs = tuple(replace(ref, text=EVIL, source=EVIL) for ref in claim.evidence)
-    return replace(
-        claim, claim_id=EVIL, claim_text=EVIL, reason=EVIL, citations=(EVIL,), evidence=refs, feedback=said
-    )
+    return replace(claim, claim_id=EVIL, claim_text=EVIL, reason=EVIL, citations=(EVIL,), evidence=refs, feedback=said)
 
 
 @pytest.mark.spec("SPEC-16.34")

@@ -41,12 +41,7 @@ MAYBE = st.none() | SHARE
 TEXT = st.text(max_size=12)
 SPANS = st.lists(st.builds(Span, st.integers(0, 9), st.integers(9, 20), SHARE), max_size=2).map(tuple)
 FEEDBACK = st.builds(
-    Feedback,
-    st.booleans(),
-    st.sampled_from(Status),
-    st.booleans(),
-    st.just(datetime(2026, 1, 2, tzinfo=UTC)),
-    TEXT,
+    Feedback, st.booleans(), st.sampled_from(Status), st.booleans(), st.just(datetime(2026, 1, 2, tzinfo=UTC)), TEXT
 )
 CLAIMS = st.builds(
     ClaimVerification,
@@ -89,12 +84,8 @@ FLAGS = st.builds(
     contradiction=st.none() | st.sampled_from(ContradictionType),
     score=MAYBE,
 )
-DETECTIONS = st.builds(
-    Detection, st.lists(FLAGS, max_size=2).map(tuple), skipped=st.lists(TEXT, max_size=2).map(tuple)
-)
-SKIPPED = st.builds(
-    Claim, st.just("s1"), TEXT, st.integers(0, 5), st.integers(5, 9), kind=st.sampled_from(ClaimKind)
-)
+DETECTIONS = st.builds(Detection, st.lists(FLAGS, max_size=2).map(tuple), skipped=st.lists(TEXT, max_size=2).map(tuple))
+SKIPPED = st.builds(Claim, st.just("s1"), TEXT, st.integers(0, 5), st.integers(5, 9), kind=st.sampled_from(ClaimKind))
 REPORTS = st.builds(
     HallucinationReport,
     response_id=TEXT,
@@ -103,9 +94,7 @@ REPORTS = st.builds(
     profile=TEXT,
     claims=st.lists(CLAIMS, max_size=2).map(tuple),
     skipped=st.lists(SKIPPED, max_size=1).map(tuple),
-    gaps=st.lists(st.builds(EpistemicGap, TEXT, TEXT, st.sampled_from(GapType), SHARE, TEXT), max_size=2).map(
-        tuple
-    ),
+    gaps=st.lists(st.builds(EpistemicGap, TEXT, TEXT, st.sampled_from(GapType), SHARE, TEXT), max_size=2).map(tuple),
     spans=SPANS,
     flagged=st.none() | st.booleans(),
     risk=MAYBE,
@@ -155,9 +144,7 @@ CLAIM = ClaimVerification(
 
 def test_an_audit() -> None:
     verdict = replace(CLAIM, claim_id="step1")
-    step = StepVerdict(
-        Step("step1", "It is red.", ("S0",), 0.95), Status.ENTAILED, verdict, ("p",), ("q",), ("r",)
-    )
+    step = StepVerdict(Step("step1", "It is red.", ("S0",), 0.95), Status.ENTAILED, verdict, ("p",), ("q",), ("r",))
     audit = TraceAudit((step,), PostHoc(Derived.NO, "a", "b", "c", 0.5, "d"), "fake", "why?", "an error")
     assert audit_from(wire(audit_object(audit)), says_so) == audit
 

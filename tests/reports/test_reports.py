@@ -16,17 +16,7 @@ from groundwire.reports.html import to_html
 from groundwire.reports.json import failed_object, report_object, to_json
 from groundwire.reports.plaintext import bracket_spans, split_at_spans
 from groundwire.reports.terminal import progress_bar, show_report
-from groundwire.types import (
-    Case,
-    Claim,
-    ClaimKind,
-    Estimate,
-    EvidenceRef,
-    HallucinationReport,
-    Source,
-    Span,
-    Status,
-)
+from groundwire.types import Case, Claim, ClaimKind, Estimate, EvidenceRef, HallucinationReport, Source, Span, Status
 from groundwire.verdicts.judge import ClaimScores, judge, unchecked
 from groundwire.verdicts.profile import Profile
 from groundwire.verdicts.summary import summarise
@@ -120,11 +110,7 @@ def test_a_narrow_terminal_shows_the_same_and_breaks_no_word(report: Hallucinati
     lines = out.getvalue().splitlines()
     assert max(map(len, lines)) <= width
     words = " ".join(out.getvalue().split())
-    for word in (
-        "c1 contradicted 5 %",
-        "evidence says <i>67</i> million",
-        "p1 0.05 · p0 0.05 · required",
-    ):
+    for word in ("c1 contradicted 5 %", "evidence says <i>67</i> million", "p1 0.05 · p0 0.05 · required"):
         assert word in words
 
 
@@ -165,9 +151,7 @@ def shown(report: HallucinationReport, width: int = 140, *, bits: bool = False) 
 
 
 @pytest.mark.parametrize("width", [80, 140])
-def test_bits_are_shown_on_request_and_where_an_llm_measured_them(
-    report: HallucinationReport, width: int
-) -> None:
+def test_bits_are_shown_on_request_and_where_an_llm_measured_them(report: HallucinationReport, width: int) -> None:
     measured = replace(report, claims=(replace(report.claims[0], method="openai/logprob"),))
     assert "required" not in shown(report, width)
     assert "required" in shown(report, width, bits=True)
@@ -194,9 +178,7 @@ def test_terminal_html_notebook_and_page_use_the_same_words(
 
 
 def test_a_supported_claim_has_no_reason_that_only_says_so_again(report: HallucinationReport) -> None:
-    fine = replace(
-        report.claims[0], status=Status.ENTAILED, reason="supported by the sources", is_flagged=False
-    )
+    fine = replace(report.claims[0], status=Status.ENTAILED, reason="supported by the sources", is_flagged=False)
     one = replace(report, claims=(fine,))
     assert "supported by the sources" not in shown(one)
     assert "supported by the sources" not in to_html(one)
@@ -230,8 +212,7 @@ def test_html_shows_headings_lists_tables_and_code_as_such(report: Hallucination
     tree = lxml_html.fromstring(to_html(replace(report, response=MARKDOWN, claims=(), spans=())))
     answer = tree.xpath("//article[contains(@class, 'answer')]")[0]
     found = {
-        tag: [e.text_content() for e in answer.iter(tag)]
-        for tag in ("h3", "b", "i", "code", "li", "th", "td", "pre")
+        tag: [e.text_content() for e in answer.iter(tag)] for tag in ("h3", "b", "i", "code", "li", "th", "td", "pre")
     }
     assert found == {
         "h3": ["Prices"], "b": ["8 pounds"], "i": ["twelve"], "code": ["staff"], "li": ["children", "under twelve"],
@@ -280,9 +261,7 @@ def test_flagged_claims_is_a_list_and_its_repr_is_short(report: HallucinationRep
     claim = replace(report.claims[0], claim_text="The tower is 450 metres tall. " * 20)
     one = replace(report, claims=(claim,))
     assert one.flagged_claims == [claim]
-    assert repr(one.flagged_claims).startswith(
-        "[ClaimVerification(c1, CONTRADICTED, p1=0.05, 'The tower is 450"
-    )
+    assert repr(one.flagged_claims).startswith("[ClaimVerification(c1, CONTRADICTED, p1=0.05, 'The tower is 450")
     assert len(repr(one.flagged_claims)) < 130
     assert repr(one) == "HallucinationReport('r1', flagged=True, 1 of 1 claims flagged)"
 

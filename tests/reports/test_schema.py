@@ -79,10 +79,7 @@ def test_sarif_names_the_place_of_every_flagged_claim() -> None:
         start = region["charOffset"]
         assert shown == ANSWER[start : start + region["charLength"]]
         found[shown] = (result["ruleId"], result["level"])
-    assert found == {
-        "It weighs nothing.": ("unsupported", "warning"),
-        "It is old [S7].": ("phantom_citation", "error"),
-    }
+    assert found == {"It weighs nothing.": ("unsupported", "warning"), "It is old [S7].": ("phantom_citation", "error")}
     assert {rule["id"] for rule in run["tool"]["driver"]["rules"]} == {"unsupported", "phantom_citation"}
     assert run["invocations"] == [{"executionSuccessful": True}]
 

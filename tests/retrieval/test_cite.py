@@ -39,17 +39,13 @@ def test_ids_and_file_names(citation: str, meant: str | None) -> None:
     assert resolve(citation, COUNTED) == meant
 
 
-@pytest.mark.parametrize(
-    ("citation", "meant"), [("1", "guide"), ("2", "law"), ("^2", "law"), ("3", None), ("0", None)]
-)
+@pytest.mark.parametrize(("citation", "meant"), [("1", "guide"), ("2", "law"), ("^2", "law"), ("3", None), ("0", None)])
 def test_numbers_count_from_one_where_sources_have_names(citation: str, meant: str | None) -> None:
     assert resolve(citation, NAMED) == meant
 
 
 def test_numbered_parts_of_one_source_can_be_cited() -> None:
-    prompt = Source(
-        "context", "Question: how?\n\npassage 1: By hand.\n\npassage 2: Slowly.\n\n**Passage 3:** Well."
-    )
+    prompt = Source("context", "Question: how?\n\npassage 1: By hand.\n\npassage 2: Slowly.\n\n**Passage 3:** Well.")
     assert [resolve(number, [prompt]) for number in ("1", "2", "3", "4")] == ["context"] * 3 + [None]
     assert resolve("2", [prompt, Source("law", "The passage 2 miles north.")]) == "context"
     assert resolve("2", [Source("S0", "As in passage 2: no line begins with it."), Source("S1", "b")]) is None

@@ -76,10 +76,7 @@ def test_citing_every_source_leaves_nothing_and_reuses_the_whole_text() -> None:
 
 
 def test_the_marker_of_the_profile() -> None:
-    assert (
-        "[S0] [REDACTED] Its capital is Paris."
-        in Evidence(SOURCES, 6000, "[REDACTED]").gather(PEOPLE).without_text
-    )
+    assert "[S0] [REDACTED] Its capital is Paris." in Evidence(SOURCES, 6000, "[REDACTED]").gather(PEOPLE).without_text
 
 
 def test_a_pronoun_is_read_with_what_came_before() -> None:
@@ -90,10 +87,7 @@ def test_a_pronoun_is_read_with_what_came_before() -> None:
 
 def long_sources() -> list[Source]:
     return [
-        Source(
-            f"S{n}",
-            " ".join(f"Station {n}-{m} opened in {1900 + m}." for m in range(80)) + f" Depot {n} is blue.",
-        )
+        Source(f"S{n}", " ".join(f"Station {n}-{m} opened in {1900 + m}." for m in range(80)) + f" Depot {n} is blue.")
         for n in range(10)
     ]
 

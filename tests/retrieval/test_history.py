@@ -25,10 +25,7 @@ MESSAGES = [{"role": "user", "content": "When?"}, {"role": "assistant", "content
         "User: When?\nAssistant: On Monday.",
         "Human: When?\n\nAI: On Monday.",
         json.dumps(
-            [
-                {"type": "human", "content": [{"type": "text", "text": "When?"}]},
-                {"type": "ai", "text": "On Monday."},
-            ]
+            [{"type": "human", "content": [{"type": "text", "text": "When?"}]}, {"type": "ai", "text": "On Monday."}]
         ),
     ],
 )

@@ -58,11 +58,7 @@ def test_files_text_and_stdin_are_numbered_in_order(tmp_path: Path) -> None:
 def test_a_folder_is_read_by_name_without_hidden_files(tmp_path: Path) -> None:
     for name in ("b.md", "a.txt", "sub/c.txt", ".hidden", ".git/d.txt"):
         put(tmp_path, name, f"text of {name}")
-    assert [(s.id, s.origin) for s in load(str(tmp_path))] == [
-        ("S0", "a.txt"),
-        ("S1", "b.md"),
-        ("S2", "sub/c.txt"),
-    ]
+    assert [(s.id, s.origin) for s in load(str(tmp_path))] == [("S0", "a.txt"), ("S1", "b.md"), ("S2", "sub/c.txt")]
 
 
 def test_unreadable_files_of_a_folder_are_reported_and_left_out(tmp_path: Path) -> None:
@@ -172,8 +168,7 @@ def test_a_pipe_or_device_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "spec",
-    ["sources/x.txt", "./x", "/no/such/place", "x.md", "my sources/x.txt", "~/nothing-here", "nowhere/"],
+    "spec", ["sources/x.txt", "./x", "/no/such/place", "x.md", "my sources/x.txt", "~/nothing-here", "nowhere/"]
 )
 def test_a_path_that_leads_nowhere_is_no_text(spec: str) -> None:
     assert "does not exist" in error(spec)
@@ -251,9 +246,7 @@ def test_entities_are_not_expanded(tmp_path: Path) -> None:
 
 
 def test_pdf_and_word(tmp_path: Path, pdf: Callable[[str], bytes], word: bytes) -> None:
-    first, second = load(
-        put(tmp_path, "a.pdf", pdf("The tower is 330 m tall.")), put(tmp_path, "b.docx", word)
-    )
+    first, second = load(put(tmp_path, "a.pdf", pdf("The tower is 330 m tall.")), put(tmp_path, "b.docx", word))
     assert first.text == "The tower is 330 m tall."
     assert [unit.text for unit in units(second)] == [
         "Sights",
@@ -278,10 +271,7 @@ def test_a_zip_bomb_is_not_unpacked(tmp_path: Path, word: bytes) -> None:
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    st.binary(max_size=200),
-    st.sampled_from([".txt", ".json", ".jsonl", ".html", ".pdf", ".docx", ".csv", ""]),
-)
+@given(st.binary(max_size=200), st.sampled_from([".txt", ".json", ".jsonl", ".html", ".pdf", ".docx", ".csv", ""]))
 def test_no_bytes_make_it_fall_over(tmp_path: Path, data: bytes, suffix: str) -> None:
     magic = {".pdf": b"%PDF-1.4\n", ".docx": b"PK\x03\x04"}.get(suffix, b"")
     with contextlib.suppress(InputError):

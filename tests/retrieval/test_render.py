@@ -53,9 +53,9 @@ SENTENCES = st.lists(WORDS, min_size=2, max_size=6).map(lambda words: " ".join(w
 DOCUMENTS = (
     st.lists(SENTENCES, min_size=1, max_size=6).map(" ".join)
     | st.lists(SENTENCES.map("- ".__add__), min_size=1, max_size=5).map("\n".join)
-    | st.dictionaries(
-        WORDS, SENTENCES | st.integers() | st.lists(WORDS, max_size=3), min_size=1, max_size=4
-    ).map(json.dumps)
+    | st.dictionaries(WORDS, SENTENCES | st.integers() | st.lists(WORDS, max_size=3), min_size=1, max_size=4).map(
+        json.dumps
+    )
     | st.lists(st.tuples(WORDS, SENTENCES).map(": ".join), min_size=2, max_size=5).map("\n".join)
     | st.lists(st.tuples(WORDS, WORDS).map(" | ".join), min_size=2, max_size=5).map("\n".join)
 )

@@ -45,10 +45,7 @@ def test_where_nothing_speaks_of_it_nothing_is_selected(claim: str) -> None:
 
 
 def test_a_sentence_that_begins_with_a_pronoun_brings_the_one_before() -> None:
-    assert selected("Its height is 330 metres tall") == [
-        "It is 330 metres tall.",
-        "The Eiffel Tower stands in Paris.",
-    ]
+    assert selected("Its height is 330 metres tall") == ["It is 330 metres tall.", "The Eiffel Tower stands in Paris."]
 
 
 def test_each_part_of_a_claim_finds_its_own_evidence() -> None:
@@ -86,9 +83,7 @@ def test_ties_are_broken_by_the_order_of_the_text() -> None:
 
 
 def test_a_megabyte_is_indexed_and_searched() -> None:
-    text = " ".join(
-        f"Station {n} of line {n % 7} opened in {1900 + n % 100} near Lyon." for n in range(21_000)
-    )
+    text = " ".join(f"Station {n} of line {n % 7} opened in {1900 + n % 100} near Lyon." for n in range(21_000))
     assert len(text) > 1_000_000
     index = Index([Source("S0", text)])
     assert len(index.units) == 21_000

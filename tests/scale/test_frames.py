@@ -51,9 +51,7 @@ def test_the_udf_runs_under_spark_in_pandas_and_arrow_batches(spark: Any) -> Non
 def test_the_udf_runs_under_dask(scheduler: str) -> None:
     pandas, frames = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
     udf = GroundwireUDF(profile="strict")
-    with pytest.importorskip("dask").config.set(
-        {"dataframe.convert-string": False}
-    ):  # it would flatten lists
+    with pytest.importorskip("dask").config.set({"dataframe.convert-string": False}):  # it would flatten lists
         frame = frames.from_pandas(pandas.DataFrame(many(TIMES)), npartitions=3)
         found = frame.map_partitions(udf, meta=udf.meta).compute(scheduler=scheduler, num_workers=2)
     assert by_id(found) == labels(TIMES)

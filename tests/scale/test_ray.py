@@ -24,10 +24,7 @@ from groundwire.integrations.udf import GroundwireUDF
 KILL_AT = 40
 """The request to the verifier at which workers are lost: in the midst of a task of 32 rows, on any of them."""
 ROWS = 96
-ANSWERS = {
-    True: Reply({"probability": 0.98, "p_no": 0.01}),
-    False: Reply({"probability": 0.02, "p_no": 0.02}),
-}
+ANSWERS = {True: Reply({"probability": 0.98, "p_no": 0.01}), False: Reply({"probability": 0.02, "p_no": 0.02})}
 
 
 def run(rows: Path, out: Path, engine: str, config: Config, **more: Any) -> int:
@@ -86,9 +83,7 @@ def test_workers_killed_half_way_lose_and_double_nothing(
     config = Config.load(
         overrides={"hallucination.backend.type": "external", "external.url": loopback.url, "bits": False}
     )
-    sample = [
-        {"id": str(n), "response": f"The tower number {n} is tall.", "context": TOWER} for n in range(ROWS)
-    ]
+    sample = [{"id": str(n), "response": f"The tower number {n} is tall.", "context": TOWER} for n in range(ROWS)]
     rows = write(tmp_path / "rows.jsonl", sample)
     assert run(rows, tmp_path / "out.jsonl", "ray", config, workers=size) == 0
     asked = [json.dumps(request.body) for request in loopback.requests]
@@ -103,9 +98,7 @@ def test_ray_output_equals_local_output_and_resumes(cluster: Any, tmp_path: Path
     rows = tmp_path / "rows.jsonl"
     rows.write_text(write(rows, many(12)).read_text() + '{"id": "broken", "response": 7}\n{broken\n')
     gates = {name: Gate(0.5, tmp_path / f"{name}.xml", tmp_path / f"{name}.md") for name in ("ray", "local")}
-    codes = {
-        name: run(rows, tmp_path / f"{name}.jsonl", name, Config(), gate=gate) for name, gate in gates.items()
-    }
+    codes = {name: run(rows, tmp_path / f"{name}.jsonl", name, Config(), gate=gate) for name, gate in gates.items()}
     assert codes["ray"] == codes["local"]
     local = (tmp_path / "local.jsonl").read_bytes()
     assert (tmp_path / "ray.jsonl").read_bytes() == local

@@ -26,9 +26,7 @@ pd = pytest.importorskip("pandas")
 def checked(batch: Any) -> list[dict[str, Any]]:
     found = GroundwireUDF()(batch)
     assert type(found) is type(batch)
-    rows: list[dict[str, Any]] = (
-        found.to_pylist() if hasattr(found, "to_pylist") else found.to_dict("records")
-    )
+    rows: list[dict[str, Any]] = found.to_pylist() if hasattr(found, "to_pylist") else found.to_dict("records")
     return rows
 
 

@@ -235,9 +235,7 @@ async def test_a_full_server_still_answers_health_and_metrics(held: HeldVerifier
         await asyncio.gather(*tasks)
 
 
-async def test_work_of_a_disconnected_client_is_dropped_before_it_begins(
-    held: HeldVerifier, server: Served
-) -> None:
+async def test_work_of_a_disconnected_client_is_dropped_before_it_begins(held: HeldVerifier, server: Served) -> None:
     async with httpx.AsyncClient(base_url=server.url, timeout=30, trust_env=False) as client:
         first = []
         for number in range(2):  # two batches are under way: what comes after them must wait

@@ -13,10 +13,7 @@ GOOD, WRONG = "The tower is 330 metres tall.", "It weighs nothing."
 MESSAGES = [
     {
         "role": "user",
-        "content": [
-            {"type": "grounding_source", "text": SOURCE},
-            {"type": "query", "text": "How tall is it?"},
-        ],
+        "content": [{"type": "grounding_source", "text": SOURCE}, {"type": "query", "text": "How tall is it?"}],
     }
 ]
 PATH = "/beta/litellm_basic_guardrail_api"
@@ -47,9 +44,7 @@ def answered(service: Served, text: str, **params: Any) -> dict[str, Any]:
 
 
 def test_a_response_is_checked_against_its_request(service: Served) -> None:
-    assert post(service, "request", structured_messages=MESSAGES, texts=["How tall is it?"]) == {
-        "action": "NONE"
-    }
+    assert post(service, "request", structured_messages=MESSAGES, texts=["How tall is it?"]) == {"action": "NONE"}
     fine = answered(service, GOOD, block_on="flagged")
     assert (fine["action"], fine["texts"], fine["stream_holdback_chars"]) == ("NONE", [GOOD], [0])
     blocked = answered(service, WRONG, block_on="flagged")

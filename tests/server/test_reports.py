@@ -27,9 +27,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
     opened.close()
 
 
-def report(
-    answer: str = "It has 40 employees [S0]. It is old [S7]. Bees sing in the night.",
-) -> HallucinationReport:
+def report(answer: str = "It has 40 employees [S0]. It is old [S7]. Bees sing in the night.") -> HallucinationReport:
     return check(answer, {source.id: source.text for source in SOURCES}, backend="fake")
 
 

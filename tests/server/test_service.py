@@ -52,9 +52,7 @@ async def test_long_requests_neither_block_short_ones_nor_take_their_places(serv
 
 
 @pytest.mark.parametrize("size", [1, LONG_CHARS + 1])
-async def test_close_gives_a_blocked_worker_up(
-    service: Service, size: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_close_gives_a_blocked_worker_up(service: Service, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, end = threading.Event(), threading.Event()
 
     async def blocked() -> None:
@@ -78,10 +76,7 @@ async def test_jobs_run_on_the_loop_of_their_size(service: Service) -> None:
         return threading.current_thread().name
 
     service.start()
-    names = [
-        await service.work(here, size, apart=apart)
-        for size, apart in ((1, True), (10**6, True), (10**6, False))
-    ]
+    names = [await service.work(here, size, apart=apart) for size, apart in ((1, True), (10**6, True), (10**6, False))]
     assert names == ["groundwire-engine", "groundwire-long", "groundwire-engine"]
     assert await service.work_unmetered(here) == "groundwire-engine"
     await service.aclose()

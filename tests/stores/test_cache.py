@@ -190,9 +190,7 @@ class TestTrouble:
         kept.close()
         assert "set aside" in warnings(caplog)[0]
 
-    def test_a_full_disk_turns_it_off_with_one_warning(
-        self, path: Path, caplog: pytest.LogCaptureFixture
-    ) -> None:
+    def test_a_full_disk_turns_it_off_with_one_warning(self, path: Path, caplog: pytest.LogCaptureFixture) -> None:
         store = filled(path, a="1")
         assert store._db is not None
         store._db.execute("PRAGMA max_page_count = 1")
@@ -229,9 +227,7 @@ class TestTrouble:
 
         monkeypatch.setattr(cache, "_prepare", other)
         assert filled(path, a="1").get(["a"], HOUR) == {}
-        assert [w.split(":")[0] for w in warnings(caplog)][1:] == [
-            f"verification goes on without its cache {path}"
-        ]
+        assert [w.split(":")[0] for w in warnings(caplog)][1:] == [f"verification goes on without its cache {path}"]
 
     def test_a_read_only_file(self, path: Path, caplog: pytest.LogCaptureFixture) -> None:
         store = filled(path, a="1")

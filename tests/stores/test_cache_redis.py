@@ -74,9 +74,7 @@ class TestCache:
         assert (near.get(["c"], 60), shared.get(["c"], 60)) == ({"c": "new"}, {"c": "new"})
         asyncio.run(layered.aclose())
 
-    def test_replicas_ask_a_paid_backend_once(
-        self, redis: RedisServer, tmp_path: Path, loopback: Loopback
-    ) -> None:
+    def test_replicas_ask_a_paid_backend_once(self, redis: RedisServer, tmp_path: Path, loopback: Loopback) -> None:
         """Two processes' worth of backends, each with a cache of its own and one Redis between them."""
         loopback.script(lambda request: Reply({"probabilities": [0.9] * len(request.body["claims"])}))
 
@@ -126,16 +124,13 @@ class TestLimits:
         head = {"authorization": f"Bearer {token}"}
         with served(settings) as one, served(settings) as two:
             statuses = [
-                server.client.post("/v1/check", json=body, headers=head).status_code
-                for server in (one, two, one, two)
+                server.client.post("/v1/check", json=body, headers=head).status_code for server in (one, two, one, two)
             ]
         assert statuses == [200, 200, 429, 429]
 
 
 class TestWithoutRedis:
-    def test_one_warning_and_each_goes_on_by_itself(
-        self, caplog: pytest.LogCaptureFixture, tmp_path: Path
-    ) -> None:
+    def test_one_warning_and_each_goes_on_by_itself(self, caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
         now = 1.0
         shared = RedisCache(GONE, clock=lambda: now)
         layered = LayeredCache(CacheStore(tmp_path / "near.db"), shared)
@@ -177,5 +172,7 @@ class TestWithoutRedis:
 
     async def test_without_an_address_nothing_of_it_is_loaded(self) -> None:
         assert not isinstance(rate_limiter(Config()), RedisTokenBuckets)
-        code = "import sys; sys.modules['redis'] = None; import groundwire; groundwire.check('It is red.', 'It is red.')"
+        code = (
+            "import sys; sys.modules['redis'] = None; import groundwire; groundwire.check('It is red.', 'It is red.')"
+        )
         await asyncio.to_thread(subprocess.run, [sys.executable, "-c", code], check=True)

@@ -90,9 +90,7 @@ def test_a_server_that_is_not_there_is_one_line() -> None:
     assert "secret" not in str(failed.value)
 
 
-def test_a_store_that_cannot_be_written_can_still_be_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_that_cannot_be_written_can_still_be_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "odd name%20#?.db"
     open_database(str(path)).close()
     monkeypatch.setattr(database_module, "is_writable", lambda _: False)  # root may write anywhere

@@ -23,9 +23,7 @@ def opinions(store_url: str) -> Iterator[FeedbackStore]:
 
 def verdict(key: str, *, flagged: bool = True) -> ReviewedVerdict:
     status = Status.CONTRADICTED if flagged else Status.ENTAILED
-    return ReviewedVerdict(
-        key, f"claim {key}", status, "contradicted" if flagged else None, flagged, 0.1, 0.05, 3.8
-    )
+    return ReviewedVerdict(key, f"claim {key}", status, "contradicted" if flagged else None, flagged, 0.1, 0.05, 3.8)
 
 
 def report(key: str, *flagged: str, risk: float = 0.9) -> FeedbackReport:
@@ -46,9 +44,7 @@ def mark(
 
 def test_an_opinion_comes_back_as_it_was_given(opinions: FeedbackStore) -> None:
     mark(opinions, report("r", "a"), verdict("a"), right=False, note="it was 1919")
-    assert opinions.of(["a", "b"]) == {
-        "a": Feedback(False, Status.CONTRADICTED, True, NOON, "it was 1919"),
-    }
+    assert opinions.of(["a", "b"]) == {"a": Feedback(False, Status.CONTRADICTED, True, NOON, "it was 1919")}
     assert opinions.of(["a"])["a"].supported
     assert [e.verdict for e in opinions.entries()] == [verdict("a")]
 
@@ -66,13 +62,7 @@ def test_more_claims_than_one_question_can_hold(opinions: FeedbackStore) -> None
 
 
 def test_text_no_database_could_keep_is_kept_as_far_as_it_can_be(opinions: FeedbackStore) -> None:
-    mark(
-        opinions,
-        report("r", "a"),
-        verdict("a"),
-        right=True,
-        note="nul \x00 half \ud800 '; DROP TABLE feedback",
-    )
+    mark(opinions, report("r", "a"), verdict("a"), right=True, note="nul \x00 half \ud800 '; DROP TABLE feedback")
     assert opinions.of(["a"])["a"].note == "nul \ufffd half \ufffd '; DROP TABLE feedback"
 
 
@@ -85,9 +75,7 @@ def test_text_no_database_could_keep_is_kept_as_far_as_it_can_be(opinions: Feedb
         ({"a": False, "b": True}, False),
     ],
 )
-def test_a_report_is_labelled_by_its_flags(
-    opinions: FeedbackStore, marks: dict[str, bool], label: bool | None
-) -> None:
+def test_a_report_is_labelled_by_its_flags(opinions: FeedbackStore, marks: dict[str, bool], label: bool | None) -> None:
     for key, right in marks.items():
         mark(opinions, report("r", "a", "b"), verdict(key), right=right)
     assert [r.supported for r in opinions.reviewed()] == [label]

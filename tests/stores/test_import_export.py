@@ -25,18 +25,7 @@ from groundwire.stores.import_export import (
 )
 from groundwire.stores.knowledge_base import Knowledge
 from groundwire.stores.values import value_of
-from groundwire.types import (
-    Attribute,
-    Entity,
-    Fact,
-    FactStatus,
-    Pattern,
-    Provenance,
-    Record,
-    Role,
-    Value,
-    ValueKind,
-)
+from groundwire.types import Attribute, Entity, Fact, FactStatus, Pattern, Provenance, Record, Role, Value, ValueKind
 
 
 @pytest.fixture
@@ -97,12 +86,7 @@ def test_a_file_does_not_contradict_itself_but_a_later_one_may(kb: Knowledge) ->
     bring(kb, both)
     assert said(kb, "acme") == [("sells", "rockets"), ("ceo", "Bob"), ("sells", "traps")]
     bring(kb, "subject,predicate,object\nAcme,ceo,Carol\nAcme,sells,anvils\n")
-    assert said(kb, "acme") == [
-        ("sells", "rockets"),
-        ("sells", "traps"),
-        ("ceo", "Carol"),
-        ("sells", "anvils"),
-    ]
+    assert said(kb, "acme") == [("sells", "rockets"), ("sells", "traps"), ("ceo", "Carol"), ("sells", "anvils")]
 
 
 def test_two_people_of_one_name_are_not_mixed_up(kb: Knowledge) -> None:
@@ -228,9 +212,7 @@ def test_csv_can_be_written_and_read_again(kb: Knowledge, tmp_path: Path) -> Non
 def test_an_export_holds_no_formula_and_no_escape(kb: Knowledge, tmp_path: Path) -> None:
     bring(kb, 'name,type,motto\n=1+1,person,"\'=HYPERLINK(1)"\nBob,person,a\x9b31m\n')
     bring(kb, "subject,predicate,object\nBob,likes,@SUM(1)\nBob,weighs,-5\n")
-    rows = [
-        cell for export in (entities_to_csv, facts_to_csv) for line in export(kb) for cell in line.split(",")
-    ]
+    rows = [cell for export in (entities_to_csv, facts_to_csv) for line in export(kb) for cell in line.split(",")]
     assert not [cell for cell in rows if cell.startswith(("=", "@")) or "\x9b" in cell]
     assert "-5" in rows
     assert "\x9b" not in "".join((*to_jsonl(kb), *to_triples(kb)))
@@ -241,12 +223,7 @@ def test_an_export_holds_no_formula_and_no_escape(kb: Knowledge, tmp_path: Path)
 
 
 def test_what_a_file_holds_is_told_by_its_name() -> None:
-    assert [format_of(Path(f"x.{end}")) for end in ("CSV", "tsv", "jsonl", "nt")] == [
-        "csv",
-        "csv",
-        "jsonl",
-        "nt",
-    ]
+    assert [format_of(Path(f"x.{end}")) for end in ("CSV", "tsv", "jsonl", "nt")] == ["csv", "csv", "jsonl", "nt"]
     assert format_of(Path("x.txt"), "triples") == "triples"
     for path, given_ in (("x.txt", ""), ("x.csv", "pdf")):
         with pytest.raises(InputError, match="--format"):

@@ -126,9 +126,7 @@ def test_an_entity_comes_back_as_it_went_in(kb: Knowledge) -> None:
     assert kb.put_entity(entity) == written == kb.entities(["e1", "none"])["e1"]
     assert kb.entities(["none"]) == {}
     assert written.values_of("team", date(2020, 5, 1))[0].value == ref("Sales", "sales")
-    assert replace(written, attributes=entity.attributes[:4]) == replace(
-        entity, attributes=written.attributes[:4]
-    )
+    assert replace(written, attributes=entity.attributes[:4]) == replace(entity, attributes=written.attributes[:4])
 
 
 def test_an_attribute_with_one_value_takes_the_new_one(kb: Knowledge) -> None:
@@ -241,10 +239,7 @@ def test_what_nobody_verified_takes_nobodys_place_until_it_is(kb: Knowledge) -> 
         settled = fact_store.apply_verdict(
             connection, pending.id, status=FactStatus.VERIFIED, confidence=0.9, record=Record(0.1, 0.9, 2.5)
         )
-        assert (
-            fact_store.apply_verdict(connection, "no", status=FactStatus.VERIFIED, confidence=1, record=None)
-            is None
-        )
+        assert fact_store.apply_verdict(connection, "no", status=FactStatus.VERIFIED, confidence=1, record=None) is None
     assert settled is not None
     assert kb.fact(pending.id) == settled
     assert objects(kb.facts_about(["acme"])) == ["Carol"]

@@ -80,9 +80,7 @@ def test_what_is_rolled_back_was_never_enqueued(database: Database, queue: JobQu
     assert queue.claim() is None
 
 
-def test_a_job_is_hidden_for_its_lease_and_comes_back_after(
-    database: Database, queue: JobQueue, clock: Clock
-) -> None:
+def test_a_job_is_hidden_for_its_lease_and_comes_back_after(database: Database, queue: JobQueue, clock: Clock) -> None:
     add(database, queue, "a")
     first = taken(queue)
     assert queue.claim() is None
@@ -168,9 +166,7 @@ def test_waits_grow_and_a_server_is_waited_for(database: Database, queue: JobQue
     assert queue.is_spent(taken(queue))
 
 
-def test_a_dead_job_keeps_its_reason_and_is_not_taken(
-    database: Database, queue: JobQueue, clock: Clock
-) -> None:
+def test_a_dead_job_keeps_its_reason_and_is_not_taken(database: Database, queue: JobQueue, clock: Clock) -> None:
     add(database, queue, "a")
     job = taken(queue)
     with database.write() as connection:

@@ -62,9 +62,7 @@ def test_a_list_goes_on_where_it_ended(database: Database) -> None:
 
 def test_a_list_shows_only_what_is_asked_for(database: Database) -> None:
     kept = ReportStore(database)
-    kept.add(
-        [stored(0), stored(1, flagged=None), stored(2, flagged=False, owner="k1"), stored(3, kind="audit")]
-    )
+    kept.add([stored(0), stored(1, flagged=None), stored(2, flagged=False, owner="k1"), stored(3, kind="audit")])
     assert [row.id for row in kept.recent(9, only={"flagged": None})] == ["report-1"]
     assert [row.id for row in kept.recent(9, only={"flagged": True, "kind": "check"})] == ["report-0"]
     assert [row.id for row in kept.recent(9, owner="k1")] == ["report-2"]

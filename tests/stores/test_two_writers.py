@@ -78,9 +78,7 @@ def wait_for_facts(kb: Knowledge, process: subprocess.Popen[bytes]) -> int:
     return found
 
 
-def test_a_killed_import_leaves_whole_batches_and_is_completed_by_the_next(
-    store_url: str, tmp_path: Path
-) -> None:
+def test_a_killed_import_leaves_whole_batches_and_is_completed_by_the_next(store_url: str, tmp_path: Path) -> None:
     file, count = tmp_path / "facts.csv", 4000
     rows = (f"Person {n % 500},knows,thing {n}\n" for n in range(count))
     file.write_text("subject,predicate,object\n" + "".join(rows))

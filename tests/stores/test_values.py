@@ -15,13 +15,7 @@ from groundwire.types import ValueKind
 
 @pytest.mark.parametrize(
     ("text", "number", "unit"),
-    [
-        ("3.5 km", 3500, "m"),
-        ("$1.2bn", 1.2e9, "USD"),
-        ("45%", 45, "%"),
-        ("twenty-two", 22, ""),
-        ("-7", -7, ""),
-    ],
+    [("3.5 km", 3500, "m"), ("$1.2bn", 1.2e9, "USD"), ("45%", 45, "%"), ("twenty-two", 22, ""), ("-7", -7, "")],
 )
 def test_a_number_with_its_unit(text: str, number: float, unit: str) -> None:
     value = value_of(text)
@@ -30,11 +24,7 @@ def test_a_number_with_its_unit(text: str, number: float, unit: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "day"),
-    [
-        ("March 15, 2023", date(2023, 3, 15)),
-        ("2023-03-15", date(2023, 3, 15)),
-        ("March 2023", date(2023, 3, 1)),
-    ],
+    [("March 15, 2023", date(2023, 3, 15)), ("2023-03-15", date(2023, 3, 15)), ("March 2023", date(2023, 3, 1))],
 )
 def test_a_date(text: str, day: date) -> None:
     assert (value_of(text).kind, value_of(text).day) == (ValueKind.DATE, day)

@@ -17,10 +17,7 @@ def tracker() -> SourceAttributionTracker:
     return SourceAttributionTracker(
         [TOWER],
         observations={"call_1": '{"temperature": 21, "city": "Paris"}'},
-        history=[
-            {"role": "user", "content": "My budget is 400 euros."},
-            {"role": "assistant", "content": "Fine."},
-        ],
+        history=[{"role": "user", "content": "My budget is 400 euros."}, {"role": "assistant", "content": "Fine."}],
     )
 
 
@@ -72,13 +69,9 @@ def test_what_does_not_stand_there_is_unverifiable(claim: str, source: Attributi
 def test_an_inference_holds_with_all_its_premises() -> None:
     held = tracker()
     held.track_claim("It is 330 metres tall.", Attribution("", SourceType.FILE_CONTENT, "guide", 0, 36))
-    held.track_claim(
-        "It is tall.", Attribution("", SourceType.INFERENCE, premises=("It is 330 metres tall.",))
-    )
+    held.track_claim("It is tall.", Attribution("", SourceType.INFERENCE, premises=("It is 330 metres tall.",)))
     assert held.verify_claim("It is tall.").verified
-    held.track_claim(
-        "So what.", Attribution("", SourceType.INFERENCE, premises=("It is tall.", "It is red."))
-    )
+    held.track_claim("So what.", Attribution("", SourceType.INFERENCE, premises=("It is tall.", "It is red.")))
     assert "It is red." in held.verify_claim("So what.").note
 
 

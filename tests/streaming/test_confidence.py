@@ -14,13 +14,7 @@ from groundwire.types.stream import Attribution, SourceType
 
 @pytest.mark.parametrize(
     ("kind", "base"),
-    [
-        ("direct_observation", 0.9),
-        ("file_content", 0.8),
-        ("inference", 0.6),
-        ("user_statement", 0.7),
-        ("none", 0.3),
-    ],
+    [("direct_observation", 0.9), ("file_content", 0.8), ("inference", 0.6), ("user_statement", 0.7), ("none", 0.3)],
 )
 def test_the_table(kind: str, base: float) -> None:
     assert score(SourceType(kind)) == base

@@ -88,9 +88,7 @@ def test_a_claim_taken_back_is_a_moved_goalpost(before: str, now: str, how: str)
 
 
 @pytest.mark.parametrize(("before", "now"), STANDING)
-def test_what_is_kept_made_stronger_owned_up_to_or_about_something_else_is_none(
-    before: str, now: str
-) -> None:
+def test_what_is_kept_made_stronger_owned_up_to_or_about_something_else_is_none(before: str, now: str) -> None:
     assert goalposts(now, talk("U: Tell me.", before)) == ()
 
 
@@ -154,9 +152,7 @@ def test_a_word_that_keeps_another_company_has_drifted() -> None:
 
 def test_a_word_used_of_different_things_about_one_matter_has_not() -> None:
     about = "The battery lasts ten hours. It charges the battery in an hour. The battery weighs 40 grams."
-    more = (
-        "The battery can be replaced. A spare battery costs 20 euros. The battery has a warranty of a year."
-    )
+    more = "The battery can be replaced. A spare battery costs 20 euros. The battery has a warranty of a year."
     assert drifts(more, talk(about)) == ()
     assert drifts(RIVER, talk(RIVER)) == ()
 

@@ -62,9 +62,7 @@ async def test_medium_an_unsupported_sentence_is_rephrased_and_never_interrupts(
     assert said(events) == UNSUPPORTED
     assert "interrupted" not in kinds(events)
     assert (done.risk, done.action) == (Risk.MEDIUM, "rephrase")
-    expected = (
-        "I believe, but cannot confirm from the sources, that the tower holds a famous collection of clocks."
-    )
+    expected = "I believe, but cannot confirm from the sources, that the tower holds a famous collection of clocks."
     assert expected in done.text
     assert [point.kind for point in done.weak_points] == ["unsupported"]
 
@@ -76,9 +74,7 @@ async def test_medium_can_be_marked_instead() -> None:
     await engine.aclose()
 
 
-async def test_high_a_contradiction_interrupts_within_one_claim_and_is_written_again(
-    plain: Groundwire,
-) -> None:
+async def test_high_a_contradiction_interrupts_within_one_claim_and_is_written_again(plain: Groundwire) -> None:
     generator = model(WRONG)
     events, done = await run(generator, plain)
     (stop,) = [event for event in events if isinstance(event, InterruptedEvent)]
@@ -86,10 +82,7 @@ async def test_high_a_contradiction_interrupts_within_one_claim_and_is_written_a
     assert WRONG.index("The tower stands") < stop.at < WRONG.index("Its restaurant")
     assert (stop.risk, stop.reason) == (Risk.HIGH, "evidence says 1987")
     assert kinds(events)[-2:] == ["interrupted", "reformulated"]
-    assert (
-        done.text
-        == "The Norvale tower is 310 metres tall [S0]. The tower was built in 1987 by Mara Okafor [S0]."
-    )
+    assert done.text == "The Norvale tower is 310 metres tall [S0]. The tower was built in 1987 by Mara Okafor [S0]."
     assert done.report is not None
     assert done.report.response == f"The Norvale tower is 310 metres tall. {AGAIN}"
     assert not done.report.flagged
@@ -142,12 +135,7 @@ async def test_critical_is_discarded_with_a_statement_of_limits() -> None:
         ("The Norvale tower is 310 metres tall.", Risk.LOW, "mark", False),
         ("The tower holds a famous collection of clocks.", Risk.MEDIUM, "rephrase", False),
         ("The Norvale tower is 310 metres tall [S9]. The tower is tall.", Risk.HIGH, "reformulate", True),
-        (
-            "The tower is tall [S7], [S8] (https://norvale.example/x). The tower is old.",
-            Risk.CRITICAL,
-            "discard",
-            True,
-        ),
+        ("The tower is tall [S7], [S8] (https://norvale.example/x). The tower is old.", Risk.CRITICAL, "discard", True),
     ],
 )
 async def test_each_risk_level_is_reached_with_default_settings(
@@ -223,9 +211,7 @@ async def test_earlier_statements_are_held_against_the_answer(plain: Groundwire)
 async def test_a_knowledge_base_alone_is_something_to_go_by(plain: Groundwire) -> None:
     from groundwire.types import Attribute, Entity, Value
 
-    kb = MemoryKnowledge(
-        [Entity("fr", "France", "country", attributes=(Attribute("capital", Value("Paris")),))]
-    )
+    kb = MemoryKnowledge([Entity("fr", "France", "country", attributes=(Attribute("capital", Value("Paris")),))])
     text = "The capital of France is Lyon."
     _, done = await run(model(text, "?"), plain, Context(kb=kb), "What is the capital of France?")
     assert done.risk is Risk.HIGH

@@ -40,9 +40,7 @@ def run(text: str, cuts: Sequence[int]) -> tuple[tuple[StreamWarning, ...], dict
     return tuple(told), dict(monitor.counts)
 
 
-@given(
-    st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=40), st.randoms(use_true_random=False)
-)
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=40), st.randoms(use_true_random=False))
 @settings(max_examples=150, deadline=None)
 def test_any_chunking_gives_the_same_warnings(pieces: list[str], random: Random) -> None:
     text = "".join(pieces)
@@ -60,8 +58,7 @@ def test_sentences_stand_where_they_say(pieces: list[str]) -> None:
     found = [*splitter.feed(text), *splitter.rest()]
     assert all(text[s.start : s.end] == s.text for s in found)
     between = [
-        text[a:b]
-        for a, b in zip([0, *(s.end for s in found)], [*(s.start for s in found), len(text)], strict=True)
+        text[a:b] for a, b in zip([0, *(s.end for s in found)], [*(s.start for s in found), len(text)], strict=True)
     ]
     assert not any(map(str.isalnum, "".join(between)))
     assert all(len(s.text) <= MAX_SENTENCE_CHARS + 300 for s in found)
@@ -180,9 +177,7 @@ def test_evidence_against_it_interrupts_and_doubt_does_not(verdict: ClaimVerific
     assert monitor.verdicts == judge.said
 
 
-@pytest.mark.parametrize(
-    "text", ["", " ", "\n" * 5000, "\x00\ud800", "a" * 100_000, ". " * 20_000, "[" * 20_000]
-)
+@pytest.mark.parametrize("text", ["", " ", "\n" * 5000, "\x00\ud800", "a" * 100_000, ". " * 20_000, "[" * 20_000])
 def test_hostile_text_is_only_text(text: str) -> None:
     monitor = GenerationMonitor(PATTERNS, SOURCES)
     monitor.update(text)

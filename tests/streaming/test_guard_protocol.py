@@ -10,18 +10,7 @@ from contextlib import aclosing
 from typing import Any
 
 import pytest
-from tests.guarding import (
-    ABOUT,
-    AGAIN,
-    ASKED,
-    SUPPORTED,
-    UNSUPPORTED,
-    WRONG,
-    configured,
-    model,
-    run,
-    said,
-)
+from tests.guarding import ABOUT, AGAIN, ASKED, SUPPORTED, UNSUPPORTED, WRONG, configured, model, run, said
 
 from groundwire.config import Config
 from groundwire.engine import Groundwire
@@ -42,9 +31,7 @@ def plain() -> Groundwire:
     return Groundwire(Config())
 
 
-async def test_what_takes_long_is_done_beside_the_loop(
-    plain: Groundwire, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_takes_long_is_done_beside_the_loop(plain: Groundwire, monkeypatch: pytest.MonkeyPatch) -> None:
     threads: list[threading.Thread] = []
 
     def noticed(real: Callable[..., Any]) -> Callable[..., Any]:
@@ -127,9 +114,7 @@ def left_over(before: set[asyncio.Task[Any]]) -> list[str]:
 
 
 @pytest.mark.parametrize("events", [1, 9, 30])
-async def test_who_stops_reading_stops_the_model_and_leaves_nothing_behind(
-    plain: Groundwire, events: int
-) -> None:
+async def test_who_stops_reading_stops_the_model_and_leaves_nothing_behind(plain: Groundwire, events: int) -> None:
     before = asyncio.all_tasks()
     flaky = Flaky(f"{SUPPORTED} {UNSUPPORTED} " * 50)
     stream = guard(flaky, ASKED, ABOUT, engine=plain)
@@ -159,9 +144,7 @@ async def test_who_is_cancelled_while_reading_leaves_nothing_behind(plain: Groun
     assert left_over(before) == []
 
 
-async def test_a_verifier_that_hangs_neither_stops_nor_passes_the_answer(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_verifier_that_hangs_neither_stops_nor_passes_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = configured(hold_timeout=0.05, report_timeout=0.05, check_knowledge=False)
 
     async def hang(self: object, queries: object) -> None:
@@ -177,9 +160,7 @@ async def test_a_verifier_that_hangs_neither_stops_nor_passes_the_answer(
     await engine.aclose()
 
 
-async def test_weak_points_are_logged_without_their_words(
-    plain: Groundwire, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_weak_points_are_logged_without_their_words(plain: Groundwire, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="groundwire.streaming"):
         await run(model(UNSUPPORTED), plain)
     (line,) = [record.getMessage() for record in caplog.records if "weak point" in record.getMessage()]
@@ -203,9 +184,7 @@ LEVELS: list[tuple[str, dict[str, Any], str]] = [
 
 @pytest.mark.llm
 @pytest.mark.parametrize(("name", "levels", "action"), LEVELS)
-async def test_each_level_with_a_real_model(
-    smollm: str, name: str, levels: dict[str, Any], action: str
-) -> None:
+async def test_each_level_with_a_real_model(smollm: str, name: str, levels: dict[str, Any], action: str) -> None:
     engine = configured(check_knowledge=False, max_tokens=48, **levels)
     generator = OpenAIGenerator(Endpoint("llm", smollm, "SmolLM2-135M-Instruct", timeout=60.0))
     try:

@@ -23,9 +23,7 @@ from groundwire.verifiers.fake import FakeVerifier
 from groundwire.verifiers.wrappers import SafeVerifier
 
 T = TypeVar("T")
-SOURCE = Source(
-    "S0", "Atlas Mining was founded in 1998. It employs 1,240 people. Mara Lind runs it. The mine is deep."
-)
+SOURCE = Source("S0", "Atlas Mining was founded in 1998. It employs 1,240 people. Mara Lind runs it. The mine is deep.")
 OTHER = Source("S1", "The flood came in 2015. It closed the mine for a year.")
 ANSWER = (
     "Atlas Mining was founded in 1998. It employs 1,240 people, and Mara Lind runs it [S0]. Was it e.g. closed? "
@@ -65,9 +63,7 @@ async def test_the_report_is_that_of_the_whole() -> None:
 
 @given(st.lists(st.sampled_from(PIECES), max_size=14), st.integers(1, 40), st.integers(1, 9), st.booleans())
 @settings(max_examples=60, deadline=None)
-def test_whatever_the_text_and_however_it_comes(
-    pieces: list[str], size: int, every: int, asked: bool
-) -> None:
+def test_whatever_the_text_and_however_it_comes(pieces: list[str], size: int, every: int, asked: bool) -> None:
     text = "".join(pieces) + "The mine is deep."
     question = "How deep is it?" if asked else ""
 
@@ -139,12 +135,7 @@ async def test_what_is_late_is_unchecked_and_what_is_known_stays() -> None:
     hold.clear()
     inc.push("employs 1,240 people. The moon is made of cheese.")
     report = await inc.finish(within=0.01)
-    assert [c.status for c in report.claims] == [
-        Status.ENTAILED,
-        Status.ENTAILED,
-        Status.UNCHECKED,
-        Status.UNCHECKED,
-    ]
+    assert [c.status for c in report.claims] == [Status.ENTAILED, Status.ENTAILED, Status.UNCHECKED, Status.UNCHECKED]
     assert report.error
     assert report.flagged is None
 
@@ -188,12 +179,7 @@ async def test_who_was_turned_away_comes_again_and_loses_nothing() -> None:
 
     engine = engine_with(FakeVerifier())
     inc = IncrementalVerifier(engine, [SOURCE], work=busy)
-    for sentence in (
-        "The mine is deep. ",
-        "Mara Lind runs it. ",
-        "The moon is green. ",
-        "Bread is good. ",
-    ) * 3:
+    for sentence in ("The mine is deep. ", "Mara Lind runs it. ", "The moon is green. ", "Bread is good. ") * 3:
         inc.push(sentence)
         await inc.drain()
     places = [inc.text[v.start : v.end] for v in inc.verdicts()]

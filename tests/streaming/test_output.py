@@ -172,9 +172,7 @@ async def test_what_cannot_be_verified_is_skipped(
     assert reason in found.reason
 
 
-async def test_one_claim_that_cannot_be_checked_leaves_the_answer_unknown(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_one_claim_that_cannot_be_checked_leaves_the_answer_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     def judge(query: Query) -> Estimate:
         return Estimate.failed("timeout: slow") if "red" in query.claim else Estimate.point(0.99, 0.0, "fake")
 

@@ -132,9 +132,7 @@ def test_passages_by_their_own_names_exist() -> None:
 def test_the_table_says_what_each_is_for() -> None:
     assert len({pattern.name for pattern in PATTERNS}) == len(PATTERNS)
     assert all(pattern.catches and pattern.misses for pattern in PATTERNS)
-    assert [pattern.name for pattern in PATTERNS if pattern.risk is Risk.CRITICAL] == [
-        "fabricated_references"
-    ]
+    assert [pattern.name for pattern in PATTERNS if pattern.risk is Risk.CRITICAL] == ["fabricated_references"]
 
 
 def test_the_page_shows_the_table() -> None:

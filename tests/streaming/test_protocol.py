@@ -8,15 +8,7 @@ from typing import Any
 import pytest
 
 from groundwire.config.service import RealTimeConfig
-from groundwire.streaming.protocol import (
-    LEVELS,
-    assess,
-    guidance,
-    is_clear_contradiction,
-    speaks_of,
-    stops,
-    wordings,
-)
+from groundwire.streaming.protocol import LEVELS, assess, guidance, is_clear_contradiction, speaks_of, stops, wordings
 from groundwire.types import Claim, ClaimVerification, EvidenceRef, GapType, Risk, Status
 from groundwire.types.stream import Coherence, Contradiction, StreamWarning
 from groundwire.verdicts.judge import unchecked
@@ -24,20 +16,12 @@ from groundwire.verdicts.judge import unchecked
 
 def verdict(status: Status = Status.ENTAILED, at: int = 0, **more: Any) -> ClaimVerification:
     flagged = status in (Status.CONTRADICTED, Status.NOT_IN_CONTEXT)
-    given = {
-        "status": status,
-        "is_flagged": flagged,
-        "certain": True,
-        "p1": 0.02 if flagged else 0.97,
-        **more,
-    }
+    given = {"status": status, "is_flagged": flagged, "certain": True, "p1": 0.02 if flagged else 0.97, **more}
     return replace(unchecked(Claim(f"c{at}", f"claim {at}", at, at + 10), ""), **given)
 
 
 SAYS = (EvidenceRef("S0", 0, 5, "The claim is 1987."),)
-WRONG = verdict(
-    Status.CONTRADICTED, gap_type=GapType.CONTRADICTED, reason="evidence says 1987", evidence=SAYS
-)
+WRONG = verdict(Status.CONTRADICTED, gap_type=GapType.CONTRADICTED, reason="evidence says 1987", evidence=SAYS)
 
 
 @pytest.mark.parametrize(
@@ -99,11 +83,7 @@ def test_no_answer_is_stopped_for_an_unsure_contradiction() -> None:
         ("The Quartz Resort rents out 31 bicycles.", "name: Quartz Resort; price per night: 676", False),
         ("Hartley Rangers won the cup in 1999.", "Hartley Rangers was founded in 1931.", False),
         ("The quota queue was rewritten in 2010.", "name: quota queue; last release: 15 January 1962", False),
-        (
-            "Rowan Holdings holds 79.1% of its assets in gold.",
-            "Rowan Holdings operating margin: 73.4%",
-            False,
-        ),
+        ("Rowan Holdings holds 79.1% of its assets in gold.", "Rowan Holdings operating margin: 73.4%", False),
         ("Erebia Pulsar was named after Selma Whitlock.", "Erebia Pulsar name: Erebia Pulsar", False),
         ("The Quartz Resort has 31 rooms.", "name: Quartz Resort; number of rooms: 60", True),
         ("Hartley Rangers was founded in 1999.", "Hartley Rangers was founded in 1931.", True),
@@ -136,9 +116,7 @@ def test_a_supported_sentence_with_an_invented_reference_is_still_at_risk() -> N
 
 
 def test_contradicting_what_was_established_counts_by_its_severity() -> None:
-    grave = Contradiction(
-        "It is on Friday.", "It is on Monday.", 0.86, 0, 16, 1, "IncompatibleValues", "user"
-    )
+    grave = Contradiction("It is on Friday.", "It is on Monday.", 0.86, 0, 16, 1, "IncompatibleValues", "user")
     assert assess([], coherence=Coherence((grave,))).risk is Risk.HIGH
     assert assess([], coherence=Coherence((replace(grave, severity=0.6),))).risk is Risk.MEDIUM
     moved = replace(grave, kind="later")
@@ -149,12 +127,7 @@ def test_levels_are_configurable() -> None:
     calm = RealTimeConfig(low="none", medium="mark", high="rephrase", critical="reformulate")
     assert not stops(Risk.HIGH, calm)
     assert stops(Risk.CRITICAL, calm)
-    assert wordings(calm) == {
-        Risk.LOW: "none",
-        Risk.MEDIUM: "mark",
-        Risk.HIGH: "rephrase",
-        Risk.CRITICAL: "rephrase",
-    }
+    assert wordings(calm) == {Risk.LOW: "none", Risk.MEDIUM: "mark", Risk.HIGH: "rephrase", Risk.CRITICAL: "rephrase"}
     assert not stops(Risk.MEDIUM, RealTimeConfig(medium="discard"))
 
 
@@ -189,6 +162,4 @@ def test_a_name_says_nothing_against_a_number() -> None:
     claim = "The number of rooms in the Ember Palace is 145."
     odd = replace(WRONG, claim_text=claim, evidence=row, reason="evidence says Oskar Achterberg")
     assert not is_clear_contradiction(odd, 0.8)
-    assert is_clear_contradiction(
-        replace(odd, claim_text=claim.replace("145", "99"), reason="evidence says 145"), 0.8
-    )
+    assert is_clear_contradiction(replace(odd, claim_text=claim.replace("145", "99"), reason="evidence says 145"), 0.8)

@@ -9,16 +9,7 @@ from hypothesis import strategies as st
 from groundwire.claims.extractor import extract
 from groundwire.config.service import RiskAction
 from groundwire.streaming.rewrite import cut_at, limits, reworded, stopped
-from groundwire.types import (
-    Claim,
-    ClaimKind,
-    ClaimVerification,
-    EvidenceRef,
-    GapType,
-    Repair,
-    Risk,
-    Status,
-)
+from groundwire.types import Claim, ClaimKind, ClaimVerification, EvidenceRef, GapType, Repair, Risk, Status
 from groundwire.types.stream import Alternative, KnowledgeCheck, Requirement, WeakPoint
 from groundwire.verdicts.judge import unchecked
 from groundwire.verdicts.repair import restore
@@ -73,10 +64,7 @@ def test_a_weak_sentence_says_how_it_is_known(text: str, expected: str) -> None:
 
 def test_a_word_that_stands_small_elsewhere_begins_small() -> None:
     text = "Cats sleep. We like cats."
-    assert (
-        rephrased(text, "c1")
-        == "I believe, but cannot confirm from the sources, that cats sleep. We like cats."
-    )
+    assert rephrased(text, "c1") == "I believe, but cannot confirm from the sources, that cats sleep. We like cats."
 
 
 @pytest.mark.parametrize(
@@ -84,10 +72,7 @@ def test_a_word_that_stands_small_elsewhere_begins_small() -> None:
     [
         ("partial_support", "I believe, though the sources support it only in part, that it is tall."),
         ("over_extrapolation", "It may be, though the sources do not say so, that it is tall."),
-        (
-            "doubtful",
-            "I am not sure, since the sources seem to say otherwise, but I believe that it is tall.",
-        ),
+        ("doubtful", "I am not sure, since the sources seem to say otherwise, but I believe that it is tall."),
         ("unchecked", "I could not check it, but I believe that it is tall."),
         ("phantom_citation", "I believe, but cannot confirm from a source that exists, that it is tall."),
     ],
@@ -111,9 +96,7 @@ def test_what_differs_from_before_says_from_what() -> None:
 def test_only_the_weak_sentence_changes() -> None:
     text = "It is **old**. It is tall.\n\n```\ncode. stays.\n```\nIt is red."
     made = reworded(text, (), weak(text, "c2"), REPHRASE)
-    assert made.text == text.replace(
-        "It is tall.", "I believe, but cannot confirm from the sources, that it is tall."
-    )
+    assert made.text == text.replace("It is tall.", "I believe, but cannot confirm from the sources, that it is tall.")
     (edit,) = made.edits
     assert text[edit.start : edit.end] == "I"
     assert made.text[edit.new_start : edit.new_end].endswith("that i")

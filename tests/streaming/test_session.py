@@ -146,9 +146,7 @@ def test_a_pronoun_needs_somebody_it_can_mean() -> None:
 
 
 def test_what_was_said_before_is_working_memory() -> None:
-    said = as_turns(
-        [{"role": "user", "content": "My budget is 400 euros."}, {"role": "assistant", "content": "Ok."}]
-    )
+    said = as_turns([{"role": "user", "content": "My budget is 400 euros."}, {"role": "assistant", "content": "Ok."}])
     found = verify_knowledge("What is my budget?", Context(history=said))
     assert [(r.found_in, r.place) for r in found.requirements] == [("memory", "turn 1")]
 
@@ -193,10 +191,7 @@ def test_any_text_is_a_request(request_: str) -> None:
 
 
 def test_a_megabyte_of_request_is_read_at_its_ends() -> None:
-    assert (
-        questions("word " * 200_000 + "? When was Atlas Mining founded?")[-1]
-        == "When was Atlas Mining founded?"
-    )
+    assert questions("word " * 200_000 + "? When was Atlas Mining founded?")[-1] == "When was Atlas Mining founded?"
 
 
 def test_of_a_long_conversation_the_latest_is_remembered() -> None:
@@ -218,8 +213,6 @@ def test_an_errand_on_what_is_at_hand_needs_only_that(request_: str) -> None:
     assert alone.alternatives[0][0] is Alternative.ASK
 
 
-@pytest.mark.parametrize(
-    "request_", ["List three facts about Zenith Shipping.", "List three facts about volcanoes."]
-)
+@pytest.mark.parametrize("request_", ["List three facts about Zenith Shipping.", "List three facts about volcanoes."])
 def test_an_errand_about_something_is_a_question(request_: str) -> None:
     assert not verify_knowledge(request_, HERE).verified

@@ -72,11 +72,7 @@ def test_a_run_of_text_stays_within_one_source() -> None:
 
 def test_a_sentence_within_a_turn_keeps_its_speaker() -> None:
     talk = "\n".join(
-        [
-            "Ana: Hello there.",
-            "Ben: Good morning. The shipment is late. It left Oslo on Monday.",
-            "Ana: I see.",
-        ]
+        ["Ana: Hello there.", "Ben: Good morning. The shipment is late. It left Oslo on Monday.", "Ana: I see."]
         + [f"Cara: Point {n} of the agenda is closed." for n in range(30)]
     )
     first = Document(talk, rendered=False).windows("The shipment left Oslo on Monday.", plain)[0]

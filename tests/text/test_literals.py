@@ -31,9 +31,7 @@ def value_of(text: str, node: Node) -> object:
     if node.kind == "string":
         return decode(text, node.start, node.end)[0]
     return ast.literal_eval(
-        {"true": "True", "false": "False", "null": "None"}.get(
-            text[node.start : node.end], text[node.start : node.end]
-        )
+        {"true": "True", "false": "False", "null": "None"}.get(text[node.start : node.end], text[node.start : node.end])
     )
 
 

@@ -45,9 +45,7 @@ text after
 
 
 def shown(text: str) -> list[tuple[str, list[str]]]:
-    return [
-        (block.kind.value, [text[line.start : line.end] for line in block.lines]) for block in blocks(text)
-    ]
+    return [(block.kind.value, [text[line.start : line.end] for line in block.lines]) for block in blocks(text)]
 
 
 @pytest.mark.spec("SPEC-08.08")
@@ -80,11 +78,7 @@ def test_a_row_knows_its_columns_and_an_item_its_bullet() -> None:
 
 def test_an_answer_wrapped_in_a_markdown_fence_is_still_an_answer() -> None:
     text = "```markdown\nParis is big.\n```\nMore.\n```js\nx\n```"
-    assert shown(text) == [
-        ("paragraph", ["Paris is big."]),
-        ("paragraph", ["More."]),
-        ("code", ["```js", "x", "```"]),
-    ]
+    assert shown(text) == [("paragraph", ["Paris is big."]), ("paragraph", ["More."]), ("code", ["```js", "x", "```"])]
 
 
 @pytest.mark.spec("SPEC-16.38")

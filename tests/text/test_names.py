@@ -98,9 +98,7 @@ def test_what_belongs_to_a_name_stays(a: str, b: str) -> None:
 
 
 def test_programs_write_names_together() -> None:
-    assert (
-        fold_identifier("worksIn") == fold_identifier("works_in") == fold_identifier("Works in") == "works in"
-    )
+    assert fold_identifier("worksIn") == fold_identifier("works_in") == fold_identifier("Works in") == "works in"
 
 
 @given(st.text(max_size=40))

@@ -52,10 +52,7 @@ def test_reads_numbers_with_units(text: str, expected: list[tuple[float, str]]) 
 
 
 def test_ordinals_are_told_apart() -> None:
-    assert [(n.value, n.kind) for n in numbers("the 19th and the twenty-first")] == [
-        (19, "ordinal"),
-        (21, "ordinal"),
-    ]
+    assert [(n.value, n.kind) for n in numbers("the 19th and the twenty-first")] == [(19, "ordinal"), (21, "ordinal")]
 
 
 @pytest.mark.parametrize(

@@ -41,10 +41,7 @@ def test_one_sentence_stays_one(text: str) -> None:
     ("text", "expected"),
     [
         ("It is in the U.S. The end.", ["It is in the U.S.", "The end."]),
-        (
-            "Select statements run in 3 ms. The rest is slow.",
-            ["Select statements run in 3 ms.", "The rest is slow."],
-        ),
+        ("Select statements run in 3 ms. The rest is slow.", ["Select statements run in 3 ms.", "The rest is slow."]),
         ("It lies in Goleta, CA. The food is good.", ["It lies in Goleta, CA.", "The food is good."]),
         ("Is it so? No. It is not!", ["Is it so?", "No.", "It is not!"]),
         ("What?! Yes!! Fine… Good.", ["What?!", "Yes!!", "Fine…", "Good."]),
@@ -65,10 +62,7 @@ def test_sentences_end_where_a_reader_says(text: str, expected: list[str]) -> No
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (
-            'השמאי קבע פיצוי של 50,000 ש"ח. זה נפוץ. האם כן?',
-            ['השמאי קבע פיצוי של 50,000 ש"ח.', "זה נפוץ.", "האם כן?"],
-        ),
+        ('השמאי קבע פיצוי של 50,000 ש"ח. זה נפוץ. האם כן?', ['השמאי קבע פיצוי של 50,000 ש"ח.', "זה נפוץ.", "האם כן?"]),
         ("هذا نص. هل هذا سؤال؟ نعم.", ["هذا نص.", "هل هذا سؤال؟", "نعم."]),
         ("یہ ہے۔ وہ تھا۔", ["یہ ہے۔", "وہ تھا۔"]),
         ("北京是首都。上海很大！真的吗？", ["北京是首都。", "上海很大！", "真的吗？"]),
@@ -97,7 +91,9 @@ def test_marks_that_lead_stay_with_what_they_lead() -> None:
 
 
 def test_a_soft_wrap_is_no_end_and_a_line_of_its_own_is_one() -> None:
-    wrapped = "This line is rather long since it was wrapped by an\nEditor at some fifty characters, which\nmany do. End."
+    wrapped = (
+        "This line is rather long since it was wrapped by an\nEditor at some fifty characters, which\nmany do. End."
+    )
     assert cut(wrapped) == [wrapped[:-5], "End."]
     assert cut("A title\nThe first sentence.\nname: x\nage: 5") == [
         "A title",
@@ -125,9 +121,7 @@ def test_spans_are_exact_ordered_and_leave_only_blanks(text: str) -> None:
 
 
 @pytest.mark.spec("SPEC-16.38")
-@pytest.mark.parametrize(
-    "piece", [".", ". ", "A. ", ".[", ".)", "[", ".[1", ". [1]", "\n", "a\n", '." ', "¹", "x"]
-)
+@pytest.mark.parametrize("piece", [".", ". ", "A. ", ".[", ".)", "[", ".[1", ". [1]", "\n", "a\n", '." ', "¹", "x"])
 def test_time_grows_with_length_only(piece: str) -> None:
     # A quadratic step would need minutes for this, not a moment.
     assert len(sentences(piece * (200_000 // len(piece)))) <= 200_000

@@ -100,7 +100,9 @@ def test_a_colon_in_prose_makes_no_key() -> None:
 
 
 def test_markdown_code_lists_and_headings() -> None:
-    text = "# Sights\n\nThe tower is tall. It is old.\n\n- one item\n- another\n\n```\nx = 1\na,b\n```\n> quoted\n> twice"
+    text = (
+        "# Sights\n\nThe tower is tall. It is old.\n\n- one item\n- another\n\n```\nx = 1\na,b\n```\n> quoted\n> twice"
+    )
     assert texts(text) == [
         "Sights",
         "The tower is tall.",
@@ -123,9 +125,7 @@ def test_a_rendered_context_reads_like_its_sources() -> None:
 
 @pytest.mark.parametrize("marker", MARKERS)
 def test_markers_say_nothing(marker: str) -> None:
-    text = (
-        f'{marker}\n\n{{"a": "{marker}", "b": 2}}\n\nCity | People\n{marker}\nNice | 342\n\nk: {marker}\nl: m'
-    )
+    text = f'{marker}\n\n{{"a": "{marker}", "b": 2}}\n\nCity | People\n{marker}\nNice | 342\n\nk: {marker}\nl: m'
     assert texts(text) == ["b: 2", "City: Nice; People: 342", "l: m"]
 
 
@@ -183,9 +183,7 @@ def test_every_leaf_of_json_is_a_piece_at_its_place(record: dict[str, object]) -
     assert found == wanted
 
 
-@pytest.mark.parametrize(
-    "shape", ["[", "[\n", '{"a":', "a, b\n", "a|b\n", "k: v\n", "```\n", "[x] a\n", "\\"]
-)
+@pytest.mark.parametrize("shape", ["[", "[\n", '{"a":', "a, b\n", "a|b\n", "k: v\n", "```\n", "[x] a\n", "\\"])
 def test_hostile_repetition_costs_no_more_than_its_length(shape: str) -> None:
     assert len(pieces(shape * 5000)) <= 5000
 

@@ -33,10 +33,7 @@ def test_offsets_of_a_row_reach_from_its_first_cell_to_its_last() -> None:
 
 
 def test_a_caption_is_a_sentence_and_empty_cells_are_left_out() -> None:
-    assert texts("Table 1: Results.\nModel | F1 | P\nours | | 0.9") == [
-        "Table 1: Results.",
-        "Model: ours; P: 0.9",
-    ]
+    assert texts("Table 1: Results.\nModel | F1 | P\nours | | 0.9") == ["Table 1: Results.", "Model: ours; P: 0.9"]
 
 
 @pytest.mark.parametrize(

@@ -100,13 +100,8 @@ async def test_only_an_entailed_step_is_a_premise() -> None:
         follows = "C follows" in query.claim and "Bern is very sunny" in query.context
         return (0.99, 0.0) if query.claim in query.context or follows else (0.01, 0.0)
 
-    steps: list[str | dict[str, object]] = [
-        "Bern is very sunny.",
-        {"claim": "C follows surely.", "cites": ["step1"]},
-    ]
-    good = await audit_trace(
-        faked(FakeVerifier(carried)), steps, context="We know: Bern is very sunny. It rains."
-    )
+    steps: list[str | dict[str, object]] = ["Bern is very sunny.", {"claim": "C follows surely.", "cites": ["step1"]}]
+    good = await audit_trace(faked(FakeVerifier(carried)), steps, context="We know: Bern is very sunny. It rains.")
     assert statuses(good) == [Status.ENTAILED, Status.ENTAILED]
     assert good.steps[1].premises == ("step1",)
     bad = await audit_trace(faked(FakeVerifier(carried)), steps, context="It rains all day.")
@@ -166,9 +161,7 @@ async def test_audit_reasoning_holds_each_step_against_what_it_cites(engine: Gro
         (["The file has 10 lines.", "The file has 200 words."], ()),
     ],
 )
-async def test_steps_that_exclude_each_other(
-    engine: Groundwire, steps: list[str], against: tuple[str, ...]
-) -> None:
+async def test_steps_that_exclude_each_other(engine: Groundwire, steps: list[str], against: tuple[str, ...]) -> None:
     found = await audit_trace(engine, steps)
     assert found.steps[-1].contradicts == against
     assert found.flagged is bool(against)
@@ -201,9 +194,7 @@ async def test_the_executor_sees_the_question_and_the_steps_and_never_the_answer
         ("  ", "3", Derived.NO),
     ],
 )
-async def test_answers_are_compared_by_meaning(
-    engine: Groundwire, derived: str, answer: str, outcome: Derived
-) -> None:
+async def test_answers_are_compared_by_meaning(engine: Groundwire, derived: str, answer: str, outcome: Derived) -> None:
     found = await audit_trace(engine, COUNTED, ASKED, answer=answer, generator=ScriptedGenerator([derived]))
     assert found.post_hoc.outcome is outcome
 
@@ -255,9 +246,7 @@ def test_a_model_is_asked_only_where_somebody_chose_one(config: dict[str, Any], 
 
 async def test_what_could_not_be_checked_is_not_fine() -> None:
     fake = FakeVerifier(lambda _: Estimate.failed("timeout"))
-    found = await audit_trace(
-        faked(fake), ["The tower is tall today."], "How tall?", TOWER, "very tall indeed it is"
-    )
+    found = await audit_trace(faked(fake), ["The tower is tall today."], "How tall?", TOWER, "very tall indeed it is")
     assert statuses(found) == [Status.UNCHECKED]
     assert found.flagged is None
     assert found.error is not None
@@ -328,9 +317,7 @@ SHOP = "Lena buys 6 pencils at 2 euros each and pays with a 20 euro note. How mu
         ("Who is the oldest?", ["I need to compare them.", "So Maria is the oldest."], "Maria"),
     ],
 )
-async def test_plain_reasoning_is_left_alone(
-    engine: Groundwire, question: str, steps: list[str], answer: str
-) -> None:
+async def test_plain_reasoning_is_left_alone(engine: Groundwire, question: str, steps: list[str], answer: str) -> None:
     found = await audit_trace(engine, steps, question, answer=answer)
     assert found.flagged is False, [(s.status, s.verdict.reason) for s in found.steps] + [found.post_hoc]
 
@@ -344,16 +331,12 @@ async def test_plain_reasoning_is_left_alone(
         ("How many days do three weeks have?", ["Three weeks have 24 days."], "24"),
     ],
 )
-async def test_plain_mistakes_are_caught(
-    engine: Groundwire, question: str, steps: list[str], answer: str
-) -> None:
+async def test_plain_mistakes_are_caught(engine: Groundwire, question: str, steps: list[str], answer: str) -> None:
     assert (await audit_trace(engine, steps, question, answer=answer)).flagged
 
 
 async def test_what_a_tool_returned_is_part_of_the_way(engine: Groundwire) -> None:
-    said = (
-        "Let me call lookup with {}\nIt returned: Paris is the capital of France [7], see step 4. 2 + 2 = 5"
-    )
+    said = "Let me call lookup with {}\nIt returned: Paris is the capital of France [7], see step 4. 2 + 2 = 5"
     sources = {"lookup": "Paris is the capital of France."}
     ask = "What is the capital of France?"
     right = await audit_trace(engine, [said], ask, sources, "The capital of France is Paris.")
@@ -390,9 +373,7 @@ async def test_what_is_outdone_is_not_the_answer(engine: Groundwire) -> None:
 
 
 async def test_what_is_given_is_context_for_later_steps() -> None:
-    found = await audit_trace(
-        faked(FakeVerifier()), ["Given: the box has 5 balls.", "So the box has 5 balls."]
-    )
+    found = await audit_trace(faked(FakeVerifier()), ["Given: the box has 5 balls.", "So the box has 5 balls."])
     assert statuses(found) == [Status.ENTAILED, Status.ENTAILED]
 
 

@@ -50,8 +50,7 @@ def test_a_time_may_follow_from_the_steps_before(time: str, holds: bool) -> None
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["The vote was on March 13, 2024.", "It opens at 9:40.", "He has x apples and 3 pears.", "if a = b"],
+    "text", ["The vote was on March 13, 2024.", "It opens at 9:40.", "He has x apples and 3 pears.", "if a = b"]
 )
 def test_nothing_is_concluded_from_what_computes_nothing(text: str) -> None:
     assert [found for found in computed([], [text]) if found is not None] == []

@@ -105,17 +105,13 @@ def test_messages_of_langchain(shape: str) -> None:
 
 def test_a_long_message_is_the_steps_it_is_made_of() -> None:
     long = "\n".join(f"{n}. Part {n} of the engine is in order, as the log says." for n in range(1, 60))
-    found = read(
-        [{"role": "assistant", "content": long}, {"role": "assistant", "content": "All is in order."}]
-    )
+    found = read([{"role": "assistant", "content": long}, {"role": "assistant", "content": "All is in order."}])
     assert (len(found.steps), found.answer) == (59, "All is in order.")
 
 
 def test_a_talk_that_ends_in_a_call_has_no_answer() -> None:
     calls = [{"id": "c", "function": {"name": "search", "arguments": "{}"}}]
-    found = read(
-        [{"role": "user", "content": "Q?"}, {"role": "assistant", "content": "Hm.", "tool_calls": calls}]
-    )
+    found = read([{"role": "user", "content": "Q?"}, {"role": "assistant", "content": "Hm.", "tool_calls": calls}])
     assert (found.steps, found.answer) == (["Hm.", f"{CALL} {{}}"], "")
 
 
@@ -156,8 +152,7 @@ _LEAVES = (
 json_values = st.recursive(
     _LEAVES,
     lambda inner: st.one_of(
-        st.lists(inner, max_size=4),
-        st.dictionaries(st.sampled_from(_KEYS) | st.text(max_size=4), inner, max_size=5),
+        st.lists(inner, max_size=4), st.dictionaries(st.sampled_from(_KEYS) | st.text(max_size=4), inner, max_size=5)
     ),
     max_leaves=12,
 )

@@ -14,9 +14,7 @@ GUIDE = Source("S0", "The tower is tall.")
 
 
 def test_steps_come_as_dictionaries_texts_or_steps() -> None:
-    found = as_steps(
-        [{"claim": "A b.", "cites": ["S0"], "confidence": 0.7}, "C d [S0].", Step("z", "E f.")], [GUIDE]
-    )
+    found = as_steps([{"claim": "A b.", "cites": ["S0"], "confidence": 0.7}, "C d [S0].", Step("z", "E f.")], [GUIDE])
     assert found == (
         Step("step1", "A b.", ("S0",), 0.7), Step("step2", "C d [S0].", ("S0",)), Step("z", "E f."),
     )  # fmt: skip
@@ -71,9 +69,7 @@ def test_a_citation_means_a_source_then_a_step_then_nothing() -> None:
         ([[], ["step1"], ["step2"]], [(), (), ()]),
     ],
 )
-def test_rings_later_steps_and_oneself_are_no_ground(
-    cites: list[list[str]], circular: list[tuple[str, ...]]
-) -> None:
+def test_rings_later_steps_and_oneself_are_no_ground(cites: list[list[str]], circular: list[tuple[str, ...]]) -> None:
     steps = as_steps([{"claim": f"Claim {n}", "cites": c} for n, c in enumerate(cites)])
     assert [links.circular for links in link(steps, [])] == circular
 

@@ -78,8 +78,7 @@ def tied(generator: np.random.Generator, size: int) -> np.ndarray:
 def test_over_many_draws_false_alarms_stay_within_the_promise(draw: Draw, rows: int, alpha: float) -> None:
     generator = np.random.default_rng(8)
     rates = [
-        float((draw(generator, 400) > threshold(draw(generator, rows).tolist(), alpha)).mean())
-        for _ in range(600)
+        float((draw(generator, 400) > threshold(draw(generator, rows).tolist(), alpha)).mean()) for _ in range(600)
     ]
     assert np.mean(rates) <= alpha + 2 * np.std(rates) / np.sqrt(len(rates))
     if draw is skewed:

@@ -101,9 +101,7 @@ def test_a_restart_continues_and_a_new_calibration_starts_anew(tmp_path: Path) -
     assert DriftMonitor(other, cut, state).status.answers == 0
 
 
-def test_a_broken_state_file_is_said_and_the_tests_start_anew(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_broken_state_file_is_said_and_the_tests_start_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "drift.json").write_text("{")
     _, monitor, _ = started(5, str(tmp_path / "drift.json"))
     assert monitor.status.answers == 0

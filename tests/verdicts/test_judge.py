@@ -25,9 +25,7 @@ def said(yes: float, no: float = 0.0, **more: object) -> Estimate:
     return replace(Estimate.point(yes, no, "fake"), **more)  # type: ignore[arg-type]
 
 
-def ballot(
-    p1: Estimate, p0: Estimate, claim: Claim = CLAIM, evidence: tuple[EvidenceRef, ...] = REF
-) -> ClaimScores:
+def ballot(p1: Estimate, p0: Estimate, claim: Claim = CLAIM, evidence: tuple[EvidenceRef, ...] = REF) -> ClaimScores:
     return ClaimScores(claim, evidence, p1, p0)
 
 
@@ -146,10 +144,7 @@ def test_evidence_that_changes_nothing_supports_nothing(p: float) -> None:
 
 def test_sources_that_add_little_are_not_said_to_support_a_claim() -> None:
     found = judge(ballot(said(0.79), said(0.76)), DEFAULT)
-    assert (found.status, found.reason) == (
-        Status.ENTAILED,
-        "little evidence is needed, and the sources add little",
-    )
+    assert (found.status, found.reason) == (Status.ENTAILED, "little evidence is needed, and the sources add little")
     assert judge(ballot(said(0.97), said(0.76)), DEFAULT).reason == "supported by the sources"
 
 
@@ -225,9 +220,7 @@ def test_spans_are_shown_only_on_flagged_claims() -> None:
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
-def test_every_estimate_gets_a_verdict_with_finite_numbers(
-    a: float, b: float, p0: float, target: float
-) -> None:
+def test_every_estimate_gets_a_verdict_with_finite_numbers(a: float, b: float, p0: float, target: float) -> None:
     yes, no = (a, b) if a + b <= 1 else (a / (a + b), b / (a + b))
     found = judge(ballot(said(yes, no), said(p0), replace(CLAIM, confidence=target)), DEFAULT)
     assert found.budget_gap is not None
@@ -240,9 +233,7 @@ def test_every_estimate_gets_a_verdict_with_finite_numbers(
     ("p0", "p1", "status"),
     [(0.6, 0.1, Status.CONTRADICTED), (0.1, 0.05, Status.NOT_IN_CONTEXT), (0.9, 0.6, Status.NOT_IN_CONTEXT)],
 )
-def test_a_bare_probability_contradicts_where_the_evidence_lowers_it_far(
-    p0: float, p1: float, status: Status
-) -> None:
+def test_a_bare_probability_contradicts_where_the_evidence_lowers_it_far(p0: float, p1: float, status: Status) -> None:
     assert judge(ballot(said(p1), said(p0)), STRICT).status is status
 
 

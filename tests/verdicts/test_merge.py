@@ -43,9 +43,7 @@ def test_a_flag_raises_the_risk_and_marks_its_words() -> None:
 
 
 def test_a_detector_that_failed_is_not_fine() -> None:
-    merged = with_detection(
-        report(answer="The tower is 67 metres tall."), Detection(errors=("the store is gone",))
-    )
+    merged = with_detection(report(answer="The tower is 67 metres tall."), Detection(errors=("the store is gone",)))
     assert merged.flagged is None
     assert merged.error == "the store is gone"
 

@@ -15,16 +15,11 @@ DEFAULT = MitigationConfig()
 
 
 def flag(
-    words: str,
-    confidence: float,
-    kind: HallucinationType = HallucinationType.WRONG_ATTRIBUTE,
-    correction: str = "",
+    words: str, confidence: float, kind: HallucinationType = HallucinationType.WRONG_ATTRIBUTE, correction: str = ""
 ) -> Flag:
     start = TEXT.index(words)
     end = start + len(words)
-    return Flag(
-        kind, start, end, words, confidence, correction=correction, fix=(start, end) if correction else None
-    )
+    return Flag(kind, start, end, words, confidence, correction=correction, fix=(start, end) if correction else None)
 
 
 def test_a_sure_flag_with_a_known_value_is_corrected() -> None:

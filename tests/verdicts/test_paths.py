@@ -27,9 +27,7 @@ FLAG = Flag(
     related=(("kb_lookup", "founded: 1985"), ("history_match", ""), ("other", "not in the schema")),
 )
 VAGUE = Flag(HallucinationType.UNSUPPORTED_CLAIM, 40, 50, "many people", 0.55)
-DETECTION = Detection(
-    (FLAG, VAGUE), (Segment(0, "…", 0, 50),), entities_verified=2, claims_checked=3, seconds=0.0125
-)
+DETECTION = Detection((FLAG, VAGUE), (Segment(0, "…", 0, 50),), entities_verified=2, claims_checked=3, seconds=0.0125)
 ACTIONS = (
     Action(ActionKind.CORRECT, 29, 33, "1987", "1985", reason="known to be otherwise"),
     Action(ActionKind.FLAG, 40, 50, "many people", annotation="[?]"),
@@ -100,9 +98,7 @@ def test_regeneration_is_said(store: PathStore) -> None:
     assert values(store, prefix)["mitigation/regeneration_needed"] is True
 
 
-@pytest.mark.parametrize(
-    "session", ["team/7/2", "שיחה", "..", "100%", "a\nb", "\x00", "\ud83d", "' OR 1=1", "x" * 512]
-)
+@pytest.mark.parametrize("session", ["team/7/2", "שיחה", "..", "100%", "a\nb", "\x00", "\ud83d", "' OR 1=1", "x" * 512])
 def test_any_name_of_a_session_is_safe(store: PathStore, session: str) -> None:
     record(store, "other", 1, DETECTION)
     prefix = record(store, session, "turn/1", DETECTION)

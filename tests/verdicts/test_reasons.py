@@ -26,20 +26,13 @@ def reason(gap: GapType, given: str = "", spans: tuple[Span, ...] = ()) -> str:
         (GapType.CONTRADICTED, "evidence says 00", "the sources say otherwise"),
     ],
 )
-def test_a_reason_that_denies_the_verdict_or_says_nothing_is_replaced(
-    gap: GapType, given: str, said: str
-) -> None:
+def test_a_reason_that_denies_the_verdict_or_says_nothing_is_replaced(gap: GapType, given: str, said: str) -> None:
     assert reason(gap, given) == said
 
 
 @pytest.mark.parametrize(
     "given",
-    [
-        "evidence says 330 metres",
-        "no source supports the date",
-        "it opens at 17:00 only",
-        "evidence says 5 March 2019",
-    ],
+    ["evidence says 330 metres", "no source supports the date", "it opens at 17:00 only", "evidence says 5 March 2019"],
 )
 def test_a_reason_that_explains_something_stands_alone(given: str) -> None:
     assert reason(GapType.UNSUPPORTED, given) == given

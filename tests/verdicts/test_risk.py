@@ -55,11 +55,7 @@ def test_what_was_not_checked_is_neither_flagged_nor_fine() -> None:
     missed = unchecked(Claim("c2", "x", 0, 1), "timeout")
     profile = replace(PROFILE, risk_threshold=0.9)
     report = summarise(
-        Case("x", (Source("S0", "x"),)),
-        apply_response_threshold([verdict(0.5), missed], 0.9),
-        [],
-        "fake",
-        profile,
+        Case("x", (Source("S0", "x"),)), apply_response_threshold([verdict(0.5), missed], 0.9), [], "fake", profile
     )
     assert report.flagged is None
 

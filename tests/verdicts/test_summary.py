@@ -27,9 +27,7 @@ RESPONSE = "The tower is **red**. It is 9 m tall."
 CASE = Case(RESPONSE, (Source("S0", "x"),), id="r1")
 
 
-def verdict(
-    p1: float, identity: str = "c1", no: float = 0.0, spans: tuple[Span, ...] = ()
-) -> ClaimVerification:
+def verdict(p1: float, identity: str = "c1", no: float = 0.0, spans: tuple[Span, ...] = ()) -> ClaimVerification:
     claim = Claim(identity, "The tower is red.", 0, 21)
     first = replace(Estimate.point(p1, no, "fake"), spans=spans)
     return judge(ClaimScores(claim, (), first, Estimate.point(0.05, 0.0, "fake")), PROFILE)
@@ -41,9 +39,7 @@ def report(*verdicts: ClaimVerification) -> HallucinationReport:
 
 @pytest.mark.spec("SPEC-16.01")
 def test_the_report_counts_and_names_its_gaps() -> None:
-    found = report(
-        verdict(0.97), verdict(0.05, "c2", no=0.9), phantom(Claim("c3", "x", 0, 1, ("S9",)), ["S9"])
-    )
+    found = report(verdict(0.97), verdict(0.05, "c2", no=0.9), phantom(Claim("c3", "x", 0, 1, ("S9",)), ["S9"]))
     assert (found.total_claims, found.verified_claims, len(found.flagged_claims)) == (3, 1, 2)
     assert [gap.gap_type for gap in found.gaps] == [GapType.CONTRADICTED, GapType.PHANTOM_CITATION]
     assert all(gap.suggested_action and gap.gap_bits > 0 for gap in found.gaps)
@@ -56,10 +52,7 @@ def test_the_report_counts_and_names_its_gaps() -> None:
 
 def test_spans_that_overlap_are_one_and_neighbours_stay_two() -> None:
     def marked(*spans: tuple[int, int, float]) -> list[tuple[int, int, float]]:
-        claims = (
-            replace(verdict(0.05), spans=(Span(*span),), start=0, end=37, claim_text=RESPONSE)
-            for span in spans
-        )
+        claims = (replace(verdict(0.05), spans=(Span(*span),), start=0, end=37, claim_text=RESPONSE) for span in spans)
         return [(s.start, s.end, s.score) for s in report(*claims).spans]
 
     assert marked((0, 9, 0.9), (4, 7, 0.95)) == [(0, 9, 0.95)]
@@ -116,10 +109,7 @@ def test_risk_is_a_probability_led_by_the_worst_claim(shares: list[float]) -> No
 
 def test_a_vague_claim_stays_among_the_gaps_without_a_flag() -> None:
     scores = ClaimScores(
-        Claim("c1", "It depends.", 0, 11),
-        (),
-        Estimate.point(0.1, 0.0, "fake"),
-        Estimate.point(0.1, 0.0, "fake"),
+        Claim("c1", "It depends.", 0, 11), (), Estimate.point(0.1, 0.0, "fake"), Estimate.point(0.1, 0.0, "fake")
     )
     found = report(judge(scores, PROFILE, vague=True))
     assert (found.claims[0].status, found.flagged) == (Status.UNVERIFIABLE, False)

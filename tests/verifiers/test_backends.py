@@ -61,10 +61,7 @@ def opening(service: Loopback, monkeypatch: pytest.MonkeyPatch) -> Open:
 
     @asynccontextmanager
     async def open_it(
-        name: BackendName | None = None,
-        operation: Operation = "output",
-        metrics: Metrics | None = None,
-        **more: object,
+        name: BackendName | None = None, operation: Operation = "output", metrics: Metrics | None = None, **more: object
     ) -> AsyncIterator[Backend]:
         given = {key.replace("__", "."): value for key, value in more.items()}
         backend = open_backend(Config.load(overrides={**here, **given}), operation, name, metrics=metrics)
@@ -110,9 +107,7 @@ class TestNames:
         assert backend.model == service.requests[0].body["model"]
 
     @pytest.mark.spec("SPEC-08.27")
-    @pytest.mark.parametrize(
-        ("provider", "path"), [("openai", "/chat/completions"), ("anthropic", "/v1/messages")]
-    )
+    @pytest.mark.parametrize(("provider", "path"), [("openai", "/chat/completions"), ("anthropic", "/v1/messages")])
     async def test_self_asks_the_model_that_writes_the_answers(
         self, opening: Open, service: Loopback, provider: str, path: str
     ) -> None:
@@ -132,10 +127,7 @@ class TestNames:
             async with opening("self", generator__provider=provider) as backend:
                 assert backend.context_tokens == 1000
             async with opening(
-                "self",
-                generator__provider=provider,
-                openai__context_tokens=500,
-                anthropic__context_tokens=500,
+                "self", generator__provider=provider, openai__context_tokens=500, anthropic__context_tokens=500
             ) as backend:
                 assert backend.context_tokens == 500
         except MissingExtra as missing:
@@ -193,9 +185,7 @@ class TestNames:
 
 class TestProtection:
     @pytest.mark.spec("SPEC-08.42", "SPEC-08.43")
-    async def test_one_failed_claim_is_unchecked_and_the_rest_go_on(
-        self, opening: Open, service: Loopback
-    ) -> None:
+    async def test_one_failed_claim_is_unchecked_and_the_rest_go_on(self, opening: Open, service: Loopback) -> None:
         def script(request: Request) -> Reply:
             bad = "claim 2" in str(request.body["messages"])
             return Reply("no", 400) if bad else chat("YES", top={"YES": 0.9, "NO": 0.1})
@@ -221,9 +211,7 @@ class TestProtection:
         assert [e.error is None for e in estimates] == [False] * 9 + [reached]
 
     async def test_a_hiccup_is_asked_again(self, opening: Open, service: Loopback) -> None:
-        service.script(
-            Reply("", 500), Reply("", 429, {"retry-after": "1"}), chat("YES", top={"YES": 0.9, "NO": 0.1})
-        )
+        service.script(Reply("", 500), Reply("", 429, {"retry-after": "1"}), chat("YES", top={"YES": 0.9, "NO": 0.1}))
         async with opening("openai", limits__retries=2) as backend:
             (estimate,) = await backend.verifier.estimate(QUERIES[:1])
         assert (estimate.error, len(service.requests)) == (None, 3)
@@ -244,9 +232,7 @@ class TestProtection:
         assert len(service.requests) == 3
 
     @pytest.mark.spec("SPEC-08.38", "SPEC-08.42")
-    async def test_the_memory_gate_gets_its_answer_in_its_own_time(
-        self, opening: Open, service: Loopback
-    ) -> None:
+    async def test_the_memory_gate_gets_its_answer_in_its_own_time(self, opening: Open, service: Loopback) -> None:
         service.script(Reply(hang=True))
         async with opening("openai", "memory_gate", hallucination__memory_gate__timeout=0.05) as backend:
             (estimate,) = await backend.verifier.estimate(QUERIES[:1])
@@ -264,9 +250,7 @@ class TestProtection:
         assert (error.retry_after, len(service.requests)) == (20.0, 1)
 
     @pytest.mark.spec("SPEC-08.42")
-    async def test_a_limit_of_our_own_puts_the_gate_off_as_well(
-        self, opening: Open, service: Loopback
-    ) -> None:
+    async def test_a_limit_of_our_own_puts_the_gate_off_as_well(self, opening: Open, service: Loopback) -> None:
         service.script(chat("YES", top={"YES": 0.9, "NO": 0.1}))
         async with opening("openai", "memory_gate", limits__requests_per_second=0.01) as backend:
             first, second = await backend.verifier.estimate(QUERIES[:2])
@@ -312,9 +296,7 @@ class TestCache:
         assert len(service.requests) == 8
 
     @pytest.mark.parametrize("off", [{"store__cache_path": ""}, {"hallucination__cache_ttl": 0}])
-    async def test_it_can_be_turned_off(
-        self, opening: Open, service: Loopback, off: dict[str, object]
-    ) -> None:
+    async def test_it_can_be_turned_off(self, opening: Open, service: Loopback, off: dict[str, object]) -> None:
         for _ in range(2):
             async with opening("openai", **off) as backend:
                 await backend.verifier.estimate(QUERIES)
@@ -341,9 +323,7 @@ class TestTwoCalls:
 
     @pytest.mark.spec("SPEC-08.28")
     @pytest.mark.parametrize("error", [RateLimited("later"), BackendTimeout("slow")])
-    async def test_a_failed_estimate_is_raised_as_what_it_was(
-        self, error: RateLimited | BackendTimeout
-    ) -> None:
+    async def test_a_failed_estimate_is_raised_as_what_it_was(self, error: RateLimited | BackendTimeout) -> None:
         guarded: Verifier = SafeVerifier(FakeVerifier(failing=[error]), "fake")
         with pytest.raises(type(error), match=str(error)):
             await batch_estimate(guarded, ["a", "b"], "context")
@@ -377,11 +357,7 @@ def test_a_backend_serves_one_event_loop_after_another(opening: Open) -> None:
 @pytest.mark.llm
 async def test_a_real_model_behind_the_whole_stack(opening: Open, smollm: str) -> None:
     """Real logprobs over HTTP; what was asked once comes out of the cache, and is the same."""
-    queries = [
-        Query("The sky is blue.", FACT),
-        Query("The sky is green.", FACT),
-        Query("The sky is blue.", "Nothing."),
-    ]
+    queries = [Query("The sky is blue.", FACT), Query("The sky is green.", FACT), Query("The sky is blue.", "Nothing.")]
     for cached in (False, True):
         async with opening("openai", openai__base_url=smollm, openai__model="any") as backend:
             estimates = await backend.verifier.estimate(queries)

@@ -16,9 +16,7 @@ from groundwire.verifiers.batching import Batched, plan
 from groundwire.verifiers.fake import FakeVerifier
 from groundwire.verifiers.wrappers import failure_code
 
-queries_strategy = st.lists(
-    st.builds(Query, claim=st.text(max_size=3), context=st.sampled_from("abc")), max_size=40
-)
+queries_strategy = st.lists(st.builds(Query, claim=st.text(max_size=3), context=st.sampled_from("abc")), max_size=40)
 
 
 async def turns(count: int = 20) -> None:

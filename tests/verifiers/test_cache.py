@@ -106,9 +106,7 @@ def test_an_estimate_is_stored_whole() -> None:
     assert load(dump(estimate)) == replace(estimate, cached=True)
 
 
-@pytest.mark.parametrize(
-    "stored", ["", "{", "[]", "null", "{}", '{"spans": [], "p_yes": 1}', '{"spans": [3]}']
-)
+@pytest.mark.parametrize("stored", ["", "{", "[]", "null", "{}", '{"spans": [], "p_yes": 1}', '{"spans": [3]}'])
 def test_an_entry_that_cannot_be_read_is_a_miss(stored: str) -> None:
     assert load(stored) is None
 

@@ -61,10 +61,7 @@ async def test_a_spent_budget_ends_the_questions_and_the_report_says_so() -> Non
         queries = [Query(f"This is doubtful {i}.", "a source") for i in range(4)]
         methods = [estimate.method for estimate in await verifier.estimate(queries)]
         assert len(generator.calls) == budget.calls == 2
-        assert (
-            methods
-            == ["openai/logprob"] * 2 + ["fake (in doubt; error: the budget of the cascade is spent)"] * 2
-        )
+        assert methods == ["openai/logprob"] * 2 + ["fake (in doubt; error: the budget of the cascade is spent)"] * 2
 
 
 @pytest.fixture
@@ -76,12 +73,7 @@ def service() -> Iterator[Loopback]:
 
 
 async def test_the_report_says_who_decided(service: Loopback) -> None:
-    settings = {
-        "openai.base_url": service.url,
-        "cascade.low": 0.0,
-        "cascade.high": 1.0,
-        "store.cache_path": "",
-    }
+    settings = {"openai.base_url": service.url, "cascade.low": 0.0, "cascade.high": 1.0, "store.cache_path": ""}
     async with Groundwire(Config.load(overrides=settings), backend="cascade") as engine:
         report = await engine.check("The tower is 330 metres tall.", "The tower is 330 metres tall.")
     (claim,) = report.claims

@@ -33,9 +33,7 @@ from groundwire.verifiers.logprob import LogprobVerifier
 from groundwire.verifiers.sampling import LogprobOrSampling, SamplingVerifier
 from groundwire.verifiers.wrappers import Breaker, RateLimit, Retry, SafeVerifier, ThreadedVerifier, Timeout
 
-FACTS = (
-    "The Eiffel Tower in Paris is 330 metres tall. It was finished in 1889 by the company of Gustave Eiffel."
-)
+FACTS = "The Eiffel Tower in Paris is 330 metres tall. It was finished in 1889 by the company of Gustave Eiffel."
 TABLE = '{"city": "Paris", "population": 2100000, "rivers": ["Seine"]}'
 ORDINARY = [
     Query("The Eiffel Tower is 330 metres tall.", FACTS),
@@ -108,8 +106,7 @@ def stacked(bench: Bench) -> Verifier:
     """Everything at once, as `open_backend` puts it together."""
     raw = BackendSpec(FakeVerifier(scripted), "fake", "fake", 100, 0.0, requests=1, at_once=2)
     config = Config(
-        store=StoreConfig(cache_path=str(bench.folder / "stack.db")),
-        limits=LimitsConfig(requests_per_second=1e6),
+        store=StoreConfig(cache_path=str(bench.folder / "stack.db")), limits=LimitsConfig(requests_per_second=1e6)
     )
     return wrap_backend(raw, "fake", config, "output", Metrics())[0]
 
@@ -124,9 +121,7 @@ MAKERS: dict[str, Callable[[Bench], Verifier]] = {
     "breaker": lambda _: Breaker(FakeVerifier(scripted), 5, 30),
     "batched": lambda _: Batched(FakeVerifier(scripted), 3),
     "pooled": lambda _: BatchingVerifier(FakeVerifier(scripted), 3),
-    "pooled, one at a time": lambda _: BatchingVerifier(
-        FakeVerifier(scripted), 2, concurrency=1, deadline=60
-    ),
+    "pooled, one at a time": lambda _: BatchingVerifier(FakeVerifier(scripted), 2, concurrency=1, deadline=60),
     "batched by context": lambda _: Batched(FakeVerifier(scripted), 2, concurrency=4, by_context=True),
     "cached": lambda bench: Cached(FakeVerifier(scripted), CacheStore(bench.folder / "c.db"), "fake", 3600),
     "cascade": lambda _: CascadeVerifier(

@@ -116,7 +116,5 @@ async def test_more_scores_give_an_interval_of_their_mean() -> None:
 
 @pytest.mark.spec("SPEC-08.43")
 async def test_nonsense_is_a_failure_of_its_claim_alone() -> None:
-    estimates = await DirectVerifier(ScriptedGenerator(["?", BackendDown("gone"), "0.5"])).estimate(
-        [QUERY] * 3
-    )
+    estimates = await DirectVerifier(ScriptedGenerator(["?", BackendDown("gone"), "0.5"])).estimate([QUERY] * 3)
     assert [e.error is None for e in estimates] == [False, False, True]

@@ -41,9 +41,7 @@ async def test_nothing_and_too_much_are_refused(samples: list[str]) -> None:
 
 async def test_calls_grow_with_the_meanings_not_with_the_pairs() -> None:
     fake = FakeVerifier(lambda query: (0.9, 0.0) if query.claim[0] == query.context[0] else (0.1, 0.0))
-    samples = [
-        f"{'ab'[i % 2]} reason number {'abcdefghij'[i // 10]}{'klmnopqrst'[i % 10]}" for i in range(60)
-    ]
+    samples = [f"{'ab'[i % 2]} reason number {'abcdefghij'[i // 10]}{'klmnopqrst'[i % 10]}" for i in range(60)]
     found = await semantic_entropy(samples, fake)
     assert len(found.clusters) == 2
     assert len(fake.calls) <= 2

@@ -61,10 +61,7 @@ class TestCalls:
         service.script(Reply({"probabilities": [0.1, 0.9]}))
         assert [e.p_yes for e in await verifier.estimate(TWO)] == [0.1, 0.9]
         (request,) = service.requests
-        assert (request.path, request.body) == (
-            "/v1/estimate/batch",
-            {"claims": ["a", "b"], "context": "context"},
-        )
+        assert (request.path, request.body) == ("/v1/estimate/batch", {"claims": ["a", "b"], "context": "context"})
 
     async def test_each_context_is_a_request_and_answers_keep_their_order(
         self, service: Loopback, verifier: ExternalVerifier
@@ -218,9 +215,7 @@ class TestFailures:
         assert caught.value.retryable
 
     @pytest.mark.spec("SPEC-08.43")
-    async def test_a_failed_context_costs_its_own_claims(
-        self, service: Loopback, verifier: ExternalVerifier
-    ) -> None:
+    async def test_a_failed_context_costs_its_own_claims(self, service: Loopback, verifier: ExternalVerifier) -> None:
         service.script(lambda r: by_length(r) if r.body["context"] == "good" else Reply(status=500))
         estimates = await verifier.estimate([Query("a", "bad"), Query("a", "good")])
         assert [failure_code(e) for e in estimates] == ["error", None]
@@ -255,17 +250,13 @@ class TestAnotherGroundwire:
         assert any(estimate.spans for estimate in served)
         assert {estimate.speaks for estimate in served} >= {True, False}
 
-    async def test_spans_that_are_none_are_left_out(
-        self, service: Loopback, verifier: ExternalVerifier
-    ) -> None:
+    async def test_spans_that_are_none_are_left_out(self, service: Loopback, verifier: ExternalVerifier) -> None:
         places = [{"start": 0, "end": 1}, {"start": 1, "end": 1}, {"start": 0, "end": 2}]
         service.script(Reply({**FULL, "spans": places, "speaks": False}))
         (estimate,) = await verifier.estimate(ONE)
         assert (estimate.spans, estimate.speaks) == ((Span(0, 1),), False)
 
-    @pytest.mark.parametrize(
-        "place", [{"start": -1, "end": 1}, {"start": 0}, {"start": 0, "end": 1, "score": 7}, 3]
-    )
+    @pytest.mark.parametrize("place", [{"start": -1, "end": 1}, {"start": 0}, {"start": 0, "end": 1, "score": 7}, 3])
     async def test_spans_that_are_nonsense_are_said_to_be(
         self, service: Loopback, verifier: ExternalVerifier, place: object
     ) -> None:

@@ -46,8 +46,7 @@ def reader_of(pieces: list[Passage]) -> Reader:
 
 
 pieces_of_text = st.lists(
-    st.tuples(st.sampled_from(STARTS), st.sampled_from(ENDS)).map(lambda ends: Passage(" ".join(ends))),
-    max_size=8,
+    st.tuples(st.sampled_from(STARTS), st.sampled_from(ENDS)).map(lambda ends: Passage(" ".join(ends))), max_size=8
 )
 
 

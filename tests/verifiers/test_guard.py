@@ -10,14 +10,7 @@ from math import inf, nan
 
 import pytest
 
-from groundwire.errors import (
-    BackendDown,
-    BackendTimeout,
-    ConfigError,
-    GroundwireError,
-    MissingExtra,
-    RateLimited,
-)
+from groundwire.errors import BackendDown, BackendTimeout, ConfigError, GroundwireError, MissingExtra, RateLimited
 from groundwire.metrics import Metrics
 from groundwire.types import Estimate, Query
 from groundwire.verifiers.fake import FakeVerifier
@@ -38,9 +31,7 @@ GOOD = Estimate.point(0.7, 0.2, "fake")
         (MissingExtra("x", "y"), "error"),
     ],
 )
-async def test_every_error_becomes_failed_estimates_with_a_stable_code(
-    error: GroundwireError, code: str
-) -> None:
+async def test_every_error_becomes_failed_estimates_with_a_stable_code(error: GroundwireError, code: str) -> None:
     estimates = await SafeVerifier(FakeVerifier(failing=[error]), "fake").estimate([A, B])
     assert [e.error for e in estimates] == [f"{code}: {error}"] * 2
     assert [failure_code(e) for e in estimates] == [code] * 2
@@ -116,9 +107,7 @@ async def test_a_failure_is_logged_once_a_call_and_without_text(caplog: pytest.L
 
 @pytest.mark.spec("SPEC-08.41")
 @pytest.mark.parametrize("details", [True, False])
-async def test_what_a_model_said_is_logged_only_when_asked_for(
-    caplog: pytest.LogCaptureFixture, details: bool
-) -> None:
+async def test_what_a_model_said_is_logged_only_when_asked_for(caplog: pytest.LogCaptureFixture, details: bool) -> None:
     fake = FakeVerifier(lambda _: Estimate.failed("error: it answered none of YES, NO, but 'secret context'"))
     with caplog.at_level(logging.DEBUG, "groundwire"):
         await SafeVerifier(fake, "fake", details=details).estimate([A])

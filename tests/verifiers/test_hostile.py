@@ -59,9 +59,7 @@ def test_the_words_around_a_place_are_those_that_reading_all_would_find(
     assert list(found.around(start, end, window)) == near
 
 
-@given(
-    st.lists(st.sampled_from(["Ana Reed", "5 km", "in May 2020", "met", "3 May", "Oslo", ","]), max_size=9)
-)
+@given(st.lists(st.sampled_from(["Ana Reed", "5 km", "in May 2020", "met", "3 May", "Oslo", ","]), max_size=9))
 def test_words_within_numbers_and_dates_are_no_content(parts: list[str]) -> None:
     found = analyse(" ".join(parts))
     taken = [(n.start, n.end) for n in found.numbers] + [(d.start, d.end) for d in found.dates]
@@ -74,16 +72,11 @@ def test_a_page_of_sums_is_compared_no_more_often_than_a_table(compared: Counted
     assert 0 < compared.calls < 4 * facts._MAX_COMPARISONS
 
 
-def test_a_claim_with_all_too_many_words_is_searched_for_likenesses_in_part(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_claim_with_all_too_many_words_is_searched_for_likenesses_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
     counted = Counted(similarity)
     monkeypatch.setattr(match, "similarity", counted)
     LexicalVerifier().judge(
-        Query(
-            " ".join(f"strange{i:04}q" for i in range(3000)),
-            sums(1) + "".join(f" known{i}z" for i in range(150)),
-        )
+        Query(" ".join(f"strange{i:04}q" for i in range(3000)), sums(1) + "".join(f" known{i}z" for i in range(150)))
     )
     assert counted.calls < 2 * match._MAX_COMPARISONS
 
@@ -112,9 +105,7 @@ def test_only_so_many_numbers_of_a_claim_are_counted() -> None:
 
 
 def test_what_follows_from_rules_is_concluded_once_for_all_claims(monkeypatch: pytest.MonkeyPatch) -> None:
-    rules = (
-        "All members get a discount. Ana is a member. Ben is a member. If Ben is a member, then Ben is happy."
-    )
+    rules = "All members get a discount. Ana is a member. Ben is a member. If Ben is a member, then Ben is happy."
     counted = Counted(prover.conclusions)
     monkeypatch.setattr(prover, "conclusions", counted)
     prover._known.cache_clear()

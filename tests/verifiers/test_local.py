@@ -15,9 +15,7 @@ from groundwire.verifiers.network import FOLDER, Network, checked
 pytest.importorskip("onnxruntime")
 pytest.importorskip("tokenizers")
 
-TOWER = (
-    "The Eiffel Tower in Paris is 330 metres tall. It was finished in 1889 by the company of Gustave Eiffel."
-)
+TOWER = "The Eiffel Tower in Paris is 330 metres tall. It was finished in 1889 by the company of Gustave Eiffel."
 PLACE = (
     '{"name": "Finch & Fork", "hours": {"Monday": "17:30-23:0", "Sunday": "9:0-14:0"}, '
     '"attributes": {"OutdoorSeating": false, "WiFi": "free"}, "business_stars": 4.0}'
@@ -39,11 +37,7 @@ async def ask(local: LocalVerifier, claim: str, context: str) -> Estimate:
         ("The Eiffel Tower is 330 metres tall.", "The Eiffel Tower is 999 metres tall.", TOWER),
         ("The tower was finished in 1889.", "The tower was finished in 1925.", TOWER),
         ("The Eiffel Tower is in Paris.", "The Eiffel Tower is in London.", TOWER),
-        (
-            "France has 67 million people.",
-            "France has 999 million people.",
-            "France has 67 million inhabitants.",
-        ),
+        ("France has 67 million people.", "France has 999 million people.", "France has 67 million inhabitants."),
         ("There is free WiFi.", "It has outdoor seating.", PLACE),
         ("It has a 4-star rating.", "It has a rating of 5 stars.", PLACE),
     ],
@@ -83,9 +77,7 @@ async def test_company_changes_nothing(local: LocalVerifier) -> None:
 
 
 async def test_other_languages_go_the_lexical_way_and_say_so(local: LocalVerifier) -> None:
-    estimate = await ask(
-        local, "הגובה של מגדל אייפל הוא 330 מטר.", "מגדל אייפל בפריז מתנשא לגובה של 330 מטר."
-    )
+    estimate = await ask(local, "הגובה של מגדל אייפל הוא 330 מטר.", "מגדל אייפל בפריז מתנשא לגובה של 330 מטר.")
     assert "lexical" in estimate.method
 
 
@@ -110,8 +102,7 @@ HALL = " ".join(f"Visitor group {n} came to the hall in spring and paid for the 
 
 
 @pytest.mark.parametrize(
-    "claim",
-    ["Prices fell sharply.", "The lift broke.", "The committee rejected the proposal in March.", "aaaaaaa!"],
+    "claim", ["Prices fell sharply.", "The lift broke.", "The committee rejected the proposal in March.", "aaaaaaa!"]
 )
 async def test_what_a_long_source_does_not_speak_of_is_not_taken_for_drawn_from_it(
     local: LocalVerifier, claim: str

@@ -24,9 +24,7 @@ def estimated(candidates: list[tuple[str, float]]) -> Estimate:
     return found.estimate("m")
 
 
-@pytest.mark.parametrize(
-    "token", ["YES", "Yes", " yes", "▁Yes", "Ġyes", "**Yes", '"YES"', "YES.", "Ye", "Y", "\nYes"]
-)
+@pytest.mark.parametrize("token", ["YES", "Yes", " yes", "▁Yes", "Ġyes", "**Yes", '"YES"', "YES.", "Ye", "Y", "\nYes"])
 def test_variants_of_yes(token: str) -> None:
     assert meaning(token) == "yes"
 
@@ -40,9 +38,7 @@ def test_what_is_no_answer(token: str) -> None:
 
 @pytest.mark.spec("SPEC-08.13")
 def test_all_variants_are_summed_and_normalised_over_the_three() -> None:
-    estimate = estimated(
-        [("YES", 0.4), (" Yes", 0.2), ("No", 0.1), ("UNSURE", 0.05), ("The", 0.2), ("uns", 0.05)]
-    )
+    estimate = estimated([("YES", 0.4), (" Yes", 0.2), ("No", 0.1), ("UNSURE", 0.05), ("The", 0.2), ("uns", 0.05)])
     assert estimate.p_yes == pytest.approx(0.75)
     assert estimate.p_no == pytest.approx(0.125)
     assert estimate.p_unsure == pytest.approx(0.125)
@@ -77,8 +73,7 @@ def test_one_candidate_alone_says_what_it_can() -> None:
 
 @given(
     st.lists(
-        st.tuples(st.sampled_from(["YES", " no", "Unsure", "The", "Y", "**", "N"]), st.floats(-40.0, 0.0)),
-        max_size=12,
+        st.tuples(st.sampled_from(["YES", " no", "Unsure", "The", "Y", "**", "N"]), st.floats(-40.0, 0.0)), max_size=12
     )
 )
 def test_any_candidates_give_a_sound_estimate_or_none(candidates: list[tuple[str, float]]) -> None:
@@ -112,9 +107,7 @@ async def test_one_estimate_a_query_in_order() -> None:
 
 
 async def test_an_answer_that_is_none_is_a_failure_and_not_a_no() -> None:
-    generator = ScriptedGenerator(
-        [Completion("Well, that depends", tokens(Well=0.9, Hmm=0.1)), completion(YES=1.0)]
-    )
+    generator = ScriptedGenerator([Completion("Well, that depends", tokens(Well=0.9, Hmm=0.1)), completion(YES=1.0)])
     bad, good = await LogprobVerifier(generator).estimate([Query("a", "c"), Query("b", "c")])
     assert bad.error is not None
     assert "Well, that depends" in bad.error

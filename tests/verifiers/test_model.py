@@ -31,11 +31,7 @@ SILENT = Query("the tower is tall .", "[S0] [EVIDENCE REMOVED]")
 
 
 def write(
-    folder: Path,
-    nodes: Sequence[Any],
-    weights: dict[str, np.ndarray[Any, Any]],
-    shape: list[Any],
-    config: object,
+    folder: Path, nodes: Sequence[Any], weights: dict[str, np.ndarray[Any, Any]], shape: list[Any], config: object
 ) -> str:
     """A model that sees token ids alone, its tokenizer and its configuration."""
     ids = helper.make_tensor_value_info("input_ids", TensorProto.INT64, [1, "n"])
@@ -48,18 +44,14 @@ def write(
     tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[("[CLS]", 0), ("[SEP]", 1)],
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 0), ("[SEP]", 1)]
     )
     tokenizer.save(str(folder / "tokenizer.json"))
     (folder / "config.json").write_text(json.dumps(config))
     return str(folder)
 
 
-def pair_model(
-    folder: Path, classes: Mapping[str, Sequence[float]], bias: Sequence[float], config: object
-) -> str:
+def pair_model(folder: Path, classes: Mapping[str, Sequence[float]], bias: Sequence[float], config: object) -> str:
     """Adds up the weights of all words: `classes` gives the weight of a word for each class."""
     table = np.zeros((len(WORDS), len(bias)))
     for word, weights in classes.items():
@@ -164,9 +156,7 @@ async def test_a_claim_is_as_supported_as_in_its_best_window(nli: Callable[..., 
     assert found.p_yes > 0.7
 
 
-@pytest.mark.parametrize(
-    "text", ["", "\ud800 x", "(" * 2000, "word " * 3000, "[S0] [EVIDENCE REMOVED]", "\x00"]
-)
+@pytest.mark.parametrize("text", ["", "\ud800 x", "(" * 2000, "word " * 3000, "[S0] [EVIDENCE REMOVED]", "\x00"])
 async def test_no_text_makes_it_fail(nli: Callable[..., str], text: str) -> None:
     verifier = ModelVerifier(nli(("entailment", "neutral", "contradiction")))
     for estimate in await verifier.estimate([Query(text, FACT), Query(FACT, text), Query(text, text)]):

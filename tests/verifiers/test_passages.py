@@ -43,9 +43,7 @@ def test_a_short_context_is_read_whole() -> None:
 def test_each_part_of_a_claim_finds_its_own_evidence() -> None:
     filler = " ".join(f"Sentence number {n} is about nothing much at all." for n in range(30))
     context = f"Anna founded the company in Lyon. {filler} Its revenue was 5 million euros last year."
-    chosen = Selector(passages(context)).evidence(
-        "Anna founded the company, whose revenue was 5 million.", 30
-    )
+    chosen = Selector(passages(context)).evidence("Anna founded the company, whose revenue was 5 million.", 30)
     assert "Anna founded" in chosen
     assert "revenue was 5 million" in chosen
 

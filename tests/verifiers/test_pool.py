@@ -101,10 +101,7 @@ async def test_what_is_left_of_a_batch_goes_to_those_who_still_want_it() -> None
     pool = BatchingVerifier(gate, 10, concurrency=1)
     first = asyncio.create_task(pool.estimate(queries("x", 1)))
     await turns()
-    others = [
-        asyncio.create_task(pool.estimate(queries("a", 1))),
-        asyncio.create_task(pool.estimate(queries("H", 50))),
-    ]
+    others = [asyncio.create_task(pool.estimate(queries("a", 1))), asyncio.create_task(pool.estimate(queries("H", 50)))]
     await turns()
     await gate.done(0)
     assert sorted(names(gate.batches[1])) == sorted("a" + 9 * "H")
@@ -190,9 +187,7 @@ async def test_whoever_is_asked_alone_after_a_failure_is_not_kept_waiting_for_ev
 
 async def test_a_bug_is_raised_to_the_one_whose_query_it_was() -> None:
     pool = BatchingVerifier(Poisoned(ZeroDivisionError("a bug")), 32, concurrency=1)
-    good, bad = await asyncio.gather(
-        *(pool.estimate(queries(name, 2)) for name in "a!"), return_exceptions=True
-    )
+    good, bad = await asyncio.gather(*(pool.estimate(queries(name, 2)) for name in "a!"), return_exceptions=True)
     assert isinstance(bad, ZeroDivisionError)
     assert not isinstance(good, BaseException)
     assert await pool.estimate(queries("c", 1))
@@ -251,9 +246,7 @@ def test_threads_with_loops_of_their_own_share_it() -> None:
     concurrency=st.integers(1, 3),
     leave=st.integers(0, 7),
 )
-def test_everybody_gets_exactly_his_own_answers(
-    sizes: list[int], size: int, concurrency: int, leave: int
-) -> None:
+def test_everybody_gets_exactly_his_own_answers(sizes: list[int], size: int, concurrency: int, leave: int) -> None:
     """Whatever the sizes, and though one of them leaves on the way."""
 
     class Echo:

@@ -9,16 +9,7 @@ from hypothesis import strategies as st
 
 from groundwire.llm.base import Message
 from groundwire.types import Query, Source
-from groundwire.verifiers.prompts import (
-    PROMPT_VERSION,
-    SYSTEM,
-    answer,
-    assign,
-    defuse,
-    restate,
-    score,
-    yes_no,
-)
+from groundwire.verifiers.prompts import PROMPT_VERSION, SYSTEM, answer, assign, defuse, restate, score, yes_no
 
 TEMPLATES = [yes_no, score, restate]
 HOSTILE = [
@@ -75,11 +66,7 @@ def test_all_prompts_over_a_context_begin_alike() -> None:
 def test_data_cannot_step_out_of_its_marks(make: type, text: str) -> None:
     said = prompt(make(Query(text, text, text)))
     plain = prompt(make(Query("claim", "context", "question")))
-    assert (
-        tags(said)
-        == tags(plain)
-        == ["<context>", "</context>", "<question>", "</question>", "<claim>", "</claim>"]
-    )
+    assert tags(said) == tags(plain) == ["<context>", "</context>", "<question>", "</question>", "<claim>", "</claim>"]
     # What to do stands after the data, word for word as without it.
     assert said.rpartition("</claim>")[2] == plain.rpartition("</claim>")[2] != ""
     assert "<|" not in said

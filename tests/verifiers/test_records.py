@@ -23,9 +23,7 @@ PLACE = {
         "Music": None,
     },
     "business_stars": 4.0,
-    "review_info": [
-        {"review_stars": 5.0, "review_text": "What a great brunch, we loved the mimosas and the staff."}
-    ],
+    "review_info": [{"review_stars": 5.0, "review_text": "What a great brunch, we loved the mimosas and the staff."}],
 }
 RECORD = read_record(passages(json.dumps(PLACE)))
 

@@ -7,10 +7,7 @@ from groundwire.types import Query
 from groundwire.verifiers.fake import FakeVerifier
 from groundwire.verifiers.wrappers import MemoizedVerifier, SafeVerifier
 
-SKY, SEA = (
-    Query("The sky is blue.", "The sky is blue."),
-    Query("The sea is red.", "The sky is blue.", "What is?"),
-)
+SKY, SEA = (Query("The sky is blue.", "The sky is blue."), Query("The sea is red.", "The sky is blue.", "What is?"))
 
 
 async def test_what_was_asked_is_not_asked_again() -> None:

@@ -11,9 +11,7 @@ from groundwire.verifiers.backends import choose
 
 @pytest.mark.spec("SPEC-08.27")
 def test_one_type_serves_every_operation() -> None:
-    assert {
-        choose(BackendConfig(type="haiku"), op) for op in ("memory_gate", "output", "trace", "claims")
-    } == {"haiku"}
+    assert {choose(BackendConfig(type="haiku"), op) for op in ("memory_gate", "output", "trace", "claims")} == {"haiku"}
 
 
 @pytest.mark.spec("SPEC-08.27")
@@ -25,8 +23,6 @@ def test_configurable_selects_per_operation_and_falls_back_to_the_default() -> N
 
 @pytest.mark.parametrize("operations", [{}, {"trace": "configurable"}])
 def test_a_table_that_leads_back_to_itself_is_a_mistake_in_one_line(operations: dict[str, str]) -> None:
-    table = BackendConfig.model_validate(
-        {"type": "configurable", "default": "configurable", "operations": operations}
-    )
+    table = BackendConfig.model_validate({"type": "configurable", "default": "configurable", "operations": operations})
     with pytest.raises(ConfigError, match="'trace' is 'configurable' itself"):
         choose(table, "trace")

@@ -55,9 +55,7 @@ async def test_samples_are_drawn_and_counted() -> None:
 
 
 async def test_no_answer_in_any_sample_is_a_failure() -> None:
-    [estimate] = await SamplingVerifier(ScriptedGenerator(lambda _: "hm"), samples=3).estimate(
-        [Query("a", "c")]
-    )
+    [estimate] = await SamplingVerifier(ScriptedGenerator(lambda _: "hm"), samples=3).estimate([Query("a", "c")])
     assert estimate.error is not None
 
 
@@ -88,9 +86,7 @@ async def test_a_single_answer_without_logprobs_is_sampled_too() -> None:
         bare = "<claim>b<" in call.prompt
         return "YES" if bare or not call.top_logprobs else Completion("NO", tokens(NO=0.9, YES=0.1))
 
-    estimates = await LogprobOrSampling(ScriptedGenerator(judge), samples=2, concurrency=1).estimate(
-        QUERIES[:2]
-    )
+    estimates = await LogprobOrSampling(ScriptedGenerator(judge), samples=2, concurrency=1).estimate(QUERIES[:2])
     assert [e.method for e in estimates] == ["openai/logprob", "openai/sampling(2)"]
 
 

@@ -54,9 +54,7 @@ def judge(call: ScriptedCall) -> Reply:
     return as_json(found)
 
 
-def shared(
-    script: Callable[[ScriptedCall], Reply], **more: Any
-) -> tuple[LogprobOrSampling, ScriptedGenerator]:
+def shared(script: Callable[[ScriptedCall], Reply], **more: Any) -> tuple[LogprobOrSampling, ScriptedGenerator]:
     generator = ScriptedGenerator(script)
     return LogprobOrSampling(generator, claims_per_request=8, **more), generator
 
@@ -106,9 +104,7 @@ async def test_a_claim_that_the_reply_leaves_out_is_asked_alone() -> None:
 async def test_a_model_that_cannot_answer_several_is_asked_one_by_one_from_then_on() -> None:
     def simple(call: ScriptedCall) -> Reply:
         return (
-            Completion("What a tower!", tokens(What=0.9), positions=(position("What"),))
-            if call.schema
-            else judge(call)
+            Completion("What a tower!", tokens(What=0.9), positions=(position("What"),)) if call.schema else judge(call)
         )
 
     verifier, generator = shared(simple)
@@ -137,10 +133,7 @@ async def test_an_answer_given_twice_or_against_its_logprobs_does_not_count() ->
         if not call.schema:
             return judge(call)
         reply = as_json(["YES", "NO", "UNSURE"])
-        torn = [
-            TokenPosition("YES", position("NO").candidates) if p.token == "YES" else p
-            for p in reply.positions
-        ]
+        torn = [TokenPosition("YES", position("NO").candidates) if p.token == "YES" else p for p in reply.positions]
         return Completion(reply.text, reply.top_logprobs, positions=tuple(torn))
 
     verifier, generator = shared(unclear)

@@ -220,9 +220,7 @@ class TestBreaker:
         breaker = Breaker(fake, 3, 30.0, clock=time)
         await self._fail(breaker, 10)
         assert len(fake.calls) == 3
-        with pytest.raises(
-            BackendDown, match=r"^gone \(3 failures in a row, next attempt in 30 s\): is it running\?$"
-        ):
+        with pytest.raises(BackendDown, match=r"^gone \(3 failures in a row, next attempt in 30 s\): is it running\?$"):
             await breaker.estimate([A])
 
     async def test_a_success_in_between_starts_the_count_again(self, time: Time) -> None:
@@ -279,9 +277,7 @@ class TestBreaker:
         hold.set()
         assert len(await breaker.estimate([A])) == 1
 
-    async def test_being_told_to_come_back_later_stays_recognisable_and_is_not_retried(
-        self, time: Time
-    ) -> None:
+    async def test_being_told_to_come_back_later_stays_recognisable_and_is_not_retried(self, time: Time) -> None:
         fake = FakeVerifier(failing=repeat(RateLimited("busy")))
         breaker = Breaker(fake, 1, 30.0, clock=time)
         await self._fail(breaker, 1)

@@ -153,9 +153,7 @@ def test_the_tests_pass_and_fail_visibly(n8n: N8n, server: Served) -> None:
     assert code != 0
     assert "1 of 8 tests failed: Test 2: contradicts the context" in said
     imported(n8n, "hallucination-detection-tests", f"http://127.0.0.1:{free_port()}")
-    code, said = n8n.run(
-        "execute", f"--id={name}"
-    )  # the service is gone: nothing was checked, nothing passed
+    code, said = n8n.run("execute", f"--id={name}")  # the service is gone: nothing was checked, nothing passed
     assert code != 0
     assert "8 of 8 tests failed" in said
 
@@ -167,10 +165,7 @@ def test_the_chatbot_answers_its_webhook(n8n: N8n, server: Served, loopback: Loo
     with n8n.started() as hooks, httpx.Client(timeout=60, trust_env=False) as client:
         asked = {"message": "What compensation did the appraiser determine?", "top_k": 2}
         reply = client.post(f"{hooks}/groundwire-rag-chat", json=asked)
-        assert (reply.status_code, reply.json()) == (
-            200,
-            server.client.post("/v1/rag/chat", json=asked).json(),
-        )
+        assert (reply.status_code, reply.json()) == (200, server.client.post("/v1/rag/chat", json=asked).json())
         assert reply.json()["hallucination_check"]["claims"][0]["grounded"] is True
         loopback.script(chat("The appraiser set a compensation of 80,000 shekels [S0]."))
         reply = client.post(f"{hooks}/groundwire-rag-chat", json={"question": asked["message"]})

@@ -187,9 +187,7 @@ class LedgerCall:
     @property
     def failed_run(self) -> re.Match[str] | None:
         """Where the result of a test, build or linter says that it failed."""
-        return FAILED_RUN.search(self.record.result) or (
-            re.match("", self.record.result) if self.failed else None
-        )
+        return FAILED_RUN.search(self.record.result) or (re.match("", self.record.result) if self.failed else None)
 
     def quote(self) -> str:
         """The failure in one line."""
@@ -235,9 +233,7 @@ def has_path(call: LedgerCall, path: str) -> bool:
     return path.rsplit("/", 1)[-1] in text or bool(wide)
 
 
-def difference(
-    statement: ActionStatement, call: LedgerCall, calls: Sequence[LedgerCall], request: str
-) -> str:
+def difference(statement: ActionStatement, call: LedgerCall, calls: Sequence[LedgerCall], request: str) -> str:
     """A value of the statement that the call has otherwise; empty if there is none."""
     if call.is_file_tool or (call.is_shell and not statement.groups & {"deploy", "send"}):
         return ""
@@ -332,8 +328,7 @@ def _quantity(said: str, call: LedgerCall) -> str:
     there = {
         float(value)
         for key, value in call.fields.items()
-        if (_QUANTITY_KEY.search(key) or content_words(key) & about)
-        and re.fullmatch(r"\d+(?:\.\d+)?", str(value))
+        if (_QUANTITY_KEY.search(key) or content_words(key) & about) and re.fullmatch(r"\d+(?:\.\d+)?", str(value))
     }
     wanted = [
         _bare(said[n.start : n.end], n.value)

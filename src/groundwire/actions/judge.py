@@ -28,9 +28,7 @@ from groundwire.actions.words import (
 from groundwire.text.lexicon import expressions
 from groundwire.types import ActionLedger, ActionStatus, ActionVerdict
 
-_RUN_GROUPS = frozenset(
-    ("run", "test", "build", "lint", "types", "format")
-)  # a run that fails is still a run
+_RUN_GROUPS = frozenset(("run", "test", "build", "lint", "types", "format"))  # a run that fails is still a run
 _OBJECT_GROUPS = frozenset(("create", "change", "remove", "pay", "book"))
 _BROAD = frozenset(("read", "search", "edit", "create", "change"))
 _OUTWARD = frozenset(("send", "pay", "refund", "book", "deploy", "push", "start", "play"))
@@ -209,13 +207,9 @@ class _Judge:
                 return ActionStatus.FAILED, named[-1].quote(), named[-1].record.name
         if self.calls:
             return self._all_failed() or _OK
-        in_request = _GIVEN.search(statement.object) and content_words(statement.object) & content_words(
-            self.request
-        )
+        in_request = _GIVEN.search(statement.object) and content_words(statement.object) & content_words(self.request)
         is_quoted = re.search(r"[:\"“]\s*\S+ \S+", self.request)
-        is_given = len(self.request.split()) > _LONG or (
-            statement.groups <= {"read"} and (in_request or is_quoted)
-        )
+        is_given = len(self.request.split()) > _LONG or (statement.groups <= {"read"} and (in_request or is_quoted))
         return _OK if is_given else _unperformed("no call was made")
 
     def _all_failed(self) -> Outcome | None:
@@ -229,9 +223,7 @@ class _Judge:
             return ActionStatus.FAILED, effects[-1].quote(), effects[-1].record.name
         if self.calls:
             return self._all_failed() or _OK
-        is_answer = (
-            len(self.answer.split()) > _LONG or "```" in self.answer or bool(INLINE.search(self.answer))
-        )
+        is_answer = len(self.answer.split()) > _LONG or "```" in self.answer or bool(INLINE.search(self.answer))
         return _OK if is_answer else _unperformed("no call was made")
 
     def _outcome(self, statement: ActionStatement) -> Outcome:
@@ -263,14 +255,10 @@ def _could_do(statement: ActionStatement, call: LedgerCall) -> bool:
     groups = _narrowed(statement)
     if call.groups & groups:
         if call.is_shell and call.is_reading and "run" in groups:
-            return bool(
-                content_words(statement.object) & content_words(call.text)
-            )  # "I ran sha256sum", not `ls`
+            return bool(content_words(statement.object) & content_words(call.text))  # "I ran sha256sum", not `ls`
         if call.is_shell or call.is_file_tool:
             return not ("remove" in groups and "edit" in groups & call.groups and _removes_whole(statement))
-        return (not call.is_reading or bool(groups & {"read", "search", "fetch"})) and not _other_kind(
-            statement, call
-        )
+        return (not call.is_reading or bool(groups & {"read", "search", "fetch"})) and not _other_kind(statement, call)
     if "any" in call.groups or statement.verb in call.name_words:
         return "any" in call.groups or not call.is_reading or not groups
     if call.is_reading:
@@ -281,9 +269,7 @@ def _could_do(statement: ActionStatement, call: LedgerCall) -> bool:
         return False
     if statement.groups and call.groups - {"run", "read"}:
         # A known tool that does something else, unless an argument does it too: `"assignee": "ola"`.
-        return any(
-            key.lower().startswith(statement.verb[:5]) and not key.endswith("id") for key in call.fields
-        )
+        return any(key.lower().startswith(statement.verb[:5]) and not key.endswith("id") for key in call.fields)
     return _shares_a_value(statement, call)
 
 
@@ -315,9 +301,7 @@ def _narrowed(statement: ActionStatement) -> frozenset[str]:
 
 def _removes_whole(statement: ActionStatement) -> bool:
     """True for a deleted file, folder or branch, which no edit deletes."""
-    whole = (
-        r"\s*(?:the |all |old |those |these |remote |local |\d+ )*(?:file|folder|director|backup|log|branch)"
-    )
+    whole = r"\s*(?:the |all |old |those |these |remote |local |\d+ )*(?:file|folder|director|backup|log|branch)"
     return "remove" in statement.groups and bool(re.match(whole, statement.object, re.IGNORECASE))
 
 
@@ -383,9 +367,7 @@ def _may_run_all(call: LedgerCall) -> bool:
 
 def _shows_runs(call: LedgerCall) -> bool:
     """True for a tool that shows the results of runs elsewhere."""
-    return bool(
-        re.search(r"check|\bci\b|workflow|pipeline|build|status|test", call.text.replace("_", " "), re.I)
-    )
+    return bool(re.search(r"check|\bci\b|workflow|pipeline|build|status|test", call.text.replace("_", " "), re.I))
 
 
 def _unrepeated(runs: Sequence[LedgerCall]) -> LedgerCall | None:

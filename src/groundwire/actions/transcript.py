@@ -147,21 +147,13 @@ def _blocks(content: object) -> Iterator[TranscriptEvent]:
     for block in content if isinstance(content, list) else ():
         kind = str(block.get("type")) if isinstance(block, Mapping) else ""
         if kind.endswith("tool_use"):
-            yield TranscriptEvent(
-                "call", _json(block.get("input")), str(block.get("name")), str(block.get("id"))
-            )
+            yield TranscriptEvent("call", _json(block.get("input")), str(block.get("name")), str(block.get("id")))
         elif kind.endswith("tool_result"):
             returned = block.get("content")
-            failed = (
-                bool(block.get("is_error"))
-                or (isinstance(returned, Mapping) and "error_code" in returned)
-                or None
-            )
+            failed = bool(block.get("is_error")) or (isinstance(returned, Mapping) and "error_code" in returned) or None
             yield TranscriptEvent("result", _result(returned), "", str(block.get("tool_use_id")), failed)
         elif kind == "tool_call":
-            yield TranscriptEvent(
-                "call", _json(block.get("arguments")), str(block.get("name")), str(block.get("id"))
-            )
+            yield TranscriptEvent("call", _json(block.get("arguments")), str(block.get("name")), str(block.get("id")))
         elif kind == "tool_call_response":
             response = block.get("response", block.get("result"))
             yield TranscriptEvent("result", _result(response), "", str(block.get("id")))

@@ -43,8 +43,7 @@ VERB_GROUPS, NOUN_GROUPS, TOOL_GROUPS, OBJECTS = map(
     _groups, (_DATA["verbs"], _DATA["nouns"], _DATA["tools"], _DATA["objects"])
 )
 AMBIGUOUS, COMMON, LIGHT, LIGHT_TOOLS, DESCRIBING, TEXTS, THINGS, SHOWN, MAKING = map(
-    _stems,
-    ("ambiguous", "common", "light", "light_tools", "describing", "texts", "things", "shown", "making"),
+    _stems, ("ambiguous", "common", "light", "light_tools", "describing", "texts", "things", "shown", "making")
 )
 FINE_GROUPS = word_set("add close assign approve lock switch pause move scale tag grant send remove")
 """Groups of tools that say precisely what they do; `create` and `change` do not."""

@@ -75,9 +75,7 @@ async def check(
 ) -> CheckResult:
     """Verify the claims that the mode selects. Failures are reported in the result, not raised."""
     try:
-        report = await engine.check(
-            answer, files, question=question, choose=partial(choose, answer, settings=settings)
-        )
+        report = await engine.check(answer, files, question=question, choose=partial(choose, answer, settings=settings))
     except GroundwireError as error:
         return CheckResult(error=str(error))
     if not report.claims:
@@ -86,9 +84,7 @@ async def check(
     return CheckResult(_with_advice(report, uncertain), uncertain, error=report.error)
 
 
-def choose(
-    answer: str, claims: Sequence[Claim], *, settings: VerificationConfig, seed: int = 0
-) -> list[Claim]:
+def choose(answer: str, claims: Sequence[Claim], *, settings: VerificationConfig, seed: int = 0) -> list[Claim]:
     """Select the claims to verify, in text order. The same answer always gives the same selection."""
     if settings.mode == "critical_only":
         picked = [claim for claim in claims if is_critical(answer, claim)]
@@ -135,10 +131,7 @@ def _with_advice(report: HallucinationReport, uncertain: Sequence[ClaimVerificat
     """Return the report with retry advice by the thresholds of the configuration."""
     failed = bool(uncertain)
     return replace(
-        report,
-        has_critical_gaps=failed,
-        should_retry=failed,
-        retry_guidance=guidance(uncertain) if failed else None,
+        report, has_critical_gaps=failed, should_retry=failed, retry_guidance=guidance(uncertain) if failed else None
     )
 
 
@@ -147,9 +140,7 @@ def guidance(uncertain: Sequence[ClaimVerification]) -> str:
     lines = ["These statements of your answer are not supported by the files:"]
     for claim in uncertain:
         lines.append(f'- "{_line(claim.claim_text)}" ({_line(claim.reason)})')
-        lines += [
-            f'  {ref.source} says: "{_line(ref.text)}"' for ref in claim.evidence[:2] if ref.text.strip()
-        ]
+        lines += [f'  {ref.source} says: "{_line(ref.text)}"' for ref in claim.evidence[:2] if ref.text.strip()]
     lines.append("Answer the question again. Say only what the files say, and leave out what they do not.")
     return "\n".join(lines)
 

@@ -62,9 +62,7 @@ def question_prompt(query: str, files: Mapping[str, str], room: int) -> Message:
     return Message("user", f"{shown}\n\nQuestion: {query}")
 
 
-def focus_prompt(
-    query: str, files: Mapping[str, str], claims: Sequence[ClaimVerification], room: int
-) -> list[Message]:
+def focus_prompt(query: str, files: Mapping[str, str], claims: Sequence[ClaimVerification], room: int) -> list[Message]:
     """Ask again with only the evidence in view: small models repeat what they are told not to say."""
     seen = {(unit.source, unit.start): unit.text for unit in _near(query, files, room)}
     seen |= {(ref.source, ref.start): ref.text for claim in claims for ref in claim.evidence[:2] if ref.text}

@@ -16,25 +16,9 @@ from groundwire.agent.checkpoint import (
     question_for,
     reason_to_skip,
 )
-from groundwire.agent.loop import (
-    AgentDraft,
-    AgentLoop,
-    focus_prompt,
-    past_turns,
-    question_prompt,
-    system_prompt,
-)
+from groundwire.agent.loop import AgentDraft, AgentLoop, focus_prompt, past_turns, question_prompt, system_prompt
 from groundwire.agent.sandbox import Evidence, Function, functions_for
-from groundwire.agent.trajectory import (
-    LOCAL_PREFIX,
-    Cost,
-    Event,
-    EventHandler,
-    EventKind,
-    EventLog,
-    Meter,
-    cost_object,
-)
+from groundwire.agent.trajectory import LOCAL_PREFIX, Cost, Event, EventHandler, EventKind, EventLog, Meter, cost_object
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendError, GroundwireError, InputError
@@ -151,9 +135,7 @@ class Orchestrator:
         output = await self._check_output(task, best.draft.answer, history)
         return replace(self._outcome(task, best, len(attempts) - 1), audit=audit, output=output)
 
-    async def _check_output(
-        self, task: _QuestionTask, answer: str, history: Sequence[Turn]
-    ) -> OutputCheck | None:
+    async def _check_output(self, task: _QuestionTask, answer: str, history: Sequence[Turn]) -> OutputCheck | None:
         """Verify the output against the whole conversation, if `output_verification` is enabled."""
         checks = OutputVerifier(self.engine, self.config)
         if not checks.is_wanted or not task.verify or task.log.depth:
@@ -252,13 +234,7 @@ class Orchestrator:
     def _loop(self, task: _QuestionTask) -> AgentLoop:
         config = self.config
         return AgentLoop(
-            self.generator,
-            task.files,
-            self._functions(task),
-            config.orchestrator,
-            config.sandbox,
-            task.meter,
-            task.log,
+            self.generator, task.files, self._functions(task), config.orchestrator, config.sandbox, task.meter, task.log
         )
 
     def _functions(self, task: _QuestionTask) -> dict[str, Function] | None:

@@ -283,9 +283,7 @@ class ReasoningTraces:
         self._engines: dict[str | None, Groundwire] = {}
 
     @classmethod
-    def open(
-        cls, url: str | None = None, config: Config | None = None, *, create: bool = True
-    ) -> ReasoningTraces:
+    def open(cls, url: str | None = None, config: Config | None = None, *, create: bool = True) -> ReasoningTraces:
         """Open the traces in a SQLite file or at a postgresql:// URL; by default the configured store."""
         found = config or Config.load()
         return cls(open_database(url or found.store.url, create=create), found)
@@ -340,9 +338,7 @@ class ReasoningTraces:
         """Add an observation, which claims can cite by id or by `name`."""
         return self.add(NodeKind.OBSERVATION, text, parent_id, name=name)
 
-    def add_claim(
-        self, decision_id: str, claim: str, evidence_ids: Sequence[str] = (), confidence: float = 0.5
-    ) -> str:
+    def add_claim(self, decision_id: str, claim: str, evidence_ids: Sequence[str] = (), confidence: float = 0.5) -> str:
         """Add a claim with its citations. Citations that do not exist are reported by the verification."""
         if not 0.0 <= confidence <= 1.0:
             raise InputError(f"confidence must be between 0 and 1, got {confidence}")

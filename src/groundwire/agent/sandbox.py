@@ -98,17 +98,12 @@ def functions_for(engine: Groundwire, ask: AskModel | None = None) -> dict[str, 
         (verify_claims, "the same for every claim of a text"),
         (audit_trace, "a verdict on each step, and if the answer follows from the steps alone"),
         (audit_reasoning, "a verdict on each step of {claim, cites} against its sources"),
-        (
-            evidence_dependence,
-            "0.0: the answer does not depend on the evidence; 1.0: it depends on it entirely",
-        ),
+        (evidence_dependence, "0.0: the answer does not depend on the evidence; 1.0: it depends on it entirely"),
         (detect_hallucinations, "the full report on a response"),
     ]
     if ask is not None:
         offered.append((llm, "a model's answer about the files, or about the text given as context"))
-    return {
-        call.__name__: Function(call.__name__, summary, validated_call(call)) for call, summary in offered
-    }
+    return {call.__name__: Function(call.__name__, summary, validated_call(call)) for call, summary in offered}
 
 
 def validated_call(call: Call) -> Call:
@@ -136,12 +131,7 @@ def namespace(functions: Mapping[str, Function], files: Mapping[str, str]) -> di
     """Return the initial names of a plain REPL: synchronous versions of the functions, and the files."""
     own_files = dict(files)
     synchronous = {name: _synchronous(function) for name, function in functions.items()}
-    return {
-        **synchronous,
-        "files": own_files,
-        "read": partial(read, own_files),
-        "search": partial(search, own_files),
-    }
+    return {**synchronous, "files": own_files, "read": partial(read, own_files), "search": partial(search, own_files)}
 
 
 def _synchronous(function: Function) -> Callable[..., object]:
@@ -221,10 +211,7 @@ def public_names(kind: type) -> list[str]:
     assert is_dataclass(kind)
     stored = [item.name for item in fields(kind) if not item.name.startswith("_")]
     derived = [
-        name
-        for base in reversed(kind.__mro__)
-        for name, item in vars(base).items()
-        if isinstance(item, property)
+        name for base in reversed(kind.__mro__) for name, item in vars(base).items() if isinstance(item, property)
     ]
     return list(dict.fromkeys((*stored, *(name for name in derived if not name.startswith("_")))))
 
@@ -314,11 +301,7 @@ class Sandbox:
             return await self._execute(code, state), None, False
         except monty.MontyCrashedError as crash:
             await self._discard()
-            why = (
-                "TimeoutError: the code did not stop in time"
-                if crash.timed_out
-                else "MemoryError: the process died"
-            )
+            why = "TimeoutError: the code did not stop in time" if crash.timed_out else "MemoryError: the process died"
             return None, f"{why}; {_STATE_LOST}", True
         except monty.MontyRuntimeError as error:
             return await self._handle_error(error)
@@ -393,9 +376,7 @@ class Sandbox:
             options = {"request_timeout": self.limits.seconds + 2 * _GRACE_SECONDS}
             pool = self._monty.Monty(min_processes=1, max_processes=1, **options)
             self._pool = pool.__enter__()
-        session = self._pool.checkout(
-            script_name="repl.py", limits=self._bounds(), os_policy={"sleep": "zero"}
-        )
+        session = self._pool.checkout(script_name="repl.py", limits=self._bounds(), os_policy={"sleep": "zero"})
         session.__enter__()
         self._worker = session.worker_pid
         limit_worker(self._worker, self._heap)

@@ -148,9 +148,7 @@ def read_trajectory(path: Path) -> Trajectory:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
     good = tuple(event for event in events if event is not None)
     if events and not good:
-        raise InputError(
-            f"{path} is not a trajectory", hint="it must have one JSON object per line, with an 'event'"
-        )
+        raise InputError(f"{path} is not a trajectory", hint="it must have one JSON object per line, with an 'event'")
     return Trajectory(good, len(events) - len(good))
 
 

@@ -193,10 +193,7 @@ async def padding_figures(
 
 
 async def measure(
-    engine: Groundwire,
-    cards: Sequence[dict[str, Any]],
-    twins: Sequence[dict[str, Any]],
-    padding_cards: int,
+    engine: Groundwire, cards: Sequence[dict[str, Any]], twins: Sequence[dict[str, Any]], padding_cards: int
 ) -> CardFigures:
     """Measure all figures; those of padding on the first `padding_cards` cards only."""
     claims = card_claims(cards, twins)

@@ -71,10 +71,7 @@ OtherSystems = Callable[[Sequence[LabelledRow]], Mapping[str, Answers]]
 
 
 def judge_sets(
-    sets: Sequence[DataSet],
-    engine: Groundwire,
-    known: Mapping[str, Prediction],
-    others: OtherSystems | None = None,
+    sets: Sequence[DataSet], engine: Groundwire, known: Mapping[str, Prediction], others: OtherSystems | None = None
 ) -> list[Judged]:
     """Run every system on every set."""
     judged = []
@@ -93,10 +90,7 @@ def judge_sets(
 
 
 async def _ours(
-    rows: Sequence[LabelledRow],
-    engine: Groundwire,
-    known: Mapping[str, Prediction],
-    done: Callable[[int], None],
+    rows: Sequence[LabelledRow], engine: Groundwire, known: Mapping[str, Prediction], done: Callable[[int], None]
 ) -> Answers:
     """The engine's verdicts, or the out-of-fold predictions of rows that have one."""
     found: list[Prediction | None] = []
@@ -161,9 +155,7 @@ def load_predictions(path: Path) -> dict[str, Prediction]:
         raise InputError(f"{path} does not contain predictions: {error!r}") from None
 
 
-def publish(
-    judged: Sequence[Judged], facts: Mapping[str, object], json_out: Path | None, console: Console
-) -> None:
+def publish(judged: Sequence[Judged], facts: Mapping[str, object], json_out: Path | None, console: Console) -> None:
     """Print the tables; write the figures as JSON, with `facts` about the run."""
     figures = [one for result in judged for one in measure(result)]
     for shown in tables(figures):

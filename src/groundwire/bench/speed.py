@@ -27,13 +27,7 @@ from groundwire.pipeline import CheckContext, check
 from groundwire.stores.cache import CacheStore
 from groundwire.types import Case, Query, Source
 from groundwire.verdicts.profile import profile_for
-from groundwire.verifiers.backends import (
-    CONTEXT_TOKENS,
-    LLM_THRESHOLD_BITS,
-    Backend,
-    BackendSpec,
-    wrap_backend,
-)
+from groundwire.verifiers.backends import CONTEXT_TOKENS, LLM_THRESHOLD_BITS, Backend, BackendSpec, wrap_backend
 from groundwire.verifiers.cache import Cached
 from groundwire.verifiers.local import LocalVerifier
 from groundwire.verifiers.network import Network
@@ -109,12 +103,7 @@ async def _embedded() -> list[Figure]:
         Figure("one claim against 200 words, p50", 1000 * median(times), "ms", "≤ 50"),
         Figure("one claim against 200 words, p99", 1000 * times[int(0.99 * len(times))], "ms", "≤ 500"),
         Figure("one claim against 200 words, processor time", 1000 * busy, "ms"),
-        Figure(
-            f"{CLAIMS} claims over one context",
-            whole,
-            "s",
-            f"≤ {0.5 + CLAIMS * 0.1:.1f} (0.5 + {CLAIMS} × 0.1)",
-        ),
+        Figure(f"{CLAIMS} claims over one context", whole, "s", f"≤ {0.5 + CLAIMS * 0.1:.1f} (0.5 + {CLAIMS} × 0.1)"),
         Figure("claims a second", CLAIMS / whole, "1/s"),
         Figure("one claim against 1 MB of sources", long, "s"),
     ]
@@ -201,10 +190,7 @@ async def _cache() -> list[Figure]:
             cached = Cached(engine.backend.verifier, CacheStore(Path(folder) / "c.db"), "bench", 3600)
             miss = await _timed(lambda: cached.estimate(queries))
             hit = await _timed(lambda: cached.estimate(queries))
-    return [
-        Figure("64 queries, cache empty", 1000 * miss, "ms"),
-        Figure("64 queries, cache full", 1000 * hit, "ms"),
-    ]
+    return [Figure("64 queries, cache empty", 1000 * miss, "ms"), Figure("64 queries, cache full", 1000 * hit, "ms")]
 
 
 def _resident_mb() -> float:

@@ -52,26 +52,9 @@ _MAX_RANGE = 50
 
 _WORD_BEFORE = re.compile(r"(?:\w[\w.]*)?\Z")
 _INDEXED = frozenset(
-    (
-        "arr",
-        "array",
-        "list",
-        "args",
-        "argv",
-        "data",
-        "row",
-        "rows",
-        "vec",
-        "matrix",
-        "items",
-        "nums",
-        "dict",
-        "tuple",
-    )
+    ("arr", "array", "list", "args", "argv", "data", "row", "rows", "vec", "matrix", "items", "nums", "dict", "tuple")
 )
-_UNITS = frozenset(
-    ("meters", "metres", "feet", "miles", "inches", "yards", "kilometers", "kilometres", "units")
-)
+_UNITS = frozenset(("meters", "metres", "feet", "miles", "inches", "yards", "kilometers", "kilometres", "units"))
 _INTERVAL = re.compile(r"(?:∈|\b(?:in|range|interval|between|from|values?))\s*\Z", re.IGNORECASE)
 
 
@@ -106,9 +89,7 @@ class CitationMark:
     labels: tuple[str, ...]
 
 
-def marks(
-    text: str, known: Collection[str] = (), protected: Sequence[tuple[int, int]] = ()
-) -> list[CitationMark]:
+def marks(text: str, known: Collection[str] = (), protected: Sequence[tuple[int, int]] = ()) -> list[CitationMark]:
     """Find the citation marks of a text, in order; `protected` ranges (code) are skipped.
 
     >>> [m.labels for m in marks("It is so [1, 3]. And so (S2); in 2020 (2) a[1] was 5 m².")]
@@ -158,9 +139,7 @@ def _stands_in(known_id: str, text: str) -> bool:
     return at >= 0 and not (text[at - 1 : at].isalnum() or text[at + len(known_id) :][:1].isalnum())
 
 
-def _outside(
-    matches: Iterator[re.Match[str]], protected: Sequence[tuple[int, int]]
-) -> Iterator[re.Match[str]]:
+def _outside(matches: Iterator[re.Match[str]], protected: Sequence[tuple[int, int]]) -> Iterator[re.Match[str]]:
     at = 0
     for match in matches:
         while at < len(protected) and protected[at][1] <= match.start():

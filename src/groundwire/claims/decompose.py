@@ -43,9 +43,7 @@ def first_verb(text: str) -> int:
     return min(found, default=-1)
 
 
-_JOINT = re.compile(
-    r"\s*;\s+(?:(?:and|but|however|moreover|meanwhile),?\s+)?|,\s+(?:and|but|while|whereas|yet)\s+"
-)
+_JOINT = re.compile(r"\s*;\s+(?:(?:and|but|however|moreover|meanwhile),?\s+)?|,\s+(?:and|but|while|whereas|yet)\s+")
 _SUBJECT = re.compile(
     r"(?:the|a|an|this|these|those|our|my|your|some|many|most|all|both|each|every|no|several|two|"
     r"three|four|five|another|other|there)\s+[\w'’-]|[A-Z][\w'’.&-]*|\d[\d.,]*\s+\w"
@@ -83,12 +81,7 @@ def _cuts(text: str) -> Iterator[tuple[int, int]]:
     begin = 0
     for joint in _JOINT.finditer(text):
         left, right = text[begin : joint.start()], text[joint.end() :]
-        if (
-            _is_open(text[: joint.start()])
-            or not _is_clause(left)
-            or _LEADS.match(left)
-            or _BINDS.search(left)
-        ):
+        if _is_open(text[: joint.start()]) or not _is_clause(left) or _LEADS.match(left) or _BINDS.search(left):
             continue
         listed = "and" in joint[0] and "," in left and not _is_clause(left.rpartition(",")[2])
         if _begins_clause(right) and not listed:

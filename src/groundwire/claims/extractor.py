@@ -24,26 +24,19 @@ from groundwire.text.numbers import numbers
 from groundwire.text.sentences import Block, BlockKind, blocks, sentences
 from groundwire.types import Claim, ClaimKind, Span
 
-_BUT = re.compile(
-    r",?\s+(?:but|however|although|nevertheless)[\s,]+|,\s+(?:so|though)\s+|,?\s+(?:אבל|אך|אולם)\s+|;\s+"
-)
+_BUT = re.compile(r",?\s+(?:but|however|although|nevertheless)[\s,]+|,\s+(?:so|though)\s+|,?\s+(?:אבל|אך|אולם)\s+|;\s+")
 _SPLICE = re.compile(r",\s+(?=(?:the|it|its|this|an?|they|he|she|there)\b)", re.IGNORECASE)
 _REFERENCES = re.compile(
-    r"\W*(?:sources?|references?|citations?|bibliography|works cited|further reading|מקורות|הפניות)\W*\Z",
-    re.I,
+    r"\W*(?:sources?|references?|citations?|bibliography|works cited|further reading|מקורות|הפניות)\W*\Z", re.I
 )
 _ADDRESS = re.compile(r"https?://|www\.|\bdoi\b|\bISBN\b")
 _ADDRESSES = re.compile(r"(?:https?://|www\.)\S*|\b(?:doi|ISBN)\b\S*(?:\s*[\d./-]+\S*)?|\bpp?\.\s*\d\S*")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
-_PROGRAM = re.compile(
-    r"\s*(?:`{3,}|~{3,})[ \t]*(?!(?:te?xt|plain|plaintext|markdown|md|quote|output|answer|none)\b)\w"
-)
+_PROGRAM = re.compile(r"\s*(?:`{3,}|~{3,})[ \t]*(?!(?:te?xt|plain|plaintext|markdown|md|quote|output|answer|none)\b)\w")
 _COMMENT = re.compile(r"\s*(?:#+|//+|--+|/?\*+|%+|<!--|;+)\s*")
 _MIN_REST = 3  # words; a shorter rest after "but" or a colon is not a claim of its own
 _MAX_STATED = 20_000  # characters of a message that are searched for statements
-_MAX_COLUMN_NAME = (
-    200  # characters; each row repeats the name, so long ones would make a table's cost quadratic
-)
+_MAX_COLUMN_NAME = 200  # characters; each row repeats the name, so long ones would make a table's cost quadratic
 _LEAD_REACH = 160  # characters in which a lead-in ("Here is the summary:") must end
 
 
@@ -139,17 +132,13 @@ def _is_title(answer: str, block: Block, spans: Sequence[Span], following: Block
     if len(spans) > 1 or len(block.lines) > 1 or block.kind is not BlockKind.PARAGRAPH:
         return False
     raw = answer[block.start : block.end]
-    bold = (
-        raw.startswith(("**", "__")) and raw.rstrip(": ").endswith(("**", "__")) and raw.count(raw[:2]) == 2
-    )
+    bold = raw.startswith(("**", "__")) and raw.rstrip(": ").endswith(("**", "__")) and raw.count(raw[:2]) == 2
     lists = following is not None and following.kind in (BlockKind.ITEM, BlockKind.HEADER)
     titled = bold and following is not None  # if nothing follows, it is the answer itself
     return len(raw.split()) <= 10 and raw[-1:] not in ".!?" and (titled or (lists and _is_phrase(raw, 10)))
 
 
-def _read_sentence(
-    read: _Answer, prose: PlainText, span: Span, cited: Sequence[CitationMark], *, title: bool
-) -> None:
+def _read_sentence(read: _Answer, prose: PlainText, span: Span, cited: Sequence[CitationMark], *, title: bool) -> None:
     read.sentence += 1
     text = prose.text[span.start : span.end]
     if is_only_confidence(text):
@@ -223,11 +212,7 @@ def _turn(text: str, begin: int, end: int, whole: ClaimKind) -> re.Match[str] | 
     if whole in (ClaimKind.REFUSAL, ClaimKind.META):
         for splice in _SPLICE.finditer(text, begin, end):
             right = text[splice.end() : end]
-            if (
-                any(map(str.isdigit, right))
-                and has_verb(right)
-                and classify_sentence(right) is ClaimKind.ASSERTION
-            ):
+            if any(map(str.isdigit, right)) and has_verb(right) and classify_sentence(right) is ClaimKind.ASSERTION:
                 same = whole is ClaimKind.META or classify_sentence(text[begin : splice.start()]) is whole
                 return splice if same else None
     return None
@@ -338,15 +323,11 @@ def _column_label(name: str) -> str:
 def _read_code(read: _Answer, block: Block, following: Block | None) -> None:
     """Code asserts nothing, but prose does that somebody put between its fences, or into its comments."""
     program = bool(_PROGRAM.match(read.text, block.start))
-    for is_prose, group in groupby(
-        block.lines, lambda line: _is_prose(read.text[line.start : line.end], program)
-    ):
+    for is_prose, group in groupby(block.lines, lambda line: _is_prose(read.text[line.start : line.end], program)):
         lines = tuple(group)
         start, end = lines[0].start, lines[-1].end
         if is_prose:
-            _read_prose(
-                read, Block(BlockKind.PARAGRAPH, start, end, tuple(_uncommented(read, lines))), following
-            )
+            _read_prose(read, Block(BlockKind.PARAGRAPH, start, end, tuple(_uncommented(read, lines))), following)
         elif any(map(str.isalnum, read.text[start:end])):
             _read_other(read, Span(start, end))
 
@@ -379,10 +360,7 @@ def _read_definition(read: _Answer, block: Block, following: Block | None) -> No
     source = named_in(text, read.known)
     if source:
         read.footnotes[block.marker.strip("[]:")] = source
-    if source or _ADDRESS.search(text):
-        aside = _asserts_beside_address(text)
-    else:
-        aside = has_verb(text) or states_value(text)
+    aside = _asserts_beside_address(text) if source or _ADDRESS.search(text) else has_verb(text) or states_value(text)
     if aside:
         _read_prose(read, block, following)
     else:

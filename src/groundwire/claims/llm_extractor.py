@@ -57,9 +57,7 @@ async def extract_with_model(
     parts = _requests(claims)
     replies = await asyncio.gather(*(_ask(generator, answer[part.start : part.end]) for part in parts))
     quotes = [
-        quote
-        for part, reply in zip(parts, replies, strict=True)
-        for quote in _found(answer, part, _quotes(reply))
+        quote for part, reply in zip(parts, replies, strict=True) for quote in _found(answer, part, _quotes(reply))
     ]
     return _renumbered(piece for claim in claims for piece in _refined(answer, claim, quotes))
 
@@ -81,10 +79,7 @@ async def _ask(generator: Generator, text: str) -> str:
     # A tag made from the text itself cannot be closed by the text.
     text = _SURROGATE.sub("\ufffd", text)
     tag = f"text-{sha256(text.encode()).hexdigest()[:12]}"
-    messages = (
-        Message("system", _SYSTEM.format(tag=tag)),
-        Message("user", f"<{tag}>\n{text}\n</{tag}>"),
-    )
+    messages = (Message("system", _SYSTEM.format(tag=tag)), Message("user", f"<{tag}>\n{text}\n</{tag}>"))
     try:
         completions = await generator.complete(messages, max_tokens=len(text) // 2 + 512, temperature=0.0)
     except GroundwireError:
@@ -138,16 +133,10 @@ def _covers(answer: str, claim: Claim, quotes: Sequence[Span]) -> bool:
     """True if the quotes leave out only a few function words of a claim: no figure and no name."""
     edges = [claim.start, *(edge for quote in quotes for edge in (quote.start, quote.end)), claim.end]
     gaps = " ".join(answer[left:right] for left, right in zip(edges[::2], edges[1::2], strict=True))
-    lost = [
-        word
-        for word in _WORD.findall(strip_markup(gaps, [Span(0, len(gaps))]).text)
-        if not _LIGHT.fullmatch(word)
-    ]
+    lost = [word for word in _WORD.findall(strip_markup(gaps, [Span(0, len(gaps))]).text) if not _LIGHT.fullmatch(word)]
     heavy = any(any(map(str.isdigit, word)) or word[:1].isupper() for word in lost)
     short = all(len(_WORD.findall(answer[quote.start : quote.end])) >= 2 for quote in quotes)
-    return (
-        len(quotes) >= 2 and short and not heavy and len(lost) <= _MAX_LOST * len(_WORD.findall(claim.text))
-    )
+    return len(quotes) >= 2 and short and not heavy and len(lost) <= _MAX_LOST * len(_WORD.findall(claim.text))
 
 
 def _renumbered(claims: Iterable[Claim]) -> list[Claim]:

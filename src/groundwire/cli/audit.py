@@ -11,15 +11,7 @@ from rich.console import Console
 
 from groundwire._loop import run
 from groundwire.agent.reasoning import audit_graph
-from groundwire.cli.console import (
-    ExitCode,
-    open_console,
-    print_json,
-    safe_stdout,
-    stdin_bytes,
-    warn,
-    write_atomic,
-)
+from groundwire.cli.console import ExitCode, open_console, print_json, safe_stdout, stdin_bytes, warn, write_atomic
 from groundwire.cli.options import (
     AsJson,
     Backend,

@@ -29,15 +29,7 @@ from rich.console import Console
 from groundwire._loop import run
 from groundwire._optional import load
 from groundwire.cli.console import ExitCode
-from groundwire.cli.options import (
-    Backend,
-    ConfigFile,
-    ModelName,
-    ProfileOption,
-    Target,
-    command_app,
-    settings,
-)
+from groundwire.cli.options import Backend, ConfigFile, ModelName, ProfileOption, Target, command_app, settings
 from groundwire.cli.rows import STREAM, is_parquet, is_stream, read_reports, read_rows
 from groundwire.cli.tally import BatchTally, Gate, TableFile
 from groundwire.config import Config
@@ -65,10 +57,7 @@ def batch(
         ),
     ],
     out: Annotated[
-        Path,
-        typer.Option(
-            "-o", "--out", help="One report per row: JSON lines ('-' is stdout), or a .parquet file."
-        ),
+        Path, typer.Option("-o", "--out", help="One report per row: JSON lines ('-' is stdout), or a .parquet file.")
     ],
     engine: Annotated[str, typer.Option(help="local, or ray for many machines.")] = "local",
     resume: Annotated[bool, typer.Option("--resume", help="Continue an earlier run that stopped.")] = False,
@@ -79,15 +68,10 @@ def batch(
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML, one test case per row.")] = None,
     summary: Annotated[Path | None, typer.Option(help="Write a summary in Markdown.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write a page to sort and to filter.")] = None,
-    table: Annotated[
-        Path | None, typer.Option(help="Write one row per claim: a .csv or .parquet file.")
-    ] = None,
-    sarif: Annotated[
-        Path | None, typer.Option(help="Write SARIF, with each finding at the line of its row.")
-    ] = None,
+    table: Annotated[Path | None, typer.Option(help="Write one row per claim: a .csv or .parquet file.")] = None,
+    sarif: Annotated[Path | None, typer.Option(help="Write SARIF, with each finding at the line of its row.")] = None,
     group_by: Annotated[
-        str | None,
-        typer.Option(metavar="KEY", help="Count by this key of the input rows, such as meta.model."),
+        str | None, typer.Option(metavar="KEY", help="Count by this key of the input rows, such as meta.model.")
     ] = None,
     backend: Backend = None,
     model: ModelName = None,
@@ -210,9 +194,7 @@ def _opened(args: BatchArgs, tally: BatchTally, config: Config) -> Iterator[Bina
                 out.seek(0, 2)
             yield out
     except KeyboardInterrupt:
-        raise BatchInterrupted(
-            "interrupted", hint="" if is_stream(args.out) else "continue with --resume"
-        ) from None
+        raise BatchInterrupted("interrupted", hint="" if is_stream(args.out) else "continue with --resume") from None
     except OSError as error:
         resumable = tally.figures.rows and not is_stream(args.out)
         hint = "the last line may be cut off; --resume drops it and continues" if resumable else ""
@@ -237,9 +219,7 @@ def _lock(out: BinaryIO, path: Path) -> None:
     try:
         fcntl.flock(out, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise InputError(
-            f"another run is writing to {path}", hint="wait for it, or choose another -o"
-        ) from None
+        raise InputError(f"another run is writing to {path}", hint="wait for it, or choose another -o") from None
 
 
 def _valid_bytes(out: BinaryIO, args: BatchArgs, tally: BatchTally, config: Config) -> int:

@@ -19,8 +19,7 @@ def speed(
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
     llm: Annotated[bool, typer.Option("--llm/--no-llm", help="Also measure the LLM path.")] = True,
     data: Annotated[
-        Path | None,
-        typer.Option(envvar="GROUNDWIRE_DATA", help="Also time whole RAGTruth answers from this folder."),
+        Path | None, typer.Option(envvar="GROUNDWIRE_DATA", help="Also time whole RAGTruth answers from this folder.")
     ] = None,
 ) -> None:
     """Measure import time, cold start, throughput, latency, memory, cache, and calls of the LLM path."""
@@ -32,12 +31,8 @@ def speed(
 @app.command()
 def cards(
     file: Annotated[Path, typer.Argument(help="Contrast cards, one JSON object per line.")],
-    twins: Annotated[
-        Path | None, typer.Option(help="Edits of the cards' documents that change a label.")
-    ] = None,
-    padding: Annotated[
-        int, typer.Option(min=0, help="Number of cards to pad with unrelated documents.")
-    ] = 20,
+    twins: Annotated[Path | None, typer.Option(help="Edits of the cards' documents that change a label.")] = None,
+    padding: Annotated[int, typer.Option(min=0, help="Number of cards to pad with unrelated documents.")] = 20,
     json_out: JsonOut = None,
     backend: Backend = None,
     config: ConfigFile = None,

@@ -22,16 +22,7 @@ from rich.console import Console
 from groundwire._loop import run
 from groundwire.budget import wilson
 from groundwire.cli.console import ExitCode, write_atomic
-from groundwire.cli.options import (
-    Backend,
-    ConfigFile,
-    ModelName,
-    ProfileOption,
-    Store,
-    Target,
-    command_app,
-    settings,
-)
+from groundwire.cli.options import Backend, ConfigFile, ModelName, ProfileOption, Store, Target, command_app, settings
 from groundwire.cli.rows import read_rows
 from groundwire.config import Config
 from groundwire.engine import Groundwire
@@ -338,9 +329,7 @@ def _risks_by_label(reviewed: Sequence[ReviewedReport], config: Config) -> Revie
     """Only reports of the configured backend and profile count: risks of others are not comparable."""
     ours = (config.hallucination.backend.type, config.profile)
     own = [r for r in reviewed if (r.report.backend, r.report.profile) == ours]
-    risks = [
-        (min(1.0, r.report.risk + _ROUNDING_ERROR), r.supported) for r in own if r.report.risk is not None
-    ]
+    risks = [(min(1.0, r.report.risk + _ROUNDING_ERROR), r.supported) for r in own if r.report.risk is not None]
     supported = [risk for risk, label in risks if label is True]
     others = [risk for risk, label in risks if label is False]
     undecided = len(own) - len(supported) - len(others)
@@ -351,9 +340,7 @@ def _from_feedback(rows: ReviewedRisks, bound: FalseAlarmBound, config: Config) 
     try:
         rank(len(rows.supported), bound.max_fpr, bound.confidence)
     except TooFewRows as error:
-        what = (
-            f"{len(rows.supported)} supported responses with feedback cannot guarantee false alarms {bound}"
-        )
+        what = f"{len(rows.supported)} supported responses with feedback cannot guarantee false alarms {bound}"
         hint = f"at least {error.needed} are needed, each with all its flags marked wrong or a claim right"
         raise InputError(what, hint=hint) from None
     except ValueError as error:

@@ -22,16 +22,7 @@ from groundwire.agent.orchestrator import AgentResult, Orchestrator
 from groundwire.agent.trajectory import Cost, Event, EventHandler, Recorder, Trajectory
 from groundwire.cli.chat_view import ChatView
 from groundwire.cli.console import ExitCode, open_console, safe_stdout, stdin_bytes, write_atomic
-from groundwire.cli.options import (
-    Backend,
-    ConfigFile,
-    Files,
-    KnowledgeBase,
-    Model,
-    Provider,
-    command_app,
-    settings,
-)
+from groundwire.cli.options import Backend, ConfigFile, Files, KnowledgeBase, Model, Provider, command_app, settings
 from groundwire.cli.prompt import ReadLine, is_interactive, read_from_pipe, read_from_terminal
 from groundwire.cli.trajectory import show_trajectory
 from groundwire.config import Config
@@ -82,9 +73,7 @@ class ChatArgs:
     trajectory: Path | None = None
 
 
-def run_chat(
-    args: ChatArgs, config: Config, console: Console, generator: Generator | None = None
-) -> ExitCode:
+def run_chat(args: ChatArgs, config: Config, console: Console, generator: Generator | None = None) -> ExitCode:
     """Chat until the end of input, or answer the one question that is given. `generator` is for tests."""
     if "-" in args.files and args.question is None:
         raise InputError("stdin cannot be both a source and the questions", hint="give -q")
@@ -94,10 +83,7 @@ def run_chat(
     )
     interactive = args.question is None and is_interactive()
     try:
-        with (
-            safe_stdout(),
-            Recorder(args.trajectory) if args.trajectory else nullcontext() as session.record,
-        ):
+        with safe_stdout(), Recorder(args.trajectory) if args.trajectory else nullcontext() as session.record:
             _prepare(session, args)
             if args.question is not None:
                 session.ask(args.question)
@@ -109,9 +95,7 @@ def run_chat(
     return ExitCode.OK if interactive else session.worst
 
 
-def with_verification(
-    config: Config, mode: str | None, on_failure: str | None, backend: str | None = None
-) -> Config:
+def with_verification(config: Config, mode: str | None, on_failure: str | None, backend: str | None = None) -> Config:
     """The configuration with the verification options of the command line."""
     given = {"mode": mode, "on_failure": on_failure, "verification_model": backend}
     changes = {name: value for name, value in given.items() if value is not None}
@@ -145,9 +129,7 @@ def _handle_line(session: ChatSession, line: str) -> None:
 def _prepare(session: ChatSession, args: ChatArgs) -> None:
     if args.files:
         limit = session.config.limits.max_source_bytes
-        session.add_sources(
-            load_sources(args.files, stdin=stdin_bytes(), max_bytes=limit, report=session.say)
-        )
+        session.add_sources(load_sources(args.files, stdin=stdin_bytes(), max_bytes=limit, report=session.say))
     if args.kb is not None:
         run_slash_command(session, f"/kb {args.kb}")
 
@@ -166,9 +148,7 @@ def _greet(session: ChatSession, interactive: bool) -> None:
 def _reader(config: Config, console: Console, interactive: bool) -> ReadLine:
     if interactive:
         return read_from_terminal(config, "chat", complete_command)
-    return read_from_pipe(
-        sys.stdin, lambda line: console.print(line, markup=False, highlight=False, soft_wrap=True)
-    )
+    return read_from_pipe(sys.stdin, lambda line: console.print(line, markup=False, highlight=False, soft_wrap=True))
 
 
 def complete_command(prefix: str) -> list[str]:
@@ -217,11 +197,7 @@ class ChatSession:
         with view.live():
             outcome = run(
                 orchestrator.process(
-                    question,
-                    self.files,
-                    verify=verify,
-                    history=self._history_with_feedback,
-                    on_event=on_event,
+                    question, self.files, verify=verify, history=self._history_with_feedback, on_event=on_event
                 )
             )
         view.show_outcome(outcome)
@@ -400,9 +376,7 @@ def _kb(session: ChatSession, argument: str) -> None:
     elif argument:
         run(session.engine.detect("Nothing yet.", kb=argument))  # raises now if it cannot be opened
         session.kb = argument
-    session.say(
-        f"answers are checked against {sanitize(session.kb)}" if session.kb else "there is no knowledge base"
-    )
+    session.say(f"answers are checked against {sanitize(session.kb)}" if session.kb else "there is no knowledge base")
 
 
 def _trace(session: ChatSession, argument: str) -> None:
@@ -449,9 +423,7 @@ def _again(session: ChatSession, _: str) -> None:
     session.history = session.before
     try:
         ask_or_report(
-            session,
-            session.question,
-            session.config.changed(verification=settings.model_dump(exclude_unset=True)),
+            session, session.question, session.config.changed(verification=settings.model_dump(exclude_unset=True))
         )
     finally:
         if session.last is last:  # no new answer: restore the conversation
@@ -486,20 +458,14 @@ def _write(session: ChatSession, name: str, text: str) -> None:
 
 
 COMMANDS = {
-    "verify": SlashCommand(
-        "/verify [last|TEXT]", "check every claim of the last answer, or of a text", _verify
-    ),
+    "verify": SlashCommand("/verify [last|TEXT]", "check every claim of the last answer, or of a text", _verify),
     "simple": SlashCommand("/simple", "turn verification off or on", _simple),
     "again": SlashCommand("/again", "ask the last question again until the answer is supported", _again),
     "sources": SlashCommand("/sources [FILE]", "list the sources, or add one", _sources),
     "kb": SlashCommand("/kb [STORE|off]", "also check answers against a knowledge base", _kb),
-    "trace": SlashCommand(
-        "/trace [FILE]", "show the steps of the last answer, or save them as JSON lines", _trace
-    ),
+    "trace": SlashCommand("/trace [FILE]", "show the steps of the last answer, or save them as JSON lines", _trace),
     "cost": SlashCommand("/cost", "calls, tokens, time and money, and the share of verification", _cost),
-    "right": SlashCommand(
-        "/right CLAIM [NOTE]", "the verdict on c1, c2, … was right", partial(_mark, right=True)
-    ),
+    "right": SlashCommand("/right CLAIM [NOTE]", "the verdict on c1, c2, … was right", partial(_mark, right=True)),
     "wrong": SlashCommand("/wrong CLAIM [NOTE]", "the verdict was wrong", partial(_mark, right=False)),
     "save": SlashCommand("/save FILE", "the conversation as Markdown, or with its report as JSON", _save),
     "clear": SlashCommand("/clear", "forget the conversation", _clear),

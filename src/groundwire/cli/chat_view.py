@@ -124,9 +124,7 @@ class ChatView:
         self.console.print(self._mark(answer, spans), soft_wrap=not self.console.is_terminal)
         for claim in failed_claims:
             line = Text().append(f"✗ {claim.claim} {claim.status}  ", style="red")
-            line.append(shorten(claim.text, _LINE_CHARS)).append(
-                f"  {shorten(claim.reason, _LINE_CHARS)}", style="dim"
-            )
+            line.append(shorten(claim.text, _LINE_CHARS)).append(f"  {shorten(claim.reason, _LINE_CHARS)}", style="dim")
             self.console.print(line, soft_wrap=not self.console.is_terminal)
 
     def _mark(self, answer: str, spans: Sequence[Span]) -> Text:

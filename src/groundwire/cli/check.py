@@ -10,15 +10,7 @@ import typer
 from rich.console import Console
 
 from groundwire._loop import run
-from groundwire.cli.console import (
-    ExitCode,
-    open_console,
-    print_json,
-    safe_stdout,
-    stdin_bytes,
-    warn,
-    write_atomic,
-)
+from groundwire.cli.console import ExitCode, open_console, print_json, safe_stdout, stdin_bytes, warn, write_atomic
 from groundwire.cli.options import (
     AsJson,
     Backend,
@@ -71,15 +63,11 @@ def check(
         bool, typer.Option("--shares", help="Measure what each source adds to claims drawn from several.")
     ] = False,
     html: HtmlOut = None,
-    sarif: Annotated[
-        Path | None, typer.Option(help="Write SARIF, for CI systems that annotate files.")
-    ] = None,
+    sarif: Annotated[Path | None, typer.Option(help="Write SARIF, for CI systems that annotate files.")] = None,
     config: ConfigFile = None,
 ) -> None:
     """Judge every claim of ANSWER by its sources. Exit code 1 if any is flagged."""
-    args = CheckArgs(
-        answer, tuple(source or ()), question, as_json, html, kb, history, fix, session, bits, sarif
-    )
+    args = CheckArgs(answer, tuple(source or ()), question, as_json, html, kb, history, fix, session, bits, sarif)
     asked = {"bits": bits or None, "shares": shares or None}
     chosen = settings(config, backend, target, profile, overrides=asked, model=model)
     raise typer.Exit(run_check(args, chosen, open_console()))

@@ -151,9 +151,7 @@ def _index(config: Config) -> DoctorFinding:
     at = config.rag
     is_file = at.index == "sqlite"
     if is_file and not Path(at.path).expanduser().exists():
-        return DoctorFinding(
-            "index", "off", f"{at.path} does not exist yet; groundwire rag ingest creates it"
-        )
+        return DoctorFinding("index", "off", f"{at.path} does not exist yet; groundwire rag ingest creates it")
     try:
         index = open_index(config, create=False)
         try:
@@ -183,9 +181,7 @@ def _services(config: Config) -> Iterator[DoctorFinding]:
     if config.openai.api_key or config.openai.base_url != OpenAIConfig().base_url:
         yield _answers("openai", "openai", config)
     else:
-        yield DoctorFinding(
-            "openai", "off", "no key and no base_url configured (OPENAI_API_KEY, openai.base_url)"
-        )
+        yield DoctorFinding("openai", "off", "no key and no base_url configured (OPENAI_API_KEY, openai.base_url)")
     if config.anthropic.api_key:
         yield _answers("anthropic", "anthropic", config)
     else:
@@ -222,9 +218,7 @@ def _reach(subject: str, url: str, key: SecretStr | None) -> DoctorFinding:
         return DoctorFinding(subject, "off", f"{place} cannot be reached: {type(error).__name__}")
     except httpx.InvalidURL:  # which part is the password cannot be told
         return DoctorFinding(subject, "bad", "the configured address is not a valid URL")
-    return DoctorFinding(
-        subject, "ok" if answer.is_success else "off", f"{place} answers {answer.status_code}"
-    )
+    return DoctorFinding(subject, "ok" if answer.is_success else "off", f"{place} answers {answer.status_code}")
 
 
 def _without_secrets(url: str) -> str:

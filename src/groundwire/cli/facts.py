@@ -46,9 +46,7 @@ def add(
     role: Annotated[list[str] | None, typer.Option("-r", "--role", help="NAME=VALUE; repeatable.")] = None,
     many: Annotated[bool, typer.Option("--many", help="The predicate may have several values.")] = False,
     confidence: Annotated[float, typer.Option(help="Stated confidence of the fact, 0 to 1.")] = 0.95,
-    verify: Annotated[
-        bool, typer.Option("--verify/--no-verify", help="--no-verify stores it as asserted.")
-    ] = True,
+    verify: Annotated[bool, typer.Option("--verify/--no-verify", help="--no-verify stores it as asserted.")] = True,
     as_json: AsJson = False,
     store: Store = None,
     backend: Backend = None,
@@ -56,17 +54,13 @@ def add(
 ) -> None:
     """Verify a fact by its evidence and store it. Exit code 1 if it is rejected, 3 if not checked."""
     named = [f"{name}={value}" for name, value in (("subject", subject), ("object", object_)) if value]
-    args = FactArgs(
-        fact, tuple(source or ()), predicate, (*named, *(role or ())), confidence, many, verify, as_json
-    )
+    args = FactArgs(fact, tuple(source or ()), predicate, (*named, *(role or ())), confidence, many, verify, as_json)
     raise typer.Exit(run_add(args, store_settings(config, store, backend), open_console()))
 
 
 @app.command("list")
 def list_(
-    status: Annotated[
-        str, typer.Option(help="Only verified, asserted, unverified, pending or superseded.")
-    ] = "",
+    status: Annotated[str, typer.Option(help="Only verified, asserted, unverified, pending or superseded.")] = "",
     limit: Limit = 100,
     as_json: AsJson = False,
     store: Store = None,
@@ -77,9 +71,7 @@ def list_(
 
 
 @app.command()
-def rejected(
-    limit: Limit = 100, as_json: AsJson = False, store: Store = None, config: ConfigFile = None
-) -> None:
+def rejected(limit: Limit = 100, as_json: AsJson = False, store: Store = None, config: ConfigFile = None) -> None:
     """The facts that the gate rejected, and what was missing."""
     raise typer.Exit(run_rejected(limit, as_json, store_settings(config, store), open_console()))
 
@@ -137,10 +129,7 @@ def run_add(args: FactArgs, config: Config, console: Console) -> ExitCode:
 async def _admit(
     fact: Fact | str, sources: list[Source], args: FactArgs, database: Database, config: Config
 ) -> tuple[Fact, Decision]:
-    async with (
-        Groundwire(config, operation="memory_gate") as engine,
-        MemoryGate(database, engine, config) as gate,
-    ):
+    async with Groundwire(config, operation="memory_gate") as engine, MemoryGate(database, engine, config) as gate:
         if args.verify:
             await load_model(engine)
         return await gate.admit(fact, sources, confidence=args.confidence, verify=args.verify)
@@ -238,9 +227,7 @@ def _fact(args: FactArgs, config: Config) -> Fact | str:
         text = load_answer(args.sentence, stdin=stdin_bytes(), max_bytes=limit).strip()
     if not args.roles and not args.predicate:
         if not text:
-            raise InputError(
-                "no fact was given", hint="give a sentence, or --subject, --predicate and --object"
-            )
+            raise InputError("no fact was given", hint="give a sentence, or --subject, --predicate and --object")
         return text
     if not args.predicate:
         raise InputError("roles need a predicate", hint="name it with --predicate")
@@ -281,12 +268,7 @@ def _open_store(config: Config, *, create: bool = False) -> Iterator[Database]:
 
 def _refusal_object(refusal: FactNotGrounded, text: str) -> dict[str, object]:
     gap = None if refusal.gap_bits is None else round(refusal.gap_bits, 4)
-    return {
-        "text": text,
-        "status": refusal.status,
-        "gap_bits": gap,
-        "reason": refusal.message,
-    }
+    return {"text": text, "status": refusal.status, "gap_bits": gap, "reason": refusal.message}
 
 
 def _show_fact(fact: Fact, console: Console) -> None:
@@ -302,6 +284,4 @@ def _show_fact(fact: Fact, console: Console) -> None:
 
 def _line(status: str, confidence: float | None, text: str) -> Text:
     figure = "    " if confidence is None else f"{confidence:.2f}"
-    return Text.assemble(
-        (f"{status:<10} ", _STATUS_STYLE.get(status, "yellow")), f"{figure}  {sanitize(text)}"
-    )
+    return Text.assemble((f"{status:<10} ", _STATUS_STYLE.get(status, "yellow")), f"{figure}  {sanitize(text)}")

@@ -32,9 +32,7 @@ class _DefaultToMark(TyperGroup):
         return super().resolve_command(ctx, args if known else ["mark", *args])
 
 
-app = group_app(
-    "Mark a verdict as right or wrong: groundwire feedback CLAIM right|wrong.", cls=_DefaultToMark
-)
+app = group_app("Mark a verdict as right or wrong: groundwire feedback CLAIM right|wrong.", cls=_DefaultToMark)
 
 
 @app.command()
@@ -42,9 +40,7 @@ def mark(
     claim: Annotated[str, typer.Argument(help="c2 of the last check here, or a claim's key.")],
     verdict: Annotated[str, typer.Argument(metavar="right|wrong", help="Was the verdict right?")],
     note: Annotated[str, typer.Option(help="Why; shown with the verdict from then on.")] = "",
-    report: Annotated[
-        Path | None, typer.Option(help="The report with the claim: JSON or JSON lines.")
-    ] = None,
+    report: Annotated[Path | None, typer.Option(help="The report with the claim: JSON or JSON lines.")] = None,
     store: Store = None,
     config: ConfigFile = None,
 ) -> None:
@@ -70,17 +66,13 @@ def export(
 
 @app.command()
 def forget(
-    claim: Annotated[str, typer.Argument(help="A claim's key.")],
-    store: Store = None,
-    config: ConfigFile = None,
+    claim: Annotated[str, typer.Argument(help="A claim's key.")], store: Store = None, config: ConfigFile = None
 ) -> None:
     """Delete the feedback on a claim."""
     raise typer.Exit(run_forget(claim, store_settings(config, store), open_console()))
 
 
-def run_mark(
-    claim: str, verdict: str, note: str, report: Path | None, config: Config, console: Console
-) -> ExitCode:
+def run_mark(claim: str, verdict: str, note: str, report: Path | None, config: Config, console: Console) -> ExitCode:
     if verdict not in (RIGHT, WRONG):
         raise InputError(f"the verdict must be marked right or wrong, got '{verdict}'")
     judged, found = find_claim(claim, report, config)

@@ -33,14 +33,7 @@ from groundwire.retrieval.load import load_answer, load_sources
 from groundwire.streaming.guard import guard as guard_stream
 from groundwire.text.controls import json_text, sanitize
 from groundwire.types import Risk
-from groundwire.types.stream import (
-    Context,
-    DoneEvent,
-    InterruptedEvent,
-    StreamEvent,
-    TokenEvent,
-    WarningEvent,
-)
+from groundwire.types.stream import Context, DoneEvent, InterruptedEvent, StreamEvent, TokenEvent, WarningEvent
 
 app = command_app()
 _RISK_STYLES = {Risk.LOW: "green", Risk.MEDIUM: "yellow", Risk.HIGH: "red", Risk.CRITICAL: "red"}
@@ -74,9 +67,7 @@ class GuardArgs:
     as_json: bool = False
 
 
-def run_guard(
-    args: GuardArgs, config: Config, console: Console, generator: Generator | None = None
-) -> ExitCode:
+def run_guard(args: GuardArgs, config: Config, console: Console, generator: Generator | None = None) -> ExitCode:
     """Exit code 1 if a part of the answer was weak, 3 if the model failed. `generator` is for tests."""
     if [*args.files, args.history].count("-") > 1:
         raise InputError("only one of sources and history can be read from stdin")

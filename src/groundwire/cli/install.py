@@ -161,9 +161,7 @@ EDITS: Mapping[Assistant, tuple[FileEdit, ...]] = {
         # A rule of Cursor begins with its properties, so the file is ours as a whole.
         FileEdit(
             ".cursor/rules/groundwire.mdc",
-            lambda _: (
-                f"---\ndescription: Check answers and reported work\nalwaysApply: true\n---\n{INSTRUCTIONS}"
-            ),
+            lambda _: f"---\ndescription: Check answers and reported work\nalwaysApply: true\n---\n{INSTRUCTIONS}",
             lambda _: "",
         ),
     ),
@@ -177,9 +175,7 @@ EDITS: Mapping[Assistant, tuple[FileEdit, ...]] = {
     ),
     _A.COPILOT: (
         _json_edit(".vscode/mcp.json", (("servers", NAME), {"type": "stdio", **_SERVER})),
-        _json_edit(
-            ".github/hooks/groundwire.json", (("version",), 1), (("hooks", "agentStop"), [_COPILOT_HOOK])
-        ),
+        _json_edit(".github/hooks/groundwire.json", (("version",), 1), (("hooks", "agentStop"), [_COPILOT_HOOK])),
         _instructions(".github/copilot-instructions.md"),
     ),
 }

@@ -38,8 +38,7 @@ from groundwire.types import Attribute, Entity, Fact, Match, MatchKind
 
 app = group_app("Inspect, fill and export a knowledge base.")
 StoreUrl = Annotated[
-    str | None,
-    typer.Option("--store", "--kb", help="A SQLite file or postgresql://… URL; default: as configured."),
+    str | None, typer.Option("--store", "--kb", help="A SQLite file or postgresql://… URL; default: as configured.")
 ]
 SHOWN_ERRORS = 20
 """Bad rows printed per file; the rest are counted."""
@@ -56,13 +55,9 @@ EXPORTS: dict[str, Callable[[Knowledge], Iterator[str]]] = {
 
 @app.command("import")
 def import_(
-    files: Annotated[
-        list[Path], typer.Argument(metavar="FILE…", help="CSV, JSONL or triples; '-' for stdin.")
-    ],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="CSV, JSONL or triples; '-' for stdin.")],
     store: StoreUrl = None,
-    form: Annotated[
-        str, typer.Option("--format", help="csv, jsonl, triples or nt; default: by file name.")
-    ] = "",
+    form: Annotated[str, typer.Option("--format", help="csv, jsonl, triples or nt; default: by file name.")] = "",
     encoding: Annotated[str, typer.Option(help="Encoding of files that are not UTF-8.")] = "utf-8",
     strict: Annotated[bool, typer.Option("--strict", help="Import nothing if any row is bad.")] = False,
     config: ConfigFile = None,
@@ -175,9 +170,7 @@ def _import_one(knowledge: Knowledge, path: Path, args: ImportArgs) -> ImportRes
             f"{_display_name(path)}: {refused.message}", hint="without --strict the rest is imported"
         ) from None
     except UnicodeError:
-        raise InputError(
-            f"{_display_name(path)} is not text in its encoding", hint="save it as UTF-8"
-        ) from None
+        raise InputError(f"{_display_name(path)} is not text in its encoding", hint="save it as UTF-8") from None
     _print_bad(path, done)
     return done
 
@@ -330,11 +323,7 @@ def run_stats(store: str, console: Console, *, as_json: bool) -> ExitCode:
             f" {stats.facts:,} facts",
             highlight=False,
         )
-        for title, counts in (
-            ("facts", stats.by_status),
-            ("types", stats.types),
-            ("predicates", stats.predicates),
-        ):
+        for title, counts in (("facts", stats.by_status), ("types", stats.types), ("predicates", stats.predicates)):
             listed = ", ".join(f"{sanitize(name) or '(none)'} {count:,}" for name, count in counts.items())
             console.print(Text(f"{title}: {listed or '(none)'}"))
     return ExitCode.OK

@@ -26,9 +26,7 @@ app = group_app("API keys of the HTTP service: create, list, revoke.")
 @app.command("add")
 def add(
     name: Annotated[str, typer.Argument(help="Name of the key's owner.")],
-    scope: Annotated[
-        list[str] | None, typer.Option("--scope", help="What it gives access to; repeatable.")
-    ] = None,
+    scope: Annotated[list[str] | None, typer.Option("--scope", help="What it gives access to; repeatable.")] = None,
     per_minute: Annotated[int | None, typer.Option(min=1, help="Requests per minute.")] = None,
     store: Store = None,
     config: ConfigFile = None,
@@ -45,9 +43,7 @@ def list_keys(as_json: AsJson = False, store: Store = None, config: ConfigFile =
 
 @app.command("revoke")
 def revoke(
-    key: Annotated[str, typer.Argument(help="The key's name or id.")],
-    store: Store = None,
-    config: ConfigFile = None,
+    key: Annotated[str, typer.Argument(help="The key's name or id.")], store: Store = None, config: ConfigFile = None
 ) -> None:
     """Revoke a key immediately."""
     raise typer.Exit(run_revoke(key, store_settings(config, store), open_console()))
@@ -93,14 +89,7 @@ def _table(found: Sequence[ApiKey]) -> Table:
         table.add_column(header)
     for key in found:
         rate = "" if key.per_minute is None else str(key.per_minute)
-        cells = (
-            key.name,
-            key.id,
-            ", ".join(sorted(key.scopes)),
-            rate,
-            _when(key.created),
-            _when(key.revoked),
-        )
+        cells = (key.name, key.id, ", ".join(sorted(key.scopes)), rate, _when(key.created), _when(key.revoked))
         table.add_row(*(Text(sanitize(cell)) for cell in cells))
     return table
 

@@ -99,9 +99,7 @@ app = typer.Typer(
 
 
 @app.callback(invoke_without_command=True)
-def root(
-    version: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False,
-) -> None:
+def root(version: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False) -> None:
     """How many bits of evidence support each claim that an LLM makes."""
     if version:
         print(f"groundwire {__version__}")

@@ -21,8 +21,7 @@ _ADDRESS = re.compile(r"(?:(?P<host>\[[0-9a-fA-F:.]+\]|[^:\s]+):|:)?(?P<port>\d{
 @app.command()
 def mcp(
     http: Annotated[
-        str | None,
-        typer.Option(metavar="HOST:PORT", help="Serve streamable HTTP at /mcp instead of stdio."),
+        str | None, typer.Option(metavar="HOST:PORT", help="Serve streamable HTTP at /mcp instead of stdio.")
     ] = None,
     backend: Backend = None,
     target: Target = None,

@@ -20,8 +20,7 @@ Backend = Annotated[
     str | None, typer.Option(help="local, model, cascade, openai, haiku, self, external or configurable.")
 ]
 ModelName = Annotated[
-    str | None,
-    typer.Option("--model", help="The backend's model: a folder or Hugging Face name, or an LLM's name."),
+    str | None, typer.Option("--model", help="The backend's model: a folder or Hugging Face name, or an LLM's name.")
 ]
 ProfileOption = Annotated[str | None, typer.Option("--profile", help="default, rag or strict.")]
 Target = Annotated[float | None, typer.Option(help="Confidence that a claim must reach, 0 to 1.")]
@@ -31,12 +30,8 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON."
 JsonOut = Annotated[Path | None, typer.Option("--json", help="Write the figures to this JSON file.")]
 HtmlOut = Annotated[Path | None, typer.Option("--html", help="Write the report as one HTML page.")]
 Store = Annotated[str | None, typer.Option("--store", help="A SQLite file or postgresql://… URL.")]
-KnowledgeBase = Annotated[
-    str | None, typer.Option("--kb", help="Knowledge base: a SQLite file or postgresql://…")
-]
-History = Annotated[
-    str | None, typer.Option("--history", help="The conversation so far: JSON or a transcript.")
-]
+KnowledgeBase = Annotated[str | None, typer.Option("--kb", help="Knowledge base: a SQLite file or postgresql://…")]
+History = Annotated[str | None, typer.Option("--history", help="The conversation so far: JSON or a transcript.")]
 Provider = Annotated[str | None, typer.Option(help="openai, anthropic, or llm for the local model.")]
 Model = Annotated[str | None, typer.Option(help="Name of the provider's model.")]
 
@@ -50,12 +45,8 @@ class TextCommand(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Move such texts behind "--", unless an option before them takes them as its value."""
         options = [param for param in self.params if param.param_type_name == "option"]
-        takes_value = {
-            name for param in options if not getattr(param, "is_flag", False) for name in param.opts
-        }
-        texts = [
-            n for n, arg in enumerate(args) if _TEXT.match(arg) and not (n and args[n - 1] in takes_value)
-        ]
+        takes_value = {name for param in options if not getattr(param, "is_flag", False) for name in param.opts}
+        texts = [n for n, arg in enumerate(args) if _TEXT.match(arg) and not (n and args[n - 1] in takes_value)]
         if texts and "--" not in args:
             args = [arg for n, arg in enumerate(args) if n not in texts] + ["--"] + [args[n] for n in texts]
         return super().parse_args(ctx, args)

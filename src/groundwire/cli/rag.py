@@ -163,9 +163,7 @@ def run_ask(args: AskArgs, config: Config, console: Console) -> ExitCode:
     return _exit_code(reply)
 
 
-async def _answer(
-    bot: Chatbot, asked: ChatRequest, engine: Groundwire, args: AskArgs, console: Console
-) -> ChatReply:
+async def _answer(bot: Chatbot, asked: ChatRequest, engine: Groundwire, args: AskArgs, console: Console) -> ChatReply:
     """Answer and check. On a terminal the tokens are shown as they arrive, before the verdict."""
     live = console.is_terminal and not args.as_json
 
@@ -188,9 +186,7 @@ def _show(reply: ChatReply, args: AskArgs, console: Console) -> None:
     for source in reply["sources"]:
         place = " › ".join(filter(None, (source["title"], source["part"], source["heading"])))
         where = f"{_relative(source['document'])}:{source['start']}-{source['end']}"
-        console.print(
-            Text(f"[{source['id']}] {sanitize(place)}  {sanitize(where)}", style="dim"), soft_wrap=True
-        )
+        console.print(Text(f"[{source['id']}] {sanitize(place)}  {sanitize(where)}", style="dim"), soft_wrap=True)
     for claim in (reply["hallucination_check"] or {"claims": []})["claims"]:
         console.print(_claim_line(claim), soft_wrap=True)
     if reply["warning"]:
@@ -206,9 +202,7 @@ def _relative(name: str) -> str:
 def _claim_line(claim: CheckedClaim) -> Text:
     mark, style = ("✓", "green") if claim["grounded"] else ("✗", "red")
     cites = f" [{', '.join(claim['citing'])}]" if claim["citing"] else ""
-    figures = (
-        "" if claim["p1"] is None else f"  {format_number(claim['p0'], 2)} → {format_number(claim['p1'], 2)}"
-    )
+    figures = "" if claim["p1"] is None else f"  {format_number(claim['p0'], 2)} → {format_number(claim['p1'], 2)}"
     warning = f"  {claim['warning']}" if claim["warning"] else ""
     return Text(f"{mark} {sanitize(claim['text'])}{cites}{figures}{warning}", style=style)
 

@@ -127,9 +127,7 @@ class PlainInterpreter(InteractiveInterpreter):
                 return
 
 
-def run_repl(
-    args: ReplArgs, config: Config, console: Console, generator: Generator | None = None
-) -> ExitCode | int:
+def run_repl(args: ReplArgs, config: Config, console: Console, generator: Generator | None = None) -> ExitCode | int:
     """Run the REPL, or a script from a pipe; `exit(n)` sets the exit code. `generator` is for tests."""
     interactive = is_interactive()
     if "-" in args.files and not interactive:
@@ -166,9 +164,7 @@ def _run_sandboxed(session: ReplSession, console: Console) -> ExitCode:
         if not is_interactive():
             return ExitCode.OK if _execute(sandbox, _read_script(), console) else ExitCode.BAD_INPUT
         _greet(session, console)
-        read = read_from_terminal(
-            session.config, "repl", _name_completer(dict(session.functions)), **_highlighting()
-        )
+        read = read_from_terminal(session.config, "repl", _name_completer(dict(session.functions)), **_highlighting())
         converse(read, lambda source: _feed(sandbox, source, console), console)
         return ExitCode.OK
     finally:

@@ -32,8 +32,7 @@ def serve(
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="0 takes a free port (8321).")] = None,
     keys: Annotated[str | None, typer.Option("--keys", help="auto (not on loopback) or always.")] = None,
     upstream: Annotated[
-        list[str] | None,
-        typer.Option("--upstream", help="Proxy this OpenAI-compatible API: URL or name=URL."),
+        list[str] | None, typer.Option("--upstream", help="Proxy this OpenAI-compatible API: URL or name=URL.")
     ] = None,
     mode: Annotated[str | None, typer.Option(help="Proxy: observe, annotate, block, fix or off.")] = None,
     backend: Backend = None,
@@ -64,9 +63,7 @@ def run_serve(config: Config, routers: Sequence[str] | None = None) -> ExitCode:
     with closing(_listen(config.server.host, config.server.port)) as listener:
         greeting = _greeting(_address(config.server.host, listener), service.engine.backend.name, config)
         app = create_app(config, service, ROUTERS if routers is None else routers)
-        server = make_server(
-            app, config.server, service.state, lambda: print(greeting, file=sys.stderr, flush=True)
-        )
+        server = make_server(app, config.server, service.state, lambda: print(greeting, file=sys.stderr, flush=True))
         if config.proxy.upstreams:
             sys.setswitchinterval(_SWITCH_INTERVAL_SECONDS)
         server.run(sockets=[listener])

@@ -37,11 +37,7 @@ from groundwire.reports.parse import report_from
 from groundwire.reports.tables import CsvTable, ParquetTable, claim_rows
 from groundwire.types import HallucinationReport
 
-_GATE_OUTCOMES = {
-    ExitCode.OK: "passed",
-    ExitCode.FLAGGED: "failed",
-    ExitCode.COULD_NOT_CHECK: "undecided",
-}
+_GATE_OUTCOMES = {ExitCode.OK: "passed", ExitCode.FLAGGED: "failed", ExitCode.COULD_NOT_CHECK: "undecided"}
 _ROW_END = "\x00"
 """Ends a row of the page in its temporary file; sanitized HTML has none."""
 

@@ -86,9 +86,7 @@ def show_trajectory(found: Trajectory, console: Console) -> None:
             console.print(Text("  cut off: the run did not finish", style="yellow"))
         console.print()
     if found.damaged:
-        console.print(
-            Text(f"{found.damaged} unreadable {_plural(found.damaged, 'line')} skipped", style="yellow")
-        )
+        console.print(Text(f"{found.damaged} unreadable {_plural(found.damaged, 'line')} skipped", style="yellow"))
     console.print(_summary(analyse(found)))
 
 
@@ -148,9 +146,7 @@ def _audit(event: Event) -> Text:
         text.append(f" · {_text(event, 'error')}", style="yellow")
     for step in found_steps:
         if step.get("flagged") is True:
-            text.append(
-                f"\n{_figures(step)}  {sanitize(str(step.get('text', '')))[:_CLAIM_CHARS]}", style="red"
-            )
+            text.append(f"\n{_figures(step)}  {sanitize(str(step.get('text', '')))[:_CLAIM_CHARS]}", style="red")
     return text
 
 
@@ -175,11 +171,7 @@ def _figures(claim: dict[str, Json]) -> str:
 def _cost(event: Event) -> Text:
     share = event.data.get("share")
     shares = share if isinstance(share, dict) else {}
-    shown = [
-        f"{100 * value:.1f} % of its {key}"
-        for key, value in shares.items()
-        if isinstance(value, float) and value
-    ]
+    shown = [f"{100 * value:.1f} % of its {key}" for key, value in shares.items() if isinstance(value, float) and value]
     text = Text(f"{'cost':<{_HEAD}}", style="dim")
     parts = [f"{word} {_usage(event.data.get(part))}" for part, word in _PARTS.items()]
     beside = f" ({', '.join(shown)})" if shown else ""

@@ -137,9 +137,7 @@ def audit_trace(
     return ApiCall("POST", "/v1/traces/audit", partial(_audit, given), body)
 
 
-def detect(
-    response: str, sources: Sources = (), *, history: History = (), kb: bool = False
-) -> ApiCall[Detection]:
+def detect(response: str, sources: Sources = (), *, history: History = (), kb: bool = False) -> ApiCall[Detection]:
     """Run the eight knowledge detectors, without measuring bits."""
     body = {"response": response, "sources": _texts(as_sources(sources)), **_context(history, kb)}
     return ApiCall("POST", "/v1/detect", detection_from, body)
@@ -164,13 +162,7 @@ def verify_output(
 ) -> ApiCall[OutputCheck]:
     """Verify an agent's answer against its conversation; the result is pending after `wait` seconds."""
     given = as_sources(sources)
-    body = {
-        "response": response,
-        "sources": _texts(given),
-        "question": question,
-        "wait": wait,
-        **_context(history),
-    }
+    body = {"response": response, "sources": _texts(given), "question": question, "wait": wait, **_context(history)}
     parse = partial(output_from, response=response, quote=_EvidenceTexts(given))
     return ApiCall("POST", "/v1/outputs", parse, body)
 

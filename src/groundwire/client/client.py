@@ -14,15 +14,7 @@ from pydantic import SecretStr
 
 from groundwire._loop import PerLoop
 from groundwire.client import calls
-from groundwire.client.calls import (
-    ApiCall,
-    ApiResponse,
-    ChatEvent,
-    ClientRetryPolicy,
-    EventParser,
-    error_of,
-    exchange,
-)
+from groundwire.client.calls import ApiCall, ApiResponse, ChatEvent, ClientRetryPolicy, EventParser, error_of, exchange
 from groundwire.errors import BackendDown, BackendError, BackendTimeout
 from groundwire.llm.base import Endpoint, retry_after
 from groundwire.retrieval.history import History
@@ -34,9 +26,7 @@ T = TypeVar("T")
 class _ClientBase:
     """The server's address, the API key, and the retry policy."""
 
-    def __init__(
-        self, url: str, api_key: str | None, timeout: float, retries: int, longest_wait: float
-    ) -> None:
+    def __init__(self, url: str, api_key: str | None, timeout: float, retries: int, longest_wait: float) -> None:
         key = SecretStr(api_key) if api_key else None
         self._endpoint = Endpoint("client", url.rstrip("/"), "", key, timeout)
         self._retry_policy = ClientRetryPolicy(retries, longest_wait)
@@ -97,9 +87,7 @@ def _sync_method(build: Callable[P, ApiCall[T]]) -> Callable[Concatenate[Client,
     return method
 
 
-def _async_method(
-    build: Callable[P, ApiCall[T]],
-) -> Callable[Concatenate[AsyncClient, P], Coroutine[Any, Any, T]]:
+def _async_method(build: Callable[P, ApiCall[T]]) -> Callable[Concatenate[AsyncClient, P], Coroutine[Any, Any, T]]:
     """A method of `AsyncClient` from a function that builds a call."""
 
     @wraps(build)
@@ -172,9 +160,7 @@ class Client(_ClientBase):
         except httpx.HTTPError as error:
             raise self._connection_error(error) from error
 
-    def chat_stream(
-        self, question: str, *, history: History = (), top_k: int | None = None
-    ) -> Iterator[ChatEvent]:
+    def chat_stream(self, question: str, *, history: History = (), top_k: int | None = None) -> Iterator[ChatEvent]:
         """Answer a question from the server's documents, as a stream of events."""
         call = calls.chat_stream(question, history=history, top_k=top_k)
         parser = EventParser()

@@ -65,9 +65,7 @@ RENAMED = {
 class Config(BaseSettings):
     """All settings. `Config()` has the defaults; `Config.load()` reads the file and the environment."""
 
-    model_config = SettingsConfigDict(
-        env_prefix="GROUNDWIRE_", env_nested_delimiter="__", frozen=True, extra="forbid"
-    )
+    model_config = SettingsConfigDict(env_prefix="GROUNDWIRE_", env_nested_delimiter="__", frozen=True, extra="forbid")
 
     profile: ProfileName = "default"
     target: Share = 0.95
@@ -174,9 +172,7 @@ def _environment(settings: type[Config]) -> dict[str, Any]:
     for name in os.environ:
         known = name.upper().removeprefix("GROUNDWIRE_").split("__")[0].lower() in settings.model_fields
         if name.upper().startswith("GROUNDWIRE_") and name.upper() not in _RESERVED and not known:
-            raise ConfigError(
-                f"unknown environment variable {name}", hint="see 'Configuration' in the README"
-            )
+            raise ConfigError(f"unknown environment variable {name}", hint="see 'Configuration' in the README")
     try:
         return EnvSettingsSource(settings)()
     except SettingsError as error:
@@ -210,9 +206,7 @@ def _parse(path: Path) -> dict[str, Any]:
 def _given(data: Mapping[str, Any]) -> dict[str, Any]:
     """Remove empty values, such as a section whose keys are all commented out."""
     return {
-        key: _given(value) if isinstance(value, Mapping) else value
-        for key, value in data.items()
-        if value is not None
+        key: _given(value) if isinstance(value, Mapping) else value for key, value in data.items() if value is not None
     }
 
 

@@ -9,9 +9,7 @@ from typing import Annotated, Literal, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
 
-BuiltinBackend = Literal[
-    "local", "self", "haiku", "openai", "external", "model", "cascade", "configurable", "fake"
-]
+BuiltinBackend = Literal["local", "self", "haiku", "openai", "external", "model", "cascade", "configurable", "fake"]
 PLUGINS = "groundwire.verifiers"
 """The entry-point group in which other packages offer backends."""
 

@@ -15,15 +15,7 @@ import threading
 from contextlib import suppress
 from dataclasses import asdict
 
-from groundwire.conversion.formats import (
-    JSON_SUFFIXES,
-    PARSED,
-    FileInput,
-    Named,
-    cpu_seconds,
-    kind_of,
-    read_document,
-)
+from groundwire.conversion.formats import JSON_SUFFIXES, PARSED, FileInput, Named, cpu_seconds, kind_of, read_document
 from groundwire.errors import InputError
 
 _SMALL_BYTES = 100_000

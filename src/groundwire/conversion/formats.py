@@ -154,9 +154,7 @@ def html_text(data: bytes, name: str, max_bytes: int) -> str:
     text = _declared(data, name) or decode(data, name)
     if text.count("<") > MAX_TAGS:
         raise too_many_tags(name)
-    parser = etree.HTMLParser(
-        encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True, huge_tree=True
-    )
+    parser = etree.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True, huge_tree=True)
     root = etree.fromstring(text.encode("utf-8", "replace"), parser)
     if parser.error_log.filter_from_fatals():  # the parser would return what stands before the error
         raise InputError(f"{name} nests its elements too deeply", hint="save it as plain text")
@@ -191,9 +189,7 @@ def pdf_text(data: bytes, name: str, max_bytes: int) -> str:
         raise InputError(f"{name} is an encrypted PDF", hint="save it without a password first")
     text = joined((page.extract_text() for page in reader.pages), name, max_bytes)
     if not text:
-        raise InputError(
-            f"{name} is a PDF without text (a scan?)", hint="run text recognition (OCR) on it first"
-        )
+        raise InputError(f"{name} is a PDF without text (a scan?)", hint="run text recognition (OCR) on it first")
     return text
 
 
@@ -244,8 +240,7 @@ PARSED = {
 # JSON and JSONL that name their own sources: `{"S0": "text", …}`, or rows of id and text.
 
 _ID = re.compile(
-    r"(?:s|src|source|doc|document|passage|chunk|span|ref|evidence|context|e|d|p)?[ _\-]?\d{1,6}|context",
-    re.IGNORECASE,
+    r"(?:s|src|source|doc|document|passage|chunk|span|ref|evidence|context|e|d|p)?[ _\-]?\d{1,6}|context", re.IGNORECASE
 )
 _ID_KEYS = ("id", "sid")
 JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
@@ -280,9 +275,7 @@ def named_in(text: str, suffix: str, origin: str, *, strict: bool, name: str = "
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len({key for key, _ in pairs}) < len(pairs) and all(_ID.fullmatch(key) for key, _ in pairs):
-        raise InputError(
-            "a JSON object names the same source twice", hint="give each source an id of its own"
-        )
+        raise InputError("a JSON object names the same source twice", hint="give each source an id of its own")
     return dict(pairs)
 
 
@@ -291,9 +284,7 @@ def _broken(name: str, error: Exception, line: int | None = None) -> InputError:
         where = f"line {line or error.lineno}, column {error.colno}: {error.msg}"
     else:
         where = "nested too deeply" if isinstance(error, RecursionError) else str(error)[:80]
-    return InputError(
-        f"{name} is not valid JSON ({where})", hint="repair it, or name it .txt to take it as text"
-    )
+    return InputError(f"{name} is not valid JSON ({where})", hint="repair it, or name it .txt to take it as text")
 
 
 def _records(data: object, origin: str) -> list[Named]:
@@ -301,11 +292,7 @@ def _records(data: object, origin: str) -> list[Named]:
     if isinstance(data, dict) and set(data) == {"sources"}:
         return _records(data["sources"], origin)
     if isinstance(data, dict) and data and all(_ID.fullmatch(key) for key in data):
-        items = [
-            Named(value, origin, key)
-            for key, value in data.items()
-            if isinstance(value, str) and value.strip()
-        ]
+        items = [Named(value, origin, key) for key, value in data.items() if isinstance(value, str) and value.strip()]
         return items if len(items) == len(data) else []
     if isinstance(data, list) and data:
         rows = [_row(item, origin) for item in data]

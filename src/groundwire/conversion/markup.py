@@ -37,9 +37,7 @@ _LAYOUT_BREAKS = ("page", "column")
 def word_text(data: bytes, name: str, max_bytes: int) -> str:
     """Paragraphs and tables of a Word file, in order."""
     if data.startswith(_OLD_WORD):
-        raise InputError(
-            f"{name} is an encrypted or old Word file", hint="save it as docx without a password"
-        )
+        raise InputError(f"{name} is an encrypted or old Word file", hint="save it as docx without a password")
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         if sum(part.file_size for part in archive.infolist()) > max_bytes * UNPACKED_FACTOR:
             hint = "split it, or raise limits.max_source_bytes"

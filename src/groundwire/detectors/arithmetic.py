@@ -72,26 +72,17 @@ def _shares(segment: Segment, confidence: float) -> Iterator[Flag]:
         year = 1000 <= whole <= 2199 and len(match["whole"]) == 4
         if part > whole > 0 and not named and not year:
             why = f"{match['part']} is more than {match['whole']}"
-            yield logical_flag(
-                segment, match.start(), match.end(), confidence, "A part is larger than its whole", why
-            )
+            yield logical_flag(segment, match.start(), match.end(), confidence, "A part is larger than its whole", why)
     for match in _AMONG.finditer(text):
         if _value(match["part"]) > _value(match["whole"]) > 0:
             why = f"{match['part']} is more than {match['whole']}"
             yield logical_flag(
-                segment,
-                match.start("whole"),
-                match.end("part"),
-                confidence,
-                "A part is larger than its whole",
-                why,
+                segment, match.start("whole"), match.end("part"), confidence, "A part is larger than its whole", why
             )
     for match in _PERCENT.finditer(text):
         if float(match["share"]) > 100:
             why = "A share cannot exceed 100 %"
-            yield logical_flag(
-                segment, match.start(), match.end(), confidence, "A part is larger than its whole", why
-            )
+            yield logical_flag(segment, match.start(), match.end(), confidence, "A part is larger than its whole", why)
 
 
 def _equations(segment: Segment, confidence: float) -> Iterator[Flag]:
@@ -149,13 +140,9 @@ def _totals(segment: Segment, confidence: float) -> Iterator[Flag]:
                 continue
             some = "including" in (match.groupdict().get("link") or "")
             if sum(parts) > total or (sum(parts) < total and not some):
-                evidence = (
-                    f"{' + '.join(f'{part:,.10g}' for part in parts)} = {sum(parts):,.10g}, not {total:,.10g}"
-                )
+                evidence = f"{' + '.join(f'{part:,.10g}' for part in parts)} = {sum(parts):,.10g}, not {total:,.10g}"
                 start, end = match.start(), match.end()
-                yield logical_flag(
-                    segment, start, end, confidence, "The parts do not make up the total", evidence
-                )
+                yield logical_flag(segment, start, end, confidence, "The parts do not make up the total", evidence)
 
 
 def _counts(text: str) -> list[float] | None:
@@ -181,9 +168,7 @@ def _moves(segment: Segment, confidence: float) -> Iterator[Flag]:
             old = meant[-1]
             end = match.start("from") + span[1].end
             evidence = f"{new:,.10g} is {'more' if new > old else 'less'} than {old:,.10g}"
-            yield logical_flag(
-                segment, match.start(), end, confidence, "These figures do not add up", evidence
-            )
+            yield logical_flag(segment, match.start(), end, confidence, "These figures do not add up", evidence)
 
 
 def _start_values(text: str, old: Number, new: Number) -> tuple[float, ...]:

@@ -116,10 +116,7 @@ def _lines(known: KBSnapshot, today: date) -> Iterator[str]:
     for match in known.matches.values():
         yield from _attributes(match.entity, today)
         for fact in known.facts.get(match.entity.id, ()):
-            if fact.confidence >= _MIN_CONFIDENCE and fact.status in (
-                FactStatus.VERIFIED,
-                FactStatus.ASSERTED,
-            ):
+            if fact.confidence >= _MIN_CONFIDENCE and fact.status in (FactStatus.VERIFIED, FactStatus.ASSERTED):
                 yield _fact_sentence(fact)
 
 
@@ -134,12 +131,8 @@ def _fact_sentence(fact: Fact) -> str:
     if fact.text:
         return fact.text
     subject, thing = fact.role("subject"), fact.role("object")
-    rest = [
-        f"{role.name}: {role.value.text}" for role in fact.roles if role.name not in ("subject", "object")
-    ]
-    main = " ".join(
-        value for value in (subject and subject.text, fact.predicate, thing and thing.text) if value
-    )
+    rest = [f"{role.name}: {role.value.text}" for role in fact.roles if role.name not in ("subject", "object")]
+    main = " ".join(value for value in (subject and subject.text, fact.predicate, thing and thing.text) if value)
     return f"{main} ({'; '.join(rest)})." if rest else f"{main}."
 
 
@@ -223,9 +216,7 @@ def _row_triples(response: str, cells: Sequence[tuple[int, int]], header: Sequen
     for column, cell in zip(header[1:], cells[1:], strict=False):
         if column.strip():
             subject, what = response[slice(*who)], response[slice(*cell)]
-            yield Triple(
-                subject, normal(column), what, who[0], cell[1], who, cell, text=response[who[0] : cell[1]]
-            )
+            yield Triple(subject, normal(column), what, who[0], cell[1], who, cell, text=response[who[0] : cell[1]])
 
 
 def _sentence(prose: PlainText, span: Span, *, heading: bool) -> Iterator[_PlainSentence]:
@@ -234,9 +225,7 @@ def _sentence(prose: PlainText, span: Span, *, heading: bool) -> Iterator[_Plain
         return
     place = prose.span(span.start, span.end)
     kind = classify_sentence(text, heading=heading)
-    yield _PlainSentence(
-        text, place.start, place.end, prose.at[span.start : span.end], kind is ClaimKind.ASSERTION
-    )
+    yield _PlainSentence(text, place.start, place.end, prose.at[span.start : span.end], kind is ClaimKind.ASSERTION)
 
 
 def _claims(sentence: _PlainSentence) -> tuple[Triple, ...]:
@@ -259,16 +248,14 @@ def _placed(claim: Triple, sentence: _PlainSentence) -> Triple:
 def _mentions(sentence: _PlainSentence) -> tuple[Mention, ...]:
     found = mentions(sentence.text)
     return tuple(
-        replace(m, start=sentence.place(m.start, m.end)[0], end=sentence.place(m.start, m.end)[1])
-        for m in found
+        replace(m, start=sentence.place(m.start, m.end)[0], end=sentence.place(m.start, m.end)[1]) for m in found
     )
 
 
 def _times(sentence: _PlainSentence, now: datetime) -> tuple[TimeExpression, ...]:
     found = times(sentence.text, 0, now)
     return tuple(
-        replace(t, start=sentence.place(t.start, t.end)[0], end=sentence.place(t.start, t.end)[1])
-        for t in found
+        replace(t, start=sentence.place(t.start, t.end)[0], end=sentence.place(t.start, t.end)[1]) for t in found
     )
 
 
@@ -292,9 +279,7 @@ class _Antecedents:
     def after(self, claims: Sequence[Triple], mentioned: Sequence[Mention]) -> _Antecedents:
         subjects = [c.subject for c in claims if c.subject.lower() not in _PERSONAL]
         names = [m.text for m in mentioned if m.kind is MentionKind.PROPER_NAME]
-        full = [
-            name for name in subjects if " " in name and _may_be_antecedent(name)
-        ]  # a person, for all we know
+        full = [name for name in subjects if " " in name and _may_be_antecedent(name)]  # a person, for all we know
         people = dict.fromkeys([*full, *(name for name in [*subjects, *names] if is_person(name))])
         things = dict.fromkeys(name for name in subjects if not is_person(name))
         return _Antecedents(_prepend(people, self.people), _prepend(things, self.things))
@@ -312,8 +297,7 @@ def _resolved(
     for claim in claims:
         known += (_with_antecedent(claim, _antecedents_at(claim, known, mentioned, antecedents)),)
     named = tuple(
-        replace(m, resolved=antecedents.meant(m.text)) if m.kind is MentionKind.PRONOUN else m
-        for m in mentioned
+        replace(m, resolved=antecedents.meant(m.text)) if m.kind is MentionKind.PRONOUN else m for m in mentioned
     )
     return known, named, antecedents.after(known, mentioned)
 

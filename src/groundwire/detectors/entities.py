@@ -91,9 +91,7 @@ def _exists(context: DetectionContext, known: KBSnapshot, mention: Mention) -> b
     return is_licensed(context, mention.text)
 
 
-def _should_be_known(
-    context: DetectionContext, known: KBSnapshot, segment: Segment, mention: Mention
-) -> bool:
+def _should_be_known(context: DetectionContext, known: KBSnapshot, segment: Segment, mention: Mention) -> bool:
     if mention.kind is MentionKind.DEFINITE:
         return _is_named_unit(mention.text) and _covers_units(known)
     if is_covered_name(context, mention.text):
@@ -109,16 +107,12 @@ def _is_named_unit(text: str) -> bool:
 
 
 def _covers_units(known: KBSnapshot) -> bool:
-    named = {kind.lower() for kind in known.coverage.types} | {
-        m.entity.type.lower() for m in known.matches.values()
-    }
+    named = {kind.lower() for kind in known.coverage.types} | {m.entity.type.lower() for m in known.matches.values()}
     return bool(named & _UNITS) or any(groups(p) & _ORGANISED for p in _predicates(known))
 
 
 def _covers_people(known: KBSnapshot) -> bool:
-    named = {kind.lower() for kind in known.coverage.types} | {
-        m.entity.type.lower() for m in known.matches.values()
-    }
+    named = {kind.lower() for kind in known.coverage.types} | {m.entity.type.lower() for m in known.matches.values()}
     return bool(named & PERSON_TYPES) or any(groups(p) & _CLOSED for p in _predicates(known))
 
 
@@ -166,11 +160,7 @@ def is_covered_name(context: DetectionContext, name: str) -> bool:
     for segment in context.segments:
         for claim in segment.claims:
             ends = (bare(claim.subject).casefold(), bare(claim.object).casefold())
-            if (
-                plain in ends
-                and groups(claim.predicate) & _CLOSED
-                and claim.predicate not in ("be", "be in", "in")
-            ):
+            if plain in ends and groups(claim.predicate) & _CLOSED and claim.predicate not in ("be", "be in", "in"):
                 other = ends[1] if ends[0] == plain else ends[0]
                 if known.match(other) or known.match(strip_unit_noun(other)):
                     return True
@@ -196,9 +186,7 @@ def _flag(context: DetectionContext, known: KBSnapshot, mention: Mention) -> Fla
         start=mention.start,
         end=mention.end,
         content=context.response[mention.start : mention.end],
-        confidence=nonexistence_confidence(
-            mention, near is not None or _similar_spoken(context, mention.text)
-        ),
+        confidence=nonexistence_confidence(mention, near is not None or _similar_spoken(context, mention.text)),
         suggestion=f"Could not find entity: '{mention.text}'",
         evidence=evidence + similar,
         related=(("kb_lookup", f"{mention.text}: no such entity{similar}"),),
@@ -209,6 +197,4 @@ def _similar_spoken(context: DetectionContext, name: str) -> bool:
     from rapidfuzz.fuzz import ratio
 
     wanted = bare(name).casefold()
-    return any(
-        ratio(wanted, bare(spoken).casefold()) >= 100 * _SIMILAR_FROM for spoken in context.dialogue.names
-    )
+    return any(ratio(wanted, bare(spoken).casefold()) >= 100 * _SIMILAR_FROM for spoken in context.dialogue.names)

@@ -14,13 +14,7 @@ from collections.abc import Iterator
 from groundwire.detectors.context import DetectionContext
 from groundwire.detectors.entities import is_covered_name
 from groundwire.detectors.facts import asserted_triples
-from groundwire.detectors.kb_lookup import (
-    ClaimAsQuery,
-    claim_queries,
-    is_licensed,
-    known_values,
-    resolve_entity,
-)
+from groundwire.detectors.kb_lookup import ClaimAsQuery, claim_queries, is_licensed, known_values, resolve_entity
 from groundwire.detectors.values import strip_unit_noun
 from groundwire.openie.parser import bare
 from groundwire.openie.predicates import groups, is_known, normal, same
@@ -49,9 +43,7 @@ _FIRST_PERSON = word_set("i we you me us he she it they this that these those wh
 
 
 async def detect_fabricated_facts(context: DetectionContext) -> list[Flag]:
-    flags = (
-        _check_claim(context, claim) for segment in context.segments for claim in asserted_triples(segment)
-    )
+    flags = (_check_claim(context, claim) for segment in context.segments for claim in asserted_triples(segment))
     return [flag for flag in flags if flag is not None]
 
 
@@ -76,9 +68,7 @@ def _is_checkable(claim: Triple) -> bool:
     predicate = normal(claim.predicate)
     if claim.subject.lower() in _FIRST_PERSON or predicate in _WEAK or not is_known(predicate):
         return False
-    return bool(
-        dates(claim.object) or numbers(claim.object) or "@" in claim.object or _is_named(claim.object)
-    )
+    return bool(dates(claim.object) or numbers(claim.object) or "@" in claim.object or _is_named(claim.object))
 
 
 def _is_named(text: str) -> bool:
@@ -149,10 +139,7 @@ def _is_known_otherwise(context: DetectionContext, reading: ClaimAsQuery) -> boo
     values = [a.value for a in reading.entity.attributes]
     for fact in context.known.facts.get(reading.entity.id, ()) if context.known else ():
         values += [role.value for role in fact.roles]
-    return any(
-        strip_unit_noun(value.text).casefold() == strip_unit_noun(reading.stated).casefold()
-        for value in values
-    )
+    return any(strip_unit_noun(value.text).casefold() == strip_unit_noun(reading.stated).casefold() for value in values)
 
 
 def _predicates(context: DetectionContext, entity: Entity) -> Iterator[str]:

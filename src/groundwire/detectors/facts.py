@@ -29,9 +29,7 @@ def asserted_triples(segment: Segment) -> Iterator[Triple]:
             yield claim
 
 
-def find_conflicts(
-    context: DetectionContext, *, of_facts: bool, kind: HallucinationType, base: float
-) -> list[Flag]:
+def find_conflicts(context: DetectionContext, *, of_facts: bool, kind: HallucinationType, base: float) -> list[Flag]:
     """One flag for every claim that a known attribute (or, with `of_facts`, a known fact) contradicts."""
     return [
         _without_fix(flag) if _is_shared(segment, claim, judged) else flag
@@ -52,9 +50,7 @@ def _is_further(context: DetectionContext, segment: Segment, claim: Triple) -> b
         if (other.subject_span, other.predicate) == (claim.subject_span, claim.predicate)
         and other.object_span != claim.object_span
     ]
-    found = (
-        look_up(context, other, reading) for other in beside for reading in claim_queries(context, other)
-    )
+    found = (look_up(context, other, reading) for other in beside for reading in claim_queries(context, other))
     return any(judged is not None and judged.verdict is Comparison.SAME for judged in found)
 
 
@@ -62,9 +58,7 @@ def _is_shared(segment: Segment, claim: Triple, judged: LookupResult) -> bool:
     """True if the wrong words also apply to another subject ("Ann and Bo work in Sales"): no fix in place."""
     span = judged.reading.span
     return any(
-        other.object_span == span
-        and other.subject_span != claim.subject_span
-        and other.predicate == claim.predicate
+        other.object_span == span and other.subject_span != claim.subject_span and other.predicate == claim.predicate
         for other in segment.claims
     )
 
@@ -80,16 +74,12 @@ def _against(context: DetectionContext, claim: Triple) -> list[LookupResult]:
     return [judged for judged in found if judged and judged.verdict is Comparison.DIFFERENT][:1]
 
 
-def _flag(
-    context: DetectionContext, claim: Triple, judged: LookupResult, kind: HallucinationType, base: float
-) -> Flag:
+def _flag(context: DetectionContext, claim: Triple, judged: LookupResult, kind: HallucinationType, base: float) -> Flag:
     holding, reading = judged.holding, judged.reading
     assert holding is not None
     assert context.known is not None
     value = _shown(holding.value)
-    repair = (
-        None if claim.denied else replacement(holding.value, _text_at(context, reading.span), context.known)
-    )
+    repair = None if claim.denied else replacement(holding.value, _text_at(context, reading.span), context.known)
     place = (reading.span[0] + repair.start, reading.span[0] + repair.end) if repair else None
     source = holding.fact.provenance.source if holding.fact else ""
     known = f"{reading.entity.name}: {holding.name} = {value}"

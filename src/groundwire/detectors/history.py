@@ -310,9 +310,7 @@ async def detect_history_contradictions(context: DetectionContext) -> list[Flag]
         return []
     found: list[_HistoryConflict] = []
     undecided: list[tuple[Utterance, Utterance, float]] = []
-    for clause in islice(
-        (clause for piece in context.segments for clause in _asserted_clauses(piece)), _MAX_CLAUSES
-    ):
+    for clause in islice((clause for piece in context.segments for clause in _asserted_clauses(piece)), _MAX_CLAUSES):
         contradiction, ask = _compare_with_history(clause, priors)
         if contradiction:
             found.append(contradiction)

@@ -42,9 +42,7 @@ MAX_NAMES = 500
 """Only the first names of a longer list are looked up, to bound the size of the queries."""
 _MAX_WORDS = 8  # longer phrases are descriptions, not names
 _ADJECTIVES = word_set("new latest current old original standard popular own")
-_HEADS = word_set(
-    "team department dept division group office unit branch project plan programme program committee"
-)
+_HEADS = word_set("team department dept division group office unit branch project plan programme program committee")
 
 
 def fetch_snapshot(kb: KnowledgeBase, segments: Sequence[Segment], spoken: Sequence[str] = ()) -> KBSnapshot:
@@ -59,9 +57,7 @@ def fetch_snapshot(kb: KnowledgeBase, segments: Sequence[Segment], spoken: Seque
     ids = dict.fromkeys([*(m.entity.id for m in matches.values()), *coverage.only.values()])
     facts = _by_entity(kb.facts_about(list(ids)) if ids else (), ids)
     found = {match.entity.id: match.entity for match in matches.values()}
-    entities = found | _fetch_missing(
-        kb, [*coverage.only.values(), *_references(found.values(), facts)], found
-    )
+    entities = found | _fetch_missing(kb, [*coverage.only.values(), *_references(found.values(), facts)], found)
     unknown = [name for name in names if name.casefold() not in matches]
     values = covering.values(unknown) if covering and unknown else set()
     every = {v.casefold() for v in (*values, *_value_texts(entities.values(), facts))}
@@ -137,11 +133,7 @@ _EVENTS = word_set(
 """Predicate groups of one-time events. For these the past tense states the current value; for a state it may
 state what is no longer so."""
 _PLACES = word_set("location country residence birthplace capital continent nationality river")
-_DATED = word_set("founded date deadline start end launch acquired joined") | {
-    "birth date",
-    "death date",
-    "open hours",
-}
+_DATED = word_set("founded date deadline start end launch acquired joined") | {"birth date", "death date", "open hours"}
 _UNIT_WORDS = word_set("team department dept division group unit branch")
 _PARTS = _UNIT_WORDS | {"office", "staff"}
 _STATUS = word_set(
@@ -329,9 +321,7 @@ def _of_fact(fact: Fact, reading: ClaimAsQuery, today: date) -> Iterator[KnownVa
         named = role.name not in ("subject", "object") and same(role.name, reading.predicate)
         if (meant and is_subject and plain) or (backwards and not is_subject and role.name == "subject"):
             yield KnownValue(fact.predicate, role.value, fact.many, current, fact)
-        elif named or (
-            _same_verb(fact.predicate, reading.predicate) and _kinds_meet(role.value, reading.stated)
-        ):
+        elif named or (_same_verb(fact.predicate, reading.predicate) and _kinds_meet(role.value, reading.stated)):
             yield KnownValue(role.name, role.value, fact.many, current, fact)
 
 
@@ -343,9 +333,7 @@ def _same_verb(fact: str, stated: str) -> bool:
 
 def _refers_to(value: Value, entity: Entity) -> bool:
     names = (entity.name, *entity.aliases)
-    return (
-        value.entity == entity.id if value.entity else value.text.casefold() in {n.casefold() for n in names}
-    )
+    return value.entity == entity.id if value.entity else value.text.casefold() in {n.casefold() for n in names}
 
 
 def _kinds_meet(value: Value, stated: str) -> bool:
@@ -392,9 +380,7 @@ def _is_specific(kinds: frozenset[str], holding: KnownValue, reading: ClaimAsQue
 
 
 def _has_time(stated: str) -> bool:
-    return bool(numbers(stated)) or any(
-        word in stated.lower() for word in ("today", "tomorrow", "next", "last")
-    )
+    return bool(numbers(stated)) or any(word in stated.lower() for word in ("today", "tomorrow", "next", "last"))
 
 
 def _compatible_with_be(kinds: frozenset[str], holding: KnownValue, stated: str) -> bool:
@@ -406,11 +392,7 @@ def _compatible_with_be(kinds: frozenset[str], holding: KnownValue, stated: str)
         return set(holding.value.text.lower().split()) & _JOBS != set()
     if "status" in kinds:
         return bool(words & _STATUS) and len(words) <= 2
-    return bool(
-        kinds & _DATED
-        and (dates(stated) or weekdays(stated))
-        and not stated.lower().startswith(("a ", "an "))
-    )
+    return bool(kinds & _DATED and (dates(stated) or weekdays(stated)) and not stated.lower().startswith(("a ", "an ")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,9 +415,7 @@ def look_up(context: DetectionContext, claim: Triple, reading: ClaimAsQuery) -> 
     verdicts = [(compare(h.value, reading.stated, context.known, context.now), h) for h in comparable]
     alike = next((h for verdict, h in verdicts if verdict is Comparison.SAME), None)
     if alike:
-        return LookupResult(
-            Comparison.DIFFERENT if claim.denied and alike.current else Comparison.SAME, reading, alike
-        )
+        return LookupResult(Comparison.DIFFERENT if claim.denied and alike.current else Comparison.SAME, reading, alike)
     against = [h for verdict, h in verdicts if verdict is Comparison.DIFFERENT and h.current]
     decided = [h for h in against if _is_single(h, fitting) and not (past and _is_state(h))]
     if decided and not claim.denied and not any(v is Comparison.OPEN for v, _ in verdicts):
@@ -459,11 +439,7 @@ def _nearest(values: Sequence[KnownValue], reading: ClaimAsQuery) -> KnownValue:
     wanted = groups(reading.predicate)
     return max(
         values,
-        key=lambda h: (
-            normal(h.name) == normal(reading.predicate),
-            len(groups(h.name) & wanted),
-            -len(groups(h.name)),
-        ),
+        key=lambda h: (normal(h.name) == normal(reading.predicate), len(groups(h.name) & wanted), -len(groups(h.name))),
     )
 
 
@@ -487,9 +463,7 @@ def is_licensed(context: DetectionContext, name: str) -> bool:
 
 def _texts(context: DetectionContext) -> tuple[str, ...]:
     turns = tuple(turn.text for turn in context.dialogue.turns)
-    return tuple(
-        _folded(text) for text in (*(s.text for s in context.sources), *turns, context.question) if text
-    )
+    return tuple(_folded(text) for text in (*(s.text for s in context.sources), *turns, context.question) if text)
 
 
 @lru_cache(maxsize=32)

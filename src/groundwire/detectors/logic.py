@@ -74,9 +74,7 @@ _PRONOUNS = word_set(
     """
 )
 _PERSONAL = word_set("it he she they")
-_LIGHT = word_set(
-    "also both currently simultaneously actually really very quite however therefore thus so time same"
-)
+_LIGHT = word_set("also both currently simultaneously actually really very quite however therefore thus so time same")
 _ARTICLES = word_set("the a an this that these those its his her their our your my")
 QUANTITIES = word_set(
     """
@@ -129,9 +127,7 @@ def _statement(segment: Segment, claim: Triple) -> ComparableStatement | None:
         return None
     at = claim.object_span[0] - segment.start, claim.object_span[1] - segment.start
     start, end = clause_around(segment.text, *at) if 0 <= at[0] < len(segment.text) else (0, 0)
-    written = segment.text[
-        max(0, claim.subject_span[0] - segment.start) : claim.subject_span[1] - segment.start
-    ]
+    written = segment.text[max(0, claim.subject_span[0] - segment.start) : claim.subject_span[1] - segment.start]
     value = _content(claim.object)
     frame = _content(segment.text[start:end]) - subject - value - _content(written) - _LIGHT
     return ComparableStatement(segment, claim, subject, value, frame, segment.text[start:end])
@@ -180,9 +176,7 @@ async def detect_logical_inconsistencies(context: DetectionContext) -> list[Flag
 def _exceptions_to_all(segment: Segment) -> Iterator[Flag]:
     """ "All items were shipped, except for the 3 that weren't"."""
     for match in _EXCEPT_ITSELF.finditer(segment.text[:_MAX_CHARS]):
-        yield logical_flag(
-            segment, match.start(), match.end(), QUANTIFIERS, _WHY, "An exception to 'all' is stated"
-        )
+        yield logical_flag(segment, match.start(), match.end(), QUANTIFIERS, _WHY, "An exception to 'all' is stated")
 
 
 _EXCLUDED = {
@@ -383,9 +377,7 @@ def _rest(statement: ComparableStatement) -> frozenset[str]:
     places = [(start, end) for _, start, end, _ in number_words(value)]
     places += [(n.start, n.end) for n in numbers.numbers(value) if n.unit == "clock"]
     written = {word.lower() for start, end in places for word in value[start:end].split()}
-    return frozenset(
-        word for word in statement.object if not any(map(str.isdigit, word)) and word not in written
-    )
+    return frozenset(word for word in statement.object if not any(map(str.isdigit, word)) and word not in written)
 
 
 def _other_names(one: str, two: str) -> bool:

@@ -48,9 +48,7 @@ DETECTORS: dict[str, Detector] = {
     "temporal_errors": detect_temporal_errors,
     "logical_inconsistencies": detect_logical_inconsistencies,
 }
-_NEEDS_KNOWLEDGE = frozenset(
-    {"fabricated_facts", "nonexistent_entities", "wrong_attributes", "kb_contradictions"}
-)
+_NEEDS_KNOWLEDGE = frozenset({"fabricated_facts", "nonexistent_entities", "wrong_attributes", "kb_contradictions"})
 _NEEDS_HISTORY = frozenset({"history_contradictions"})
 
 
@@ -76,11 +74,7 @@ async def detect(
     skipped = {name: why for name in DETECTORS if (why := _skip_reason(name, chosen, context, case))}
     active = [name for name in DETECTORS if name not in skipped]
     results = await asyncio.gather(*(_run(name, context) for name in active))
-    flags = [
-        _weighted(flag, chosen, name)
-        for name, (found, _) in zip(active, results, strict=True)
-        for flag in found
-    ]
+    flags = [_weighted(flag, chosen, name) for name, (found, _) in zip(active, results, strict=True) for flag in found]
     errors += [error for _, error in results if error]
     certain = [flag for flag in merge_overlapping(flags) if flag.confidence >= chosen.detection_threshold]
     return Detection(
@@ -108,9 +102,7 @@ async def _build_context(
     segments = _limited(segments, settings.max_claims)
     known, error = await _known(case, segments, dialogue)
     errors += [error] if error else []
-    context = DetectionContext(
-        case.response, segments, now, dialogue, known, case.sources, case.question, verifier
-    )
+    context = DetectionContext(case.response, segments, now, dialogue, known, case.sources, case.question, verifier)
     return context, errors
 
 
@@ -119,9 +111,7 @@ def _segmented(case: Case, now: datetime) -> tuple[Dialogue, tuple[Segment, ...]
     return dialogue, segment_response(case.response, now, dialogue.names)
 
 
-async def _known(
-    case: Case, segments: tuple[Segment, ...], dialogue: Dialogue
-) -> tuple[KBSnapshot | None, str]:
+async def _known(case: Case, segments: tuple[Segment, ...], dialogue: Dialogue) -> tuple[KBSnapshot | None, str]:
     """Query the knowledge base in a thread, since database access would block the event loop."""
     if case.kb is None:
         return None, ""
@@ -195,9 +185,6 @@ def _with_evidence(flag: Flag, dropped: Flag) -> Flag:
 
 def _entities(context: DetectionContext) -> int:
     names = {
-        m.text.casefold()
-        for piece in context.segments
-        for m in piece.mentions
-        if m.kind is not MentionKind.PRONOUN
+        m.text.casefold() for piece in context.segments for m in piece.mentions if m.kind is not MentionKind.PRONOUN
     }
     return len(names) if context.known is not None else 0

@@ -35,9 +35,7 @@ _SKIPPED = word_set("the also both currently actually really very quite of do do
 _SAME_FORM = {"are": "is", "were": "was", "have": "has"}
 _EVERY, _NONE = word_set("all every each both"), word_set("no none")
 _SOME = word_set("some several many most few")
-_OPPOSED = {
-    normalise(verb): frozenset(map(normalise, opposites)) for verb, opposites in OPPOSED_VERBS.items()
-}
+_OPPOSED = {normalise(verb): frozenset(map(normalise, opposites)) for verb, opposites in OPPOSED_VERBS.items()}
 _PLACING = word_set("at on in by from to until")
 _PROPERTY = "property"
 _UNCLEAR = word_set("i you we this that these those who which what one someone anyone they a an")
@@ -144,9 +142,7 @@ def _values(text: str, parts: Sequence[Token]) -> Iterator[UtteranceValue]:
     said = [token for token in parts if token.tag not in (Tag.NOT, Tag.ADVERB)]
     if len(said) > 2 and parts[-1].low in EXCLUSIVE and said[-2].low in BE:
         axis, side = EXCLUSIVE[parts[-1].low]
-        yield UtteranceValue(
-            f"{_PROPERTY} {axis}", parts[-1].text, parts[-1].start, parts[-1].end, choice=side
-        )
+        yield UtteranceValue(f"{_PROPERTY} {axis}", parts[-1].text, parts[-1].start, parts[-1].end, choice=side)
 
 
 def _measures(before: Token) -> bool:

@@ -27,10 +27,7 @@ _GRAMMAR = grammar("detect_temporal")
 _PAIRS: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
     (word_set(first), word_set(last))
     for first, last in (
-        (
-            "started began begun commenced start begin",
-            "ended finished completed concluded stopped end finish",
-        ),
+        ("started began begun commenced start begin", "ended finished completed concluded stopped end finish"),
         ("opened inaugurated open", "closed shuttered demolished close"),
         ("founded established created formed incorporated", "dissolved disbanded abolished closed bankrupt"),
         ("launched introduced released", "discontinued retired withdrawn cancelled canceled"),
@@ -95,9 +92,7 @@ def _before_itself(segment: Segment, confidence: float) -> Iterator[Flag]:
     """ "The project was completed before it started": no date needed."""
     for pattern in (_SELF_BEFORE, _SELF_AFTER, _BUILT_BEFORE):
         for match in pattern.finditer(segment.text):
-            if any(
-                match["begun"].lower() in first and match["ended"].lower() in last for first, last in _WIDE
-            ):
+            if any(match["begun"].lower() in first and match["ended"].lower() in last for first, last in _WIDE):
                 start = segment.start + match.start()
                 yield temporal_flag(
                     segment, start, segment.start + match.end(), confidence,
@@ -199,9 +194,7 @@ def _same_subject(one: str, two: str) -> bool:
 
 
 _COUNT = r"(?:\d{1,3}|[a-z]+(?:-[a-z]+)?)"
-_ABOUT = (
-    r"(?:over|more than|at least|nearly|almost|about|around|some|roughly|approximately|under|less than)\s+"
-)
+_ABOUT = r"(?:over|more than|at least|nearly|almost|about|around|some|roughly|approximately|under|less than)\s+"
 _BOUND = rf"(?P<bound>(?:just |well )?{_ABOUT})?"
 _AT_AGE = r"(?:aged?|at (?:the age of|age))\s+"
 _AGO = re.compile(_GRAMMAR["ago"])
@@ -225,13 +218,9 @@ def wrong_durations(segment: Segment, now: datetime, confidence: float) -> Itera
         yield from _check(segment, match, part, int(part["last"]) - int(part["first"]), confidence)
     for match in _DIED.finditer(text):
         part = _named(match)
-        yield from _check(
-            segment, match, {"count": part["age"]}, int(part["died"]) - int(part["born"]), confidence, 1
-        )
+        yield from _check(segment, match, {"count": part["age"]}, int(part["died"]) - int(part["born"]), confidence, 1)
     for match in _IS_OLD.finditer(text):
-        yield from _check(
-            segment, match, {"count": match["age"]}, now.year - int(match["year"]), confidence, 1
-        )
+        yield from _check(segment, match, {"count": match["age"]}, now.year - int(match["year"]), confidence, 1)
 
 
 def _named(match: re.Match[str]) -> dict[str, str]:
@@ -240,12 +229,7 @@ def _named(match: re.Match[str]) -> dict[str, str]:
 
 
 def _check(
-    segment: Segment,
-    match: re.Match[str],
-    part: dict[str, str],
-    years: int,
-    confidence: float,
-    slack: float = 0,
+    segment: Segment, match: re.Match[str], part: dict[str, str], years: int, confidence: float, slack: float = 0
 ) -> Iterator[Flag]:
     """Compare the stated number of years with `years`, computed from the dates.
 
@@ -264,9 +248,7 @@ def _check(
     elif bound:
         wrong = abs(years - stated) > max(2.0, 0.2 * stated)
     if wrong:
-        yield _flag(
-            segment, match, confidence, f"By these dates it is {years} years", f"Stated: {stated:g} years"
-        )
+        yield _flag(segment, match, confidence, f"By these dates it is {years} years", f"Stated: {stated:g} years")
 
 
 def _flag(segment: Segment, match: re.Match[str], confidence: float, suggestion: str, evidence: str) -> Flag:
@@ -287,9 +269,7 @@ _TALES = re.compile(_GRAMMAR["tales"])
 _ADVERBIAL = re.compile(_GRAMMAR["adverbial"])
 _FOLLOWS_YEAR = re.compile(_GRAMMAR["follows_year"])
 _APPOSED = re.compile(r"\s*(?:,\s*|\()?\s*(?:in\s+|on\s+|i\.e\.,?\s+|that is,?\s+)?", re.IGNORECASE)
-_WEEKDAY_BEFORE = re.compile(
-    rf"\b({'|'.join(d for d in WEEKDAYS if d.endswith('day'))}),?\s+(?:the\s+)?$", re.I
-)
+_WEEKDAY_BEFORE = re.compile(rf"\b({'|'.join(d for d in WEEKDAYS if d.endswith('day'))}),?\s+(?:the\s+)?$", re.I)
 _AHEAD = re.compile(r"\bnext\b|\btomorrow\b|\bfrom now\b", re.IGNORECASE)
 _HINT = re.compile(r"\d|\b(?:minus|negative)\b")
 _QUOTES = re.compile(r"\"[^\"]{1,400}\"|“[^”]{1,400}”")
@@ -301,11 +281,7 @@ async def detect_temporal_errors(context: DetectionContext) -> list[Flag]:
     """Flags in text order, without what is quoted or copied verbatim from a source."""
     flags: list[Flag] = []
     for segment in context.segments:
-        if (
-            segment.assertive
-            and len(segment.text) <= _MAX_CHARS
-            and (segment.times or _HINT.search(segment.text))
-        ):
+        if segment.assertive and len(segment.text) <= _MAX_CHARS and (segment.times or _HINT.search(segment.text)):
             flags += _in_segment(segment, context.now)
     flags += wrong_order(context.segments, ORDER)
     return _without_quotations(sorted(set(flags), key=lambda flag: flag.start), context)

@@ -52,9 +52,7 @@ _APPEAL = re.compile(
     re.IGNORECASE,
 )
 _DENIES = re.compile(r"\b(?:not|no|nor|never|without|few|hardly|if|whether)\s+(?:\w+\s+)?$", re.IGNORECASE)
-_PERCENT = re.compile(
-    r"\d\s?(?:%|percent\b|per cent\b)|\b(?:one|two|three|four|nine) (?:in|out of) (?:\w+)\b", re.I
-)
+_PERCENT = re.compile(r"\d\s?(?:%|percent\b|per cent\b)|\b(?:one|two|three|four|nine) (?:in|out of) (?:\w+)\b", re.I)
 _PRECISE = re.compile(
     r"(?<![\w.$€£])\d+\.\d+\s?(?:million|billion|times|x)\b|\b\d+(?:\.\d+)?\s?times (?:more|less|as)", re.I
 )
@@ -154,9 +152,7 @@ async def _estimates(context: DetectionContext, candidates: Sequence[_Candidate]
     if context.verifier is None or not premise.strip() or not candidates:
         return {}
     asked = candidates[:_MAX_QUERIES]
-    estimates = await context.verifier.estimate(
-        [Query(_unmarked(c.segment.text, context), premise) for c in asked]
-    )
+    estimates = await context.verifier.estimate([Query(_unmarked(c.segment.text, context), premise) for c in asked])
     return {
         candidate.segment.index: estimate
         for candidate, estimate in zip(asked, estimates, strict=True)
@@ -164,9 +160,7 @@ async def _estimates(context: DetectionContext, candidates: Sequence[_Candidate]
     }
 
 
-def _confidence(
-    candidate: _Candidate, overlap: float, estimate: Estimate | None, has_sources: bool
-) -> float | None:
+def _confidence(candidate: _Candidate, overlap: float, estimate: Estimate | None, has_sources: bool) -> float | None:
     """None if the claim is supported, or if it is not an appeal and the verifier gave no clear answer."""
     if estimate is not None and estimate.p_yes >= _SUPPORTED:
         return None

@@ -42,9 +42,7 @@ class Replacement:
     text: str
 
 
-_HEADS = word_set(
-    "team department dept division group office unit branch committee board project plan office"
-)
+_HEADS = word_set("team department dept division group office unit branch committee board project plan office")
 _ACRONYMS = forms(
     """
     human resources: hr; information technology: it; chief executive officer: ceo; public relations: pr;
@@ -107,13 +105,7 @@ def _days(value: Value, stated: str, now: datetime) -> Comparison | None:
         return Comparison.SAME if spoken[0][0] == our_weekday else Comparison.DIFFERENT
     if theirs and theirs[0].day and our_weekday:
         day = _as_day(theirs[0], now)
-        return (
-            None
-            if day is None
-            else Comparison.SAME
-            if day.isoweekday() == our_weekday
-            else Comparison.DIFFERENT
-        )
+        return None if day is None else Comparison.SAME if day.isoweekday() == our_weekday else Comparison.DIFFERENT
     return _relative(ours, our_weekday, stated, now)
 
 
@@ -320,9 +312,7 @@ def _dated(ours: PartialDate, spoken: PartialDate, written: str, text: str) -> s
         return f"{month}{year}"
     if written[:1].isalpha():
         return f"{month} {ours.day}" + (f",{year}" if year else "")
-    return (
-        f"{ours.day} {month}{year}" if written[:1].isdigit() and re.search(r"[A-Za-z]{3}", written) else text
-    )
+    return f"{ours.day} {month}{year}" if written[:1].isdigit() and re.search(r"[A-Za-z]{3}", written) else text
 
 
 def _fix_clock(value: Value, stated: str) -> Replacement | None:

@@ -101,9 +101,7 @@ class GroundednessChecker:
 def judge_report(report: HallucinationReport) -> GroundednessResult:
     """Return a report in the terms of evaluators."""
     grounded = None if report.flagged is None else not report.flagged
-    return GroundednessResult(
-        report.grounding_ratio, grounded, explain_failure(report), report_object(report)
-    )
+    return GroundednessResult(report.grounding_ratio, grounded, explain_failure(report), report_object(report))
 
 
 _TEXT_FIELDS = ("page_content", "text", "content")
@@ -125,11 +123,7 @@ def read_record(*records: object) -> tuple[str, Sources, str]:
             state["answer" if number == len(records) else "question"] = record
     answer, question = _first(state, _ANSWER_KEYS), _first(state, _QUESTION_KEYS)
     text = getattr(answer, "content", answer)
-    return (
-        str(text or ""),
-        as_sources(_first(state, _CONTEXT_KEYS)),
-        question if isinstance(question, str) else "",
-    )
+    return (str(text or ""), as_sources(_first(state, _CONTEXT_KEYS)), question if isinstance(question, str) else "")
 
 
 def _first(state: Mapping[str, Any], names: tuple[str, ...]) -> Any:

@@ -8,12 +8,7 @@ from typing import Any, cast
 from groundwire._loop import run
 from groundwire._optional import load
 from groundwire.config import BackendName, ProfileName
-from groundwire.integrations.evaluator import (
-    EngineKwargs,
-    GroundednessChecker,
-    GroundednessResult,
-    as_sources,
-)
+from groundwire.integrations.evaluator import EngineKwargs, GroundednessChecker, GroundednessResult, as_sources
 
 component: Any = load("haystack:component", feature="groundwire for Haystack", extra="haystack")
 
@@ -27,10 +22,7 @@ class HaystackGroundednessEvaluator:
     """
 
     def __init__(
-        self,
-        backend: BackendName | None = None,
-        profile: ProfileName | None = None,
-        target: float | None = None,
+        self, backend: BackendName | None = None, profile: ProfileName | None = None, target: float | None = None
     ) -> None:
         # A pipeline is saved by these parameters.
         self.backend, self.profile, self.target = backend, profile, target
@@ -39,9 +31,7 @@ class HaystackGroundednessEvaluator:
         self._checker = GroundednessChecker(**options)
 
     @component.output_types(score=float, individual_scores=list[float], results=list[dict[str, Any]])  # type: ignore[untyped-decorator]
-    def run(
-        self, questions: list[str], contexts: list[list[Any]], predicted_answers: list[str]
-    ) -> Mapping[str, Any]:
+    def run(self, questions: list[str], contexts: list[list[Any]], predicted_answers: list[str]) -> Mapping[str, Any]:
         return _summary(run(self._judge(questions, contexts, predicted_answers)))
 
     async def _judge(
@@ -49,8 +39,7 @@ class HaystackGroundednessEvaluator:
     ) -> list[GroundednessResult]:
         cases = zip(questions, contexts, answers, strict=True)
         return [
-            await self._checker.acheck(answer, as_sources(list(given)), question)
-            for question, given, answer in cases
+            await self._checker.acheck(answer, as_sources(list(given)), question) for question, given, answer in cases
         ]
 
 

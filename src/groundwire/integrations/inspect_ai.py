@@ -30,9 +30,7 @@ def groundedness(sources: str = "sources", **options: Unpack[EngineKwargs]) -> A
             return _scorers.Score.unscored(
                 reason="unchecked", answer=answer, explanation=found.error, metadata=found.details
             )
-        return _scorers.Score(
-            value=found.score, answer=answer, explanation=found.statements, metadata=found.details
-        )
+        return _scorers.Score(value=found.score, answer=answer, explanation=found.statements, metadata=found.details)
 
     return score
 

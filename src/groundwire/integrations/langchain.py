@@ -15,9 +15,7 @@ from groundwire.integrations.evaluator import (
 )
 
 _FEATURE = "groundwire for LangChain"
-StringEvaluator: Any = load(
-    "langchain_classic.evaluation.schema:StringEvaluator", feature=_FEATURE, extra="langchain"
-)
+StringEvaluator: Any = load("langchain_classic.evaluation.schema:StringEvaluator", feature=_FEATURE, extra="langchain")
 RunnableLambda: Any = load("langchain_core.runnables:RunnableLambda", feature=_FEATURE, extra="langchain")
 
 
@@ -49,22 +47,12 @@ class LangChainGroundednessEvaluator(StringEvaluator):  # type: ignore[misc]
             raise ValueError("sources are missing: pass them as `reference`")
 
     def _evaluate_strings(
-        self,
-        *,
-        prediction: str,
-        reference: Any = None,
-        input: str | None = None,
-        **_: Any,
+        self, *, prediction: str, reference: Any = None, input: str | None = None, **_: Any
     ) -> dict[str, Any]:
         return _result(self._checker.check(prediction, as_sources(reference), input or ""))
 
     async def _aevaluate_strings(
-        self,
-        *,
-        prediction: str,
-        reference: Any = None,
-        input: str | None = None,
-        **_: Any,
+        self, *, prediction: str, reference: Any = None, input: str | None = None, **_: Any
     ) -> dict[str, Any]:
         return _result(await self._checker.acheck(prediction, as_sources(reference), input or ""))
 
@@ -74,12 +62,7 @@ GroundednessEvaluator = LangChainGroundednessEvaluator
 
 
 def _result(found: GroundednessResult) -> dict[str, Any]:
-    return {
-        "score": found.score,
-        "value": found.value,
-        "reasoning": found.reasoning,
-        "report": found.report,
-    }
+    return {"score": found.score, "value": found.value, "reasoning": found.reasoning, "report": found.report}
 
 
 def grounded(key: str = "grounding", **options: Unpack[EngineKwargs]) -> Any:

@@ -12,12 +12,8 @@ from groundwire.integrations.guardrail import AnswerGuard, GuardDecision, GuardM
 from groundwire.proxy.evidence import from_chat
 
 _FEATURE = "groundwire for LangChain"
-AgentMiddleware: Any = load(
-    "langchain.agents.middleware:AgentMiddleware", feature=_FEATURE, extra="langchain"
-)
-_as_dicts: Any = load(
-    "langchain_core.messages:convert_to_openai_messages", feature=_FEATURE, extra="langchain"
-)
+AgentMiddleware: Any = load("langchain.agents.middleware:AgentMiddleware", feature=_FEATURE, extra="langchain")
+_as_dicts: Any = load("langchain_core.messages:convert_to_openai_messages", feature=_FEATURE, extra="langchain")
 
 
 class GroundednessMiddleware(AgentMiddleware):  # type: ignore[misc]
@@ -30,11 +26,7 @@ class GroundednessMiddleware(AgentMiddleware):  # type: ignore[misc]
     """
 
     def __init__(
-        self,
-        mode: GuardMode = "observe",
-        *,
-        settings: GuardSettings | None = None,
-        **options: Unpack[EngineKwargs],
+        self, mode: GuardMode = "observe", *, settings: GuardSettings | None = None, **options: Unpack[EngineKwargs]
     ) -> None:
         super().__init__()
         self.tools: list[Any] = []

@@ -33,9 +33,7 @@ def score_trace(
             **where,
         )
     comment = result.error if result.grounded is None else result.reasoning
-    client.create_score(
-        name=f"{name}_label", value=result.value, data_type="CATEGORICAL", comment=comment, **where
-    )
+    client.create_score(name=f"{name}_label", value=result.value, data_type="CATEGORICAL", comment=comment, **where)
     repair = (result.report or {}).get("repair")
     if repair is not None and repair["edits"]:
         client.create_score(name="output", value=repair["text"], data_type="CORRECTION", **where)

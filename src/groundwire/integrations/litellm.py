@@ -17,9 +17,7 @@ from groundwire.integrations.guardrail import AnswerGuard, BlockOn, GuardMode, G
 from groundwire.proxy.evidence import from_chat, from_responses
 
 _FEATURE = "groundwire for LiteLLM"
-CustomGuardrail: Any = load(
-    "litellm.integrations.custom_guardrail:CustomGuardrail", feature=_FEATURE, extra="litellm"
-)
+CustomGuardrail: Any = load("litellm.integrations.custom_guardrail:CustomGuardrail", feature=_FEATURE, extra="litellm")
 Blocked: Any = load("litellm.exceptions:GuardrailRaisedException", feature=_FEATURE, extra="litellm")
 _GUARDS = "groundwire_guards"
 
@@ -57,8 +55,7 @@ class GroundwireGuardrail(CustomGuardrail):  # type: ignore[misc]
         guard = self._guard(request_data, logging_obj)
         complete = _has_ended(request_data.get("responses"))
         decisions = [
-            await run_on_shared_loop(guard.decide(text, complete=complete))
-            for text in inputs.get("texts", ())
+            await run_on_shared_loop(guard.decide(text, complete=complete)) for text in inputs.get("texts", ())
         ]
         reason = next((decision.blocked for decision in decisions if decision.blocked), "")
         if reason:

@@ -10,9 +10,7 @@ from groundwire.integrations.evaluator import EngineKwargs, GroundednessChecker,
 
 _FEATURE = "groundwire for LlamaIndex"
 BaseEvaluator: Any = load("llama_index.core.evaluation:BaseEvaluator", feature=_FEATURE, extra="llamaindex")
-EvaluationResult: Any = load(
-    "llama_index.core.evaluation:EvaluationResult", feature=_FEATURE, extra="llamaindex"
-)
+EvaluationResult: Any = load("llama_index.core.evaluation:EvaluationResult", feature=_FEATURE, extra="llamaindex")
 
 
 class LlamaIndexGroundednessEvaluator(BaseEvaluator):  # type: ignore[misc]
@@ -31,22 +29,14 @@ class LlamaIndexGroundednessEvaluator(BaseEvaluator):  # type: ignore[misc]
         """There are no prompts, because no language model is called."""
 
     def evaluate(
-        self,
-        query: str | None = None,
-        response: str | None = None,
-        contexts: Sequence[str] | None = None,
-        **_: Any,
+        self, query: str | None = None, response: str | None = None, contexts: Sequence[str] | None = None, **_: Any
     ) -> Any:
         """Overridden because the base class cannot run inside an event loop."""
         found = self._checker.check(response or "", list(contexts or ()), query or "")
         return _result(found, query, response, contexts)
 
     async def aevaluate(
-        self,
-        query: str | None = None,
-        response: str | None = None,
-        contexts: Sequence[str] | None = None,
-        **_: Any,
+        self, query: str | None = None, response: str | None = None, contexts: Sequence[str] | None = None, **_: Any
     ) -> Any:
         found = await self._checker.acheck(response or "", list(contexts or ()), query or "")
         return _result(found, query, response, contexts)
@@ -56,9 +46,7 @@ GroundednessEvaluator = LlamaIndexGroundednessEvaluator
 """The name that LlamaIndex users import."""
 
 
-def _result(
-    found: GroundednessResult, query: str | None, response: str | None, contexts: Sequence[str] | None
-) -> Any:
+def _result(found: GroundednessResult, query: str | None, response: str | None, contexts: Sequence[str] | None) -> Any:
     unchecked = found.grounded is None
     return EvaluationResult(
         query=query,

@@ -101,9 +101,7 @@ class MettaPredicates:
             raise InputError("; ".join(found.errors))
         return found
 
-    def detect_one(
-        self, name: str, segments: Atom, state: Atom | None = None, kb: Atom | None = None
-    ) -> Atom:
+    def detect_one(self, name: str, segments: Atom, state: Atom | None = None, kb: Atom | None = None) -> Atom:
         parts = [atoms.segment_of(atom) for atom in atoms.items(segments)]
         turns = _turns(state) if state is not None else ()
         flags = self.flags(name, parts, turns, None if kb is None else _base(kb))

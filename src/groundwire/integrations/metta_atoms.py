@@ -13,17 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from groundwire.detectors.scoring import HistoryEvidence, KBEvidence, Signal
 from groundwire.errors import InputError
-from groundwire.types import (
-    Action,
-    ActionKind,
-    Flag,
-    HallucinationType,
-    Mention,
-    Segment,
-    TimeExpression,
-    Triple,
-    Turn,
-)
+from groundwire.types import Action, ActionKind, Flag, HallucinationType, Mention, Segment, TimeExpression, Triple, Turn
 
 if TYPE_CHECKING:
     from hyperon import Atom

@@ -39,18 +39,13 @@ _LISTS = (
 )
 _SPACES = ("&self", "match", "add-atom", "get-atoms", "new-space", "remove-atom", "module-space-no-deps")
 _STATE = ("_new-state", "get-state", "change-state!", "bind!", "pragma!")
-_TEXT = (
-    *("repr", "parse", "stringToChars", "charsToString", "format-args", "sort-strings"),
-    *("println!", "trace!"),
-)
+_TEXT = (*("repr", "parse", "stringToChars", "charsToString", "format-args", "sort-strings"), *("println!", "trace!"))
 _EVALUATION = ("capture", "sealed", "nop", "get-metatype", "get-type", "get-type-space")
 _ASSERTIONS = (
     *("_assert-results-are-alpha-equal", "_assert-results-are-alpha-equal-msg"),
     *("_assert-results-are-equal", "_assert-results-are-equal-msg"),
 )
-ALLOWED = frozenset(
-    (*_LOGIC, *_ARITHMETIC, *_MATHS, *_LISTS, *_SPACES, *_STATE, *_TEXT, *_EVALUATION, *_ASSERTIONS)
-)
+ALLOWED = frozenset((*_LOGIC, *_ARITHMETIC, *_MATHS, *_LISTS, *_SPACES, *_STATE, *_TEXT, *_EVALUATION, *_ASSERTIONS))
 """The operations of MeTTa's library that a program may use: none of them touches files, network or Python."""
 
 _REPLACED = ("parse",)
@@ -60,9 +55,7 @@ _MAX_FILE_BYTES = 10_000_000
 _MAX_DEPTH = 500
 """Expressions within each other. The interpreter recurses: some 10,000 levels end the whole process."""
 _SPACE = r" \t\n\v\f\r\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"  # what Rust calls whitespace
-_TOKEN = re.compile(
-    rf'"(?:[^"\\]|\\.)*+"|;[^\n]*|[()]|\$[^{_SPACE}()]*|[^{_SPACE}();"$][^{_SPACE}();]*', re.DOTALL
-)
+_TOKEN = re.compile(rf'"(?:[^"\\]|\\.)*+"|;[^\n]*|[()]|\$[^{_SPACE}()]*|[^{_SPACE}();"$][^{_SPACE}();]*', re.DOTALL)
 """As the interpreter reads: a quote within a word begins no string, a semicolon in a variable no comment."""
 
 
@@ -229,9 +222,7 @@ def evaluate(metta: MeTTa, program: str, steps: int) -> list[list[Atom]]:
             state.run_step()
     except RuntimeError as error:
         raise InputError(f"the program cannot be run: {error}") from None
-    raise GroundwireError(
-        f"the program was stopped after {steps:,} steps", hint="raise the limit with --steps"
-    )
+    raise GroundwireError(f"the program was stopped after {steps:,} steps", hint="raise the limit with --steps")
 
 
 def in_child(work: Callable[[], T]) -> T:

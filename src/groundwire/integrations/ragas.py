@@ -24,9 +24,7 @@ class RagasGroundednessMetric(BaseMetric):  # type: ignore[misc]
         super().__init__(name=name)
         self._checker = GroundednessChecker(**options)
 
-    async def ascore(
-        self, response: str, retrieved_contexts: Sequence[str], user_input: str = "", **_: Any
-    ) -> Any:
+    async def ascore(self, response: str, retrieved_contexts: Sequence[str], user_input: str = "", **_: Any) -> Any:
         return _result(await self._checker.acheck(response, list(retrieved_contexts), user_input))
 
     def score(self, response: str, retrieved_contexts: Sequence[str], user_input: str = "", **_: Any) -> Any:

@@ -31,9 +31,7 @@ def check_on_ray(rows: Iterator[BatchRow], workers: int, config: Config) -> Iter
     """Yield one output line per row, in order."""
     ray = load("ray", feature="--engine ray", extra="ray")
     data = load("ray.data", feature="--engine ray", extra="ray")
-    ray.init(
-        ignore_reinit_error=True, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR
-    )
+    ray.init(ignore_reinit_error=True, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     context = data.DataContext.get_current()
     context.execution_options.preserve_order = True
@@ -60,7 +58,4 @@ def _tables(window: list[BatchRow]) -> list[Any]:
     """The rows as one table per task, since Ray Data gives each block to one worker."""
     arrow = load("pyarrow", feature="--engine ray", extra="ray")
     parts = (window[start : start + TASK_ROWS] for start in range(0, len(window), TASK_ROWS))
-    return [
-        arrow.table({"number": [row.number for row in part], "row": [row.raw for row in part]})
-        for part in parts
-    ]
+    return [arrow.table({"number": [row.number for row in part], "row": [row.raw for row in part]}) for part in parts]

@@ -139,11 +139,7 @@ async def judge_row(engine: Groundwire, row: BatchRow) -> str:
         parsed = parse_row(row.raw)
         with evaluated_span(parsed.traceparent):
             report = await engine.check(
-                parsed.response,
-                parsed.sources,
-                question=parsed.question,
-                response_id=identity,
-                history=parsed.history,
+                parsed.response, parsed.sources, question=parsed.question, response_id=identity, history=parsed.history
             )
         verdict = report_object(report)
     except GroundwireError as error:

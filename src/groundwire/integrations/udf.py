@@ -18,14 +18,7 @@ from typing import Any, Unpack
 from groundwire._optional import load
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
-from groundwire.integrations.evaluator import (
-    GROUNDED,
-    UNCHECKED,
-    UNGROUNDED,
-    EngineKwargs,
-    engine_config,
-    open_engine,
-)
+from groundwire.integrations.evaluator import GROUNDED, UNCHECKED, UNGROUNDED, EngineKwargs, engine_config, open_engine
 from groundwire.integrations.rows import BatchRow, judge_rows
 from groundwire.reports.tables import arrow_schema
 
@@ -52,9 +45,7 @@ class GroundwireUDF:
     Settings are read where it is constructed and travel with it; each process opens the engine once.
     """
 
-    schema = ", ".join(f"{name} {kind}" for name, kind in VERDICT_COLUMNS.items()).replace(
-        "float64", "double"
-    )
+    schema = ", ".join(f"{name} {kind}" for name, kind in VERDICT_COLUMNS.items()).replace("float64", "double")
     """The columns of a verdict, for Spark."""
 
     def __init__(self, **options: Unpack[EngineKwargs]) -> None:
@@ -93,9 +84,7 @@ def batch_rows(batch: Any) -> Iterator[BatchRow]:
         records, names = batch.to_dict("records"), list(batch.columns)
     else:
         hint = 'with Ray Data, set batch_format="pyarrow"'
-        raise InputError(
-            f"a batch must be a pandas DataFrame or an Arrow table, got {type(batch).__name__}", hint=hint
-        )
+        raise InputError(f"a batch must be a pandas DataFrame or an Arrow table, got {type(batch).__name__}", hint=hint)
     if set(names) == _LINES:
         yield from (BatchRow(int(record["number"]), record["row"]) for record in records)
     else:

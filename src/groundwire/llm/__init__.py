@@ -7,15 +7,7 @@ from typing import Literal, get_args
 from groundwire._optional import load
 from groundwire.config import AnthropicConfig, Config, OpenAIConfig
 from groundwire.errors import InputError, MissingExtra
-from groundwire.llm.base import (
-    Completion,
-    Generator,
-    Message,
-    OnText,
-    StreamingGenerator,
-    TokenLogprob,
-    completed,
-)
+from groundwire.llm.base import Completion, Generator, Message, OnText, StreamingGenerator, TokenLogprob, completed
 
 Provider = Literal["openai", "anthropic", "llm"]
 
@@ -59,9 +51,7 @@ def is_chosen(config: Config) -> bool:
         return False
     if config.generator.provider == "llm":
         return True
-    at: OpenAIConfig | AnthropicConfig = (
-        config.anthropic if config.generator.provider == "anthropic" else config.openai
-    )
+    at: OpenAIConfig | AnthropicConfig = config.anthropic if config.generator.provider == "anthropic" else config.openai
     return at.api_key is not None or "base_url" in at.model_fields_set
 
 

@@ -19,14 +19,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from groundwire.errors import (
-    BackendDown,
-    BackendError,
-    BackendTimeout,
-    ConfigError,
-    QueryRefused,
-    RateLimited,
-)
+from groundwire.errors import BackendDown, BackendError, BackendTimeout, ConfigError, QueryRefused, RateLimited
 
 Role = Literal["system", "user", "assistant"]
 OnText = Callable[[str], Awaitable[None] | None]
@@ -117,12 +110,7 @@ class StreamingGenerator(Protocol):
     """An optional capability: pass on text as it is generated. Returns the whole completion."""
 
     async def stream(
-        self,
-        messages: Sequence[Message],
-        on_text: OnText,
-        *,
-        max_tokens: int = 256,
-        temperature: float = 0.0,
+        self, messages: Sequence[Message], on_text: OnText, *, max_tokens: int = 256, temperature: float = 0.0
     ) -> Completion: ...
 
 
@@ -153,13 +141,10 @@ async def emit(on_text: OnText, text: str) -> None:
 # Where a hosted model is reached, what its SDK's failures mean, and how to say so without secrets.
 
 _OFFICIAL = frozenset({"api.openai.com", "api.anthropic.com"})
-_REFUSAL = compile(
-    r"support|allow|permit|unknown|unrecogni[sz]ed|deprecated|invalid|unexpected|must be", IGNORECASE
-)
+_REFUSAL = compile(r"support|allow|permit|unknown|unrecogni[sz]ed|deprecated|invalid|unexpected|must be", IGNORECASE)
 _STATUS_PREFIX = compile(r"^Error code: \d+ - ")
 _TOO_LONG = compile(
-    r"context (?:size|length|window)|maximum context|too (?:long|many tokens)|exceeds?\b.{0,40}\btokens",
-    IGNORECASE,
+    r"context (?:size|length|window)|maximum context|too (?:long|many tokens)|exceeds?\b.{0,40}\btokens", IGNORECASE
 )
 _NOT_RETRYABLE = frozenset({501, 505})
 
@@ -176,9 +161,7 @@ class Endpoint:
 
     def __post_init__(self) -> None:
         if not _is_address(self.base_url):
-            raise ConfigError(
-                f"{self.section}.base_url is not a valid address", hint="write it as https://host/v1"
-            )
+            raise ConfigError(f"{self.section}.base_url is not a valid address", hint="write it as https://host/v1")
 
     @property
     def host(self) -> str:
@@ -269,9 +252,7 @@ def status_error(endpoint: Endpoint, status: int, headers: Mapping[str, str], me
     detail = endpoint.public(message)
     if _TOO_LONG.search(message):
         detail = f"lower {endpoint.budget_key}; it says: {detail}"
-    return QueryRefused(
-        f"{endpoint.host} refused the request ({status})", hint=detail, retryable=status == 409
-    )
+    return QueryRefused(f"{endpoint.host} refused the request ({status})", hint=detail, retryable=status == 409)
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:

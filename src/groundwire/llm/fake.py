@@ -72,12 +72,7 @@ class ScriptedGenerator:
         return done
 
     async def stream(
-        self,
-        messages: Sequence[Message],
-        on_text: OnText,
-        *,
-        max_tokens: int = 256,
-        temperature: float = 0.0,
+        self, messages: Sequence[Message], on_text: OnText, *, max_tokens: int = 256, temperature: float = 0.0
     ) -> Completion:
         """Pass the reply on word by word."""
         (done,) = await self.complete(messages, max_tokens=max_tokens, temperature=temperature)

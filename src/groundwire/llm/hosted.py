@@ -80,12 +80,7 @@ class HostedGenerator(ABC, Generic[ClientT]):
         return client
 
     async def stream(
-        self,
-        messages: Sequence[Message],
-        on_text: OnText,
-        *,
-        max_tokens: int = 256,
-        temperature: float = 0.0,
+        self, messages: Sequence[Message], on_text: OnText, *, max_tokens: int = 256, temperature: float = 0.0
     ) -> Completion:
         """Complete once, passing text to `on_text` as it arrives."""
 

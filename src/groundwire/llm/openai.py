@@ -11,16 +11,7 @@ from pydantic import BaseModel, Field
 
 from groundwire.config import Config
 from groundwire.errors import BackendError
-from groundwire.llm.base import (
-    Completion,
-    Endpoint,
-    Message,
-    OnText,
-    Schema,
-    TokenLogprob,
-    TokenPosition,
-    emit,
-)
+from groundwire.llm.base import Completion, Endpoint, Message, OnText, Schema, TokenLogprob, TokenPosition, emit
 from groundwire.llm.hosted import HostedGenerator, Options, Sdk, repeat
 
 FiniteFloat = Annotated[float, Field(allow_inf_nan=False)]

@@ -12,11 +12,7 @@ MAX_BUFFERED = 16
 
 
 async def tokens(
-    generator: Generator,
-    messages: Sequence[Message],
-    *,
-    max_tokens: int = 256,
-    temperature: float = 0.0,
+    generator: Generator, messages: Sequence[Message], *, max_tokens: int = 256, temperature: float = 0.0
 ) -> AsyncGenerator[str]:
     """Yield text as it is generated; in one piece if the generator cannot stream.
 

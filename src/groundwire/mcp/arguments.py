@@ -66,8 +66,7 @@ def _expect(expected: str) -> Discriminator:
 
 
 Item = Annotated[
-    Annotated[Text, Tag("(text)")] | Annotated[SourceArgument, Tag("(object)")],
-    _expect("a text or {id, text}"),
+    Annotated[Text, Tag("(text)")] | Annotated[SourceArgument, Tag("(object)")], _expect("a text or {id, text}")
 ]
 Sources = Annotated[
     Annotated[Text, Tag("(text)")]
@@ -95,8 +94,7 @@ class TurnArgument(BaseModel):
 
 
 AnyTurn = Annotated[
-    Annotated[Text, Tag("(text)")] | Annotated[TurnArgument, Tag("(object)")],
-    _expect("a text or {role, content}"),
+    Annotated[Text, Tag("(text)")] | Annotated[TurnArgument, Tag("(object)")], _expect("a text or {role, content}")
 ]
 
 
@@ -141,9 +139,7 @@ AnyStep = Annotated[
     Annotated[NonEmptyText, Tag("(text)")] | Annotated[StepArgument, Tag("(object)")],
     _expect("a text or {claim, cites}"),
 ]
-Steps = Annotated[
-    Annotated[list[AnyStep], Field(min_length=1, max_length=MAX_ITEMS)], BeforeValidator(_parse_json)
-]
+Steps = Annotated[Annotated[list[AnyStep], Field(min_length=1, max_length=MAX_ITEMS)], BeforeValidator(_parse_json)]
 
 
 class AuditReasoning(StrictArguments):
@@ -155,9 +151,7 @@ class AuditTrace(StrictArguments):
     steps: Annotated[Steps, Field(description="In order: texts, or {claim, cites}.")]
     question: Annotated[Text, Field(description="The question to be answered.")] = ""
     context: Annotated[Sources, Field(description=f"Sources that the steps may cite. {SOURCE_FORMS}")] = []
-    answer: Annotated[
-        Text, Field(description="The final answer; it is derived again from the steps alone.")
-    ] = ""
+    answer: Annotated[Text, Field(description="The final answer; it is derived again from the steps alone.")] = ""
 
 
 class CheckActions(StrictArguments):
@@ -199,14 +193,11 @@ class BudgetArguments(BaseModel):
     default_target: Annotated[
         Share | None, Field(description="The confidence a claim must reach if it states none; 0.95.")
     ] = None
-    placeholder: Annotated[
-        str | None, Field(max_length=200, description="Text that replaces removed evidence.")
-    ] = None
+    placeholder: Annotated[str | None, Field(max_length=200, description="Text that replaces removed evidence.")] = None
     units: Literal["bits", "nats"] = "bits"
     require_citations: Annotated[bool, Field(description="Flag claims without citations.")] = False
     context_mode: Annotated[
-        Literal["all", "cited"],
-        Field(description="Verify each claim against all spans, or only those it cites."),
+        Literal["all", "cited"], Field(description="Verify each claim against all spans, or only those it cites.")
     ] = "all"
     timeout_s: Annotated[float | None, Field(gt=0, le=3600, description="Time limit in seconds.")] = None
 
@@ -219,12 +210,11 @@ class BudgetArguments(BaseModel):
 class DetectHallucination(BudgetArguments):
     answer: Annotated[NonEmptyText, Field(description="The answer, with citations like [S0].")]
     max_claims: Annotated[int, Field(ge=1, le=MAX_ITEMS, description="Verify only this many claims.")] = 25
-    claim_split: Annotated[
-        Literal["sentences", "lines"], Field(description="How the answer is split into claims.")
-    ] = "sentences"
+    claim_split: Annotated[Literal["sentences", "lines"], Field(description="How the answer is split into claims.")] = (
+        "sentences"
+    )
     citation_regex: Annotated[
-        str | None,
-        Field(max_length=200, description="Pattern of citations, with a group named id."),
+        str | None, Field(max_length=200, description="Pattern of citations, with a group named id.")
     ] = None
 
 

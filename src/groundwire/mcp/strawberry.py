@@ -18,24 +18,10 @@ from groundwire._optional import load
 from groundwire.claims.extractor import extract
 from groundwire.engine import Groundwire, as_sources
 from groundwire.errors import BackendTimeout, InputError
-from groundwire.mcp.arguments import (
-    AuditTraceBudget,
-    BudgetArguments,
-    BudgetStepArgument,
-    DetectHallucination,
-)
+from groundwire.mcp.arguments import AuditTraceBudget, BudgetArguments, BudgetStepArgument, DetectHallucination
 from groundwire.retrieval.cite import cited_ids, phantoms
 from groundwire.traces.audit import audit_reasoning
-from groundwire.types import (
-    NOTHING_TO_CHECK,
-    Claim,
-    ClaimKind,
-    ClaimVerification,
-    GapType,
-    Source,
-    Status,
-    Step,
-)
+from groundwire.types import NOTHING_TO_CHECK, Claim, ClaimKind, ClaimVerification, GapType, Source, Status, Step
 from groundwire.verdicts.judge import phantom, unmeasured
 
 _REGEX_SECONDS = 0.5  # for a pattern of the caller: milliseconds are normal, backtracking may take forever
@@ -157,9 +143,7 @@ async def detect_hallucination(engine: Groundwire, given: DetectHallucination) -
 
 async def audit_trace_budget(engine: Groundwire, given: AuditTraceBudget) -> BudgetReport:
     judge, sources = _prepare(engine, given)
-    return _build_report(
-        await _with_timeout(_score_steps(judge, sources, given), given.timeout_s), judge, given
-    )
+    return _build_report(await _with_timeout(_score_steps(judge, sources, given), given.timeout_s), judge, given)
 
 
 def _prepare(engine: Groundwire, given: BudgetArguments) -> tuple[Groundwire, tuple[Source, ...]]:
@@ -195,14 +179,10 @@ async def _score_answer(
         return ScoredClaims(tuple(enumerate(report.claims)), len(report.skipped) - left, left)
     known, target = [source.id for source in sources], judge.profile.target
     whole = given.claim_split == "lines"
-    found = (
-        _line_claims(answer, known, target) if whole else extract(answer, target=target, known_sources=known)
-    )
+    found = _line_claims(answer, known, target) if whole else extract(answer, target=target, known_sources=known)
     claims = [claim for claim in found if claim.kind is ClaimKind.ASSERTION]
     verdicts = await _verify(judge, claims[: given.max_claims], sources, given)
-    return ScoredClaims(
-        tuple(enumerate(verdicts)), len(found) - len(claims), max(0, len(claims) - given.max_claims)
-    )
+    return ScoredClaims(tuple(enumerate(verdicts)), len(found) - len(claims), max(0, len(claims) - given.max_claims))
 
 
 def _line_claims(answer: str, known: Sequence[str], target: float) -> list[Claim]:
@@ -218,23 +198,17 @@ def _line_claims(answer: str, known: Sequence[str], target: float) -> list[Claim
     return found
 
 
-async def _score_steps(
-    judge: Groundwire, sources: tuple[Source, ...], given: AuditTraceBudget
-) -> ScoredClaims:
+async def _score_steps(judge: Groundwire, sources: tuple[Source, ...], given: AuditTraceBudget) -> ScoredClaims:
     """Verify steps; with mode `all`, entailed earlier steps are evidence for later ones."""
     numbered = sorted(
-        ((n if step.idx is None else step.idx, step) for n, step in enumerate(given.steps)),
-        key=lambda pair: pair[0],
+        ((n if step.idx is None else step.idx, step) for n, step in enumerate(given.steps)), key=lambda pair: pair[0]
     )
     empty = [(idx, step) for idx, step in numbered if not step.claim.strip()]
     numbered = [(idx, step) for idx, step in numbered if step.claim.strip()]
     target = judge.profile.target
     confidences = [target if step.confidence is None else step.confidence for _, step in numbered]
     if numbered and sources and given.context_mode == "all":
-        steps = [
-            Step("", step.claim, tuple(step.cites), p)
-            for (_, step), p in zip(numbered, confidences, strict=True)
-        ]
+        steps = [Step("", step.claim, tuple(step.cites), p) for (_, step), p in zip(numbered, confidences, strict=True)]
         verdicts = await audit_reasoning(judge, steps, sources)
     else:
         claims = [
@@ -294,11 +268,7 @@ def _build_report(scored: ScoredClaims, judge: Groundwire, given: BudgetArgument
         ignored=given.ignored,
     )
     return BudgetReport(
-        flagged=bool(bad) or not details,
-        under_budget=bool(bad),
-        summary=summary,
-        details=details,
-        error=error,
+        flagged=bool(bad) or not details, under_budget=bool(bad), summary=summary, details=details, error=error
     )
 
 

@@ -88,9 +88,7 @@ def rejection_reason(verdict: ClaimVerification, adjusted: float, rules: MemoryG
 def decide_unchecked(error: BackendError, stated: float, rules: MemoryGateConfig) -> Decision:
     """Decide on a fact the backend failed to check: unverified with half its confidence, or rejected."""
     if isinstance(error, RateLimited):
-        return Decision(
-            FactStatus.PENDING, stated * UNCHECKED_FACTOR, str(error), retry_after=error.retry_after
-        )
+        return Decision(FactStatus.PENDING, stated * UNCHECKED_FACTOR, str(error), retry_after=error.retry_after)
     reason = f"not checked in time: {error}" if isinstance(error, BackendTimeout) else f"not checked: {error}"
     if rules.fail_closed:
         return Decision(None, stated * UNCHECKED_FACTOR, reason)

@@ -15,14 +15,7 @@ from groundwire import _loop
 from groundwire._loop import EventLoopThread
 from groundwire.config import Config
 from groundwire.engine import Groundwire, Sources, as_sources, as_text
-from groundwire.errors import (
-    BackendError,
-    BackendTimeout,
-    FactNotGrounded,
-    GroundwireError,
-    InputError,
-    RateLimited,
-)
+from groundwire.errors import BackendError, BackendTimeout, FactNotGrounded, GroundwireError, InputError, RateLimited
 from groundwire.memory.decision import (
     UNCHECKED_FACTOR,
     Decision,
@@ -111,12 +104,7 @@ class MemoryGate:
         self._thread = EventLoopThread("groundwire-gate")
 
     async def remember(
-        self,
-        fact: Fact | str,
-        evidence: Sources,
-        *,
-        confidence: float = DEFAULT_CONFIDENCE,
-        verify: bool | None = None,
+        self, fact: Fact | str, evidence: Sources, *, confidence: float = DEFAULT_CONFIDENCE, verify: bool | None = None
     ) -> Fact:
         """Verify a fact against its evidence and store it.
 
@@ -148,12 +136,7 @@ class MemoryGate:
         raise FactNotGrounded(f"rejected: {decision.reason}", gap_bits=decision.gap_bits)
 
     def remember_now(
-        self,
-        fact: Fact | str,
-        evidence: Sources,
-        *,
-        confidence: float = DEFAULT_CONFIDENCE,
-        verify: bool | None = None,
+        self, fact: Fact | str, evidence: Sources, *, confidence: float = DEFAULT_CONFIDENCE, verify: bool | None = None
     ) -> Fact:
         """`remember` for synchronous callers."""
         return _loop.run(self.remember(fact, evidence, confidence=confidence, verify=verify))
@@ -256,9 +239,7 @@ class Worker:
             if job.attempts > self.queue.terms.attempts:
                 raise InputError("every worker that took the job died")
             candidate = Candidate.from_payload(job.payload, fact)
-            found = await verify_within(
-                self._thread, self._engine, candidate, self.queue.terms.lease * _LEASE_SHARE
-            )
+            found = await verify_within(self._thread, self._engine, candidate, self.queue.terms.lease * _LEASE_SHARE)
         except BackendError as error:
             return await asyncio.to_thread(self._fail, job, candidate, error)
         except InputError as error:  # a retry would fail again
@@ -304,9 +285,7 @@ class Worker:
                 self._write(connection, candidate, decision)
         return self._result(job, candidate, decision, owned)
 
-    def _fail(
-        self, job: QueuedJob, candidate: Candidate, error: BackendError, *, permanent: bool = False
-    ) -> JobResult:
+    def _fail(self, job: QueuedJob, candidate: Candidate, error: BackendError, *, permanent: bool = False) -> JobResult:
         """Schedule a retry; after the last one the fact is stored as unverified or rejected."""
         unchecked = decide_unchecked(BackendError(str(error)), candidate.confidence, self._rules)
         dead = permanent or self.queue.is_spent(job)

@@ -75,9 +75,7 @@ def fact_sentence(fact: Fact) -> str:
     if fact.text.strip():
         return fact.text.strip()
     values = {SUBJECT: "", OBJECT: ""} | {role.name: role.value.text for role in reversed(fact.roles)}
-    rest = [
-        f"{_words(role.name)} {role.value.text}" for role in fact.roles if role.name not in (SUBJECT, OBJECT)
-    ]
+    rest = [f"{_words(role.name)} {role.value.text}" for role in fact.roles if role.name not in (SUBJECT, OBJECT)]
     head = " ".join(part for part in (values[SUBJECT], _words(fact.predicate), values[OBJECT]) if part)
     return ", ".join([head, *rest]) + "."
 

@@ -88,9 +88,7 @@ def verb_group(state: SentenceParse, at: int, *, plural: bool = False) -> tuple[
         elif tag is Tag.NOT or (low == "no" and state.low(at + 1) == "longer"):
             denied = True
             at += low == "no"
-        elif (tag is Tag.ADVERB and not (chain and opens_amount(state, at))) or (
-            low in ("both", "either") and chain
-        ):
+        elif (tag is Tag.ADVERB and not (chain and opens_amount(state, at))) or (low in ("both", "either") and chain):
             pass
         else:
             break
@@ -115,9 +113,7 @@ def opens_amount(state: SentenceParse, at: int) -> bool:
     return state.tag(at + 1) is Tag.NUMBER
 
 
-def _whole_verb(
-    state: SentenceParse, at: int, verb: Verb, chain: list[str], plural: bool
-) -> tuple[Verb | None, int]:
+def _whole_verb(state: SentenceParse, at: int, verb: Verb, chain: list[str], plural: bool) -> tuple[Verb | None, int]:
     low = state.low(at) if state.tag(at) in (Tag.VERB, Tag.WORD) else ""
     tense = _tense(chain)
     if not chain:
@@ -375,9 +371,7 @@ def _clause(state: SentenceParse, at: int, *, real: bool = True) -> int:
     return after
 
 
-def _with_purpose(
-    state: SentenceParse, subjects: tuple[Phrase, ...], at: int
-) -> tuple[tuple[Phrase, ...], int]:
+def _with_purpose(state: SentenceParse, subjects: tuple[Phrase, ...], at: int) -> tuple[tuple[Phrase, ...], int]:
     """ "The deadline for the report is …" is read like "the deadline of the report"."""
     subject = subjects[0]
     if len(subjects) > 1 or state.low(at) != "for" or subject.of or subject.determiner not in ("the", ""):

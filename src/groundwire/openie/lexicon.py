@@ -229,11 +229,7 @@ def _in_context(token: Token, before: Token | None, after: Token | None) -> Tag:
     if token.low in DETERMINERS and token.tag is Tag.DET:
         bare = follows in (Tag.AUX, Tag.MODAL, Tag.STOP, Tag.PREP) and token.low not in ("the", "a", "an")
         return Tag.PRONOUN if bare else Tag.DET
-    if (
-        token.low in _FREQUENCY_ADVERBS
-        and token.tag is Tag.ADVERB
-        and follows in (Tag.WORD, Tag.VERB, Tag.NAME)
-    ):
+    if token.low in _FREQUENCY_ADVERBS and token.tag is Tag.ADVERB and follows in (Tag.WORD, Tag.VERB, Tag.NAME):
         led = before is None or before.tag in (Tag.DET, Tag.POSSESSIVE, Tag.NAME, Tag.PREP, Tag.STOP)
         return Tag.WORD if led else Tag.ADVERB  # "the weekly review", and not "reports weekly"
     if token.low == "no" and follows is Tag.WORD and after and after.low == "longer":

@@ -101,9 +101,7 @@ def may_be_person(name: str) -> bool:
     >>> may_be_person("Dr. Zoë O'Neil"), may_be_person("Jan van der Berg"), may_be_person("Acme Cloud")
     (True, True, False)
     """
-    words = [
-        word for word in name.split() if word not in _PARTICLES and word.lower().strip(".") not in _TITLES
-    ]
+    words = [word for word in name.split() if word not in _PARTICLES and word.lower().strip(".") not in _TITLES]
     return 0 < len(words) <= 3 and all(
         word[:1].isupper()
         and _NAME_MARKS.sub("", word).isalpha()

@@ -222,12 +222,7 @@ def _tie_triples(parsed: _ParsedSentence, tie: Tie) -> Iterator[Triple]:
 
 
 def _triple(
-    parsed: _ParsedSentence,
-    clause: VerbClause,
-    predicate: str,
-    thing: Phrase,
-    *,
-    subject: Phrase | None = None,
+    parsed: _ParsedSentence, clause: VerbClause, predicate: str, thing: Phrase, *, subject: Phrase | None = None
 ) -> Triple:
     """A statement of the clause about `subject`, by default the clause's own."""
     who = subject or clause.subject
@@ -301,10 +296,7 @@ async def extract_with_model(
 async def _ask(generator: Generator, text: str) -> tuple[str, str]:
     text = _SURROGATE.sub("\ufffd", text)
     tag = f"sentence-{sha256(text.encode()).hexdigest()[:12]}"  # the text cannot close a tag made from itself
-    messages = (
-        Message("system", _SYSTEM.format(tag=tag)),
-        Message("user", f"<{tag}>\n{text}\n</{tag}>"),
-    )
+    messages = (Message("system", _SYSTEM.format(tag=tag)), Message("user", f"<{tag}>\n{text}\n</{tag}>"))
     try:
         replies = await generator.complete(messages, max_tokens=512, temperature=0.0)
     except GroundwireError as error:

@@ -53,9 +53,7 @@ _PRESENT_FORMS = word_set(_WORDS["present_forms"])
 _NOT_PAST = word_set(_WORDS["not_past"])
 _BE_PAST, _BE = r"(?:was|were|wasn['’]t|weren['’]t)", r"(?:is|are|am|isn['’]t|aren['’]t)"
 _SHORT_BE = r"(?<=\w)['’](?:re|m)\b"
-_SET_TO = (
-    r"(?:going|set|due|scheduled|slated|expected|planned|projected|likely|about|poised|bound|forecast) to"
-)
+_SET_TO = r"(?:going|set|due|scheduled|slated|expected|planned|projected|likely|about|poised|bound|forecast) to"
 _MODAL = r"(?:would|could|might|may|should|must|can|cannot|can['’]t|couldn['’]t|wouldn['’]t|shouldn['’]t)"
 _BEING = rf"(?:\s+have)?(?:\s+be(?:en)?)?{_SKIP}(?:\s+\w+)?"
 _DOING = rf"\s+(?:{_PARTICIPLE}|\w+ing)\b"
@@ -64,10 +62,7 @@ _FORMS: tuple[tuple[str, Tense], ...] = (
     (rf"(?:\b{_BE}\b|{_SHORT_BE}){_SKIP}\s+{_SET_TO}(?:\s+be)?(?:\s+\w+)?", Tense.FUTURE),
     (rf"(?<!\bin )(?<!\bof )\b{_MODAL}\b(?!\s\d){_SKIP}{_BEING}", Tense.NONE),
     (rf"\b{_BE_PAST}\b{_SKIP}(?:\s+being)?{_SKIP}(?:{_DOING})?", Tense.PAST),
-    (
-        rf"(?:\b(?:has|have|hasn['’]t|haven['’]t)|(?<=\w)['’]ve)\b{_SKIP}(?:\s+been)?{_SKIP}{_DOING}",
-        Tense.PAST,
-    ),
+    (rf"(?:\b(?:has|have|hasn['’]t|haven['’]t)|(?<=\w)['’]ve)\b{_SKIP}(?:\s+been)?{_SKIP}{_DOING}", Tense.PAST),
     (rf"\b(?:had|hadn['’]t)\b{_SKIP}(?:\s+been)?{_SKIP}(?:{_DOING})?", Tense.PAST),
     (rf"\b(?:did|didn['’]t)\b{_SKIP}(?:\s+\w+)?", Tense.PAST),
     (rf"(?:\b{_BE}\b|{_SHORT_BE}){_SKIP}(?:\s+being)?{_SKIP}(?:{_DOING})?", Tense.PRESENT),
@@ -209,8 +204,7 @@ _QUARTER = re.compile(
 _ERA = re.compile(r"\s?(?:BC|BCE|B\.C|AH|CE\b)", re.IGNORECASE)
 _NTH = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4, "last": 4}
 _HINT = re.compile(
-    rf"\d|ago\b|day\b|\b(?:last|this|next|tonight|tomorrow|from now|century|{_MONTH})\b|[א-ת]",
-    re.IGNORECASE,
+    rf"\d|ago\b|day\b|\b(?:last|this|next|tonight|tomorrow|from now|century|{_MONTH})\b|[א-ת]", re.IGNORECASE
 )
 _STARTS = word_set("started start starts began begin begins opened founded launched established born created")
 _ENDS = word_set("ended end ends closed finished completed concluded died dissolved discontinued stopped")
@@ -303,9 +297,7 @@ def _resolve(item: _RawTime, now: datetime, tense: Tense) -> tuple[datetime | No
     if item.unit in ("quarter", "century") or any(name in item.phrase for name in MONTHS if len(name) > 3):
         return _calendar_period(item, now)
     prefers = "future" if tense is Tense.FUTURE else "past" if tense is Tense.PAST else "current_period"
-    point = _parsed(
-        item.phrase, now.replace(tzinfo=None, hour=12, minute=0, second=0, microsecond=0), prefers
-    )
+    point = _parsed(item.phrase, now.replace(tzinfo=None, hour=12, minute=0, second=0, microsecond=0), prefers)
     return _period(point, item.unit, now) if point else (None, None)
 
 

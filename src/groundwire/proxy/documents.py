@@ -26,9 +26,7 @@ _TAGS = (
     "|evidence|knowledge|background|transcript|email|webpage|page|record|item"
 )
 _OPEN_TAG = re.compile(rf"<({_TAGS})(?:\s([^<>]{{0,500}}))?>", re.IGNORECASE)
-_NAME_ATTRIBUTE = re.compile(
-    r"\b(?:id|name|title|index|source|path|url|href)\s*=\s*[\"']([^\"'<>]{1,200})[\"']", re.I
-)
+_NAME_ATTRIBUTE = re.compile(r"\b(?:id|name|title|index|source|path|url|href)\s*=\s*[\"']([^\"'<>]{1,200})[\"']", re.I)
 _NAME_CHILD = re.compile(r"<(source|title|name|id)>\s*([^<>]{1,200}?)\s*</\1>", re.I)
 _CONTENT_CHILD = re.compile(r"<((?:document|page)_content|content|text|body)>(.*)</\1>", re.I | re.S)
 _SUBJECT = (
@@ -61,9 +59,7 @@ _MARK = re.compile(
 )
 _FENCE = re.compile(r'"""|```[^\n`]*\n|\'\'\'')
 _BLANK_LINE = re.compile(r"\n[ \t]*\n\s*")
-_ADDRESSES_MODEL = re.compile(
-    r"\b(?:you|your|yourself|please|assistant|the user|respond|reply)\b", re.IGNORECASE
-)
+_ADDRESSES_MODEL = re.compile(r"\b(?:you|your|yourself|please|assistant|the user|respond|reply)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +147,7 @@ def _section_starts(text: str, rules: Sequence[tuple[int, int]]) -> Iterator[tup
     for header in _HEADER.finditer(text):
         following = bisect_left(starts, header.end())
         has_rule = (
-            following < len(rules)
-            and not text[header.end() : min(rules[following][0], header.end() + 99)].strip()
+            following < len(rules) and not text[header.end() : min(rules[following][0], header.end() + 99)].strip()
         )
         yield header.start(), rules[following][1] if has_rule else header.end()
     for announcement in _ANNOUNCEMENT.finditer(text):

@@ -198,11 +198,7 @@ def _content_text(content: object) -> str:
 
 def _marked_sources(content: object) -> Iterator[str]:
     for part in _list(content):
-        if (
-            isinstance(part, Mapping)
-            and part.get("type") == _SOURCE_PART
-            and isinstance(part.get("text"), str)
-        ):
+        if isinstance(part, Mapping) and part.get("type") == _SOURCE_PART and isinstance(part.get("text"), str):
             yield part["text"]
 
 

@@ -9,14 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from groundwire.proxy.dialects import Json, TextKey
 from groundwire.proxy.options import Mode
-from groundwire.proxy.rewrite import (
-    action_notes,
-    cut_before,
-    first_contradiction,
-    notes,
-    repair_texts,
-    stop_reason,
-)
+from groundwire.proxy.rewrite import action_notes, cut_before, first_contradiction, notes, repair_texts, stop_reason
 from groundwire.proxy.sse import DONE, DoneHoldback, SseFrame, encode_comment
 from groundwire.proxy.stream import StreamPart, UpstreamStream, with_ticks
 from groundwire.proxy.upstream import UpstreamDisconnected
@@ -55,9 +48,7 @@ async def observe(stream: UpstreamStream) -> AsyncGenerator[bytes, None]:
     if holdback.can_insert:
         outcome = await stream.verifier.finish()
         stream.last_event = stream.verifier.last_event
-        yield holdback.separator + stream.encode_report(
-            replace(outcome, reason=str(error)) if error else outcome
-        )
+        yield holdback.separator + stream.encode_report(replace(outcome, reason=str(error)) if error else outcome)
     yield holdback.release()
     if error is not None:
         raise error
@@ -92,9 +83,7 @@ def _with_notes(
     pending = dict(added)
     for number, part in enumerate(buffered):
         ends = part.frame.done or stream.is_end(part)
-        due = {
-            key: pending.pop(key) for key in added if ends and key in pending and last.get(key, -1) <= number
-        }
+        due = {key: pending.pop(key) for key in added if ends and key in pending and last.get(key, -1) <= number}
         for key, note in due.items():
             late = "".join(text for own, text in part.deltas if own == key)
             yield _delta(stream.dialect.delta_event(stream.template(key), key, late + note))
@@ -146,9 +135,7 @@ def _delta(event: dict[str, object]) -> StreamPart:
     return StreamPart(_NO_FRAME, event, changed=True)
 
 
-def _without_text(
-    stream: UpstreamStream, part: StreamPart, keys: Mapping[TextKey, str]
-) -> Iterator[StreamPart]:
+def _without_text(stream: UpstreamStream, part: StreamPart, keys: Mapping[TextKey, str]) -> Iterator[StreamPart]:
     if part.event is None or not any(key in keys for key, _ in part.deltas):
         yield part
         return
@@ -158,10 +145,7 @@ def _without_text(
 
 
 def _encode_end(
-    stream: UpstreamStream,
-    buffered: list[StreamPart],
-    outcome: VerificationOutcome,
-    texts: Mapping[TextKey, str],
+    stream: UpstreamStream, buffered: list[StreamPart], outcome: VerificationOutcome, texts: Mapping[TextKey, str]
 ) -> Iterator[bytes]:
     """Encode the buffered parts with the new texts wherever they occur, and the report before `[DONE]`."""
     end = next((n for n, part in enumerate(buffered) if part.frame.done), len(buffered))
@@ -276,8 +260,7 @@ class _Blocker:
     def _is_verified(self, part: StreamPart) -> bool:
         checkers = self.stream.verifier.checkers
         return all(
-            key in self.stopped
-            or (key in checkers and self.sent.get(key, 0) + len(text) <= checkers[key].judged)
+            key in self.stopped or (key in checkers and self.sent.get(key, 0) + len(text) <= checkers[key].judged)
             for key, text in part.deltas
         )
 

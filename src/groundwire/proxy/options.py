@@ -17,9 +17,7 @@ UPSTREAM_HEADER = b"x-groundwire-upstream"
 
 HeaderPairs = Sequence[tuple[bytes, bytes]]
 
-_MAX_HEADER_CHARS = (
-    300  # of our own headers: reasons may be long, and servers limit the whole head to 8-16 kB
-)
+_MAX_HEADER_CHARS = 300  # of our own headers: reasons may be long, and servers limit the whole head to 8-16 kB
 _HOP_BY_HOP = frozenset((
     b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"proxy-connection", b"te",
     b"trailer", b"trailers", b"transfer-encoding", b"upgrade",
@@ -90,9 +88,7 @@ def _is_own_key(name: bytes, value: bytes) -> bool:
     return name in _CREDENTIALS and value.split(b" ")[-1].startswith(_OWN_KEY_PREFIX)
 
 
-def client_headers(
-    headers: HeaderPairs, *, changed: bool = False, decoded: bool = False
-) -> list[tuple[bytes, bytes]]:
+def client_headers(headers: HeaderPairs, *, changed: bool = False, decoded: bool = False) -> list[tuple[bytes, bytes]]:
     """Return the upstream's headers as the caller receives them.
 
     Headers that describe the exact bytes are dropped if the body was `changed` or `decoded`.

@@ -18,13 +18,7 @@ from groundwire.proxy.dialects import ApiDialect, Json, chat, messages, response
 from groundwire.proxy.documents import PromptDocument
 from groundwire.proxy.evidence import SOURCES_FIELD, RequestEvidence, parse_sources
 from groundwire.proxy.modes import STREAM_MODES
-from groundwire.proxy.options import (
-    HeaderPairs,
-    ProxyOptions,
-    client_headers,
-    groundwire_headers,
-    parse_options,
-)
+from groundwire.proxy.options import HeaderPairs, ProxyOptions, client_headers, groundwire_headers, parse_options
 from groundwire.proxy.rewrite import rewrite_answer
 from groundwire.proxy.stream import UpstreamStream
 from groundwire.proxy.upstream import (
@@ -46,11 +40,7 @@ from groundwire.proxy.verifier import (
 )
 from groundwire.types import HallucinationReport
 
-DIALECTS: Mapping[str, ApiDialect] = {
-    "chat/completions": chat,
-    "responses": responses,
-    "messages": messages,
-}
+DIALECTS: Mapping[str, ApiDialect] = {"chat/completions": chat, "responses": responses, "messages": messages}
 MAX_CONCURRENT_JOBS = 4
 """Jobs of all streams that are with the engine at a time."""
 _LARGE_BODY = 200_000  # bytes; parsing more takes milliseconds and goes to a thread
@@ -93,10 +83,7 @@ class Proxy:
         self.upstreams = Upstreams(service.config.proxy)
         self._background: set[asyncio.Task[None]] = set()
         self._answers = Counter(
-            "groundwire_proxy_answers",
-            "Verified or not",
-            ["mode", "status"],
-            registry=service.metrics.registry,
+            "groundwire_proxy_answers", "Verified or not", ["mode", "status"], registry=service.metrics.registry
         )
 
     async def answer(self, request: Request, send: Send) -> None:
@@ -133,9 +120,7 @@ class Proxy:
             routed = self._route(body, options, dialect is not None)
         verified = dialect if options.mode != "off" else None
         query = request.scope["query_string"]
-        forwarded = UpstreamRequest(
-            request.method, path, query, headers, routed.body, plain=verified is not None
-        )
+        forwarded = UpstreamRequest(request.method, path, query, headers, routed.body, plain=verified is not None)
         if path.rstrip("/") == "models" and len(self.upstreams.by_name) > 1 and not options.upstream:
             await _send_body(send, 200, _JSON_HEADERS, await _list_all_models(self.upstreams, forwarded))
             return
@@ -261,9 +246,7 @@ async def _relay(send: Send, response: UpstreamResponse) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-async def _send_stream(
-    send: Send, response: UpstreamResponse, stream: UpstreamStream, options: ProxyOptions
-) -> None:
+async def _send_stream(send: Send, response: UpstreamResponse, stream: UpstreamStream, options: ProxyOptions) -> None:
     headers = client_headers(response.head.headers, changed=True, decoded=bool(response.encoding))
     headers += groundwire_headers({"mode": options.mode, "status": VerificationState.PENDING.value})
     # nginx would otherwise collect the stream before it sends it on.
@@ -275,9 +258,7 @@ async def _send_stream(
     await send({"type": "http.response.body", "body": b""})
 
 
-async def _send_json(
-    send: Send, response: UpstreamResponse, verifier: StreamVerifier, dialect: ApiDialect
-) -> None:
+async def _send_json(send: Send, response: UpstreamResponse, verifier: StreamVerifier, dialect: ApiDialect) -> None:
     """Send a complete answer with the result of its verification in the headers."""
     content = await response.read()
     answer = parse_object(content)

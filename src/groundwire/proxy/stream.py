@@ -51,9 +51,7 @@ class UpstreamStream:
                     self._after_done = parser.rest
                     return
         except (UpstreamDisconnected, FrameTooLarge) as error:
-            self.error = (
-                error if isinstance(error, UpstreamDisconnected) else UpstreamDisconnected(str(error))
-            )
+            self.error = error if isinstance(error, UpstreamDisconnected) else UpstreamDisconnected(str(error))
             return
         for frame in parser.finish():
             yield self._read(frame)

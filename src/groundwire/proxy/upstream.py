@@ -143,9 +143,7 @@ class UpstreamResponse:
             async for chunk in self.connection.body():
                 yield chunk
         except HttpReadTimeout as error:
-            raise UpstreamDisconnected(
-                "the upstream stopped sending in the middle of its response"
-            ) from error
+            raise UpstreamDisconnected("the upstream stopped sending in the middle of its response") from error
         except HttpConnectionError as error:
             raise UpstreamDisconnected("the upstream disconnected in the middle of its response") from error
 
@@ -200,9 +198,7 @@ class Upstreams:
     def choose(self, model: str = "", header: str = "") -> tuple[Upstream, str]:
         """Return the upstream named by the header or else by the model, and the model's name there."""
         if header and header not in self.by_name:
-            raise InputError(
-                f"unknown upstream {header[:64]!r}", hint=f"use one of {', '.join(self.by_name)}"
-            )
+            raise InputError(f"unknown upstream {header[:64]!r}", hint=f"use one of {', '.join(self.by_name)}")
         name, model = split_model_name(model, self.by_name)
         return self.by_name[header or name], model
 

@@ -145,9 +145,7 @@ class VerificationOutcome:
     @property
     def _flagged(self) -> bool | None:
         flags = [report.flagged for report in self.reports.values()]
-        return (
-            True if True in flags or self._flagged_actions else None if None in flags or not flags else False
-        )
+        return True if True in flags or self._flagged_actions else None if None in flags or not flags else False
 
     @property
     def _risk(self) -> float | None:
@@ -171,9 +169,7 @@ class JobLimiter:
     jobs that wait here would take longer than `timeout` seconds.
     """
 
-    def __init__(
-        self, work: JobRunner, max_concurrent: int, timeout: float, wait_with: Callable[[int], float]
-    ) -> None:
+    def __init__(self, work: JobRunner, max_concurrent: int, timeout: float, wait_with: Callable[[int], float]) -> None:
         self._work = work
         self._wait_with = wait_with
         self._semaphore = asyncio.Semaphore(max_concurrent)
@@ -250,12 +246,7 @@ class StreamVerifier:
     """
 
     def __init__(
-        self,
-        service: ProxyService,
-        limiter: JobLimiter,
-        request: VerifiedRequest,
-        mode: Mode,
-        store: StoreReport,
+        self, service: ProxyService, limiter: JobLimiter, request: VerifiedRequest, mode: Mode, store: StoreReport
     ) -> None:
         self._service = service
         self._limiter = limiter
@@ -410,11 +401,7 @@ class StreamVerifier:
         """Check text before the answer ends. Mode `block` needs every verdict; others use spare capacity."""
         if self._mode == "block":
             self._pass_text_on()
-        elif (
-            self._evidence
-            and self._limiter.has_spare_capacity
-            and (self._early is None or self._early.done())
-        ):
+        elif self._evidence and self._limiter.has_spare_capacity and (self._early is None or self._early.done()):
             self._early = self._limiter.start_early(self._run_checkers())
 
     async def _run_checkers(self) -> None:

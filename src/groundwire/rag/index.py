@@ -11,10 +11,7 @@ from groundwire._optional import load
 from groundwire.config import Config
 from groundwire.rag.passages import IndexedDocument, IndexedPassage
 
-_OPENERS = {
-    "sqlite": "groundwire.rag.index_sqlite:open_index",
-    "pinecone": "groundwire.rag.index_pinecone:open_index",
-}
+_OPENERS = {"sqlite": "groundwire.rag.index_sqlite:open_index", "pinecone": "groundwire.rag.index_pinecone:open_index"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,9 +111,7 @@ class IndexFile:
 
     def _connect(self) -> sqlite3.Connection:
         uri = f"file:{quote(str(self.path))}" + ("?mode=ro&immutable=1" if self.readonly else "")
-        db = sqlite3.connect(
-            uri, uri=True, timeout=_LOCK_SECONDS, isolation_level=None, check_same_thread=False
-        )
+        db = sqlite3.connect(uri, uri=True, timeout=_LOCK_SECONDS, isolation_level=None, check_same_thread=False)
         if not self.readonly:
             for pragma in _PRAGMAS:
                 db.execute(pragma)
@@ -314,8 +312,7 @@ class SqliteIndex:
 def _insert(db: sqlite3.Connection, document: int, passage: IndexedPassage) -> int:
     place = (passage.number, passage.part, passage.heading, passage.start, passage.end)
     made = db.execute(
-        "INSERT INTO passages (document, number, part, heading, start, stop, text)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO passages (document, number, part, heading, start, stop, text) VALUES (?, ?, ?, ?, ?, ?, ?)",
         (document, *place, passage.text),
     )
     return made.lastrowid or 0

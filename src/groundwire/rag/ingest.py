@@ -41,9 +41,7 @@ class Ingest:
         self.done = IngestResult()
         self._known = {document.id: document.digest for document in index.documents()}
 
-    def files(
-        self, paths: Sequence[Path], *, prune: bool = False, progress: Progress | None = None
-    ) -> IngestResult:
+    def files(self, paths: Sequence[Path], *, prune: bool = False, progress: Progress | None = None) -> IngestResult:
         """Add files, and all files below folders. `prune` removes documents whose files no longer exist."""
         files = list(dict.fromkeys(_find_files(paths, self.done.failed.append)))
         all_readable = not self.done.failed

@@ -73,9 +73,7 @@ def digest(data: bytes, size: PassageSize, embedder: str) -> str:
     return hashlib.sha256(how.encode() + data).hexdigest()
 
 
-def split_passages(
-    document: str, title: str, parts: Sequence[Source], size: PassageSize
-) -> list[IndexedPassage]:
+def split_passages(document: str, title: str, parts: Sequence[Source], size: PassageSize) -> list[IndexedPassage]:
     """Split a document whose texts are `parts`; no passage spans two texts.
 
     >>> text = "# Fees\\nThe fee is 50. It is due in May.\\n# Hours\\nWe open at nine."

@@ -152,10 +152,7 @@ def _counts(figures: BatchSummary) -> list[tuple[str, int]]:
 def _listed(title: str, rows: Sequence[Mapping[str, Any]], total: int, why: Any) -> str:
     if not rows:
         return ""
-    lines = [
-        (plain(str(row["id"])), format_number(row.get("risk"), 2), plain(why(row)))
-        for row in rows[:LISTED_ROWS]
-    ]
+    lines = [(plain(str(row["id"])), format_number(row.get("risk"), 2), plain(why(row))) for row in rows[:LISTED_ROWS]]
     more = f"\n\n… and {total - len(lines)} more." if total > len(lines) else ""
     return f"### {title}\n\n{_table(('id', 'risk', 'why'), lines)}{more}"
 
@@ -290,13 +287,7 @@ def _claims(report: Report) -> Iterator[tuple[tuple[str, int], Report]]:
 
 def _change(name: str, old: Report, new: Report) -> ClaimChange:
     return ClaimChange(
-        name,
-        old["text"],
-        old["status"],
-        new["status"],
-        old["p1"],
-        new["p1"],
-        flipped=old["flagged"] != new["flagged"],
+        name, old["text"], old["status"], new["status"], old["p1"], new["p1"], flipped=old["flagged"] != new["flagged"]
     )
 
 
@@ -342,9 +333,7 @@ def row_results(report: HallucinationReport, number: int, uri: str) -> Iterator[
         yield json_text(found, None)
 
 
-def batch_sarif(
-    uri: str, rules: Mapping[str, str], failures: Iterable[str], results: Iterable[str]
-) -> Iterator[str]:
+def batch_sarif(uri: str, rules: Mapping[str, str], failures: Iterable[str], results: Iterable[str]) -> Iterator[str]:
     """The file of a batch, piece by piece, from the rules, failures and results of all its rows."""
     yield f'{{"$schema": "{_SARIF_SCHEMA}", "version": "2.1.0", "runs": ['
     yield f'{json_text(_run(uri, rules, failures), None)[:-1]}, "results": ['
@@ -367,9 +356,7 @@ def _run(uri: str, rules: Mapping[str, str], failures: Iterable[str]) -> dict[st
         "tool": {"driver": {"name": "groundwire", "version": __version__, "rules": listed}},
         "columnKind": "unicodeCodePoints",
         "artifacts": [{"location": {"uri": uri}}],
-        "invocations": [
-            {"executionSuccessful": not notes, **({"toolExecutionNotifications": notes} if notes else {})}
-        ],
+        "invocations": [{"executionSuccessful": not notes, **({"toolExecutionNotifications": notes} if notes else {})}],
     }
 
 

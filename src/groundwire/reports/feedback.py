@@ -31,9 +31,7 @@ def open_feedback(config: Config, *, create: bool = False) -> Iterator[FeedbackS
         database.close()
 
 
-def add_feedback(
-    judged: FeedbackReport, verdict: ReviewedVerdict, right: bool, note: str, config: Config
-) -> Feedback:
+def add_feedback(judged: FeedbackReport, verdict: ReviewedVerdict, right: bool, note: str, config: Config) -> Feedback:
     """Store feedback. Raises `InputError` if the claim has no verdict or the note is too long."""
     if verdict.status in _WITHOUT_VERDICT:
         raise InputError(f"there is no verdict on this claim to mark: it is {verdict.status.words}")
@@ -81,9 +79,7 @@ def find_claim(claim: str, file: Path | None, config: Config) -> tuple[FeedbackR
     if file is None:
         text = recall_report(claim, config)
         if not text:
-            raise InputError(
-                "it was not checked here recently", hint="name its report with --report FILE.json"
-            )
+            raise InputError("it was not checked here recently", hint="name its report with --report FILE.json")
         return _first(_parse(text), claim, "the last report")
     found = [pair for report in _read(file) for pair in _matching(report, claim)]
     if not found:

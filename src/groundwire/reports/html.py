@@ -36,15 +36,7 @@ from groundwire.reports.plaintext import (
 )
 from groundwire.text.controls import sanitize
 from groundwire.text.markdown import Block, BlockKind, blocks
-from groundwire.types import (
-    ClaimVerification,
-    Derived,
-    Detection,
-    HallucinationReport,
-    Span,
-    Status,
-    TraceAudit,
-)
+from groundwire.types import ClaimVerification, Derived, Detection, HallucinationReport, Span, Status, TraceAudit
 from groundwire.types.report import as_html
 
 if TYPE_CHECKING:
@@ -73,14 +65,10 @@ def to_html(report: HallucinationReport, title: str = "groundwire report") -> st
 def batch_row(report: HallucinationReport, number: int, group: str = "") -> str:
     """One response of a batch: a row of the table on the page, with the report inside."""
     blocks = list(answer_blocks(report.response, report.claims, report.spans))
-    return _render(
-        "batch_row.html", report=report, blocks=blocks, at=f"r{number}-", number=number, group=group
-    )
+    return _render("batch_row.html", report=report, blocks=blocks, at=f"r{number}-", number=number, group=group)
 
 
-def batch_page(
-    title: str, summary: str, groups: Sequence[Sequence[str]], rows: Iterable[str]
-) -> Iterator[str]:
+def batch_page(title: str, summary: str, groups: Sequence[Sequence[str]], rows: Iterable[str]) -> Iterator[str]:
     """The page of a batch, part by part: a table to sort and to filter. `rows` come from `batch_row`.
 
     Args:
@@ -90,9 +78,7 @@ def batch_page(
     script = files("groundwire.reports").joinpath("templates", "batch.js").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(f"\n{script}".encode()).digest()).decode()
     page = _environment().get_template("batch.html")
-    yield from page.generate(
-        title=title, summary=summary, groups=groups, rows=rows, script=script, digest=digest
-    )
+    yield from page.generate(title=title, summary=summary, groups=groups, rows=rows, script=script, digest=digest)
 
 
 def audit_page(audit: TraceAudit, title: str = "groundwire audit") -> str:
@@ -114,11 +100,7 @@ def _report_view(report: HallucinationReport) -> str:
     text = report.response[:_NOTEBOOK_CHARS] + ("…" if len(report.response) > _NOTEBOOK_CHARS else "")
     spans = [span for span in report.spans if span.end <= _NOTEBOOK_CHARS]
     return _render(
-        "notebook.html",
-        kind="report",
-        result=report,
-        pieces=split_at_spans(text, spans),
-        counts=flag_counts(report),
+        "notebook.html", kind="report", result=report, pieces=split_at_spans(text, spans), counts=flag_counts(report)
     )
 
 
@@ -201,9 +183,7 @@ def _bullet(marker: str) -> str:
 
 def _families(blocks: Iterable[AnswerBlock]) -> Iterator[tuple[str, list[AnswerBlock]]]:
     """Blocks in runs: the items of a list and the rows of a table belong together."""
-    for family, members in groupby(
-        blocks, key=lambda block: "row" if block.tag in ("th", "td") else block.tag
-    ):
+    for family, members in groupby(blocks, key=lambda block: "row" if block.tag in ("th", "td") else block.tag):
         yield family, list(members)
 
 
@@ -215,12 +195,7 @@ _CODE = re.compile(r"(`+)([^`\n]+)\1")
 _STRONG = re.compile(r"(\*\*|__)(?=\S)([^\n]+?)(?<=\S)\1")
 _EMPHASIS = re.compile(r"(?<![\w*])([*_])(?![\s*_])([^*_\n]+?)(?<!\s)\1(?![\w*])")
 _FENCE = re.compile(r"\s*(?:`{3,}|~{3,})")
-_TAGS = {
-    BlockKind.HEADING: "h3",
-    BlockKind.ITEM: "li",
-    BlockKind.DEFINITION: "li",
-    BlockKind.QUOTE: "blockquote",
-}
+_TAGS = {BlockKind.HEADING: "h3", BlockKind.ITEM: "li", BlockKind.DEFINITION: "li", BlockKind.QUOTE: "blockquote"}
 _WORST = (Status.CONTRADICTED, Status.NOT_IN_CONTEXT, Status.UNCHECKED, Status.UNVERIFIABLE, Status.ENTAILED)
 _INDENT = 2
 """Columns of indentation per level of a nested list."""
@@ -251,9 +226,7 @@ class AnswerBlock:
     depth: int = 0
 
 
-def answer_blocks(
-    text: str, claims: Sequence[ClaimVerification], spans: Sequence[Span]
-) -> Iterator[AnswerBlock]:
+def answer_blocks(text: str, claims: Sequence[ClaimVerification], spans: Sequence[Span]) -> Iterator[AnswerBlock]:
     """The blocks of an answer with its claims and unsupported spans."""
     cutter = _Cutter(text, claims, spans)
     for block in blocks(text):

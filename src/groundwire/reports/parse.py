@@ -101,8 +101,7 @@ def claim_from(data: Json, quote: Quote = no_text) -> ClaimVerification:
         claim_text=data["text"],
         is_flagged=data["flagged"],
         evidence=tuple(
-            _read(EvidenceRef, ref, text=quote(ref["source"], ref["start"], ref["end"]))
-            for ref in data["evidence"]
+            _read(EvidenceRef, ref, text=quote(ref["source"], ref["start"], ref["end"])) for ref in data["evidence"]
         ),
         feedback=_feedback(data["feedback"]) if data.get("feedback") else None,
     )
@@ -111,8 +110,7 @@ def claim_from(data: Json, quote: Quote = no_text) -> ClaimVerification:
 def detection_from(data: Json) -> Detection:
     """The flags, and the detectors that were skipped."""
     flags = tuple(
-        _read(Flag, flag, correction=flag["correction"] or "", source=flag["source"] or "")
-        for flag in data["flags"]
+        _read(Flag, flag, correction=flag["correction"] or "", source=flag["source"] or "") for flag in data["flags"]
     )
     return Detection(flags, skipped=tuple(data.get("detectors_skipped") or ()))
 

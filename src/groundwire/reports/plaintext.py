@@ -105,8 +105,7 @@ def reflow(text: str, spans: Sequence[Span]) -> list[MarkedPiece]:
                 if is_wrapped(text[line.start : line.end]):
                     letters[line.end : following.start] = [" ", *[""] * (following.start - line.end - 1)]
     return [
-        MarkedPiece("".join(letters[piece.start : piece.end]), piece.score > 0)
-        for piece in _ranges(len(text), spans)
+        MarkedPiece("".join(letters[piece.start : piece.end]), piece.score > 0) for piece in _ranges(len(text), spans)
     ]
 
 
@@ -239,9 +238,7 @@ def repaired_text(repair: Repair) -> str:
 def ungrounded(report: HallucinationReport) -> tuple[list[ClaimVerification], list[Flag]]:
     """The flagged claims, and the detector flags that do not overlap with any of them."""
     claims = [claim for claim in report.claims if claim.is_flagged]
-    flags = [
-        flag for flag in report.flags if not any(flag.start < c.end and c.start < flag.end for c in claims)
-    ]
+    flags = [flag for flag in report.flags if not any(flag.start < c.end and c.start < flag.end for c in claims)]
     return claims, flags
 
 

@@ -127,9 +127,7 @@ class ReportOut(BaseModel):
     model_config = ConfigDict(title="Report", extra="allow")
 
     id: str
-    flagged: bool | None = Field(
-        description="null if it could not be checked, which is not the same as fine."
-    )
+    flagged: bool | None = Field(description="null if it could not be checked, which is not the same as fine.")
     risk: float | None
     grounding_ratio: float | None
     overall_confidence: float | None
@@ -231,9 +229,7 @@ class EstimateOut(BaseModel):
     method: str
     reason: str = ""
     spans: list[SpanOut] = Field(default_factory=list, description="Unsupported parts of the claim.")
-    speaks: bool | None = Field(
-        default=None, description="False if the context is not about the claim at all."
-    )
+    speaks: bool | None = Field(default=None, description="False if the context is not about the claim at all.")
     undecided: str = Field("", description="Why the verifier cannot judge this claim, though nothing failed.")
     error: str | None = None
 
@@ -461,7 +457,5 @@ class ChatReplyOut(BaseModel):
     success: bool
     response: str
     sources: list[ChatSource]
-    hallucination_check: ClaimsCheck | None = Field(
-        description="null if the answer was not checked: see `warning`."
-    )
+    hallucination_check: ClaimsCheck | None = Field(description="null if the answer was not checked: see `warning`.")
     warning: str | None = Field(description="A note for the reader, in the language of the answer.")

@@ -47,20 +47,13 @@ def claim_rows(report: Mapping[str, Any], group: str = "") -> Iterator[dict[str,
     for claim in claims:
         own = {name: claim.get(name) for name in _CLAIM_COLUMNS}
         sources = dict.fromkeys(ref["source"] for ref in claim.get("evidence", ()))
-        yield {
-            **whole,
-            **own,
-            "citations": ", ".join(claim.get("citations", ())),
-            "sources": ", ".join(sources),
-        }
+        yield {**whole, **own, "citations": ", ".join(claim.get("citations", ())), "sources": ", ".join(sources)}
 
 
 def claims_frame(report: HallucinationReport) -> Any:
     """The report as a pandas DataFrame."""
     pandas = load("pandas", feature="to_pandas()", **_EXTRA)
-    return pandas.DataFrame(list(claim_rows(report_object(report))), columns=list(COLUMNS)).drop(
-        columns="group"
-    )
+    return pandas.DataFrame(list(claim_rows(report_object(report))), columns=list(COLUMNS)).drop(columns="group")
 
 
 class CsvTable:

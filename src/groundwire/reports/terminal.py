@@ -88,11 +88,7 @@ class _LogProgress(Progress):
 def progress_bar(console: Console, clock: Callable[[], float] = monotonic) -> Iterator[Progress]:
     """A progress bar on a terminal; a line every `LOG_SECONDS` in a log."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    bar = (
-        Progress(*columns, console=console, transient=True)
-        if console.is_terminal
-        else _LogProgress(console, clock)
-    )
+    bar = Progress(*columns, console=console, transient=True) if console.is_terminal else _LogProgress(console, clock)
     with bar as progress:
         yield progress
 

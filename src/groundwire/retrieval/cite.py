@@ -50,9 +50,7 @@ class CitedSources:
             return citation
         wanted = citation.strip().casefold()
         number = _NUMBER.match(wanted)
-        return self._names.get(wanted) or (
-            self._numbered(int(number[1])) if number else self._part_of(wanted.upper())
-        )
+        return self._names.get(wanted) or (self._numbered(int(number[1])) if number else self._part_of(wanted.upper()))
 
     def _numbered(self, number: int) -> str | None:
         holder = self._part_of(number)

@@ -55,11 +55,7 @@ class Evidence:
     """
 
     def __init__(
-        self,
-        sources: Sequence[Source],
-        context_tokens: int,
-        marker: str = MARKERS[0],
-        index: Index | None = None,
+        self, sources: Sequence[Source], context_tokens: int, marker: str = MARKERS[0], index: Index | None = None
     ) -> None:
         self.index = index or Index(sources)
         self.context_tokens = context_tokens

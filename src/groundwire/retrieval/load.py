@@ -52,9 +52,7 @@ def load_sources(
     Raises `InputError` if a source is missing, unreadable, empty or too large.
     """
     if not specs:
-        raise InputError(
-            "no sources given", hint="pass at least one with -s: a file, a folder, '-' or the text itself"
-        )
+        raise InputError("no sources given", hint="pass at least one with -s: a file, a folder, '-' or the text itself")
     found: list[Named] = []
     for spec in specs:
         found.extend(_loaded(spec, stdin, max_bytes, report))
@@ -97,8 +95,7 @@ def from_mapping(texts: Mapping[str, str]) -> list[Source]:
     for name, text in texts.items():
         if not isinstance(text, str):
             raise InputError(
-                f"source {name!r} must be a string, got {type(text).__name__}",
-                hint="pass each source as a string",
+                f"source {name!r} must be a string, got {type(text).__name__}", hint="pass each source as a string"
             )
     return [Source(str(name), _printable(text)) for name, text in texts.items()]
 
@@ -116,9 +113,7 @@ def as_path(spec: str) -> Path | None:
     if _exists(path):
         return path
     if _URL.match(spec):
-        raise InputError(
-            f"{spec} is a URL", hint="groundwire does not download: save the page and pass the file"
-        )
+        raise InputError(f"{spec} is a URL", hint="groundwire does not download: save the page and pass the file")
     if _looks_like_path(spec, path):
         raise InputError(
             f"{spec} does not exist", hint="check the path; pass text that looks like one on stdin, with '-'"
@@ -167,9 +162,7 @@ def _folder(folder: Path, max_bytes: int, report: Report) -> list[Named]:
             data = read_file(path, max_bytes)
             size += len(data)
             if number >= _MAX_FILES or size > max_bytes * _FOLDER_FACTOR:
-                raise InputError(
-                    f"{folder} is too large to check", hint="pass fewer files, or a smaller folder"
-                )
+                raise InputError(f"{folder} is too large to check", hint="pass fewer files, or a smaller folder")
             found.extend(_named(data, str(path), path.suffix, max_bytes, origin))
         except InputError as error:
             if number >= _MAX_FILES or size > max_bytes * _FOLDER_FACTOR:
@@ -178,8 +171,7 @@ def _folder(folder: Path, max_bytes: int, report: Report) -> list[Named]:
     if not found:
         why = f" ({missed[0]})" if missed else ""
         raise InputError(
-            f"{folder} contains no readable files{why}",
-            hint="put text, Markdown, HTML, PDF, docx, JSON or CSV there",
+            f"{folder} contains no readable files{why}", hint="put text, Markdown, HTML, PDF, docx, JSON or CSV there"
         )
     for message in missed:
         report(f"left out: {message}")
@@ -215,18 +207,14 @@ def read_file(path: Path, max_bytes: int) -> bytes:
     except PermissionError:
         raise InputError(f"{path}: permission denied", hint="check its permissions") from None
     except OSError as error:
-        raise InputError(
-            f"{path} cannot be read ({error.strerror})", hint="check the path and the disk"
-        ) from None
+        raise InputError(f"{path} cannot be read ({error.strerror})", hint="check the path and the disk") from None
     if len(data) > max_bytes:
         raise _too_large(str(path), max_bytes)
     return data
 
 
 def _too_large(name: str, max_bytes: int) -> InputError:
-    return InputError(
-        f"{name} is larger than {max_bytes:,} bytes", hint="split it, or raise limits.max_source_bytes"
-    )
+    return InputError(f"{name} is larger than {max_bytes:,} bytes", hint="split it, or raise limits.max_source_bytes")
 
 
 def _read_stdin(stdin: TextIO | BinaryIO, max_bytes: int) -> bytes:

@@ -23,8 +23,7 @@ _BRACKETED = re.compile(
     r"(?P<lead>^[ \t]*+)?[\[［【](?P<inside>[^\[\]［］【】\n]{1,64})[\]］】](?P<link>\(?)", re.MULTILINE
 )
 _CONTROL = re.compile(
-    r"<\|[^<>|\n]{1,40}\|>|</?(?:s|bos|eos|start_of_turn|end_of_turn)>|<</?SYS>>|<｜[^<>\n]{1,40}｜>",
-    re.IGNORECASE,
+    r"<\|[^<>|\n]{1,40}\|>|</?(?:s|bos|eos|start_of_turn|end_of_turn)>|<</?SYS>>|<｜[^<>\n]{1,40}｜>", re.IGNORECASE
 )
 _SOURCE_ID = re.compile(r"\^?s?\s?\d{1,6}$", re.IGNORECASE)
 _LINE_ID = re.compile(r"[\w.:\-]+$")
@@ -36,9 +35,7 @@ _UNSAFE = re.compile(r"[^\w.:\-]+")
 _OTHER_BRACKETS = str.maketrans("[]［］【】<>", "()（）（）‹›")
 _LABEL_WORDS = 4  # words up to which a heading is a label, not a statement
 
-_DENSE = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]"
-)
+_DENSE = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 _TIGHT = re.compile(r"[!-@\[-`{-~]")
 
 
@@ -68,9 +65,7 @@ class Neutraliser:
     """
 
     def __init__(self, ids: Iterable[str] = (), marker: str = "") -> None:
-        self._forbidden = _CONTROL_WORDS.union(
-            (marker.strip("[]").casefold(),), (name.casefold() for name in ids)
-        )
+        self._forbidden = _CONTROL_WORDS.union((marker.strip("[]").casefold(),), (name.casefold() for name in ids))
 
     def __call__(self, text: str) -> str:
         if "[" in text or "［" in text or "【" in text:

@@ -116,12 +116,7 @@ class Index:
         return sorted(at for name in set(ids) for at in self._positions.get(name, ()))
 
     def select(
-        self,
-        claim: str,
-        *,
-        k: int = DEFAULT_K,
-        budget: int | None = None,
-        only: Collection[str] | None = None,
+        self, claim: str, *, k: int = DEFAULT_K, budget: int | None = None, only: Collection[str] | None = None
     ) -> list[Unit]:
         """The units relevant to a claim, best first; empty if there are none.
 
@@ -207,9 +202,7 @@ class Index:
         without content words is covered by any source.
         """
         weights, columns, best = weighted(text), self._columns(text), self.ranked(text)[:k]
-        shared = sum(
-            weight for term, weight in weights.items() if any(_contains(columns[term][1], n) for n in best)
-        )
+        shared = sum(weight for term, weight in weights.items() if any(_contains(columns[term][1], n) for n in best))
         total = sum(weights.values())
         return (shared / total if total else float(bool(self.units))), best
 
@@ -255,12 +248,7 @@ class Index:
             scores[where] += np.float32(weights[term]) * strength
         return scores
 
-    def _best(
-        self,
-        columns: Columns,
-        weights: dict[str, float],
-        allowed: NDArray[np.bool_],
-    ) -> tuple[int, float]:
+    def _best(self, columns: Columns, weights: dict[str, float], allowed: NDArray[np.bool_]) -> tuple[int, float]:
         scores = np.where(allowed, self._scores(columns, weights), np.float32(0))
         best = int(np.argmax(scores))
         return best, float(scores[best])

@@ -30,17 +30,7 @@ from groundwire.server.service import Service
 from groundwire.stores.keys import KeyStore
 from groundwire.version import __version__
 
-ROUTERS: tuple[str, ...] = (
-    "page",
-    "reports",
-    "health",
-    "check",
-    "facts",
-    "outputs",
-    "rag",
-    "guard",
-    "litellm",
-)
+ROUTERS: tuple[str, ...] = ("page", "reports", "health", "check", "facts", "outputs", "rag", "guard", "litellm")
 """Modules of `routes`, each with a `router`, in the order in which they are matched."""
 
 
@@ -62,9 +52,7 @@ _CANCEL_SECONDS = 2
 """Time that in-flight requests get after the grace period before they are cancelled."""
 
 
-def create_app(
-    config: Config | None = None, made: Service | None = None, routers: Sequence[str] = ROUTERS
-) -> FastAPI:
+def create_app(config: Config | None = None, made: Service | None = None, routers: Sequence[str] = ROUTERS) -> FastAPI:
     """The service as an ASGI application.
 
     `made` is a service that the caller already has; it is started and closed with the application.

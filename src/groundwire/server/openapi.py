@@ -18,8 +18,7 @@ from groundwire.stores.keys import SCOPES
 SUMMARY = "How many bits of evidence stand behind each claim an LLM makes."
 _SCOPES = ", ".join(f"`{scope}`" for scope in SCOPES)
 _PROBLEMS = "\n".join(
-    f'| <span id="problem-{kind.name}">`{kind.name}`</span> | {kind.status} | {kind.title} |'
-    for kind in KINDS.values()
+    f'| <span id="problem-{kind.name}">`{kind.name}`</span> | {kind.status} | {kind.title} |' for kind in KINDS.values()
 )
 DESCRIPTION = f"""Send an answer and its sources; get back, claim by claim, the probability with the evidence
 (`p1`) and without it (`p0`), the bits of evidence required and observed, and a verdict.

@@ -118,9 +118,7 @@ class ProblemDocument(BaseModel):
     hint: str | None = Field(default=None, description="How to fix it.")
     errors: list[FieldError] | None = Field(default=None, description="Invalid fields, one by one.")
     retry_after: int | None = Field(default=None, description="Seconds, as in the header Retry-After.")
-    code: str | None = Field(
-        default=None, description="`ErrFactNotGrounded` if the memory gate refused a fact."
-    )
+    code: str | None = Field(default=None, description="`ErrFactNotGrounded` if the memory gate refused a fact.")
     gap_bits: float | None = Field(default=None, description="Bits of evidence missing (not-grounded).")
 
 
@@ -215,9 +213,7 @@ async def _on_invalid(request: Request, error: Exception) -> Response:
     places = [(_pointer(one["loc"], error.body), _message(one)) for one in found]
     errors = tuple(_deepest(places)[:_MAX_FIELD_ERRORS])
     where, what = errors[0]
-    return problem_response(
-        request, Problem("unusable", f"{where}: {what}" if where else what, errors=errors)
-    )
+    return problem_response(request, Problem("unusable", f"{where}: {what}" if where else what, errors=errors))
 
 
 async def _on_http(request: Request, error: Exception) -> Response:
@@ -294,7 +290,4 @@ def reading_problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
 def _documented(status: int) -> dict[str, Any]:
     kinds = [kind for kind in _KINDS if kind.status == status]
     schema = {"$ref": "#/components/schemas/Problem"}
-    return {
-        "description": ", or: ".join(kind.title for kind in kinds),
-        "content": {MEDIA_TYPE: {"schema": schema}},
-    }
+    return {"description": ", or: ".join(kind.title for kind in kinds), "content": {MEDIA_TYPE: {"schema": schema}}}

@@ -59,17 +59,14 @@ class WithHistory(RequestBase):
     @property
     def turns(self) -> list[dict[str, Any] | str]:
         """The conversation as the engine takes it."""
-        return [
-            turn if isinstance(turn, str) else turn.model_dump(exclude_none=True) for turn in self.history
-        ]
+        return [turn if isinstance(turn, str) else turn.model_dump(exclude_none=True) for turn in self.history]
 
 
 class WithSources(RequestBase):
     """A request with sources."""
 
     sources: SourceTexts | None = Field(
-        default=None,
-        description="Texts by id, or a list of texts (S0, S1, …) or of objects with `text` and `id`.",
+        default=None, description="Texts by id, or a list of texts (S0, S1, …) or of objects with `text` and `id`."
     )
     context: Text | None = Field(default=None, description="One source, whose id is `context`.")
 
@@ -135,8 +132,7 @@ class CheckRequest(WithAnswer):
     profile: ProfileName | None = Field(default=None, description="Settings profile.")
     fix: Flag = Field(default=False, description="Also repair the answer; see `repair` in the report.")
     shares: Flag = Field(
-        default=False,
-        description="Measure what each source adds to claims with evidence from several; see `shares`.",
+        default=False, description="Measure what each source adds to claims with evidence from several; see `shares`."
     )
 
 
@@ -144,8 +140,7 @@ class DetectRequest(WithAnswer):
     """A response to check against the conversation, the knowledge base, time and logic."""
 
     model_config = example(
-        response="The launch was in 2024.",
-        history=[{"role": "assistant", "content": "The launch was in 2019."}],
+        response="The launch was in 2024.", history=[{"role": "assistant", "content": "The launch was in 2019."}]
     )
 
 
@@ -225,9 +220,7 @@ class FactRequest(WithSources):
     )
     many: Flag = Field(default=False, description="The predicate may have several values at once.")
     confidence: Probability = 0.95
-    verify: Flag = Field(
-        default=True, description="False stores the fact as asserted; requires the scope admin."
-    )
+    verify: Flag = Field(default=True, description="False stores the fact as asserted; requires the scope admin.")
 
     @model_validator(mode="after")
     def _a_fact(self) -> Self:

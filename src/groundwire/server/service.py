@@ -68,9 +68,7 @@ _log = logging.getLogger("groundwire.server")
 class FeedbackEnricher:
     """Attach earlier user feedback to a report. If the store is slow or down, the report stays without it."""
 
-    def __init__(
-        self, open_store: Callable[[], Database], clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, open_store: Callable[[], Database], clock: Callable[[], float] = time.monotonic) -> None:
         self._open_store = open_store
         self._clock = clock
         self._retry_at = float("-inf")
@@ -305,9 +303,7 @@ class Service:
         """The report with earlier user feedback on its claims."""
         return await self._feedback.enrich(report)
 
-    async def work(
-        self, job: Callable[[], Coroutine[Any, Any, T]], size: int = 0, *, apart: bool = True
-    ) -> T:
+    async def work(self, job: Callable[[], Coroutine[Any, Any, T]], size: int = 0, *, apart: bool = True) -> T:
         """Run a job on an engine loop and await it here; cancelling the caller cancels the job.
 
         `size` is its number of characters: it decides how much capacity the job takes and, unless `apart` is

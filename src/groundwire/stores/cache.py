@@ -81,8 +81,7 @@ class CacheStore:
 
         def read(db: sqlite3.Connection) -> None:
             rows = db.execute(
-                "SELECT key, value FROM entries"
-                " WHERE written > ? AND key IN (SELECT value FROM json_each(?))",
+                "SELECT key, value FROM entries WHERE written > ? AND key IN (SELECT value FROM json_each(?))",
                 (self._clock() - ttl, wanted),
             )
             found.update(rows)
@@ -139,9 +138,7 @@ class CacheStore:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             # Created here and not by SQLite, so that only the owner can read it: entries reveal the sources.
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
-            db = sqlite3.connect(
-                self.path, timeout=self._lock_timeout, isolation_level=None, check_same_thread=False
-            )
+            db = sqlite3.connect(self.path, timeout=self._lock_timeout, isolation_level=None, check_same_thread=False)
             try:
                 _prepare(db, self._lock_timeout)
             except BaseException:
@@ -299,9 +296,7 @@ class RedisCache:
             found = question()
         except (RedisError, OSError) as error:
             if not self._down_until:
-                _log.warning(
-                    "Redis is unavailable (%s); this replica continues without it", type(error).__name__
-                )
+                _log.warning("Redis is unavailable (%s); this replica continues without it", type(error).__name__)
             self._down_until = self._clock() + _REDIS_COOLDOWN_SECONDS
             return otherwise
         if self._down_until:
@@ -348,7 +343,5 @@ def _connect_redis(url: str) -> Redis:
             retry=retry(backoff(), 0),
         )
     except ValueError as error:
-        raise ConfigError(
-            "redis.url is not a valid address", hint="write it as redis://host:6379/0"
-        ) from error
+        raise ConfigError("redis.url is not a valid address", hint="write it as redis://host:6379/0") from error
     return made

@@ -103,18 +103,14 @@ def attributes_of(connection: Connection, numbers: Iterable[int]) -> dict[int, t
     return {no: tuple(listed) for no, listed in found.items()}
 
 
-def _current_attributes(
-    connection: Connection, numbers: Iterable[int]
-) -> Iterable[tuple[int, AttributeState]]:
+def _current_attributes(connection: Connection, numbers: Iterable[int]) -> Iterable[tuple[int, AttributeState]]:
     for row in select_in(connection, _CURRENT_ATTRIBUTES, attributes.c.entity, numbers):
         value = from_row(row, row.target)
         attribute = Attribute(row.name, value, row.many, row.valid_from, row.valid_to)
         yield row.entity, AttributeState(row.no, attribute, row.reference, row.batch)
 
 
-def merge_attributes(
-    connection: Connection, wanted: Sequence[AttributeInput], now: datetime, batch: str
-) -> None:
+def merge_attributes(connection: Connection, wanted: Sequence[AttributeInput], now: datetime, batch: str) -> None:
     """Add new attributes; a new value of a single-valued attribute supersedes the old one.
 
     Within one import (`batch`) that is an error: the rows are probably about two entities.
@@ -239,9 +235,7 @@ def put_many(connection: Connection, given: Sequence[Entity], *, batch: str = ""
             mine.add_name(alias)
         entered.append(mine)
     wanted = [
-        (mine.no, attribute)
-        for mine, entity in zip(entered, given, strict=True)
-        for attribute in entity.attributes
+        (mine.no, attribute) for mine, entity in zip(entered, given, strict=True) for attribute in entity.attributes
     ]
     resolved = batch_entities.refer([attribute.value for _, attribute in wanted])
     batch_entities.write()

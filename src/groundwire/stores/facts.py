@@ -31,15 +31,7 @@ from groundwire.errors import InputError
 from groundwire.stores.database import insert_rows, last_number, lock_for_writing, select_in
 from groundwire.stores.entities import EntityBatch, Predicates, numbers_of, predicate_key
 from groundwire.stores.tables import entities, facts, names, predicates, roles
-from groundwire.stores.values import (
-    ValidityPeriod,
-    checked_text,
-    checked_value,
-    columns,
-    from_row,
-    identity,
-    value_key,
-)
+from groundwire.stores.values import ValidityPeriod, checked_text, checked_value, columns, from_row, identity, value_key
 from groundwire.text.names import fold
 from groundwire.types import Fact, FactStatus, Pattern, Provenance, Record, Role
 
@@ -72,9 +64,9 @@ def _digest(parts: Iterable[str]) -> bytes:
 
 
 VISIBLE_STATUSES = ("verified", "asserted", "unverified")
-_FACTS = select(
-    facts, predicates.c.name.label("predicate_name"), predicates.c.many.label("predicate_many")
-).join(predicates, predicates.c.no == facts.c.predicate)
+_FACTS = select(facts, predicates.c.name.label("predicate_name"), predicates.c.many.label("predicate_many")).join(
+    predicates, predicates.c.no == facts.c.predicate
+)
 _ROLES = (
     select(roles, entities.c.id.label("target"))
     .join(entities, entities.c.no == roles.c.entity, isouter=True)
@@ -180,9 +172,7 @@ def _loaded(connection: Connection, rows: Sequence[Row[Any]]) -> list[LoadedFact
     ends: dict[int, list[Role]] = {}
     for end in select_in(connection, _ROLES, roles.c.fact, [row.no for row in rows]):
         ends.setdefault(end.fact, []).append(Role(end.name, from_row(end, end.target)))
-    return [
-        (row.no, _fact(row, tuple(ends.get(row.no, ()))), row.content, row.slot, row.batch) for row in rows
-    ]
+    return [(row.no, _fact(row, tuple(ends.get(row.no, ()))), row.content, row.slot, row.batch) for row in rows]
 
 
 def _fact(row: Row[Any], ends: tuple[Role, ...]) -> Fact:
@@ -376,11 +366,7 @@ class FactBatch:
         rows = [self._row(stored) for stored in entered if stored.new]
         insert_rows(self._connection, facts, rows)
         insert_rows(self._connection, roles, [row for h in entered if h.new for row in self._role_rows(h)])
-        changed = [
-            {**_shared(stored), "number_": stored.no}
-            for stored in entered
-            if stored.changed and not stored.new
-        ]
+        changed = [{**_shared(stored), "number_": stored.no} for stored in entered if stored.changed and not stored.new]
         if changed:
             self._connection.execute(update(facts).where(facts.c.no == bindparam("number_")), changed)
 

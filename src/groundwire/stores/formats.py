@@ -340,9 +340,7 @@ def read_fact(row: Json, source: str = "") -> Fact:
     """Parse a fact as written by `fact_object`, or with `subject` and `object` instead of roles."""
     predicate = row.get("predicate") or ""
     roles = [{**item, "value": _value(item.get("value"), predicate)} for item in row.get("roles") or ()] or [
-        {"name": name, "value": _end(row[name], name, predicate)}
-        for name in ("subject", "object")
-        if name in row
+        {"name": name, "value": _end(row[name], name, predicate)} for name in ("subject", "object") if name in row
     ]
     given = _given(row)
     made = {

@@ -22,11 +22,7 @@ from groundwire.errors import InputError
 from groundwire.stores import entities, facts
 from groundwire.stores.entities import load
 from groundwire.stores.facts import VISIBLE_STATUSES, load_facts
-from groundwire.stores.formats import (
-    ParsedRow,
-    entity_object,
-    fact_object,
-)
+from groundwire.stores.formats import ParsedRow, entity_object, fact_object
 from groundwire.stores.knowledge_base import Knowledge
 from groundwire.stores.tables import attributes, roles
 from groundwire.stores.tables import entities as entities_table
@@ -111,9 +107,7 @@ def _halved(connection: Connection, rows: Sequence[ParsedRow], token: str, done:
             _put(connection, [row.item for row in rows if row.item is not None], token)
     except (InputError, IntegrityError) as error:
         if len(rows) == 1:
-            done.note(
-                ParsedRow(rows[0].line, error=str(error) if isinstance(error, InputError) else "conflicts")
-            )
+            done.note(ParsedRow(rows[0].line, error=str(error) if isinstance(error, InputError) else "conflicts"))
             return
         middle = len(rows) // 2
         _halved(connection, rows[:middle], token, done)

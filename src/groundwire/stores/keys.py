@@ -73,9 +73,7 @@ class KeyStore:
         with self._database.write() as connection:
             taken = select(api_keys.c.id).where(api_keys.c.name == name, api_keys.c.revoked.is_(None))
             if connection.execute(taken).first():
-                raise InputError(
-                    f"there is a key called {name} already", hint="revoke it, or take another name"
-                )
+                raise InputError(f"there is a key called {name} already", hint="revoke it, or take another name")
             values = {**asdict(key), "scopes": sorted(key.scopes)}
             connection.execute(api_keys.insert().values(values))
         return key, f"{PREFIX}_{identity}_{secret}"
@@ -104,6 +102,4 @@ class KeyStore:
 
 
 def _key(row: Row[Any]) -> ApiKey:
-    return ApiKey(
-        row.id, row.name, row.digest, frozenset(row.scopes), row.per_minute, row.created, row.revoked
-    )
+    return ApiKey(row.id, row.name, row.digest, frozenset(row.scopes), row.per_minute, row.created, row.revoked)

@@ -33,10 +33,7 @@ _CANDIDATES = 300  # names compared when no corrected name exists
 _NAMED = select(names.c.entity, names.c.position, names.c.text, names.c.key, names.c.core)
 _WORDS = select(words.c.text, words.c.no)
 _FORMS = (
-    select(words.c.text, words.c.no)
-    .join(word_forms, word_forms.c.word == words.c.no)
-    .distinct()
-    .limit(_FORM_MATCHES)
+    select(words.c.text, words.c.no).join(word_forms, word_forms.c.word == words.c.no).distinct().limit(_FORM_MATCHES)
 )
 _COUNTS = select(name_words.c.word, func.count().label("names")).group_by(name_words.c.word)
 _SHARING = _NAMED.join(name_words, name_words.c.name == names.c.no).limit(_CANDIDATES)
@@ -168,9 +165,7 @@ def corrected_cores(name: str, near: Mapping[str, Mapping[str, int]]) -> list[st
     return found
 
 
-def sharing_words(
-    connection: Connection, name: str, near: Mapping[str, Mapping[str, int]]
-) -> list[StoredName]:
+def sharing_words(connection: Connection, name: str, near: Mapping[str, Mapping[str, int]]) -> list[StoredName]:
     """Names that share the rarest words of the name, up to `_CANDIDATES`."""
     numbers = [list(near[word].values()) for word in name_index_words(name) if near[word]]
     if not numbers:
@@ -293,9 +288,7 @@ def _fuzzy(connection: Connection, asked: Sequence[str]) -> dict[str, NameMatch]
     return found
 
 
-def _ranked(
-    name: str, candidates: Iterable[StoredName], floor: float, *, parts: bool = True
-) -> list[NameMatch]:
+def _ranked(name: str, candidates: Iterable[StoredName], floor: float, *, parts: bool = True) -> list[NameMatch]:
     best: dict[int, float] = {}
     for named in candidates:
         score = name_similarity(name, named.text)

@@ -86,9 +86,7 @@ class PathStore:
 
     def get(self, path: str, default: Scalar = None) -> Scalar:
         with self._database.read() as connection:
-            found = connection.execute(
-                select(paths.c.value).where(paths.c.path == checked_path(path))
-            ).scalar()
+            found = connection.execute(select(paths.c.value).where(paths.c.path == checked_path(path))).scalar()
         return default if found is None else json.loads(found)
 
     def scan(self, prefix: str = "/", *, limit: int | None = None) -> Iterator[PathEntry]:
@@ -129,9 +127,7 @@ class PathWriter:
         if rows:
             statement = self._insert(paths)
             new = {"value": statement.excluded.value, "written": statement.excluded.written}
-            self._connection.execute(
-                statement.on_conflict_do_update(index_elements=[paths.c.path], set_=new), rows
-            )
+            self._connection.execute(statement.on_conflict_do_update(index_elements=[paths.c.path], set_=new), rows)
 
     def add(self, path: str, amount: int) -> int:
         """Add to a counter atomically and return the new value. Other writers wait for the transaction."""
@@ -150,9 +146,7 @@ class PathWriter:
         return self._connection.execute(delete(paths).where(path_range(prefix))).rowcount
 
 
-def _page(
-    connection: Connection, within: ColumnElement[bool], after: str, size: int | None
-) -> list[PathEntry]:
+def _page(connection: Connection, within: ColumnElement[bool], after: str, size: int | None) -> list[PathEntry]:
     wanted = select(paths.c.path, paths.c.value).where(within, paths.c.path > after)
     rows = connection.execute(wanted.order_by(paths.c.path).limit(size))
     return [PathEntry(path, json.loads(value)) for path, value in rows]
@@ -172,9 +166,7 @@ def checked_path(path: str) -> str:
     if not path.startswith("/") or path.endswith("/") or "//" in path:
         raise InputError(f"{path!r} is not a valid path", hint="write /segment/segment")
     if _UNWRITABLE.search(path):
-        raise InputError(
-            f"{path!r} is not a valid path", hint="write % as %25, and control characters as in %0A"
-        )
+        raise InputError(f"{path!r} is not a valid path", hint="write % as %25, and control characters as in %0A")
     if len(path.encode()) > MAX_BYTES:
         raise InputError(f"a path has more than {MAX_BYTES:,} bytes", hint="use shorter names")
     return path

@@ -80,9 +80,7 @@ class JobQueue:
         self._clock = clock
         self._uniform = uniform
 
-    def enqueue(
-        self, connection: Connection, key: str, payload: str, *, delay: float = 0.0, reason: str = ""
-    ) -> None:
+    def enqueue(self, connection: Connection, key: str, payload: str, *, delay: float = 0.0, reason: str = "") -> None:
         """Enqueue in the caller's transaction, so that the job exists exactly if its subject does."""
         now = self._clock()
         connection.execute(delete(jobs).where(jobs.c.kind == self._kind, jobs.c.key == key))
@@ -124,9 +122,7 @@ class JobQueue:
         """Remove a job in the transaction that writes its result. False if another worker has claimed it."""
         return connection.execute(delete(jobs).where(*_mine(job))).rowcount == 1
 
-    def retry(
-        self, connection: Connection, job: QueuedJob, reason: str, *, after: float | None = None
-    ) -> bool:
+    def retry(self, connection: Connection, job: QueuedJob, reason: str, *, after: float | None = None) -> bool:
         """Reschedule a job, at the earliest `after` seconds from now if a server asked for that."""
         wait = max(self.terms.wait(job.attempts, self._uniform()), after or 0.0)
         return self._set(connection, job, {"due": self._clock() + wait, "holder": "", "reason": reason})
@@ -149,9 +145,7 @@ class JobQueue:
     def counts(self) -> dict[str, int]:
         """Numbers of waiting and dead jobs."""
         wanted = (
-            select(jobs.c.state, func.count().label("number"))
-            .where(jobs.c.kind == self._kind)
-            .group_by(jobs.c.state)
+            select(jobs.c.state, func.count().label("number")).where(jobs.c.kind == self._kind).group_by(jobs.c.state)
         )
         with self._database.read() as connection:
             found = {str(row.state): int(row.number) for row in connection.execute(wanted)}

@@ -58,9 +58,7 @@ class ReportStore:
             for stored in many:
                 _add(connection, stored)
 
-    def get(
-        self, identity: str, owner: str | None = None, token: str = ""
-    ) -> tuple[ReportSummary, str] | None:
+    def get(self, identity: str, owner: str | None = None, token: str = "") -> tuple[ReportSummary, str] | None:
         """The summary and the JSON text of a report, if it is the owner's or was shared with this token."""
         query = select(reports, report_bodies.c.body).join(report_bodies).where(reports.c.id == identity)
         if owner is not None:
@@ -87,9 +85,7 @@ class ReportStore:
     def share(self, identity: str, owner: str | None = None) -> str:
         """Make a token that lets others read a report; "" if the owner has no such report."""
         token = secrets.token_urlsafe(24)
-        own = select(reports.c.number, literal(_digest(token))).where(
-            reports.c.id == identity, *_owned(owner)
-        )
+        own = select(reports.c.number, literal(_digest(token))).where(reports.c.id == identity, *_owned(owner))
         with self._database.write() as connection:
             added = connection.execute(insert(report_shares).from_select(["report", "digest"], own))
         return token if added.rowcount else ""

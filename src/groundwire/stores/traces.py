@@ -41,9 +41,7 @@ class TraceStore:
     def node(self, identity: str) -> TraceNode:
         """One node. Raises `InputError` if it does not exist."""
         with self.database.read() as connection:
-            row = connection.execute(
-                select(trace_nodes).where(trace_nodes.c.id == storable_text(identity))
-            ).first()
+            row = connection.execute(select(trace_nodes).where(trace_nodes.c.id == storable_text(identity))).first()
         if row is None:
             raise InputError(f"no trace has a node '{identity}'")
         return _node(row)
@@ -56,11 +54,7 @@ class TraceStore:
 
     def tree(self, root: str) -> TraceGraph:
         """A consistent snapshot of the tree below a root."""
-        of_tree = (
-            select(trace_nodes)
-            .where(trace_nodes.c.root == storable_text(root))
-            .order_by(trace_nodes.c.number)
-        )
+        of_tree = select(trace_nodes).where(trace_nodes.c.root == storable_text(root)).order_by(trace_nodes.c.number)
         of_edges = (
             select(trace_edges)
             .join(trace_nodes, trace_nodes.c.id == trace_edges.c.source)
@@ -70,8 +64,7 @@ class TraceStore:
         with self.database.read() as connection:
             nodes = tuple(_node(row) for row in connection.execute(of_tree))
             edges = tuple(
-                TraceEdge(row.source, EdgeLabel(row.label), row.target)
-                for row in connection.execute(of_edges)
+                TraceEdge(row.source, EdgeLabel(row.label), row.target) for row in connection.execute(of_edges)
             )
         return TraceGraph(nodes, edges)
 

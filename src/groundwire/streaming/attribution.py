@@ -78,11 +78,7 @@ class SourceAttributionTracker:
     """
 
     def __init__(
-        self,
-        sources: Sequence[Source] = (),
-        *,
-        observations: Mapping[str, str] | None = None,
-        history: History = (),
+        self, sources: Sequence[Source] = (), *, observations: Mapping[str, str] | None = None, history: History = ()
     ) -> None:
         self.files = {source.id: source.text for source in sources}
         self.observations = dict(observations or {})

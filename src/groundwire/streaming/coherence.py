@@ -61,10 +61,7 @@ class Strength:
 
 
 _PATTERNS = {
-    name: [
-        (rank, re.compile(rf"(?<![\w-])[והבלמשכ]?(?:{words})(?![\w-])", re.IGNORECASE))
-        for rank, words in rows
-    ]
+    name: [(rank, re.compile(rf"(?<![\w-])[והבלמשכ]?(?:{words})(?![\w-])", re.IGNORECASE)) for rank, words in rows]
     for name, rows in SCALES.items()
 }
 
@@ -77,9 +74,7 @@ def strength(text: str, rest: str = "") -> Strength:
     """
     narrowed = NARROWING.search(text + rest[:_CONDITION_CHARS])
     plain = _NO_MODAL.sub(" ", text)
-    return Strength(
-        tuple((name, _rank(name, plain)) for name in SCALES), narrowed[0].strip() if narrowed else ""
-    )
+    return Strength(tuple((name, _rank(name, plain)) for name in SCALES), narrowed[0].strip() if narrowed else "")
 
 
 def _rank(scale: str, text: str) -> int | None:
@@ -95,12 +90,7 @@ def _rank(scale: str, text: str) -> int | None:
 def weakened(before: Strength, now: Strength) -> str:
     """How the second is weaker than the first; "" if it is not."""
     for (scale, was), (_, became) in zip(before.ranks, now.ranks, strict=True):
-        if (
-            was is not None
-            and became is not None
-            and became < was
-            and not (was - became < 2 and scale == "certainty")
-        ):
+        if was is not None and became is not None and became < was and not (was - became < 2 and scale == "certainty"):
             return _NAMES[scale]
     return "narrowed" if now.narrowed and not before.narrowed else ""
 
@@ -194,9 +184,7 @@ _IGNORED_WORDS = frozenset(
 )
 
 
-def _moved(
-    new: _RatedClause, claims: Sequence[_RatedClause], allowed: Sequence[_RatedClause]
-) -> Contradiction | None:
+def _moved(new: _RatedClause, claims: Sequence[_RatedClause], allowed: Sequence[_RatedClause]) -> Contradiction | None:
     """Compare with the latest claim about the same matter, unless the user asked for the change."""
     for prior in reversed(claims):
         if not _same_matter(new.clause, prior.clause):
@@ -225,9 +213,7 @@ def _same_matter(one: Utterance, other: Utterance) -> bool:
 
 def _requested_by_user(user: _RatedClause, new: _RatedClause, prior: _RatedClause) -> bool:
     """True if the user had already stated the matter as the new content does."""
-    return (
-        similarity(user.clause, new.clause) >= RELATED / 2 and not _how(new, user) and bool(_how(user, prior))
-    )
+    return similarity(user.clause, new.clause) >= RELATED / 2 and not _how(new, user) and bool(_how(user, prior))
 
 
 def _how(new: _RatedClause, prior: _RatedClause) -> str:
@@ -380,9 +366,7 @@ def _neighbours(texts: Iterable[str]) -> Mapping[str, list[Counter[str]]]:
     found: defaultdict[str, list[Counter[str]]] = defaultdict(list)
     for text in texts:
         for span in sentences(text):
-            around = Counter(
-                w.norm for w in words(text[span.start : span.end][:_SENTENCE_CHARS]) if not w.is_stop
-            )
+            around = Counter(w.norm for w in words(text[span.start : span.end][:_SENTENCE_CHARS]) if not w.is_stop)
             for term in around:
                 if len(term) > 2 and term.isalpha():
                     found[term].append(Counter({w: n for w, n in around.items() if w != term}))
@@ -448,9 +432,7 @@ async def validate_coherence(
     case = Case(new_content, (), history=tuple(history), kb=kb, now=now)
     found = await detect(case, DetectorsConfig(), verifier)
     stated = _as_turn(new_content, facts)
-    by_facts = (
-        await detect(Case(new_content, (), history=stated, now=now), verifier=verifier) if stated else None
-    )
+    by_facts = await detect(Case(new_content, (), history=stated, now=now), verifier=verifier) if stated else None
     return coherence_of(new_content, history, found, by_facts)
 
 

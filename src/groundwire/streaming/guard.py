@@ -27,14 +27,7 @@ from groundwire.streaming.attribution import SourceAttributionTracker
 from groundwire.streaming.coherence import coherence_of
 from groundwire.streaming.incremental import IncrementalVerifier, JobRunner, run_inline
 from groundwire.streaming.patterns import PATTERNS, PatternHit, StreamPattern
-from groundwire.streaming.protocol import (
-    Assessment,
-    action_for,
-    assess,
-    is_clear_contradiction,
-    is_grave,
-    stops,
-)
+from groundwire.streaming.protocol import Assessment, action_for, assess, is_clear_contradiction, is_grave, stops
 from groundwire.streaming.rewrite import Rewriter, limits, reformulate, worded
 from groundwire.streaming.session import GuardSession, is_unanswerable, open_session
 from groundwire.streaming.state import (
@@ -265,9 +258,7 @@ def _honest(report: HallucinationReport, session: GuardSession) -> Hallucination
     return replace(report, claims=verdicts, flagged=True if report.flags else None, risk=None)
 
 
-def _assessed(
-    written: GenerationResult, report: HallucinationReport, coherence: Coherence | None
-) -> Assessment:
+def _assessed(written: GenerationResult, report: HallucinationReport, coherence: Coherence | None) -> Assessment:
     """Assess the report; if it came too late to explain an interruption, assess the verdicts that caused it.
 
     The sentence that was cut off by the interruption ("Its …") is ignored.
@@ -302,9 +293,7 @@ async def _act(written: GenerationResult, report: HallucinationReport, found: As
 
 def _warnings(session: GuardSession, text: str) -> tuple[StreamWarning, ...]:
     """What the patterns find in a whole text."""
-    monitor = GenerationMonitor(
-        sources=session.context.sources, config=session.config, request=session.request
-    )
+    monitor = GenerationMonitor(sources=session.context.sources, config=session.config, request=session.request)
     return (*monitor.update(text), *monitor.close())
 
 
@@ -329,9 +318,7 @@ def _attributions(session: GuardSession, report: HallucinationReport) -> tuple[A
 def log_weak_points(points: Sequence[WeakPoint], *, source_text: bool) -> None:
     """Log one JSON object per weak point; its text only if the log may contain source text."""
     for point in points:
-        record = (
-            asdict(point) if source_text else {"start": point.start, "end": point.end, "kind": point.kind}
-        )
+        record = asdict(point) if source_text else {"start": point.start, "end": point.end, "kind": point.kind}
         _log.info("weak point %s", json.dumps({**record, "risk": point.risk.value}, ensure_ascii=False))
 
 
@@ -355,21 +342,14 @@ async def guard(
     Closing the iterator cancels the model's request and all verification.
     """
     if engine is None:
-        async with (
-            Groundwire() as own,
-            aclosing(guard(generator, request, context, engine=own, work=work)) as events,
-        ):
+        async with Groundwire() as own, aclosing(guard(generator, request, context, engine=own, work=work)) as events:
             async for event in events:
                 yield event
         return
-    session = await asyncio.to_thread(
-        open_session, generator, request, context, engine, work
-    )  # may read long sources
+    session = await asyncio.to_thread(open_session, generator, request, context, engine, work)  # may read long sources
     knowledge = await session.knowledge()
     if is_unanswerable(knowledge, session.context):
-        yield DoneEvent(
-            limits(session.request, knowledge=knowledge), Risk.CRITICAL, knowledge, action="discard"
-        )
+        yield DoneEvent(limits(session.request, knowledge=knowledge), Risk.CRITICAL, knowledge, action="discard")
         return
     watched = GuardedGeneration(session)
     try:
@@ -462,9 +442,7 @@ class GuardedGeneration:
         """Interrupt if the monitor asks for it and the protocol stops at this risk."""
         if not self._monitor.should_interrupt():
             return None
-        found = assess(
-            self._judge.verdicts(), self._monitor.warnings, threshold=self._config.interrupt_threshold
-        )
+        found = assess(self._judge.verdicts(), self._monitor.warnings, threshold=self._config.interrupt_threshold)
         if not stops(found.risk, self._config):
             return None
         self.interrupted = True

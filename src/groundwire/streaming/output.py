@@ -111,9 +111,7 @@ class OutputVerifier:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _waited(
-        self, identity: str, task: asyncio.Task[OutputCheck], patience: float | None
-    ) -> OutputCheck:
+    async def _waited(self, identity: str, task: asyncio.Task[OutputCheck], patience: float | None) -> OutputCheck:
         """Wait for the task. It continues after a timeout or cancellation, to be fetched later."""
         done, _ = await asyncio.wait([task], timeout=patience)
         if done:

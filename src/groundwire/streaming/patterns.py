@@ -194,9 +194,7 @@ def citations(seen: SentenceFeatures) -> Iterator[PatternHit]:
             lost = [name for name in mark.labels if not _exists(seen, mark, name)]
             if lost:
                 raw = seen.text[mark.start : mark.end]
-                yield _noted(
-                    seen, PatternHit(mark.start, mark.end, f"there is no source {', '.join(lost)}", raw)
-                )
+                yield _noted(seen, PatternHit(mark.start, mark.end, f"there is no source {', '.join(lost)}", raw))
     for match in _PAPER.finditer(seen.text) if "(" in seen.text else ():
         authors = [name for name in match.group("one", "two", "one2", "two2") if name]
         year = match["year"] or match["year2"]
@@ -249,9 +247,7 @@ def handles(seen: SentenceFeatures) -> Iterator[PatternHit]:
         return
     for match in HANDLE.finditer(seen.text):
         if handle(match[0]) not in seen.known.handles:
-            yield _noted(
-                seen, PatternHit(match.start(), match.end(), f"no source has {match[0]}", handle(match[0]))
-            )
+            yield _noted(seen, PatternHit(match.start(), match.end(), f"no source has {match[0]}", handle(match[0])))
 
 
 def handle_confidence(seen: SentenceFeatures, _: PatternHit) -> float:
@@ -396,9 +392,7 @@ def _read(seen: SentenceFeatures, start: int, end: int) -> _Clause | None:
     return _Clause((seen.past.scope, plain, axes, value.unit if value else None), turned, value, start, end)
 
 
-def _split_words(
-    inside: Sequence[Word], content: Sequence[Word]
-) -> tuple[frozenset[str], frozenset[int], bool]:
+def _split_words(inside: Sequence[Word], content: Sequence[Word]) -> tuple[frozenset[str], frozenset[int], bool]:
     """The identifying words, the scales of antonyms it uses, and whether it is negated."""
     negations = sum(word.text.lower().replace("’", "'") in NEGATIONS for word in inside)
     sides = [min(OPPOSITES[word.norm]) for word in content if word.norm in OPPOSITES]

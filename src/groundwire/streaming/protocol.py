@@ -240,9 +240,7 @@ def _of_coherence(found: Coherence) -> Iterator[WeakPoint]:
         yield WeakPoint(one.claim, one.start, one.end, kind, LEVELS[kind], reason, prior=one.contradicts)
     for one in found.goalposts:
         reason = f"{one.kind} than “{one.contradicts}”, which was said before"
-        yield WeakPoint(
-            one.claim, one.start, one.end, "earlier", LEVELS["earlier"], reason, prior=one.contradicts
-        )
+        yield WeakPoint(one.claim, one.start, one.end, "earlier", LEVELS["earlier"], reason, prior=one.contradicts)
 
 
 def _of_warning(warning: StreamWarning, threshold: float) -> WeakPoint:
@@ -264,6 +262,4 @@ def _answered(warning: StreamWarning, claims: Sequence[ClaimVerification]) -> bo
     if warning.pattern in _REFERENCES:
         return False
     judged = (Status.ENTAILED, Status.CONTRADICTED, Status.NOT_IN_CONTEXT)
-    return any(
-        claim.status in judged and claim.start < warning.end and warning.start < claim.end for claim in claims
-    )
+    return any(claim.status in judged and claim.start < warning.end and warning.start < claim.end for claim in claims)

@@ -75,9 +75,7 @@ def opening_for(kind: str, phrases: Phrases) -> str:
 
 Actions = Mapping[Risk, RiskAction]
 _WRAPPED = "*_~`\"“‘'([«"
-_BEGINS = re.compile(
-    r"(?:[\n\r]|[.!?…:;][\"'”’»)\]*_]*\s)[ \t]*(?:>[ \t]*)*(?:(?:[-*+•]|\d{1,3}[.)])[ \t]+)?\Z"
-)
+_BEGINS = re.compile(r"(?:[\n\r]|[.!?…:;][\"'”’»)\]*_]*\s)[ \t]*(?:>[ \t]*)*(?:(?:[-*+•]|\d{1,3}[.)])[ \t]+)?\Z")
 _BULLET_CHARS = 80  # nested bullets and quotation marks before a sentence fit in this
 _ROW = re.compile(r"^[ \t]*\|", re.MULTILINE)
 _ENDS = re.compile(r"[.!?…。！？]+[\"'”’»)]*\Z")
@@ -94,9 +92,7 @@ class _Insertion:
     """True if the following letter no longer begins a sentence."""
 
 
-def reworded(
-    text: str, claims: Sequence[ClaimVerification], weak: Sequence[WeakPoint], actions: Actions
-) -> Repair:
+def reworded(text: str, claims: Sequence[ClaimVerification], weak: Sequence[WeakPoint], actions: Actions) -> Repair:
     """Apply the action for each weak point's risk; supported claims get their source as a citation."""
     wanted: dict[int, _Insertion] = {}
     for point in sorted(weak, key=lambda p: -_RANK[p.risk]):
@@ -243,9 +239,7 @@ def limits(request: str, points: Sequence[WeakPoint] = (), knowledge: KnowledgeC
     else:
         lines.append(phrases.nothing)
     quotes = dict.fromkeys((point.quote, point.source) for point in points if point.quote and point.source)
-    lines += [
-        phrases.sources_say.format(quote=_short(quote), source=source) for quote, source in [*quotes][:3]
-    ]
+    lines += [phrases.sources_say.format(quote=_short(quote), source=source) for quote, source in [*quotes][:3]]
     kinds = [kind for kind, _ in knowledge.alternatives] if knowledge else []
     for kind in dict.fromkeys(kinds or (Alternative.RETRIEVE, Alternative.NARROW)):
         lines.append(phrases.instead[kind])
@@ -356,13 +350,7 @@ async def _by_rule(answer: str, found: Assessment, rewriter: Rewriter) -> Reform
     return Reformulation(worded(text, report, own, rewriter.config, length), report)
 
 
-def worded(
-    text: str,
-    report: HallucinationReport,
-    found: Assessment,
-    config: RealTimeConfig,
-    until: int = _END,
-) -> str:
+def worded(text: str, report: HallucinationReport, found: Assessment, config: RealTimeConfig, until: int = _END) -> str:
     """The answer with marks, hedges and citations inserted before offset `until`."""
     claims = [claim for claim in report.claims if claim.start < until]
     return reworded(text, claims, found.points, wordings(config)).text

@@ -142,9 +142,7 @@ def questions(request: str) -> list[str]:
 def _explicit_needs(question: str) -> Iterator[Need]:
     """The question itself, or both sides of a comparison."""
     first = WH_WORD.search(question)
-    expects = next(
-        (kind for kind, pattern in EXPECTS if first and pattern.match(question, first.start())), ""
-    )
+    expects = next((kind for kind, pattern in EXPECTS if first and pattern.match(question, first.start())), "")
     if OF_USER.search(question):
         yield Need(question, "user", expects=expects)
         return
@@ -205,9 +203,7 @@ def alternatives(
     return (*found, (Alternative.DECLINE, words["decline"].format(_first(missing))))
 
 
-def _questions_to_user(
-    missing: Sequence[Requirement], words: dict[str, str]
-) -> Iterator[tuple[Alternative, str]]:
+def _questions_to_user(missing: Sequence[Requirement], words: dict[str, str]) -> Iterator[tuple[Alternative, str]]:
     for lost in missing:
         if lost.kind in _ASKABLE:
             yield Alternative.ASK, words[lost.kind].format(lost.text)
@@ -446,14 +442,9 @@ def _entities(kb: KnowledgeBase, text: str) -> Iterator[Entity]:
 
 def _statements(kb: KnowledgeBase, entity: Entity) -> Iterator[tuple[str, set[str]]]:
     for attribute in entity.attributes:
-        yield (
-            attribute.name,
-            {*terms(attribute.name), *terms(attribute.value.text)},
-        )
+        yield (attribute.name, {*terms(attribute.name), *terms(attribute.value.text)})
     for fact in kb.facts_about([entity.id], limit=200):
-        words_of_fact = " ".join(
-            (fact.predicate.replace("_", " "), fact.text, *(r.value.text for r in fact.roles))
-        )
+        words_of_fact = " ".join((fact.predicate.replace("_", " "), fact.text, *(r.value.text for r in fact.roles)))
         yield fact.predicate, set(terms(words_of_fact))
 
 
@@ -524,9 +515,7 @@ class GuardSession:
 
     async def check(self, text: str) -> HallucinationReport:
         return await self.work(
-            lambda: self.engine.check(
-                text, self.context.sources, question=self.request, **self.context_kwargs
-            )
+            lambda: self.engine.check(text, self.context.sources, question=self.request, **self.context_kwargs)
         )
 
     async def detect(self, text: str) -> Detection:
@@ -573,9 +562,7 @@ def is_unanswerable(check: KnowledgeCheck | None, context: Context) -> bool:
 
 def _asked_for(missing: Sequence[Requirement], context: Context) -> list[Requirement]:
     """The missing requirements that were asked for explicitly, in a script of the sources."""
-    scripts = {
-        script(source.text[:_SCRIPT_SAMPLE_CHARS]) for source in context.sources if source.text.strip()
-    }
+    scripts = {script(source.text[:_SCRIPT_SAMPLE_CHARS]) for source in context.sources if source.text.strip()}
     return [
         lost
         for lost in missing

@@ -218,18 +218,12 @@ class SentenceSplitter:
 
     def _feed(self, text: str) -> Sequence[StreamSentence]:
         self._pending += text
-        if (
-            not self._open
-            and len(self._pending) < MAX_SENTENCE_CHARS + _MAX_BOUNDARY_CHARS
-            and not _STOP.search(text)
-        ):
+        if not self._open and len(self._pending) < MAX_SENTENCE_CHARS + _MAX_BOUNDARY_CHARS and not _STOP.search(text):
             return ()
         found: list[StreamSentence] = []
         while (cut := self._cut()) > 0:
             found += self._take(cut)
-        self._open = (
-            _OPEN_END.search(self._pending, max(0, len(self._pending) - _MAX_BOUNDARY_CHARS)) is not None
-        )
+        self._open = _OPEN_END.search(self._pending, max(0, len(self._pending) - _MAX_BOUNDARY_CHARS)) is not None
         self._from = max(self._from, len(self._pending) - _MAX_BOUNDARY_CHARS)
         return found
 
@@ -372,10 +366,7 @@ class SentenceFeatures:
         return [name for name in names(self.text) if name.sure and not self._is_label(name)]
 
     def _is_label(self, name: Name) -> bool:
-        return self.text[name.start - 1 : name.start] == "*" or self.text[name.end : name.end + 1] in (
-            "*",
-            ":",
-        )
+        return self.text[name.start - 1 : name.start] == "*" or self.text[name.end : name.end + 1] in ("*", ":")
 
     @cached_property
     def marks(self) -> list[CitationMark]:

@@ -74,15 +74,9 @@ _FORMS = tuple(
     )
 )
 # A cheap test for anything beyond a bare year, since most texts have none.
-_MORE_THAN_A_YEAR = re.compile(
-    rf"\d[-/.]\d|(?<![a-z])(?:{_MONTH})|\d0['’]?s\b|century|שנות|המאה", re.IGNORECASE
-)
-_BARE_YEAR = re.compile(
-    r"(?<![\w.,:/$€£₪#-])(?<!\d[–-])(1[0-9]\d\d|20\d\d|21\d\d)(?![\w%°]|[.,:/]\d|\s?[€₪%])"
-)
-_RANGE_YEAR = re.compile(
-    r"(?<=\d{4}[–-])(1[0-9]\d\d|20\d\d)(?!\d)|(?<![א-ת])[ובלמ]-?(1[89]\d\d|20\d\d)(?!\d)"
-)
+_MORE_THAN_A_YEAR = re.compile(rf"\d[-/.]\d|(?<![a-z])(?:{_MONTH})|\d0['’]?s\b|century|שנות|המאה", re.IGNORECASE)
+_BARE_YEAR = re.compile(r"(?<![\w.,:/$€£₪#-])(?<!\d[–-])(1[0-9]\d\d|20\d\d|21\d\d)(?![\w%°]|[.,:/]\d|\s?[€₪%])")
+_RANGE_YEAR = re.compile(r"(?<=\d{4}[–-])(1[0-9]\d\d|20\d\d)(?!\d)|(?<![א-ת])[ובלמ]-?(1[89]\d\d|20\d\d)(?!\d)")
 _COUNTED = re.compile(r"\s+(?:[a-z]+s|people|men|women|children|million|percent)\b")
 _CUE = re.compile(
     r"(?:\b(?:in|since|by|from|until|till|to|of|year|during|before|after|circa|late|early|mid|born|and|around)|[(–])\s?$",
@@ -121,9 +115,7 @@ def _read(match: re.Match[str]) -> PartialDate | None:
     part = match.groupdict()
     start, end = match.start(), match.end()
     if part.get("decade") or part.get("hdecade"):
-        year = (
-            int(part["decade"] + part["tens"] + "0") if part["decade"] else 1900 + int(part["hdecade"]) * 10
-        )
+        year = int(part["decade"] + part["tens"] + "0") if part["decade"] else 1900 + int(part["hdecade"]) * 10
         return PartialDate(year, 0, 0, start, end, years=10)
     if part.get("century") or part.get("hcentury"):
         return PartialDate((int(part["century"] or part["hcentury"]) - 1) * 100, 0, 0, start, end, years=100)

@@ -90,7 +90,5 @@ EXCLUSIVE = CATEGORIES | {
 }
 """The same, with properties of which a thing as a whole has one, though its parts may differ: colours."""
 
-OPPOSED_VERBS: dict[str, tuple[str, ...]] = {
-    verb: tuple(others) for verb, others in _WORDS["opposed_verbs"].items()
-}
+OPPOSED_VERBS: dict[str, tuple[str, ...]] = {verb: tuple(others) for verb, others in _WORDS["opposed_verbs"].items()}
 """Verbs that exclude each other for the same subject."""

@@ -28,9 +28,7 @@ _BULLET = re.compile(r"(?:[-*+•▪●◦‣∙·–—]|\d{1,3}[.)]|\(?[a-zA-Z
 _TASK = re.compile(r"\[[ xX✓]\](?=[ \t]|\Z)[ \t]*")
 _DELIMITER = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?\Z")
 _DEFINITION = re.compile(r"\[\^?[^\]\s]{1,80}\]:(?=[ \t]|\Z)[ \t]*")
-_HTML = re.compile(
-    r"</?[A-Za-z][^<>]{0,400}>|<!--|</?(?:p|div|table|tr|td|th|ul|ol|li|br|hr|details|summary)\b"
-)
+_HTML = re.compile(r"</?[A-Za-z][^<>]{0,400}>|<!--|</?(?:p|div|table|tr|td|th|ul|ol|li|br|hr|details|summary)\b")
 _PROSE_FENCES = frozenset(("", "markdown", "md", "text", "txt", "plain", "plaintext"))
 
 

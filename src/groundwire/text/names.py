@@ -181,9 +181,7 @@ def _is_acronym(word: str) -> bool:
 def key(name: str) -> tuple[str, ...]:
     """The normalised words of a name, without titles, connecting words and dots."""
     raw = [w.strip(".,'’\"()") for w in re.split(r"[\s\-]+", name)]
-    return tuple(normalise(w) for w in raw if w and w.lower() not in _TITLES and not is_stop(w)) or (
-        name.lower(),
-    )
+    return tuple(normalise(w) for w in raw if w and w.lower() not in _TITLES and not is_stop(w)) or (name.lower(),)
 
 
 def same_name(a: str, b: str) -> bool:

@@ -412,9 +412,7 @@ def _with_ranges(text: str, found: list[Number]) -> list[Number]:
         join = text[low.end : high.start]
         if low.edge or high.edge or low.kind == "ordinal" or not join or not _JOIN.fullmatch(join):
             continue
-        if " and " in join and not re.search(
-            r"between\s+$", text[max(0, low.start - 10) : low.start], re.IGNORECASE
-        ):
+        if " and " in join and not re.search(r"between\s+$", text[max(0, low.start - 10) : low.start], re.IGNORECASE):
             continue
         lifted = _lift(text, low, high)
         if lifted is not None and (lifted.value < high.value or lifted.kind == "time"):
@@ -428,9 +426,7 @@ def _lift(text: str, low: Number, high: Number) -> Number | None:
     if low.unit or low.kind == "time":
         return None
     if high.kind == "time":
-        hour = low.value + (
-            12 if high.value >= 720 and low.value < 12 and (low.value + 12) * 60 < high.value else 0
-        )
+        hour = low.value + (12 if high.value >= 720 and low.value < 12 and (low.value + 12) * 60 < high.value else 0)
         return low._replace(value=hour * 60, unit="clock", kind="time") if 0 <= low.value <= 24 else None
     written, _ = _first_number(text[high.start : high.end])
     factor = high.value / written if written else 1.0
@@ -494,9 +490,7 @@ def _rounded(claim: Number, evidence: Number) -> bool:
     """Only the coarser number may be a rounding, and not if it is too coarse: '4' does not round '4.4'."""
     coarse, fine = (claim, evidence) if claim.step >= evidence.step else (evidence, claim)
     counted = coarse.unit == "" or coarse.unit in CURRENCIES
-    return coarse.step > fine.step and (
-        abs(coarse.value) >= 10 * coarse.step or (counted and coarse.step >= 1000)
-    )
+    return coarse.step > fine.step and (abs(coarse.value) >= 10 * coarse.step or (counted and coarse.step >= 1000))
 
 
 def _near(a: float, b: float, share: float) -> bool:

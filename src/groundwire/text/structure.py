@@ -391,9 +391,7 @@ def _fences(text: str, lines: Sequence[Line]) -> dict[int, int]:
         fence = _FENCE.match(text, start, end)
         if fence and opened < 0:
             opened, mark = number, fence[1]
-        elif (
-            fence and text[start:end].strip().startswith(mark) and not text[start:end].strip().strip(mark[0])
-        ):
+        elif fence and text[start:end].strip().startswith(mark) and not text[start:end].strip().strip(mark[0]):
             found[opened] = number
             opened = -1
     return found

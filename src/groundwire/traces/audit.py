@@ -35,25 +35,14 @@ from groundwire.types import (
     TraceAudit,
 )
 from groundwire.verdicts.risk import claim_risk
-from groundwire.verifiers.meaning import (
-    SAME,
-    Core,
-    agreement,
-    asks_whether,
-    core,
-    counted,
-    first_look,
-    same_value,
-)
+from groundwire.verifiers.meaning import SAME, Core, agreement, asks_whether, core, counted, first_look, same_value
 from groundwire.verifiers.prompts import from_steps
 from groundwire.verifiers.similarity import is_silent
 
 _MAX_TOKENS = 128  # an answer without reasoning
 _LAST_STEPS = 3  # where a conclusion is looked for
 _THAN = re.compile(r"\b(\w+) than\b", re.IGNORECASE)
-_FIRM = re.compile(
-    r"\b(?:so|thus|hence|therefore|total|in all|answer|result|conclusion|altogether)\b|=", re.IGNORECASE
-)
+_FIRM = re.compile(r"\b(?:so|thus|hence|therefore|total|in all|answer|result|conclusion|altogether)\b|=", re.IGNORECASE)
 _BRIEF = 6  # words of an answer that is a value or a name rather than a statement
 
 
@@ -96,9 +85,7 @@ async def _by_model(given: PostHocInput, context: CheckContext, generator: Gener
         return replace(base, reason="the two answers could not be compared")
     if alike >= SAME:
         return replace(base, outcome=Derived.YES, agreement=alike, reason="the steps lead to this answer")
-    return replace(
-        base, outcome=Derived.NO, agreement=alike, reason=f"the steps lead to another answer: {own}"
-    )
+    return replace(base, outcome=Derived.NO, agreement=alike, reason=f"the steps lead to another answer: {own}")
 
 
 async def _by_verifier(given: PostHocInput, context: CheckContext) -> PostHoc:
@@ -110,9 +97,7 @@ async def _by_verifier(given: PostHocInput, context: CheckContext) -> PostHoc:
         step, alike = settled
         if alike >= SAME:
             return replace(base, outcome=Derived.YES, agreement=alike, reason=f"{step.id}{SAYS_SO}")
-        return replace(
-            base, outcome=Derived.NO, agreement=alike, reason=f"{step.id} concludes otherwise: {step.text}"
-        )
+        return replace(base, outcome=Derived.NO, agreement=alike, reason=f"{step.id} concludes otherwise: {step.text}")
     missing = _missing_value(given)
     if missing:
         return replace(base, outcome=Derived.NO, agreement=0.0, reason=f"no step mentions {missing}")
@@ -195,9 +180,7 @@ def _concludes(step: Step, given: PostHocInput) -> bool:
     return states and bool(about.values or about.days or named or asks_whether(given.question))
 
 
-async def _verified(
-    given: PostHocInput, claims: Sequence[Claim], context: CheckContext
-) -> list[ClaimVerification]:
+async def _verified(given: PostHocInput, claims: Sequence[Claim], context: CheckContext) -> list[ClaimVerification]:
     """Verify the claims of the answer with the steps as the only sources."""
     sources = tuple(Source(step.id, step.text) for step in given.steps)
     case = Case(given.answer, sources, given.question)
@@ -237,9 +220,7 @@ class AuditRequest:
     ledger: ActionLedger = field(default_factory=ActionLedger)
 
 
-async def audit(
-    request: AuditRequest, context: CheckContext, generator: Generator | None = None
-) -> TraceAudit:
+async def audit(request: AuditRequest, context: CheckContext, generator: Generator | None = None) -> TraceAudit:
     """Audit a trace. The optional `generator` derives the answer independently."""
     trace = prepared(request, context.profile.max_claims)
     judged = await judge_steps(trace, context)
@@ -317,9 +298,7 @@ async def _compare_steps(
     for n, (step, one) in enumerate(zip(trace.steps, judged, strict=True)):
         against = tuple(trace.steps[earlier].id for earlier, later in clashes if later == n)
         verdict = _with_contradictions(one.verdict, against)
-        found.append(
-            StepVerdict(step, verdict.status, verdict, one.premises, against, trace.links[n].circular)
-        )
+        found.append(StepVerdict(step, verdict.status, verdict, one.premises, against, trace.links[n].circular))
     return found
 
 
@@ -338,9 +317,7 @@ async def _contradictions(trace: LinkedTrace, context: CheckContext) -> list[tup
     about = [step_terms(text) for text in texts]
     pairs = rivals(about, premises(about))
     queries = [
-        Query(texts[x], texts[y])
-        for pair in pairs
-        for x, y in ((pair.later, pair.earlier), (pair.earlier, pair.later))
+        Query(texts[x], texts[y]) for pair in pairs for x, y in ((pair.later, pair.earlier), (pair.earlier, pair.later))
     ]
     estimates = await context.backend.verifier.estimate(queries) if queries else []
     return [

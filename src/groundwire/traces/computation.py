@@ -26,9 +26,7 @@ from groundwire.verifiers.similarity import negated
 _DIGITS, _SUM, _TERM, _WORDED, _SHARE, _COPULA, _OPERATES, _LETTER = expressions(
     "traces", "digits sum term worded share copula operates letter"
 )
-_WORD, _SPELLED, _POSITIONS, _SOME, _POSITION_WORD = expressions(
-    "traces", "word spelled positions some position_word"
-)
+_WORD, _SPELLED, _POSITIONS, _SOME, _POSITION_WORD = expressions("traces", "word spelled positions some position_word")
 _TIMES, _OVER = frozenset("*×x·"), frozenset("/÷")
 CONCLUDING = frozenset((
     "so", "thus", "hence", "therefore", "total", "sum", "together", "add", "give", "make", "equal", "result",
@@ -160,9 +158,7 @@ def _calculated(terms: Sequence[tuple[str, float]]) -> float | None:
 def _same(value: float, claimed: float, written: str) -> bool:
     """True if equal to the digits written: 10 / 3 = 3.33 is correct."""
     digits = len(written.rstrip("%").partition(".")[2])
-    return isclose(value, claimed, rel_tol=1e-9, abs_tol=1e-9) or (
-        digits > 0 and round(value, digits) == claimed
-    )
+    return isclose(value, claimed, rel_tol=1e-9, abs_tol=1e-9) or (digits > 0 and round(value, digits) == claimed)
 
 
 # Results that rules can derive: calculations in a step, letters of a word, counts.
@@ -207,13 +203,9 @@ def _letters(text: str, question: str) -> Iterator[DerivedResult]:
         holds = stated == true or (set(stated) < set(true) and bool(_SOME.search(text)))
         where = ", ".join(map(str, true)) or "no position"
         statement = f"{letter} stands at {where} of {word}"
-        yield DerivedResult(
-            holds, statement if holds else f"{statement}, not at {', '.join(map(str, stated))}", True
-        )
+        yield DerivedResult(holds, statement if holds else f"{statement}, not at {', '.join(map(str, stated))}", True)
         text = text[: listed.start()] + " " * (listed.end() - listed.start()) + text[listed.end() :]
-    counted = [
-        n.value for n in counted_in(text) if n.kind == "number" and not n.unit and n.value == int(n.value)
-    ]
+    counted = [n.value for n in counted_in(text) if n.kind == "number" and not n.unit and n.value == int(n.value)]
     if len(counted) == 1 and not _POSITION_WORD.search(text):
         holds = counted[0] == len(true)
         statement = f"{word} has {len(true)} of the letter {letter}"
@@ -317,9 +309,7 @@ class Algebra:
             one, two = _evaluated(left, self.values), _evaluated(right, self.values)
             if one is not None and two is not None:
                 holds = _equal(one, two, right)
-                shown = (
-                    f"{left} = {one:.10g}" if left in self.values else f"{left} = {right} gives {one:.10g}"
-                )
+                shown = f"{left} = {one:.10g}" if left in self.values else f"{left} = {right} gives {one:.10g}"
                 reason = f"{left} = {right} is right" if holds else f"{shown}, not {two:.10g}"
                 yield DerivedResult(holds, reason, False)
         elif len(unknown) == 1:
@@ -342,9 +332,7 @@ class Algebra:
             if name in _variables(one) | _variables(two):
                 a, b = _evaluated(one, self.values), _evaluated(two, self.values)
                 if a is not None and b is not None and not _equal(a, b, two):
-                    yield DerivedResult(
-                        False, f"{name} = {solution:.10g} does not satisfy {one} = {two}", False
-                    )
+                    yield DerivedResult(False, f"{name} = {solution:.10g} does not satisfy {one} = {two}", False)
 
 
 def _variables(expression: str) -> set[str]:
@@ -505,9 +493,7 @@ def _exact(text: str) -> list[PartialDate]:
 
 def _named_weekdays(text: str) -> Iterator[DerivedResult]:
     """ "March 13, 2024 is a Wednesday"."""
-    for found, (number, start, end) in (
-        (d, w) for d in dates(text) if d.year and d.day for w in weekdays(text)
-    ):
+    for found, (number, start, end) in ((d, w) for d in dates(text) if d.year and d.day for w in weekdays(text)):
         gap = text[min(found.end, end) : max(found.start, start)]
         day = _as_day(found, found.year)
         if day and re.fullmatch(r"\s*(?:,|(?:is|was|falls on|fell on|will be)(?: a)?)\s*", gap):
@@ -527,9 +513,7 @@ def _week(text: str) -> Iterator[DerivedResult]:
         shown = WEEKDAY_NAMES[named[1][0]]
         holds = right == named[1][0]
         yield DerivedResult(
-            holds,
-            f"it is {WEEKDAY_NAMES[right]}" if holds else f"it is {WEEKDAY_NAMES[right]}, not {shown}",
-            False,
+            holds, f"it is {WEEKDAY_NAMES[right]}" if holds else f"it is {WEEKDAY_NAMES[right]}, not {shown}", False
         )
 
 

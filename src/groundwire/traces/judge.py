@@ -164,13 +164,7 @@ def _sharp(a: StepTerms, b: StepTerms, between: Sequence[StepTerms]) -> bool | N
 
 RULE = "rule"
 _WHOLE_CONTEXT_CHARS = 4000  # a longer context is reduced to its evidence when premises are added
-_WORST_FIRST = (
-    Status.CONTRADICTED,
-    Status.NOT_IN_CONTEXT,
-    Status.UNCHECKED,
-    Status.UNVERIFIABLE,
-    Status.ENTAILED,
-)
+_WORST_FIRST = (Status.CONTRADICTED, Status.NOT_IN_CONTEXT, Status.UNCHECKED, Status.UNVERIFIABLE, Status.ENTAILED)
 NOT_STATED = "a conclusion that no source states; ask a language model whether it follows"
 NOTHING_GIVEN = "nothing was given to check it against"
 
@@ -239,9 +233,7 @@ def _without_model(trace: LinkedTrace, n: int, context: CheckContext) -> StepJud
     return None
 
 
-def _computed(
-    trace: LinkedTrace, n: int, result: DerivedResult | None, context: CheckContext
-) -> StepJudgement | None:
+def _computed(trace: LinkedTrace, n: int, result: DerivedResult | None, context: CheckContext) -> StepJudgement | None:
     """Judge a step by its own equation, date or time: wrong, or right with numbers that were given."""
     step = trace.steps[n]
     if result is None or trace.links[n].phantoms or trace.links[n].circular or step.text.startswith(CALL):
@@ -281,9 +273,7 @@ def _by_numbers(trace: LinkedTrace, n: int, judged: StepJudgement, context: Chec
     if len(fresh) > 1:
         return judged
     reason = f"no calculation on the numbers given so far yields {fresh[0]:.10g}"
-    return replace(
-        judged, verdict=_by_rule(_claim(step, context), Status.NOT_IN_CONTEXT, GapType.UNSUPPORTED, reason)
-    )
+    return replace(judged, verdict=_by_rule(_claim(step, context), Status.NOT_IN_CONTEXT, GapType.UNSUPPORTED, reason))
 
 
 def _calculated_results(trace: LinkedTrace, n: int) -> set[float]:
@@ -325,9 +315,7 @@ def _parts(step: Step, context: CheckContext) -> list[Claim]:
     return [replace(claim, confidence=step.confidence) for claim in found]
 
 
-async def _by_context(
-    trace: LinkedTrace, places: Sequence[int], context: CheckContext
-) -> list[ClaimVerification]:
+async def _by_context(trace: LinkedTrace, places: Sequence[int], context: CheckContext) -> list[ClaimVerification]:
     """Verify steps against the context alone, in one batch."""
     if not trace.sources:
         return [_unfounded(trace.steps[n], context) for n in places]
@@ -340,10 +328,7 @@ def _unfounded(step: Step, context: CheckContext) -> ClaimVerification:
 
 
 async def _verify(
-    wanted: Sequence[tuple[Step, tuple[str, ...]]],
-    sources: Sequence[Source],
-    question: str,
-    context: CheckContext,
+    wanted: Sequence[tuple[Step, tuple[str, ...]]], sources: Sequence[Source], question: str, context: CheckContext
 ) -> list[ClaimVerification]:
     """One verdict per step: that of its worst assertion."""
     claims = [
@@ -366,13 +351,7 @@ def _worst(step: Step, verdicts: Sequence[ClaimVerification]) -> ClaimVerificati
     evidence = tuple(dict.fromkeys(ref for verdict in verdicts for ref in verdict.evidence))
     reason = worst.reason if len(verdicts) == 1 else f"“{worst.claim_text}”: {worst.reason}"
     return replace(
-        placed,
-        claim_id=step.id,
-        claim_text=step.text,
-        start=0,
-        end=len(step.text),
-        evidence=evidence,
-        reason=reason,
+        placed, claim_id=step.id, claim_text=step.text, start=0, end=len(step.text), evidence=evidence, reason=reason
     )
 
 
@@ -382,8 +361,7 @@ async def _by_premises(
     """Verify open steps with their premises in waves, each once its possible premises are judged."""
     near, places = premises(about), {step.id: n for n, step in enumerate(trace.steps)}
     may = {
-        n: [places[name] for name in trace.links[n].steps] or ([] if trace.links[n].sources else near[n])
-        for n in found
+        n: [places[name] for name in trace.links[n].steps] or ([] if trace.links[n].sources else near[n]) for n in found
     }
     open_ = [
         n
@@ -419,23 +397,14 @@ async def _with_premises(
     names = tuple(one.id for one in _calculated_from(trace, n, supported, found))
     if names:
         reason = f"follows by calculation from {', '.join(names)}"
-        return StepJudgement(
-            _by_rule(_claim(step, context, links.steps), Status.ENTAILED, None, reason), names
-        )
+        return StepJudgement(_by_rule(_claim(step, context, links.steps), Status.ENTAILED, None, reason), names)
     if not supported:
         return replace(before, verdict=_with_failed_premises(before.verdict, failed))
     names = tuple(one.id for one in supported)
-    sources = [
-        *_reduced_context(trace.sources, before.verdict),
-        *(Source(one.id, one.text) for one in supported),
-    ]
+    sources = [*_reduced_context(trace.sources, before.verdict), *(Source(one.id, one.text) for one in supported)]
     cited = (*links.sources, *(name for name in links.steps if name in names))
     (verdict,) = await _verify([(step, cited)], sources, trace.question, context)
-    judged = (
-        _as_assumption(verdict)
-        if not trace.sources
-        else _unflag_conclusion(verdict, trace, supported, context)
-    )
+    judged = _as_assumption(verdict) if not trace.sources else _unflag_conclusion(verdict, trace, supported, context)
     return StepJudgement(_with_failed_premises(judged, failed), names)
 
 
@@ -479,9 +448,7 @@ def _calculated(step: Step, trace: LinkedTrace, supported: Sequence[Step]) -> bo
         return False
     texts = (*(s.text for s in trace.sources), trace.question, *(one.text for one in supported))
     given = {value for text in texts for value in numbers_in(text)}
-    own = Counter(
-        value for number in numbers(step.text) for value in numbers_in(step.text[number.start : number.end])
-    )
+    own = Counter(value for number in numbers(step.text) for value in numbers_in(step.text[number.start : number.end]))
     # "Two adults pay 2 × 15": an operand may also be stated beside the calculation.
     stated = {value for value, times in own.items() if times > 1} if set(derived.operands) & given else set()
     return set(derived.operands) <= given | stated and own.keys() <= {*given, *stated, derived.result}
@@ -521,6 +488,4 @@ def _with_failed_premises(verdict: ClaimVerification, failed: Sequence[str]) -> 
     if not failed or verdict.status is Status.ENTAILED:
         return verdict
     many = "is" if len(failed) == 1 else "are"
-    return replace(
-        verdict, reason=f"{verdict.reason}; rests on {', '.join(failed)}, which {many} not entailed"
-    )
+    return replace(verdict, reason=f"{verdict.reason}; rests on {', '.join(failed)}, which {many} not entailed")

@@ -12,14 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from groundwire.actions.transcript import (
-    TranscriptEvent,
-    is_message,
-    ledger_of,
-    read_events,
-    span_events,
-    spans_of,
-)
+from groundwire.actions.transcript import TranscriptEvent, is_message, ledger_of, read_events, span_events, spans_of
 from groundwire.claims.extractor import extract
 from groundwire.errors import InputError
 from groundwire.reports.json import TRACE_FORMAT
@@ -29,9 +22,7 @@ from groundwire.text.lexicon import expressions
 from groundwire.text.sentences import sentences
 from groundwire.types import ActionLedger, EdgeLabel, NodeKind, Source, Step, TraceGraph
 
-_ITEM, _LABEL, _CLAUSE_START, _MENTION, _STEP_NAME = expressions(
-    "traces", "item label clause_start mention step_name"
-)
+_ITEM, _LABEL, _CLAUSE_START, _MENTION, _STEP_NAME = expressions("traces", "item label clause_start mention step_name")
 _QUESTION_LABELS = frozenset(("question", "query", "problem", "user"))
 
 
@@ -144,9 +135,7 @@ def as_steps(given: Steps, sources: Sequence[Source] = ()) -> tuple[Step, ...]:
 
 
 def _free(number: int, taken: set[str]) -> str:
-    return next(
-        name for name in (f"step{number}", f"step-{number}", f"trace-step{number}") if name not in taken
-    )
+    return next(name for name in (f"step{number}", f"step-{number}", f"trace-step{number}") if name not in taken)
 
 
 def _read(item: object, number: int) -> Step:
@@ -172,9 +161,7 @@ def _filled(text: object, number: int) -> str:
     if not isinstance(text, str) or not text.strip():
         raise InputError(f"step {number} is empty")
     if len(text) > MAX_STEP:
-        raise InputError(
-            f"step {number} has {len(text):,} characters", hint="split it into the steps it takes"
-        )
+        raise InputError(f"step {number} has {len(text):,} characters", hint="split it into the steps it takes")
     return text.strip()
 
 

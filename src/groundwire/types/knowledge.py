@@ -43,9 +43,7 @@ class Attribute:
 
     def holds_on(self, day: date) -> bool:
         """Return True if the attribute is valid on that day; an open end never expires."""
-        return (self.valid_from is None or self.valid_from <= day) and (
-            self.valid_to is None or day <= self.valid_to
-        )
+        return (self.valid_from is None or self.valid_from <= day) and (self.valid_to is None or day <= self.valid_to)
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,9 +193,7 @@ class DriftMonitor:
 
         alarm = Gauge("groundwire_drift_alarm", "1 once the promise may not hold", registry=registry)
         alarm.set_function(lambda: bool(self.status.alarms))
-        evidence = Gauge(
-            "groundwire_drift_evidence", f"Alarm at {_ALARM_CAPITAL:.0f}", ["test"], registry=registry
-        )
+        evidence = Gauge("groundwire_drift_evidence", f"Alarm at {_ALARM_CAPITAL:.0f}", ["test"], registry=registry)
         for name, game in self._games.items():
             evidence.labels(name).set_function(partial(getattr, game, "peak"))
         index = Gauge("groundwire_drift_stability_index", "PSI of recent answers", registry=registry)

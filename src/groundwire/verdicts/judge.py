@@ -131,9 +131,7 @@ def _judge_citation(
     helps = (scores.without_evidence or scores.with_evidence).p_yes > nothing.p_yes
     stands = f"; {scores.elsewhere[0].source} does" if helps and scores.elsewhere else ""
     reason = f"{', '.join(scores.claim.citations)} does not support this{stands}"
-    return replace(
-        wrong, reason=reason, gap_type=GapType.UNSUPPORTED, evidence=scores.elsewhere or wrong.evidence
-    )
+    return replace(wrong, reason=reason, gap_type=GapType.UNSUPPORTED, evidence=scores.elsewhere or wrong.evidence)
 
 
 def _passes(scores: ClaimScores, p1: Estimate, p0: Estimate, profile: Profile) -> bool:
@@ -175,9 +173,7 @@ def _contradicted(scores: ClaimScores, p1: Estimate, p0: Estimate) -> bool:
     return p1.p_yes < 0.5 and observed_bits(p1.p_yes, p0.p_yes) <= -BITS_AGAINST
 
 
-def _verdict(
-    scores: ClaimScores, p1: Estimate, p0: Estimate, profile: Profile, *, vague: bool
-) -> ClaimVerification:
+def _verdict(scores: ClaimScores, p1: Estimate, p0: Estimate, profile: Profile, *, vague: bool) -> ClaimVerification:
     claim = scores.claim
     found = budget_of(p1, p0, claim.confidence)
     status, gap_type, flagged = _outcome(scores, p1, p0, found, profile, vague)
@@ -252,9 +248,7 @@ def _shortfall(scores: ClaimScores, p1: Estimate, p0: Estimate, found: Budget, p
     return GapType.OVER_EXTRAPOLATION
 
 
-def _reason(
-    scores: ClaimScores, status: Status, gap_type: GapType | None, p1: Estimate, found: Budget
-) -> str:
+def _reason(scores: ClaimScores, status: Status, gap_type: GapType | None, p1: Estimate, found: Budget) -> str:
     if status is Status.UNVERIFIABLE:
         return p1.undecided or reasons.VAGUE
     if gap_type is not None and status is not Status.ENTAILED:
@@ -265,9 +259,7 @@ def _reason(
     return reasons.SUPPORTED if helped else reasons.LITTLE
 
 
-def unmeasured(
-    claim: Claim, status: Status, gap_type: GapType | None, reason: str, method: str
-) -> ClaimVerification:
+def unmeasured(claim: Claim, status: Status, gap_type: GapType | None, reason: str, method: str) -> ClaimVerification:
     flagged = gap_type is not None
     return ClaimVerification(
         claim_id=claim.id,

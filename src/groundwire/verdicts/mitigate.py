@@ -22,9 +22,7 @@ _ISSUES_NAMED = 5  # issues listed in the guidance; a longer list is followed wo
 _CLAUSE = 4  # words from which a part of a sentence may be a statement of its own
 
 
-def mitigate(
-    flags: Sequence[Flag], response: str, settings: MitigationConfig, attempt: int = 0
-) -> tuple[Action, ...]:
+def mitigate(flags: Sequence[Flag], response: str, settings: MitigationConfig, attempt: int = 0) -> tuple[Action, ...]:
     """Return one action per flag, highest confidence first; a single one if the response should be replaced.
 
     Args:

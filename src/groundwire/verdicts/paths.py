@@ -92,10 +92,7 @@ def _flag_values(flag: Flag) -> dict[str, Scalar]:
     }
     known = {"suggestion": flag.suggestion, "evidence": flag.evidence}
     # A flag that others were merged into has the lookups of all of them, its own first.
-    related = {
-        f"evidence/{kind}": "; ".join(text for name, text in flag.related if name == kind)
-        for kind in _EVIDENCE
-    }
+    related = {f"evidence/{kind}": "; ".join(text for name, text in flag.related if name == kind) for kind in _EVIDENCE}
     return values | {name: text for name, text in (known | related).items() if text}
 
 

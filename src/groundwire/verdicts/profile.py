@@ -41,10 +41,7 @@ class Profile:
 
 
 def profile_for(
-    config: Config,
-    backend_threshold_bits: float,
-    min_support: float = 0.5,
-    backend_risk_threshold: float | None = None,
+    config: Config, backend_threshold_bits: float, min_support: float = 0.5, backend_risk_threshold: float | None = None
 ) -> Profile:
     """The configured profile.
 

@@ -24,12 +24,9 @@ _MAX_PARTS = 2
 _WHOLE = 0.8
 """Share of the claim's content words from which a quotation counts as the whole claim."""
 _AFFIRMS = re.compile(
-    r"\b(?:support(?:s|ed)?|cover(?:s|ed)?|confirm(?:s|ed)?|entail(?:s|ed)?|consistent with|match(?:es)?)\b",
-    re.I,
+    r"\b(?:support(?:s|ed)?|cover(?:s|ed)?|confirm(?:s|ed)?|entail(?:s|ed)?|consistent with|match(?:es)?)\b", re.I
 )
-_DENIES = re.compile(
-    r"\b(?:not|no|never|nothing|neither|none|only|part(?:ly|ial)?|cannot|without|but)\b|n't", re.I
-)
+_DENIES = re.compile(r"\b(?:not|no|never|nothing|neither|none|only|part(?:ly|ial)?|cannot|without|but)\b|n't", re.I)
 _NAMED = re.compile(r"evidence says '?(.+?)'?(?: here|, not .*)?\Z")
 
 

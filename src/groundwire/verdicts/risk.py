@@ -31,9 +31,7 @@ def response_risk(claims: Sequence[ClaimVerification]) -> float:
     return 1.0 - prod(1.0 - risk for risk in worst)
 
 
-def apply_response_threshold(
-    verdicts: Sequence[ClaimVerification], threshold: float | None
-) -> list[ClaimVerification]:
+def apply_response_threshold(verdicts: Sequence[ClaimVerification], threshold: float | None) -> list[ClaimVerification]:
     """The flags as a `risk_threshold` sets them: there are some exactly where the response's risk exceeds it.
 
     The risk does not depend on the dial: that is what lets a threshold chosen on labelled rows keep its

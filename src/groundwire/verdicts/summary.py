@@ -39,11 +39,7 @@ EVEN_PRIOR = 0.5
 
 
 def summarise(
-    case: Case,
-    verdicts: Sequence[ClaimVerification],
-    skipped: Sequence[Claim],
-    backend: str,
-    profile: Profile,
+    case: Case, verdicts: Sequence[ClaimVerification], skipped: Sequence[Claim], backend: str, profile: Profile
 ) -> HallucinationReport:
     """Build the report of a case.
 
@@ -114,9 +110,7 @@ def _error(claims: Sequence[ClaimVerification]) -> str | None:
     return f"{len(missed)} of {len(claims)} claims {missed[0].reason}"
 
 
-def _nothing_to_check(
-    case: Case, claims: Sequence[ClaimVerification], skipped: Sequence[Claim]
-) -> str | None:
+def _nothing_to_check(case: Case, claims: Sequence[ClaimVerification], skipped: Sequence[Claim]) -> str | None:
     """An error for text without any assertion: it may contain a claim that was not recognised as one.
 
     Not without sources, where the detectors alone decide, nor if assertions were skipped on purpose.
@@ -146,13 +140,9 @@ def _guidance(critical: Sequence[ClaimVerification]) -> str | None:
     return "Answer again, using only the evidence. It does not support these claims:\n" + "\n".join(lines)
 
 
-def _extra(
-    claims: Sequence[ClaimVerification], response: str, profile: Profile, backend: str
-) -> dict[str, object]:
+def _extra(claims: Sequence[ClaimVerification], response: str, profile: Profile, backend: str) -> dict[str, object]:
     # More than one verifier may have judged the claims.
-    extra: dict[str, object] = (
-        {"decided_by": Counter(c.method for c in claims)} if backend == "cascade" else {}
-    )
+    extra: dict[str, object] = {"decided_by": Counter(c.method for c in claims)} if backend == "cascade" else {}
     if profile.name != "rag":
         return extra
     check = hallucination_check(claims, response)

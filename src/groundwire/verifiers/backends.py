@@ -111,11 +111,7 @@ class BackendSpec:
 
 
 def open_backend(
-    config: Config,
-    operation: Operation = "output",
-    name: BackendName | None = None,
-    *,
-    metrics: Metrics | None = None,
+    config: Config, operation: Operation = "output", name: BackendName | None = None, *, metrics: Metrics | None = None
 ) -> Backend:
     """The backend that the configuration names for an operation, or the one named here."""
     chosen = choose(config.hallucination.backend, operation, name)
@@ -147,9 +143,7 @@ def wrap_backend(
     verifier: Verifier
     if raw.requests:
         inner = with_retries(raw, config, deadline)
-        verifier = Batched(
-            inner, size, concurrency=side_by_side, by_context=raw.by_context, deadline=deadline
-        )
+        verifier = Batched(inner, size, concurrency=side_by_side, by_context=raw.by_context, deadline=deadline)
     else:
         verifier = BatchingVerifier(Timeout(raw.verifier, settings.timeout), size, deadline=deadline)
     closing: tuple[Close, ...] = (raw.close,) if raw.close else ()
@@ -237,11 +231,7 @@ def _haiku(config: Config) -> BackendSpec:
 def _self(config: Config) -> BackendSpec:
     """The generator's own model, whoever provides it."""
     provider = config.generator.provider
-    usual = {
-        "openai": config.openai.model,
-        "anthropic": config.anthropic.model,
-        "llm": "SmolLM2-135M-Instruct",
-    }
+    usual = {"openai": config.openai.model, "anthropic": config.anthropic.model, "llm": "SmolLM2-135M-Instruct"}
     return _llm("self", config, provider, config.generator.model or usual[provider])
 
 
@@ -290,9 +280,7 @@ def _model(config: Config) -> BackendSpec:
     # Only here: other backends need no model of the user's.
     from groundwire.verifiers.model import ModelVerifier
 
-    verifier = ModelVerifier(
-        at.path, kind=at.kind, labels=at.labels, template=at.template, max_tokens=at.max_tokens
-    )
+    verifier = ModelVerifier(at.path, kind=at.kind, labels=at.labels, template=at.template, max_tokens=at.max_tokens)
     threaded = ThreadedVerifier(verifier)
     return BackendSpec(threaded, at.path, verifier.identity, CONTEXT_TOKENS, LLM_THRESHOLD_BITS, slow=True)
 
@@ -304,9 +292,7 @@ def _cascade(config: Config, operation: Operation, metrics: Metrics | None) -> B
     at = config.cascade
     first, second = OPENERS["local"](config), OPENERS[at.llm](config)
     if at.max_usd is not None and second.model not in config.orchestrator.prices:
-        raise ConfigError(
-            f"cascade.max_usd needs the price of {second.model}", hint="set it in orchestrator.prices"
-        )
+        raise ConfigError(f"cascade.max_usd needs the price of {second.model}", hint="set it in orchestrator.prices")
     free, close_first = wrap_backend(first, "local", config, operation, metrics)
     paid, close_second = wrap_backend(second, at.llm, config, operation, metrics)
     budget = CascadeBudget(at.max_calls, at.max_usd, config.orchestrator.prices)

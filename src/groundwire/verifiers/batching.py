@@ -201,12 +201,7 @@ class BatchingVerifier:
     """
 
     def __init__(
-        self,
-        inner: Verifier,
-        size: int,
-        *,
-        concurrency: int = CONCURRENT_BATCHES,
-        deadline: float | None = None,
+        self, inner: Verifier, size: int, *, concurrency: int = CONCURRENT_BATCHES, deadline: float | None = None
     ) -> None:
         self._inner = inner
         self._size = size

@@ -32,13 +32,7 @@ class Cached:
     """
 
     def __init__(
-        self,
-        inner: Verifier,
-        store: CacheProtocol,
-        identity: str,
-        ttl: float,
-        *,
-        metrics: Metrics | None = None,
+        self, inner: Verifier, store: CacheProtocol, identity: str, ttl: float, *, metrics: Metrics | None = None
     ) -> None:
         self._inner = inner
         self._store = store

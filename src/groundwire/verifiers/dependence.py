@@ -78,8 +78,7 @@ async def dependence(
         raise InputError(f"samples must be between 1 and {MAX_SAMPLES}, got {samples}")
     given = inquiry.answer.strip() or await _own_answer(generator, inquiry)
     with_evidence, without = await asyncio.gather(
-        _sampled(generator, inquiry, inquiry.evidence, samples),
-        _sampled(generator, inquiry, inquiry.without, samples),
+        _sampled(generator, inquiry, inquiry.evidence, samples), _sampled(generator, inquiry, inquiry.without, samples)
     )
     pairs = [(text, given) for text in (*with_evidence, *without)]
     alike = await agreement(verifier, pairs, inquiry.question)
@@ -117,9 +116,7 @@ def from_counts(with_evidence: tuple[int, int], without: tuple[int, int]) -> Dep
         p1=p1,
         p0=p0,
         bits_low=observed_bits(one[0], two[1]),
-        bits_high=observed_bits(
-            _below_certain(one[1], with_evidence[1]), 1 - _below_certain(1 - two[0], without[1])
-        ),
+        bits_high=observed_bits(_below_certain(one[1], with_evidence[1]), 1 - _below_certain(1 - two[0], without[1])),
     )
 
 

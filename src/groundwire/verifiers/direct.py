@@ -84,9 +84,7 @@ def parse_score(text: str) -> Score | None:
 
 def _only_number(text: str) -> re.Match[str] | None:
     """A number inside a sentence is the score only if it is the only one that looks like a score."""
-    found = [
-        match for match in _ANY.finditer(text) if match["percent"] or match["of"] or "." in match["value"]
-    ]
+    found = [match for match in _ANY.finditer(text) if match["percent"] or match["of"] or "." in match["value"]]
     return found[0] if len(found) == 1 else None
 
 
@@ -99,9 +97,7 @@ def _value(match: re.Match[str]) -> float | None:
 async def scores(generator: Generator, query: Query, samples: int) -> list[Score]:
     """Ask for `samples` scores; empty if fewer than half of the replies contain one."""
     temperature = _TEMPERATURE if samples > 1 else 0.0
-    replies = await generator.complete(
-        score(query), max_tokens=_MAX_TOKENS, temperature=temperature, n=samples
-    )
+    replies = await generator.complete(score(query), max_tokens=_MAX_TOKENS, temperature=temperature, n=samples)
     found = [one for reply in replies if (one := parse_score(reply.text))]
     return found if len(found) >= MIN_SHARE * len(replies) else []
 
@@ -128,9 +124,7 @@ def combine(found: Sequence[Score], method: str) -> Estimate:
 class DirectVerifier:
     """Verifier by direct scores: `samples` requests per query; the rest as `ConsistencyVerifier`."""
 
-    def __init__(
-        self, generator: Generator, *, label: str = "direct", samples: int = 1, concurrency: int = 8
-    ) -> None:
+    def __init__(self, generator: Generator, *, label: str = "direct", samples: int = 1, concurrency: int = 8) -> None:
         self.generator = generator
         self._samples = samples
         self._method = f"{label}/direct({samples})"

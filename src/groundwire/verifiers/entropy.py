@@ -52,9 +52,7 @@ async def semantic_entropy(samples: Sequence[str], verifier: Verifier, question:
     return entropy_of([len(one) for one in clusters], clusters)
 
 
-async def cluster(
-    samples: Sequence[str], verifier: Verifier, question: str = ""
-) -> tuple[tuple[int, ...], ...]:
+async def cluster(samples: Sequence[str], verifier: Verifier, question: str = "") -> tuple[tuple[int, ...], ...]:
     """Cluster samples by meaning; a cluster's first sample is compared with all that are left in one call."""
     left, found = list(range(len(samples))), []
     while left:
@@ -62,9 +60,7 @@ async def cluster(
         alike = await agreement(verifier, [(samples[head], samples[other]) for other in rest], question)
         if None in alike:
             raise BackendError("the samples could not be compared")
-        same = [
-            other for other, value in zip(rest, alike, strict=True) if value is not None and value >= SAME
-        ]
+        same = [other for other, value in zip(rest, alike, strict=True) if value is not None and value >= SAME]
         found.append((head, *same))
         left = [other for other in rest if other not in set(same)]
     return tuple(sorted(found, key=len, reverse=True))

@@ -132,9 +132,7 @@ class ExternalVerifier:
             if len(queries) == 1:
                 body = await self._post("/v1/estimate", {"claim": queries[0].claim, **shared})
                 return [_estimate(ExternalAnswer.model_validate_json(body), queries[0].claim)]
-            body = await self._post(
-                "/v1/estimate/batch", {"claims": [query.claim for query in queries], **shared}
-            )
+            body = await self._post("/v1/estimate/batch", {"claims": [query.claim for query in queries], **shared})
             found = matched(_answers(Answers.model_validate_json(body)), len(queries))
             return [_estimate(answer, query.claim) for answer, query in zip(found, queries, strict=True)]
         except ValidationError as error:

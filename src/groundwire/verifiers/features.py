@@ -34,9 +34,7 @@ NAMES = (
     "hours_wrong", "stars_ok", "stars_wrong", "spell_new", "near_share",
 )  # fmt: skip
 
-_NEGATION = re.compile(
-    r"\b(?:no|not|never|none|neither|nor|without|cannot|nothing|nobody)\b|n't\b", re.IGNORECASE
-)
+_NEGATION = re.compile(r"\b(?:no|not|never|none|neither|nor|without|cannot|nothing|nobody)\b|n't\b", re.IGNORECASE)
 _COMPARATIVE = word_set(
     """
     more less fewer higher lower larger smaller greater better worse longer shorter older younger
@@ -106,9 +104,7 @@ class NumberIndex:
             return True
         units = _DEGREES if number.unit in _DEGREES else (number.unit,)
         return any(
-            compare(number, other) in ("same", "compatible")
-            for unit in units
-            for other in self._by_unit.get(unit, ())
+            compare(number, other) in ("same", "compatible") for unit in units for other in self._by_unit.get(unit, ())
         )
 
 
@@ -183,9 +179,7 @@ class _Row:
         self.near_norms = {word.norm for word in self.near_words}
 
     def values(self) -> dict[str, float]:
-        return (
-            self._lexical() | self._cover() | self._names() | self._numbers() | self._logic() | self._record()
-        )
+        return self._lexical() | self._cover() | self._names() | self._numbers() | self._logic() | self._record()
 
     def _lexical(self) -> dict[str, float]:
         reader, content = self.reader, self.content
@@ -241,9 +235,7 @@ class _Row:
         missing = [number for number in claimed if not self.reader.figures.know(number)]
         here = NumberIndex(near)
         missing_near = [number for number in claimed if not here.know(number)]
-        conflict = [
-            number for number in missing_near if any(compare(number, other) == "conflict" for other in near)
-        ]
+        conflict = [number for number in missing_near if any(compare(number, other) == "conflict" for other in near)]
         return {
             "numbers": float(len(claimed)), "numbers_new": float(len(missing)),
             "numbers_near_new": float(len(missing_near)), "numbers_near_conflict": float(len(conflict)),

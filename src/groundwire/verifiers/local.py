@@ -81,9 +81,7 @@ class Calibration:
         """How much a context of so many words is judged as one half of a pair."""
         return pair_share(words, self.short_words, self.long_words)
 
-    def unsupported(
-        self, long: float, short: float, words: int, *, known: float = 0.0, apart: float = 0.0
-    ) -> float:
+    def unsupported(self, long: float, short: float, words: int, *, known: float = 0.0, apart: float = 0.0) -> float:
         """P(unsupported) from the two forests' raw scores and the size of the context.
 
         `known` is what other readings add to a pair, in logits; `apart` how far the claim is judged as one
@@ -194,9 +192,7 @@ class LocalVerifier:
 
     def _estimate(self, case: _Case, curve: Calibration) -> Estimate:
         if not case.reader.passages:
-            return Estimate.point(
-                curve.bare_yes, 0.02, curve.name, reason="there is no evidence", speaks=False
-            )
+            return Estimate.point(curve.bare_yes, 0.02, curve.name, reason="there is no evidence", speaks=False)
         second = self._second(case, curve)
         denied = second is not None
         values = dict(zip((*NAMES, *COLUMNS), case.row, strict=True))
@@ -345,9 +341,7 @@ def unsupported(claim: str, reading: Reading, rules: Sequence[tuple[int, int]]) 
             joined.append((start, end, score))
     words = [match.span() for match in _TOKEN.finditer(claim)] if joined else []
     return tuple(
-        Span(*_whole_words(claim, words, a, b), round(s, 4))
-        for a, b, s in joined
-        if _says_something(claim[a:b])
+        Span(*_whole_words(claim, words, a, b), round(s, 4)) for a, b, s in joined if _says_something(claim[a:b])
     )
 
 
@@ -357,9 +351,7 @@ def _says_something(text: str) -> bool:
 
 def _whole_words(claim: str, words: Sequence[tuple[int, int]], start: int, end: int) -> tuple[int, int]:
     """A range that ends inside a word or a number takes all of it, and no point or comma behind it."""
-    touched = words[
-        bisect_right(words, start, key=itemgetter(1)) : bisect_left(words, end, key=itemgetter(0))
-    ]
+    touched = words[bisect_right(words, start, key=itemgetter(1)) : bisect_left(words, end, key=itemgetter(0))]
     if touched:
         start, end = min(start, touched[0][0]), max(end, touched[-1][1])
     bare = claim[start:end].rstrip(".,;:!? ")

@@ -25,16 +25,13 @@ MIN_SHARE = 0.5
 _ROUNDING = 0.01  # tolerated excess over 1: servers compute probabilities in half precision
 _AROUND = " \t\r\n\u00a0▁ĠĊ*_#>`~'\"“”‘’.,:;!?-–—()[]{}<|\\/"
 _LEAD = re.compile(
-    r"[\W_]*(?:(?:the\s+|my\s+|final\s+)*answer(?:\s+is)?[\W_]*)?(?:yes|no|unsure)(?!\w|['’]\w)",
-    re.IGNORECASE,
+    r"[\W_]*(?:(?:the\s+|my\s+|final\s+)*answer(?:\s+is)?[\W_]*)?(?:yes|no|unsure)(?!\w|['’]\w)", re.IGNORECASE
 )
 # "It says so: YES", "The answer is YES", but not "the opposite of YES": there the word is only mentioned.
 _CAPITALS = re.compile(r"(?:[.:;!?\n–—]|\b[Aa]nswer\s+is\b)[\W_]*\b(?:YES|NO|UNSURE)\b")
 _ANSWERS = re.compile(r"(?<![^\W_])(yes|no|unsure)(?![^\W_]|['’]\w)", re.IGNORECASE)
 _NUMBERED = re.compile(r"(?<!\d)(\d{1,3})\W{1,6}(YES|NO|UNSURE)\b", re.IGNORECASE)
-_NEGATION = re.compile(
-    r"\b(?:not|non|never|neither|nor|cannot|hardly|wrong|false|incorrect)\b|n['’]t\b", re.IGNORECASE
-)
+_NEGATION = re.compile(r"\b(?:not|non|never|neither|nor|cannot|hardly|wrong|false|incorrect)\b|n['’]t\b", re.IGNORECASE)
 # "YES?", "YES is wrong", "YES, but not all of it": the word is questioned, discussed or qualified.
 _WITHDRAWN = re.compile(
     r"[\W_]*?(?:\?|\b(?:is|was|would|cannot|can|may|might|if|unless|not|but|or|partly|partially)\b|\w+n['’]t\b)",

@@ -31,9 +31,7 @@ async def map_evidence(
     room = max(200, max_chars // len(sources))
     shown = [replace(source, text=source.text[:room]) for source in sources]
     try:
-        [reply] = await generator.complete(
-            assign(claims, shown), max_tokens=32 + _TOKENS_A_CLAIM * len(claims)
-        )
+        [reply] = await generator.complete(assign(claims, shown), max_tokens=32 + _TOKENS_A_CLAIM * len(claims))
     except BackendError:
         return [[] for _ in claims]
     return parse_mapping(reply.text, len(claims), [source.id for source in sources])

@@ -39,8 +39,7 @@ _YES_NO = re.compile(r"^\W*(yes|yeah|correct|true|no|nope|false|incorrect)\b", r
 _HOW_MANY = re.compile(r"\bhow (?:many|much|often|long|tall|old|far|big|high)\b|\bnumber of\b", re.IGNORECASE)
 _LETTERS = re.compile(r"\b[A-Za-z]['’]s\b")
 _ASKS_WHETHER = re.compile(
-    r"\b(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should|may|might|must)\b",
-    re.IGNORECASE,
+    r"\b(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would|should|may|might|must)\b", re.IGNORECASE
 )
 
 
@@ -65,9 +64,7 @@ class Core:
         return bool(self.named) and not self.values and len(self.words) <= _SHORT
 
 
-async def agreement(
-    verifier: Verifier, pairs: Sequence[tuple[str, str]], question: str = ""
-) -> list[float | None]:
+async def agreement(verifier: Verifier, pairs: Sequence[tuple[str, str]], question: str = "") -> list[float | None]:
     """Agreement in meaning of each pair of answers, 0 to 1; None if the verifier failed.
 
     Args:
@@ -152,14 +149,7 @@ def core(text: str, question: str = "") -> Core:
         and not any(n.start <= w.start < n.end for n in own)
     ]
     names_of_it = [n.text for n in names(content) if not {w.norm for w in words(n.text)} <= asked]
-    return Core(
-        content,
-        frozenset(w.norm for w in left),
-        tuple(own),
-        tuple(found),
-        tuple(names_of_it),
-        polarity(text),
-    )
+    return Core(content, frozenset(w.norm for w in left), tuple(own), tuple(found), tuple(names_of_it), polarity(text))
 
 
 def counted(text: str) -> list[Number]:

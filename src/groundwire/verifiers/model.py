@@ -75,9 +75,7 @@ def locate(name: str) -> ModelFiles:
     folder = path.parent if path.suffix == ".onnx" else path
     if not path.exists():
         if path.suffix == ".onnx" or name.count("/") != 1 or name[0] in "./~":
-            raise ConfigError(
-                f"there is no model at {name}", hint="give a folder, an .onnx file or OWNER/NAME"
-            )
+            raise ConfigError(f"there is no model at {name}", hint="give a folder, an .onnx file or OWNER/NAME")
         folder = _download(name)
     if folder.name == "onnx" and not (folder / "tokenizer.json").exists():
         folder = folder.parent
@@ -216,9 +214,7 @@ class ModelVerifier:
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
         try:
-            return onnxruntime.InferenceSession(
-                str(self.files.onnx), options, providers=["CPUExecutionProvider"]
-            )
+            return onnxruntime.InferenceSession(str(self.files.onnx), options, providers=["CPUExecutionProvider"])
         except Exception as error:  # onnxruntime has no common base class for its errors
             raise BackendDown(f"cannot load {self.files.onnx}: {type(error).__name__}") from error
 

@@ -43,9 +43,7 @@ def checked(name: str, folder: Path = FOLDER) -> Path:
         wanted = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["sha256"][name]
         found = hashlib.sha256(path.read_bytes()).hexdigest()
     except (OSError, KeyError, ValueError) as error:
-        raise BackendDown(
-            f"the embedded model is incomplete: {error}", hint="reinstall groundwire"
-        ) from error
+        raise BackendDown(f"the embedded model is incomplete: {error}", hint="reinstall groundwire") from error
     if found != wanted:
         raise BackendDown(f"the embedded model's file {name} is damaged", hint="reinstall groundwire")
     return path
@@ -72,9 +70,7 @@ class Network:
         self._tokenizer: Any = tokenizers.Tokenizer.from_file(str(checked("tokenizer.json", folder)))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
-        workers = max(
-            1, min(_MAX_WORKERS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
-        )
+        workers = max(1, min(_MAX_WORKERS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2))
         self.pool = ThreadPoolExecutor(workers, thread_name_prefix="groundwire-network")
 
     def vocabulary(self) -> dict[str, int]:

@@ -89,9 +89,7 @@ def _week(parent: str, members: Sequence[TextPiece]) -> Passage:
             runs[-1] = (runs[-1][0], number, text)
         else:
             runs.append((number, number, text))
-    said = "; ".join(
-        f"{DAYS[a]} {text}" if a == b else f"{DAYS[a]} to {DAYS[b]} {text}" for a, b, text in runs
-    )
+    said = "; ".join(f"{DAYS[a]} {text}" if a == b else f"{DAYS[a]} to {DAYS[b]} {text}" for a, b, text in runs)
     name = readable(parent)
     return Passage(f"{name}: {said}", name, tuple(table.items()))
 

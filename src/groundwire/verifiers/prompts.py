@@ -24,8 +24,7 @@ SYSTEM = (
 
 _INVISIBLE = r"[\s\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]*"
 _TAG = re.compile(
-    rf"[<＜﹤](?={_INVISIBLE}/?{_INVISIBLE}(?:context|claim|question|source)\b|[/|<]*[A-Za-z|])",
-    re.IGNORECASE,
+    rf"[<＜﹤](?={_INVISIBLE}/?{_INVISIBLE}(?:context|claim|question|source)\b|[/|<]*[A-Za-z|])", re.IGNORECASE
 )
 _INST = re.compile(r"\[(?=/?INST\b)", re.IGNORECASE)
 
@@ -49,9 +48,7 @@ def _prompt(context: str, task: str) -> list[Message]:
 
 
 def _question(question: str) -> str:
-    return (
-        f"The claim is part of an answer to: <question>{_one_line(question)}</question>\n" if question else ""
-    )
+    return f"The claim is part of an answer to: <question>{_one_line(question)}</question>\n" if question else ""
 
 
 def yes_no(query: Query) -> list[Message]:
@@ -81,8 +78,7 @@ def _prompt_all(queries: Sequence[Query], task: str, instructions: str) -> list[
     heading = f"Given the following context{'s' if several else ''}:\n"
     shared = heading + "\n\n".join(shown) + "\n\n"
     listed = "\n".join(
-        f"{number}. {f'By context {names[query.context]}: ' if several else ''}"
-        f"<claim>{_one_line(query.claim)}</claim>"
+        f"{number}. {f'By context {names[query.context]}: ' if several else ''}<claim>{_one_line(query.claim)}</claim>"
         for number, query in enumerate(queries, 1)
     )
     rest = f"{task}\n{_question(queries[0].question)}{listed}\n\n{instructions}"

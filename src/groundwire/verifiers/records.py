@@ -36,21 +36,15 @@ _CLAUSE = re.compile(r"[,;.]|\bbut\b|\bhowever\b|\balthough\b|\bwhile\b|\bthough
 _STRONG = re.compile(
     r"[;.]|\bbut\b|\bhowever\b|\balthough\b|\bwhile\b|\bthough\b|\band (?:is|are|has|it|offers|does)\b"
 )
-_DENIED_AFTER = re.compile(
-    r"\s*(?:\w+\s)?(?:is|are)\s*(?:not|unavailable|n't)\b|\s*unavailable\b", re.IGNORECASE
-)
+_DENIED_AFTER = re.compile(r"\s*(?:\w+\s)?(?:is|are)\s*(?:not|unavailable|n't)\b|\s*unavailable\b", re.IGNORECASE)
 _CLAUSE_LENGTH = 1000  # characters; no list in a sentence is longer
 _IN_LIST = re.compile(r"\b(?:or|nor)\b")
 _VERB = re.compile(r"\b(?:is|are|has|offers|provides|accepts|takes)\b")
 _CLOCK = r"(\d{1,2})(?::(\d{1,2}))?\s?([ap]\.?m\.?)?"
-_RANGE = re.compile(
-    rf"(?<![\d.$:]){_CLOCK}\s?(?:-|–|—|to|until|till|through|and)\s?{_CLOCK}(?![\d%:])", re.IGNORECASE
-)
+_RANGE = re.compile(rf"(?<![\d.$:]){_CLOCK}\s?(?:-|–|—|to|until|till|through|and)\s?{_CLOCK}(?![\d%:])", re.IGNORECASE)
 _NOON = re.compile(r"\b(noon|midnight)\b", re.IGNORECASE)
 _DAY_NAMES = "|".join(f"{day}|{day[:3]}" for day in DAYS)
-_DAY_RUN = re.compile(
-    rf"\b({_DAY_NAMES})s?\b(?:\s?(-|–|to|through|thru|until)\s?({_DAY_NAMES})s?\b)?", re.IGNORECASE
-)
+_DAY_RUN = re.compile(rf"\b({_DAY_NAMES})s?\b(?:\s?(-|–|to|through|thru|until)\s?({_DAY_NAMES})s?\b)?", re.IGNORECASE)
 _SIDE = re.compile(r"\b(?:while|whereas|but)\b|;")
 _WHOLE_WEEK = re.compile(r"\b(?:daily|every ?day|seven days|7 days|all week|each day)\b", re.IGNORECASE)
 _DAYS_A_WEEK = re.compile(r"\b(one|two|three|four|five|six|seven|[1-7]) days (?:a|per) week", re.IGNORECASE)

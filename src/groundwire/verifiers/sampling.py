@@ -37,9 +37,7 @@ def tally(answers: Sequence[LogprobAnswer | None], method: str) -> Estimate | No
     given, asked = counts.total(), len(answers)
     if not given or given < MIN_SHARE * asked:
         return None
-    yes, no, unsure = (
-        counts[answer] for answer in (LogprobAnswer.YES, LogprobAnswer.NO, LogprobAnswer.UNSURE)
-    )
+    yes, no, unsure = (counts[answer] for answer in (LogprobAnswer.YES, LogprobAnswer.NO, LogprobAnswer.UNSURE))
     low, _ = wilson(yes, asked)
     _, high = wilson(yes + asked - given, asked)
     return Estimate(yes / given, no / given, unsure / given, low, high, method)
@@ -47,9 +45,7 @@ def tally(answers: Sequence[LogprobAnswer | None], method: str) -> Estimate | No
 
 async def sample(generator: Generator, query: Query, samples: int, method: str) -> Estimate:
     """Judge one query by `samples` answers."""
-    completions = await generator.complete(
-        yes_no(query), max_tokens=MAX_TOKENS, temperature=_TEMPERATURE, n=samples
-    )
+    completions = await generator.complete(yes_no(query), max_tokens=MAX_TOKENS, temperature=_TEMPERATURE, n=samples)
     found = tally([parse_answer(completion.text) for completion in completions], method)
     return found or off_topic(completions[0], method)
 
@@ -57,9 +53,7 @@ async def sample(generator: Generator, query: Query, samples: int, method: str) 
 class SamplingVerifier:
     """Verifier for servers without logprobs: `samples` answers per query; the rest as `LogprobVerifier`."""
 
-    def __init__(
-        self, generator: Generator, *, label: str = "openai", samples: int = 10, concurrency: int = 8
-    ) -> None:
+    def __init__(self, generator: Generator, *, label: str = "openai", samples: int = 10, concurrency: int = 8) -> None:
         self.generator = generator
         self._samples = samples
         self._method = f"{label}/sampling({samples})"
@@ -120,9 +114,7 @@ class LogprobOrSampling:
         prompt, schema = yes_no_all(queries), answers_schema(count)
         length = MAX_TOKENS + _TOKENS_A_CLAIM * count
         if self._has_logprobs:
-            [reply] = await self.generator.complete(
-                prompt, max_tokens=length, top_logprobs=self._top, schema=schema
-            )
+            [reply] = await self.generator.complete(prompt, max_tokens=length, top_logprobs=self._top, schema=schema)
             if reply.positions:
                 return shared_estimates(reply, count, self._by_logprob)
             if not numbered_answers(reply.text):  # no answer at all says nothing about logprobs
@@ -132,10 +124,7 @@ class LogprobOrSampling:
             prompt, max_tokens=length, temperature=_TEMPERATURE, n=self._samples, schema=schema
         )
         given = [{number: answer for number, answer, _ in numbered_answers(r.text)} for r in replies]
-        return [
-            tally([answers.get(number) for answers in given], self._by_sampling)
-            for number in range(1, count + 1)
-        ]
+        return [tally([answers.get(number) for answers in given], self._by_sampling) for number in range(1, count + 1)]
 
     async def aclose(self) -> None:
         await self.generator.aclose()

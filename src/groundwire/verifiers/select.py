@@ -106,10 +106,7 @@ class Selector:
             return list(range(len(self.passages)))
         weights = {word: self._rarity(word) for word in claim_terms(claim)}
         # in the claim's order: a sum over a set would differ from run to run
-        shared = {
-            index: [word for word in weights if word in self._bags[index]]
-            for index in self._candidates(weights)
-        }
+        shared = {index: [word for word in weights if word in self._bags[index]] for index in self._candidates(weights)}
         heap = [(-self._score(index, words, weights), index) for index, words in shared.items()]
         heapify(heap)
         chosen: list[int] = []

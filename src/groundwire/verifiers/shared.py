@@ -15,9 +15,7 @@ Together = Callable[[Sequence[Query]], Awaitable[list[Estimate | None]]]
 
 CHARS_PER_TOKEN = 3
 """Rather too few: data and punctuation take more tokens than prose."""
-_LINE = re.compile(
-    r"^[\s*#-]*(?:claim\s+)?(\d{1,6})\s*(?:[.)\]*]*:|[.)\]]+(?!\d))(.*)$", re.IGNORECASE | re.MULTILINE
-)
+_LINE = re.compile(r"^[\s*#-]*(?:claim\s+)?(\d{1,6})\s*(?:[.)\]*]*:|[.)\]]+(?!\d))(.*)$", re.IGNORECASE | re.MULTILINE)
 
 
 def numbered_lines(text: str) -> list[tuple[int, str]]:

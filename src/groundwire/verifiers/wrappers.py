@@ -23,14 +23,7 @@ from traceback import extract_tb
 from typing import Literal, TypeVar
 
 from groundwire._loop import PerLoop
-from groundwire.errors import (
-    BackendDown,
-    BackendError,
-    BackendTimeout,
-    GroundwireError,
-    QueryRefused,
-    RateLimited,
-)
+from groundwire.errors import BackendDown, BackendError, BackendTimeout, GroundwireError, QueryRefused, RateLimited
 from groundwire.metrics import Metrics
 from groundwire.types import Estimate, Query, Verifier
 
@@ -213,9 +206,7 @@ class Breaker:
     While it is open it raises the type of error that opened it, so that a rate limit is still seen as one.
     """
 
-    def __init__(
-        self, inner: Verifier, failures: int, cooldown: float, *, clock: Clock = time.monotonic
-    ) -> None:
+    def __init__(self, inner: Verifier, failures: int, cooldown: float, *, clock: Clock = time.monotonic) -> None:
         self._inner = inner
         self._limit = failures
         self._cooldown = cooldown

@@ -83,9 +83,7 @@ def test_a_revoked_key_is_rejected(locked: KeyedServer, monkeypatch: pytest.Monk
     assert locked.ask(token) == 401
 
 
-@pytest.mark.parametrize(
-    "change", [lambda t: t[:-1], lambda t: t[:-1] + "ü", lambda t: "gw_ffffffffffff_" + t]
-)
+@pytest.mark.parametrize("change", [lambda t: t[:-1], lambda t: t[:-1] + "ü", lambda t: "gw_ffffffffffff_" + t])
 def test_a_wrong_secret_is_rejected(locked: KeyedServer, change: object) -> None:
     known = [key for key in locked.keys.all() if key.name == "wrong"]
     token = f"gw_{known[0].id}_x" if known else locked.keys.add("wrong", ["check"])[1]

@@ -79,9 +79,7 @@ async def test_a_body_in_pieces_is_read_whole_first() -> None:
         first, second = await receive(), await receive()
         await send({"type": "test", "parts": [first["body"], second["body"]]})
 
-    wire = Wire(
-        {"type": "http.request", "body": b"a", "more_body": True}, {"type": "http.request", "body": b"b"}
-    )
+    wire = Wire({"type": "http.request", "body": b"a", "more_body": True}, {"type": "http.request", "body": b"b"})
     await serve(app, wire)
     assert wire.sent == [{"type": "test", "parts": [b"a", b"b"]}]
 

@@ -46,9 +46,7 @@ def test_an_id_that_cannot_be_logged_is_not_taken_over(plain: Served, bad: str) 
     assert len(answer.headers["x-request-id"]) == 32
 
 
-def test_a_line_for_each_request_and_no_text_of_users(
-    plain: Served, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_line_for_each_request_and_no_text_of_users(plain: Served, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "groundwire"):
         plain.client.post("/v1/check", json=FINE, headers={"x-request-id": "r1"})
         plain.client.get("/v1/kb/entities", params={"q": "secret name"})

@@ -53,17 +53,13 @@ def test_a_context_is_one_source_of_that_name(plain: Served) -> None:
 
 
 def test_target_and_profile_are_the_callers_choice(plain: Served) -> None:
-    found = check(
-        plain, response="It has 40 employees.", context=SOURCE, target=0.5, profile="strict", id="x7"
-    )
+    found = check(plain, response="It has 40 employees.", context=SOURCE, target=0.5, profile="strict", id="x7")
     assert (found["id"], found["profile"], found["claims"][0]["confidence"]) == ("x7", "strict", 0.5)
     assert check(plain, response="It has 40 employees.", context=SOURCE)["profile"] == "default"
 
 
 def test_an_answer_is_repaired_where_that_is_asked_for(server: Served) -> None:
-    found = check(
-        server, response="Acme was founded in 1987. It has 400 employees.", context=SOURCE, fix=True
-    )
+    found = check(server, response="Acme was founded in 1987. It has 400 employees.", context=SOURCE, fix=True)
     assert "400" not in found["repair"]["text"]
 
 

@@ -107,9 +107,7 @@ def test_it_is_not_ready_without_its_store() -> None:
         refused = running.client.get("/v1/facts")
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
         assert "postgresql" not in answer.text + refused.text, "where the store is, is nobody's business"
-        judged = running.client.post(
-            "/v1/check", json={"response": "It has 40 employees.", "context": SOURCE}
-        )
+        judged = running.client.post("/v1/check", json={"response": "It has 40 employees.", "context": SOURCE})
         assert judged.json()["flagged"] is False, "a check needs no store"
 
 

@@ -30,11 +30,7 @@ def upstream(request: Request) -> Reply:
 @pytest.fixture
 def guarded(loopback: Loopback) -> Iterator[Served]:
     loopback.script(upstream)
-    settings = {
-        "generator.provider": "openai",
-        "openai.base_url": f"{loopback.url}/v1",
-        "openai.api_key": "k",
-    }
+    settings = {"generator.provider": "openai", "openai.base_url": f"{loopback.url}/v1", "openai.api_key": "k"}
     with served(settings) as running:
         yield running
 

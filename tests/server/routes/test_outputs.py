@@ -12,9 +12,7 @@ SAID = [{"role": "tool", "content": "order 17: 3 lamps, ships Tuesday"}]
 
 @pytest.mark.spec("SPEC-08.19", "SPEC-08.21")
 def test_an_output_is_verified_while_its_caller_waits(plain: Served) -> None:
-    answer = plain.client.post(
-        "/v1/outputs", json={"response": "It ships on Monday.", "history": SAID, "wait": 20}
-    )
+    answer = plain.client.post("/v1/outputs", json={"response": "It ships on Monday.", "history": SAID, "wait": 20})
     found = answer.json()
     assert (answer.status_code, found["status"], found["flagged"]) == (200, "verified", True)
     assert "It ships on Monday." in found["feedback"]
@@ -37,9 +35,7 @@ def test_a_busy_server_leaves_it_out_and_says_so(plain: Served, inside: float) -
     admission = plain.service.admission
     admission.inside += inside * admission.capacity
     try:
-        answer = plain.client.post(
-            "/v1/outputs", json={"response": "It is red.", "history": SAID, "wait": 20}
-        )
+        answer = plain.client.post("/v1/outputs", json={"response": "It is red.", "history": SAID, "wait": 20})
     finally:
         admission.inside -= inside * admission.capacity
     assert answer.status_code == 200

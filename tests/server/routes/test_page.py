@@ -28,9 +28,7 @@ def test_a_page_has_a_strict_content_security_policy(plain: Served, path: str) -
 def test_a_page_has_no_inline_script_or_style_and_no_other_host(name: str) -> None:
     text = ASSETS[name].body.decode()
     assert not re.search(r"<style|\sstyle=|\son\w+=|javascript:", text)
-    assert all(
-        re.match(r'<script (type="module" )?src="/page/\w+\.js"></script>', tag) for tag in _scripts(text)
-    )
+    assert all(re.match(r'<script (type="module" )?src="/page/\w+\.js"></script>', tag) for tag in _scripts(text))
     assert "{{" not in text
     assert "http:" not in text
     assert "https:" not in text
@@ -41,9 +39,7 @@ def _scripts(text: str) -> list[str]:
 
 
 def test_no_script_parses_or_evaluates_text() -> None:
-    forbidden = (
-        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|srcdoc|DOMParser"
-    )
+    forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|srcdoc|DOMParser"
     for name, asset in ASSETS.items():
         if name.endswith(".js"):
             assert not re.search(forbidden, asset.body.decode()), name
@@ -100,12 +96,8 @@ def test_the_page_reads_the_settings(plain: Served) -> None:
 
 def _colours(theme: int) -> dict[str, tuple[float, ...]]:
     """The colours of the light theme (0) or the dark one (1)."""
-    pairs = re.findall(
-        r"--([\w-]+): light-dark\(#([0-9a-f]{6}), #([0-9a-f]{6})\);", ASSETS["design.css"].body.decode()
-    )
-    return {
-        name: tuple(int(codes[theme][at : at + 2], 16) / 255 for at in (0, 2, 4)) for name, *codes in pairs
-    }
+    pairs = re.findall(r"--([\w-]+): light-dark\(#([0-9a-f]{6}), #([0-9a-f]{6})\);", ASSETS["design.css"].body.decode())
+    return {name: tuple(int(codes[theme][at : at + 2], 16) / 255 for at in (0, 2, 4)) for name, *codes in pairs}
 
 
 def _contrast(one: tuple[float, ...], other: tuple[float, ...]) -> float:
@@ -126,9 +118,5 @@ def test_text_colours_have_enough_contrast(theme: int) -> None:
     for tone in ("good", "bad", "warn", "odd", "none"):
         pairs += [(tone, "paper"), (tone, "card"), (tone, f"{tone}-soft")]
         pairs += [("ink", f"{tone}-soft"), ("ink", f"{tone}-deep")]
-    low = {
-        pair: round(found, 2)
-        for pair in pairs
-        if (found := _contrast(colour[pair[0]], colour[pair[1]])) < 4.5
-    }
+    low = {pair: round(found, 2) for pair in pairs if (found := _contrast(colour[pair[0]], colour[pair[1]])) < 4.5}
     assert low == {}

@@ -43,10 +43,7 @@ def ask(server: Served, **more: Any) -> Any:
 
 def test_documents_are_taken_in_listed_and_let_go(server: Served) -> None:
     given = {
-        "documents": [
-            {"text": "The café opens at nine.", "title": "Café"},
-            {"id": "a/b ç", "text": "Tea is free."},
-        ]
+        "documents": [{"text": "The café opens at nine.", "title": "Café"}, {"id": "a/b ç", "text": "Tea is free."}]
     }
     taken = server.client.post("/v1/rag/documents", json=given)
     assert taken.status_code == 201
@@ -84,12 +81,7 @@ def test_the_other_name_the_history_and_the_number_of_passages(server: Served, l
     asked = {"question": "And where was it?", "history": history, "top_k": 1}
     answer = server.client.post("/v1/rag/chat", json=asked)
     assert answer.status_code == 200
-    assert [m["role"] for m in loopback.requests[0].body["messages"]] == [
-        "system",
-        "user",
-        "assistant",
-        "user",
-    ]
+    assert [m["role"] for m in loopback.requests[0].body["messages"]] == ["system", "user", "assistant", "user"]
 
 
 def events(answer: httpx.Response) -> list[tuple[str, Any]]:
@@ -151,11 +143,7 @@ def test_nothing_found_asks_no_model(server: Served, loopback: Loopback) -> None
 
 @pytest.mark.spec("SPEC-08.39")
 def test_under_load_the_check_is_left_out_and_the_reply_says_so(server: Served) -> None:
-    with (
-        server.service.admission.admitted(),
-        server.service.admission.admitted(),
-        server.service.admission.admitted(),
-    ):
+    with server.service.admission.admitted(), server.service.admission.admitted(), server.service.admission.admitted():
         reply = ask(server)
     assert (reply["response"], reply["hallucination_check"]) == (GOOD, None)
     assert reply["warning"] == "Note: the answer was not checked, because the server is busy."
@@ -172,9 +160,7 @@ def test_a_full_server_gets_429(server: Served) -> None:
 
 def test_two_ingest_at_once(server: Served) -> None:
     def add(number: int) -> None:
-        body = {
-            "documents": [{"id": f"d{number}-{n}", "text": f"Room {number} has {n} doors."} for n in range(5)]
-        }
+        body = {"documents": [{"id": f"d{number}-{n}", "text": f"Room {number} has {n} doors."} for n in range(5)]}
         assert server.client.post("/v1/rag/documents", json=body).status_code == 201
 
     threads = [threading.Thread(target=add, args=(number,)) for number in range(3)]

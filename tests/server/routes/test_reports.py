@@ -132,9 +132,7 @@ def test_feedback_is_stored_and_shown(plain: Served) -> None:
 
 def test_expired_reports_are_hidden_before_they_are_deleted(plain: Served) -> None:
     ancient = plain.service.report_writer.oldest - 1
-    summary = ReportSummary(
-        "ancient", "check", "", ancient, "Old", True, 1.0, 0.0, 1, 1, 0, "local", "default"
-    )
+    summary = ReportSummary("ancient", "check", "", ancient, "Old", True, 1.0, 0.0, 1, 1, 0, "local", "default")
     ReportStore(plain.service.database).add([StoredReport(summary, '{"report": {}, "sources": []}')])
     assert plain.client.get("/v1/reports/ancient").status_code == 404
     rows = plain.client.get("/v1/reports", params={"limit": 200}).json()["reports"]
@@ -142,11 +140,7 @@ def test_expired_reports_are_hidden_before_they_are_deleted(plain: Served) -> No
 
 
 def test_keep_reports_false_stores_nothing(tmp_path: Any) -> None:
-    settings = {
-        "hallucination.backend.type": "fake",
-        "store.url": str(tmp_path / "s.db"),
-        "store.cache_path": "",
-    }
+    settings = {"hallucination.backend.type": "fake", "store.url": str(tmp_path / "s.db"), "store.cache_path": ""}
     with served({**settings, "server.keep_reports": False}) as running:
         assert REPORT_HEADER not in check(running.client).headers
         assert running.client.get("/v1/reports").json() == {"reports": [], "next": None}
@@ -204,9 +198,7 @@ def test_with_keys_each_sees_its_own_and_admin_all(locked: Served, tokens: dict[
 
 
 @pytest.mark.parametrize("written", [False, True])
-def test_another_key_reaches_no_report(
-    locked: Served, tokens: dict[str, dict[str, str]], written: bool
-) -> None:
+def test_another_key_reaches_no_report(locked: Served, tokens: dict[str, dict[str, str]], written: bool) -> None:
     made = f"/v1/reports/{check(locked.client, tokens['ann']).headers[REPORT_HEADER]}"
     if written:
         locked.service.report_writer.flush()
@@ -214,9 +206,7 @@ def test_another_key_reaches_no_report(
 
     def reached(name: str) -> list[int]:
         calls = [("GET", made, None), ("POST", f"{made}/feedback", opinion), ("POST", f"{made}/share", None)]
-        return [
-            locked.client.request(m, path, json=b, headers=tokens[name]).status_code for m, path, b in calls
-        ]
+        return [locked.client.request(m, path, json=b, headers=tokens[name]).status_code for m, path, b in calls]
 
     assert reached("ben") == [404, 404, 404]
     assert reached("ann") == [200, 200, 201]
@@ -224,9 +214,7 @@ def test_another_key_reaches_no_report(
 
 
 def test_sharing_lets_others_read_only(locked: Served, tokens: dict[str, dict[str, str]]) -> None:
-    made, other = (
-        f"/v1/reports/{check(locked.client, tokens['ann']).headers[REPORT_HEADER]}" for _ in range(2)
-    )
+    made, other = (f"/v1/reports/{check(locked.client, tokens['ann']).headers[REPORT_HEADER]}" for _ in range(2))
     shared = locked.client.post(f"{made}/share", headers=tokens["ann"]).json()
     assert shared["path"] == f"/r/{made.rpartition('/')[2]}#{shared['token']}"
     guest = {**tokens["ben"], "x-groundwire-share": shared["token"]}

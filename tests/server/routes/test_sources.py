@@ -68,10 +68,7 @@ def test_one_bad_file_does_not_spoil_the_others(plain: Served) -> None:
 
 def test_no_file_of_the_server_is_ever_opened(plain: Served) -> None:
     found = send(plain, ("/etc/passwd", b"mine"), ("../../etc/hosts.txt", b"mine too"))
-    assert [(s["origin"], s["text"]) for s in found["sources"]] == [
-        ("passwd", "mine"),
-        ("hosts.txt", "mine too"),
-    ]
+    assert [(s["origin"], s["text"]) for s in found["sources"]] == [("passwd", "mine"), ("hosts.txt", "mine too")]
 
 
 def test_a_name_is_only_its_last_part() -> None:
@@ -134,9 +131,7 @@ def test_files_that_take_long_disturb_nobody_and_end_with_their_request(
         assert {worker.exit_code for worker in started} == {-9}
 
 
-def test_files_that_fill_the_server_leave_room_for_checks(
-    plain: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_that_fill_the_server_leave_room_for_checks(plain: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plain.service.file_admission, "inside", plain.service.file_admission.capacity)
     answer = plain.client.post("/v1/sources", files=[("files", ("a.txt", b"text"))])
     assert answer.status_code == 429

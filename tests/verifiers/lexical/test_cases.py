@@ -28,16 +28,16 @@ MEDICINE = (
     "The trial enrolled 1,204 patients at 18 hospitals. Patients who took the drug had lower blood pressure than "
     "those who took placebo. No serious side effects were reported. The recommended dose is 20 mg twice a day."
 )
-PEOPLE = (
-    "Alice hired Bob in 2019. Later Marie Dupont sued John Smith over a patent. Tom is taller than Jerry."
-)
+PEOPLE = "Alice hired Bob in 2019. Later Marie Dupont sued John Smith over a patent. Tom is taller than Jerry."
 RESTAURANT = (
     '{"name": "Finch & Fork", "city": "Santa Barbara", "state": "CA", "hours": {"Monday": "17:30-23:0", '
     '"Tuesday": "17:0-21:0", "Sunday": "9:0-14:0"}, "attributes": {"OutdoorSeating": false, "WiFi": "free", '
     '"RestaurantsTakeOut": true, "Music": false}, "business_stars": 4.0}'
 )
 TABLE = "Country | Capital | Population (millions)\nFrance | Paris | 67.4\nItaly | Rome | 59.0\nSpain | Madrid | 47.4"
-PROFILE = "title: Ada Lovelace\nBorn: 10 December 1815, London\nDied: 27 November 1852 (aged 36)\nOccupation: mathematician"
+PROFILE = (
+    "title: Ada Lovelace\nBorn: 10 December 1815, London\nDied: 27 November 1852 (aged 36)\nOccupation: mathematician"
+)
 TRAVEL = (
     "The museum opens at 10 am and closes at 6 pm from Tuesday to Sunday. Admission costs 15 euros for adults and is "
     "free for children under 12. The guided tour lasts 90 minutes. Photography is not allowed inside."

@@ -143,9 +143,7 @@ def test_a_long_context_is_searched_to_its_end() -> None:
     assert VERIFIER.judge(Query(claim, f"[S0] {filler} {claim}")).p_yes > 0.8
 
 
-TEXT = st.text(
-    alphabet=st.sampled_from("abz 09.,:%$-'\"()[]{}\n|אבג中أن½\u0301\U0001f600NotIs"), max_size=120
-)
+TEXT = st.text(alphabet=st.sampled_from("abz 09.,:%$-'\"()[]{}\n|אבג中أن½\u0301\U0001f600NotIs"), max_size=120)
 
 
 @settings(max_examples=80, deadline=None)

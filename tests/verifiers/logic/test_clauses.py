@@ -51,9 +51,7 @@ def test_a_pump_is_a_pump(text: str) -> None:
 
 
 def test_one_of_several() -> None:
-    assert said("Ana is either tall or old") == Said(
-        (Literal("ana", "is tall"), Literal("ana", "is old")), False
-    )
+    assert said("Ana is either tall or old") == Said((Literal("ana", "is tall"), Literal("ana", "is old")), False)
 
 
 @pytest.mark.parametrize(

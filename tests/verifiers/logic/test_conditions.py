@@ -160,24 +160,7 @@ def test_only_plain_sentences_about_named_things_are_claims() -> None:
         assert literals(other) == ()
 
 
-WORDS = [
-    "If",
-    "if",
-    ",",
-    "then",
-    "and",
-    "or",
-    "not",
-    "all",
-    "no",
-    "who",
-    "is",
-    "a",
-    "the",
-    "Ana",
-    "he",
-    "unless",
-]
+WORDS = ["If", "if", ",", "then", "and", "or", "not", "all", "no", "who", "is", "a", "the", "Ana", "he", "unless"]
 
 
 @given(st.text(max_size=400) | st.lists(st.sampled_from(WORDS), max_size=60).map(" ".join))

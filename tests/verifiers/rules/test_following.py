@@ -135,9 +135,7 @@ def test_reasons_name_what_was_used_in_one_line() -> None:
     armed = f"{ALARM} The alarm is armed."
     used = "“If the alarm is armed, the door is locked” and “The alarm is armed”"
     assert [r.reason for r in rule_results(Query("The door is locked.", armed))] == [f"{used} make it so"]
-    assert [r.reason for r in rule_results(Query("The door is not locked.", armed))] == [
-        f"{used} rule it out"
-    ]
+    assert [r.reason for r in rule_results(Query("The door is not locked.", armed))] == [f"{used} rule it out"]
     told_twice = ruling("The door is locked.", f"{armed} The door is not locked.")
     assert told_twice is not None
     assert told_twice.reason == (
@@ -165,9 +163,7 @@ def test_from_the_consequence_back_only_where_nothing_is_contradicted() -> None:
 async def test_the_estimate_moves_to_the_side_of_the_ruling() -> None:
     evidence = f"{ALARM} If the lamp is on, the hall is lit. The alarm is armed. The lamp is old."
     claims = ["The door is locked.", "The door is not locked.", "The hall is lit."]
-    yes, no, unsure = await RuleVerifier(FakeVerifier()).estimate(
-        [Query(claim, evidence) for claim in claims]
-    )
+    yes, no, unsure = await RuleVerifier(FakeVerifier()).estimate([Query(claim, evidence) for claim in claims])
     assert yes.p_yes > 0.9
     assert no.p_no > 0.9
     assert unsure.p_unsure > 0.85
@@ -181,10 +177,7 @@ def test_where_evidence_was_taken_out_nothing_follows() -> None:
 
 
 LITERALS = st.builds(
-    Literal,
-    st.sampled_from(["ana", "bo", "the pump", ANYONE, EVERYONE]),
-    st.sampled_from("pqrs"),
-    st.booleans(),
+    Literal, st.sampled_from(["ana", "bo", "the pump", ANYONE, EVERYONE]), st.sampled_from("pqrs"), st.booleans()
 )
 SIDES = st.lists(LITERALS, max_size=3).map(tuple)
 RULES = st.lists(st.builds(Rule, SIDES, SIDES.filter(bool)), max_size=12)
@@ -211,27 +204,19 @@ def test_every_conclusion_stands_on_others_that_came_before(rules: list[Rule]) -
         seen.add(conclusion)
 
 
-@given(
-    st.permutations([f"If someone is p{n}, he is p{n + 1}." for n in range(5)] + ["Ana is p0.", "Bo is old."])
-)
+@given(st.permutations([f"If someone is p{n}, he is p{n + 1}." for n in range(5)] + ["Ana is p0.", "Bo is old."]))
 def test_rulings_do_not_hang_on_the_order_either(sentences: list[str]) -> None:
     found = [ruling(claim, " ".join(sentences)) for claim in ("Ana is p5.", "Ana is not p5.", "Bo is p5.")]
     assert [r and r.side for r in found] == ["yes", "no", "open"]
 
 
 def test_what_is_too_much_is_not_decided() -> None:
-    many = [f"If someone is p{n}, he is p{n + 1}." for n in range(400)] + [
-        f"Ana{n} is p0." for n in range(400)
-    ]
+    many = [f"If someone is p{n}, he is p{n + 1}." for n in range(400)] + [f"Ana{n} is p0." for n in range(400)]
     assert ruling("Ana1 is p9.", " ".join(many)) is None
-    assert (
-        ruling("The door is locked.", f"{ALARM} The alarm is armed. " + "The lamp is on. " * 20_000) is None
-    )
+    assert ruling("The door is locked.", f"{ALARM} The alarm is armed. " + "The lamp is on. " * 20_000) is None
 
 
-@pytest.mark.parametrize(
-    "part", ["if ", "if a, then ", "someone who is ", "x and ", "a is ", "is equivalent to ", "a"]
-)
+@pytest.mark.parametrize("part", ["if ", "if a, then ", "someone who is ", "x and ", "a is ", "is equivalent to ", "a"])
 def test_hostile_texts_come_to_an_end(part: str) -> None:
     text = part * 100_000
     assert ruling("The door is locked.", text) is None

@@ -80,9 +80,7 @@ def test_what_was_taken_out_proves_nothing_about_the_rest() -> None:
     assert rule_results(Query("The keeper of North Light is Ulf Lund.", scrubbed)) == []
 
 
-@pytest.mark.parametrize(
-    "context", [ISLANDS, ISLANDS.replace("1.", "-").replace("2.", "-").replace("3.", "-")]
-)
+@pytest.mark.parametrize("context", [ISLANDS, ISLANDS.replace("1.", "-").replace("2.", "-").replace("3.", "-")])
 def test_things_in_a_list_are_counted(context: str) -> None:
     assert borne_out("The Karo Group has five islands.", context)
     assert denied("The Karo Group has seven islands.", context) == ["seven"]
@@ -129,18 +127,9 @@ def test_letters_are_counted_by_counting(claim: str, right: bool) -> None:
 
 
 MISQUOTED = {
-    "direct, a word": (
-        'The minutes say "The committee rejected the plan after the second hearing".',
-        "rejected",
-    ),
-    "direct, a small word": (
-        'It reads: "The committee approved the plan before the second hearing".',
-        "before",
-    ),
-    "reported, an opposite": (
-        "It states that the committee rejected the plan after the second hearing.",
-        "rejected",
-    ),
+    "direct, a word": ('The minutes say "The committee rejected the plan after the second hearing".', "rejected"),
+    "direct, a small word": ('It reads: "The committee approved the plan before the second hearing".', "before"),
+    "reported, an opposite": ("It states that the committee rejected the plan after the second hearing.", "rejected"),
     "reported, a prefix": (
         "The committee approved the plan after the second hearing because the budget was unbalanced.",
         "unbalanced",

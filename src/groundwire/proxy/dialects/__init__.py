@@ -29,9 +29,7 @@ class ApiDialect(Protocol):
     ENDS_WITH_DONE: bool
     """Whether a stream ends with `[DONE]`."""
 
-    def extract_evidence(
-        self, body: Mapping[str, Any], given: Iterable[PromptDocument] = ...
-    ) -> RequestEvidence: ...
+    def extract_evidence(self, body: Mapping[str, Any], given: Iterable[PromptDocument] = ...) -> RequestEvidence: ...
 
     def texts(self, body: Json) -> dict[TextKey, str]:
         """Return the texts of a complete (not streamed) answer."""

@@ -72,12 +72,7 @@ def replace_repeated(event: Json, texts: Mapping[TextKey, str]) -> Json:  # noqa
 
 def stop_events(like: Json, key: TextKey, text: str, reason: str) -> list[Json]:  # noqa: ARG001 (not repeated)
     delta = {"stop_reason": STOP_REASON, "stop_sequence": None}
-    ending = {
-        "type": "message_delta",
-        "delta": delta,
-        "usage": {"output_tokens": 0},
-        "groundwire_reason": reason,
-    }
+    ending = {"type": "message_delta", "delta": delta, "usage": {"output_tokens": 0}, "groundwire_reason": reason}
     return [{"type": "content_block_stop", "index": like.get("index", 0)}, ending, {"type": "message_stop"}]
 
 
@@ -89,8 +84,4 @@ def report_event(last: Json, report: Json) -> Json:  # noqa: ARG001 (it needs no
 def _text_blocks(body: Json) -> list[Json]:
     content = body.get("content")
     blocks = content if isinstance(content, list) else []
-    return [
-        b
-        for b in blocks
-        if isinstance(b, dict) and b.get("type") == "text" and isinstance(b.get("text"), str)
-    ]
+    return [b for b in blocks if isinstance(b, dict) and b.get("type") == "text" and isinstance(b.get("text"), str)]

@@ -34,9 +34,7 @@ _RESPONSE_HEADERS = (
 )  # fmt: skip
 
 
-def middleware_stack(
-    config: Config, metrics: Metrics, state: ServerState, keys: KeyCache
-) -> list[Middleware]:
+def middleware_stack(config: Config, metrics: Metrics, state: ServerState, keys: KeyCache) -> list[Middleware]:
     """The stack in the order in which a request passes it."""
     server = config.server
     cors = Middleware(
@@ -52,10 +50,7 @@ def middleware_stack(
         Middleware(DrainMiddleware, state=state),
         *([cors] if server.cors_origins else []),
         Middleware(
-            AuthMiddleware,
-            config=server,
-            keys=keys if requires_keys(server) else None,
-            limiter=rate_limiter(config),
+            AuthMiddleware, config=server, keys=keys if requires_keys(server) else None, limiter=rate_limiter(config)
         ),
         Middleware(BodyLimitMiddleware, config=server),
         Middleware(CancelOnDisconnectMiddleware),

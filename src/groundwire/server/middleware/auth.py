@@ -125,9 +125,7 @@ def requires_keys(config: ServerConfig) -> bool:
 class AuthMiddleware:
     """Pass a request on with its `Caller`, or respond with the reason why not."""
 
-    def __init__(
-        self, app: ASGIApp, config: ServerConfig, keys: KeyCache | None, limiter: RateLimiter
-    ) -> None:
+    def __init__(self, app: ASGIApp, config: ServerConfig, keys: KeyCache | None, limiter: RateLimiter) -> None:
         self.app = app
         self._config = config
         self._keys = keys
@@ -150,9 +148,7 @@ class AuthMiddleware:
     def _local(self, scope: Scope, headers: Headers) -> Caller | Problem:
         client = scope.get("client")
         if client is not None and not is_loopback(client[0]):
-            return Problem(
-                "forbidden", "without API keys only local requests are accepted", "set server.auth: always"
-            )
+            return Problem("forbidden", "without API keys only local requests are accepted", "set server.auth: always")
         through = next((name for name in headers if name.startswith(PROXY_HEADERS)), None)
         if through is not None:
             detail = f"without API keys no request through a proxy is accepted, and this one has {through}"
@@ -186,9 +182,7 @@ class AuthMiddleware:
             return Problem("unavailable", "the API keys cannot be read", error.hint, retry_after=5)
         if key is None:
             detail = "the API key is not valid" if sent.token else "no API key was sent"
-            return Problem(
-                "no-key", detail, "send authorization: Bearer gw_…", headers={"www-authenticate": "Bearer"}
-            )
+            return Problem("no-key", detail, "send authorization: Bearer gw_…", headers={"www-authenticate": "Bearer"})
         caller = Caller(key.name, key.id, key.scopes)
         if not caller.may(required):
             return Problem("forbidden", f"the key {key.name!r} lacks the scope {required}")
@@ -249,9 +243,7 @@ _log = logging.getLogger("groundwire.server")
 class KeyCache:
     """The valid API keys, cached. `read` returns them by id and is called in a thread."""
 
-    def __init__(
-        self, read: Callable[[], Mapping[str, ApiKey]], clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, read: Callable[[], Mapping[str, ApiKey]], clock: Callable[[], float] = time.monotonic) -> None:
         self._read = read
         self._clock = clock
         self._keys: Mapping[str, ApiKey] = {}

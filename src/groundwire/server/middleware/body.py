@@ -72,9 +72,7 @@ class BodyLimitMiddleware:
             finally:
                 self._bytes_in_memory -= len(body)
 
-    async def _pass_on(
-        self, body: bytes, headers: Headers, scope: Scope, receive: Receive, send: Send
-    ) -> None:
+    async def _pass_on(self, body: bytes, headers: Headers, scope: Scope, receive: Receive, send: Send) -> None:
         # The proxy forwards bodies unread, so they need not be JSON.
         proxied = scope_of(scope["path"], scope["method"]) == "proxy"
         problem = None if proxied else _find_problem(body, headers)

@@ -64,11 +64,7 @@ class HttpMetrics:
             "groundwire_http_requests", "Requests answered", ["method", "route", "status"], registry=own
         )
         self.seconds = Histogram(
-            "groundwire_http_request_seconds",
-            "Request duration",
-            ["route"],
-            registry=own,
-            buckets=_LATENCY_BUCKETS,
+            "groundwire_http_request_seconds", "Request duration", ["route"], registry=own, buckets=_LATENCY_BUCKETS
         )
         self.in_flight = Gauge("groundwire_http_requests_in_flight", "Requests in flight", registry=own)
 
@@ -173,9 +169,7 @@ def _route(scope: Scope) -> str:
     return getattr(scope.get("route"), "path", None) or "unmatched"
 
 
-def _write_log(
-    call: _TrackedRequest, status: int, route: str, failure: Exception | None, log_paths: bool
-) -> None:
+def _write_log(call: _TrackedRequest, status: int, route: str, failure: Exception | None, log_paths: bool) -> None:
     """One line per request; path and query, which users type, only if `log_paths` is set."""
     level = logging.ERROR if failure is not None else logging.INFO
     if not _log.isEnabledFor(level):

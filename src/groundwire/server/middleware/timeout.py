@@ -18,9 +18,7 @@ _UNLIMITED_PATHS = frozenset({"/v1/guard"})
 _SERVED_WHILE_DRAINING = frozenset({"/healthz", "/readyz", "/metrics"})
 _CLOSE = {"connection": "close"}
 _DRAINING = Problem("unavailable", "this server is shutting down", retry_after=1, headers=_CLOSE)
-_CUT_OFF = Problem(
-    "unavailable", "this server shut down before the request was done", retry_after=1, headers=_CLOSE
-)
+_CUT_OFF = Problem("unavailable", "this server shut down before the request was done", retry_after=1, headers=_CLOSE)
 
 
 class ServerState:

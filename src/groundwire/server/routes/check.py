@@ -13,14 +13,7 @@ from groundwire.engine import ContextKwargs, Groundwire
 from groundwire.errors import InputError
 from groundwire.reports.html import to_html
 from groundwire.reports.json import audit_json, claim_object, flag_object, to_json
-from groundwire.reports.schema import (
-    AuditOut,
-    DetectionOut,
-    EstimateOut,
-    EstimatesOut,
-    ReportOut,
-    VerificationsOut,
-)
+from groundwire.reports.schema import AuditOut, DetectionOut, EstimateOut, EstimatesOut, ReportOut, VerificationsOut
 from groundwire.retrieval.load import from_mapping
 from groundwire.server.deps import ServiceDep, json_response, raw_json_response, require_kb
 from groundwire.server.problems import problems
@@ -59,12 +52,7 @@ async def check(body: CheckRequest, request: Request, service: ServiceDep) -> Re
     report = await service.work(lambda: _checked(body, service, context), body.size)
     report = await service.with_opinions(report)
     report_id = store_report(
-        service,
-        report,
-        request,
-        sources=body.parsed_sources,
-        question=body.question,
-        history=body.turns,
+        service, report, request, sources=body.parsed_sources, question=body.question, history=body.turns
     )
     if wants_html(request):
         return html_response(await asyncio.to_thread(to_html, report))
@@ -75,9 +63,7 @@ async def check(body: CheckRequest, request: Request, service: ServiceDep) -> Re
 async def _checked(body: CheckRequest, service: Service, context: ContextKwargs) -> HallucinationReport:
     engine = service.engine.variant(target=body.target, profile=body.profile, shares=body.shares)
     sources = body.parsed_sources
-    report = await engine.check(
-        body.text, sources, question=body.question, response_id=str(body.id), **context
-    )
+    report = await engine.check(body.text, sources, question=body.question, response_id=str(body.id), **context)
     return await engine.fix(report, sources, **context) if body.fix else report
 
 
@@ -103,9 +89,7 @@ async def _verified(body: VerifyRequest, engine: Groundwire) -> list[ClaimVerifi
     if body.text is not None:
         return await engine.verify_claims(body.text, sources, question=body.question)
     claims = [body.claim] if body.claim is not None else body.claims or []
-    verdicts = (
-        engine.verify_claim(claim, sources, body.confidence, question=body.question) for claim in claims
-    )
+    verdicts = (engine.verify_claim(claim, sources, body.confidence, question=body.question) for claim in claims)
     return list(await asyncio.gather(*verdicts))
 
 
@@ -119,9 +103,7 @@ async def _verified(body: VerifyRequest, engine: Groundwire) -> list[ClaimVerifi
 async def detect(body: DetectRequest, request: Request, service: ServiceDep) -> Response:
     """Eight detectors; those without input to work on are listed in `detectors_skipped`."""
     context: ContextKwargs = {"history": body.turns, "kb": await require_kb(body.kb, request, service)}
-    found = await service.work(
-        lambda: service.engine.detect(body.text, body.parsed_sources, **context), body.size
-    )
+    found = await service.work(lambda: service.engine.detect(body.text, body.parsed_sources, **context), body.size)
     flags = [flag_object(flag) for flag in found.flags]
     skipped = list(found.skipped)
     return json_response({"flagged": bool(flags), "flags": flags, "detectors_skipped": skipped})

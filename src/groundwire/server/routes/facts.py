@@ -10,15 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from groundwire.memory.decision import Decision
 from groundwire.memory.writer import fact_from_roles
-from groundwire.reports.schema import (
-    EntitiesOut,
-    FactOut,
-    FactsOut,
-    KeptFactOut,
-    KnowledgeOut,
-    KnownOut,
-    RejectedOut,
-)
+from groundwire.reports.schema import EntitiesOut, FactOut, FactsOut, KeptFactOut, KnowledgeOut, KnownOut, RejectedOut
 from groundwire.server.deps import ServiceDep, json_response
 from groundwire.server.middleware.auth import Caller
 from groundwire.server.problems import Forbidden, NotFound, problems, reading_problems
@@ -43,10 +35,7 @@ Limit = Annotated[int, Query(ge=1, le=1000, description="Maximum number of resul
     summary="Store a fact that its evidence supports",
     status_code=201,
     response_model=KeptFactOut,
-    responses={
-        202: {"model": KeptFactOut, "description": "Stored, and verified later"},
-        **problems(501, 502),
-    },
+    responses={202: {"model": KeptFactOut, "description": "Stored, and verified later"}, **problems(501, 502)},
 )
 async def add(body: FactRequest, request: Request, service: ServiceDep) -> Response:
     """201: stored. 202: stored as `pending` and verified later. Either way a crash does not lose it. A
@@ -73,16 +62,12 @@ def _fact(body: FactRequest) -> Fact | str:
     return replace(made, many=body.many)
 
 
-@facts_router.get(
-    "", summary="List facts, newest first", response_model=FactsOut, responses=reading_problems()
-)
+@facts_router.get("", summary="List facts, newest first", response_model=FactsOut, responses=reading_problems())
 async def facts(
     service: ServiceDep,
     status: FactStatus | None = None,
     limit: Limit = 100,
-    after: Annotated[
-        str, Query(max_length=300, description="Id of the last fact of the previous page.")
-    ] = "",
+    after: Annotated[str, Query(max_length=300, description="Id of the last fact of the previous page.")] = "",
 ) -> Response:
     """One page; pass `after` to get the next one."""
 
@@ -95,10 +80,7 @@ async def facts(
 
 
 @facts_router.get(
-    "/rejected",
-    summary="List rejected facts, newest first",
-    response_model=RejectedOut,
-    responses=reading_problems(),
+    "/rejected", summary="List rejected facts, newest first", response_model=RejectedOut, responses=reading_problems()
 )
 async def rejected(service: ServiceDep, limit: Limit = 100) -> Response:
     """With their scores: for inspection only, never used as knowledge."""
@@ -114,9 +96,7 @@ async def fact(fact_id: str, service: ServiceDep) -> Response:
     return json_response(fact_object(found))
 
 
-@kb_router.get(
-    "", summary="Size of the knowledge base", response_model=KnowledgeOut, responses=reading_problems()
-)
+@kb_router.get("", summary="Size of the knowledge base", response_model=KnowledgeOut, responses=reading_problems())
 async def stats(service: ServiceDep) -> Response:
     return json_response(asdict(await asyncio.to_thread(service.knowledge.stats)))
 
@@ -146,9 +126,7 @@ def _match(found: Match) -> dict[str, object]:
     response_model=KnownOut,
     responses=reading_problems(404),
 )
-async def entity(
-    entity_id: str, service: ServiceDep, limit: Annotated[int, Query(ge=1, le=1000)] = 200
-) -> Response:
+async def entity(entity_id: str, service: ServiceDep, limit: Annotated[int, Query(ge=1, le=1000)] = 200) -> Response:
     """By id, name or alias."""
 
     def read() -> tuple[Entity, list[Fact]] | None:

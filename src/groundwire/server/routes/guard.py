@@ -25,10 +25,7 @@ _SSE = {
     "they happen, and finally `done` with the whole reply (or `error` with a problem document).",
     "content": {
         EVENT_STREAM: {
-            "schema": {
-                "type": "object",
-                "properties": {"event": {"type": "string"}, "data": {"type": "string"}},
-            }
+            "schema": {"type": "object", "properties": {"event": {"type": "string"}, "data": {"type": "string"}}}
         }
     },
 }
@@ -58,9 +55,7 @@ async def _guarded(body: GuardRequest, request: Request, service: Service) -> As
     return guard(await service.chat.model(), body.request, context, engine=service.engine, work=service.work)
 
 
-async def _streamed(
-    events: AsyncGenerator[StreamEvent], service: Service, request: Request
-) -> AsyncIterator[bytes]:
+async def _streamed(events: AsyncGenerator[StreamEvent], service: Service, request: Request) -> AsyncIterator[bytes]:
     """The events as they happen; closing the stream stops the model."""
     try:
         with service.chat.admission.admitted():

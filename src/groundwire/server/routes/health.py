@@ -43,12 +43,7 @@ async def schema() -> Response:
     return json_response(report_schema())
 
 
-@router.get(
-    "/metrics",
-    summary="Prometheus metrics",
-    response_class=PlainTextResponse,
-    responses=reading_problems(),
-)
+@router.get("/metrics", summary="Prometheus metrics", response_class=PlainTextResponse, responses=reading_problems())
 async def metrics(service: ServiceDep) -> Response:
     """Claims, verdicts, batches, cache and failures of the engine, and HTTP requests."""
     body = await asyncio.to_thread(service.metrics.render)

@@ -84,9 +84,7 @@ def _call_key(body: GuardrailRequest, request: Request) -> str:
     return "\x1f".join((caller.key_id, user, body.litellm_call_id or ""))
 
 
-async def _decide(
-    body: GuardrailRequest, service: Service, key: str, settings: GuardSettings
-) -> list[GuardDecision]:
+async def _decide(body: GuardrailRequest, service: Service, key: str, settings: GuardSettings) -> list[GuardDecision]:
     evidence = await asyncio.to_thread(service.call_evidence.get, key) if body.litellm_call_id else None
     if evidence is None:
         _log.warning("a guarded response has no evidence: is LiteLLM's mode [pre_call, post_call]?")

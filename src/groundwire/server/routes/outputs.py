@@ -18,9 +18,7 @@ from groundwire.streaming.output import skipped
 from groundwire.types import OutputCheck, OutputStatus
 
 router = APIRouter(prefix="/v1/outputs", tags=["check"])
-Wait = Annotated[
-    float, Field(ge=0.0, le=30.0, allow_inf_nan=False, description="Seconds to wait for the verdict.")
-]
+Wait = Annotated[float, Field(ge=0.0, le=30.0, allow_inf_nan=False, description="Seconds to wait for the verdict.")]
 _BUSY = "the server is busy"
 
 
@@ -55,10 +53,7 @@ class OutputOut(BaseModel):
     "",
     summary="Verify an agent's answer before it is shown",
     response_model=OutputOut,
-    responses={
-        202: {"model": OutputOut, "description": "Verification is pending: poll the result"},
-        **problems(),
-    },
+    responses={202: {"model": OutputOut, "description": "Verification is pending: poll the result"}, **problems()},
 )
 async def verify(body: OutputRequest, request: Request, service: ServiceDep) -> Response:
     """Verify the claims against the sources and the other participants' messages. After `wait` seconds the

@@ -69,9 +69,7 @@ def _load_assets() -> Mapping[str, StaticAsset]:
         page = shell.replace("{{title}}", title).replace("{{script}}", name)
         texts[f"{name}.html"] = page.replace("{{main}}", texts[f"{name}.html"])
     types = {name: _MEDIA_TYPES.get(name.rpartition(".")[2]) for name in texts}
-    return {
-        name: StaticAsset.of(text.encode(), kind) for name, text in texts.items() if (kind := types[name])
-    }
+    return {name: StaticAsset.of(text.encode(), kind) for name, text in texts.items() if (kind := types[name])}
 
 
 ASSETS = _load_assets()
@@ -126,9 +124,7 @@ async def docs() -> Response:
     digest = base64.b64encode(hashlib.sha256(script[1].encode()).digest()).decode()
     # FastAPI's page starts Swagger UI in an inline script, and Swagger UI sets styles on elements.
     csp = CSP.replace("script-src 'self'", f"script-src 'self' 'sha256-{digest}'")
-    page.headers["Content-Security-Policy"] = csp.replace(
-        "style-src 'self'", "style-src 'self' 'unsafe-inline'"
-    )
+    page.headers["Content-Security-Policy"] = csp.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")
     return page
 
 

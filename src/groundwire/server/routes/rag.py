@@ -75,9 +75,7 @@ async def _checked(draft: DraftAnswer, service: Service, request: Request) -> tu
     return reply_with_check(draft.response, draft.hits, report), report_id
 
 
-async def _events(
-    bot: Chatbot, question: ChatRequest, service: Service, request: Request
-) -> AsyncIterator[bytes]:
+async def _events(bot: Chatbot, question: ChatRequest, service: Service, request: Request) -> AsyncIterator[bytes]:
     """The events as they happen; closing the stream cancels the work."""
     queue: asyncio.Queue[Event | None] = asyncio.Queue()
     task = asyncio.create_task(_work(bot, question, service, request, queue))
@@ -94,11 +92,7 @@ async def _events(
 
 
 async def _work(
-    bot: Chatbot,
-    question: ChatRequest,
-    service: Service,
-    request: Request,
-    queue: asyncio.Queue[Event | None],
+    bot: Chatbot, question: ChatRequest, service: Service, request: Request, queue: asyncio.Queue[Event | None]
 ) -> None:
     try:
         with service.chat.admission.admitted():
@@ -151,7 +145,6 @@ async def rag_remove(id: Annotated[list[DocumentId], Query(max_length=1000)], se
 
 def _listed(found: list[IndexedDocument], index: PassageIndex) -> Documents:
     known = [
-        KnownDocument(id=one.id, title=one.title, passages=one.passages, characters=one.characters)
-        for one in found
+        KnownDocument(id=one.id, title=one.title, passages=one.passages, characters=one.characters) for one in found
     ]
     return Documents(documents=known, meaning=bool(index.embedder))

@@ -50,8 +50,7 @@ class FeedbackRequest(BaseModel):
     """A user's judgement of the verdict on a claim."""
 
     model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={"examples": [{"claim": "c1", "right": False, "note": "S2 says so"}]},
+        extra="forbid", json_schema_extra={"examples": [{"claim": "c1", "right": False, "note": "S2 says so"}]}
     )
 
     claim: str = Field(min_length=1, max_length=64, description="The claim's key, or its id (`c1`).")
@@ -59,9 +58,7 @@ class FeedbackRequest(BaseModel):
     note: str = Field(default="", max_length=2000)
 
 
-@router.get(
-    "/reports", summary="List reports, newest first", response_model=ReportList, responses=reading_problems()
-)
+@router.get("/reports", summary="List reports, newest first", response_model=ReportList, responses=reading_problems())
 async def reports(
     request: Request,
     service: ServiceDep,
@@ -74,8 +71,7 @@ async def reports(
     only: dict[str, Any] = {} if flagged is None else {"flagged": _FLAGGED[flagged]}
     only |= {"kind": kind} if kind else {}
     found = await _read(
-        service,
-        lambda reports: reports.recent(limit + 1, before=before, owner=_owner(request), only=only),
+        service, lambda reports: reports.recent(limit + 1, before=before, owner=_owner(request), only=only)
     )
     page = [summary for summary in found[:limit] if summary.created >= service.report_writer.oldest]
     rest = page[-1].id if len(found) > limit and page else None
@@ -101,9 +97,7 @@ async def report(identity: Identity, request: Request, service: ServiceDep) -> R
     return json_response(found)
 
 
-@router.delete(
-    "/reports/{identity}", summary="Delete a report", status_code=204, responses=reading_problems(404)
-)
+@router.delete("/reports/{identity}", summary="Delete a report", status_code=204, responses=reading_problems(404))
 async def delete(identity: Identity, request: Request, service: ServiceDep) -> Response:
     """Allowed for the key that created it and for the scope `admin`."""
     await asyncio.to_thread(service.report_writer.flush)
@@ -133,10 +127,7 @@ async def share(identity: Identity, request: Request, service: ServiceDep) -> Re
 
 
 @router.delete(
-    "/reports/{identity}/share",
-    summary="Stop sharing a report",
-    status_code=204,
-    responses=reading_problems(404),
+    "/reports/{identity}/share", summary="Stop sharing a report", status_code=204, responses=reading_problems(404)
 )
 async def unshare(identity: Identity, request: Request, service: ServiceDep) -> Response:
     """Revoke every token of the report."""
@@ -151,9 +142,7 @@ async def unshare(identity: Identity, request: Request, service: ServiceDep) -> 
     response_model=FeedbackOut,
     responses=problems(404),
 )
-async def feedback(
-    identity: Identity, body: FeedbackRequest, request: Request, service: ServiceDep
-) -> Response:
+async def feedback(identity: Identity, body: FeedbackRequest, request: Request, service: ServiceDep) -> Response:
     """Allowed for the key that created the report and for the scope `admin`. Feedback outlives the report:
     `groundwire calibrate --from-feedback` learns from it."""
     _, stored = await _found(service, identity, request)
@@ -174,9 +163,7 @@ async def _read(service: Service, job: Callable[[ReportStore], T]) -> T:
     return await asyncio.to_thread(lambda: job(ReportStore(service.database)))
 
 
-async def _found(
-    service: Service, identity: str, request: Request, token: str = ""
-) -> tuple[ReportSummary, str]:
+async def _found(service: Service, identity: str, request: Request, token: str = "") -> tuple[ReportSummary, str]:
     """A report that has not expired, written or still pending, which the caller or the token may read."""
     owner = _owner(request)
     pending = await asyncio.to_thread(service.report_writer.pending, identity)
@@ -189,6 +176,4 @@ async def _found(
 
 
 def _unknown(identity: str) -> NotFound:
-    return NotFound(
-        f"no report {identity}", hint="it may have expired, been deleted, or belong to another key"
-    )
+    return NotFound(f"no report {identity}", hint="it may have expired, been deleted, or belong to another key")

@@ -200,9 +200,7 @@ def _date(claim: Analysis, date: PartialDate, near: Sequence[Near], far: Sequenc
                 if strength > best[0]:
                     best = (strength, piece.analysis.text[other.start : other.end])
     if best[0] > 0:
-        return Finding(
-            "date", "conflict", date.start, date.end, best[0] * (_ELSEWHERE if elsewhere else 1.0), best[1]
-        )
+        return Finding("date", "conflict", date.start, date.end, best[0] * (_ELSEWHERE if elsewhere else 1.0), best[1])
     return Finding("date", "elsewhere" if elsewhere else "missing", date.start, date.end)
 
 

@@ -136,9 +136,7 @@ def _pairs(claim: Analysis, near: Sequence[Piece]) -> float:
     return sum(pair in neighbours for pair in wanted) / len(wanted)
 
 
-def _far(
-    claim: Analysis, context: Sequence[Piece], ranked: Sequence[_Hit], near: Sequence[Piece]
-) -> tuple[Near, ...]:
+def _far(claim: Analysis, context: Sequence[Piece], ranked: Sequence[_Hit], near: Sequence[Piece]) -> tuple[Near, ...]:
     """Other pieces that may contain the claim's numbers or dates."""
     if not claim.numbers and not claim.dates:
         return ()

@@ -94,11 +94,7 @@ def _source_pieces(source: str) -> tuple[Piece, ...]:
     found = []
     for piece in map(_with_heading, pieces(source)):
         structured = piece.kind is not UnitKind.SENTENCE
-        text = (
-            _readable(_MARKER.sub(" ", piece.text), piece.label)
-            if structured
-            else _MARKER.sub(" ", piece.text)
-        )
+        text = _readable(_MARKER.sub(" ", piece.text), piece.label) if structured else _MARKER.sub(" ", piece.text)
         if text.strip():
             label = tuple(word.norm for word in _words(_CAMEL.sub(" ", piece.label)))
             found.append(Piece(text, content_norms(text) | _joined(label), structured, label))
@@ -181,9 +177,7 @@ def _numbers(text: str) -> list[Number]:
 
 def _is_label(text: str, number: Number) -> bool:
     before = text[max(0, number.start - 14) : number.start]
-    return bool(_LIST_ITEM.match(text, number.start) and not before.strip("*-• \t")) or bool(
-        _PASSAGE.search(before)
-    )
+    return bool(_LIST_ITEM.match(text, number.start) and not before.strip("*-• \t")) or bool(_PASSAGE.search(before))
 
 
 def _scaled(number: Number, scale: float) -> Number:
@@ -204,11 +198,7 @@ def _clauses(text: str, tokens: tuple[Word, ...]) -> Iterator[Clause]:
 
 
 def _clause(tokens: tuple[Word, ...], begin: int, end: int) -> Clause:
-    content = [
-        (i, tokens[i].norm)
-        for i in range(begin, end)
-        if _is_content(tokens[i]) and tokens[i].norm not in LIGHT
-    ]
+    content = [(i, tokens[i].norm) for i in range(begin, end) if _is_content(tokens[i]) and tokens[i].norm not in LIGHT]
     denials = [i for i in range(begin, end) if _is_denial(tokens, i)]
     behind = (bisect_right(content, at, key=lambda word: word[0]) for at in denials)
     denied = {norm for first in behind for _, norm in content[first : first + 2]}

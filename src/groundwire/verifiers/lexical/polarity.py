@@ -11,14 +11,7 @@ from groundwire.text.lexicon import NEGATIONS
 from groundwire.text.names import Name
 from groundwire.text.tokens import Word
 from groundwire.verifiers.lexical.pieces import Analysis, Clause
-from groundwire.verifiers.lexical.tables import (
-    BE,
-    BEFORE_OBJECT,
-    HELPERS,
-    OBJECT_MARK,
-    OPPOSITES,
-    QUANTIFIERS,
-)
+from groundwire.verifiers.lexical.tables import BE, BEFORE_OBJECT, HELPERS, OBJECT_MARK, OPPOSITES, QUANTIFIERS
 
 # The calibration was fitted with these values: changing one requires a new fit.
 _SAME_CLAUSE = 0.6  # share of a clause's content words from which another clause says the same

@@ -134,9 +134,7 @@ def calibration() -> LexicalCalibration:
 
 def probabilities(values: Sequence[float], model: LexicalCalibration) -> tuple[float, float, float]:
     """P(yes), P(no), P(unsure)."""
-    logits = [
-        sum(value * row[k] for value, row in zip(values, model.coefficients, strict=True)) for k in range(3)
-    ]
+    logits = [sum(value * row[k] for value, row in zip(values, model.coefficients, strict=True)) for k in range(3)]
     top = max(logits)
     exps = [exp(logit - top) for logit in logits]
     share = (1.0 - sum(model.doubt)) / sum(exps)
@@ -160,11 +158,7 @@ def _conflict(reading: LexicalReading) -> str:
     if conflicts:
         return f"evidence says {max(conflicts, key=lambda f: f.strength).instead.strip()}"
     if reading.denied_by_evidence is not None:
-        return (
-            "negated in the evidence"
-            if reading.denied_by_evidence
-            else "negated in the claim, not in the evidence"
-        )
+        return "negated in the evidence" if reading.denied_by_evidence else "negated in the claim, not in the evidence"
     if reading.opposed:
         return f"evidence says '{reading.opposed[1]}', not '{reading.opposed[0].text}'"
     if reading.quantified:

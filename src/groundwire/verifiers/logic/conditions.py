@@ -12,16 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 
-from groundwire.verifiers.logic.clauses import (
-    ANYONE,
-    EVERYONE,
-    PEOPLE,
-    PREPOSITIONS,
-    UNREAD,
-    Literal,
-    Said,
-    said,
-)
+from groundwire.verifiers.logic.clauses import ANYONE, EVERYONE, PEOPLE, PREPOSITIONS, UNREAD, Literal, Said, said
 
 _LONGEST = 400
 _STOP = re.compile(r"(?<=[.!])\s+")  # what goes on in small letters may not have been cut apart

@@ -321,9 +321,7 @@ def _meets_opposite(every: Iterable[Literal], known: Known) -> bool:
     return any(
         opposed(lit.predicate, other)
         for lit in known
-        for other in (
-            said[lit.subject] | said[ANYONE] if _NO_SUCH.match(lit.predicate) else said[lit.subject]
-        )
+        for other in (said[lit.subject] | said[ANYONE] if _NO_SUCH.match(lit.predicate) else said[lit.subject])
     )
 
 

@@ -77,11 +77,7 @@ def _bound(
 
 
 def _rival(
-    claim: Analysis,
-    value: ClaimValue,
-    statements: Sequence[Statement],
-    holders: Sequence[Statement],
-    wanted: Key,
+    claim: Analysis, value: ClaimValue, statements: Sequence[Statement], holders: Sequence[Statement], wanted: Key
 ) -> Rival | None:
     """The statement that says this of the claim's own thing, with another value."""
     best: Rival | None = None
@@ -115,8 +111,7 @@ def _fills(statement: Statement, value: ClaimValue, rival: Place) -> bool:
 def _same_column(rival: Statement, holders: Sequence[Statement], wanted: Key) -> bool:
     """Whether the value stands in another record under the label that the rival has in this one."""
     return rival.structured and any(
-        h.structured and (h.column == rival.column or bool((h.own & rival.own) - wanted.subject))
-        for h in holders
+        h.structured and (h.column == rival.column or bool((h.own & rival.own) - wanted.subject)) for h in holders
     )
 
 
@@ -230,9 +225,7 @@ def _told_of_another(clause: str, statements: Sequence[Statement]) -> RuleResult
     return _elsewhere(claim, subject, statements, wanted)
 
 
-def _elsewhere(
-    claim: Analysis, subject: Name, statements: Sequence[Statement], wanted: Key
-) -> RuleResult | None:
+def _elsewhere(claim: Analysis, subject: Name, statements: Sequence[Statement], wanted: Key) -> RuleResult | None:
     if not any(s.analysis.names and same_name(s.analysis.names[0].text, subject.text) for s in statements):
         return None  # nothing is told of it that begins with it, so that its own sentences may not be known
     exact = [value for value in values(claim) if value.exact]
@@ -241,9 +234,7 @@ def _elsewhere(
             shared = len(wanted.relation) + sum(value.held_by(statement) for value in exact)
             other = _opens_with(statement, claim) if shared >= _ENOUGH else ""
             if other and wanted.subject & statement.norms <= set(key(other)):
-                return RuleResult(
-                    "no", _LIKELY, subject.start, subject.end, f"the sources say this of {other}"
-                )
+                return RuleResult("no", _LIKELY, subject.start, subject.end, f"the sources say this of {other}")
     return None
 
 

@@ -49,9 +49,7 @@ def calendar(claim_text: str, statements: Sequence[Statement]) -> Iterator[RuleR
             yield from _instead(wanted[0], claim.words, statements)
 
 
-def _instead(
-    wanted: NamedDay, words: Sequence[Word], statements: Sequence[Statement]
-) -> Iterator[RuleResult]:
+def _instead(wanted: NamedDay, words: Sequence[Word], statements: Sequence[Statement]) -> Iterator[RuleResult]:
     rest = {w.norm for w in analyse(" ".join(w.text for w in words if w is not wanted.word)).content}
     for statement in statements:
         theirs = [n for n in _named(statement.analysis.words) if n.kind == wanted.kind]

@@ -29,9 +29,7 @@ _IN_WORD = re.compile(
 )
 
 
-def counts(
-    claim_text: str, listings: Sequence[Listing], statements: Sequence[Statement]
-) -> Iterator[RuleResult]:
+def counts(claim_text: str, listings: Sequence[Listing], statements: Sequence[Statement]) -> Iterator[RuleResult]:
     claim = analyse(claim_text)
     numbers = [n for n in claim.numbers if n.kind == "number" and not n.unit and n.value in range(1, _MOST)]
     spelled = _letters(claim_text) if numbers else None
@@ -40,15 +38,11 @@ def counts(
     for number in numbers:
         noun = frozenset({normalise(of[1])}) if of else _counted(claim, number)
         ruling = (
-            _ruling(number, spelled)
-            if spelled is not None
-            else _listed(number, noun, listings, fitting, statements)
+            _ruling(number, spelled) if spelled is not None else _listed(number, noun, listings, fitting, statements)
         )
         if ruling is not None:
             yield ruling
-    if not numbers and any(
-        _repeats(mine, claim, listing) for mine in in_line(claim_text) for listing in listings
-    ):
+    if not numbers and any(_repeats(mine, claim, listing) for mine in in_line(claim_text) for listing in listings):
         yield RuleResult("yes", _BORNE_OUT, 0, len(claim_text), "the sources list these")
 
 

@@ -23,9 +23,7 @@ _MIN_STEM = 4
 _LONGEST = 3
 _ALIKE = 0.6
 _IN_QUOTES = re.compile(r"[\"“«„]([^\"“”«»„]{12,})[\"”»]")
-_TURNS = frozenset(
-    {"before", "after", "until", "since", "into", "without", "with", "above", "below", "only", "except"}
-)
+_TURNS = frozenset({"before", "after", "until", "since", "into", "without", "with", "above", "below", "only", "except"})
 
 _ALTERED_FREELY = word_set(
     "a an the this that these those his her its their my our your he she it they we i is are was were be been"

@@ -65,9 +65,7 @@ def apply_rule_results(estimate: Estimate, found: Sequence[RuleResult]) -> Estim
 def _borne_out(estimate: Estimate, found: Sequence[RuleResult]) -> Estimate:
     keep = 1.0 - max(ruling.weight for ruling in found)
     yes = 1.0 - keep * (1.0 - estimate.p_yes)
-    return replace(
-        estimate, p_yes=yes, p_no=keep * estimate.p_no, p_unsure=keep * estimate.p_unsure, low=yes, high=yes
-    )
+    return replace(estimate, p_yes=yes, p_no=keep * estimate.p_no, p_unsure=keep * estimate.p_unsure, low=yes, high=yes)
 
 
 def _short(estimate: Estimate, found: Sequence[RuleResult]) -> Estimate:

@@ -29,8 +29,7 @@ _SAYS = (
 _REPORT = re.compile(rf"({_NAME}) {_SAYS},? (?!to )(?:that )?(.{{8,}})", re.DOTALL)
 _ACCORDING = re.compile(rf"According to ({_NAME}), (.{{8,}})", re.DOTALL)
 _ASSENT = re.compile(
-    r"\W*(?:yes|yeah|yep|right|exactly|agreed|ok|okay|sure|true|indeed|correct|absolutely|same|me too)\b",
-    re.I,
+    r"\W*(?:yes|yeah|yep|right|exactly|agreed|ok|okay|sure|true|indeed|correct|absolutely|same|me too)\b", re.I
 )
 # what refers back in a reply may take over what was said before
 _TAKES_UP = re.compile(
