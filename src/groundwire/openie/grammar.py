@@ -84,7 +84,7 @@ def verb_group(state: SentenceParse, at: int, *, plural: bool = False) -> tuple[
         if tag in (Tag.AUX, Tag.MODAL):
             denied = denied or low.endswith("n't") or low == "cannot"
             real = real and low not in en.UNREAL
-            chain.append(_CONTRACTED.get(low, low.removesuffix("n't")))
+            chain.append(affirmative(low))
         elif tag is Tag.NOT or (low == "no" and state.low(at + 1) == "longer"):
             denied = True
             at += low == "no"
@@ -96,7 +96,10 @@ def verb_group(state: SentenceParse, at: int, *, plural: bool = False) -> tuple[
     return _whole_verb(state, at, Verb("", False, denied, real, Tense.NONE, start), chain, plural)
 
 
-_CONTRACTED = {"can't": "can", "won't": "will"}
+def affirmative(auxiliary: str) -> str:
+    return {"can't": "can", "cannot": "can", "won't": "will"}.get(auxiliary, auxiliary.removesuffix("n't"))
+
+
 _PHRASAL = {("come", "out"): "come out", ("weigh", "in", "at"): "weigh", ("go", "live"): "go live"}
 
 
@@ -115,7 +118,7 @@ def opens_amount(state: SentenceParse, at: int) -> bool:
 
 def _whole_verb(state: SentenceParse, at: int, verb: Verb, chain: list[str], plural: bool) -> tuple[Verb | None, int]:
     low = state.low(at) if state.tag(at) in (Tag.VERB, Tag.WORD) else ""
-    tense = _tense(chain)
+    tense = tense_of(chain)
     if not chain:
         return _bare(state, at, verb, plural)
     last = chain[-1]
@@ -153,14 +156,13 @@ def _bare(state: SentenceParse, at: int, verb: Verb, plural: bool) -> tuple[Verb
     return None, at
 
 
-def _tense(chain: list[str]) -> Tense:
-    if not chain:
+def tense_of(chain: Sequence[str]) -> Tense:
+    """The tense of affirmative auxiliaries; for "has moved" the caller sets the past."""
+    if not chain or chain[0] in (en.MODALS | {"'d"}) - {"will", "shall"}:
         return Tense.NONE
     if chain[0] in ("will", "'ll", "shall"):
         return Tense.FUTURE
-    if chain[0] in ("was", "were", "had", "did", "wasn", "weren"):
-        return Tense.PAST
-    return Tense.PRESENT  # "has been" still holds; for "has moved" the caller sets the past tense
+    return Tense.PAST if chain[0] in ("was", "were", "had", "did") else Tense.PRESENT
 
 
 _MAX_LIST_ITEMS, _MAX_ITEM_TOKENS = 12, 5  # longer "lists" are clauses joined by commas

@@ -60,31 +60,20 @@ _TOKEN = re.compile(
     r"|[^\w\s]"
 )
 
-_WORDS = word_table("openie")["classes"]
-DETERMINERS = word_set(_WORDS["determiners"])
-QUANTIFIERS = word_set("all every each no some most many few several both none any neither")
+_WORDS = {name: word_set(words) for name, words in word_table("openie")["classes"].items()}
+DETERMINERS, QUANTIFIERS, MODALS = _WORDS["determiners"], _WORDS["quantifiers"], _WORDS["modals"]
+NUMBER_WORDS = _WORDS["number_words"]
 POSSESSIVE_PRONOUNS = word_set("my our your his her its their")
-PRONOUNS = word_set(_WORDS["pronouns"])
-PREPOSITIONS = word_set(_WORDS["prepositions"])
-
-JOINS = word_set(_WORDS["joins"])
 CONDITIONS = word_set("if unless whether when whenever once")
 BE = word_set("is are was were be been being am isn't aren't wasn't weren't ain't")
 HAVE = word_set("has have had hasn't haven't hadn't having")
 DO = word_set("do does did don't doesn't didn't")
-MODALS = word_set(_WORDS["modals"])
 UNREAL = word_set("could may might should would couldn't mightn't shouldn't wouldn't must mustn't")
-ADVERBS = word_set(_WORDS["adverbs"])
-
-MONEY = re.compile(r"[$€£₪¥]?\s?\d")
-NUMBER_WORDS = word_set(_WORDS["number_words"])
-TIME_NOUNS = word_set(_WORDS["time_nouns"]) | {
-    name.lower() for name in (*MONTH_NAMES.values(), *WEEKDAY_NAMES.values())
-}
+TIME_NOUNS = _WORDS["time_nouns"] | {name.lower() for name in (*MONTH_NAMES.values(), *WEEKDAY_NAMES.values())}
 TIME_LEADS = word_set("last next this every each early late mid that")
-
-UNITS = word_set(_WORDS["units"])
+UNITS = _WORDS["units"]
 """Nouns for a part of an organisation, or for the whole."""
+MONEY = re.compile(r"[$€£₪¥]?\s?\d")
 
 _VERBS = word_table("verbs")
 _REGULAR = frozenset(_VERBS["regular"])
@@ -172,11 +161,11 @@ _CLASSES: tuple[tuple[frozenset[str], Tag], ...] = (
     (MODALS, Tag.MODAL),
     (word_set("who which whom whose"), Tag.RELATIVE),
     (DETERMINERS, Tag.DET),
-    (PRONOUNS, Tag.PRONOUN),
-    (PREPOSITIONS, Tag.PREP),
-    (JOINS, Tag.JOIN),
+    (_WORDS["pronouns"], Tag.PRONOUN),
+    (_WORDS["prepositions"], Tag.PREP),
+    (_WORDS["joins"], Tag.JOIN),
     (NUMBER_WORDS, Tag.NUMBER),
-    (ADVERBS, Tag.ADVERB),
+    (_WORDS["adverbs"], Tag.ADVERB),
 )  # fmt: skip
 
 
@@ -200,10 +189,6 @@ def _tag(word: str, low: str, opening: bool) -> Tag:
     return Tag.VERB if verb_forms(low) else Tag.WORD
 
 
-_FREQUENCY_ADVERBS = word_set("hourly daily weekly biweekly fortnightly monthly quarterly yearly")
-_BEFORE_THAT = word_set("reminder fact note sure aware mind clear true news certain likely")
-
-
 def _retag(found: list[Token]) -> list[Token]:
     """Correct tags by context: "'s" after a pronoun is "is", "that" before a noun is a determiner, …"""
     result: list[Token] = []
@@ -221,7 +206,7 @@ def _in_context(token: Token, before: Token | None, after: Token | None) -> Tag:
             Tag.DET, Tag.PREP, Tag.NOT, Tag.STOP, Tag.PRONOUN,
         )  # fmt: skip
         return Tag.AUX if is_verb else Tag.POSSESSIVE
-    if token.low == "that" and before is not None and (before.tag is Tag.VERB or before.low in _BEFORE_THAT):
+    if token.low == "that" and before is not None and (before.tag is Tag.VERB or before.low in _WORDS["before_that"]):
         return Tag.JOIN
     if token.low in ("this", "that", "these", "those"):
         free = follows in (Tag.AUX, Tag.MODAL, Tag.STOP, Tag.PREP, Tag.NOT)
@@ -229,7 +214,11 @@ def _in_context(token: Token, before: Token | None, after: Token | None) -> Tag:
     if token.low in DETERMINERS and token.tag is Tag.DET:
         bare = follows in (Tag.AUX, Tag.MODAL, Tag.STOP, Tag.PREP) and token.low not in ("the", "a", "an")
         return Tag.PRONOUN if bare else Tag.DET
-    if token.low in _FREQUENCY_ADVERBS and token.tag is Tag.ADVERB and follows in (Tag.WORD, Tag.VERB, Tag.NAME):
+    if (
+        token.low in _WORDS["frequency_adverbs"]
+        and token.tag is Tag.ADVERB
+        and follows in (Tag.WORD, Tag.VERB, Tag.NAME)
+    ):
         led = before is None or before.tag in (Tag.DET, Tag.POSSESSIVE, Tag.NAME, Tag.PREP, Tag.STOP)
         return Tag.WORD if led else Tag.ADVERB  # "the weekly review", and not "reports weekly"
     if token.low == "no" and follows is Tag.WORD and after and after.low == "longer":

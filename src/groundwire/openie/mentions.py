@@ -12,16 +12,18 @@ from itertools import pairwise
 
 from groundwire.openie import lexicon
 from groundwire.openie.lexicon import Tag, Token, tokens
-from groundwire.text.lexicon import word_set
+from groundwire.text.lexicon import word_set, word_table
 from groundwire.text.names import GIVEN_NAMES, names
 from groundwire.text.tokens import language_hint
 from groundwire.types import Mention, MentionKind
 
-UNITS = lexicon.UNITS | word_set(
-    "project programme program plan initiative centre center council agency institute"
-    " university school hospital bank award prize act report"
-)
+_WORDS = {name: word_set(words) for name, words in word_table("openie")["names"].items()}
+UNITS = lexicon.UNITS | _WORDS["institutions"]
 """Head nouns of named units: "the Analytics team", "the Atlas project"."""
+UNIT_NOUNS = _WORDS["unit_nouns"]
+"""Nouns that may be left out of a unit's name: "Analytics" is "the Analytics team"."""
+_NO_PERSON = UNITS | _WORDS["organisations"]
+_NAME_MARKS = re.compile(r"['’-]|\.\Z")
 _OPENS_DEFINITE = word_set("the this that our your their")
 
 
@@ -90,9 +92,7 @@ def _pronouns(found: list[Token]) -> Iterator[Mention]:
 def is_person(name: str) -> bool:
     """True if a name starts with a title or given name and contains no word of an organisation."""
     words = [word.strip(".,").lower() for word in name.split()]
-    if not words or any(word in UNITS or word in _ORGANISATIONS for word in words):
-        return False
-    return words[0] in GIVEN_NAMES or words[0] in _TITLES
+    return bool(words) and words[0] in GIVEN_NAMES | _WORDS["titles"] and _NO_PERSON.isdisjoint(words)
 
 
 def may_be_person(name: str) -> bool:
@@ -101,24 +101,9 @@ def may_be_person(name: str) -> bool:
     >>> may_be_person("Dr. Zoë O'Neil"), may_be_person("Jan van der Berg"), may_be_person("Acme Cloud")
     (True, True, False)
     """
-    words = [word for word in name.split() if word not in _PARTICLES and word.lower().strip(".") not in _TITLES]
+    titles, particles, firms = _WORDS["titles"], _WORDS["particles"], _WORDS["firms"]
+    words = [word for word in name.split() if word not in particles and word.lower().strip(".") not in titles]
     return 0 < len(words) <= 3 and all(
-        word[:1].isupper()
-        and _NAME_MARKS.sub("", word).isalpha()
-        and word.lower() not in UNITS | _ORGANISATIONS | _FIRMS
+        word[:1].isupper() and _NAME_MARKS.sub("", word).isalpha() and word.lower() not in _NO_PERSON | firms
         for word in words
     )
-
-
-_PARTICLES = word_set("van von der den de la le di da del bin ibn al el")
-_NAME_MARKS = re.compile(r"['’-]|\.\Z")
-_FIRMS = word_set(
-    "robotics systems labs laboratories technologies technology software industries solutions holdings"
-    " partners services networks media motors pharma energy foods airlines corporation limited"
-    " support desk care sales cloud platform service customer"
-)
-_TITLES = word_set("mr mrs ms miss dr prof professor sir madam")
-_ORGANISATIONS = word_set(
-    "inc ltd llc corp gmbh co ag plc university street avenue road airport prize award foundation institute"
-    " museum hotel tower bridge river lake mount hospital bank school college stadium cathedral library"
-)
