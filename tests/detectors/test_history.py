@@ -7,7 +7,8 @@ import asyncio
 import pytest
 from tests.detecting import context_of
 
-from groundwire.detectors.history import detect_history_contradictions, similarity, utterances
+from groundwire.detectors.history import detect_history_contradictions
+from groundwire.detectors.statements import similarity, utterances
 from groundwire.types import ContradictionType, Estimate, Flag, HallucinationType, Query, Verifier
 
 Turns = tuple[tuple[str, str], ...]

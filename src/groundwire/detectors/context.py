@@ -82,22 +82,12 @@ class DetectionContext:
     verifier: Verifier | None = None
 
 
-def temporal_flag(
-    segment: Segment, start: int, end: int, confidence: float, suggestion: str, evidence: str = ""
+def make_flag(
+    kind: HallucinationType, segment: Segment, span: tuple[int, int], confidence: float, suggestion: str, evidence: str
 ) -> Flag:
-    """Flag `response[start:end]`, which lies within the segment."""
-    content = segment.text[start - segment.start : end - segment.start]
-    kind = HallucinationType.TEMPORAL_ERROR
-    return Flag(kind, start, end, content, confidence, suggestion=suggestion, evidence=evidence)
-
-
-def logical_flag(
-    segment: Segment, start: int, end: int, confidence: float, suggestion: str, evidence: str = ""
-) -> Flag:
-    """Flag `segment.text[start:end]`."""
-    kind = HallucinationType.LOGICAL_INCONSISTENCY
-    at = segment.start
-    return Flag(kind, at + start, at + end, segment.text[start:end], confidence, suggestion, evidence)
+    """Flag `response[span]`, which lies within the segment."""
+    content = segment.text[span[0] - segment.start : span[1] - segment.start]
+    return Flag(kind, *span, content, confidence, suggestion, evidence)
 
 
 _MIN_CONFIDENCE = 0.5
@@ -341,7 +331,8 @@ def _with_antecedent(claim: Triple, antecedents: _Antecedents) -> Triple:
 
 MAX_TURNS = 200
 """Only the latest turns of a longer conversation are read."""
-SPEAKERS = frozenset({"user", "assistant", "human", "ai", "bot", "agent", "customer", "model"})
+USERS = frozenset({"user", "human", "customer"})
+SPEAKERS = USERS | frozenset({"assistant", "ai", "bot", "agent", "model"})
 """Roles whose statements establish something; system and tool messages do not."""
 
 

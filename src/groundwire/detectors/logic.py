@@ -1,231 +1,133 @@
 """Detector for logical inconsistencies: statements of one response that cannot all be true.
 
-Two statements are compared only if everything but the point at issue is the same; another time, place, part,
-condition or owner makes them two statements about two things.
+Two clauses are compared only if everything but the point at issue is the same; another time, place, part,
+condition or owner makes them two statements about two things. A template is a clause without its quantity
+("all tests"), negation and the values after its verb; the words that remain must be equal in order.
 
 Catches: a statement and its negation, one attribute with two values, mutually exclusive categories, "all"
-against "not all", sums and shares that do not add up.
-Misses: contradictions that need world knowledge or more than two sentences.
-Cost: comparisons of the claims that share a subject.
+against "not all", parts that do not make up their total.
+Misses: contradictions that need world knowledge, other words, or more than two sentences.
+Cost: comparisons of the clauses in pairs.
+
+>>> def read(text): return next(templates(text))
+>>> exclusion(read("All tests pass."), read("No test passes."))
+<Exclusion.QUANTITY: 'quantity'>
+>>> exclusion(read("Acme has 40 employees."), read("Acme has 50 employees."))
+<Exclusion.VALUE: 'value'>
+>>> exclusion(read("Acme has 40 employees."), read("Acme has 50 customers."))
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import combinations, pairwise
 
-from groundwire.detectors.arithmetic import sum_errors
-from groundwire.detectors.context import DetectionContext, logical_flag
-from groundwire.detectors.templates import Exclusion, conflict, templates
-from groundwire.openie.tense import clause_around
-from groundwire.text import dates, names, numbers
-from groundwire.text.lexicon import CATEGORIES, NEGATIONS, grammar, word_set
-from groundwire.text.numbers import number_words
-from groundwire.text.tokens import normalise, words
+from groundwire.detectors.context import DetectionContext, make_flag
+from groundwire.detectors.statements import StatedValue, agree, clauses, named_value, stated_values
+from groundwire.openie.lexicon import BE, DO, HAVE, Form, Tag, Token, tokens, verb_forms
+from groundwire.text.lexicon import CATEGORIES, EXCLUSIVE, OPPOSED_VERBS, expressions, word_set, word_table
+from groundwire.text.numbers import numbers
+from groundwire.text.tokens import normalise
 from groundwire.types import Flag, HallucinationType, Segment, Triple
 
-_GRAMMAR = grammar("detect_logic")
-
-# Predicates, in the normal form of `openie.parser`, that have one object at a time.
-SINGLE = word_set(
-    """
-    capital height length width depth age weight population birthday birthplace spouse headquarters founder
-    price cost area diameter radius speed temperature duration distance size salary revenue
-    """
-) | frozenset(
-    {
-        "founded in", "founded on", "established in", "born in", "born on", "die in", "die on", "died in",
-        "died on", "built in", "launched in", "released in", "released on", "incorporated in", "be born in",
-        "headquartered in", "completed in", "cost", "weigh", "be on", "scheduled for", "start at", "end at",
-        "open at", "close at", "begin at", "located in", "be in",
-    }
-)  # fmt: skip
-IN_MONTHS = frozenset({"open in", "close in", "start in", "begin in", "end in", "take place in", "held in"})
-"""Predicates with one month; they may have several years and places."""
-AT_HOURS = frozenset({"be at", "take place at", "depart at"})
-"""Predicates with one time of day, if the object is a clock time."""
-RECURRING = frozenset(
-    map(
-        normalise,
-        word_set(
-            """
-            course semester term class intake market fair session season sale exam training programme program
-            workshop lesson tour train bus ferry flight show screening service
-            """
-        ),
-    )
+_SHIFTS, _EXCEPT_ITSELF, _BOTH, _IS_BOTH, _FURTHER, _HEADING, _LABEL, _SHARE, _NOT_SHARE, _SUM = expressions(
+    "detect_logic", "shifts except_itself both is_both further heading label share not_share sum"
 )
-"""Recurring events, which may have several months and hours."""
-CALLED = frozenset({"called", "named", "name"})
-PLACES = frozenset({"located in", "be in", "headquartered in", "born in", "be born in", "die in"})
-
-
-# Words that restrict a statement to a time, place, condition or possibility.
-SHIFTS = re.compile(_GRAMMAR["shifts"])
-QUOTED = re.compile(r"[\"“”«»]")
-_PRONOUNS = word_set(
-    """
-    i you we it they he she this that these those there who which what one some someone somebody anyone
-    something anything everything others many most few several both each such here
-    """
+"""`_SHIFTS`: words that restrict a statement to a time, place, condition or possibility."""
+_TABLES = word_table("detect_logic")["tables"]
+_SINGLE = frozenset(
+    (verb if verb == "is" else normalise(verb), word)
+    for verb, _, word in (row.partition(",") for row in _TABLES["single"].split())
 )
+_SINGLE_MONTHS = frozenset({(normalise("held"), "in"), (normalise("place"), "in")})  # in several years, perhaps
+_RECURRING = frozenset(map(normalise, _TABLES["recurring"].split()))
+_QUOTED = re.compile(r"[\"“”«»]")
+_NAME = re.compile(r"\s[A-Z]")
+_CONTRADICT = "These statements contradict each other"
+_QUANTITIES_CONFLICT = "Universal and existential claims conflict"
+NEGATION, INCOMPATIBLE, EXCLUSIVE_CATEGORIES, QUANTIFIERS = 0.95, 0.85, 0.80, 0.85
+"""Confidence per kind of contradiction."""
+_MAX_TEMPLATES = 100  # clauses compared in pairs
+_MAX_CHARS = 1000  # longer "sentences" are lists, code or noise
+_MAX_TOKENS = 25  # longer clauses never recur word for word
+_MIN_WORDS = 2  # words that identify a statement
+_LEADS = word_set("however therefore thus so also overall moreover additionally furthermore and but")
+_SKIPPED = word_set("the also both currently actually really very quite of do does did don't doesn't didn't")
+_SAME_FORM = {"are": "is", "were": "was", "have": "has"}
+_QUANTITIES = {"every": "all every each both", "none": "no none", "some": "some several many most few one"}
+_OPPOSED = {normalise(verb): frozenset(map(normalise, opposites)) for verb, opposites in OPPOSED_VERBS.items()}
+_PLACING = word_set("at on in by from to until")
 _PERSONAL = word_set("it he she they")
-_LIGHT = word_set("also both currently simultaneously actually really very quite however therefore thus so time same")
-_ARTICLES = word_set("the a an this that these those its his her their our your my")
-QUANTITIES = word_set(
-    """
-    all every each no none any some several many most few everyone everybody nobody both of one two three four
-    five six seven eight nine ten dozens hundreds
-    """
-)
+_UNCLEAR = word_set("i you we this that these those who which what one someone anyone they a an")
+_PROPERTY = "property"
+
+
+class Exclusion(StrEnum):
+    QUANTITY = "quantity"
+    NEGATION = "negation"
+    VALUE = "value"
+    PROPERTY = "property"
+
+
+_RATED = {
+    Exclusion.QUANTITY: (QUANTIFIERS, _QUANTITIES_CONFLICT),
+    Exclusion.NEGATION: (NEGATION, _CONTRADICT),
+    Exclusion.VALUE: (INCOMPATIBLE, _CONTRADICT),
+    Exclusion.PROPERTY: (EXCLUSIVE_CATEGORIES, _CONTRADICT),
+}
 
 
 @dataclass(frozen=True, slots=True)
-class ComparableStatement:
-    """A claim in comparable form: `subject` without articles and quantities, `frame` the rest of its
-    clause.
-    """
+class Template:
+    """A clause at `start` of the response; `quantity` is "every", "none", "some" or ""."""
 
-    segment: Segment
-    claim: Triple
-    subject: frozenset[str]
-    object: frozenset[str]
-    frame: frozenset[str]
-    clause: str = ""
+    start: int
+    text: str
+    words: tuple[str, ...]
+    quantity: str
+    denied: bool
+    values: tuple[StatedValue, ...]
+    standing: bool
+    """True for a state; a past event may have happened several times."""
 
     @property
-    def predicate(self) -> str:
-        return self.claim.predicate
-
-
-def statements(segments: Sequence[Segment]) -> Iterator[ComparableStatement]:
-    """The unconditional claims about a definite subject."""
-    for segment in segments:
-        if segment.assertive and not QUOTED.search(segment.text) and not SHIFTS.search(segment.text):
-            named: set[frozenset[str]] = set()
-            for claim in segment.claims:
-                made = _statement(segment, claim)
-                if made is None:
-                    continue
-                if claim.subject.lower() not in _PRONOUNS:
-                    named.add(made.subject)
-                elif len(named) == 1 and claim.subject.lower() in _PERSONAL:
-                    made = replace(made, subject=next(iter(named)))  # the only possible antecedent
-                yield made
-
-
-def _statement(segment: Segment, claim: Triple) -> ComparableStatement | None:
-    subject = _content(claim.subject)
-    low = claim.subject.lower().split()
-    if low and low[-1] in _PRONOUNS:
-        subject = frozenset({f"{low[-1]} of {segment.index}"})  # a pronoun is unique to its sentence
-    if not subject or low[0] in ("a", "an"):
-        return None
-    at = claim.object_span[0] - segment.start, claim.object_span[1] - segment.start
-    start, end = clause_around(segment.text, *at) if 0 <= at[0] < len(segment.text) else (0, 0)
-    written = segment.text[max(0, claim.subject_span[0] - segment.start) : claim.subject_span[1] - segment.start]
-    value = _content(claim.object)
-    frame = _content(segment.text[start:end]) - subject - value - _content(written) - _LIGHT
-    return ComparableStatement(segment, claim, subject, value, frame, segment.text[start:end])
-
-
-def _content(text: str) -> frozenset[str]:
-    return frozenset(
-        word.norm
-        for word in words(text)
-        if not word.is_stop and (low := word.text.lower()) not in NEGATIONS and low not in QUANTITIES
-    )
-
-
-_WHY = "Universal and existential claims conflict"
-_EXCEPT_ITSELF = re.compile(_GRAMMAR["except_itself"])
-_MAX_CHARS = 1000  # longer "sentences" are lists, code or noise
-
-
-NEGATION, INCOMPATIBLE, EXCLUSIVE, QUANTIFIERS = 0.95, 0.85, 0.80, 0.85
-"""Confidence per kind of contradiction."""
-_CONTRADICT = "These statements contradict each other"
-_MAX_TEMPLATES = 100  # clauses compared in pairs
-_BOTH = re.compile(_GRAMMAR["both"])
-_IS_BOTH = re.compile(_GRAMMAR["is_both"])
-_FURTHER = re.compile(r"\b(?:also|too|as well|both|twice|every|each|without)\b", re.IGNORECASE)
-_BY_NAME = re.compile(_GRAMMAR["by_name"])
-_HEADING = re.compile(r"^[ \t]*(?:#{1,6}[ \t].*|\*\*[^*\n]+\*\*:?|[^\n.!?:]{1,60}:)[ \t]*$", re.MULTILINE)
-_LABEL = re.compile(r"([^.:!?\n]{1,40}):[*_\s]*\Z")
-_OWNERS = re.compile(r"(?:my|your|his|her|its|our|their)\b", re.IGNORECASE)
+    def never(self) -> bool:
+        return self.denied and " never " in self.text
 
 
 async def detect_logical_inconsistencies(context: DetectionContext) -> list[Flag]:
     """Flags in text order."""
-    flags: list[Flag] = []
-    for segment in context.segments:
-        if segment.assertive and not QUOTED.search(segment.text):
-            flags += sum_errors(segment, INCOMPATIBLE)
-            flags += _denies_itself(segment)
-            flags += _two_categories(segment)
-            flags += _exceptions_to_all(segment)
-    flags += _templates(context)
-    flags += _pairs(context)
+    stated = [s for s in context.segments if s.assertive and not _QUOTED.search(s.text)]
+    flags = [flag for segment in stated for flag in _within(segment)] + list(_between(context, stated))
     return sorted(dict.fromkeys(flags), key=lambda flag: (flag.start, -flag.confidence))
 
 
-def _exceptions_to_all(segment: Segment) -> Iterator[Flag]:
-    """ "All items were shipped, except for the 3 that weren't"."""
-    for match in _EXCEPT_ITSELF.finditer(segment.text[:_MAX_CHARS]):
-        yield logical_flag(segment, match.start(), match.end(), QUANTIFIERS, _WHY, "An exception to 'all' is stated")
+def _flag(segment: Segment, start: int, end: int, confidence: float, suggestion: str, evidence: str) -> Flag:
+    kind = HallucinationType.LOGICAL_INCONSISTENCY
+    return make_flag(kind, segment, (segment.start + start, segment.start + end), confidence, suggestion, evidence)
 
 
-_EXCLUDED = {
-    Exclusion.QUANTITY: (QUANTIFIERS, _WHY),
-    Exclusion.NEGATION: (NEGATION, _CONTRADICT),
-    Exclusion.VALUE: (INCOMPATIBLE, _CONTRADICT),
-    Exclusion.PROPERTY: (EXCLUSIVE, _CONTRADICT),
-}
-
-
-def _templates(context: DetectionContext) -> Iterator[Flag]:
-    """Compare every two clauses that are the same but for one point."""
-    found = [
-        template
-        for segment in context.segments
-        if segment.assertive and not QUOTED.search(segment.text) and not SHIFTS.search(segment.text)
-        for template in templates(segment)
-    ][:_MAX_TEMPLATES]
-    headings = _headings(context.response)
-    for a, b in combinations(found, 2):
-        how = conflict(a, b)
-        if how and not _in_different_scopes(context.response, headings, a.start, b.start):
-            confidence, why = _EXCLUDED[how]
-            end = b.start + len(b.text)
-            yield Flag(
-                HallucinationType.LOGICAL_INCONSISTENCY, a.start, end, context.response[a.start : end],
-                confidence, suggestion=why, evidence=f"'{a.text}' vs '{b.text}'",
-            )  # fmt: skip
-
-
-def _denies_itself(segment: Segment) -> Iterator[Flag]:
-    """ "both running and not running"."""
-    for match in _BOTH.finditer(segment.text):
-        if not re.search(r"\b(?:whether|if|or|never|cannot|can['’]t|paradox)\b", segment.text, re.IGNORECASE):
+def _within(segment: Segment) -> Iterator[Flag]:
+    """Sentences that contradict themselves."""
+    text = segment.text[:_MAX_CHARS]
+    for match in _BOTH.finditer(text):  # "both running and not running"
+        if not re.search(r"\b(?:whether|if|or|never|cannot|can['’]t|paradox)\b", text, re.IGNORECASE):
             start = _subject_start(segment, match.start())
-            yield logical_flag(
-                segment, start, match.end(), NEGATION, _CONTRADICT,
-                "Direct logical negation",
-            )  # fmt: skip
-
-
-def _two_categories(segment: Segment) -> Iterator[Flag]:
-    """ "is alive and dead", "is married and a bachelor"."""
-    for match in _IS_BOTH.finditer(segment.text) if not SHIFTS.search(segment.text) else ():
+            yield _flag(segment, start, match.end(), NEGATION, _CONTRADICT, "Direct logical negation")
+    for match in _IS_BOTH.finditer(text) if not _SHIFTS.search(text) else ():  # "is married and a bachelor"
         one, two = CATEGORIES.get(match[1].lower()), CATEGORIES.get(match[2].lower())
         if one and two and one[0] == two[0] and one[1] != two[1]:
             why = f"{match[1]} and {match[2]} are mutually exclusive categories"
             start = _subject_start(segment, match.start())
-            yield logical_flag(segment, start, match.end(2), EXCLUSIVE, _CONTRADICT, why)
+            yield _flag(segment, start, match.end(2), EXCLUSIVE_CATEGORIES, _CONTRADICT, why)
+    for match in _EXCEPT_ITSELF.finditer(text):  # "All items were shipped, except for the 3 that weren't"
+        why = "An exception to 'all' is stated"
+        yield _flag(segment, *match.span(), QUANTIFIERS, _QUANTITIES_CONFLICT, why)
+    yield from _wrong_sums(segment, text)
 
 
 def _subject_start(segment: Segment, at: int) -> int:
@@ -233,35 +135,50 @@ def _subject_start(segment: Segment, at: int) -> int:
     return max((start for start in spans if 0 <= start < at), default=at)
 
 
-def _pairs(context: DetectionContext) -> Iterator[Flag]:
-    """Compare every two statements about the same subject."""
-    about: defaultdict[frozenset[str], list[ComparableStatement]] = defaultdict(list)
-    for statement in statements(context.segments):
-        about[statement.subject].append(statement)
-    headings = _headings(context.response)
-    for group in about.values():
-        for a, b in combinations(group[:50], 2):
-            at = a.claim.start, b.claim.start
-            if _other_owner(a, b) or _in_different_scopes(context.response, headings, *at):
-                continue
-            found = _negation(a, b) or _values(a, b)
-            if found is not None:
-                yield _flag(context, a, b, *found)
+def _wrong_sums(segment: Segment, text: str) -> Iterator[Flag]:
+    """ "3 of 2 people", "10 items: 4 red and 5 blue"."""
+    for match in _SHARE.finditer(text):
+        part, total = _value(match["part"]), _value(match["total"])
+        year = 1000 <= total <= 2199 and len(match["total"]) == 4
+        if part > total > 0 and not year and not _NOT_SHARE.search(text[: match.start()]):
+            why = f"{match['part']} is more than {match['total']}"
+            yield _flag(segment, *match.span(), INCOMPATIBLE, "A part is larger than its whole", why)
+    for match in _SUM.finditer(text):
+        total, found = _value(match["total"] or match["total2"]), numbers(match["parts"])
+        parts = [n.value for n in found]
+        plain = all(n.kind == "number" and n.value == int(n.value) and not (n.unit or n.bound or n.edge) for n in found)
+        if plain and len(parts) > 1 and sum(parts) != total:
+            why = f"{' + '.join(f'{part:,.10g}' for part in parts)} = {sum(parts):,.10g}, not {total:,.10g}"
+            yield _flag(segment, *match.span(), INCOMPATIBLE, "The parts do not make up the total", why)
+
+
+def _value(text: str) -> float:
+    found = numbers(text)
+    return found[0].value if found else 0.0
+
+
+def _between(context: DetectionContext, stated: Sequence[Segment]) -> Iterator[Flag]:
+    """Compare every two clauses that are the same but for one point."""
+    found = [
+        template
+        for segment in stated
+        if not _SHIFTS.search(segment.text)
+        for template in templates(segment.text, segment.start, segment.claims)
+    ][:_MAX_TEMPLATES]
+    headings = [(match.start(), match[0].strip()) for match in _HEADING.finditer(context.response)]
+    for a, b in combinations(found, 2):
+        how = exclusion(a, b)
+        if how and not _in_different_scopes(context.response, headings, a.start, b.start):
+            confidence, why = _RATED[how]
+            kind, end = HallucinationType.LOGICAL_INCONSISTENCY, b.start + len(b.text)
+            evidence = f"'{a.text}' vs '{b.text}'"
+            yield Flag(kind, a.start, end, context.response[a.start : end], confidence, why, evidence)
 
 
 def _in_different_scopes(response: str, headings: list[tuple[int, str]], one: int, two: int) -> bool:
     """True if the offsets are under different headings or labels ("Winter:")."""
     above, over = _heading(headings, one), _heading(headings, two)
     return _label(response, one) != _label(response, two) or bool(above and over and above != over)
-
-
-def _other_owner(a: ComparableStatement, b: ComparableStatement) -> bool:
-    his, hers = (_OWNERS.match(s.claim.subject) for s in (a, b))
-    return bool(his and hers and his[0].lower() != hers[0].lower())
-
-
-def _headings(response: str) -> list[tuple[int, str]]:
-    return [(found.start(), found[0].strip()) for found in _HEADING.finditer(response)]
 
 
 def _label(response: str, at: int) -> str:
@@ -274,118 +191,158 @@ def _heading(headings: list[tuple[int, str]], at: int) -> str:
     return headings[before - 1][1] if before else ""
 
 
-def _flag(
-    context: DetectionContext, a: ComparableStatement, b: ComparableStatement, confidence: float, why: str
-) -> Flag:
-    start, end = min(a.claim.start, b.claim.start), max(a.claim.end, b.claim.end)
-    return Flag(
-        HallucinationType.LOGICAL_INCONSISTENCY, start, end, context.response[start:end], confidence,
-        suggestion=_CONTRADICT, evidence=f"'{a.claim}' vs '{b.claim}': {why}",
-    )  # fmt: skip
+def templates(text: str, offset: int = 0, claims: Sequence[Triple] = ()) -> Iterator[Template]:
+    """The clauses of a sentence that state something about a definite subject.
+
+    `claims` are its triples, in which pronouns have been resolved.
+    """
+    subjects: set[tuple[str, ...]] = set()
+    for start, clause in clauses(text):
+        parts = [token for token in tokens(clause) if token.tag is not Tag.STOP]
+        while parts and parts[0].low in _LEADS:
+            parts = parts[1:]
+        quantity, parts = _quantified(parts)
+        if not parts or len(parts) > _MAX_TOKENS or _FURTHER.search(clause) or clause.startswith("("):
+            continue
+        if quantity or parts[0].low not in _UNCLEAR:
+            resolved = _antecedent(parts[0], offset + start, claims, subjects)
+            made = _template(offset + start, clause, quantity, parts, resolved)
+            if len(made.words) >= _MIN_WORDS:
+                yield made
+            verb = _verb(parts)
+            if parts[0].low not in _PERSONAL and verb:
+                subjects.add(tuple(_form(t) for t in parts if t.end <= verb.start and t.low not in _SKIPPED))
 
 
-def _negation(a: ComparableStatement, b: ComparableStatement) -> tuple[float, str] | None:
-    if _denied_by_never(a, b) or _denied_by_never(b, a):
-        return NEGATION, "'never' excludes any occurrence"
-    same = a.predicate == b.predicate and a.object == b.object and a.frame == b.frame
-    if not same or a.claim.denied == b.claim.denied or a.segment is b.segment:
-        return None
-    if {a.claim.quantifier, b.claim.quantifier} - {""}:
-        return None  # some do and some do not
-    return NEGATION, "Direct logical negation"
+def _template(start: int, text: str, quantity: str, parts: Sequence[Token], resolved: tuple[str, ...]) -> Template:
+    verb = _verb(parts)
+    values = tuple(value for value in _values(text, parts) if verb and value.start >= verb.end)
+    words = tuple(
+        _form(token)
+        for token in parts
+        if token.low not in _SKIPPED
+        and token.tag is not Tag.NOT
+        and not any(value.start <= token.start < value.end for value in values)
+    )
+    denied = any(token.tag is Tag.NOT or token.low.endswith("n't") for token in parts)
+    words = (*resolved, *words[1:]) if resolved else words
+    return Template(start, text, words, quantity, denied, values, _is_standing(verb, parts))
 
 
-def _denied_by_never(a: ComparableStatement, b: ComparableStatement) -> bool:
-    """ "is never closed" and "is closed on Sundays"."""
-    never = a.claim.denied and re.search(r"\bnever\b", a.clause, re.IGNORECASE)
-    if not never or b.claim.denied or a.frame or b.claim.quantifier:
+def _antecedent(first: Token, start: int, claims: Sequence[Triple], subjects: set[tuple[str, ...]]) -> tuple[str, ...]:
+    """The words of the name that a pronoun at the beginning means, if only one is possible."""
+    if first.low not in _PERSONAL:
+        return ()
+    for claim in claims:
+        if claim.subject_span[0] == start + first.start and claim.subject.lower() != first.low:
+            return tuple(_form(token) for token in tokens(claim.subject) if token.low not in _SKIPPED)
+    return next(iter(subjects)) if len(subjects) == 1 else ()
+
+
+def _quantified(parts: list[Token]) -> tuple[str, list[Token]]:
+    """The quantity at the beginning of a clause, and the clause without it."""
+    first = parts[0].low if parts else ""
+    if first in ("a", "not") and len(parts) > 1 and parts[1].low in ("few", "one"):
+        return "some" if first == "a" else "none", parts[2:]
+    kind = next((name for name, members in _QUANTITIES.items() if first in members.split()), "")
+    if not kind and parts and parts[0].tag is Tag.NUMBER:
+        kind = "some"
+    return kind, parts[1:] if kind else parts
+
+
+def _verb(parts: Sequence[Token]) -> Token | None:
+    """The first verb; after an article or quantity, what looks like one is a noun ("tests")."""
+    for before, token in pairwise(parts):
+        noun = before.tag in (Tag.WORD, Tag.NAME, Tag.PRONOUN, Tag.ADVERB, Tag.NUMBER, Tag.VERB)
+        if token.tag is Tag.AUX or (token.tag is Tag.VERB and noun):
+            return token
+    return None
+
+
+def _is_standing(verb: Token | None, parts: Sequence[Token]) -> bool:
+    if verb is None:
         return False
-    if a.predicate == b.predicate:
-        return a.object == b.object
-    return a.predicate == "be" and a.object == {normalise(b.predicate.split()[0])}
+    if verb.low in DO:
+        return not verb.low.startswith("did")
+    if verb.low not in BE | HAVE:
+        forms = {form for _, form in verb_forms(verb.low)}
+        return Form.THIRD in forms or (Form.BASE in forms and Form.PAST not in forms)
+    following = next((token for token in parts if token.start > verb.end), None)
+    participle = following is not None and following.tag is Tag.VERB and following.low not in EXCLUSIVE
+    return verb.low in ("is", "are", "isn't", "aren't") or not participle
 
 
-def _values(a: ComparableStatement, b: ComparableStatement) -> tuple[float, str] | None:
-    """One attribute, two values."""
-    if a.predicate != b.predicate or a.claim.denied or b.claim.denied or a.segment is b.segment:
+def _values(text: str, parts: Sequence[Token]) -> Iterator[StatedValue]:
+    for value in stated_values(text):
+        before = [token for token in parts if token.end <= value.start]
+        clock = value.kind == "clock"
+        if not value.number or clock or (before and _measures(before[-1]) and not _NAME.match(text, value.end)):
+            yield value
+    yield from named_value(text)
+    said = [token for token in parts if token.tag not in (Tag.NOT, Tag.ADVERB)]
+    if len(said) > 2 and parts[-1].low in EXCLUSIVE and said[-2].low in BE:
+        axis, side = EXCLUSIVE[parts[-1].low]
+        yield StatedValue(f"{_PROPERTY} {axis}", parts[-1].text, parts[-1].start, parts[-1].end, choice=side)
+
+
+def _measures(before: Token) -> bool:
+    """False for a number that identifies something: "at 5 Main Street", "on page 5"."""
+    nouns = (Tag.WORD, Tag.NAME, Tag.NUMBER, Tag.POSSESSIVE)
+    return before.tag not in nouns and before.low not in _PLACING
+
+
+def _form(token: Token) -> str:
+    low = token.low.removesuffix("n't")
+    return _SAME_FORM.get(low, low) if token.tag is Tag.AUX else normalise(low)
+
+
+def exclusion(a: Template, b: Template) -> Exclusion | None:
+    """How two clauses exclude each other; None if they do not."""
+    for one, other in ((a, b), (b, a)):
+        if _quantities_exclude(one, other):
+            return Exclusion.QUANTITY
+        if one.never and not other.denied and not other.quantity and other.words[: len(one.words)] == one.words:
+            return Exclusion.NEGATION  # "is never closed" and "is closed on Sundays"
+    if a.words != b.words or [v.kind for v in a.values] != [v.kind for v in b.values]:
         return None
-    if a.claim.quantifier or b.claim.quantifier or a.frame != b.frame:
+    differing = [x for x, y in zip(a.values, b.values, strict=True) if not agree(x, y)]
+    standing = a.standing or b.standing  # "pass" alone is not recognised as a verb, "do not pass" is
+    if not differing and not a.quantity + b.quantity and a.denied != b.denied and standing:
+        return Exclusion.NEGATION
+    if a.quantity != b.quantity or a.denied or b.denied or len(differing) != 1:
         return None
-    if _FURTHER.search(a.clause) or _FURTHER.search(b.clause):
+    return _value_exclusion(a, b, differing[0])
+
+
+def _value_exclusion(a: Template, b: Template, value: StatedValue) -> Exclusion | None:
+    """Another date or time excludes only where a thing has one: "founded in", but not "won in"."""
+    if value.kind in ("date", "weekday", "clock"):
+        verb, word = a.words[-2:] if a.words[-1] != "is" else ("is", "is")
+        months = all(v.date and not v.date.year for t in (a, b) for v in t.values if v.kind == "date")
+        single = (verb, word) in _SINGLE or (value.date and months and (verb, word) in _SINGLE_MONTHS)
+        return Exclusion.VALUE if single and _RECURRING.isdisjoint(a.words) else None
+    if not (a.standing and b.standing):
         return None
-    if not _is_single(a.predicate, a, b) or not _incompatible(a, b):
-        return None
-    return INCOMPATIBLE, f"{a.claim.subject} cannot be both {a.claim.object} and {b.claim.object}"
+    if value.number or value.kind.startswith("name"):
+        return Exclusion.VALUE
+    return Exclusion.PROPERTY if value.kind.startswith(_PROPERTY) else None
 
 
-def _is_single(predicate: str, *both: ComparableStatement) -> bool:
-    """True if the predicate has one value at a time."""
-    again = any(RECURRING & s.subject for s in both)
-    return (
-        predicate in SINGLE
-        or (predicate == "be" and all(map(_is_measure, both)))
-        or (predicate in IN_MONTHS and not again and all(_month(s.claim.object) for s in both))
-        or (predicate in AT_HOURS and not again and all(_is_hour(s.claim.object) for s in both))
-        or all(map(_tells_name, both))
-    )
+def _quantities_exclude(a: Template, b: Template) -> bool:
+    """ "All tests passed" and "Two tests failed"; "No pump worked" and "One pump worked all night"."""
+    if a.denied or a.quantity not in ("every", "none"):
+        return False
+    if len(a.values) != len(b.values) or not all(map(agree, a.values, b.values)):
+        return False
+    if a.quantity == "none":
+        return b.quantity == "some" and not b.denied and b.words[: len(a.words)] == a.words
+    if b.quantity == "none" and not b.denied:
+        return a.words == b.words
+    opposed = _is_opposed(a.words, b.words)
+    return b.denied != opposed and (b.quantity in ("", "some") or not b.denied) and (opposed or a.words == b.words)
 
 
-def _month(value: str) -> int:
-    """The month number if the value is nothing but a month, else 0."""
-    return dates.MONTHS.get(value.lower(), 0) if value.istitle() else 0
-
-
-def _is_hour(value: str) -> bool:
-    return any(number.unit == "clock" for number in numbers.numbers(value))
-
-
-def _tells_name(statement: ComparableStatement) -> bool:
-    """ "is called Rex": the current name, not an earlier one or a title."""
-    of_name = statement.predicate == "be" and "name" in statement.subject
-    return (of_name or statement.predicate in CALLED) and bool(_BY_NAME.search(statement.clause))
-
-
-def _is_measure(statement: ComparableStatement) -> bool:
-    """True for a number with its unit and nothing else: "$50", "5 km", "300"."""
-    found = numbers.numbers(statement.claim.object)
-    return len(found) == 1 and len(statement.claim.object) - (found[0].end - found[0].start) <= 12
-
-
-def _incompatible(a: ComparableStatement, b: ComparableStatement) -> bool:
-    one, two = a.claim.object, b.claim.object
-    days, other = dates.dates(one), dates.dates(two)
-    if days and other:
-        return all(dates.compare(x, y) == "conflict" for x in days for y in other)
-    weekday, another = dates.weekdays(one), dates.weekdays(two)
-    if weekday and another:
-        return not {day for day, *_ in weekday} & {day for day, *_ in another}
-    month, other_month = _month(one), _month(two)
-    if month and other_month:
-        return month != other_month
-    count, counts = numbers.numbers(one), numbers.numbers(two)
-    if count and counts:
-        return all(
-            numbers.compare(x, y) == "conflict" and not (x.bound or y.bound or x.edge or y.edge)
-            for x in count for y in counts
-        ) and _rest(a) == _rest(b)  # fmt: skip
-    return a.predicate not in PLACES and _other_names(one, two)
-
-
-def _rest(statement: ComparableStatement) -> frozenset[str]:
-    """The words of the value without its figures and clock times: what is counted."""
-    value = statement.claim.object
-    places = [(start, end) for _, start, end, _ in number_words(value)]
-    places += [(n.start, n.end) for n in numbers.numbers(value) if n.unit == "clock"]
-    written = {word.lower() for start, end in places for word in value[start:end].split()}
-    return frozenset(word for word in statement.object if not any(map(str.isdigit, word)) and word not in written)
-
-
-def _other_names(one: str, two: str) -> bool:
-    mine, theirs = names.names(f"of {one}"), names.names(f"of {two}")
-    return (
-        len(mine) == 1
-        and len(theirs) == 1
-        and mine[0].text == one.strip()
-        and theirs[0].text == two.strip()
-        and not names.same_name(mine[0].text, theirs[0].text)
-    )
+def _is_opposed(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
+    """True if the words are equal but for one verb and its opposite."""
+    differing = [(x, y) for x, y in zip(a, b, strict=False) if x != y] if len(a) == len(b) else []
+    return len(differing) == 1 and differing[0][1] in _OPPOSED.get(differing[0][0], ())

@@ -18,8 +18,8 @@ from math import sqrt
 
 from groundwire.config.sections import DetectorsConfig
 from groundwire.detectors.context import segment_response
-from groundwire.detectors.history import Utterance, UtteranceValue, nested, similarity, utterances
 from groundwire.detectors.registry import detect
+from groundwire.detectors.statements import RELATED, StatedValue, Utterance, nested, similarity, utterances
 from groundwire.openie.tense import verb_groups
 from groundwire.text import dates, numbers
 from groundwire.text.lexicon import expressions, grammar, word_table
@@ -107,8 +107,6 @@ def without_scales(text: str) -> str:
 # bound or number. Explicit corrections and changes that the user asked for are not reported. Misses claims in
 # quite different words.
 
-RELATED = 0.7
-"""Similarity from which two clauses are about the same matter."""
 _TURNS, _CLAUSES = 20, 300  # how far back to look; bounds the pairwise comparison
 _WORDS = 2  # content words that two clauses must share
 _MOMENT = datetime(2000, 1, 1)
@@ -264,7 +262,7 @@ def _bar(new: _RatedClause, prior: _RatedClause) -> str:
     return "lower bar" if (became.value > was.value) == at_most else "another number"
 
 
-def _figure(clause: Utterance) -> UtteranceValue | None:
+def _figure(clause: Utterance) -> StatedValue | None:
     """The single measured figure of a clause."""
     found = [value for value in clause.values if value.number and value.kind not in ("count ", "clock")]
     return found[0] if len(found) == 1 else None

@@ -69,6 +69,16 @@ def words(text: str) -> list[Word]:
     return found
 
 
+@lru_cache(maxsize=8192)
+def content_words(text: str) -> frozenset[str]:
+    """The normal forms of all words but stop words.
+
+    >>> sorted(content_words("The companies were competing"))
+    ['company', 'compet']
+    """
+    return frozenset(word.norm for word in words(text) if not word.is_stop)
+
+
 def _pairs(run: str, start: int) -> list[Word]:
     if len(run) == 1:
         return [Word(run, run, start, start + 1)]
