@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
+from typing import TypeVar
 
 from groundwire._loop import check_cancelled
 from groundwire.claims.assertiveness import classify_sentence
@@ -104,16 +105,12 @@ def snapshot_text(known: KBSnapshot, today: date) -> str:
 
 def _lines(known: KBSnapshot, today: date) -> Iterator[str]:
     for match in known.matches.values():
-        yield from _attributes(match.entity, today)
+        for attribute in match.entity.attributes:
+            if attribute.holds_on(today):
+                yield f"{match.entity.name}'s {attribute.name} is {attribute.value.text}."
         for fact in known.facts.get(match.entity.id, ()):
             if fact.confidence >= _MIN_CONFIDENCE and fact.status in (FactStatus.VERIFIED, FactStatus.ASSERTED):
                 yield _fact_sentence(fact)
-
-
-def _attributes(entity: Entity, today: date) -> Iterator[str]:
-    for attribute in entity.attributes:
-        if attribute.holds_on(today):
-            yield f"{entity.name}'s {attribute.name} is {attribute.value.text}."
 
 
 def _fact_sentence(fact: Fact) -> str:
@@ -126,10 +123,12 @@ def _fact_sentence(fact: Fact) -> str:
     return f"{main} ({'; '.join(rest)})." if rest else f"{main}."
 
 
-_HE = word_set("he him his")
-_SHE = word_set("she her hers")
 _IT = word_set("it its")
-_PERSONAL = _HE | _SHE | _IT
+_PEOPLE = word_set("he him his she her hers")
+_PERSONAL = _PEOPLE | _IT
+
+
+_Found = TypeVar("_Found", Triple, Mention, TimeExpression)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +162,7 @@ def segment_response(response: str, now: datetime, named: Sequence[str] = ()) ->
     for index, sentence in enumerate(_sentences(response)):
         check_cancelled()
         claims = _claims(sentence)
-        mentioned = _mentions(sentence)
+        mentioned = tuple(_placed(mention, sentence) for mention in mentions(sentence.text))
         claims, mentioned, antecedents = _resolved(claims, mentioned, antecedents)
         found.append(
             Segment(
@@ -173,7 +172,7 @@ def segment_response(response: str, now: datetime, named: Sequence[str] = ()) ->
                 sentence.end,
                 claims,
                 mentioned,
-                _times(sentence, now),
+                tuple(_placed(time, sentence) for time in times(sentence.text, 0, now)),
                 sentence.assertive,
             )
         )
@@ -221,32 +220,19 @@ def _sentence(prose: PlainText, span: Span, *, heading: bool) -> Iterator[_Plain
 def _claims(sentence: _PlainSentence) -> tuple[Triple, ...]:
     if sentence.row is not None:
         return sentence.row
-    return tuple(_placed(claim, sentence) for claim in triples(sentence.text))
-
-
-def _placed(claim: Triple, sentence: _PlainSentence) -> Triple:
-    start, end = sentence.place(claim.start, claim.end)
-    return replace(
-        claim,
-        start=start,
-        end=end,
-        subject_span=sentence.place(*claim.subject_span),
-        object_span=sentence.place(*claim.object_span),
-    )
-
-
-def _mentions(sentence: _PlainSentence) -> tuple[Mention, ...]:
-    found = mentions(sentence.text)
     return tuple(
-        replace(m, start=sentence.place(m.start, m.end)[0], end=sentence.place(m.start, m.end)[1]) for m in found
+        replace(
+            _placed(claim, sentence),
+            subject_span=sentence.place(*claim.subject_span),
+            object_span=sentence.place(*claim.object_span),
+        )
+        for claim in triples(sentence.text)
     )
 
 
-def _times(sentence: _PlainSentence, now: datetime) -> tuple[TimeExpression, ...]:
-    found = times(sentence.text, 0, now)
-    return tuple(
-        replace(t, start=sentence.place(t.start, t.end)[0], end=sentence.place(t.start, t.end)[1]) for t in found
-    )
+def _placed(found: _Found, sentence: _PlainSentence) -> _Found:
+    start, end = sentence.place(found.start, found.end)
+    return replace(found, start=start, end=end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +246,7 @@ class _Antecedents:
         low = pronoun.lower()
         if low in _IT:
             return next(iter(self.things), "")
-        return next(iter(self.people), "") or self._only_name() if low in _HE | _SHE else ""
+        return next(iter(self.people), "") or self._only_name() if low in _PEOPLE else ""
 
     def _only_name(self) -> str:
         """If no name is known to be a person's, the only subject so far that could be one."""
@@ -342,11 +328,7 @@ def read_dialogue(history: Sequence[Turn], now: datetime) -> Dialogue:
     names: dict[str, None] = {}
     for turn in turns:
         for piece in segment_response(turn.text, now, tuple(names)):
-            for mention in filter(_is_named, piece.mentions):
+            for mention in (m for m in piece.mentions if m.kind is not MentionKind.PRONOUN):
                 names.pop(mention.text, None)  # move it to the end
                 names[mention.text] = None
     return Dialogue(turns, tuple(names))
-
-
-def _is_named(mention: Mention) -> bool:
-    return mention.kind is not MentionKind.PRONOUN

@@ -10,16 +10,15 @@ Cost: none beyond the snapshot.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from groundwire.detectors.context import DetectionContext, KBSnapshot
 from groundwire.detectors.kb_lookup import is_licensed
 from groundwire.detectors.values import strip_unit_noun
-from groundwire.openie.mentions import may_be_person
+from groundwire.openie.mentions import UNIT_NOUNS, may_be_person
 from groundwire.openie.parser import bare
 from groundwire.openie.predicates import groups
-from groundwire.text.lexicon import word_set
+from groundwire.text.lexicon import expressions, word_sets
 from groundwire.text.names import PERSON_TYPES, is_common_name
 from groundwire.types import Flag, HallucinationType, MatchKind, Mention, MentionKind, Segment
 
@@ -27,33 +26,9 @@ BASE = 0.7
 _BY_KIND = {MentionKind.PROPER_NAME: 0.15, MentionKind.DEFINITE: 0.05}
 _SIMILAR, _SIMILAR_FROM = 0.2, 0.8
 _GENERIC, _GENERIC_NAMES = 0.3, ("the team", "the manager", "someone", "a person")
-_CONTACT = re.compile(
-    r"\b(?:contact|get in touch with|ask|e-?mail|call|message|consult|ping|phone|notify|see|meet"
-    r"|reach(?: out)?(?: to)?"
-    r"|(?:speak|talk|write|turn|go|report|send (?:it|them|this|that|your \w+))(?: to| with))"
-    r"(?: (?:our|my|your|the)(?: \w+)?)?\s\Z",
-    re.IGNORECASE,
-)
-_IN_TEAM = re.compile(
-    r",? (?:who (?:works|is) |is )?(?:from|in|of|at|on|with) (?:the |our )?[\w& -]{2,40}?\b"
-    r"(?:team|department|dept|division|group|office|unit)\b",
-    re.IGNORECASE,
-)
-_COLLEAGUES = re.compile(
-    r"\s*(?:,|and|or|&|,? (?:who )?(?:\w+ )?(?:work(?:s|ed|ing)?|report(?:s|ed)?|talks?|spoke|met)(?: \w+ly)?"
-    r" (?:with|to|for|under)|meets?|met|manages?|supervises?|mentors?|hired|replaced|succeeded|assists?)\s*",
-    re.IGNORECASE,
-)
-"""What stands between two people of one organisation."""
-_UNITS = word_set("team department dept division group office unit branch committee project squad programme")
-_ORGANISED = word_set("department team division group unit manager employer title project office committee")
-_CLOSED = word_set(
-    """
-    founder ceo cto cfo chair manager department team employer owner author director designer title
-    president host member
-    """
-)
-"""Relations of which the knowledge base should know both ends."""
+_CONTACT, _IN_TEAM, _COLLEAGUES = expressions("detect_kb", "contact in_team colleagues")
+"""`_COLLEAGUES`: what stands between two people of one organisation."""
+_ORGANISED, _CLOSED = word_sets("detect_kb", "organised closed")
 
 
 async def detect_nonexistent_entities(context: DetectionContext) -> list[Flag]:
@@ -77,49 +52,33 @@ def _in_segment(context: DetectionContext, known: KBSnapshot, segment: Segment) 
 
 def _exists(context: DetectionContext, known: KBSnapshot, mention: Mention) -> bool:
     """True if the name is in the knowledge base (misspellings included), a common name, or in the input."""
-    plain = bare(mention.text)
-    match = known.match(plain) or known.match(strip_unit_noun(plain))
-    if match and (match.kind is not MatchKind.FUZZY or match.score >= _SIMILAR_FROM):
+    forms = {bare(mention.text), strip_unit_noun(bare(mention.text))}
+    matches = [match for form in forms if (match := known.match(form))]
+    if any(match.kind is not MatchKind.FUZZY or match.score >= _SIMILAR_FROM for match in matches):
         return True
-    if (
-        known.is_known(plain)
-        or known.is_known(strip_unit_noun(plain))
-        or is_common_name(plain)
-        or is_common_name(strip_unit_noun(plain))
-    ):
-        return True
-    return is_licensed(context, mention.text)
+    return any(known.is_known(form) or is_common_name(form) for form in forms) or is_licensed(context, mention.text)
 
 
 def _should_be_known(context: DetectionContext, known: KBSnapshot, segment: Segment, mention: Mention) -> bool:
     if mention.kind is MentionKind.DEFINITE:
-        return _is_named_unit(mention.text) and _covers_units(known)
+        return _is_named_unit(mention.text) and _covers(known, UNIT_NOUNS, _ORGANISED)
     if is_covered_name(context, mention.text):
         return True
-    return _covers_people(known) and _is_treated_as_person(known, segment, mention)
+    return _covers(known, PERSON_TYPES, _CLOSED) and _is_treated_as_person(known, segment, mention)
 
 
 def _is_named_unit(text: str) -> bool:
     """ "the Analytics team", but not "the whole team" or "the Brazil national team"."""
     *name, head = bare(text).split()
     named = bool(name) and all(part[:1].isupper() for part in name) and not any(map(is_common_name, name))
-    return named and head.lower() in _UNITS
+    return named and head.lower() in UNIT_NOUNS
 
 
-def _covers_units(known: KBSnapshot) -> bool:
+def _covers(known: KBSnapshot, types: frozenset[str], relations: frozenset[str]) -> bool:
+    """True if the knowledge base has entities of these types, or attributes that relate such entities."""
     named = {kind.lower() for kind in known.coverage.types} | {m.entity.type.lower() for m in known.matches.values()}
-    return bool(named & _UNITS) or any(groups(p) & _ORGANISED for p in _predicates(known))
-
-
-def _covers_people(known: KBSnapshot) -> bool:
-    named = {kind.lower() for kind in known.coverage.types} | {m.entity.type.lower() for m in known.matches.values()}
-    return bool(named & PERSON_TYPES) or any(groups(p) & _CLOSED for p in _predicates(known))
-
-
-def _predicates(known: KBSnapshot) -> Iterator[str]:
-    yield from known.coverage.predicates
-    for entity in known.entities.values():
-        yield from (attribute.name for attribute in entity.attributes)
+    attributes = (attribute.name for entity in known.entities.values() for attribute in entity.attributes)
+    return bool(named & types) or any(groups(p) & relations for p in (*known.coverage.predicates, *attributes))
 
 
 def _is_treated_as_person(known: KBSnapshot, segment: Segment, mention: Mention) -> bool:

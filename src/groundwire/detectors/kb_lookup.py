@@ -15,10 +15,11 @@ from functools import lru_cache
 from groundwire.detectors.context import DetectionContext, KBSnapshot
 from groundwire.detectors.values import Comparison, compare, strip_unit_noun
 from groundwire.openie.lexicon import Form, form_of
+from groundwire.openie.mentions import UNIT_NOUNS
 from groundwire.openie.parser import bare
 from groundwire.openie.predicates import groups, inverse, normal, same
 from groundwire.text.dates import dates, weekdays
-from groundwire.text.lexicon import word_set
+from groundwire.text.lexicon import word_sets
 from groundwire.text.names import COMPANY_NOUNS, PERSON_TYPES, PLACE_TYPES, fold, is_place, same_name
 from groundwire.text.numbers import numbers
 from groundwire.types import (
@@ -35,14 +36,15 @@ from groundwire.types import (
     Tense,
     Triple,
     Value,
-    ValueKind,
 )
 
 MAX_NAMES = 500
 """Only the first names of a longer list are looked up, to bound the size of the queries."""
 _MAX_WORDS = 8  # longer phrases are descriptions, not names
-_ADJECTIVES = word_set("new latest current old original standard popular own")
-_HEADS = word_set("team department dept division group office unit branch project plan programme program committee")
+_ADJECTIVES, _EVENTS, _PLACES, _DATED, _UNIT_WORDS, _STATUS, _JOBS = word_sets(
+    "detect_kb", "adjectives events places dated unit_words status jobs"
+)
+_PARTS = _UNIT_WORDS | {"office", "staff"}
 
 
 def fetch_snapshot(kb: KnowledgeBase, segments: Sequence[Segment], spoken: Sequence[str] = ()) -> KBSnapshot:
@@ -57,10 +59,12 @@ def fetch_snapshot(kb: KnowledgeBase, segments: Sequence[Segment], spoken: Seque
     ids = dict.fromkeys([*(m.entity.id for m in matches.values()), *coverage.only.values()])
     facts = _by_entity(kb.facts_about(list(ids)) if ids else (), ids)
     found = {match.entity.id: match.entity for match in matches.values()}
-    entities = found | _fetch_missing(kb, [*coverage.only.values(), *_references(found.values(), facts)], found)
+    referred = [*coverage.only.values(), *(value.entity for value in _all_values(found.values(), facts))]
+    missing = [identity for identity in dict.fromkeys(referred) if identity and identity not in found][:MAX_NAMES]
+    entities = found | (kb.entities(missing) if missing else {})
     unknown = [name for name in names if name.casefold() not in matches]
     values = covering.values(unknown) if covering and unknown else set()
-    every = {v.casefold() for v in (*values, *_value_texts(entities.values(), facts))}
+    every = {text.casefold() for text in (*values, *(v.text for v in _all_values(entities.values(), facts)))}
     return KBSnapshot(matches, facts, entities, frozenset(every), coverage)
 
 
@@ -83,9 +87,9 @@ def _forms(name: str) -> Iterator[str]:
         return
     yield plain
     words = plain.split()
-    if len(words) > 1 and words[-1].lower() in _HEADS:
+    if len(words) > 1 and words[-1].lower() in UNIT_NOUNS:
         yield " ".join(words[:-1])
-    if len(words) > 1 and words[0].lower() in _HEADS | _ADJECTIVES:
+    if len(words) > 1 and words[0].lower() in UNIT_NOUNS | _ADJECTIVES:
         yield " ".join(words[1:])
 
 
@@ -105,53 +109,11 @@ def _by_entity(facts: Iterable[Fact], ids: Iterable[str]) -> dict[str, tuple[Fac
     return {entity: tuple(found) for entity, found in filed.items()}
 
 
-def _references(entities: Iterable[Entity], facts: dict[str, tuple[Fact, ...]]) -> Iterator[str]:
+def _all_values(entities: Iterable[Entity], facts: dict[str, tuple[Fact, ...]]) -> Iterator[Value]:
     for entity in entities:
-        yield from (a.value.entity for a in entity.attributes if a.value.kind is ValueKind.REFERENCE)
+        yield from (attribute.value for attribute in entity.attributes)
     for found in facts.values():
-        yield from (role.value.entity for fact in found for role in fact.roles if role.value.entity)
-
-
-def _value_texts(entities: Iterable[Entity], facts: dict[str, tuple[Fact, ...]]) -> Iterator[str]:
-    for entity in entities:
-        yield from (attribute.value.text for attribute in entity.attributes)
-    for found in facts.values():
-        yield from (role.value.text for fact in found for role in fact.roles)
-
-
-def _fetch_missing(kb: KnowledgeBase, ids: Iterable[str], have: dict[str, Entity]) -> dict[str, Entity]:
-    missing = [identity for identity in dict.fromkeys(ids) if identity and identity not in have][:MAX_NAMES]
-    return kb.entities(missing) if missing else {}
-
-
-_EVENTS = word_set(
-    """
-    founded founder birthplace launch acquired author inventor director designer developer start end date
-    deadline education host joined
-    """
-) | {"birth date", "death date"}
-"""Predicate groups of one-time events. For these the past tense states the current value; for a state it may
-state what is no longer so."""
-_PLACES = word_set("location country residence birthplace capital continent nationality river")
-_DATED = word_set("founded date deadline start end launch acquired joined") | {"birth date", "death date", "open hours"}
-_UNIT_WORDS = word_set("team department dept division group unit branch")
-_PARTS = _UNIT_WORDS | {"office", "staff"}
-_STATUS = word_set(
-    """
-    active inactive running stopped finished completed done complete open closed cancelled canceled
-    delayed postponed pending approved rejected online offline available unavailable live paused suspended
-    archived discontinued
-    """
-)
-_JOBS = word_set(
-    """
-    manager director engineer developer analyst designer consultant accountant lawyer nurse doctor teacher
-    professor scientist researcher architect president secretary assistant intern lead head officer ceo
-    cto cfo coo chair administrator coordinator specialist technician editor writer journalist chef pilot
-    driver salesperson recruiter chairman founder producer programmer supervisor representative executive
-    planner strategist economist attorney
-    """
-)
+        yield from (role.value for fact in found for role in fact.roles)
 
 
 @dataclass(frozen=True, slots=True)

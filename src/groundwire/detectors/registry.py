@@ -23,8 +23,7 @@ from groundwire.detectors.context import (
     snapshot_text,
 )
 from groundwire.detectors.entities import detect_nonexistent_entities
-from groundwire.detectors.fabricated import detect_fabricated_facts
-from groundwire.detectors.facts import detect_kb_contradictions, detect_wrong_attributes
+from groundwire.detectors.facts import detect_fabricated_facts, detect_kb_contradictions, detect_wrong_attributes
 from groundwire.detectors.history import detect_history_contradictions
 from groundwire.detectors.kb_lookup import fetch_snapshot
 from groundwire.detectors.logic import detect_logical_inconsistencies

@@ -10,13 +10,14 @@ Signals are fixed English phrases; irony, tone and other languages are not recog
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from math import prod
 
 from groundwire.claims.confidence import inferred
 from groundwire.config.sections import EvidenceWeights
+from groundwire.text.lexicon import expressions
 from groundwire.types import Flag, HallucinationType, Segment
 
 
@@ -39,36 +40,16 @@ class Signal:
     end: int = 0
 
 
-_HEDGE = re.compile(
-    r"\b(?:might|may|could|perhaps|maybe|possibly|probably|presumably|apparently|seems?|seemed|appears? to|"
-    r"suggests?|likely|I (?:think|believe|guess|suppose|assume)|as far as I know|to my knowledge|"
-    r"I(?:['’]m| am) not (?:sure|certain)|it is possible|if I (?:recall|remember))\b(?!\s+\d{1,2}\b)",
-    re.IGNORECASE,
+_SIGNALS = (
+    (SignalKind.HEDGING, "hedging", 0.0),  # the strength of a hedge depends on its words
+    (SignalKind.OVERCONFIDENCE, "strong_overconfidence", 1.0),
+    (SignalKind.OVERCONFIDENCE, "overconfidence", 0.8),
+    (SignalKind.OVERCONFIDENCE, "weak_overconfidence", 0.5),
+    (SignalKind.VAGUENESS, "vagueness", 1.0),
+    (SignalKind.SELF_CORRECTION, "self_correction", 1.0),
+    (SignalKind.CERTAINTY_MARKER, "certainty", 1.0),
 )
-_OVERCONFIDENT = tuple(
-    (re.compile(rf"\b(?:{words})", re.IGNORECASE), strength)
-    for words, strength in (
-        (r"absolutely|(?:undeniab|indisputab|unquestionab|irrefutab)l[ey]", 1.0),
-        (r"(?:without|beyond) (?:a |any )?doubt|no doubt|100\s?% (?:sure|certain)", 1.0),
-        (r"guaranteed|everyone knows|it is (?:a )?(?:well[- ])?(?:known|established) fact", 0.8),
-        (r"(?:always|never|impossible|proves?|proven)\b", 0.5),
-    )
-)
-_VAGUE = re.compile(
-    r"\b(?:some (?:people|experts|studies|sources|say)|many (?:people|experts|say)|various|numerous|somewhat|"
-    r"sort of|kind of|a number of|and so on|etc\b|in some ways?|things? like that|or something|stuff)",
-    re.IGNORECASE,
-)
-_CORRECTION = re.compile(
-    r"\b(?:I mean|I meant|or rather|let me (?:correct|rephrase)|correction:|I misspoke|my mistake|"
-    r"scratch that|sorry, (?:I|it|that)|actually, (?:no|that|it))\b|\bwait,",
-    re.IGNORECASE,
-)
-_CERTAIN = re.compile(
-    r"\b(?:certainly|definitely|clearly|obviously|surely|undoubtedly|of course|in fact|indeed"
-    r"|as I (?:said|mentioned))\b",
-    re.IGNORECASE,
-)
+_PATTERNS = tuple(expressions("detect_wording", " ".join(name for _, name, _ in _SIGNALS)))
 
 
 def linguistic_signals(text: str) -> list[Signal]:
@@ -77,20 +58,12 @@ def linguistic_signals(text: str) -> list[Signal]:
     >>> [(s.kind.value, s.strength) for s in linguistic_signals("Absolutely, or rather, it might be.")]
     [('Overconfidence', 1.0), ('SelfCorrection', 1.0), ('Hedging', 0.4)]
     """
-    found = [_signal(SignalKind.HEDGING, match, _doubt(match[0])) for match in _HEDGE.finditer(text)]
-    for pattern, strength in _OVERCONFIDENT:
-        found += [_signal(SignalKind.OVERCONFIDENCE, match, strength) for match in pattern.finditer(text)]
-    for kind, pattern in (
-        (SignalKind.VAGUENESS, _VAGUE),
-        (SignalKind.SELF_CORRECTION, _CORRECTION),
-        (SignalKind.CERTAINTY_MARKER, _CERTAIN),
-    ):
-        found += [_signal(kind, match) for match in pattern.finditer(text)]
+    found = [
+        Signal(kind, strength or _doubt(match[0]), match[0], match.start(), match.end())
+        for (kind, _, strength), pattern in zip(_SIGNALS, _PATTERNS, strict=True)
+        for match in pattern.finditer(text)
+    ]
     return sorted(found, key=lambda signal: (signal.start, signal.kind))
-
-
-def _signal(kind: SignalKind, match: re.Match[str], strength: float = 1.0) -> Signal:
-    return Signal(kind, strength, match[0], match.start(), match.end())
 
 
 def _doubt(phrase: str) -> float:
@@ -126,18 +99,14 @@ def score(
 ) -> float:
     """Score a flag, 0 to 1. `others` are the other flags of the same response."""
     share = weights or EvidenceWeights()
-    result = flag.type.base_severity
-    if kb is not None:
-        result *= _weighted_factor(share.kb_evidence, kb_factor(kb))
-    if history is not None:
-        result *= _weighted_factor(share.history_evidence, history_factor(history))
-    result *= _weighted_factor(share.linguistic_signals, linguistic_factor(signals))
-    result *= _weighted_factor(share.consistency, consistency_factor(flag, others))
+    factors = [
+        (share.kb_evidence, kb_factor(kb) if kb else 1.0),
+        (share.history_evidence, history_factor(history) if history else 1.0),
+        (share.linguistic_signals, linguistic_factor(signals)),
+        (share.consistency, consistency_factor(flag, others)),
+    ]
+    result = flag.type.base_severity * prod(weight * factor + (1.0 - weight) for weight, factor in factors)
     return min(1.0, max(0.0, result))
-
-
-def _weighted_factor(weight: float, factor: float) -> float:
-    return weight * factor + (1.0 - weight)
 
 
 def kb_factor(kb: KBEvidence) -> float:
@@ -168,15 +137,8 @@ def linguistic_factor(signals: Sequence[Signal]) -> float:
 
 def consistency_factor(flag: Flag, others: Sequence[Flag]) -> float:
     """Related hallucinations suggest a common cause: 10 % each, at most 30 %."""
-    return 1.0 + min(0.1 * sum(related(flag, other) for other in others), 0.3)
-
-
-def related(flag: Flag, other: Flag) -> bool:
-    return flag.type == other.type or flag.content in other.content or other.content in flag.content
-
-
-_CONTRADICTS = frozenset({HallucinationType.WRONG_ATTRIBUTE, HallucinationType.CONTRADICTS_FACT})
-_UNVERIFIABLE = frozenset({HallucinationType.FABRICATED_FACT, HallucinationType.NONEXISTENT_ENTITY})
+    related = [o for o in others if flag.type == o.type or flag.content in o.content or o.content in flag.content]
+    return 1.0 + min(0.1 * len(related), 0.3)
 
 
 def with_scores(
@@ -185,25 +147,21 @@ def with_scores(
     """Add to each flag its score and the linguistic signals that affected it."""
     result = []
     for i, flag in enumerate(flags):
-        signals = [s for text in _texts(flag, segments) for s in linguistic_signals(text)]
-        others = [*flags[:i], *flags[i + 1 :]]
-        value = score(flag, _kb(flag), _history(flag), signals, others, weights)
+        texts = [s.text for s in segments if s.start < flag.end and flag.start < s.end]
+        signals = [signal for text in texts for signal in linguistic_signals(text)]
+        value = score(flag, *_evidence(flag), signals, [*flags[:i], *flags[i + 1 :]], weights)
         wording = "; ".join(f"{signal.kind.value}: {signal.text}" for signal in signals)
         told = (*flag.related, ("linguistic", wording)) if wording else flag.related
         result.append(replace(flag, score=value, related=told))
     return tuple(result)
 
 
-def _texts(flag: Flag, segments: Sequence[Segment]) -> list[str]:
-    return [s.text for s in segments if s.start < flag.end and flag.start < s.end]
-
-
-def _kb(flag: Flag) -> KBEvidence | None:
-    if flag.type in _CONTRADICTS:
-        return KBEvidence(contradicts=True, confidence=flag.confidence)
-    return KBEvidence(unverifiable=True) if flag.type in _UNVERIFIABLE else None
-
-
-def _history(flag: Flag) -> HistoryEvidence | None:
-    prior = flag.type is HallucinationType.CONTRADICTS_PRIOR
-    return HistoryEvidence(contradicts=True, confidence=flag.confidence) if prior else None
+def _evidence(flag: Flag) -> tuple[KBEvidence | None, HistoryEvidence | None]:
+    match flag.type:
+        case HallucinationType.WRONG_ATTRIBUTE | HallucinationType.CONTRADICTS_FACT:
+            return KBEvidence(contradicts=True, confidence=flag.confidence), None
+        case HallucinationType.FABRICATED_FACT | HallucinationType.NONEXISTENT_ENTITY:
+            return KBEvidence(unverifiable=True), None
+        case HallucinationType.CONTRADICTS_PRIOR:
+            return None, HistoryEvidence(contradicts=True, confidence=flag.confidence)
+    return None, None

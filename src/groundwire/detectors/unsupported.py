@@ -8,16 +8,16 @@ Cost: regular expressions; one verifier query per candidate if there are sources
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from groundwire.claims.citations import marks
 from groundwire.detectors.context import DetectionContext
 from groundwire.detectors.scoring import SignalKind, linguistic_signals
+from groundwire.text.lexicon import expressions
 from groundwire.text.sentences import sentences
-from groundwire.text.tokens import words
-from groundwire.types import Estimate, Fact, Flag, HallucinationType, Query, Segment
+from groundwire.text.tokens import content_words
+from groundwire.types import Estimate, Flag, HallucinationType, Query, Segment
 
 # Base confidence per kind. Only an appeal exceeds the default threshold of 0.5 by itself.
 APPEAL, STATISTIC, SUPERLATIVE, CAUSE = 0.60, 0.45, 0.40, 0.40
@@ -30,46 +30,8 @@ _SUPPORTED, _NOT_SUPPORTED = 0.5, 0.1  # P(yes) from which a claim is supported,
 # similar to flag without its answer; upper bound if a figure of the claim occurs nowhere.
 _SUPPORTING_OVERLAP, _PARTIAL_OVERLAP, _MISSING_FIGURE_OVERLAP = 0.75, 0.5, 0.25
 _MAX_QUERIES = 24  # verifier queries per response
-_WHO = (
-    r"(?:stud(?:y|ies)|research(?:ers)?|experts?|scientists?|surveys?|statistics|data|evidence|analysts?|reports?|"
-    r"experiments?|doctors|economists?|polls?|meta-analys[ie]s|trials?|psychologists?|historians?)"
-)
-_FINDS = (
-    r"(?:shows?|shown|proves?|proved|proven|suggests?|indicates?|indicated|confirms?|confirmed|found|finds?|agrees?|"
-    r"says?|believes?|demonstrates?|demonstrated|reveals?|revealed|estimates?|predicts?|warns?|recommends?|establish\w*)"
-)
-_KIND = (
-    r"(?:many|several|some|most|numerous|recent|various|multiple|countless|new|scientific|clinical|"
-    r"leading|top|an?)"
-)
-_MEANT = ["the", "this", "that", "these", "those", "our", "their", "its", "his", "her", "my", "your"]
-_INDEFINITE = "".join(rf"(?<!\b{word} )" for word in _MEANT) + r"(?<!['’]s )"
-_APPEAL = re.compile(
-    rf"{_INDEFINITE}\b(?:{_KIND}\s+)*{_INDEFINITE}{_WHO}\s+"
-    rf"(?:(?:have|has|all|clearly|consistently|also|now|repeatedly)\s+)*{_FINDS}\b"
-    rf"|\baccording to\s+(?:{_KIND}\s+)+{_WHO}\b|\baccording to {_WHO}\b"
-    r"|\b(?:scientifically|clinically|statistically)\s+proven\b",
-    re.IGNORECASE,
-)
-_DENIES = re.compile(r"\b(?:not|no|nor|never|without|few|hardly|if|whether)\s+(?:\w+\s+)?$", re.IGNORECASE)
-_PERCENT = re.compile(r"\d\s?(?:%|percent\b|per cent\b)|\b(?:one|two|three|four|nine) (?:in|out of) (?:\w+)\b", re.I)
-_PRECISE = re.compile(
-    r"(?<![\w.$€£])\d+\.\d+\s?(?:million|billion|times|x)\b|\b\d+(?:\.\d+)?\s?times (?:more|less|as)", re.I
-)
-_SUPERLATIVE = re.compile(
-    r"\bthe (?:world['’]s )?(?:most \w+|best|worst|largest|biggest|fastest|leading|number one|only|"
-    r"first ever|cheapest|safest|oldest|strongest|highest|lowest)\b",
-    re.IGNORECASE,
-)
-_CAUSE = re.compile(
-    r"\b(?:causes?|caused by|leads? to|results? in|prevents?|cures?|guarantees?|ensures?)\b", re.IGNORECASE
-)
-_PAPER = r"(?:study|survey|report|poll|research|data|statistics|researchers|scientists)"
-_SOURCE_NAMED = re.compile(
-    r"\[\d+\]|\bhttps?://|\bdoi\b|\bet al\b|\([A-Z][\w.&\s-]{1,40},?\s+(?:19|20)\d\d\)"
-    r"|\b(?:published|reported) (?:in|by)\s+[A-Z]"
-    r"|\b(?:from|by|at|of) (?:the )?(?:University|Institute|[A-Z]\w+ University|[A-Z]{2,})\b"
-    rf"|\b(?:19|20)\d\d\s+(?:\w+\s+)?{_PAPER}|(?<!^)\b[A-Z]\w+(?:['’]s)?\s+{_PAPER}\b"
+_APPEAL, _DENIES, _FIGURES, _SUPERLATIVE, _CAUSE, _SOURCE_NAMED = expressions(
+    "detect_wording", "appeal denies figure superlative cause source_named"
 )
 
 
@@ -105,7 +67,7 @@ def _candidate(segment: Segment, has_sources: bool) -> _Candidate | None:
         return _Candidate(segment, APPEAL, "an appeal to evidence")
     if not has_sources:
         return None
-    if _PERCENT.search(text) or _PRECISE.search(text):
+    if _FIGURES.search(text):
         return _Candidate(segment, STATISTIC, "a figure")
     if _SUPERLATIVE.search(text):
         return _Candidate(segment, SUPERLATIVE, "a superlative")
@@ -117,21 +79,14 @@ def _evidence(context: DetectionContext) -> list[frozenset[str]]:
     texts = [source.text for source in context.sources]
     texts += [turn.text for turn in context.dialogue.turns]
     facts = context.known.facts.values() if context.known else ()
-    told = [_content(_fact_text(fact)) for about in facts for fact in about]
-    return told + [_content(text[s.start : s.end]) for text in texts for s in sentences(text)]
-
-
-def _fact_text(fact: Fact) -> str:
-    return fact.text or " ".join((fact.predicate, *(role.value.text for role in fact.roles)))
-
-
-def _content(text: str) -> frozenset[str]:
-    return frozenset(word.norm for word in words(text) if not word.is_stop)
+    stored = [f.text or " ".join((f.predicate, *(r.value.text for r in f.roles))) for about in facts for f in about]
+    told = [content_words(text) for text in stored]
+    return told + [content_words(text[s.start : s.end]) for text in texts for s in sentences(text)]
 
 
 def _overlap(text: str, evidence: Sequence[frozenset[str]]) -> float:
     """Largest share of the content words found in one sentence; capped if a figure occurs in none."""
-    wanted = _content(text)
+    wanted = content_words(text)
     best = max((len(wanted & other) / len(wanted) for other in evidence), default=0.0) if wanted else 0.0
     available = {word for other in evidence for word in other}
     missing = any(word not in available for word in wanted if any(map(str.isdigit, word)))
@@ -171,7 +126,7 @@ def _confidence(candidate: _Candidate, overlap: float, estimate: Estimate | None
         return None
     text = candidate.segment.text
     confidence = candidate.base
-    if appeal and (_PERCENT.search(text) or _PRECISE.search(text)):
+    if appeal and _FIGURES.search(text):
         confidence += _FIGURE
     if has_sources:
         confidence += _NO_SUPPORT

@@ -12,18 +12,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
-from functools import lru_cache
 
 from groundwire.detectors.context import KBSnapshot
+from groundwire.openie.mentions import UNIT_NOUNS
 from groundwire.openie.parser import bare
 from groundwire.openie.tense import times
 from groundwire.text.dates import MONTH_NAMES, WEEKDAY_NAMES, PartialDate, dates, weekdays
 from groundwire.text.dates import compare as compare_dates
-from groundwire.text.lexicon import forms, word_set
+from groundwire.text.lexicon import expressions, forms, word_table
 from groundwire.text.names import COUNTRIES, fold, is_place, same_name
 from groundwire.text.numbers import CURRENCY_SIGNS, UNITS, Number, numbers
 from groundwire.text.numbers import compare as compare_numbers
-from groundwire.text.tokens import words
+from groundwire.text.tokens import content_words
 from groundwire.types import Value, ValueKind
 
 
@@ -42,28 +42,10 @@ class Replacement:
     text: str
 
 
-_HEADS = word_set("team department dept division group office unit branch committee board project plan office")
-_ACRONYMS = forms(
-    """
-    human resources: hr; information technology: it; chief executive officer: ceo; public relations: pr;
-    chief technology officer: cto; chief financial officer: cfo; chief operating officer: coo;
-    vice president: vp; research and development: r&d; quality assurance: qa; united states: usa us;
-    united kingdom: uk; united arab emirates: uae; development: dev; operations: ops; new york city: nyc;
-    los angeles: la; san francisco: sf
-    """
-)
-_SYNONYMS = (
-    "finished completed done complete closed",
-    "running active operational live online",
-    "cancelled canceled aborted scrapped",
-    "delayed late postponed",
-    "open available",
-    "stopped inactive offline",
-    "developer engineer programmer",
-    "physician doctor",
-    "attorney lawyer",
-)
-_ADDRESS = re.compile(r"\S+@\S+|https?://\S+|www\.\S+|\+?\d[\d\s()./-]{5,}\d")
+_TABLES = word_table("detect_kb")["tables"]
+_ACRONYMS = forms(_TABLES["acronyms"])
+_SYNONYMS = tuple(map(content_words, _TABLES["synonyms"]))
+(_ADDRESS,) = expressions("detect_kb", "address")
 _DIGITS = re.compile(r"\d[\d.,]*(?<=\d)")
 
 
@@ -85,7 +67,11 @@ def _addresses(value: Value, stated: str, _: datetime) -> Comparison | None:
     ours, theirs = _ADDRESS.search(value.text), _ADDRESS.search(stated)
     if not ours or not theirs or dates(stated) or ("@" in ours[0]) != ("@" in theirs[0]):
         return None
-    return Comparison.SAME if _plain(ours[0]) == _plain(theirs[0]) else Comparison.DIFFERENT
+    return _same(_plain(ours[0]) == _plain(theirs[0]))
+
+
+def _same(same: bool) -> Comparison:
+    return Comparison.SAME if same else Comparison.DIFFERENT
 
 
 def _plain(address: str) -> str:
@@ -98,14 +84,13 @@ def _days(value: Value, stated: str, now: datetime) -> Comparison | None:
     our_weekday = _weekday_of(value, ours)
     theirs = dates(stated)
     if ours and theirs:
-        relations = [compare_dates(theirs[0], ours)]
-        return _of(relations)
+        return _of([compare_dates(theirs[0], ours)])
     spoken = weekdays(stated)
     if spoken and our_weekday and not theirs:
-        return Comparison.SAME if spoken[0][0] == our_weekday else Comparison.DIFFERENT
+        return _same(spoken[0][0] == our_weekday)
     if theirs and theirs[0].day and our_weekday:
         day = _as_day(theirs[0], now)
-        return None if day is None else Comparison.SAME if day.isoweekday() == our_weekday else Comparison.DIFFERENT
+        return None if day is None else _same(day.isoweekday() == our_weekday)
     return _relative(ours, our_weekday, stated, now)
 
 
@@ -118,12 +103,9 @@ def _relative(ours: PartialDate | None, our_weekday: int, stated: str, now: date
     if ours is not None and ours.year:
         low = date(ours.year, ours.month or 1, ours.day or 1)
         high = date(ours.year, ours.month or 12, ours.day or 28)
-        overlaps = found.first.date() <= high and low <= found.last.date()
-        return Comparison.SAME if overlaps else Comparison.DIFFERENT
+        return _same(found.first.date() <= high and low <= found.last.date())
     one_day = found.first.date() == found.last.date()
-    if our_weekday and one_day:
-        return Comparison.SAME if found.first.isoweekday() == our_weekday else Comparison.DIFFERENT
-    return None
+    return _same(found.first.isoweekday() == our_weekday) if our_weekday and one_day else None
 
 
 def _known_date(value: Value) -> PartialDate | None:
@@ -173,8 +155,7 @@ def _clocks(value: Value, stated: str, _: datetime) -> Comparison | None:
         return None
     # "3:00" without am/pm also matches 15:00 (720 minutes later).
     half = re.search(r"[ap]\.?m|1[3-9]:|2\d:", stated, re.IGNORECASE) is None
-    same = abs(ours[0].value - theirs[0].value) in ((0, 720) if half else (0,))
-    return Comparison.SAME if same else Comparison.DIFFERENT
+    return _same(abs(ours[0].value - theirs[0].value) in ((0, 720) if half else (0,)))
 
 
 def _amounts(value: Value, stated: str, _: datetime) -> Comparison | None:
@@ -182,11 +163,8 @@ def _amounts(value: Value, stated: str, _: datetime) -> Comparison | None:
     ours, theirs = _known_number(value), numbers(stated)
     if ours is None or not theirs:
         return None
-    relations: list[str] = []
-    for number in theirs:
-        bare_unit = not number.unit or not ours.unit
-        relations.append(compare_numbers(number._replace(unit=ours.unit) if bare_unit else number, ours))
-    return _of(relations)
+    same_unit = [n if n.unit and ours.unit else n._replace(unit=ours.unit) for n in theirs]
+    return _of([compare_numbers(number, ours) for number in same_unit])
 
 
 def _known_number(value: Value) -> Number | None:
@@ -223,7 +201,7 @@ def strip_unit_noun(name: str) -> str:
     """Remove the article and trailing nouns such as "team" or "department"."""
     plain = bare(name).strip(" .,;:'\"*_`~")
     parts = plain.split()
-    while len(parts) > 1 and parts[-1].lower() in _HEADS:
+    while len(parts) > 1 and parts[-1].lower() in UNIT_NOUNS:
         parts = parts[:-1]
     return " ".join(parts).strip("*_`~")
 
@@ -232,20 +210,15 @@ def _alike(ours: str, spoken: str) -> bool:
     left, right = _expanded(ours), _expanded(spoken)
     if left == right or (len(left) > 2 and same_name(ours, spoken)):
         return True
-    a, b = _content(left), _content(right)
+    a, b = content_words(left), content_words(right)
     if a and b and (a <= b or b <= a):
         return True
-    return any(a & group and b & group for group in map(_content, _SYNONYMS)) and len(a | b) <= 3
+    return any(a & group and b & group for group in _SYNONYMS) and len(a | b) <= 3
 
 
 def _expanded(name: str) -> str:
     folded = fold(name)
     return _ACRONYMS.get(folded.replace(".", ""), folded)
-
-
-@lru_cache(maxsize=4096)
-def _content(name: str) -> frozenset[str]:
-    return frozenset(word.norm for word in words(name) if not word.is_stop)
 
 
 def _incomparable(ours: str, spoken: str) -> bool:

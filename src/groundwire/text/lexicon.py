@@ -48,6 +48,11 @@ def grammar(name: str) -> dict[str, Any]:
     return found | {key: filled(value) for key, value in table.get("lists", {}).items()}
 
 
+def word_sets(name: str, entries: str) -> Iterator[frozenset[str]]:
+    """These entries of a file's `tables`, with `_` for a space within a word."""
+    return (frozenset(w.replace("_", " ") for w in word_table(name)["tables"][e].split()) for e in entries.split())
+
+
 def expressions(name: str, entries: str) -> Iterator[re.Pattern[str]]:
     """Compile these entries of a grammar."""
     return (re.compile(grammar(name)[entry]) for entry in entries.split())
