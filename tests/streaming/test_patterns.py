@@ -34,9 +34,6 @@ FIRES = {
     "invented_citation": "The mine is deep [S9].",
     "invented_url": "Read more at https://mining.example/atlas.",
     "invented_doi": "It is described in doi:10.5555/12345678.",
-    "invented_api": "Call `client.reconnect()` to go on.",
-    "self_contradiction": "Atlas Mining employs 1,240 people. The rest is history. Atlas Mining employs 900 people.",
-    "studies_show": "Studies show that mining is dangerous.",
     "fabricated_references": "Deep [S8]. Wide [S9]. Old: https://a.example/x. And more was said about it.",
 }
 NEAR_MISSES = {
@@ -49,10 +46,6 @@ NEAR_MISSES = {
     "invented_citation": "It is deep [S0], as (S1) says, and Smith et al. (2021) describe it; the survey says so [7].",
     "invented_url": "Read more at https://www.atlas.example/report/.",
     "invented_doi": "It is described in doi:10.1000/XYZ123.",
-    "invented_api": "Call `client.open(path)`, then `client.close()` with `--verbose`.",
-    "self_contradiction": "Atlas Mining employs 1,240 people. In 2003 Atlas Mining employed 900 people. One mine employs "
-    "20 people. Another mine employs 30 people. Is Atlas Mining large? Atlas Mining employs about 1,200 people.",
-    "studies_show": "The survey shows that many agree. Studies show that mines flood [S1].",
     "fabricated_references": "Deep [S0]. Wide [S1]. Old: https://atlas.example/report. And doi:10.1000/xyz123.",
 }  # fmt: skip
 
@@ -81,12 +74,6 @@ def test_a_near_miss_is_none(pattern: object) -> None:
         ("Nilsen and Berg (2019) say so.", "invented_citation"),
         ("As shown (see Nilsen, 2019), it is so.", "invented_citation"),
         ("See arXiv:2101.12345.", "invented_doi"),
-        ("מחקרים מראים שזה מסוכן.", "studies_show"),
-        ("It is widely known that mines flood.", "studies_show"),
-        ("Atlas Mining is profitable. Years passed. Atlas Mining is not profitable.", "self_contradiction"),
-        ("The tunnel is safe. Years passed. The tunnel is dangerous.", "self_contradiction"),
-        ("The tunnel opened in 1998. Years passed. The tunnel opened in 2001.", "self_contradiction"),
-        ("```\nclient.reconnect(now)\n```", "invented_api"),
     ],
 )
 def test_other_forms_it_takes(text: str, name: str) -> None:
@@ -103,10 +90,6 @@ def test_other_forms_it_takes(text: str, name: str) -> None:
         ("In May (2021) it rained; Avatar (2009) is a film; (Sept 2013) was wet.", "invented_citation"),
         ("**Business Model:** it digs. ## Key Features", "invented_name"),
         ("IncrementalStep 6 comes after IncrementalStep 5. On Monday May came.", "invented_name"),
-        ("```\nresult = client.open(path)\nresult.save_all()\n```", "invented_api"),
-        ("Actually, correction: nothing is known.", "self_contradiction"),
-        ("## 2020\nThe price is $5.\n## 2021\nThe price is $7.", "self_contradiction"),
-        ("4. Click it once it is done.\n6. Click it once it is done.", "self_contradiction"),
     ],
 )
 def test_what_only_looks_like_it(text: str, name: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, dataclass, replace
@@ -30,14 +30,7 @@ from groundwire.streaming.patterns import PATTERNS, PatternHit, StreamPattern
 from groundwire.streaming.protocol import Assessment, action_for, assess, is_clear_contradiction, is_grave, stops
 from groundwire.streaming.rewrite import Rewriter, limits, reformulate, worded
 from groundwire.streaming.session import GuardSession, is_unanswerable, open_session
-from groundwire.streaming.state import (
-    KnownContent,
-    LRUDict,
-    SentenceFeatures,
-    SentenceSplitter,
-    StreamSentence,
-    StreamState,
-)
+from groundwire.streaming.state import KnownContent, SentenceFeatures, SentenceSplitter, StreamSentence, StreamState
 from groundwire.types import ClaimKind, ClaimVerification, HallucinationReport, Risk, Source
 from groundwire.types.stream import (
     Attribution,
@@ -101,7 +94,7 @@ class GenerationMonitor:
         self._past = StreamState()
         self._tail: list[str] = []
         self._tail_length = 0
-        self._told: LRUDict[tuple[str, str], None] = LRUDict(_REPORTED_HITS)
+        self._told: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._warnings: list[StreamWarning] = []
         self._counts: Counter[str] = Counter()
         self._alarm: StreamWarning | None = None
@@ -188,12 +181,12 @@ class GenerationMonitor:
         key = (pattern.name, hit.key or f"@{start}")
         if key in self._told:
             return None
-        self._told.put(key, None)
+        self._told[key] = None
+        if len(self._told) > _REPORTED_HITS:
+            self._told.popitem(last=False)
         self._counts[pattern.name] += 1
         segment = seen.text[hit.start : hit.end][:_SEGMENT_CHARS]
-        warning = StreamWarning(
-            pattern.name, start, end, segment, round(pattern.confidence(seen, hit), 3), pattern.risk, hit.note
-        )
+        warning = StreamWarning(pattern.name, start, end, segment, round(hit.confidence, 3), pattern.risk, hit.note)
         if len(self._warnings) < KEPT_WARNINGS:
             self._warnings.append(warning)
         if is_grave(pattern.risk) and warning.confidence > self._config.interrupt_threshold:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Generic, TypeVar
 
 from groundwire.claims.citations import CitationMark, marks, resolve
 from groundwire.text.dates import MONTHS, WEEKDAYS, PartialDate, dates
@@ -17,22 +16,19 @@ from groundwire.text.lexicon import expressions
 from groundwire.text.names import Name, is_common_name, names
 from groundwire.text.numbers import Number, numbers
 from groundwire.text.numbers import number_words as in_words
-from groundwire.text.tokens import Word, words
 from groundwire.types import Source
 
 _WORD = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_NUMBER, URL, HANDLE, NAME_IN_CODE, _LABEL, _BOUNDARY, _OPEN_END, _SHORT = expressions(
-    "stream_patterns", "number url handle name_in_code label boundary open_end short"
+_NUMBER, URL, HANDLE, _LABEL, _BOUNDARY, _OPEN_END, _SHORT, _MAY_COUNT, _SUPPOSED = expressions(
+    "stream_patterns", "number url handle label boundary open_end short may_count supposed"
 )
-_MAY_COUNT, _SUPPOSED = expressions("stream_patterns", "may_count supposed")
 _SCALES = {
     **dict.fromkeys(("thousand", "k"), 1e3),
     **dict.fromkeys(("million", "m", "mn"), 1e6),
     **dict.fromkeys(("billion", "b", "bn"), 1e9),
     "trillion": 1e12,
 }
-JOINT = re.compile(r"\.|::|->")
 _APPROXIMATE_TOLERANCE = 0.005  # relative, for numbers the answer calls approximate
 
 
@@ -46,7 +42,7 @@ class KnownContent:
 
     def read(self) -> None:
         """Build all sets now; takes time if the sources are long."""
-        for made in (self.words, self.years, self.hosts, self.handles, self.code, self.marks):
+        for made in (self.words, self.years, self.hosts, self.handles, self.marks):
             len(made)
 
     def _found(self, pattern: re.Pattern[str]) -> Iterable[str]:
@@ -85,12 +81,6 @@ class KnownContent:
     @cached_property
     def handles(self) -> frozenset[str]:
         return frozenset(map(handle, self._found(HANDLE)))
-
-    @cached_property
-    def code(self) -> frozenset[str]:
-        """Identifiers, options and calls, and the parts of dotted names."""
-        found = set(self._found(NAME_IN_CODE))
-        return frozenset(found | {part for name in found for part in JOINT.split(name)})
 
     @cached_property
     def marks(self) -> frozenset[str]:
@@ -261,9 +251,6 @@ class SentenceSplitter:
         self._from = 0
 
 
-K = TypeVar("K")
-V = TypeVar("V")
-
 _DIGIT = re.compile(r"\d")
 _MAY_CITE = re.compile(r"[\[(【⁰¹²³⁴⁵⁶⁷⁸⁹]|^(?:[Ss]ource )?S\d", re.MULTILINE)
 PART = re.compile(r"[^\W\d_]{2,}")
@@ -273,52 +260,13 @@ _UNKNOWN_NAME_SHARE = 0.5  # a name counts as unsourced if at least half of its 
 _TIMES = frozenset((*MONTHS, *WEEKDAYS, "am", "pm", "step", "part", "section"))
 
 
-class LRUDict(Generic[K, V]):
-    """A mapping that evicts the least recently used entry when it exceeds `size`."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._held: OrderedDict[K, V] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._held)
-
-    def __contains__(self, key: K) -> bool:
-        return key in self._held
-
-    def get(self, key: K) -> V | None:
-        if key not in self._held:
-            return None
-        self._held.move_to_end(key)
-        return self._held[key]
-
-    def put(self, key: K, value: V) -> None:
-        self._held[key] = value
-        self._held.move_to_end(key)
-        if len(self._held) > self._size:
-            self._held.popitem(last=False)
-
-
-@dataclass(frozen=True, slots=True)
-class PriorStatement:
-    """An earlier statement, kept to compare later ones with. `turned`: negated, or with the opposite word."""
-
-    text: str
-    start: int
-    value: float | None = None
-    turned: bool = False
-
-
 @dataclass(slots=True)
 class StreamState:
     """The state of a monitored stream; its size is bounded."""
 
     in_code: bool = False
-    scope: str = ""
     specifics: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=4))
-    statements: LRUDict[tuple[object, ...], PriorStatement] = field(default_factory=lambda: LRUDict(1024))
-    invented: LRUDict[str, None] = field(default_factory=lambda: LRUDict(64))
-    defined: LRUDict[str, None] = field(default_factory=lambda: LRUDict(512))
+    invented: set[str] = field(default_factory=set)
 
     def follow(self, sentence: StreamSentence) -> None:
         """Track code fences."""
@@ -338,10 +286,6 @@ class SentenceFeatures:
     @cached_property
     def digits(self) -> bool:
         return _DIGIT.search(self.text) is not None
-
-    @cached_property
-    def words(self) -> list[Word]:
-        return words(self.text)
 
     @cached_property
     def dates(self) -> list[PartialDate]:
