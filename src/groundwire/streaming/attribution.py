@@ -6,9 +6,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from graphlib import CycleError, TopologicalSorter
 
 from groundwire.config.service import RealTimeConfig
 from groundwire.errors import InputError
@@ -103,49 +104,27 @@ class SourceAttributionTracker:
         noted = self._map.get(_key(claim))
         if noted is None:
             return Attribution(claim, reason=UNATTRIBUTED, note="no source was named for this claim")
-        return self._verified(noted, self._holding([noted]))
+        return self._verified(noted, self._holding())
 
     def attributions(self) -> tuple[Attribution, ...]:
         """All tracked claims in the order of tracking, verified or with the reason why not."""
-        holding = self._holding(self._map.values())
+        holding = self._holding()
         return tuple(self._verified(noted, holding) for noted in self._map.values())
 
     def _verified(self, noted: Attribution, holding: Set[str]) -> Attribution:
         wrong = METHODS[noted.type](self, noted, holding)
         return replace(noted, verified=not wrong, reason=UNVERIFIABLE if wrong else "", note=wrong)
 
-    def _holding(self, claims: Iterable[Attribution]) -> Set[str]:
-        """Keys of the verified premises of these claims, to any depth; circular premises are not verified."""
-        below = self._below(claims)
-        lacks = {key: {_key(p) for p in _premises(noted)} for key, noted in below.items()}
-        users: defaultdict[str, list[str]] = defaultdict(list)
-        for key, premises in lacks.items():
-            for premise in premises:
-                users[premise].append(key)
-        ready = deque(key for key in below if not lacks[key])
+    def _holding(self) -> Set[str]:
+        """Keys of the verified claims, premises before what rests on them; claims in a circle are not verified."""
+        order = TopologicalSorter({key: list(map(_key, noted.premises)) for key, noted in self._map.items()})
+        with suppress(CycleError):  # what does not depend on the circle is still delivered
+            order.prepare()
         holding: set[str] = set()
-        while ready:
-            key = ready.popleft()
-            if not self._verified(below[key], holding).verified:
-                continue
-            holding.add(key)
-            for user in users[key]:
-                lacks[user].discard(key)
-                if not lacks[user]:
-                    ready.append(user)
+        while ready := order.get_ready():
+            order.done(*ready)
+            holding.update(k for k in ready if k in self._map and self._verified(self._map[k], holding).verified)
         return holding
-
-    def _below(self, claims: Iterable[Attribution]) -> dict[str, Attribution]:
-        """The premises of these claims, their premises, and so on."""
-        found: dict[str, Attribution] = {}
-        queue = deque(premise for noted in claims for premise in _premises(noted))
-        while queue:
-            key = _key(queue.popleft())
-            noted = self._map.get(key)
-            if noted is not None and key not in found:
-                found[key] = noted
-                queue.extend(_premises(noted))
-        return found
 
     def _of(self, verdict: ClaimVerification) -> Attribution:
         best = nearest_evidence(verdict) if verdict.status is Status.ENTAILED else None
@@ -164,18 +143,12 @@ class SourceAttributionTracker:
         )
 
 
-def _premises(noted: Attribution) -> tuple[str, ...]:
-    return noted.premises if noted.type is SourceType.INFERENCE else ()
-
-
 def _in_tool_result(tracker: SourceAttributionTracker, found: Attribution, _: Set[str]) -> str:
-    """A direct observation must be in the tool result it names."""
     text = tracker.observations.get(found.source)
     return f"no tool returned {found.source!r}" if text is None else _in_text(text, found)
 
 
 def _in_file(tracker: SourceAttributionTracker, found: Attribution, _: Set[str]) -> str:
-    """File content must be in the source it names, at the given place if there is one."""
     text = tracker.files.get(found.source)
     return f"there is no source {found.source!r}" if text is None else _in_text(text, found)
 
@@ -197,17 +170,13 @@ def _from_premises(_: SourceAttributionTracker, found: Attribution, holding: Set
     return f'a premise is not verified: "{lost[0]}"' if lost else ""
 
 
-def _from_nowhere(_: SourceAttributionTracker, __: Attribution, ___: Set[str]) -> str:
-    return "no source supports it"
-
-
 Method = Callable[[SourceAttributionTracker, Attribution, Set[str]], str]
 METHODS: dict[SourceType, Method] = {
     SourceType.DIRECT_OBSERVATION: _in_tool_result,
     SourceType.FILE_CONTENT: _in_file,
     SourceType.USER_STATEMENT: _in_turns,
     SourceType.INFERENCE: _from_premises,
-    SourceType.NONE: _from_nowhere,
+    SourceType.NONE: lambda *_: "no source supports it",
 }
 """Verification by source type. Each returns "" on success, else the reason for the failure."""
 

@@ -13,7 +13,7 @@ import logging
 from collections import Counter, OrderedDict
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Protocol
 
@@ -194,54 +194,6 @@ class GenerationMonitor:
         return warning
 
 
-@dataclass(frozen=True, slots=True)
-class GenerationResult:
-    """The text a model wrote, possibly incomplete, and what was found while it wrote."""
-
-    session: GuardSession
-    judge: IncrementalVerifier
-    text: str
-    warnings: tuple[StreamWarning, ...]
-    knowledge: KnowledgeCheck | None
-    interrupted: bool
-    error: str
-
-
-@dataclass(frozen=True, slots=True)
-class _ActionResult:
-    text: str
-    action: RiskAction
-    report: HallucinationReport | None
-
-
-async def finished(written: GenerationResult) -> AsyncGenerator[ReformulatedEvent | DoneEvent]:
-    """The events after the last token: a replacement if the protocol asks for one, then `DoneEvent`."""
-    session, text = written.session, written.text
-    if not text.strip():
-        yield DoneEvent(text, Assessment().risk, written.knowledge, error=written.error, generated=text)
-        return
-    report = _honest(await written.judge.finish(within=session.config.report_timeout), session)
-    coherence = await _coherence(written, report)
-    found = _assessed(written, report, coherence)
-    log_weak_points(found.points, source_text=session.engine.config.log.include_text)
-    outcome = await _act(written, report, found)
-    if outcome.action in ("reformulate", "discard"):
-        yield ReformulatedEvent(outcome.text, found.reason)
-    yield DoneEvent(
-        text=outcome.text,
-        risk=found.risk,
-        knowledge=written.knowledge,
-        report=outcome.report,
-        coherence=coherence,
-        attributions=_attributions(session, outcome.report or report),
-        warnings=written.warnings,
-        weak_points=found.points,
-        error="; ".join(filter(None, (written.error, report.error))),
-        generated=text,
-        action=outcome.action,
-    )
-
-
 def _honest(report: HallucinationReport, session: GuardSession) -> HallucinationReport:
     """Without any source, report all claims as unchecked rather than as not flagged."""
     if session.context.kb is not None or any(source.text.strip() for source in session.context.sources):
@@ -251,55 +203,10 @@ def _honest(report: HallucinationReport, session: GuardSession) -> Hallucination
     return replace(report, claims=verdicts, flagged=True if report.flags else None, risk=None)
 
 
-def _assessed(written: GenerationResult, report: HallucinationReport, coherence: Coherence | None) -> Assessment:
-    """Assess the report; if it came too late to explain an interruption, assess the verdicts that caused it.
-
-    The sentence that was cut off by the interruption ("Its …") is ignored.
-    """
-    threshold = written.session.config.interrupt_threshold
-    end = written.judge.judged if written.interrupted else len(written.text)
-    claims = [claim for claim in report.claims if claim.start < end]
-    found = assess(claims, written.warnings, coherence, threshold)
-    if written.interrupted and not found.failing:
-        return assess(written.judge.verdicts(), written.warnings, coherence, threshold)
-    return found
-
-
-async def _act(written: GenerationResult, report: HallucinationReport, found: Assessment) -> _ActionResult:
-    """Apply the protocol's action for this risk."""
-    session, text = written.session, written.text
-    action = action_for(found.risk, session.config)
-    if action == "none":
-        return _ActionResult(text, action, report)
-    if action == "discard":
-        return _ActionResult(limits(session.request, found.failing, written.knowledge), action, report)
-    if action == "reformulate" and found.failing:
-        asked = None if written.error else session.generator
-        rewriter = Rewriter(
-            asked, session.messages, session.check, session.config, session.context.history,
-            partial(_warnings, session),
-        )  # fmt: skip
-        made = await reformulate(text, found, rewriter)
-        return _ActionResult(made.text, action, made.report)
-    return _ActionResult(worded(text, report, found, session.config), action, report)
-
-
 def _warnings(session: GuardSession, text: str) -> tuple[StreamWarning, ...]:
     """What the patterns find in a whole text."""
     monitor = GenerationMonitor(sources=session.context.sources, config=session.config, request=session.request)
     return (*monitor.update(text), *monitor.close())
-
-
-async def _coherence(written: GenerationResult, report: HallucinationReport) -> Coherence | None:
-    """Coherence with the conversation, from the report's detection if it has one."""
-    session = written.session
-    try:
-        found = report.detection or await session.detect(written.text)
-    except GroundwireError as error:
-        _log.warning("coherence could not be checked: %s", type(error).__name__)
-        return None
-    # In a thread: comparing all clauses pairwise would block the other streams of this loop.
-    return await asyncio.to_thread(coherence_of, written.text, session.context.history, found)
 
 
 def _attributions(session: GuardSession, report: HallucinationReport) -> tuple[Attribution, ...]:
@@ -349,7 +256,7 @@ async def guard(
         async with aclosing(watched.events()) as during:
             async for event in during:
                 yield event
-        async with aclosing(finished(watched.written(knowledge))) as after:
+        async with aclosing(watched.outcome(knowledge)) as after:
             async for event in after:
                 yield event
     finally:
@@ -441,16 +348,78 @@ class GuardedGeneration:
         self.interrupted = True
         return InterruptedEvent(self._length, found.reason, found.risk)
 
-    def written(self, knowledge: KnowledgeCheck | None) -> GenerationResult:
-        return GenerationResult(
-            session=self._session,
-            judge=self._judge,
-            text="".join(self._parts),
-            warnings=self._monitor.warnings,
+    async def outcome(self, knowledge: KnowledgeCheck | None) -> AsyncGenerator[ReformulatedEvent | DoneEvent]:
+        """The events after the last token: a replacement if the protocol asks for one, then `DoneEvent`."""
+        session, text = self._session, "".join(self._parts)
+        if not text.strip():
+            yield DoneEvent(text, Risk.LOW, knowledge, error=self.error, generated=text)
+            return
+        report = _honest(await self._judge.finish(within=self._config.report_timeout), session)
+        coherence = await self._coherence(text, report)
+        found = self._assessed(text, report, coherence)
+        log_weak_points(found.points, source_text=session.engine.config.log.include_text)
+        action = action_for(found.risk, self._config)
+        shown, final = await self._act(action, text, report, found, knowledge)
+        if action in ("reformulate", "discard"):
+            yield ReformulatedEvent(shown, found.reason)
+        yield DoneEvent(
+            text=shown,
+            risk=found.risk,
             knowledge=knowledge,
-            interrupted=self.interrupted,
-            error=self.error,
+            report=final,
+            coherence=coherence,
+            attributions=_attributions(session, final or report),
+            warnings=self._monitor.warnings,
+            weak_points=found.points,
+            error="; ".join(filter(None, (self.error, report.error))),
+            generated=text,
+            action=action,
         )
+
+    async def _coherence(self, text: str, report: HallucinationReport) -> Coherence | None:
+        """Coherence with the conversation, from the report's detection if it has one."""
+        try:
+            found = report.detection or await self._session.detect(text)
+        except GroundwireError as error:
+            _log.warning("coherence could not be checked: %s", type(error).__name__)
+            return None
+        # In a thread: comparing all clauses pairwise would block the other streams of this loop.
+        return await asyncio.to_thread(coherence_of, text, self._session.context.history, found)
+
+    def _assessed(self, text: str, report: HallucinationReport, coherence: Coherence | None) -> Assessment:
+        """Assess the report; if it came too late to explain an interruption, the verdicts that caused it.
+
+        The sentence that was cut off by the interruption ("Its …") is ignored.
+        """
+        threshold, warnings = self._config.interrupt_threshold, self._monitor.warnings
+        end = self._judge.judged if self.interrupted else len(text)
+        found = assess([claim for claim in report.claims if claim.start < end], warnings, coherence, threshold)
+        if self.interrupted and not found.failing:
+            return assess(self._judge.verdicts(), warnings, coherence, threshold)
+        return found
+
+    async def _act(
+        self,
+        action: RiskAction,
+        text: str,
+        report: HallucinationReport,
+        found: Assessment,
+        knowledge: KnowledgeCheck | None,
+    ) -> tuple[str, HallucinationReport | None]:
+        """The text for the user under the protocol's action, and the report on it."""
+        session = self._session
+        if action == "none":
+            return text, report
+        if action == "discard":
+            return limits(session.request, found.failing, knowledge), report
+        if action != "reformulate" or not found.failing:
+            return worded(text, report, found, self._config), report
+        rewriter = Rewriter(
+            None if self.error else session.generator, session.messages, session.check, self._config,
+            session.context.history, partial(_warnings, session),
+        )  # fmt: skip
+        made = await reformulate(text, found, rewriter)
+        return made.text, made.report
 
     async def close(self) -> None:
         self._judge.cancel()
