@@ -69,8 +69,6 @@ def mended(kb: Knowledge, text: str) -> str:
     [
         ("Dana Levi joined in 2019.", "Dana Levi joined in 2017."),
         ("Dana Levi joined on 3 June 2019.", "Dana Levi joined on 2 May 2017."),
-        ("Dana Levi joined Northwind Robotics in 2019.", "Dana Levi joined Northwind Robotics in 2017."),
-        ("Dana Levi joined the company in 2019.", "Dana Levi joined the company in 2017."),
         ("Dana Levi was hired in 2019.", "Dana Levi was hired in 2017."),
         ("The quarterly review is scheduled for Tuesday.", "The quarterly review is scheduled for Thursday."),
         ("The quarterly review takes place on Tuesday.", "The quarterly review takes place on Thursday."),

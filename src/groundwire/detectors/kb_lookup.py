@@ -146,38 +146,12 @@ def claim_queries(context: DetectionContext, claim: Triple) -> list[ClaimAsQuery
     found: list[ClaimAsQuery] = []
     subject = resolve_entity(context, claim.subject)
     if subject and _can_be_called(subject[0], context.response[slice(*claim.subject_span)]):
-        predicate = _joining(context, claim, subject[0]) or claim.predicate
-        found.append(ClaimAsQuery(subject[0], predicate, claim.object, claim.object_span, subject[1]))
+        found.append(ClaimAsQuery(subject[0], claim.predicate, claim.object, claim.object_span, subject[1]))
     turned = inverse(claim.predicate)
     holder = resolve_entity(context, claim.object) if turned else None
     if holder:
         found.append(ClaimAsQuery(holder[0], turned, claim.subject, claim.subject_span, holder[1]))
     return found
-
-
-def _joining(context: DetectionContext, claim: Triple, who: Entity) -> str:
-    """ "Ann joined Acme in 2019" states her joining date only if Acme is her employer; she may have joined
-    another company, a team or a board at another time."""
-    last = claim.predicate.rpartition(" ")[2]
-    if not claim.predicate.startswith("join ") or last not in ("in", "on") or not dates(claim.object):
-        return ""
-    for other in (c for piece in context.segments for c in piece.claims):
-        beside = other.subject_span == claim.subject_span and other.object_span[1] <= claim.object_span[0]
-        if beside and other.predicate == "join" and _is_employer(context, other.object, who):
-            return f"join {last}"
-    return ""
-
-
-def _is_employer(context: DetectionContext, name: str, who: Entity) -> bool:
-    """True for the employer in the knowledge base or, if it has none, the only company it knows."""
-    found = resolve_entity(context, name)
-    company = found[0] if found else None
-    employers = [a.value.text for a in who.attributes if normal(a.name) in ("employer", "company")]
-    if company and employers:
-        return any(same_name(text, company.name) for text in employers)
-    types = context.known.coverage.types if context.known else {}
-    companies = sum(count for kind, count in types.items() if kind.lower() in COMPANY_NOUNS)
-    return company is not None and company.type.lower() in COMPANY_NOUNS and companies == 1
 
 
 def _can_be_called(entity: Entity, written: str) -> bool:
@@ -194,7 +168,7 @@ def resolve_entity(context: DetectionContext, name: str) -> tuple[Entity, float]
     if known is None:
         return None
     plain = bare(name)
-    match = known.match(plain) or _without_head(known, plain) or known.match(_without_adjective(plain))
+    match = known.match(plain) or next(filter(None, _short_forms(known, plain)), None)
     if match and _is_entity_itself(match, plain):
         return match.entity, 1.0 if match.kind is not MatchKind.FUZZY else match.score
     described = plain.lower()
@@ -210,19 +184,17 @@ def _is_entity_itself(match: Match, name: str) -> bool:
     return head not in _PARTS or head in named or match.entity.type.lower() in _PARTS
 
 
-def _without_head(known: KBSnapshot, name: str) -> Match | None:
-    """ "the Tern project" is Tern where that is a project; "the Acme office" is not Acme."""
+def _short_forms(known: KBSnapshot, name: str) -> Iterator[Match | None]:
+    """Matches without the noun or adjective: "the Tern project" is Tern where that is a project, "new Vega
+    Microscope" a Vega Microscope; "the Acme office" is not Acme."""
     start, _, head = name.rpartition(" ")
     match = known.match(start) if start else None
     kind = match.entity.type.lower() if match else ""
-    alike = kind == head or (kind in _UNIT_WORDS and head in _UNIT_WORDS)
-    return match if alike else None
-
-
-def _without_adjective(name: str) -> str:
-    """ "new Vega Microscope" is a Vega Microscope."""
+    if kind == head or (kind in _UNIT_WORDS and head in _UNIT_WORDS):
+        yield match
     first, _, rest = name.partition(" ")
-    return rest if rest[:1].isupper() and first.islower() else name
+    if rest[:1].isupper() and first.islower():
+        yield known.match(rest)
 
 
 def _described(context: DetectionContext, known: KBSnapshot, noun: str) -> tuple[Entity, float] | None:
@@ -299,9 +271,7 @@ def _refers_to(value: Value, entity: Entity) -> bool:
 
 
 def _kinds_meet(value: Value, stated: str) -> bool:
-    return bool(dates(value.text) and dates(stated)) or bool(
-        numbers(value.text) and numbers(stated) and not dates(stated)
-    )
+    return bool(dates(value.text) if dates(stated) else numbers(value.text) and numbers(stated))
 
 
 def type_compatible(context: DetectionContext, holding: KnownValue, reading: ClaimAsQuery) -> bool:
@@ -415,23 +385,13 @@ def reliability(holding: KnownValue) -> float:
 def is_licensed(context: DetectionContext, name: str) -> bool:
     """True if the sources, the question or the dialogue contain the name as whole words."""
     wanted = fold(strip_unit_noun(name) or bare(name))
-    if not wanted:
+    texts = (*(s.text for s in context.sources), *(turn.text for turn in context.dialogue.turns), context.question)
+    found = re.compile(rf"(?<!\w){re.escape(wanted)}(?!\w)")
+    if not wanted or any(found.search(_folded(text)) for text in texts if text):
         return True
-    texts = _texts(context)
-    return any(_occurs(wanted, text) for text in texts) or any(
-        same_name(bare(name), spoken) for spoken in context.dialogue.names
-    )
-
-
-def _texts(context: DetectionContext) -> tuple[str, ...]:
-    turns = tuple(turn.text for turn in context.dialogue.turns)
-    return tuple(_folded(text) for text in (*(s.text for s in context.sources), *turns, context.question) if text)
+    return any(same_name(bare(name), spoken) for spoken in context.dialogue.names)
 
 
 @lru_cache(maxsize=32)
 def _folded(text: str) -> str:
     return fold(text)
-
-
-def _occurs(wanted: str, text: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", text) is not None

@@ -14,14 +14,7 @@ from datetime import UTC, datetime
 from time import perf_counter
 
 from groundwire.config.sections import DetectorsConfig
-from groundwire.detectors.context import (
-    DetectionContext,
-    Dialogue,
-    KBSnapshot,
-    read_dialogue,
-    segment_response,
-    snapshot_text,
-)
+from groundwire.detectors.context import DetectionContext, Dialogue, read_dialogue, segment_response, snapshot_text
 from groundwire.detectors.entities import detect_nonexistent_entities
 from groundwire.detectors.facts import detect_fabricated_facts, detect_kb_contradictions, detect_wrong_attributes
 from groundwire.detectors.history import detect_history_contradictions
@@ -91,33 +84,26 @@ async def detect(
 async def _build_context(
     case: Case, settings: DetectorsConfig, verifier: Verifier | None, generator: Generator | None
 ) -> tuple[DetectionContext, list[str]]:
-    now = case.now or datetime.now(UTC).replace(tzinfo=None)
-    now = now.replace(tzinfo=None)
+    now = (case.now or datetime.now(UTC)).replace(tzinfo=None)
     dialogue, segments = await asyncio.to_thread(_segmented, case, now)
-    errors: list[str] = []
+    errors = []
     if settings.extractor == "llm":
         segments, error = await extract_with_model(generator, segments)
-        errors += [error] if error else []
-    segments = _limited(segments, settings.max_claims)
-    known, error = await _known(case, segments, dialogue)
-    errors += [error] if error else []
+        errors.append(error)
+    segments, known = _limited(segments, settings.max_claims), None
+    try:  # in a thread, since database access would block the event loop
+        known = (
+            await asyncio.to_thread(fetch_snapshot, case.kb, segments, dialogue.names) if case.kb is not None else None
+        )
+    except (GroundwireError, OSError) as error:
+        errors.append(f"knowledge base: {error}")
     context = DetectionContext(case.response, segments, now, dialogue, known, case.sources, case.question, verifier)
-    return context, errors
+    return context, [error for error in errors if error]
 
 
 def _segmented(case: Case, now: datetime) -> tuple[Dialogue, tuple[Segment, ...]]:
     dialogue = read_dialogue(case.history, now)
     return dialogue, segment_response(case.response, now, dialogue.names)
-
-
-async def _known(case: Case, segments: tuple[Segment, ...], dialogue: Dialogue) -> tuple[KBSnapshot | None, str]:
-    """Query the knowledge base in a thread, since database access would block the event loop."""
-    if case.kb is None:
-        return None, ""
-    try:
-        return await asyncio.to_thread(fetch_snapshot, case.kb, segments, dialogue.names), ""
-    except (GroundwireError, OSError) as error:
-        return None, f"knowledge base: {error}"
 
 
 def _limited(segments: tuple[Segment, ...], most: int) -> tuple[Segment, ...]:

@@ -84,28 +84,18 @@ def _clause_triples(parsed: _ParsedSentence, clause: VerbClause) -> Iterator[Tri
         yield from _copula(parsed, clause)
     elif lemma == "have" and clause.objects:
         yield from _having(parsed, clause)
-    elif clause.verb.passive:
+    else:
         for thing in clause.objects:
             yield _triple(parsed, clause, lemma, thing)
+        if clause.objects and not clause.verb.passive:
+            lemma = f"{lemma} {parsed.state.low(clause.objects[-1].head)}"
+            yield from _event(parsed, clause)
         yield from _tails(parsed, clause, lemma)
-        if not clause.objects and not clause.tails:
+        if clause.verb.passive and not clause.objects and not clause.tails:
             at = clause.verb.start
             while parsed.state.low(at) != lemma:
                 at += 1
             yield _triple(parsed, clause, "be", Phrase(at, at + 1, at))
-    else:
-        yield from _active(parsed, clause)
-
-
-def _active(parsed: _ParsedSentence, clause: VerbClause) -> Iterator[Triple]:
-    lemma = clause.verb.lemma
-    for thing in clause.objects:
-        yield _triple(parsed, clause, lemma, thing)
-    if clause.objects:
-        head = parsed.state.low(clause.objects[-1].head)
-        lemma = f"{lemma} {head}"
-        yield from _event(parsed, clause)
-    yield from _tails(parsed, clause, lemma)
 
 
 def _event(parsed: _ParsedSentence, clause: VerbClause) -> Iterator[Triple]:
@@ -226,25 +216,17 @@ def _triple(
 ) -> Triple:
     """A statement of the clause about `subject`, by default the clause's own."""
     who = subject or clause.subject
-    first, last = subject_span = parsed.span(who.first, who.core or who.last if who.of is None else who.last)
+    subject_span = parsed.span(who.first, who.core or who.last if who.of is None else who.last)
     object_span = parsed.span(thing.first, thing.last)
     around = [o for o in clause.objects if o.first <= thing.first and thing.last <= o.last]
     spans = [subject_span, object_span, *(parsed.span(o.first, o.last) for o in (clause.subject, *around))]
     start, end = min(span[0] for span in spans), max(span[1] for span in spans)
     lacking = any(o.determiner == "no" for o in clause.objects)
+    denied = clause.verb.denied or thing.first in clause.denied_objects or lacking
     return Triple(
-        subject=parsed.cut(first, last),
-        predicate=predicate,
-        object=parsed.words(thing),
-        start=start,
-        end=end,
-        subject_span=subject_span,
-        object_span=object_span,
-        denied=clause.verb.denied or thing.first in clause.denied_objects or lacking,
-        quantifier=_quantifier(parsed, clause.subject),
-        text=parsed.cut(start, end),
-        tense=clause.verb.tense,
-    )
+        parsed.cut(*subject_span), predicate, parsed.words(thing), start, end, subject_span, object_span, denied,
+        _quantifier(parsed, clause.subject), parsed.cut(start, end), clause.verb.tense,
+    )  # fmt: skip
 
 
 def _quantifier(parsed: _ParsedSentence, subject: Phrase) -> str:
@@ -316,17 +298,9 @@ def _triples(reply: str, piece: Segment) -> Iterator[Triple]:
             continue
         first, last = min(begin, there), max(begin + len(subject), there + len(what))
         at = piece.start
-        yield Triple(
-            subject,
-            normal(predicate),
-            what,
-            at + first,
-            at + last,
-            (at + begin, at + begin + len(subject)),
-            (at + there, at + there + len(what)),
-            denied=item.get("denied") is True,
-            text=piece.text[first:last],
-        )
+        spans = (at + begin, at + begin + len(subject)), (at + there, at + there + len(what))
+        denied, text = item.get("denied") is True, piece.text[first:last]
+        yield Triple(subject, normal(predicate), what, at + first, at + last, *spans, denied=denied, text=text)
 
 
 def _items(reply: str) -> list[dict[str, object]]:
