@@ -17,15 +17,14 @@ from itertools import islice
 from math import sqrt
 
 from groundwire.config.sections import DetectorsConfig
-from groundwire.detectors.context import segment_response
+from groundwire.detectors.context import USERS, segment_response
 from groundwire.detectors.registry import detect
 from groundwire.detectors.statements import RELATED, StatedValue, Utterance, nested, similarity, utterances
 from groundwire.openie.tense import verb_groups
 from groundwire.text import dates, numbers
 from groundwire.text.lexicon import expressions, grammar, word_table
-from groundwire.text.numbers import numbers as numbers_module
 from groundwire.text.sentences import sentences
-from groundwire.text.tokens import normalise, words
+from groundwire.text.tokens import content_words, normalise, words
 from groundwire.types import (
     Case,
     ContradictionType,
@@ -110,7 +109,6 @@ def without_scales(text: str) -> str:
 _TURNS, _CLAUSES = 20, 300  # how far back to look; bounds the pairwise comparison
 _WORDS = 2  # content words that two clauses must share
 _MOMENT = datetime(2000, 1, 1)
-_USER_ROLES = frozenset({"user", "human", "customer"})
 _IGNORED_ROLES = frozenset({"system", "tool", "function", "developer"})
 _SEVERITY = {
     "fewer": 0.6, "less often": 0.5, "less certain": 0.5, "narrowed": 0.5,
@@ -148,8 +146,8 @@ def _of_turn(turn: Turn) -> Iterator[_RatedClause]:
     if role in _IGNORED_ROLES:
         return
     for piece in segment_response(turn.text, _MOMENT):
-        if piece.assertive or role in _USER_ROLES:
-            yield from _clauses(piece.text, piece.start, turn.id, by_user=role in _USER_ROLES)
+        if piece.assertive or role in USERS:
+            yield from _clauses(piece.text, piece.start, turn.id, by_user=role in USERS)
 
 
 def _unowned(text: str) -> Iterator[_RatedClause]:
@@ -280,12 +278,6 @@ _DIFFERENT_USE, _CONSISTENT_USE, _MIN_USES = 0.08, 0.2, 3  # cosine between, cos
 _DRIFT_TURNS, _SENTENCE_CHARS = 40, 400
 
 
-@dataclass(frozen=True, slots=True)
-class _Definition:
-    term: str
-    what: str
-
-
 def drifts(new_content: str, history: Sequence[Turn]) -> tuple[Drift, ...]:
     """Terms that changed their meaning: by definition first, then by neighbours; each term once."""
     before = [turn.text for turn in history[-_DRIFT_TURNS:]]
@@ -298,29 +290,28 @@ def drifts(new_content: str, history: Sequence[Turn]) -> tuple[Drift, ...]:
 
 
 def _redefined(new_content: str, before: Iterable[str]) -> Iterator[Drift]:
-    known = {_key(d.term): d for text in before for d in _definitions(text)}
-    for definition in _definitions(new_content, owned=False):
-        earlier = known.get(_key(definition.term))
+    known = {_key(term): what for text in before for term, what in _definitions(text)}
+    for term, what in _definitions(new_content, owned=False):
+        earlier = known.get(_key(term))
         if earlier is None:
             continue
-        alike = _dice(_content(earlier.what), _content(definition.what))
-        if alike < SAME_DEFINITION or _figures(earlier.what) != _figures(definition.what):
-            yield Drift(definition.term, earlier.what, definition.what, round(alike, 3))
+        one, other = content_words(earlier), content_words(what)
+        alike = 2 * len(one & other) / (len(one) + len(other)) if one or other else 1.0
+        if alike < SAME_DEFINITION or _figures(earlier) != _figures(what):
+            yield Drift(term, earlier, what, round(alike, 3))
 
 
-def _definitions(text: str, *, owned: bool = True) -> Iterator[_Definition]:
-    """The definitions in a text; without explicit redefinitions unless `owned`."""
+def _definitions(text: str, *, owned: bool = True) -> Iterator[tuple[str, str]]:
+    """Terms with their definitions; without explicit redefinitions unless `owned`."""
     for span in sentences(text):
         sentence = text[span.start : span.end][:_SENTENCE_CHARS]
         if not owned and (OWNED.search(sentence) or _REDEFINES.search(sentence)):
             continue
-        for pattern in _DEFINITIONS:
-            for match in pattern.finditer(sentence):
-                yield _Definition(match["term"].strip(" '"), match["what"].strip())
-        for pattern in (_SPELLED, _SPELLED_AFTER):
-            for match in pattern.finditer(sentence):
-                if long := _spelling(match["short"], match["long"]):
-                    yield _Definition(match["short"], long)
+        for match in (match for pattern in _DEFINITIONS for match in pattern.finditer(sentence)):
+            yield match["term"].strip(" '"), match["what"].strip()
+        for match in (match for pattern in (_SPELLED, _SPELLED_AFTER) for match in pattern.finditer(sentence)):
+            if long := _spelling(match["short"], match["long"]):
+                yield match["short"], long
 
 
 def _spelling(short: str, long: str) -> str:
@@ -333,16 +324,8 @@ def _key(term: str) -> str:
     return " ".join(word.norm for word in words(term) if not word.is_stop) or term.casefold()
 
 
-def _content(text: str) -> frozenset[str]:
-    return frozenset(word.norm for word in words(text) if not word.is_stop)
-
-
 def _figures(text: str) -> frozenset[tuple[float, str]]:
-    return frozenset((number.value, number.unit) for number in numbers_module(text))
-
-
-def _dice(one: frozenset[str], other: frozenset[str]) -> float:
-    return 2 * len(one & other) / (len(one) + len(other)) if one or other else 1.0
+    return frozenset((number.value, number.unit) for number in numbers.numbers(text))
 
 
 def _shifted_use(new_content: str, before: Sequence[str]) -> Iterator[Drift]:
@@ -354,7 +337,7 @@ def _shifted_use(new_content: str, before: Sequence[str]) -> Iterator[Drift]:
         now, then = mine[term], theirs[term]
         if min(len(now), len(then)) < _MIN_USES or min(_within(now), _within(then)) < _CONSISTENT_USE:
             continue
-        alike = _cosine(_sum(now), _sum(then))
+        alike = _cosine(sum(now, Counter()), sum(then, Counter()))
         if alike < _DIFFERENT_USE:
             yield Drift(term, _typical(then, term), _typical(now, term), round(alike, 3))
 
@@ -371,16 +354,9 @@ def _neighbours(texts: Iterable[str]) -> Mapping[str, list[Counter[str]]]:
     return found
 
 
-def _sum(uses: Sequence[Counter[str]]) -> Counter[str]:
-    total: Counter[str] = Counter()
-    for use in uses:
-        total.update(use)
-    return total
-
-
 def _within(uses: Sequence[Counter[str]]) -> float:
     """Mean similarity of a use to the others."""
-    total = _sum(uses)
+    total = sum(uses, Counter[str]())
     return sum(_cosine(use, total - use) for use in uses) / len(uses)
 
 
@@ -391,7 +367,7 @@ def _cosine(one: Mapping[str, int], other: Mapping[str, int]) -> float:
 
 
 def _typical(uses: Sequence[Counter[str]], term: str) -> str:
-    common = [word for word, _ in _sum(uses).most_common(4)]
+    common = [word for word, _ in sum(uses, Counter()).most_common(4)]
     return f"{term} with {', '.join(common)}"
 
 
@@ -459,9 +435,9 @@ def severity(kind: ContradictionType | None, established_by: str, confidence: fl
 
 def _as_turn(new_content: str, facts: Sequence[Source]) -> tuple[Turn, ...]:
     """The fact sentences that share a word with the content, as one earlier turn."""
-    about = {word.norm for word in words(new_content) if not word.is_stop}
+    about = content_words(new_content)
     statements = (source.text[span.start : span.end] for source in facts for span in sentences(source.text))
-    near = [text for text in statements if about & {word.norm for word in words(text)}]
+    near = [text for text in statements if about & content_words(text)]
     return (Turn(0, "assistant", "\n\n".join(near[:_FACT_SENTENCES])),) if near else ()
 
 

@@ -19,10 +19,10 @@ from groundwire.openie.mentions import UNITS, mentions
 from groundwire.retrieval.render import Neutraliser, whole
 from groundwire.retrieval.select import Index
 from groundwire.streaming.incremental import JobRunner, run_inline
-from groundwire.text.lexicon import NEGATING_ADVERBS, OPPOSED_VERBS, expressions, grammar, word_table
+from groundwire.text.lexicon import NEGATIONS, OPPOSED_VERBS, expressions, grammar, word_table
 from groundwire.text.names import is_common_name
 from groundwire.text.sentences import sentences
-from groundwire.text.tokens import names, normalise, script, similarity, terms, weighted, words
+from groundwire.text.tokens import content_words, names, normalise, script, similarity, terms, weighted, words
 from groundwire.types import (
     ClaimKind,
     Detection,
@@ -197,38 +197,17 @@ def alternatives(
 ) -> tuple[tuple[Alternative, str], ...]:
     """Alternatives to answering, best first; declining is always last."""
     words = word_table("phrases")["he" if script(request) == "hebrew" else "en"]["alternatives"]
-    found = dict.fromkeys(
-        (*_questions_to_user(missing, words), *_retrieved(missing, words), *_narrowed(missing, every, words))
-    )
-    return (*found, (Alternative.DECLINE, words["decline"].format(_first(missing))))
-
-
-def _questions_to_user(missing: Sequence[Requirement], words: dict[str, str]) -> Iterator[tuple[Alternative, str]]:
-    for lost in missing:
-        if lost.kind in _ASKABLE:
-            yield Alternative.ASK, words[lost.kind].format(lost.text)
-
-
-def _retrieved(missing: Sequence[Requirement], words: dict[str, str]) -> Iterator[tuple[Alternative, str]]:
-    """Suggest retrieving names first; the whole question only if it contains none."""
+    found = [(Alternative.ASK, words[lost.kind].format(lost.text)) for lost in missing if lost.kind in _ASKABLE]
     wanted = [lost for lost in missing if lost.kind in _SEARCHABLE]
-    names = [lost for lost in wanted if lost.kind in ("entity", "side")]
-    for lost in names or wanted[:1]:
-        yield Alternative.RETRIEVE, words["retrieve"].format(lost.text)
-
-
-def _narrowed(
-    missing: Sequence[Requirement], every: Sequence[Requirement], words: dict[str, str]
-) -> Iterator[tuple[Alternative, str]]:
-    covered = [met for met in every if met.found_in and met.explicit]
-    if covered and any(lost.explicit for lost in missing):
-        yield Alternative.NARROW, words["narrow"].format('", "'.join(met.text for met in covered))
-    elif covered and missing:
-        yield Alternative.NARROW, words["without"].format(_first(missing))
-
-
-def _first(missing: Sequence[Requirement]) -> str:
-    return next((lost for lost in missing if lost.explicit), missing[0]).text
+    names = [lost for lost in wanted if lost.kind in ("entity", "side")]  # else the whole question
+    found += [(Alternative.RETRIEVE, words["retrieve"].format(lost.text)) for lost in names or wanted[:1]]
+    essential = next((lost for lost in missing if lost.explicit), missing[0])
+    covered = [met.text for met in every if met.found_in and met.explicit]
+    if covered and essential.explicit:
+        found.append((Alternative.NARROW, words["narrow"].format('", "'.join(covered))))
+    elif covered:
+        found.append((Alternative.NARROW, words["without"].format(essential.text)))
+    return (*dict.fromkeys(found), (Alternative.DECLINE, words["decline"].format(essential.text)))
 
 
 # The knowledge check: do the sources, the knowledge base or the conversation cover what the request needs?
@@ -326,16 +305,16 @@ class KnowledgeSources:
 
     def _denial(self, premise: str) -> str:
         """Where the premise of a question is denied, if nothing affirms it."""
-        wanted = _content(premise)
+        wanted = content_words(premise)
         statements = [
-            (_content(unit.text), unit.text, f"{unit.source}[{unit.start}:{unit.end}]")
+            (content_words(unit.text), unit.text, f"{unit.source}[{unit.start}:{unit.end}]")
             for index in (self.sources, self.memory)
             for unit in (index.units[number] for number in index.coverage(premise, NEAR)[1])
         ]
         kb = self._context.kb
         for entity in _entities(kb, premise) if kb else ():
             for what, known in _statements(kb, entity) if kb else ():
-                statements.append((_content(entity.name) | known, "", f"{entity.name}: {what}"))
+                statements.append((content_words(entity.name) | known, "", f"{entity.name}: {what}"))
         found = [(place, _stance(wanted, said, text)) for said, text, place in statements]
         if len(wanted) < _MIN_PREMISE_WORDS or any(stance is True for _, stance in found):
             return ""
@@ -391,15 +370,8 @@ def _stance(premise: frozenset[str], said: frozenset[str], text: str) -> bool | 
 
 def _negates(premise: frozenset[str], text: str) -> bool:
     found = words(text)
-    return any(
-        word.text.lower() in NEGATING_ADVERBS | {"didn't", "doesn't", "don't", "hasn't"}
-        and any(after.norm in premise for after in found[at + 1 : at + 4])
-        for at, word in enumerate(found)
-    )
-
-
-def _content(text: str) -> frozenset[str]:
-    return frozenset(word.norm for word in words(text) if not word.is_stop)
+    negated = [at for at, word in enumerate(found) if word.text.lower().replace("’", "'") in NEGATIONS]
+    return any(after.norm in premise for at in negated for after in found[at + 1 : at + 4])
 
 
 def _met(need: Need, where: str, place: str, coverage: float) -> Requirement:
