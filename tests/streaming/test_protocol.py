@@ -155,11 +155,3 @@ def test_the_evidence_that_says_otherwise_is_quoted(reason: str, quote: str) -> 
     )
     (point,) = assess([found, verdict(at=20)]).points
     assert (point.quote, point.source) == (quote, "S0")
-
-
-def test_a_name_says_nothing_against_a_number() -> None:
-    row = (EvidenceRef("S0", 0, 5, "Ember Palace: number of rooms 145; chef Oskar Achterberg"),)
-    claim = "The number of rooms in the Ember Palace is 145."
-    odd = replace(WRONG, claim_text=claim, evidence=row, reason="evidence says Oskar Achterberg")
-    assert not is_clear_contradiction(odd, 0.8)
-    assert is_clear_contradiction(replace(odd, claim_text=claim.replace("145", "99"), reason="evidence says 145"), 0.8)

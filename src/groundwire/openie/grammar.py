@@ -88,7 +88,9 @@ def verb_group(state: SentenceParse, at: int, *, plural: bool = False) -> tuple[
         elif tag is Tag.NOT or (low == "no" and state.low(at + 1) == "longer"):
             denied = True
             at += low == "no"
-        elif (tag is Tag.ADVERB and not (chain and opens_amount(state, at))) or (low in ("both", "either") and chain):
+        elif (tag is Tag.ADVERB and not (chain and state.tag(at + 1) is Tag.NUMBER)) or (
+            low in ("both", "either") and chain
+        ):
             pass
         else:
             break
@@ -110,10 +112,6 @@ def phrasal(state: SentenceParse, verb: Verb, at: int) -> tuple[Verb, int]:
             behind = at + len(others)
             return (verb, at) if state.low(behind) == "of" else (replace(verb, lemma=meant), behind)
     return verb, at
-
-
-def opens_amount(state: SentenceParse, at: int) -> bool:
-    return state.tag(at + 1) is Tag.NUMBER
 
 
 def _whole_verb(state: SentenceParse, at: int, verb: Verb, chain: list[str], plural: bool) -> tuple[Verb | None, int]:
@@ -184,16 +182,8 @@ def joined_phrases(state: SentenceParse, at: int, *, subject: bool = False) -> t
         following, end = phrase_at(state, step)
         if following is None or (not subject and verb_group(state, end, plural=True)[0]):
             return tuple(found), after  # "… costs 5 euros, and the meeting is …": a new clause
-        if joins and _opens_clause(state, found[0], end):
-            return tuple(found), after
         found.append(following)
         after = end
-
-
-def _opens_clause(state: SentenceParse, first: Phrase, end: int) -> bool:
-    """ "… helps you and Ann works in Sales": after a pronoun, "and" followed by a verb begins a clause."""
-    pronoun = state.tag(first.head) is Tag.PRONOUN and not first.determiner
-    return pronoun and verb_group(state, end, plural=True)[0] is not None
 
 
 def _list_goes_on(state: SentenceParse, at: int) -> bool:
@@ -536,7 +526,7 @@ def _predicate(state: SentenceParse, subjects: tuple[Phrase, ...], verb: Verb, a
 
 
 def _skip_adverbs(state: SentenceParse, at: int) -> int:
-    while state.tag(at) is Tag.ADVERB and not opens_amount(state, at) and state.low(at) not in en.TIME_NOUNS:
+    while state.tag(at) is Tag.ADVERB and state.tag(at + 1) is not Tag.NUMBER and state.low(at) not in en.TIME_NOUNS:
         at += 1
     return at
 

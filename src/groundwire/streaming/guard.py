@@ -418,8 +418,7 @@ class GuardedGeneration:
             None if self.error else session.generator, session.messages, session.check, self._config,
             session.context.history, partial(_warnings, session),
         )  # fmt: skip
-        made = await reformulate(text, found, rewriter)
-        return made.text, made.report
+        return await reformulate(text, found, rewriter)
 
     async def close(self) -> None:
         self._judge.cancel()

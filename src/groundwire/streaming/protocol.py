@@ -16,12 +16,12 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from groundwire.config.service import CLEAR, RealTimeConfig, RiskAction
-from groundwire.openie.parser import triples
+from groundwire.openie.parser import bare, triples
 from groundwire.reports.plaintext import nearest_evidence
 from groundwire.text.dates import dates
 from groundwire.text.names import names
 from groundwire.text.numbers import numbers
-from groundwire.text.tokens import similarity, words
+from groundwire.text.tokens import content_words, similarity, words
 from groundwire.types import ClaimVerification, GapType, Risk, Status
 from groundwire.types.stream import Coherence, StreamWarning, WeakPoint
 
@@ -30,9 +30,7 @@ _MIN_SHARED_WORDS = 0.5
 _WORD_SIMILARITY = 0.6  # two words count as the same from here on
 _MAX_EVIDENCE = 5  # pieces of evidence compared, best first
 _UNIT_CHARS = 40  # where to look for the noun that a number counts
-_SAYS = re.compile(r"evidence says ([^']+)\Z")
 _LABEL = re.compile(r"\bname:", re.IGNORECASE)
-_ARTICLE = re.compile(r"^(?:the|an?|its|his|her|their)\s+", re.IGNORECASE)
 
 
 def is_clear_contradiction(verdict: ClaimVerification, threshold: float) -> bool:
@@ -41,16 +39,7 @@ def is_clear_contradiction(verdict: ClaimVerification, threshold: float) -> bool
     if not contradicted or verdict.p1 is None or 1.0 - verdict.p1 < threshold:
         return False
     pieces = tuple(ref.text for ref in verdict.evidence[:_MAX_EVIDENCE])
-    return _compares(verdict, pieces) and speaks_of(verdict.claim_text, pieces)
-
-
-def _compares(verdict: ClaimVerification, pieces: Sequence[str]) -> bool:
-    """False if a name was compared with a number ("evidence says Ann Lee" for a number of rooms)."""
-    quoted = _SAYS.match(verdict.reason)
-    if quoted is None or numbers(quoted[1]) or dates(quoted[1]) or not numbers(verdict.claim_text):
-        return True
-    known = " ".join(pieces)
-    return any(name.text not in known for name in names(verdict.claim_text))
+    return speaks_of(verdict.claim_text, pieces)
 
 
 @lru_cache(maxsize=1024)
@@ -63,15 +52,11 @@ def speaks_of(claim: str, evidence: tuple[str, ...]) -> bool:
     True
     """
     pieces = [piece for piece in evidence if piece]
-    matter = _matter(claim, pieces)
-    if not matter:
-        return bool(pieces)
-    counted = _counted(claim)
-    there = [_words_of(piece, claim) for piece in pieces]
-    return any(
-        _shared_words(matter, own) >= _MIN_SHARED_WORDS * len(matter) or _shared_words(counted, own) > 0
-        for own in there
-    )
+    matter, counted = _matter(claim, pieces), _counted(claim)
+    shared_names = {word.norm for name in names(claim) for word in words(name.text)}
+    there = [content_words(_LABEL.sub("", piece)) - shared_names for piece in pieces]
+    enough = _MIN_SHARED_WORDS * len(matter)
+    return any(_shared_words(matter, own) >= enough or _shared_words(counted, own) > 0 for own in there)
 
 
 def _matter(claim: str, pieces: Sequence[str]) -> frozenset[str]:
@@ -89,8 +74,8 @@ def _matter(claim: str, pieces: Sequence[str]) -> frozenset[str]:
 
 def _is_thing(subject: str, pieces: Sequence[str]) -> bool:
     """True if the evidence names the subject in the same words, such as "the quota queue"."""
-    bare = _ARTICLE.sub("", subject).casefold()
-    return " of " not in bare and any(bare in piece.casefold() for piece in pieces)
+    name = bare(subject).casefold()
+    return " of " not in name and any(name in piece.casefold() for piece in pieces)
 
 
 def _counted(claim: str) -> frozenset[str]:
@@ -98,13 +83,6 @@ def _counted(claim: str) -> frozenset[str]:
     behind = [words(claim[number.end : number.end + _UNIT_CHARS]) for number in numbers(claim)]
     firsts = (next((word.norm for word in found[:2] if not word.is_stop), "") for found in behind)
     return frozenset(filter(None, firsts))
-
-
-def _words_of(piece: str, claim: str) -> frozenset[str]:
-    """The content words of a piece of evidence without names shared with the claim."""
-    shared = {word.norm for name in names(claim) for word in words(name.text)}
-    found = {word.norm for word in words(_LABEL.sub("", piece)) if not word.is_stop}
-    return frozenset(found - shared)
 
 
 def _shared_words(matter: frozenset[str], there: frozenset[str]) -> int:
@@ -131,7 +109,7 @@ LEVELS: Mapping[str, Risk] = MappingProxyType(
 )
 """Risk by kind of weak point. Two or more contradictions in at least half of all claims are critical."""
 
-_ORDER = {risk: rank for rank, risk in enumerate(Risk)}
+RANK = {risk: rank for rank, risk in enumerate(Risk)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,14 +138,14 @@ def assess(
         *_of_coherence(coherence or Coherence()),
         *(_of_warning(warning, threshold) for warning in warnings if not _answered(warning, claims)),
     ]
-    ordered = tuple(sorted(points, key=lambda p: (p.start, -_ORDER[p.risk])))
+    ordered = tuple(sorted(points, key=lambda p: (p.start, -RANK[p.risk])))
     risk = _overall(ordered, claims)
-    worst = max(ordered, key=lambda p: _ORDER[p.risk], default=None)
+    worst = max(ordered, key=lambda p: RANK[p.risk], default=None)
     return Assessment(ordered, risk, worst.reason if worst else "")
 
 
 def is_grave(risk: Risk) -> bool:
-    return _ORDER[risk] >= _ORDER[Risk.HIGH]
+    return RANK[risk] >= RANK[Risk.HIGH]
 
 
 def action_for(risk: Risk, config: RealTimeConfig) -> RiskAction:
@@ -206,7 +184,7 @@ def _instruction(number: int, point: WeakPoint) -> str:
 
 
 def _overall(points: Sequence[WeakPoint], claims: Sequence[ClaimVerification]) -> Risk:
-    risk = max((p.risk for p in points), key=lambda r: _ORDER[r], default=Risk.LOW)
+    risk = max((p.risk for p in points), key=lambda r: RANK[r], default=Risk.LOW)
     wrong = sum(p.kind == "contradicted" for p in points)
     checked = sum(claim.status is not Status.UNCHECKED for claim in claims)
     return Risk.CRITICAL if wrong >= 2 and 2 * wrong >= checked else risk
@@ -246,7 +224,7 @@ def _of_coherence(found: Coherence) -> Iterator[WeakPoint]:
 def _of_warning(warning: StreamWarning, threshold: float) -> WeakPoint:
     """The warning's own risk, but at most medium below the confidence threshold."""
     sure = warning.confidence >= threshold
-    risk = warning.risk if sure else min(warning.risk, Risk.MEDIUM, key=lambda r: _ORDER[r])
+    risk = warning.risk if sure else min(warning.risk, Risk.MEDIUM, key=lambda r: RANK[r])
     reason = warning.note or warning.pattern.replace("_", " ")
     return WeakPoint(warning.segment, warning.start, warning.end, "warning", risk, reason)
 

@@ -16,7 +16,7 @@ from groundwire.config.service import RealTimeConfig, RiskAction
 from groundwire.errors import GroundwireError
 from groundwire.llm import Generator, Message
 from groundwire.streaming.coherence import coherence_of
-from groundwire.streaming.protocol import Assessment, assess, guidance, stops, wordings
+from groundwire.streaming.protocol import RANK, Assessment, assess, guidance, stops, wordings
 from groundwire.streaming.session import again
 from groundwire.text.lexicon import word_table
 from groundwire.text.sentences import sentences
@@ -61,13 +61,8 @@ def phrases_for(text: str) -> Phrases:
     return Phrases(**word_table("phrases")["he" if language_hint(text) == "he" else "en"])
 
 
-def mark_for(kind: str, phrases: Phrases) -> str:
-    """The mark after a weak claim; claims too vague to be verified get none."""
-    return "" if kind == "vague" else phrases.marks.get(_SAME.get(kind, kind), phrases.marks["unsupported"])
-
-
-def opening_for(kind: str, phrases: Phrases) -> str:
-    return phrases.openings.get(_SAME.get(kind, kind), phrases.openings["unsupported"])
+def _phrase(kind: str, phrases: Mapping[str, str]) -> str:
+    return phrases.get(_SAME.get(kind, kind), phrases["unsupported"])
 
 
 # Rewording by rule. There are only insertions and cuts, so Markdown stays intact and the original can be
@@ -95,9 +90,9 @@ class _Insertion:
 def reworded(text: str, claims: Sequence[ClaimVerification], weak: Sequence[WeakPoint], actions: Actions) -> Repair:
     """Apply the action for each weak point's risk; supported claims get their source as a citation."""
     wanted: dict[int, _Insertion] = {}
-    for point in sorted(weak, key=lambda p: -_RANK[p.risk]):
+    for point in sorted(weak, key=lambda p: -RANK[p.risk]):
         found = _treated(text, point, actions.get(point.risk, "none"))
-        worse = [p for p in weak if p is not point and _RANK[p.risk] > _RANK[point.risk]]
+        worse = [p for p in weak if p is not point and RANK[p.risk] > RANK[point.risk]]
         if found is not None and not any(p.start <= found.at <= p.end for p in worse):
             wanted.setdefault(found.at, found)
     if actions.get(Risk.LOW) == "mark":
@@ -108,15 +103,13 @@ def reworded(text: str, claims: Sequence[ClaimVerification], weak: Sequence[Weak
     return _inserted(text, sorted(wanted.values(), key=lambda i: i.at))
 
 
-_RANK = {risk: rank for rank, risk in enumerate(Risk)}
-
-
 def _treated(text: str, point: WeakPoint, action: RiskAction) -> _Insertion | None:
     if action == "none":
         return None
     if action == "mark" or not _can_open(text, point):
-        mark = mark_for(point.kind, phrases_for(point.text))
-        return _Insertion(_end(text, point.start, point.end), f" {mark}") if mark else None
+        mark = _phrase(point.kind, phrases_for(point.text).marks)
+        vague = point.kind == "vague"  # says too little to be marked
+        return None if vague else _Insertion(_end(text, point.start, point.end), f" {mark}")
     return _opened(text, point)
 
 
@@ -138,7 +131,7 @@ def _opened(text: str, point: WeakPoint) -> _Insertion:
     at = _start(text, point.start)
     lead = re.match(phrases.leads, text[at : point.end])
     at += lead.end() if lead else 0
-    opening = opening_for(point.kind, phrases).format(prior=_short(point.prior))
+    opening = _phrase(point.kind, phrases.openings).format(prior=_short(point.prior))
     follows = text[at : point.end].lstrip(_WRAPPED)
     if opening.endswith("ש") and not re.match(r"[א-ת]", text[at : at + 1]):
         opening += "-"
@@ -258,6 +251,7 @@ def _short(text: str) -> str:
 
 
 _log = logging.getLogger(__name__)
+_Rewritten = tuple[str, HallucinationReport | None]
 Check = Callable[[str], Awaitable[HallucinationReport]]
 _GUIDANCE_CHARS = 6000  # about 1,500 tokens of instructions
 _END = 1 << 60
@@ -281,21 +275,15 @@ class Rewriter:
         return assess(report.claims, warnings, coherence, self.config.interrupt_threshold)
 
 
-@dataclass(frozen=True, slots=True)
-class Reformulation:
-    """The text for the user, and the report on it before hedges and marks were inserted."""
+async def reformulate(answer: str, found: Assessment, rewriter: Rewriter) -> _Rewritten:
+    """The model's second attempt if it passes; otherwise the first one, cut and reworded by rule.
 
-    text: str
-    report: HallucinationReport | None
-
-
-async def reformulate(answer: str, found: Assessment, rewriter: Rewriter) -> Reformulation:
-    """The model's second attempt if it passes; otherwise the first one, cut and reworded by rule."""
-    attempt = await _by_model(answer, found, rewriter)
-    return attempt or await _by_rule(answer, found, rewriter)
+    Returns the text for the user, and the report on it before hedges and marks were inserted.
+    """
+    return await _by_model(answer, found, rewriter) or await _by_rule(answer, found, rewriter)
 
 
-async def _by_model(answer: str, found: Assessment, rewriter: Rewriter) -> Reformulation | None:
+async def _by_model(answer: str, found: Assessment, rewriter: Rewriter) -> _Rewritten | None:
     if rewriter.generator is None:
         return None
     head = answer[: cut_at(answer, found.failing)].rstrip()
@@ -316,7 +304,7 @@ async def _by_model(answer: str, found: Assessment, rewriter: Rewriter) -> Refor
     second = await rewriter.assess(text, report)
     if second.failing or stops(second.risk, rewriter.config):
         return None  # no better than the first; the rule says less but nothing wrong
-    return Reformulation(worded(text, report, second, rewriter.config), report)
+    return worded(text, report, second, rewriter.config), report
 
 
 async def _checked(text: str, rewriter: Rewriter) -> HallucinationReport | None:
@@ -339,15 +327,15 @@ def _joined(head: str, rest: str) -> str:
     return f"{head}{gap}{follows}" if head else follows
 
 
-async def _by_rule(answer: str, found: Assessment, rewriter: Rewriter) -> Reformulation:
+async def _by_rule(answer: str, found: Assessment, rewriter: Rewriter) -> _Rewritten:
     text = stopped(answer, found.failing)
     length = len(answer[: cut_at(answer, found.failing)].rstrip())
     report = await _checked(text, rewriter)
     if report is None:
-        return Reformulation(text, None)
+        return text, None
     second = await rewriter.assess(text, report)
     own = Assessment(tuple(point for point in second.points if point.start < length))
-    return Reformulation(worded(text, report, own, rewriter.config, length), report)
+    return worded(text, report, own, rewriter.config, length), report
 
 
 def worded(text: str, report: HallucinationReport, found: Assessment, config: RealTimeConfig, until: int = _END) -> str:
