@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import replace
+from itertools import islice, product
 
 from groundwire.detectors.context import SPEAKERS, USERS, DetectionContext, segment_response
 from groundwire.detectors.statements import (
@@ -52,34 +52,21 @@ _REQUESTS = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _HistoryConflict:
-    """A clause of the response (`said`) that contradicts an earlier one (`prior`)."""
-
-    clause: Utterance
-    prior: Utterance
-    type: ContradictionType
-    confidence: float
-    similarity: float
-    value: StatedValue | None = None
-    correction: str = ""
-
-
 async def detect_history_contradictions(context: DetectionContext) -> list[Flag]:
     """Flag each clause at most once, against the latest statement it contradicts."""
     priors = list(islice(_established(context), _MAX_CLAUSES))
     if not priors:
         return []
-    found: list[_HistoryConflict] = []
+    flags: list[Flag] = []
     undecided: list[tuple[Utterance, Utterance, float]] = []
     for clause in islice((clause for piece in context.segments for clause in _asserted_clauses(piece)), _MAX_CLAUSES):
         contradiction, ask = _compare_with_history(clause, priors)
         if contradiction:
-            found.append(contradiction)
+            flags.append(contradiction)
         else:
             undecided += ask
-    found += await _ask_verifier(context, undecided[:_MAX_QUERIES])
-    flags = [_flag(item) for item in found] + list(_out_of_order(context))
+    flags += await _ask_verifier(context, undecided[:_MAX_QUERIES])
+    flags += _out_of_order(context)
     return sorted({(f.start, f.end): f for f in reversed(flags)}.values(), key=lambda flag: flag.start)
 
 
@@ -117,7 +104,7 @@ def _with_inherited_frame(clause: Utterance, before: Sequence[Utterance]) -> Utt
 
 def _compare_with_history(
     clause: Utterance, priors: Sequence[Utterance]
-) -> tuple[_HistoryConflict | None, list[tuple[Utterance, Utterance, float]]]:
+) -> tuple[Flag | None, list[tuple[Utterance, Utterance, float]]]:
     """The contradiction found by rule, or else the pairs to ask the verifier about."""
     ask: list[tuple[Utterance, Utterance, float]] = []
     for prior in priors:
@@ -134,21 +121,17 @@ def _compare_with_history(
     return None, ask
 
 
-def _by_rule(clause: Utterance, prior: Utterance, share: float) -> _HistoryConflict | None:
+def _by_rule(clause: Utterance, prior: Utterance, share: float) -> Flag | None:
     values = conflict(clause, prior)
     if values and nested(clause, prior):
         if not values[0].kind.startswith(CATEGORY):
-            kind = ContradictionType.INCOMPATIBLE_VALUES
-            return _HistoryConflict(clause, prior, kind, _BY_VALUE, share, values[0], values[1].text)
+            return _flag(clause, prior, ContradictionType.INCOMPATIBLE_VALUES, _BY_VALUE * share, values)
         if _kinds(clause) == _kinds(prior):  # "open" and "closed on Mondays" are compatible
-            kind = ContradictionType.LOGICAL_IMPOSSIBILITY
-            return _HistoryConflict(clause, prior, kind, _BY_CATEGORY, share, values[0], values[1].text)
-    for mine in clause.claims:
-        for theirs in prior.claims:
-            if content_words(mine.subject) != content_words(theirs.subject) or mine.predicate != theirs.predicate:
-                continue
-            if mine.denied != theirs.denied and content_words(mine.object) == content_words(theirs.object):
-                return _HistoryConflict(clause, prior, ContradictionType.DIRECT_NEGATION, _BY_NEGATION, share)
+            return _flag(clause, prior, ContradictionType.LOGICAL_IMPOSSIBILITY, _BY_CATEGORY * share, values)
+    for mine, theirs in product(clause.claims, prior.claims):
+        same = content_words(mine.subject) == content_words(theirs.subject) and mine.predicate == theirs.predicate
+        if same and mine.denied != theirs.denied and content_words(mine.object) == content_words(theirs.object):
+            return _flag(clause, prior, ContradictionType.DIRECT_NEGATION, _BY_NEGATION * share)
     return None
 
 
@@ -156,16 +139,14 @@ def _kinds(utterance: Utterance) -> set[str]:
     return {value.kind for value in utterance.values}
 
 
-async def _ask_verifier(
-    context: DetectionContext, pairs: Sequence[tuple[Utterance, Utterance, float]]
-) -> list[_HistoryConflict]:
+async def _ask_verifier(context: DetectionContext, pairs: Sequence[tuple[Utterance, Utterance, float]]) -> list[Flag]:
     """Ask the verifier with the earlier clause as context; failed queries count as no contradiction."""
     if context.verifier is None or not pairs:
         return []
     queries = [Query(clause.text, prior.text) for clause, prior, _ in pairs]
     estimates = await context.verifier.estimate(queries)
     return [
-        _HistoryConflict(clause, prior, ContradictionType.LOGICAL_IMPOSSIBILITY, estimate.p_no, share)
+        _flag(clause, prior, ContradictionType.LOGICAL_IMPOSSIBILITY, estimate.p_no * share)
         for (clause, prior, share), estimate in zip(pairs, estimates, strict=True)
         if estimate.error is None and estimate.p_no >= CONTRADICTS and estimate.p_no > estimate.p_yes
     ]
@@ -189,13 +170,18 @@ def _out_of_order(context: DetectionContext) -> Iterator[Flag]:
                     )  # fmt: skip
 
 
-def _flag(found: _HistoryConflict) -> Flag:
-    clause, prior, value = found.clause, found.prior, found.value
-    fix = (clause.start + value.start, clause.start + value.end) if value else None
+def _flag(
+    clause: Utterance,
+    prior: Utterance,
+    kind: ContradictionType,
+    confidence: float,
+    values: tuple[StatedValue, StatedValue] | None = None,
+) -> Flag:
+    """Flag a clause that contradicts an earlier one, by its value and the earlier value if they differ."""
+    fix = (clause.start + values[0].start, clause.start + values[0].end) if values else None
     evidence = f"Earlier: '{prior.text}' (Turn {prior.turn})"
     return Flag(
-        HallucinationType.CONTRADICTS_PRIOR, clause.start, clause.start + len(clause.text), clause.text,
-        found.confidence * found.similarity, "This contradicts a previous statement", evidence,
-        found.correction, fix, "Earlier conversation", found.type, (("history_match", evidence),),
-        prior=prior.text, turn=prior.turn,
+        HallucinationType.CONTRADICTS_PRIOR, clause.start, clause.start + len(clause.text), clause.text, confidence,
+        "This contradicts a previous statement", evidence, values[1].text if values else "", fix,
+        "Earlier conversation", kind, (("history_match", evidence),), prior=prior.text, turn=prior.turn,
     )  # fmt: skip

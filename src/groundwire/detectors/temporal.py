@@ -144,7 +144,9 @@ def _relative_against_year(segment: Segment) -> Iterator[Flag]:
 
 
 def _disjoint(a: TimeExpression, b: TimeExpression) -> bool:
-    return bool(a.first and a.last and b.first and b.last) and (a.last < b.first or b.last < a.first)  # type: ignore[operator]
+    if not (a.first and a.last and b.first and b.last):
+        return False
+    return a.last < b.first or b.last < a.first
 
 
 def _range(time: TimeExpression) -> str:

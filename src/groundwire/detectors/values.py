@@ -148,14 +148,17 @@ def _of(relations: Sequence[str]) -> Comparison:
     return Comparison.DIFFERENT if "conflict" in relations else Comparison.OPEN
 
 
+def _clock(text: str) -> Number | None:
+    return next((number for number in numbers(text) if number.unit == "clock"), None)
+
+
 def _clocks(value: Value, stated: str, _: datetime) -> Comparison | None:
-    ours = [n for n in numbers(value.text) if n.unit == "clock"]
-    theirs = [n for n in numbers(stated) if n.unit == "clock"]
-    if not ours or not theirs:
+    ours, theirs = _clock(value.text), _clock(stated)
+    if ours is None or theirs is None:
         return None
     # "3:00" without am/pm also matches 15:00 (720 minutes later).
     half = re.search(r"[ap]\.?m|1[3-9]:|2\d:", stated, re.IGNORECASE) is None
-    return _same(abs(ours[0].value - theirs[0].value) in ((0, 720) if half else (0,)))
+    return _same(abs(ours.value - theirs.value) in ((0, 720) if half else (0,)))
 
 
 def _amounts(value: Value, stated: str, _: datetime) -> Comparison | None:
@@ -238,7 +241,7 @@ def replacement(value: Value, stated: str, known: KBSnapshot) -> Replacement | N
     text = value.text or (entity.name if entity else "")
     if not text or not stated:
         return None
-    start = len(stated) - len(_without_article(stated))
+    start = len(stated) - len(bare(stated)) if stated.endswith(bare(stated)) else 0
     replaced = strip_unit_noun(stated) if strip_unit_noun(text) == bare(text) else bare(stated)
     at = stated.find(replaced, start)
     if at < 0 or not replaced:
@@ -247,11 +250,6 @@ def replacement(value: Value, stated: str, known: KBSnapshot) -> Replacement | N
     if stated.lower().startswith(("a ", "an ")):  # the article must agree with the new word
         return Replacement(0, at + len(replaced), f"{'an' if new[:1].lower() in 'aeiou' else 'a'} {new}")
     return Replacement(at, at + len(replaced), new)
-
-
-def _without_article(stated: str) -> str:
-    plain = bare(stated)
-    return plain if stated.endswith(plain) else stated
 
 
 def _fix_day(value: Value, stated: str) -> Replacement | None:
@@ -289,11 +287,12 @@ def _dated(ours: PartialDate, spoken: PartialDate, written: str, text: str) -> s
 
 
 def _fix_clock(value: Value, stated: str) -> Replacement | None:
-    spoken = next((n for n in numbers(stated) if n.unit == "clock"), None)
-    ours = next((n for n in numbers(value.text) if n.unit == "clock"), None)
-    if spoken is None or ours is None:
-        return None
-    return Replacement(spoken.start, spoken.end, value.text[ours.start : ours.end])
+    spoken, ours = _clock(stated), _clock(value.text)
+    return (
+        None
+        if spoken is None or ours is None
+        else Replacement(spoken.start, spoken.end, value.text[ours.start : ours.end])
+    )
 
 
 def _fix_amount(value: Value, stated: str) -> Replacement | None:

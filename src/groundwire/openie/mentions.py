@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
 
 from groundwire.openie import lexicon
 from groundwire.openie.lexicon import Tag, Token, tokens
@@ -37,7 +36,7 @@ def mentions(sentence: str, offset: int = 0) -> list[Mention]:
         return []
     found = tokens(sentence)
     english = language_hint(sentence) == "en"
-    described = list(_definite(found)) if english else []
+    described = list(_definite(sentence, found)) if english else []
     named = [m for m in _named(sentence) if not any(d.start <= m.start and m.end <= d.end for d in described)]
     pronouns = list(_pronouns(found)) if english else []
     every = sorted([*described, *named, *pronouns], key=lambda m: m.start)
@@ -51,7 +50,7 @@ def _named(sentence: str) -> Iterator[Mention]:
             yield Mention(text, name.start, name.start + len(text), MentionKind.PROPER_NAME)
 
 
-def _definite(found: list[Token]) -> Iterator[Mention]:
+def _definite(sentence: str, found: list[Token]) -> Iterator[Mention]:
     """Definite articles with their noun phrases."""
     at = 0
     while at < len(found):
@@ -69,15 +68,8 @@ def _definite(found: list[Token]) -> Iterator[Mention]:
         body = found[at:end]
         # "the Eiffel Tower" is a name with an article, "the Analytics team" is a description.
         if not all(t.tag is Tag.NAME for t in body):
-            yield _mention(token, body)
+            yield Mention(sentence[token.start : body[-1].end], token.start, body[-1].end, MentionKind.DEFINITE)
             at = end
-
-
-def _mention(first: Token, body: list[Token]) -> Mention:
-    text = first.text
-    for before, token in pairwise([first, *body]):
-        text += " " * (token.start - before.end) + token.text
-    return Mention(text, first.start, body[-1].end, MentionKind.DEFINITE)
 
 
 _PERSONAL = word_set("he she it they him her them his its their")

@@ -68,9 +68,9 @@ def _auxiliary(words: Sequence[Token], at: int) -> tuple[int, Tense]:
             last = end + 1
         end += 1
     tense, low = tense_of(chain), words[end].low
-    if words[end].low in _WORDS["intended"] and words[end + 1].low == "to":
-        to_be = words[end + 2 : end + 3] and words[end + 2].low == "be"
-        return min(end + 3 + bool(to_be), len(words) - 2), Tense.FUTURE
+    if low in _WORDS["intended"] and words[end + 1].low == "to":
+        behind = end + 2 + (words[end + 2].low == "be")
+        return behind + (words[behind].tag is not Tag.STOP), Tense.FUTURE
     if words[end].tag not in (Tag.VERB, Tag.WORD):
         return last, tense
     if words[last - 1].tag is Tag.MODAL or chain[-1] in ("do", "does", "did"):

@@ -55,7 +55,7 @@ _NAMES = {"quantity": "fewer", "frequency": "less often", "certainty": "less cer
 class Strength:
     """The rank of a text on each scale (None: not stated) and the condition that narrows it."""
 
-    ranks: tuple[tuple[str, int | None], ...]
+    ranks: dict[str, int | None]
     narrowed: str = ""
 
 
@@ -68,12 +68,12 @@ _PATTERNS = {
 def strength(text: str, rest: str = "") -> Strength:
     """The strength of a clause; `rest` is the remainder of its sentence, which may narrow it.
 
-    >>> dict(strength("Most users may get it only if they pay.").ranks)
+    >>> strength("Most users may get it only if they pay.").ranks
     {'quantity': 3, 'frequency': None, 'certainty': 1}
     """
     narrowed = NARROWING.search(text + rest[:_CONDITION_CHARS])
     plain = _NO_MODAL.sub(" ", text)
-    return Strength(tuple((name, _rank(name, plain)) for name in SCALES), narrowed[0].strip() if narrowed else "")
+    return Strength({name: _rank(name, plain) for name in SCALES}, narrowed[0].strip() if narrowed else "")
 
 
 def _rank(scale: str, text: str) -> int | None:
@@ -88,7 +88,8 @@ def _rank(scale: str, text: str) -> int | None:
 
 def weakened(before: Strength, now: Strength) -> str:
     """How the second is weaker than the first; "" if it is not."""
-    for (scale, was), (_, became) in zip(before.ranks, now.ranks, strict=True):
+    for scale, was in before.ranks.items():
+        became = now.ranks[scale]
         if was is not None and became is not None and became < was and not (was - became < 2 and scale == "certainty"):
             return _NAMES[scale]
     return "narrowed" if now.narrowed and not before.narrowed else ""
