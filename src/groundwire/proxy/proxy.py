@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from urllib.parse import quote, unquote
@@ -14,13 +14,11 @@ from starlette.requests import Request
 from starlette.types import Send
 
 from groundwire.errors import InputError
-from groundwire.proxy.dialects import ApiDialect, Json, chat, messages, responses
-from groundwire.proxy.documents import PromptDocument
-from groundwire.proxy.evidence import SOURCES_FIELD, RequestEvidence, parse_sources
-from groundwire.proxy.modes import STREAM_MODES
+from groundwire.proxy.dialects import DIALECTS, ApiDialect, Json
+from groundwire.proxy.evidence import SOURCES_FIELD, PromptDocument, RequestEvidence, parse_sources
+from groundwire.proxy.modes import STREAM_MODES, UpstreamStream
 from groundwire.proxy.options import HeaderPairs, ProxyOptions, client_headers, groundwire_headers, parse_options
 from groundwire.proxy.rewrite import rewrite_answer
-from groundwire.proxy.stream import UpstreamStream
 from groundwire.proxy.upstream import (
     Upstream,
     UpstreamDisconnected,
@@ -40,7 +38,6 @@ from groundwire.proxy.verifier import (
 )
 from groundwire.types import HallucinationReport
 
-DIALECTS: Mapping[str, ApiDialect] = {"chat/completions": chat, "responses": responses, "messages": messages}
 MAX_CONCURRENT_JOBS = 4
 """Jobs of all streams that are with the engine at a time."""
 _LARGE_BODY = 200_000  # bytes; parsing more takes milliseconds and goes to a thread

@@ -17,8 +17,7 @@ from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError
 from groundwire.metrics import Metrics
 from groundwire.proxy.dialects import ApiDialect, Json, TextKey, response_id
-from groundwire.proxy.documents import PromptDocument
-from groundwire.proxy.evidence import RequestEvidence
+from groundwire.proxy.evidence import PromptDocument, RequestEvidence
 from groundwire.proxy.options import Mode
 from groundwire.proxy.sse import FrameTooLarge, SseFrame, SseParser
 from groundwire.reports.json import action_object, report_object
