@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import anthropic
 from pydantic import BaseModel
@@ -36,7 +36,7 @@ class AnthropicGenerator(HostedGenerator[anthropic.AsyncAnthropic]):
     """The messages API. `n` completions take `n` requests."""
 
     section = "anthropic"
-    sdk = anthropic
+    sdk: ClassVar[Any] = anthropic
     client_class = anthropic.AsyncAnthropic
     sdk_error = anthropic.AnthropicError
     required_options = frozenset({"max_tokens"})

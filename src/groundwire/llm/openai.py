@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import openai
 from pydantic import BaseModel, Field
@@ -63,7 +63,7 @@ class OpenAIGenerator(HostedGenerator[openai.AsyncOpenAI]):
     """The chat completions API."""
 
     section = "openai"
-    sdk = openai
+    sdk: ClassVar[Any] = openai
     client_class = openai.AsyncOpenAI
     sdk_error = openai.OpenAIError
     # Never dropped: without it a model would write without bound.

@@ -5,7 +5,7 @@ JSON of `/v1/chat/completions`, `/v1/responses` and Anthropic's `/v1/messages`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any, ClassVar
 
@@ -30,7 +30,10 @@ class ApiDialect(ABC):
 
     ends_with_done: ClassVar[bool] = False
     """Whether a stream ends with `[DONE]`."""
-    extract_evidence: ClassVar[Callable[[Mapping[str, Any], Iterable[PromptDocument]], RequestEvidence]]
+
+    @abstractmethod
+    def extract_evidence(self, body: Json, given: Iterable[PromptDocument]) -> RequestEvidence:
+        """Return what a request gives to check its answer against; `given` are sources passed separately."""
 
     @abstractmethod
     def texts(self, body: Json) -> dict[TextKey, str]:
@@ -79,7 +82,9 @@ class ChatDialect(ApiDialect):
     """`/v1/chat/completions`. An answer that is cut short ends as by a content filter, which clients know."""
 
     ends_with_done = True
-    extract_evidence = staticmethod(from_chat)
+
+    def extract_evidence(self, body: Json, given: Iterable[PromptDocument]) -> RequestEvidence:
+        return from_chat(body, given)
 
     def texts(self, body: Json) -> dict[TextKey, str]:
         contents = {_choice_key(choice): _object(choice, "message").get("content") for choice in _choices(body)}
@@ -158,9 +163,11 @@ class MessagesDialect(ApiDialect):
     one text here.
     """
 
-    extract_evidence = staticmethod(from_messages)
     _KEY: TextKey = (0,)
     _REFUSAL: ClassVar[Json] = {"stop_reason": "refusal", "stop_sequence": None}
+
+    def extract_evidence(self, body: Json, given: Iterable[PromptDocument]) -> RequestEvidence:
+        return from_messages(body, given)
 
     def texts(self, body: Json) -> dict[TextKey, str]:
         text = "".join(block["text"] for block in _text_blocks(body))
@@ -209,13 +216,15 @@ def _text_blocks(body: Json) -> list[Json]:
 class ResponsesDialect(ApiDialect):
     """`/v1/responses`. The text, its part, its output item and the response are each repeated at the end."""
 
-    extract_evidence = staticmethod(from_responses)
     _DELTA = "response.output_text.delta"
     _ENDS = frozenset((
         "response.output_text.done", "response.content_part.done", "response.output_item.done",
         "response.completed", "response.incomplete", "response.failed",
     ))  # fmt: skip
     _INCOMPLETE: ClassVar[Json] = {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}}
+
+    def extract_evidence(self, body: Json, given: Iterable[PromptDocument]) -> RequestEvidence:
+        return from_responses(body, given)
 
     def texts(self, body: Json) -> dict[TextKey, str]:
         return {key: part["text"] for key, part in _text_parts(body) if part["text"]}
