@@ -23,8 +23,8 @@ from groundwire.cli.console import open_console
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import InputError
-from groundwire.integrations.ray import TASK_ROWS, check_on_ray
 from groundwire.integrations.rows import BatchRow, judge_rows
+from groundwire.integrations.udf import TASK_ROWS, check_on_ray
 
 app = command()
 Judge = Callable[[Iterator[BatchRow]], Iterator[str]]

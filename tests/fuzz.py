@@ -28,7 +28,7 @@ from groundwire.conversion.formats import PARSED, FileInput, read_document
 from groundwire.errors import GroundwireError, InputError
 from groundwire.integrations.metta_runner import evaluate, in_child, new_metta
 from groundwire.integrations.rows import BatchRow, parse_row, row_identity
-from groundwire.proxy.dialects import chat
+from groundwire.proxy.dialects import ChatDialect
 from groundwire.proxy.sse import DoneHoldback, SseParser
 from groundwire.proxy.verifier import parse_object
 from groundwire.retrieval.cite import resolve
@@ -194,8 +194,8 @@ def _read_events(data: bytes) -> None:
     for frame in frames:
         event = parse_object(frame.data)
         if event is not None:
-            chat.deltas(event)
-            chat.is_end(event)
+            ChatDialect().deltas(event)
+            ChatDialect().is_end(event)
 
 
 def _run_program(text: str) -> None:

@@ -11,8 +11,8 @@ from tests.loopback import Loopback
 
 from groundwire.errors import BackendDown
 from groundwire.llm import Completion, Message, OnText
+from groundwire.llm.base import MAX_BUFFERED, stream_text
 from groundwire.llm.fake import ScriptedGenerator
-from groundwire.llm.stream import MAX_BUFFERED, tokens
 
 HELLO = [Message("user", "Hello?")]
 
@@ -45,12 +45,12 @@ class Endless:
 
 
 async def test_the_pieces_come_in_order() -> None:
-    assert [p async for p in tokens(ScriptedGenerator(["one two three"]), HELLO)] == ["one", " two", " three"]
+    assert [p async for p in stream_text(ScriptedGenerator(["one two three"]), HELLO)] == ["one", " two", " three"]
 
 
 async def test_who_does_not_read_holds_the_model() -> None:
     model = Endless()
-    stream = tokens(model, HELLO)
+    stream = stream_text(model, HELLO)
     assert await anext(stream) == "1 "
     for _ in range(200):
         await asyncio.sleep(0)
@@ -63,7 +63,7 @@ async def test_who_does_not_read_holds_the_model() -> None:
 async def test_who_leaves_leaves_no_task_behind() -> None:
     model = Endless()
     before = asyncio.all_tasks()
-    async for _ in (stream := tokens(model, HELLO)):
+    async for _ in (stream := stream_text(model, HELLO)):
         break
     await stream.aclose()
     assert model.stopped
@@ -74,7 +74,7 @@ async def test_a_reader_who_is_cancelled_stops_the_model() -> None:
     model = Endless()
 
     async def read() -> None:
-        async for _ in tokens(model, HELLO):
+        async for _ in stream_text(model, HELLO):
             await asyncio.sleep(0)
 
     reader = asyncio.create_task(read())
@@ -89,7 +89,7 @@ async def test_a_reader_who_is_cancelled_stops_the_model() -> None:
 
 
 async def test_what_was_said_before_a_failure_is_heard() -> None:
-    stream = tokens(Endless(break_at=3), HELLO)
+    stream = stream_text(Endless(break_at=3), HELLO)
     assert [await anext(stream) for _ in range(3)] == ["1 ", "2 ", "3 "]
     with pytest.raises(BackendDown):
         await anext(stream)
@@ -104,11 +104,11 @@ async def test_who_cannot_stream_says_it_at_once() -> None:
 
         async def aclose(self) -> None: ...
 
-    assert [piece async for piece in tokens(Plain(), HELLO)] == ["whole"]
+    assert [piece async for piece in stream_text(Plain(), HELLO)] == ["whole"]
 
 
 async def test_a_real_client_is_read_piece_by_piece(loopback: Loopback) -> None:
     loopback.script(sse(chunk("Hi "), chunk("you"), "[DONE]"))
     generator = openai_at(loopback)
-    assert [piece async for piece in tokens(generator, HELLO)] == ["Hi ", "you"]
+    assert [piece async for piece in stream_text(generator, HELLO)] == ["Hi ", "you"]
     await generator.aclose()

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire.errors import InputError
-from groundwire.proxy.documents import split_prompt
-from groundwire.proxy.evidence import from_chat, from_responses, parse_sources
+from groundwire.proxy.evidence import from_chat, from_responses, parse_sources, split_prompt
 
 LONG = (
     "Acme Corp was founded in 1990 by Jane Doe in Springfield. It employs 420 people in three countries and "

@@ -6,8 +6,14 @@ import pytest
 
 from groundwire.config.service import RealTimeConfig
 from groundwire.errors import InputError
-from groundwire.proxy.options import ProxyOptions, client_headers, groundwire_headers, parse_options, upstream_headers
-from groundwire.proxy.upstream import check_base_url, parse_upstreams
+from groundwire.proxy.proxy import ProxyOptions, parse_options
+from groundwire.proxy.upstream import (
+    check_base_url,
+    client_headers,
+    groundwire_headers,
+    parse_upstreams,
+    upstream_headers,
+)
 from groundwire.proxy.verifier import VerificationOutcome, VerificationState
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groundwire.proxy.rewrite import add_remarks, cut_before, first_contradiction
+from groundwire.proxy.modes import add_remarks, cut_before, first_contradiction
 from groundwire.types import Case, Claim, ClaimVerification, Estimate, EvidenceRef, HallucinationReport, Source
 from groundwire.verdicts.judge import ClaimScores, judge
 from groundwire.verdicts.profile import Profile

@@ -13,7 +13,7 @@ from groundwire.errors import BackendDown, BackendError, InputError
 from groundwire.llm import open_generator
 from groundwire.llm.fake import ScriptedGenerator
 from groundwire.rag.chatbot import Chatbot, ChatReply, ChatRequest, check, reply_without_check
-from groundwire.rag.embed import default_embedder
+from groundwire.rag.index import default_embedder
 from groundwire.rag.index_sqlite import SqliteIndex
 from groundwire.rag.ingest import Ingest
 

@@ -12,10 +12,8 @@ from tests.rag.pinecone_server import KEY, PineconeServer
 from groundwire.config import Config
 from groundwire.config.service import RagConfig
 from groundwire.rag import index_pinecone, index_sqlite
-from groundwire.rag.embed import default_embedder
-from groundwire.rag.index import PassageIndex, open_index
-from groundwire.rag.ingest import Ingest
-from groundwire.rag.passages import IndexedDocument, IndexedPassage, PassageSize, split_passages
+from groundwire.rag.index import IndexedDocument, IndexedPassage, PassageIndex, default_embedder, open_index
+from groundwire.rag.ingest import Ingest, PassageSize, split_passages
 from groundwire.types import Source
 
 FEES = "# Fees\nRenting the hall costs 300 shekels. The deposit is 500 shekels.\n# Hours\nWe open at eight."

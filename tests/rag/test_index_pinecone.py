@@ -9,8 +9,9 @@ from tests.rag.pinecone_server import KEY, PineconeServer
 
 from groundwire.config.service import RagConfig
 from groundwire.errors import BackendDown, BackendError, ConfigError, GroundwireError, RateLimited
+from groundwire.rag.index import IndexedDocument
 from groundwire.rag.index_pinecone import PineconeIndex, open_index
-from groundwire.rag.passages import IndexedDocument, PassageSize, split_passages
+from groundwire.rag.ingest import PassageSize, split_passages
 from groundwire.types import Source
 
 TEXT = " ".join(f"Room {n} has {n} windows." for n in range(6))

@@ -13,16 +13,17 @@ import numpy as np
 import pytest
 
 from groundwire.errors import InputError, StoreError
-from groundwire.rag.embed import WIDTH, default_embedder
+from groundwire.rag.index import WIDTH, IndexedDocument, default_embedder
 from groundwire.rag.index_sqlite import SCHEMA_VERSION, IndexFile, SqliteIndex, VectorMatrix, pack_vector
-from groundwire.rag.passages import IndexedDocument, PassageSize, split_passages
+from groundwire.rag.ingest import PassageSize, split_passages
 from groundwire.types import Source
 
 WORKER = """
 import sys
 from pathlib import Path
 from groundwire.rag.index_sqlite import SqliteIndex
-from groundwire.rag.passages import PassageSize, IndexedDocument, split_passages
+from groundwire.rag.index import IndexedDocument
+from groundwire.rag.ingest import PassageSize, split_passages
 from groundwire.types import Source
 path, name, count = sys.argv[1:]
 index = SqliteIndex(Path(path), None)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundwire.rag.passages import PassageSize, digest, split_passages
+from groundwire.rag.ingest import PassageSize, digest, split_passages
 from groundwire.text.tokens import words
 from groundwire.types import Source
 

@@ -5,8 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groundwire.rag.chatbot import build_messages, hit_sources, search_query
-from groundwire.rag.index import PassageHit
-from groundwire.rag.passages import IndexedPassage
+from groundwire.rag.index import IndexedPassage, PassageHit
 from groundwire.types import Source, Turn
 
 

@@ -159,24 +159,6 @@ def test_triples(kb: Knowledge) -> None:
     assert list(to_triples(kb)) == ["Acme\tfounded\t1976\n", "Acme\tsells*\trockets\n"]
 
 
-def test_ntriples(kb: Knowledge) -> None:
-    done = bring(
-        kb,
-        "# a comment\n"
-        '<http://x.org/a> <http://www.w3.org/2000/01/rdf-schema#label> "Acme \\"Corp\\" \\u00e9"@en .\n'
-        "<http://x.org/a> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://x.org/Company> .\n"
-        "<http://x.org/a> <http://x.org/foundedBy> <http://x.org/Bob_Jones> .\n"
-        '<http://x.org/a> <http://x.org/staff> "1500"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
-        "_:b1 <http://x.org/knows> <http://x.org/a> .\n"
-        "<http://x.org/a> nonsense .\n",
-        "nt",
-    )
-    assert [row.line for row in done.bad] == [7]
-    acme = kb.entities(["http://x.org/a"])["http://x.org/a"]
-    assert (acme.name, acme.type) == ('Acme "Corp" é', "Company")
-    assert said(kb, acme.id) == [("foundedBy", "Bob Jones"), ("staff", "1500"), ("knows", "a")]
-
-
 def test_short_json_lines(kb: Knowledge) -> None:
     done = bring(
         kb,
@@ -223,7 +205,7 @@ def test_an_export_holds_no_formula_and_no_escape(kb: Knowledge, tmp_path: Path)
 
 
 def test_what_a_file_holds_is_told_by_its_name() -> None:
-    assert [format_of(Path(f"x.{end}")) for end in ("CSV", "tsv", "jsonl", "nt")] == ["csv", "csv", "jsonl", "nt"]
+    assert [format_of(Path(f"x.{end}")) for end in ("CSV", "tsv", "jsonl")] == ["csv", "csv", "jsonl"]
     assert format_of(Path("x.txt"), "triples") == "triples"
     for path, given_ in (("x.txt", ""), ("x.csv", "pdf")):
         with pytest.raises(InputError, match="--format"):

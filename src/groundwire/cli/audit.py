@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from groundwire._loop import run
-from groundwire.agent.reasoning import audit_graph
+from groundwire.agent.reasoning import TraceStore, audit_graph
 from groundwire.cli.console import ExitCode, open_console, print_json, safe_stdout, stdin_bytes, warn, write_atomic
 from groundwire.cli.options import (
     AsJson,
@@ -102,9 +102,7 @@ def _read(args: AuditArgs, config: Config) -> tuple[ParsedTrace, tuple[Source, .
 
 
 def _store_trace(graph: TraceGraph, url: str) -> str:
-    # Imported here: without --store no database driver is needed.
     from groundwire.stores.database import open_database
-    from groundwire.stores.traces import TraceStore
 
     database = open_database(url)
     try:

@@ -35,9 +35,8 @@ from groundwire.cli.tally import BatchTally, Gate, TableFile
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.errors import BackendDown, GroundwireError, InputError
-from groundwire.integrations.ray import check_on_ray
 from groundwire.integrations.rows import CONCURRENT_ROWS, BatchRow, judge_row, judge_rows, row_digest
-from groundwire.integrations.udf import VERDICT_COLUMNS, process_engine, verdict_record
+from groundwire.integrations.udf import VERDICT_COLUMNS, check_on_ray, process_engine, verdict_record
 from groundwire.reports.history import FeedbackReader
 from groundwire.reports.tables import ParquetTable
 from groundwire.reports.terminal import progress_bar, show_batch

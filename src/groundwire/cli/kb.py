@@ -57,7 +57,7 @@ EXPORTS: dict[str, Callable[[Knowledge], Iterator[str]]] = {
 def import_(
     files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="CSV, JSONL or triples; '-' for stdin.")],
     store: StoreUrl = None,
-    form: Annotated[str, typer.Option("--format", help="csv, jsonl, triples or nt; default: by file name.")] = "",
+    form: Annotated[str, typer.Option("--format", help="csv, jsonl or triples; default: by file name.")] = "",
     encoding: Annotated[str, typer.Option(help="Encoding of files that are not UTF-8.")] = "utf-8",
     strict: Annotated[bool, typer.Option("--strict", help="Import nothing if any row is bad.")] = False,
     config: ConfigFile = None,

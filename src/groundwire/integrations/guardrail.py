@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
 from groundwire.proxy.evidence import RequestEvidence
-from groundwire.proxy.rewrite import first_contradiction, notes, stop_reason
+from groundwire.proxy.modes import first_contradiction, notes, stop_reason
 from groundwire.streaming.incremental import IncrementalChecker
 from groundwire.text.sentences import sentences
 from groundwire.types import ClaimVerification, HallucinationReport, Source, Turn

@@ -12,9 +12,9 @@ from groundwire.llm.base import Completion, Generator, Message, OnText, Streamin
 Provider = Literal["openai", "anthropic", "llm"]
 
 _PROVIDERS: dict[Provider, str] = {
-    "openai": "groundwire.llm.openai:open_generator",
-    "anthropic": "groundwire.llm.anthropic:open_generator",
-    "llm": "groundwire.llm.gguf:open_generator",
+    "openai": "groundwire.llm.openai:OpenAIGenerator",
+    "anthropic": "groundwire.llm.anthropic:AnthropicGenerator",
+    "llm": "groundwire.llm.gguf:GgufGenerator",
 }
 # The extra that installs each provider's SDK; the local server speaks the OpenAI protocol.
 _EXTRAS: dict[Provider, str] = {"openai": "openai", "anthropic": "anthropic", "llm": "openai"}
@@ -37,8 +37,8 @@ def open_generator(config: Config, provider: Provider | None = None, model: str 
     """
     if provider is None:
         provider, model = config.generator.provider, model or config.generator.model
-    opener = load(_PROVIDERS[provider], feature=f"the provider '{provider}'", extra=_EXTRAS[provider])
-    generator: Generator = opener(config, model)
+    kind = load(_PROVIDERS[provider], feature=f"the provider '{provider}'", extra=_EXTRAS[provider])
+    generator: Generator = kind.open(config, model)
     return generator
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import anthropic
 from pydantic import BaseModel
 
-from groundwire.config import Config
-from groundwire.llm.base import Completion, Endpoint, Message, OnText, Schema, emit
-from groundwire.llm.hosted import HostedGenerator, Options, Sdk, repeat
+from groundwire.llm.base import Completion, Message, OnText, Schema, emit
+from groundwire.llm.hosted import HostedGenerator, Options, repeat
 
 
 class _ContentBlock(BaseModel):
@@ -36,15 +35,10 @@ class _MessageBody(BaseModel):
 class AnthropicGenerator(HostedGenerator[anthropic.AsyncAnthropic]):
     """The messages API. `n` completions take `n` requests."""
 
-    sdk = Sdk(
-        anthropic.AsyncAnthropic,
-        anthropic.DefaultAsyncHttpxClient,
-        anthropic.AnthropicError,
-        anthropic.BadRequestError,
-        anthropic.APITimeoutError,
-        anthropic.APIConnectionError,
-        anthropic.APIStatusError,
-    )
+    section = "anthropic"
+    sdk: ClassVar[Any] = anthropic
+    client_class = anthropic.AsyncAnthropic
+    sdk_error = anthropic.AnthropicError
     required_options = frozenset({"max_tokens"})
     response_kind = "message"
 
@@ -117,10 +111,3 @@ def _completion(body: _MessageBody, model: str) -> Completion:
         cached_tokens=cached,
         model=body.model or model,
     )
-
-
-def open_generator(config: Config, model: str | None = None) -> AnthropicGenerator:
-    settings = config.anthropic
-    timeout = config.hallucination.timeout
-    endpoint = Endpoint("anthropic", settings.base_url, model or settings.model, settings.api_key, timeout)
-    return AnthropicGenerator(endpoint)

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 
 import openai
 
@@ -126,6 +126,10 @@ class GgufGenerator(OpenAIGenerator):
         self._lock = threading.Lock()
         self._closed = 0  # number of closes: a start that was waiting during a close must not go on
 
+    @classmethod
+    def open(cls, config: Config, model: str | None = None) -> Self:  # noqa: ARG003 (there is one model)
+        return cls(config.hallucination.timeout)
+
     async def _request(
         self, options: Options, attempt: Callable[[Options], Awaitable[list[Completion]]]
     ) -> list[Completion]:
@@ -156,7 +160,3 @@ class GgufGenerator(OpenAIGenerator):
             self._closed += 1
             self._server.stop()  # not in a thread: at interpreter exit none can be started
         await super().aclose()
-
-
-def open_generator(config: Config, model: str | None = None) -> GgufGenerator:  # noqa: ARG001 (there is one)
-    return GgufGenerator(timeout=config.hallucination.timeout)

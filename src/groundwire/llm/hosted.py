@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from importlib import import_module
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from groundwire._loop import PerLoop
+from groundwire.config import AnthropicConfig, Config, OpenAIConfig
 from groundwire.errors import BackendError
 from groundwire.llm.base import (
     Completion,
@@ -27,22 +28,9 @@ from groundwire.llm.base import (
 Options = dict[str, object]
 """Request parameters. They are sent as the extra body, since SDK releases differ in what they declare."""
 ClientT = TypeVar("ClientT")
-T = TypeVar("T")
 
 _CONCURRENT_REPEATS = 4
 """Requests in flight when `n` completions need `n` requests: enough to overlap, below usual rate limits."""
-
-
-class Sdk(NamedTuple):
-    """The parts of a vendor's SDK that the shared code uses. Both SDKs have the same shape."""
-
-    client: Callable[..., Any]
-    http_client: Callable[..., Any]
-    error: type[Exception]
-    bad_request: type[Exception]
-    timeout: type[Exception]
-    connection: type[Exception]
-    status: type[Exception]
 
 
 class HostedGenerator(ABC, Generic[ClientT]):
@@ -52,7 +40,12 @@ class HostedGenerator(ABC, Generic[ClientT]):
     the SDK: the verifier wrappers retry, and they know the rate limit.
     """
 
-    sdk: ClassVar[Sdk]
+    section: ClassVar[str]
+    """The section of the configuration."""
+    sdk: ClassVar[Any]
+    """The vendor's module. Both have the same names, but for these two:"""
+    client_class: ClassVar[Callable[..., Any]]
+    sdk_error: ClassVar[type[Exception]]
     required_options: ClassVar[frozenset[str]]
     """Options that are sent even if the server complains about them."""
     response_kind: ClassVar[str]
@@ -65,17 +58,24 @@ class HostedGenerator(ABC, Generic[ClientT]):
         self._client: PerLoop[ClientT] = PerLoop(self._connect, _close)
         self._rejected: set[str] = set()
         # Streams that break off raise the HTTP library's own error, not the SDK's.
-        self._transport_error = _transport_error(self.sdk.http_client)
+        self._transport_error = _transport_error(self.sdk.DefaultAsyncHttpxClient)
+
+    @classmethod
+    def open(cls, config: Config, model: str | None = None) -> Self:
+        """The generator for a model, by default the one of the configuration."""
+        at: OpenAIConfig | AnthropicConfig = getattr(config, cls.section)
+        timeout = config.hallucination.timeout
+        return cls(Endpoint(cls.section, at.base_url, model or at.model, at.api_key, timeout))
 
     def _connect(self) -> ClientT:
         endpoint = self.endpoint
-        client: ClientT = self.sdk.client(
+        client: ClientT = self.client_class(
             api_key=self._key,
             base_url=endpoint.base_url,
             timeout=endpoint.timeout,
             max_retries=0,
             # Requests to this machine must not go through an HTTP proxy from the environment.
-            http_client=self.sdk.http_client(trust_env=False) if endpoint.is_loopback else None,
+            http_client=self.sdk.DefaultAsyncHttpxClient(trust_env=False) if endpoint.is_loopback else None,
         )
         return client
 
@@ -112,12 +112,12 @@ class HostedGenerator(ABC, Generic[ClientT]):
             accepted = self._accepted(options)
             try:
                 completions = await attempt(accepted)
-            except self.sdk.bad_request as error:
+            except self.sdk.BadRequestError as error:
                 option = unsupported_option(_message(error), accepted.keys() - self.required_options)
                 if option is None:
                     raise self._translate(error) from error
                 self._rejected.add(option)
-            except (self.sdk.error, self._transport_error, ValueError) as error:
+            except (self.sdk_error, self._transport_error, ValueError) as error:
                 raise self._translate(error) from error
             else:
                 report_usage(self.name, completions)
@@ -131,14 +131,13 @@ class HostedGenerator(ABC, Generic[ClientT]):
 
     def _translate(self, error: Exception) -> BackendError:
         endpoint = self.endpoint
-        if isinstance(error, self.sdk.timeout):
+        if isinstance(error, self.sdk.APITimeoutError):
             return timeout_error(endpoint)
-        if isinstance(error, (self.sdk.connection, self._transport_error)):
+        if isinstance(error, (self.sdk.APIConnectionError, self._transport_error)):
             return connection_error(endpoint)
-        if isinstance(error, self.sdk.status):
-            response: Any = error
-            headers: Mapping[str, str] = response.response.headers
-            return status_error(endpoint, response.status_code, headers, _message(error))
+        if isinstance(error, self.sdk.APIStatusError):
+            answer: Any = error
+            return status_error(endpoint, answer.status_code, answer.response.headers, _message(error))
         return malformed_response(endpoint, self.response_kind)
 
     @abstractmethod

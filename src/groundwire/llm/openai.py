@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import openai
 from pydantic import BaseModel, Field
 
-from groundwire.config import Config
 from groundwire.errors import BackendError
-from groundwire.llm.base import Completion, Endpoint, Message, OnText, Schema, TokenLogprob, TokenPosition, emit
-from groundwire.llm.hosted import HostedGenerator, Options, Sdk, repeat
+from groundwire.llm.base import Completion, Message, OnText, Schema, TokenLogprob, TokenPosition, emit
+from groundwire.llm.hosted import HostedGenerator, Options, repeat
 
 FiniteFloat = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -63,15 +62,10 @@ class _ChatCompletion(BaseModel):
 class OpenAIGenerator(HostedGenerator[openai.AsyncOpenAI]):
     """The chat completions API."""
 
-    sdk = Sdk(
-        openai.AsyncOpenAI,
-        openai.DefaultAsyncHttpxClient,
-        openai.OpenAIError,
-        openai.BadRequestError,
-        openai.APITimeoutError,
-        openai.APIConnectionError,
-        openai.APIStatusError,
-    )
+    section = "openai"
+    sdk: ClassVar[Any] = openai
+    client_class = openai.AsyncOpenAI
+    sdk_error = openai.OpenAIError
     # Never dropped: without it a model would write without bound.
     required_options = frozenset({"max_completion_tokens"})
     response_kind = "chat completion"
@@ -193,10 +187,3 @@ def _candidates(position: _Position) -> tuple[TokenLogprob, ...]:
     candidates: Sequence[_TokenCandidate] = position.top_logprobs or [position]
     ranked = sorted(candidates, key=lambda c: -c.logprob)
     return tuple(TokenLogprob(c.token, c.logprob) for c in ranked)
-
-
-def open_generator(config: Config, model: str | None = None) -> OpenAIGenerator:
-    settings = config.openai
-    timeout = config.hallucination.timeout
-    endpoint = Endpoint("openai", settings.base_url, model or settings.model, settings.api_key, timeout)
-    return OpenAIGenerator(endpoint)

@@ -2,6 +2,10 @@
 
 Hundreds of streams run in one thread, a few hundred bytes per chunk, so the path of a chunk is short: from
 the socket through a C parser into a list, from which the reader takes everything that has arrived.
+
+httpx was tried and left: forwarding a stream took 18 ms of processor time instead of 12 (`benchmarks.proxy
+--mode off`), and its pool reuses a connection on which an unrequested second response has arrived, so that
+the next caller would get it.
 """
 
 from __future__ import annotations

@@ -1,17 +1,263 @@
-"""The evidence in a request that its answer is checked against: sources, earlier turns, and the question."""
+"""The evidence in a request that its answer is checked against: sources, earlier turns, and the question.
+
+Documents are found inside prompts, too: in tags, after "Context:", behind [S0] marks, in fences, or as long
+prose. What remains is the request itself. None of these signs is certain, so the rules err in one direction:
+instructions to the model must not become evidence, or every answer would be checked against them.
+"""
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
 from groundwire.actions.transcript import ledger_of, read_events
+from groundwire.claims.assertiveness import classify_sentence
 from groundwire.errors import InputError
-from groundwire.proxy.documents import PromptDocument, split_prompt
-from groundwire.types import ActionLedger, Source, Turn
+from groundwire.text.sentences import sentences
+from groundwire.types import ActionLedger, ClaimKind, Source, Turn
 from groundwire.verdicts.merge import user_statements
+
+MIN_PROSE_WORDS = 40
+"""Unmarked statements of this length count as a document; questions seldom come with so much around them."""
+MIN_FENCED_WORDS = 12
+"""Shorter fenced blocks are rather code or an example than a document."""
+_MAX_ANNOUNCEMENT_GAP = 600  # characters between "the following context …" and the rule that opens it
+_TAIL_CHARS = 4000  # of a section, searched for a trailing question; bounds the work on long prompts
+_TAGS = (
+    "document|doc|source|passage|context|article|file|search_result|result|snippet|chunk|excerpt|reference"
+    "|evidence|knowledge|background|transcript|email|webpage|page|record|item"
+)
+_OPEN_TAG = re.compile(rf"<({_TAGS})(?:\s([^<>]{{0,500}}))?>", re.IGNORECASE)
+_NAME_ATTRIBUTE = re.compile(r"\b(?:id|name|title|index|source|path|url|href)\s*=\s*[\"']([^\"'<>]{1,200})[\"']", re.I)
+_NAME_CHILD = re.compile(r"<(source|title|name|id)>\s*([^<>]{1,200}?)\s*</\1>", re.I)
+_CONTENT_CHILD = re.compile(r"<((?:document|page)_content|content|text|body)>(.*)</\1>", re.I | re.S)
+_SUBJECT = (
+    r"(?:(?:the |retrieved |relevant |background |following |additional |reference |provided |source )*"
+    r"(?:context|sources?|documents?|passages?|background|references?|evidence|excerpts?|knowledge(?: base)?"
+    r"|search results?|results|information|articles?|transcript|facts|data|texts?|material|notes))"
+)
+_HEADER = re.compile(
+    rf"^[ \t]*(?:#{{1,6}}[ \t]*|\*\*|\[)?{_SUBJECT}(?: information)?(?:\s+(?:is|are))?"
+    r"(?:\s+(?:given|provided))?(?:\s+below)?(?:\*\*|\])?[ \t]*(?::(?:\*\*)?|\.?[ \t]*$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ANNOUNCEMENT = re.compile(
+    rf"\b(?:following|below|these|this)\b[^\n]{{0,60}}\b{_SUBJECT}\b[^\n]{{0,160}}$", re.I | re.M
+)
+_REQUEST_HEADER = re.compile(
+    r"^[ \t]*(?:#{1,6}[ \t]*|\*\*|\[)?(?:user |human |my |the )?"
+    r"(?:questions?|query|task|instructions?|answer|user|human|request|helpful answer|standalone question"
+    r"|q|a)(?: input)?(?:\*\*|\])?[ \t]*:",
+    re.IGNORECASE | re.MULTILINE,
+)
+_RULE = re.compile(r"^[ \t]*(?:-{3,}|={3,}|\*{3,}|_{3,}|#{3,}|~{3,})[ \t]*$", re.MULTILINE)
+_MARK = re.compile(
+    r"^[ \t]*(?:[-*] )?(?:\[\^?(?:(?:source|document|doc|passage|chunk|result|excerpt)s?[ \t#]*)?"
+    r"(?P<a>[A-Za-z]{0,4}\d{1,4})\]:?|(?P<b>S\d{1,4})[:.)]"
+    r"|(?:#{1,6} |\*\*)?(?:source|document|doc|passage|chunk|result|excerpt|context)[ \t]*#?"
+    r"(?:\[?(?P<c>\d{1,4})\]?)(?:[ \t]*\((?P<title>[^()\n]{1,200})\))?(?:[ \t]*[:–]|[ \t]*$|(?<=[\])])))"
+    r"[ \t]*(?:\*\*)?",
+    re.IGNORECASE | re.MULTILINE,
+)
+_FENCE = re.compile(r'"""|```[^\n`]*\n|\'\'\'')
+_BLANK_LINE = re.compile(r"\n[ \t]*\n\s*")
+_ADDRESSES_MODEL = re.compile(r"\b(?:you|your|yourself|please|assistant|the user|respond|reply)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptDocument:
+    text: str
+    name: str = ""
+
+
+@dataclass(slots=True)
+class ParsedPrompt:
+    """A message split into its documents and the rest, which is what the user or operator says."""
+
+    documents: list[PromptDocument] = field(default_factory=list)
+    rest: str = ""
+
+    def add(self, text: str, name: str = "") -> None:
+        if text.strip():
+            self.documents.append(PromptDocument(text.strip(), name.strip()))
+
+
+def split_prompt(text: str) -> ParsedPrompt:
+    """Apply the finders from the most to the least certain; each sees what the previous ones left."""
+    found = ParsedPrompt(rest=text.replace("\r\n", "\n"))
+    for take in (_take_tagged, _take_sections, _take_marked, _take_fenced, _take_prose):
+        found.rest = take(found.rest, found)
+    found.rest = found.rest.strip()
+    return found
+
+
+def _take_tagged(text: str, found: ParsedPrompt) -> str:
+    """Take `<document id="a">…</document>` and the like; of nested tags the innermost."""
+    rest: list[str] = []
+    position = 0
+    unclosed: set[str] = set()  # searching for the same missing end tag again would be quadratic
+    lower = text.lower()
+    for opening in _OPEN_TAG.finditer(text):
+        tag = opening[1].lower()
+        if opening.start() < position or tag in unclosed:
+            continue
+        close = lower.find(f"</{tag}>", opening.end())
+        if close < 0:
+            unclosed.add(tag)
+            continue
+        rest.append(text[position : opening.start()])
+        _add_element(text[opening.end() : close], opening[2] or "", found)
+        position = close + len(tag) + 3
+    return "\n".join(filter(str.strip, (*rest, text[position:])))
+
+
+def _add_element(body: str, attributes: str, found: ParsedPrompt) -> None:
+    before = len(found.documents)
+    child = _NAME_CHILD.search(body[:1000])
+    content = _CONTENT_CHILD.search(body)
+    attribute = _NAME_ATTRIBUTE.search(attributes)
+    name = attribute[1] if attribute else child[2] if child else ""
+    if content:
+        found.add(content[2], name)
+        return
+    outside = _take_tagged(body[child.end() :] if child else body, found)
+    if len(found.documents) == before and not _add_numbered(outside, found):
+        found.add(outside, name)
+
+
+def _take_sections(text: str, found: ParsedPrompt) -> str:
+    """Take what follows "Context:" or "Context information is below", up to the question."""
+    rest: list[str] = []
+    position = 0
+    rules = [(m.start(), m.end()) for m in _RULE.finditer(text)]
+    headers = (m.start() for pattern in (_REQUEST_HEADER, _HEADER) for m in pattern.finditer(text))
+    stops = sorted({*(start for start, _ in rules), *headers})
+    for start, body in _section_starts(text, rules):
+        if start < position:
+            continue
+        rest.append(text[position:start])
+        position = _section_end(text, body, stops)
+        section = _RULE.sub("", text[body:position])
+        if not _add_numbered(section, found):
+            found.add(section)
+    return "\n".join((*rest, text[position:])) if position else text
+
+
+def _section_starts(text: str, rules: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield where a section is announced and where it begins: after the rule below the header, if any."""
+    starts = [start for start, _ in rules]
+    for header in _HEADER.finditer(text):
+        following = bisect_left(starts, header.end())
+        has_rule = (
+            following < len(rules) and not text[header.end() : min(rules[following][0], header.end() + 99)].strip()
+        )
+        yield header.start(), rules[following][1] if has_rule else header.end()
+    for announcement in _ANNOUNCEMENT.finditer(text):
+        following = bisect_left(starts, announcement.end())
+        if following < len(rules) and starts[following] < announcement.end() + _MAX_ANNOUNCEMENT_GAP:
+            yield rules[following]
+
+
+def _section_end(text: str, body: int, stops: Sequence[int]) -> int:
+    """Return the next header or rule; without one the section ends before its trailing question."""
+    following = bisect_left(stops, body)
+    return stops[following] if following < len(stops) else body + len(_without_trailing_request(text[body:]))
+
+
+def _without_trailing_request(text: str) -> str:
+    while gap := next(reversed(list(_BLANK_LINE.finditer(text[-_TAIL_CHARS:]))), None):
+        start = max(0, len(text) - _TAIL_CHARS) + gap.start()
+        if not _is_request(text[start:]):
+            break
+        text = text[:start]
+    return text
+
+
+def _take_marked(text: str, found: ParsedPrompt) -> str:
+    """Take `[1] …`, `[2] …` without a header: from the first mark to the question."""
+    first = _MARK.search(text)
+    if not first:
+        return text
+    end = next((m.start() for m in _REQUEST_HEADER.finditer(text, first.end())), None)
+    block = text[first.start() : end] if end else _without_trailing_request(text[first.start() :])
+    if not _add_numbered(block, found):
+        return text
+    return f"{text[: first.start()]}\n{text[first.start() + len(block) :]}"
+
+
+def _add_numbered(text: str, found: ParsedPrompt) -> bool:
+    """Add passages that begin with marks. A single mark must be like S1, since [1] may be a citation."""
+    marks = list(_MARK.finditer(text))
+    names = [m["a"] or m["b"] or m["c"] for m in marks]
+    if not marks or (len(marks) == 1 and not names[0][:1].isalpha()):
+        return False
+    found.add(text[: marks[0].start()])
+    ends = [*(m.start() for m in marks[1:]), len(text)]
+    for mark, name, end in zip(marks, names, ends, strict=True):
+        body = text[mark.end() : end]
+        found.add(f"{mark['title']}\n{body}" if mark["title"] else body, name)
+    return True
+
+
+def _take_fenced(text: str, found: ParsedPrompt) -> str:
+    rest: list[str] = []
+    position = 0
+    while opening := _FENCE.search(text, position):
+        fence = opening.group()[:3]
+        close = text.find(fence, opening.end())
+        if close < 0:
+            break
+        body = text[opening.end() : close]
+        if len(body.split()) >= MIN_FENCED_WORDS:
+            rest.append(text[position : opening.start()])
+            found.add(body)
+        else:
+            rest.append(text[position : close + 3])
+        position = close + 3
+    return "".join((*rest, text[position:]))
+
+
+def _take_prose(text: str, found: ParsedPrompt) -> str:
+    """Take runs of paragraphs that state something and are long enough."""
+    rest: list[str] = []
+    run: list[str] = []
+
+    def end_run() -> None:
+        passage = "\n\n".join(run)
+        if len(passage.split()) >= MIN_PROSE_WORDS:
+            found.add(passage)
+        else:
+            rest.extend(run)
+        run.clear()
+
+    for paragraph in _BLANK_LINE.split(text):
+        if _is_request(paragraph):
+            end_run()
+            rest.append(paragraph)
+        else:
+            run.append(paragraph)
+    end_run()
+    return "\n\n".join(rest)
+
+
+def _is_request(paragraph: str) -> bool:
+    """True if at least a third of the sentences ask, order, or address the model."""
+    parts = [paragraph[s.start : s.end] for s in sentences(paragraph[:_TAIL_CHARS])]
+    requests = sum(_is_request_sentence(part) for part in parts)
+    return not parts or requests * 3 >= len(parts)
+
+
+def _is_request_sentence(sentence: str) -> bool:
+    if _ADDRESSES_MODEL.search(sentence):
+        return True
+    return classify_sentence(sentence) in (ClaimKind.QUESTION, ClaimKind.INSTRUCTION)
+
+
+# The evidence of a whole request, in any of the three APIs.
 
 SOURCES_FIELD = "grounding_sources"
 _HINT = f"{SOURCES_FIELD} is a string, a list of strings or of {{id, text}}, or an object of strings by id"

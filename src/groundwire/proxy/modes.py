@@ -1,20 +1,267 @@
-"""The modes of a streamed answer: observe, annotate, fix and block."""
+"""The modes observe, annotate, fix and block: what each does to an answer, complete or streamed.
+
+A streamed answer is split into parts with their texts, and re-encoded only where it changes.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from groundwire.proxy.dialects import Json, TextKey
-from groundwire.proxy.options import Mode
-from groundwire.proxy.rewrite import action_notes, cut_before, first_contradiction, notes, repair_texts, stop_reason
-from groundwire.proxy.sse import DONE, DoneHoldback, SseFrame, encode_comment
-from groundwire.proxy.stream import StreamPart, UpstreamStream, with_ticks
+from groundwire.errors import GroundwireError
+from groundwire.pipeline import all_flags
+from groundwire.proxy.dialects import ApiDialect, Json, TextKey, response_id
+from groundwire.proxy.sse import DONE, DoneHoldback, FrameTooLarge, SseFrame, SseParser, encode_comment, encode_event
 from groundwire.proxy.upstream import UpstreamDisconnected
-from groundwire.proxy.verifier import VerificationOutcome
-from groundwire.types import ClaimVerification
+from groundwire.proxy.verifier import Mode, StreamVerifier, VerificationOutcome, parse_object
+from groundwire.streaming.protocol import assess
+from groundwire.streaming.rewrite import cut_at
+from groundwire.streaming.rewrite import stopped as stop_text
+from groundwire.types import Action, ActionKind, ClaimVerification, Flag, HallucinationReport, Status
+from groundwire.verdicts.repair import apply
+
+_MAX_LINE = 200  # characters of a quotation or reason inside a remark
+_ACTIONS_HEADING = "\n\n---\nNot done as stated, by the tool calls of this conversation:\n"
+_NOTES_HEADING = "\n\n---\nNot supported by the sources:\n"
+
+
+async def rewrite_answer(
+    body: Json, verifier: StreamVerifier, dialect: ApiDialect
+) -> tuple[VerificationOutcome, Json | None]:
+    """Verify a complete answer. Return the outcome, and the answer rewritten by the mode or None."""
+    verifier.response_id = response_id(body)
+    for key, text in dialect.texts(body).items():
+        verifier.feed_text(key, text)
+    outcome = await verifier.finish()
+    texts: dict[TextKey, str] = {}
+    reasons: dict[TextKey, str] = {}
+    if outcome.mode == "annotate":
+        flagged = {key: report for key, report in outcome.reports.items() if report.flagged}
+        texts = {key: add_remarks(report) for key, report in flagged.items()}
+        given = dialect.texts(body)
+        texts |= {key: texts.get(key, given[key]) + note for key, note in action_notes(outcome).items()}
+    elif outcome.mode == "fix":
+        texts = await repair_texts(verifier, outcome)
+    elif outcome.mode == "block":
+        threshold = verifier.contradiction_threshold
+        for key, report in outcome.reports.items():
+            if found := first_contradiction({key: report.claims}):
+                texts[key] = "".join(cut_before(report.response, found[1], threshold))
+                reasons[key] = stop_reason(found[1])
+        outcome = replace(outcome, blocked=next(iter(reasons.values()), ""))
+    return outcome, dialect.replace_texts(body, texts, reasons) if texts else None
+
+
+def add_remarks(report: HallucinationReport) -> str:
+    """Return the answer with a remark after each flagged statement."""
+    actions = [
+        Action(ActionKind.FLAG, flag.start, flag.end, annotation=f"[{_remark(flag)}]", flag=flag)
+        for flag in all_flags(report)
+    ]
+    return apply(actions, report.response).text
+
+
+def notes(report: HallucinationReport) -> str:
+    """Return the remarks as a list, for text that was already sent; empty if nothing is flagged."""
+    flags = sorted(all_flags(report), key=lambda flag: flag.start)
+    lines = (f"{n}. “{_one_line(flag.content)}”: {_remark(flag)}" for n, flag in enumerate(flags, start=1))
+    return _NOTES_HEADING + "\n".join(lines) + "\n" if flags else ""
+
+
+def action_notes(outcome: VerificationOutcome) -> dict[TextKey, str]:
+    """Remarks on actions that were not performed as stated, to be appended to each text."""
+    flagged = {key: [a for a in actions if a.is_flagged] for key, actions in outcome.actions.items()}
+    return {
+        key: _ACTIONS_HEADING
+        + "".join(f"- “{_one_line(a.text)}”: {a.status}, {_one_line(a.reason)}\n" for a in actions)
+        for key, actions in flagged.items()
+        if actions
+    }
+
+
+async def repair_texts(verifier: StreamVerifier, outcome: VerificationOutcome) -> dict[TextKey, str]:
+    """Return a new text for each flagged one; what cannot be repaired in time gets remarks instead."""
+    flagged = {key: report for key, report in outcome.reports.items() if report.flagged}
+    return {key: await _repair(verifier, report) for key, report in flagged.items()}
+
+
+async def _repair(verifier: StreamVerifier, report: HallucinationReport) -> str:
+    try:
+        async with asyncio.timeout(verifier.timeout):
+            repair = (await verifier.repair(report)).repair
+    except (GroundwireError, TimeoutError):
+        repair = None
+    return repair.text if repair is not None and repair.edits else add_remarks(report)
+
+
+def first_contradiction(
+    claims: Mapping[TextKey, Sequence[ClaimVerification]],
+) -> tuple[TextKey, ClaimVerification] | None:
+    """Return the first claim that a check would report as contradicted; the answer stops before it."""
+    found = (
+        (key, claim)
+        for key, verdicts in claims.items()
+        for claim in verdicts
+        if claim.status is Status.CONTRADICTED and claim.is_flagged
+    )
+    return next(found, None)
+
+
+def stop_reason(claim: ClaimVerification) -> str:
+    sources = ", ".join(claim.evidence_ids)
+    detail = f"{sources}: {_one_line(claim.reason)}" if sources else _one_line(claim.reason)
+    return f"groundwire stopped this answer: the next statement contradicts the sources ({detail})"
+
+
+def cut_before(text: str, claim: ClaimVerification, threshold: float) -> tuple[str, str]:
+    """Return the text before the contradiction, and the sentence that it ends with instead."""
+    points = assess((claim,), threshold=threshold).points
+    start = text[: cut_at(text, points)].rstrip()
+    return start, stop_text(text, points)[len(start) :]
+
+
+def _remark(flag: Flag) -> str:
+    """A sentence that the reader of the answer understands."""
+    kind, reason = flag.type.description, _one_line(flag.evidence).rstrip(".")
+    reason = reason.replace("evidence says", "the sources say", 1)
+    return f"{kind}: {reason}." if reason else f"{kind}."
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _MAX_LINE else f"{line[: _MAX_LINE - 1]}…"
+
+
+# Streamed answers.
+
+
+@dataclass(frozen=True, slots=True)
+class StreamPart:
+    """A frame, its event if it has one, and the text the event adds. `changed`: the event is ours."""
+
+    frame: SseFrame
+    event: Json | None = None
+    deltas: list[tuple[TextKey, str]] = field(default_factory=list)
+    changed: bool = False
+
+
+@dataclass(slots=True)
+class UpstreamStream:
+    """The chunks of an upstream, the verifier that reads along, and the state needed to make events."""
+
+    chunks: AsyncIterator[bytes]
+    dialect: ApiDialect
+    verifier: StreamVerifier
+    send_report: bool = True
+    last_event: Json = field(default_factory=dict)
+    text_by_choice: dict[TextKey, list[str]] = field(default_factory=dict)
+    last_event_by_choice: dict[TextKey, Json] = field(default_factory=dict)
+    error: UpstreamDisconnected | None = None
+    response_meta: Json = field(default_factory=dict)
+    _after_done: bytes = b""
+    _renumber: bool = False
+    _number: int = -1
+
+    async def parts(self) -> AsyncIterator[StreamPart]:
+        """Yield parts up to `[DONE]`. A failing upstream ends the iteration and sets `error`."""
+        parser = SseParser()
+        try:
+            async for chunk in self.chunks:
+                frames = parser.feed(chunk)
+                for frame in frames:
+                    yield self._read(frame)
+                if any(frame.done for frame in frames):
+                    self._after_done = parser.rest
+                    return
+        except (UpstreamDisconnected, FrameTooLarge) as error:
+            self.error = error if isinstance(error, UpstreamDisconnected) else UpstreamDisconnected(str(error))
+            return
+        for frame in parser.finish():
+            yield self._read(frame)
+
+    async def remaining(self) -> AsyncIterator[bytes]:
+        """Yield what follows `[DONE]` unchanged, or raise the error that ended the stream."""
+        if self.error is not None:
+            raise self.error
+        yield self._after_done
+        async for chunk in self.chunks:
+            yield chunk
+
+    def _read(self, frame: SseFrame) -> StreamPart:
+        event = parse_object(frame.data) if frame.data.startswith("{") else None
+        if event is None:
+            return StreamPart(frame)
+        self.last_event = event
+        if isinstance(event.get("response"), dict):
+            self.response_meta = event["response"]
+        deltas = self.verifier.feed_event(event)
+        for key, text in deltas:
+            self.text_by_choice.setdefault(key, []).append(text)
+            self.last_event_by_choice[key] = event
+        return StreamPart(frame, event, deltas)
+
+    def is_end(self, part: StreamPart) -> bool:
+        """True if a part closes a text. Anthropic's blocks of thoughts and tool calls close the same way."""
+        event = part.event
+        if event is None or not self.dialect.is_end(event):
+            return False
+        texts = [last.get("index") for last in self.last_event_by_choice.values()]
+        return event.get("type") != "content_block_stop" or event.get("index") in texts
+
+    def text(self, key: TextKey) -> str:
+        """Return a text as far as it has arrived."""
+        return "".join(self.text_by_choice[key])
+
+    def template(self, key: TextKey) -> Json:
+        """Return the last event of a text with the response's metadata: enough to make another event."""
+        return {**self.last_event_by_choice[key], "response": self.response_meta}
+
+    def encode(self, part: StreamPart) -> bytes:
+        """Return a part as bytes: the original ones unless it changed or must be renumbered."""
+        event = part.event
+        if event is not None and (part.changed or self._renumber):
+            return self.encode_new(event)
+        if event is not None and isinstance(event.get("sequence_number"), int):
+            self._number = event["sequence_number"]
+        return part.frame.raw
+
+    def encode_new(self, event: Json) -> bytes:
+        """Encode an event of ours. From here on events are renumbered if the API numbers them."""
+        if isinstance(event.get("sequence_number"), int):
+            self._renumber = True
+            self._number += 1
+            event = {**event, "sequence_number": self._number}
+        self.last_event = event
+        return encode_event(event, str(event.get("type") or ""))
+
+    def encode_report(self, outcome: VerificationOutcome) -> bytes:
+        event = self.dialect.report_event(self.last_event, outcome.report_object)
+        return encode_event(event, str(event.get("type") or ""))
+
+
+async def with_ticks(parts: AsyncIterator[StreamPart], seconds: float) -> AsyncIterator[StreamPart | None]:
+    """Yield the parts, and None whenever none arrives for that many seconds."""
+    pending: asyncio.Task[StreamPart] | None = None
+    try:
+        while True:
+            pending = pending or asyncio.ensure_future(anext(parts))
+            await asyncio.wait({pending}, timeout=seconds)
+            if not pending.done():
+                yield None
+                continue
+            try:
+                part = pending.result()
+            except StopAsyncIteration:
+                return
+            pending = None
+            yield part
+    finally:
+        if pending is not None:
+            pending.cancel()
+            await asyncio.wait({pending})
+
 
 KEEPALIVE_SECONDS = 10.0
 """A buffered stream sends a comment after this much silence."""
@@ -296,7 +543,7 @@ class _Blocker:
         """End a stream of which every text was stopped."""
         if outcome is not None and self.stream.send_report:
             yield self.stream.encode_report(self._with_reason(outcome))
-        if self.stream.dialect.ENDS_WITH_DONE:
+        if self.stream.dialect.ends_with_done:
             yield DONE + b"\n\n"
 
     def _with_reason(self, outcome: VerificationOutcome) -> VerificationOutcome:

@@ -5,33 +5,35 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from typing import get_args
 from urllib.parse import quote, unquote
 
 from starlette.requests import Request
 from starlette.types import Send
 
 from groundwire.errors import InputError
-from groundwire.proxy.dialects import ApiDialect, Json, chat, messages, responses
-from groundwire.proxy.documents import PromptDocument
-from groundwire.proxy.evidence import SOURCES_FIELD, RequestEvidence, parse_sources
-from groundwire.proxy.modes import STREAM_MODES
-from groundwire.proxy.options import HeaderPairs, ProxyOptions, client_headers, groundwire_headers, parse_options
-from groundwire.proxy.rewrite import rewrite_answer
-from groundwire.proxy.stream import UpstreamStream
+from groundwire.proxy.dialects import DIALECTS, ApiDialect, Json
+from groundwire.proxy.evidence import SOURCES_FIELD, PromptDocument, RequestEvidence, parse_sources
+from groundwire.proxy.modes import STREAM_MODES, UpstreamStream, rewrite_answer
 from groundwire.proxy.upstream import (
+    PREFIX,
+    HeaderPairs,
     Upstream,
     UpstreamDisconnected,
     UpstreamRequest,
     UpstreamResponse,
     Upstreams,
     UpstreamUnavailable,
+    client_headers,
     error_body,
+    groundwire_headers,
 )
 from groundwire.proxy.verifier import (
     JobLimiter,
+    Mode,
     ProxyService,
     StreamVerifier,
     VerificationState,
@@ -40,7 +42,8 @@ from groundwire.proxy.verifier import (
 )
 from groundwire.types import HallucinationReport
 
-DIALECTS: Mapping[str, ApiDialect] = {"chat/completions": chat, "responses": responses, "messages": messages}
+MODES: tuple[Mode, ...] = get_args(Mode)
+MODE_HEADER, EVENT_HEADER, UPSTREAM_HEADER = PREFIX, PREFIX + b"-event", PREFIX + b"-upstream"
 MAX_CONCURRENT_JOBS = 4
 """Jobs of all streams that are with the engine at a time."""
 _LARGE_BODY = 200_000  # bytes; parsing more takes milliseconds and goes to a thread
@@ -48,6 +51,27 @@ _API_ROOT = "/v1/"
 _STREAM_TYPE, _JSON_TYPE = "text/event-stream", "application/json"
 _JSON_HEADERS: HeaderPairs = ((b"content-type", _JSON_TYPE.encode()),)
 _log = logging.getLogger("groundwire.proxy")
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyOptions:
+    """Per-request options from headers; `event` asks for the report event at the end of a stream."""
+
+    mode: Mode
+    event: bool = True
+    upstream: str = ""
+
+
+def parse_options(headers: HeaderPairs, default: Mode) -> ProxyOptions:
+    """Read the options strictly: a misspelt mode must not silently become the default one."""
+    values = {name: value.decode("latin-1").strip() for name, value in headers}
+    mode = values.get(MODE_HEADER, default).lower()
+    event = values.get(EVENT_HEADER, "on").lower()
+    if mode not in MODES:
+        raise InputError(f"invalid x-groundwire header {mode[:40]!r}", hint=f"use one of {', '.join(MODES)}")
+    if event not in ("on", "off"):
+        raise InputError(f"invalid x-groundwire-event header {event[:40]!r}", hint="use on or off")
+    return ProxyOptions(MODES[MODES.index(mode)], event == "on", values.get(UPSTREAM_HEADER, ""))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The upstream servers: names, connections, responses, and failures as OpenAI-style errors."""
+"""The upstream servers: names, headers, connections, responses, and failures as OpenAI-style errors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import logging
 import re
 import ssl
 import zlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,8 +25,10 @@ from groundwire.proxy.connection import (
     HttpRequest,
     ResponseHead,
 )
-from groundwire.proxy.options import HeaderPairs, upstream_headers
 
+HeaderPairs = Sequence[tuple[bytes, bytes]]
+PREFIX = b"x-groundwire"
+"""Of the headers that are ours; they are never forwarded."""
 DEFAULT_NAME = "default"
 """The name of an upstream that is configured without one."""
 _NAMED_URL = re.compile(rf"(?P<name>{UPSTREAM_NAME})=(?P<url>https?://.*)", re.S)
@@ -258,3 +260,86 @@ def error_body(message: str, kind: str, code: str) -> bytes:
     """Encode an error as the OpenAI API does, so that its SDKs show the message."""
     error = {"message": message, "type": kind, "param": None, "code": code}
     return json.dumps({"error": error}, ensure_ascii=False).encode("utf-8", "replace")
+
+
+# Which headers are forwarded in each direction.
+
+_MAX_HEADER_CHARS = 300  # of our own headers: reasons may be long, and servers limit the whole head to 8-16 kB
+_HOP_BY_HOP = frozenset((
+    b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"proxy-connection", b"te",
+    b"trailer", b"trailers", b"transfer-encoding", b"upgrade",
+))  # fmt: skip
+_CREDENTIALS = frozenset((b"authorization", b"api-key", b"x-api-key"))
+# The connection writes its own host and length; cookies belong to this server's site, not to the upstream.
+_NOT_FORWARDED = _HOP_BY_HOP | {b"host", b"content-length", b"expect", b"cookie", b"accept-encoding"}
+# What a browser obeys is this server's to say: an upstream must not loosen the policies of its pages.
+_BROWSER_POLICIES = frozenset((
+    b"content-security-policy", b"content-security-policy-report-only", b"x-content-type-options",
+    b"x-frame-options", b"x-xss-protection", b"x-permitted-cross-domain-policies", b"referrer-policy",
+    b"permissions-policy", b"cross-origin-opener-policy", b"cross-origin-opener-policy-report-only",
+    b"cross-origin-embedder-policy", b"cross-origin-embedder-policy-report-only",
+    b"cross-origin-resource-policy", b"origin-agent-cluster", b"timing-allow-origin",
+    b"service-worker-allowed", b"clear-site-data", b"refresh", b"link", b"sourcemap", b"x-sourcemap",
+    b"report-to", b"reporting-endpoints", b"nel", b"x-dns-prefetch-control", b"strict-transport-security",
+    b"set-cookie", b"set-cookie2", b"alt-svc",
+))  # fmt: skip
+_NOT_RETURNED = _HOP_BY_HOP | _BROWSER_POLICIES | {b"date", b"server"}
+_OWN_KEY_PREFIX = b"gw_"
+
+
+def upstream_headers(
+    headers: HeaderPairs, key: str, *, plain: bool, own_header: bool = False
+) -> list[tuple[bytes, bytes]]:
+    """Return the caller's headers as the upstream receives them.
+
+    A configured `key` replaces all credentials of the caller. Without one the caller's own are forwarded,
+    unless they are a key of this server. `plain` asks the upstream not to compress the body; `own_header`
+    sends the key as `x-api-key`.
+    """
+    dropped = _NOT_FORWARDED | _connection_headers(headers) | (_CREDENTIALS if key else frozenset())
+    result = [
+        (name, value)
+        for name, value in headers
+        if name not in dropped and not name.startswith(PREFIX) and not _is_own_key(name, value)
+    ]
+    encoding = b"identity" if plain else next((v for n, v in headers if n == b"accept-encoding"), b"identity")
+    result.append((b"accept-encoding", encoding))
+    if key:
+        credential = (b"x-api-key", key) if own_header else (b"authorization", f"Bearer {key}")
+        result.append((credential[0], credential[1].encode()))
+    return result
+
+
+def _is_own_key(name: bytes, value: bytes) -> bool:
+    return name in _CREDENTIALS and value.split(b" ")[-1].startswith(_OWN_KEY_PREFIX)
+
+
+def client_headers(headers: HeaderPairs, *, changed: bool = False, decoded: bool = False) -> list[tuple[bytes, bytes]]:
+    """Return the upstream's headers as the caller receives them.
+
+    Headers that describe the exact bytes are dropped if the body was `changed` or `decoded`.
+    """
+    lower = [(name.lower(), value) for name, value in headers]
+    dropped = _NOT_RETURNED | _connection_headers(lower)
+    if changed or decoded:
+        dropped |= {b"content-length", b"content-md5", b"digest", b"etag"}
+    if decoded:
+        dropped |= {b"content-encoding"}
+    return [
+        (name, value)
+        for name, value in lower
+        if name not in dropped and not name.startswith((PREFIX, b"access-control-"))
+    ]
+
+
+def _connection_headers(headers: Iterable[tuple[bytes, bytes]]) -> frozenset[bytes]:
+    """Return the header names that `Connection` declares hop-by-hop."""
+    listed = b",".join(value for name, value in headers if name.lower() == b"connection")
+    return frozenset(part.strip().lower() for part in listed.split(b",") if part.strip())
+
+
+def groundwire_headers(values: Mapping[str, object]) -> Iterator[tuple[bytes, bytes]]:
+    """Yield `x-groundwire-…` headers, each as one ASCII line."""
+    for name, value in values.items():
+        line = " ".join(str(value).split()).encode("ascii", "replace").decode()
+        yield PREFIX + b"-" + name.encode(), line[:_MAX_HEADER_CHARS].encode()

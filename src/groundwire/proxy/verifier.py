@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from groundwire.actions.judge import check_answer
 from groundwire.config import Config
@@ -17,9 +17,7 @@ from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError
 from groundwire.metrics import Metrics
 from groundwire.proxy.dialects import ApiDialect, Json, TextKey, response_id
-from groundwire.proxy.documents import PromptDocument
-from groundwire.proxy.evidence import RequestEvidence
-from groundwire.proxy.options import Mode
+from groundwire.proxy.evidence import PromptDocument, RequestEvidence
 from groundwire.proxy.sse import FrameTooLarge, SseFrame, SseParser
 from groundwire.reports.json import action_object, report_object
 from groundwire.streaming.incremental import IncrementalVerifier, JobRunner
@@ -27,6 +25,7 @@ from groundwire.streaming.protocol import HIGH_SEVERITY, assess
 from groundwire.types import NOTHING_TO_CHECK, ActionVerdict, HallucinationReport, Risk, Status
 
 T = TypeVar("T")
+Mode = Literal["observe", "annotate", "block", "fix", "off"]
 READ_INTERVAL = 0.1
 """Seconds between two readings of the bytes that passed; parsing each chunk at once would slow the stream."""
 _SEVERITY_ORDER = tuple(Risk)

@@ -36,9 +36,18 @@ from groundwire.errors import (
     MissingExtra,
     RateLimited,
 )
-from groundwire.rag.embed import WIDTH, Embedder, default_embedder, is_understood
-from groundwire.rag.index import MIN_COVERAGE, MIN_SIMILARITY, PassageHit, coverage
-from groundwire.rag.passages import IndexedDocument, IndexedPassage
+from groundwire.rag.index import (
+    MIN_COVERAGE,
+    MIN_SIMILARITY,
+    WIDTH,
+    Embedder,
+    IndexedDocument,
+    IndexedPassage,
+    PassageHit,
+    coverage,
+    default_embedder,
+    is_understood,
+)
 from groundwire.text.tokens import terms
 
 _BATCH = 100  # vectors per request, which may have 2 MB

@@ -20,17 +20,21 @@ import numpy as np
 
 from groundwire.config.service import RagConfig
 from groundwire.errors import StoreError
-from groundwire.rag.embed import WIDTH, Embedder, default_embedder, is_understood
 from groundwire.rag.index import (
     CANDIDATES,
     MIN_COVERAGE,
     MIN_SIMILARITY,
+    WIDTH,
+    Embedder,
+    IndexedDocument,
+    IndexedPassage,
     PassageHit,
     coverage,
+    default_embedder,
     fuse_rankings,
     inverse_frequency,
+    is_understood,
 )
-from groundwire.rag.passages import IndexedDocument, IndexedPassage
 from groundwire.stores.files import is_writable, prepare_file
 from groundwire.text.tokens import terms, words
 

@@ -30,6 +30,7 @@ from sqlalchemy import (
     select,
     text,
 )
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, IntegrityError
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -222,6 +223,11 @@ def last_number(connection: Connection, table: Table) -> int:
 def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
     if rows:
         connection.execute(insert(table), list(rows))
+
+
+def upsert(connection: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:
+    """An insert with `on_conflict_do_update`, which both databases have, each in its own dialect."""
+    return sqlite.insert(table) if connection.dialect.name == "sqlite" else postgresql.insert(table)
 
 
 def select_in(

@@ -8,15 +8,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, func, select
-from sqlalchemy.dialects import postgresql, sqlite
 
-from groundwire.stores.database import Database, select_in, storable_text
+from groundwire.stores.database import Database, select_in, storable_text, upsert
 from groundwire.stores.tables import feedback, feedback_reports
 from groundwire.types import Feedback, Status
 
 _LAST = select(func.max(feedback.c.id)).group_by(feedback.c.key)
 _NEWEST = select(feedback).where(feedback.c.id.in_(_LAST))
-_INSERT = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +132,7 @@ def _upsert_report(connection: Connection, report: FeedbackReport) -> None:
         "claims": report.claims,
         "flagged": list(report.flagged),
     }
-    insert: Any = _INSERT[connection.dialect.name](feedback_reports).values(key=report.key, **values)
+    insert = upsert(connection, feedback_reports).values(key=report.key, **values)
     connection.execute(insert.on_conflict_do_update(index_elements=["key"], set_=values))
 
 

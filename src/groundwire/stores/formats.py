@@ -1,4 +1,4 @@
-"""Read entities and facts from CSV, JSON Lines, triples and N-Triples, and write them as JSON.
+"""Read entities and facts from CSV, JSON Lines and triples, and write them as JSON.
 
 Files are read line by line. Undecodable bytes are passed through as surrogates, so that one bad character
 costs one row.
@@ -19,7 +19,6 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, TypeVar
-from urllib.parse import unquote
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -35,7 +34,6 @@ _SUFFIXES = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".json": "jsonl",
-    ".nt": "nt",
     ".triples": "triples",
 }
 T = TypeVar("T")
@@ -291,7 +289,7 @@ def _yes(text: str) -> bool:
 # JSON Lines: one entity or fact per line, with every field, so that an export can be imported unchanged.
 
 Json = Mapping[str, Any]
-_ENTITY, _FACT = TypeAdapter(Entity), TypeAdapter(Fact)
+_ENTITY, _FACT, _VALUE = TypeAdapter(Entity), TypeAdapter(Fact), TypeAdapter(Value)
 
 
 def read_jsonl(file: TextIO, source: str) -> Iterator[ParsedRow]:
@@ -376,38 +374,18 @@ def _value(given: Any, about: str) -> Value | Json:
 
 def entity_object(entity: Entity) -> dict[str, Any]:
     """An entity as JSON, without empty fields."""
-    found = {
-        "kind": "entity",
-        "id": entity.id,
-        "name": entity.name,
-        "type": entity.type,
-        "aliases": list(entity.aliases),
-        "attributes": [_attribute_object(a) for a in entity.attributes],
-    }
-    return {key: value for key, value in found.items() if value}
+    found = _ENTITY.dump_python(entity, mode="json")
+    attributes = [_compact({**item, "value": _compact(item["value"])}) for item in found["attributes"]]
+    return {"kind": "entity", **_compact({**found, "attributes": attributes})}
 
 
-def _attribute_object(attribute: Attribute) -> dict[str, Any]:
-    found = {
-        "name": attribute.name,
-        "value": value_object(attribute.value),
-        "many": attribute.many,
-        "valid_from": attribute.valid_from and attribute.valid_from.isoformat(),
-        "valid_to": attribute.valid_to and attribute.valid_to.isoformat(),
-    }
-    return {key: value for key, value in found.items() if value}
+def _value_object(value: Value) -> dict[str, Any]:
+    return _compact(_VALUE.dump_python(value, mode="json"))
 
 
-def value_object(value: Value) -> dict[str, Any]:
-    found = {
-        "text": value.text,
-        "kind": value.kind.value,
-        "number": value.number,
-        "unit": value.unit,
-        "day": value.day and value.day.isoformat(),
-        "entity": value.entity,
-    }
-    return {key: item for key, item in found.items() if item not in ("", None)}
+def _compact(row: Json) -> dict[str, Any]:
+    """The fields that are set; a number that is 0 is."""
+    return {key: value for key, value in row.items() if value or (value == 0 and value is not False)}
 
 
 def fact_object(fact: Fact) -> dict[str, Any]:
@@ -416,7 +394,7 @@ def fact_object(fact: Fact) -> dict[str, Any]:
         "kind": "fact",
         "id": fact.id,
         "predicate": fact.predicate,
-        "roles": [{"name": role.name, "value": value_object(role.value)} for role in fact.roles],
+        "roles": [{"name": role.name, "value": _value_object(role.value)} for role in fact.roles],
         "text": fact.text or None,
         "confidence": fact.confidence,
         "status": fact.status.value,
@@ -433,23 +411,7 @@ def fact_object(fact: Fact) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value is not None}
 
 
-# Triples: tab-separated, and N-Triples.
-
-_IRI = r"<(?P<{0}>[^<>\"{{}}|^`\\\s]*)>"
-_BLANK = r"(?P<{0}>_:[\w.-]+)"
-_TRIPLE = re.compile(
-    rf"\s*(?:{_IRI.format('s')}|{_BLANK.format('sb')})\s*{_IRI.format('p')}\s*"
-    rf"(?:{_IRI.format('o')}|{_BLANK.format('ob')}"
-    rf"|\"(?P<text>(?:[^\"\\]|\\.)*)\"(?:\^\^{_IRI.format('kind')}|@(?P<lang>[\w-]+))?)\s*\.\s*(?:#.*)?$",
-    re.DOTALL,
-)
-_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
-_PLAIN = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
-_NUMBERS = re.compile(r"XMLSchema#(?:integer|decimal|double|float|int|long|short|\w+Integer)$")
-_DATES = re.compile(r"XMLSchema#(?:date|gYear|gYearMonth)$")
-_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
-_NAMES = ("http://www.w3.org/2000/01/rdf-schema#label", "http://xmlns.com/foaf/0.1/name")
-_ALIAS = "http://www.w3.org/2004/02/skos/core#altLabel"
+# Triples: tab-separated.
 
 
 def read_triples(file: TextIO, source: str) -> Iterator[ParsedRow]:
@@ -469,65 +431,8 @@ def _tabbed(text: str, source: str) -> Iterator[Fact]:
     yield Fact("", name, roles, provenance=Provenance(source), many=predicate.endswith("*"))
 
 
-def read_ntriples(file: TextIO, source: str) -> Iterator[ParsedRow]:
-    """N-Triples. An entity's id is its IRI; its name is the label, or else the end of the IRI."""
-    for line, text in enumerate(file, start=1):
-        if text.strip() and not text.lstrip().startswith("#"):
-            yield from parse_row(line, lambda text=text: _ntriple(text, source))  # type: ignore[misc]
-
-
-def _ntriple(text: str, source: str) -> Iterator[Entity | Fact]:
-    match = _TRIPLE.match(readable(text).removeprefix("\ufeff"))
-    if match is None:
-        raise InputError("is no N-Triple", hint='write <subject> <predicate> <object> or "text" .')
-    subject, predicate = match["s"] or match["sb"], match["p"]
-    told = match["o"] or match["ob"] or ""
-    literal = None if match["text"] is None else _unescaped(match["text"])
-    if predicate == _TYPE and told:
-        yield Entity(subject, _local(subject), _local(told))
-    elif predicate in _NAMES and literal:
-        yield Entity(subject, literal)
-    elif predicate == _ALIAS and literal:
-        yield Entity(subject, _local(subject), aliases=(literal,))
-    else:
-        value = _reference(told) if literal is None else _literal(literal, match["kind"] or "", predicate)
-        roles = (Role("subject", _reference(subject)), Role("object", value))
-        yield Fact("", _local(predicate), roles, provenance=Provenance(source))
-
-
-def _reference(identity: str) -> Value:
-    return Value(_local(identity), ValueKind.REFERENCE, entity=identity)
-
-
-def _literal(text: str, kind: str, predicate: str) -> Value:
-    if _NUMBERS.search(kind):
-        return typed_value(text, "number")
-    if _DATES.search(kind):
-        return typed_value(text, "date")
-    return Value(text) if kind else value_of(text, about=_local(predicate))
-
-
-def _local(iri: str) -> str:
-    """The last segment of an IRI as a readable name."""
-    end = re.split(r"[/#:]", iri.rstrip("/#"))[-1]
-    return unquote(end).replace("_", " ").strip() or iri
-
-
-def _unescaped(text: str) -> str:
-    def plain(match: re.Match[str]) -> str:
-        code = match[1] or match[2]
-        if code:
-            return chr(int(code, 16)) if int(code, 16) < 0x110000 else "\ufffd"
-        if match[3] not in _PLAIN:
-            raise InputError(f"has the unknown escape \\{match[3]}")
-        return _PLAIN[match[3]]
-
-    return _ESCAPE.sub(plain, text)
-
-
 READERS: dict[str, Callable[[TextIO, str], Iterator[ParsedRow]]] = {
     "csv": read_csv,
     "jsonl": read_jsonl,
     "triples": read_triples,
-    "nt": read_ntriples,
 }

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Column, Connection, Table, func, select
 
 from groundwire.stores import entities as stores_entities
 from groundwire.stores import facts
 from groundwire.stores import names as lookup
 from groundwire.stores.database import Database, open_database, select_in
-from groundwire.stores.tables import attributes, entities, names, predicates, roles
+from groundwire.stores.tables import attributes, predicates, roles
 from groundwire.stores.tables import entities as entity_rows
 from groundwire.stores.tables import facts as fact_rows
+from groundwire.stores.tables import names as name_rows
 from groundwire.stores.values import value_key
 from groundwire.types import Coverage, Entity, Fact, Match, Pattern
 
@@ -22,42 +24,6 @@ _MAX_TYPES = 100
 _MAX_PREDICATES = 5000
 _ONE_OR_MORE = 2
 """Entities read per type: coverage only distinguishes one from several."""
-
-
-def coverage(connection: Connection) -> Coverage:
-    """The types and predicates that exist. Runs before every detection, so it uses indexes only."""
-    types: dict[str, int] = {}
-    only: dict[str, str] = {}
-    for kind in _types(connection):
-        some = select(entities.c.id).where(entities.c.type == kind).limit(_ONE_OR_MORE)
-        ids = connection.execute(some).scalars().all()
-        types[kind] = len(ids)
-        if len(ids) == 1:
-            only[kind] = ids[0]
-    called = connection.execute(select(predicates.c.name).limit(_MAX_PREDICATES)).scalars()
-    return Coverage(types, only, frozenset(called))
-
-
-def _types(connection: Connection) -> list[str]:
-    found: list[str] = []
-    last = ""
-    while len(found) < _MAX_TYPES:
-        after = connection.execute(select(func.min(entities.c.type)).where(entities.c.type > last)).scalar()
-        if after is None:
-            break
-        found.append(after)
-        last = after
-    return found
-
-
-def values_among(connection: Connection, names: Sequence[str]) -> set[str]:
-    """The names that are an attribute value or fill a role of a fact."""
-    keys = {value_key(name): name for name in names}
-    found: set[str] = set()
-    for table in (attributes, roles):
-        rows = select_in(connection, select(table.c.value_key).distinct(), table.c.value_key, list(keys))
-        found.update(keys[row.value_key] for row in rows if row.value_key in keys)
-    return found
 
 
 _TOP = 10  # types and predicates listed in statistics
@@ -169,20 +135,34 @@ class Knowledge:
             return facts.retract(connection, fact_id)
 
     def coverage(self) -> Coverage:
-        """The types and predicates in the knowledge base."""
+        """The types and predicates that exist. Runs before every detection, so it uses indexes only."""
+        types: dict[str, int] = {}
+        only: dict[str, str] = {}
         with self.database.read() as connection:
-            return coverage(connection)
+            for kind in _types(connection):
+                some = select(entity_rows.c.id).where(entity_rows.c.type == kind).limit(_ONE_OR_MORE)
+                ids = connection.execute(some).scalars().all()
+                types[kind] = len(ids)
+                if len(ids) == 1:
+                    only[kind] = ids[0]
+            called = connection.execute(select(predicates.c.name).limit(_MAX_PREDICATES)).scalars()
+            return Coverage(types, only, frozenset(called))
 
     def values(self, names: Sequence[str]) -> set[str]:
         """The names that are an attribute value or fill a role of a fact."""
+        keys = {value_key(name): name for name in names}
+        found: set[str] = set()
         with self.database.read() as connection:
-            return values_among(connection, names)
+            for table in (attributes, roles):
+                rows = select_in(connection, select(table.c.value_key).distinct(), table.c.value_key, keys)
+                found.update(keys[row.value_key] for row in rows)
+        return found
 
     def stats(self) -> KnowledgeStats:
         with self.database.read() as connection:
             return KnowledgeStats(
                 entities=_count(connection, entity_rows),
-                names=_count(connection, names),
+                names=_count(connection, name_rows),
                 attributes=_count(connection, attributes),
                 facts=_count(connection, fact_rows),
                 by_status=_counts(connection, fact_rows.c.status, fact_rows.c.no),
@@ -191,18 +171,28 @@ class Knowledge:
             )
 
 
-def _count(connection: Connection, table: object) -> int:
-    return int(connection.execute(select(func.count()).select_from(table)).scalar_one())  # type: ignore[arg-type]
+def _types(connection: Connection) -> Iterator[str]:
+    """The types, each found by the index; a DISTINCT would read every entity."""
+    last: str | None = ""
+    for _ in range(_MAX_TYPES):
+        last = connection.execute(select(func.min(entity_rows.c.type)).where(entity_rows.c.type > last)).scalar()
+        if last is None:
+            return
+        yield last
 
 
-def _counts(connection: Connection, by: object, counted: object) -> dict[str, int]:
-    amount = func.count(counted)  # type: ignore[arg-type]
-    query = select(by, amount).group_by(by).order_by(amount.desc(), by).limit(_TOP)  # type: ignore[call-overload]
+def _count(connection: Connection, table: Table) -> int:
+    return int(connection.execute(select(func.count()).select_from(table)).scalar_one())
+
+
+def _counts(connection: Connection, by: Column[Any], counted: Column[Any]) -> dict[str, int]:
+    """The most frequent values of a column."""
+    amount = func.count(counted)
+    query = select(by, amount).group_by(by).order_by(amount.desc(), by).limit(_TOP)
     return {str(name): int(count) for name, count in connection.execute(query)}
 
 
 def _predicate_counts(connection: Connection) -> dict[str, int]:
     by_number = _counts(connection, fact_rows.c.predicate, fact_rows.c.no)
-    rows = connection.execute(select(predicates.c.no, predicates.c.name))
-    called = {str(no): name for no, name in rows}
+    called = {str(no): name for no, name in connection.execute(select(predicates.c.no, predicates.c.name))}
     return {called[no]: count for no, count in by_number.items()}

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote_to_bytes
 
 from sqlalchemy import BigInteger, ColumnElement, Connection, Text, cast, delete, select, true
-from sqlalchemy.dialects import postgresql, sqlite
 
 from groundwire.errors import InputError
-from groundwire.stores.database import Database
+from groundwire.stores.database import Database, upsert
 from groundwire.stores.tables import paths
 
 Scalar = str | int | float | bool | None
@@ -73,7 +72,7 @@ class PathStore:
     def writing(self) -> Iterator[PathWriter]:
         """A transaction for several writes."""
         with self._database.write() as connection:
-            yield PathWriter(connection, self._database.dialect, self._clock())
+            yield PathWriter(connection, self._clock())
 
     def put(self, path: str, value: Scalar) -> None:
         with self.writing() as writer:
@@ -112,9 +111,8 @@ class PathStore:
 class PathWriter:
     """Writes inside one transaction."""
 
-    def __init__(self, connection: Connection, dialect: str, now: float) -> None:
+    def __init__(self, connection: Connection, now: float) -> None:
         self._connection = connection
-        self._insert = sqlite.insert if dialect == "sqlite" else postgresql.insert
         self._now = now
 
     def put(self, values: Mapping[str, Scalar]) -> None:
@@ -125,14 +123,14 @@ class PathWriter:
             for path, value in sorted(values.items())
         ]
         if rows:
-            statement = self._insert(paths)
+            statement = upsert(self._connection, paths)
             new = {"value": statement.excluded.value, "written": statement.excluded.written}
             self._connection.execute(statement.on_conflict_do_update(index_elements=[paths.c.path], set_=new), rows)
 
     def add(self, path: str, amount: int) -> int:
         """Add to a counter atomically and return the new value. Other writers wait for the transaction."""
         row = {"path": checked_path(path), "value": str(amount), "written": self._now}
-        statement = self._insert(paths).values(row)
+        statement = upsert(self._connection, paths).values(row)
         more = cast(cast(paths.c.value, BigInteger) + amount, Text)
         counted = statement.on_conflict_do_update(
             index_elements=[paths.c.path], set_={"value": more, "written": self._now}

@@ -34,6 +34,13 @@ _DATED = word_set(
     """
 )
 _CODE = re.compile(r"0\d")
+_KINDS = {
+    **dict.fromkeys(("", "text", "string", "str"), ValueKind.TEXT),
+    **dict.fromkeys(("ref", "reference", "entity"), ValueKind.REFERENCE),
+    **dict.fromkeys(("date", "day", "year"), ValueKind.DATE),
+    **dict.fromkeys(("number", "int", "integer", "float"), ValueKind.NUMBER),
+}
+"""The kinds that a header can declare, beside units."""
 
 
 class ValidityPeriod(NamedTuple):
@@ -66,23 +73,21 @@ def value_of(text: str, *, about: str = "") -> Value:
 def typed_value(text: str, kind: str) -> Value:
     """Parse a value of a declared kind: text, number, date, ref, or a unit for plain numbers."""
     plain = " ".join(text.split())
-    if kind in ("", "text", "string", "str"):
-        return Value(plain)
-    if kind in ("ref", "reference", "entity"):
-        return Value(plain, ValueKind.REFERENCE)
-    if kind in ("date", "day", "year"):
+    declared = _KINDS.get(kind)
+    if declared in (ValueKind.TEXT, ValueKind.REFERENCE):
+        return Value(plain, declared)
+    if declared is ValueKind.DATE:
         found = _as_date(plain, "date")
     else:
-        unit = "" if kind in ("number", "int", "integer", "float") else kind
-        found = _as_number(f"{plain} {unit}" if unit and plain[-1:].isdigit() else plain)
+        unit = f" {kind}" if declared is None and plain[-1:].isdigit() else ""
+        found = _as_number(f"{plain}{unit}")
     if found is None:
         raise InputError(f"'{plain[:40]}' is not a valid {kind}")
     return found
 
 
 def known_kind(kind: str) -> bool:
-    plain = ("", "text", "string", "str", "ref", "reference", "entity", "date", "day", "year")
-    return kind in (*plain, "number", "int", "integer", "float") or kind in UNITS
+    return kind in _KINDS or kind in UNITS
 
 
 def same_value(a: Value, b: Value) -> bool:

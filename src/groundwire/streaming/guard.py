@@ -22,7 +22,7 @@ from groundwire.config.service import RealTimeConfig, RiskAction
 from groundwire.engine import Groundwire, Sources
 from groundwire.errors import GroundwireError
 from groundwire.llm import Generator, Message
-from groundwire.llm.stream import tokens
+from groundwire.llm.base import stream_text
 from groundwire.streaming.attribution import SourceAttributionTracker
 from groundwire.streaming.coherence import coherence_of
 from groundwire.streaming.incremental import IncrementalVerifier, JobRunner, run_inline
@@ -289,7 +289,7 @@ class GuardedGeneration:
 
     async def events(self) -> AsyncGenerator[StreamEvent]:
         await asyncio.to_thread(self._monitor.prepare)  # long sources must not delay the first token
-        stream = tokens(self._session.generator, self._session.messages, max_tokens=self._config.max_tokens)
+        stream = stream_text(self._session.generator, self._session.messages, max_tokens=self._config.max_tokens)
         try:
             async with aclosing(stream) as pieces:
                 async for piece in pieces:

@@ -24,9 +24,8 @@ from groundwire.rag.chatbot import (
     reply_without_passages,
     verify_draft,
 )
-from groundwire.rag.index import PassageIndex
+from groundwire.rag.index import IndexedDocument, PassageIndex
 from groundwire.rag.ingest import Ingest
-from groundwire.rag.passages import IndexedDocument
 from groundwire.reports.schema import ChatReplyOut, Documents, KnownDocument, Removed
 from groundwire.server.deps import EVENT_STREAM, ServiceDep, error_event, sse_event
 from groundwire.server.problems import NotFound, problems, reading_problems
