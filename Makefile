@@ -2,12 +2,13 @@
 PY      ?= python3
 VENV    ?= .venv
 N8N     ?= .n8n
+PROMPTFOO ?= .promptfoo
 BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.core
 DEV     := $(VENV)/.dev
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-docs test-scale java helm test-redis redis test-ecosystem test-n8n test-fuzz lint types unit postgres curl docs spec wheel bench clean
+.PHONY: help demo test test-docs test-scale java helm test-redis redis test-ecosystem test-n8n test-promptfoo test-fuzz lint types unit postgres curl docs spec wheel bench clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z%-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -126,6 +127,13 @@ test-n8n: $(DEV)  ## the n8n workflows in a real n8n (Node 20 or later), which i
 	|| { cp tests/workflows/package.json $(N8N)/package.json && (cd $(N8N) && npm install --no-audit --no-fund --loglevel=error) \
 	     && cp tests/workflows/package.json $(N8N)/wanted.json; }
 	@N8N_HOME=$(abspath $(N8N)) $(BIN)/pytest tests/workflows
+
+test-promptfoo: $(DEV)  ## the assertion in a real promptfoo (Linux on x86-64), kept in .promptfoo
+	@mkdir -p $(PROMPTFOO) && cmp -s tests/promptfoo/package.json $(PROMPTFOO)/wanted.json \
+	|| { cp tests/promptfoo/package.json $(PROMPTFOO)/package.json \
+	     && (cd $(PROMPTFOO) && npm install --omit=optional --ignore-scripts --no-audit --no-fund --loglevel=error) \
+	     && cp tests/promptfoo/package.json $(PROMPTFOO)/wanted.json; }
+	@PROMPTFOO_HOME=$(abspath $(PROMPTFOO)) $(BIN)/pytest -o faulthandler_timeout=0 tests/promptfoo
 
 .PHONY: test-browser pictures chromium
 test-browser: $(DEV) chromium  ## the pages in a real Chromium

@@ -1,7 +1,7 @@
 """`make bench-actions`: how often statements of agents about their own actions are judged rightly.
 
-The traces are written by hand: the rules were developed with `actions_open.txt`, and `actions_held.txt` was
-written after them.
+The traces are written by hand: the rules were developed with `actions_open.txt`; `actions_held.txt` was written
+after them, and `actions_fresh.txt` after those by another person, from the documentation alone.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from groundwire.actions.transcript import ledger_of, read_events
 from groundwire.bench.measures import Figure, show
 from groundwire.cli.console import open_console
 
-HALVES = ("open", "held")
+SETS = ("open", "held", "fresh")
 MAX_ALARMS = "≤ 5 %"
 MIN_CAUGHT = "≥ 85 %"
 
@@ -117,7 +117,7 @@ def main(
 ) -> None:
     """Print how many true statements are flagged, and how many false ones are caught."""
     console = open_console()
-    measured = {half: measure(read_traces(half)) for half in HALVES}
+    measured = {half: measure(read_traces(half)) for half in SETS}
     show(console, chain.from_iterable(map(_figures, measured, measured.values())), as_json=as_json)
     for line in measured["open"].failures if failures else ():
         console.print(line, markup=False)

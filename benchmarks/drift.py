@@ -48,16 +48,16 @@ class Traffic:
                 yield True, self.rng.betavariate(1 + 2 * self.shift, 8 - 3 * self.shift)
 
 
-def calibrated(traffic: Traffic) -> tuple[CalibrationConfig, float]:
-    rows = list(traffic.answers(ROWS))
+def calibrated(traffic: Traffic, count: int = ROWS) -> tuple[CalibrationConfig, float]:
+    rows = list(traffic.answers(count))
     cut = round(threshold([risk for supported, risk in rows if supported], MAX_FPR), 4)
     edges, counts = reference([risk for _, risk in rows], cut)
     return CalibrationConfig(backend="fake", profile="default", edges=tuple(edges), counts=tuple(counts)), cut
 
 
-def started(seed: int, state: str = "") -> tuple[Traffic, DriftMonitor, float]:
+def started(seed: int, state: str = "", rows: int = ROWS) -> tuple[Traffic, DriftMonitor, float]:
     traffic = Traffic(random.Random(seed))
-    calibration, cut = calibrated(traffic)
+    calibration, cut = calibrated(traffic, rows)
     return traffic, DriftMonitor(calibration, cut, state, traffic.rng.random), cut
 
 
@@ -69,23 +69,23 @@ def answers_until_alarm(traffic: Traffic, monitor: DriftMonitor, most: int) -> i
     return None
 
 
-def measure(runs: int) -> Iterator[Figure]:
+def measure(runs: int, rows: int) -> Iterator[Figure]:
     alarms, begun = 0, process_time()
     for seed in range(runs):
-        traffic, monitor, _ = started(seed)
+        traffic, monitor, _ = started(seed, rows=rows)
         alarms += answers_until_alarm(traffic, monitor, 2 * BEFORE) is not None
     seconds = process_time() - begun
     yield Figure(f"alarms in 2,000 answers without a change, of {runs} runs", alarms, "")
     yield Figure("processor time an answer, with the drawing", seconds / (2 * BEFORE * runs) * 1e6, "µs")
     for shift, flagged in SHIFTS.items():
-        delays = [delay(seed, shift) for seed in range(runs)]
+        delays = [delay(seed, shift, rows) for seed in range(runs)]
         yield Figure(f"{flagged} % of the supported flagged: answers until the alarm, median", median(delays), "")
         yield Figure(f"{flagged} % of the supported flagged: … at most", max(delays), "")
 
 
-def delay(seed: int, shift: float) -> int:
+def delay(seed: int, shift: float, rows: int = ROWS) -> int:
     """Answers after a change until the alarm; `MOST` where there is none, or one before the change."""
-    traffic, monitor, _ = started(seed)
+    traffic, monitor, _ = started(seed, rows=rows)
     if answers_until_alarm(traffic, monitor, BEFORE) is not None:
         return MOST
     return answers_until_alarm(replace(traffic, shift=shift), monitor, MOST) or MOST
@@ -94,11 +94,12 @@ def delay(seed: int, shift: float) -> int:
 @app.command()
 def drift(
     runs: Annotated[int, typer.Option(min=1, help="Simulated services.")] = 40,
+    rows: Annotated[int, typer.Option(min=40, help="Rows that each is calibrated with.")] = ROWS,
     as_json: Annotated[bool, typer.Option("--json")] = False,
 ) -> None:
     """Print how often and how soon the monitor raises an alarm."""
     logging.disable(logging.ERROR)  # each alarm is a line of the log
-    raise typer.Exit(show(open_console(), measure(runs), as_json=as_json))
+    raise typer.Exit(show(open_console(), measure(runs, rows), as_json=as_json))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,11 @@ READ = CallRecord("Read", '{"file_path": "/app/dates.py"}', "def parse(s): ...")
 EDIT = CallRecord("Edit", '{"file_path": "/app/dates.py", "new_string": "x"}', "updated")
 PASSED = CallRecord("Bash", '{"command": "pytest -q"}', "42 passed in 3.1s")
 FAILED = CallRecord("Bash", '{"command": "pytest -q"}', "2 failed, 40 passed")
+WROTE_README = CallRecord("Write", '{"file_path": "/app/readme.md", "content": "x"}', "written")
+LOADED = CallRecord("python", '{"code": "pd.read_csv(\'raw.csv\').duplicated().sum()"}', "29")
+SAVED = CallRecord("python", '{"code": "df.to_csv(\'clean.csv\')"}', "")
+TICKET = CallRecord("jira_create_issue", '{"summary": "Outage", "priority": "P3"}', '{"key": "OPS-8"}')
+TRANSFER = CallRecord("transfer", '{"to": "a2", "amount": 250}', '{"status": "requires_approval"}')
 
 
 def judged(answer: str, *calls: CallRecord, request: str = "") -> list[str]:
@@ -30,6 +35,10 @@ def judged(answer: str, *calls: CallRecord, request: str = "") -> list[str]:
         ("All tests pass.", (PASSED, EDIT, FAILED), "contradicted"),
         ("All tests pass.", (FAILED, EDIT, PASSED), "performed"),
         ("All 50 tests pass.", (PASSED,), "contradicted"),
+        ("I updated the README.", (EDIT,), "unperformed"),
+        ("I updated the README.", (WROTE_README,), "performed"),
+        ("I saved the cleaned data as clean.csv.", (LOADED,), "unperformed"),
+        ("I saved the data as clean.csv.", (SAVED,), "performed"),
     ],
 )
 def test_an_edit_or_a_test_run_is_claimed(answer: str, calls: tuple[CallRecord, ...], status: str) -> None:
@@ -103,3 +112,17 @@ def test_offsets_and_reason_point_to_the_statement() -> None:
     assert answer[verdict.start : verdict.end] == verdict.text == "tests pass."
     assert verdict.reason == "its result says: 2 failed, 40 passed"
     assert verdict.call == "Bash"
+
+
+@pytest.mark.parametrize(
+    ("answer", "calls", "status"),
+    [
+        ("I opened the ticket with priority P1.", (TICKET,), "contradicted"),
+        ("I opened the ticket with priority P3.", (TICKET,), "performed"),
+        ("I transferred £250 to the joint account.", (TRANSFER,), "contradicted"),
+    ],
+)
+def test_a_priority_and_a_missing_approval_are_compared(
+    answer: str, calls: tuple[CallRecord, ...], status: str
+) -> None:
+    assert judged(answer, *calls) == [status]

@@ -22,16 +22,16 @@ def test_flagged_true_and_caught_false_statements_are_counted() -> None:
     assert found.failures == ["+ The tests pass.  [('contradicted', 'its result says: 1 failed, 2 passed')]"]
 
 
-@pytest.mark.parametrize("half", ["open", "held"])
-def test_the_bars_are_met(half: str) -> None:
+@pytest.mark.parametrize(("half", "least"), [("open", 101), ("held", 101), ("fresh", 40)])
+def test_the_bars_are_met(half: str, least: int) -> None:
     traces = read_traces(half)
     found = measure(traces)
-    assert len(traces) > 100
+    assert len(traces) >= least
     assert found.alarms <= 0.05 * found.sound
     assert found.caught >= 0.85 * found.false
 
 
 def test_half_of_the_traces_are_sound() -> None:
-    traces = [*read_traces("open"), *read_traces("held")]
+    traces = [*read_traces("open"), *read_traces("held"), *read_traces("fresh")]
     sound = sum(all(label in "+=" for label, _ in trace.sentences) for trace in traces)
     assert 0.45 < sound / len(traces) < 0.55

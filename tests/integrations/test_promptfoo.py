@@ -35,8 +35,28 @@ def test_sources_may_be_a_list_under_another_name() -> None:
     assert get_assert(GOOD, given)["pass"] is True
 
 
-def test_what_could_not_be_checked_is_an_error_of_the_grader() -> None:
+def test_a_list_in_a_list_is_how_promptfoo_passes_several_sources() -> None:
+    given = {"vars": {"documents": [["Cats sleep.", SOURCE]]}, "config": {"backend": "fake"}}
+    assert get_assert(GOOD, given)["pass"] is True
+
+
+def test_a_variable_called_answer_is_not_the_output() -> None:
+    given = {"vars": {"answer": GOOD, "context": SOURCE}, "config": {"backend": "fake"}}
+    assert get_assert({"response": "It weighs nothing."}, given)["pass"] is False
+    assert get_assert({"response": GOOD}, given | {"vars": {"output": MIXED, "context": SOURCE}})["pass"] is True
+
+
+@pytest.mark.parametrize(("output", "given"), [("", context()), (GOOD, {"vars": {}, "config": {"backend": "fake"}})])
+def test_what_could_not_be_checked_is_tagged_as_an_error_of_the_grader(output: str, given: dict[str, Any]) -> None:
+    found = get_assert(output, given)
+    assert (found["pass"], found["metadata"]) == (False, {"graderError": True})
+    assert found["reason"].startswith("could not be checked: ")
+    assert "namedScores" not in found  # so that it does not lower the mean
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_what_could_not_be_checked_does_not_pass_an_inverted_assertion(nested: bool) -> None:
+    inverted = [{"type": "not-python"}]
+    test = {"assert": [{"type": "assert-set", "assert": inverted}] if nested else inverted}
     with pytest.raises(BackendError, match="could not be checked"):
-        get_assert("", context())
-    with pytest.raises(BackendError, match="could not be checked"):
-        get_assert(GOOD, {"vars": {}, "config": {"backend": "fake"}})
+        get_assert("", context() | {"test": test})

@@ -84,6 +84,12 @@ def test_sarif_names_the_place_of_every_flagged_claim() -> None:
     assert run["invocations"] == [{"executionSuccessful": True}]
 
 
+def test_sarif_names_files_by_valid_uris() -> None:
+    (run,) = json.loads(to_sarif(report(), "my answers/tower 1#.md"))["runs"]
+    place = run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert [place, run["artifacts"][0]["location"]] == [{"uri": "my%20answers/tower%201%23.md"}] * 2
+
+
 def test_sarif_of_what_could_not_be_checked_is_not_a_clean_run(monkeypatch: pytest.MonkeyPatch) -> None:
     failing = FakeVerifier(failing=[BackendTimeout("too slow")] * 9)
     monkeypatch.setattr("groundwire.verifiers.fake.FakeVerifier", lambda: failing)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -14,6 +17,7 @@ from tests.serving import served
 from typer.testing import CliRunner
 
 from groundwire.cli import main
+from groundwire.cli.doctor import _drift
 from groundwire.config import Config
 from groundwire.engine import Groundwire
 from groundwire.metrics import Metrics
@@ -101,11 +105,46 @@ def test_a_restart_continues_and_a_new_calibration_starts_anew(tmp_path: Path) -
     assert DriftMonitor(other, cut, state).status.answers == 0
 
 
-def test_a_broken_state_file_is_said_and_the_tests_start_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    (tmp_path / "drift.json").write_text("{")
-    _, monitor, _ = started(5, str(tmp_path / "drift.json"))
-    assert monitor.status.answers == 0
+def _without_counts(state: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in state.items() if key != "counts"}
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda state: "{",
+        lambda state: "[]",
+        lambda state: json.dumps(_without_counts(state)),
+        lambda state: json.dumps(state | {"counts": [1, 2]}),
+        lambda state: json.dumps(state | {"recent": ["many"] * len(state["recent"])}),
+        lambda state: json.dumps(state | {"games": {"risks": [1, 2]}}),
+    ],
+)
+def test_a_broken_state_file_is_said_and_the_tests_start_anew(
+    broken: Callable[[dict[str, Any]], str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "drift.json"
+    _, monitor, cut = started(5, str(path))
+    monitor.add(0.5)
+    monitor.save()
+    path.write_text(broken(json.loads(path.read_text())))
+    again = DriftMonitor(monitor._calibration, cut, str(path))
+    assert again.status.answers == 0
     assert "start anew" in caplog.text
+    again.add(0.5)
+    assert again.status.answers == 1
+
+
+def test_doctor_does_not_call_a_state_that_it_cannot_read_free_of_drift(tmp_path: Path) -> None:
+    (tmp_path / "drift.json").write_text("{")
+    calibration, cut = calibrated(Traffic(random.Random(1)))
+    settings = {
+        "risk_threshold": cut,
+        "calibration": calibration.model_dump(),
+        "server.drift_path": str(tmp_path / "drift.json"),
+    }
+    found = _drift(Config.load(overrides=settings))
+    assert (found.state, "cannot be read" in found.detail) == ("warn", True)
 
 
 async def test_only_answers_of_the_calibrated_backend_and_profile_count() -> None:
@@ -147,6 +186,7 @@ def test_drift_is_in_the_metrics_in_readiness_and_in_doctor(tmp_path: Path) -> N
         assert "calibrate anew" in running.client.get("/readyz").json()["drift"]
     assert "groundwire_drift_alarm 1.0" in metrics
     assert "groundwire_drift_answers 40.0" in metrics
+    assert "groundwire_drift_stability_index NaN" in metrics  # not known before 500 answers
     assert 'groundwire_drift_evidence{test="flagged"}' in metrics
     config = tmp_path / "groundwire.yaml"
     nested = {

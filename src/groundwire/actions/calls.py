@@ -269,11 +269,11 @@ def _records(call: LedgerCall, calls: Sequence[LedgerCall]) -> Iterator[str]:
 
 def _identifier(said: str, call: LedgerCall, calls: Sequence[LedgerCall]) -> str:
     ids = (next(filter(None, match.groups())) for match in _ID.finditer(said))
-    for match in re.finditer(r"\b([a-z]{3,}) (\d+)\b", said):
+    for match in re.finditer(r"\b([a-z]{3,}) ([A-Z]{0,2}\d+)\b", said):  # room 12, priority P1
         noun, number = match.groups()
         if is_stop(noun) or _in_date(said, match.start(2)):
             continue
-        there = re.findall(rf"\b{noun}\W{{1,4}}(\d+)\b", call.text, re.IGNORECASE)
+        there = re.findall(rf"\b{noun}\W{{1,4}}([A-Z]{{0,2}}\d+)\b", call.text, re.IGNORECASE)
         if there and number not in there:
             return f"the call names {noun} {there[0]}, not {number}"
     for wanted in (*_EMAIL.findall(said), *ids):

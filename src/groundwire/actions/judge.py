@@ -33,6 +33,7 @@ _OBJECT_GROUPS = frozenset(("create", "change", "remove", "pay", "book"))
 _BROAD = frozenset(("read", "search", "edit", "create", "change"))
 _OUTWARD = frozenset(("send", "pay", "refund", "book", "deploy", "push", "start", "play"))
 _MEDIA = frozenset(("email", "chat"))
+_BARE_FILE = re.compile(r"\b(README|Makefile|Dockerfile|LICENSE)\b(?!\.\w)", re.IGNORECASE)  # names without a suffix
 _RUN_NAMES = {"test": "tests", "build": "build", "lint": "linter", "types": "type checker"}
 _RUN_OBJECTS = (
     ("test", r"\btests?\b|suite|\bspecs?\b"),
@@ -159,9 +160,12 @@ class _Judge:
 
     def _missing_target(self, statement: ActionStatement, found: Sequence[LedgerCall]) -> str:
         """A file or identifier of the statement that no such call names."""
-        for path in paths(statement.object):
+        for path in [*paths(statement.object), *_saved_as(statement)]:
             if not any(has_path(call, path) for call in found):
                 return f"no such call names {path}"
+        for name in _BARE_FILE.findall(statement.object):
+            if all(call.is_file_tool and name.lower() not in call.text.lower() for call in found):
+                return f"no such call names {name}"
         for code in _CODE.findall(statement.object):
             word = code.strip("()")
             known = any(word in call.all_text for call in self.calls) or word in self.request
@@ -297,6 +301,12 @@ def _narrowed(statement: ActionStatement) -> frozenset[str]:
     if "install" in groups and statement.verb not in ("install", "uninstall"):
         return groups if re.search(r"dependenc|package|librar|version", words) else groups - {"install"}
     return groups
+
+
+def _saved_as(statement: ActionStatement) -> list[str]:
+    """The file that something is said to be saved as."""
+    found = re.search(r"\b(?:as|to|into)\s+(\S+)", statement.rest) if "save" in statement.groups else None
+    return paths(found[1]) if found else []
 
 
 def _removes_whole(statement: ActionStatement) -> bool:

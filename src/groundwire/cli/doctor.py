@@ -140,6 +140,8 @@ def _drift(config: Config) -> DoctorFinding:
     monitor = open_monitor(config)
     if monitor is None:
         return DoctorFinding("drift", "warn", "risk_threshold is not the calibrated one")
+    if monitor.problem:
+        return DoctorFinding("drift", "warn", monitor.problem)
     status = monitor.status
     return DoctorFinding("drift", "warn" if status.alarms else "ok", str(status))
 

@@ -106,8 +106,8 @@ def judge_report(report: HallucinationReport) -> GroundednessResult:
 
 _TEXT_FIELDS = ("page_content", "text", "content")
 _ANSWER_KEYS = ("answer", "output", "result", "response", "text", "content")
-_CONTEXT_KEYS = ("context", "documents", "source_documents", "sources", "contexts", "retrieved_contexts")
-_QUESTION_KEYS = ("question", "input", "query", "user_input")
+CONTEXT_KEYS = ("context", "documents", "source_documents", "sources", "contexts", "retrieved_contexts")
+QUESTION_KEYS = ("question", "input", "query", "user_input")
 
 
 def read_record(*records: object) -> tuple[str, Sources, str]:
@@ -121,9 +121,9 @@ def read_record(*records: object) -> tuple[str, Sources, str]:
             state |= {key: value for key, value in record.items() if value is not None}
         elif record is not None:
             state["answer" if number == len(records) else "question"] = record
-    answer, question = _first(state, _ANSWER_KEYS), _first(state, _QUESTION_KEYS)
+    answer, question = _first(state, _ANSWER_KEYS), _first(state, QUESTION_KEYS)
     text = getattr(answer, "content", answer)
-    return (str(text or ""), as_sources(_first(state, _CONTEXT_KEYS)), question if isinstance(question, str) else "")
+    return (str(text or ""), as_sources(_first(state, CONTEXT_KEYS)), question if isinstance(question, str) else "")
 
 
 def _first(state: Mapping[str, Any], names: tuple[str, ...]) -> Any:

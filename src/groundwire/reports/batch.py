@@ -11,6 +11,7 @@ from fractions import Fraction
 from itertools import accumulate
 from math import comb
 from typing import Any
+from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
 from groundwire.reports.plaintext import format_number, shorten
@@ -355,7 +356,7 @@ def _run(uri: str, rules: Mapping[str, str], failures: Iterable[str]) -> dict[st
     return {
         "tool": {"driver": {"name": "groundwire", "version": __version__, "rules": listed}},
         "columnKind": "unicodeCodePoints",
-        "artifacts": [{"location": {"uri": uri}}],
+        "artifacts": [{"location": _artifact(uri)}],
         "invocations": [{"executionSuccessful": not notes, **({"toolExecutionNotifications": notes} if notes else {})}],
     }
 
@@ -372,8 +373,13 @@ def _findings(report: HallucinationReport) -> Iterator[tuple[str, str, str, int,
 
 
 def _result(rule: str, level: str, message: str, uri: str, region: Mapping[str, int]) -> dict[str, Any]:
-    place = {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}
+    place = {"physicalLocation": {"artifactLocation": _artifact(uri), "region": region}}
     return {"ruleId": rule, "level": level, "message": {"text": message}, "locations": [place]}
+
+
+def _artifact(path: str) -> dict[str, str]:
+    """A path as SARIF asks for it, a URI reference: a space in it would make the file invalid."""
+    return {"uri": quote(path)}
 
 
 def _region(start: int, end: int, lines: list[int]) -> dict[str, int]:

@@ -24,7 +24,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import log, log2
+from math import log, log2, nan
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -117,6 +117,9 @@ class DriftMonitor:
         threshold: the calibrated `risk_threshold`, one of the edges.
         path: the file that keeps the state between restarts; without one the tests start anew.
         noise: breaks ties between equal ranks; a number in [0, 1).
+
+    Attributes:
+        problem: why the stored state could not be read; empty if it could, or if there is none.
     """
 
     def __init__(
@@ -133,6 +136,7 @@ class DriftMonitor:
         self._recent = [0.0] * len(self._counts)
         self._games = {"risks": FairGame(len(_SLOPES)), "flagged": FairGame(len(_RISES))}
         self._lock = Lock()
+        self.problem = ""
         self._path = Path(path).expanduser() if path else None
         key = json.dumps([calibration.edges, calibration.counts, threshold])
         self._fingerprint = hashlib.sha256(key.encode()).hexdigest()[:16]
@@ -197,9 +201,13 @@ class DriftMonitor:
         for name, game in self._games.items():
             evidence.labels(name).set_function(partial(getattr, game, "peak"))
         index = Gauge("groundwire_drift_stability_index", "PSI of recent answers", registry=registry)
-        index.set_function(lambda: self.status.stability_index or 0.0)
+        index.set_function(self._known_index)
         answers = Gauge("groundwire_drift_answers", "Answers since the calibration", registry=registry)
         answers.set_function(lambda: self.status.answers)
+
+    def _known_index(self) -> float:
+        found = self._stability_index()
+        return nan if found is None else found  # 0 would say that nothing has moved
 
     def save(self) -> None:
         """Write the state, so that a restart continues. A file that cannot be written only costs that."""
@@ -217,19 +225,34 @@ class DriftMonitor:
 
     def _load(self) -> None:
         """Continue from the stored state, if it is one of this very calibration."""
+        if self._path is None:
+            return
         try:
-            state: Any = json.loads(self._path.read_text(encoding="utf-8")) if self._path else {}
+            self._restore(json.loads(self._path.read_text(encoding="utf-8")))
         except FileNotFoundError:
             return
-        except (OSError, ValueError) as error:
-            _log.warning("the state of the drift tests cannot be read, they start anew: %s", error)
+        except (OSError, ValueError, TypeError, LookupError) as error:
+            self.problem = f"the state of the drift tests cannot be read, they start anew: {error}"
+            _log.warning("%s", self.problem)
+
+    def _restore(self, state: Any) -> None:
+        if state["of"] != self._fingerprint:
             return
-        if state.get("of") != self._fingerprint:
-            return
-        self._counts, self._recent = state["counts"], state["recent"]
-        for name, (rounds, capital, peak) in state["games"].items():
-            game = self._games[name]
+        games = [(self._games[name], *map(_numbers, values)) for name, values in state["games"].items()]
+        counts, recent = _numbers(state["counts"]), _numbers(state["recent"])
+        if not len(counts) == len(recent) == len(self._counts):
+            raise ValueError("it has other bins")
+        self._counts, self._recent = counts, recent
+        for game, (rounds,), capital, (peak,) in games:
             game.rounds, game.capital, game.peak = rounds, capital, peak
+
+
+def _numbers(given: Any) -> list[Any]:
+    """The numbers of a stored list, or a stored number as a list of one."""
+    numbers = given if isinstance(given, list) else [given]
+    if not all(isinstance(number, int | float) for number in numbers):
+        raise ValueError("it has other things than numbers")
+    return numbers
 
 
 def open_monitor(config: Config) -> DriftMonitor | None:
