@@ -178,7 +178,7 @@ def flag_counts(report: HallucinationReport) -> list[str]:
 def headline(report: HallucinationReport) -> str:
     """The verdict on the whole answer in a few words; the page (`view.js`) uses the same."""
     total, flagged = report.total_claims, len(report.flagged_claims)
-    unchecked = sum(claim.status is Status.UNCHECKED for claim in report.claims)
+    unchecked = sum(claim.status in (Status.UNCHECKED, Status.UNVERIFIABLE) for claim in report.claims)
     if not total:
         silent = report.error in (None, NOTHING_TO_CHECK)
         return "The answer makes no claims" if silent else "Nothing could be checked"

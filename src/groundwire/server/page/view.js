@@ -60,7 +60,7 @@ class View {
 
   drawVerdict() {
     const { report, question, created } = this.made;
-    const unchecked = this.claims.filter((claim) => claim.status === "UNCHECKED").length;
+    const unchecked = this.claims.filter((claim) => tone(claim.status) === "UNCHECKED").length;
     const mood = report.flagged === null ? "warn" : report.flagged ? "bad" : unchecked ? "warn" : "good";
     const facts = [
       typeof report.grounding_ratio === "number" ? `${percent(report.grounding_ratio, 1)} grounded` : null,
@@ -336,7 +336,7 @@ function headline(report, claims) {
   const total = claims.length;
   const count = (test) => claims.filter(test).length;
   const flagged = count((claim) => claim.flagged);
-  const unchecked = count((claim) => claim.status === "UNCHECKED");
+  const unchecked = count((claim) => tone(claim.status) === "UNCHECKED");
   if (!total) return report.error && report.error !== "NOTHING_TO_CHECK" ? "Nothing could be checked" : "The answer makes no claims";
   if (flagged)
     return total === 1
