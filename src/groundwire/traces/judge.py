@@ -31,17 +31,7 @@ from groundwire.traces.computation import (
     without_lead_in,
 )
 from groundwire.traces.steps import CALL, StepLinks, unmarked
-from groundwire.types import (
-    ASSERTS_NOTHING,
-    Case,
-    Claim,
-    ClaimKind,
-    ClaimVerification,
-    GapType,
-    Source,
-    Status,
-    Step,
-)
+from groundwire.types import ASSERTS_NOTHING, Case, Claim, ClaimKind, ClaimVerification, GapType, Source, Status, Step
 from groundwire.verdicts.judge import phantom, unmeasured
 from groundwire.verdicts.summary import in_response
 from groundwire.verifiers.similarity import negated
