@@ -188,7 +188,7 @@ def headline(report: HallucinationReport) -> str:
     if report.flagged is None:
         return "Could not be checked"
     if report.flags:
-        return f"{_count(len(report.flags), 'finding')} against what is known"
+        return f"{_count(len(report.flags), 'finding')} of the detectors"
     if unchecked:
         return f"Nothing flagged, but {_count(unchecked, 'claim')} could not be checked"
     if any(claim.status is not Status.ENTAILED for claim in report.claims):

@@ -344,7 +344,7 @@ function headline(report, claims) {
       : `${flagged} of ${total} claims ${flagged === 1 ? "is" : "are"} not supported`;
   if (report.flagged === null) return "Could not be checked";
   const found = (report.flags || []).length;
-  if (found) return `${plural(found, "finding")} against what is known`;
+  if (found) return `${plural(found, "finding")} of the detectors`;
   if (unchecked) return `Nothing flagged, but ${plural(unchecked, "claim")} could not be checked`;
   if (count((claim) => claim.status !== "ENTAILED")) return "Nothing flagged";
   return total === 1 ? "The claim is supported" : `All ${total} claims are supported`;
