@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from doctest import ELLIPSIS, DocTestParser, DocTestRunner
 from pathlib import Path
 
@@ -75,6 +76,17 @@ def test_the_architecture_has_a_line_for_every_package() -> None:
     inside = (path for path in PACKAGE.iterdir() if not path.name.startswith("__"))
     there = {path.name for path in inside if (path / "__init__.py").exists() or path.suffix == ".py"}
     assert named == there
+
+
+def test_the_readme_names_every_extra_that_can_be_installed() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    install = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Install")[2].partition("\n## ")[0]
+    assert {name for name in extras if not re.search(rf"(?<![\w-]){name}(?![\w-])", install)} == set()
+
+
+@pytest.mark.parametrize("block", [*blocks("console"), *blocks("text")])
+def test_sessions_show_verdicts_in_the_words_of_the_terminal(block: str) -> None:
+    assert not re.search(r"^(?:\S )?c\d+ +(?:ENTAILED|CONTRADICTED|NOT_IN_CONTEXT|UN[A-Z]+)\b", block, re.M)
 
 
 def test_every_marked_requirement_exists() -> None:

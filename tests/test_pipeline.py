@@ -282,3 +282,29 @@ async def test_a_table_row_is_judged_with_its_column_names() -> None:
     fake = FakeVerifier()
     await judged("| Tower | Height |\n|---|---|\n| Eiffel | 330 m |", fake)
     assert {query.claim for query in asked(fake)} == {"Tower: Eiffel; Height: 330 m"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        ("The car is red. The car is blue.", "LogicalInconsistency"),
+        ("All tests pass. No tests pass.", "LogicalInconsistency"),
+        ("Acme has 40 employees. It is in Leeds. Acme has 50 employees.", "LogicalInconsistency"),
+        ("The survey was completed before it started.", "TemporalError"),
+    ],
+)
+async def test_a_plain_check_finds_that_an_answer_contradicts_itself(answer: str, kind: str) -> None:
+    report = await judged(answer, FakeVerifier(lambda _: (0.99, 0.0)))
+    assert (report.flagged, [flag.type.value for flag in report.flags]) == (True, [kind])
+
+
+async def test_a_plain_check_of_a_consistent_answer_has_no_word_of_detectors() -> None:
+    report = await judged("The tower is 330 metres tall. It stands in Paris.")
+    assert (report.flagged, report.detection) == (False, None)
+    assert "detectors_skipped" not in report.to_dict()
+
+
+async def test_a_detector_that_is_off_is_off_in_a_plain_check_too() -> None:
+    settings = Config.load(overrides={"detectors.enabled.logical_inconsistencies": False}).detectors
+    context = replace(court(FakeVerifier(lambda _: (0.99, 0.0))), detectors=settings)
+    assert (await check(Case("The car is red. The car is blue.", SOURCES), context)).detection is None

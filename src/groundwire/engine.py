@@ -161,13 +161,20 @@ class Groundwire:
         sources: Sources = (),
         *,
         attempt: int = 0,
+        regenerate: bool = True,
         history: History = (),
         kb: KnowledgeBase | str | None = None,
         now: datetime | None = None,
     ) -> HallucinationReport:
-        """The report with a repaired answer. A correction is kept only if a second check does not flag it."""
+        """The report with a repaired answer. A correction is kept only if a second check does not flag it.
+
+        Many severe flags ask for a new answer instead, unless `regenerate` is off: nobody may be there to write it.
+        """
         case = self._case(report.response, sources, history=history, kb=kb, now=now)
-        return await pipeline.fix(report, case, self.context, self.config.mitigation, attempt)
+        settings = self.config.mitigation
+        if not regenerate:
+            settings = settings.model_copy(update={"severe_flags": len(pipeline.all_flags(report)) + 1})
+        return await pipeline.fix(report, case, self.context, settings, attempt)
 
     def case(
         self,

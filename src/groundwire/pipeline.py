@@ -104,9 +104,15 @@ class CheckContext:
 
     async def detect(self, case: Case) -> Detection:
         """Run the knowledge, dialogue, time and logic detectors on the response."""
-        from groundwire.detectors.registry import detect  # a check without --kb never loads them
+        from groundwire.detectors.registry import detect  # imported late: the grammar is large
 
         return await detect(case, self.detectors, self.backend.verifier, self.reader)
+
+    async def detect_in_answer(self, case: Case) -> Detection | None:
+        """Run the detectors that read only the response; None if they find nothing."""
+        from groundwire.detectors.registry import detect_in_answer  # imported late: the grammar is large
+
+        return await detect_in_answer(case, self.detectors)
 
     def record(self, verdicts: Sequence[ClaimVerification], response_id: str, seconds: float) -> None:
         """Count and log the verdicts. Source text is logged only if `log.include_text` is set."""
@@ -123,7 +129,8 @@ class CheckContext:
 
 async def check(case: Case, context: CheckContext, choose: Choose | None = None) -> HallucinationReport:
     """Judge a whole response, or those of its claims that `choose` picks."""
-    detection = await context.detect(case) if case.kb or case.history else None
+    known = case.kb or case.history
+    detection = await (context.detect(case) if known else context.detect_in_answer(case))
     case = add_history_sources(add_kb_source(case, detection))
     selection = select_claims(await extract_claims(case, context), context.profile)
     if choose is not None:

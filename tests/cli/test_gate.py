@@ -201,6 +201,13 @@ def test_an_empty_batch_makes_a_page_too() -> None:
     assert "0 of 0 responses flagged" in batch_markdown("none", BatchSummary())
 
 
+def test_the_summary_names_kinds_of_claims_in_words() -> None:
+    claim = {"flagged": True, "gap_type": "partial_support", "status": "NOT_IN_CONTEXT", "text": "x", "reason": "y"}
+    figures = BatchSummary()
+    figures.add({"id": "a", "flagged": True, "risk": 0.9, "claims": [claim]})
+    assert "| claims: partial support | 1 |" in batch_markdown("rows", figures)
+
+
 @pytest.mark.parametrize("rate", [-0.1, 1.1, float("nan")])
 def test_a_rate_is_a_share(rate: float) -> None:
     with pytest.raises(InputError, match="between 0 and 1"):

@@ -194,6 +194,19 @@ def test_fix_repairs_an_answer(sdk: openai.OpenAI, upstream: ScriptedUpstream) -
     assert found.usage is not None
 
 
+def test_fix_corrects_three_wrong_figures_though_nobody_writes_the_answer_again(
+    sdk: openai.OpenAI, upstream: ScriptedUpstream
+) -> None:
+    facts = "The tower is {} metres tall. The bridge has {} arches. The lift holds {} people."
+    upstream.script(whole(completion(facts.format(450, 99, 400))))
+    messages: Any = [
+        {"role": "system", "content": f"<document>{facts.format(330, 12, 40)}</document>"},
+        {"role": "user", "content": "Tell me about the sights."},
+    ]
+    found = sdk.chat.completions.create(model="m", messages=messages, extra_headers=mode("fix"))
+    assert found.choices[0].message.content == facts.format(330, 12, 40)
+
+
 def test_fix_repairs_a_stream_and_keeps_the_rest_of_it(sdk: openai.OpenAI, upstream: ScriptedUpstream) -> None:
     upstream.script(Scripted(chat_stream(BAD)))
     chunks = streamed(sdk, "fix")

@@ -164,6 +164,7 @@ def test_bits_are_shown_on_request_and_where_an_llm_measured_them(report: Halluc
         (Status.ENTAILED, "supported"),
         (Status.CONTRADICTED, "contradicted"),
         (Status.NOT_IN_CONTEXT, "not in the sources"),
+        (Status.UNVERIFIABLE, "could not be checked"),
         (Status.UNCHECKED, "could not be checked"),
     ],
 )
@@ -175,6 +176,13 @@ def test_terminal_html_notebook_and_page_use_the_same_words(
     for text in (shown(one), to_html(one), one._repr_html_() or "", page.lower()):
         assert words in text
     assert status.value not in shown(one)
+
+
+def test_the_headline_says_that_a_vague_claim_could_not_be_checked(report: HallucinationReport) -> None:
+    vague = replace(report.claims[0], status=Status.UNVERIFIABLE, reason="too vague to judge", is_flagged=False)
+    one = replace(report, claims=(vague,), flagged=False)
+    assert "Nothing flagged, but 1 claim could not be checked" in to_html(one)
+    assert "too vague to judge" in shown(one)
 
 
 def test_a_supported_claim_has_no_reason_that_only_says_so_again(report: HallucinationReport) -> None:

@@ -383,6 +383,14 @@ async def test_what_is_given_is_context_for_later_steps() -> None:
 async def test_a_plan_is_no_claim(plan: str) -> None:
     found = await audit_trace(faked(FakeVerifier()), [plan], context="The box has 5 balls.")
     assert (statuses(found), found.flagged) == ([Status.UNVERIFIABLE], False)
+    assert found.steps[0].words == "no claim"
+
+
+async def test_a_step_that_contradicts_another_is_called_contradicted() -> None:
+    denies = FakeVerifier(lambda query: (0.02, 0.95) if query.claim != query.context else (0.98, 0.0))
+    found = (await audit_trace(faked(denies), ["The lamp is red.", "So the lamp is not red."])).steps[1]
+    assert (found.words, found.verdict.is_flagged) == ("contradicted", True)
+    assert found.verdict.reason == "contradicts step1"
 
 
 async def test_a_contradiction_is_found_behind_a_lead_in() -> None:

@@ -55,3 +55,31 @@ def test_a_part_that_is_the_whole_claim_is_not_quoted() -> None:
     spans = (Span(0, len(TEXT)),)
     assert reason(GapType.PARTIAL_SUPPORT, spans=spans) == "the sources are about this but do not say it"
     assert reason(GapType.OVER_EXTRAPOLATION, spans=spans) == "the sources are about this but do not say it"
+
+
+@pytest.mark.parametrize("gap", [GapType.UNSUPPORTED, GapType.PARTIAL_SUPPORT, GapType.OVER_EXTRAPOLATION])
+def test_what_is_not_in_the_sources_is_never_said_to_be_denied_by_them(gap: GapType) -> None:
+    for given in ("the evidence speaks against it", "the evidence speaks against “green”", "the sources say otherwise"):
+        assert "against" not in reason(gap, given)
+        assert "otherwise" not in reason(gap, given)
+
+
+def test_what_is_contradicted_is_never_said_to_be_merely_unsaid() -> None:
+    found = reason(GapType.CONTRADICTED, "the evidence does not carry “green”")
+    assert found == "the sources say otherwise"
+
+
+def test_a_claim_of_which_little_is_left_is_not_called_supported() -> None:
+    text = "Bistro Mobil was left out because its offer came in too late."
+    spans = (Span(13, len(text) - 1),)
+    found = reason_for(
+        GapType.PARTIAL_SUPPORT,
+        Claim("c1", text, 0, len(text)),
+        Estimate.point(0.5, 0.0, "fake", spans=spans),
+        EVIDENCE,
+    )
+    assert found == "the sources do not say “was left out because its offer came in too late”"
+
+
+def test_a_value_cut_out_of_a_longer_one_is_not_named() -> None:
+    assert reason(GapType.CONTRADICTED, "the sources say 33 here") == "the sources say otherwise"

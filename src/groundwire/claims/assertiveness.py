@@ -141,7 +141,12 @@ META = _table(r"""
     (?:בטח|בוודאי|כמובן)?[ ,!]*(?:הנה|להלן|לפניך|לפניכם) \S*(?:סיכום|תקציר|רשימ|תשוב|פירוט|הסבר|מידע
       +|נקודות|שלבים|עיקרי)
     (?:i'm |i am |we're |we are )?(?:very |so |really )?sorry(?: (?:about|for) [\w ]{2,40})?[.! ]*\Z
-    i (?:really )?hope (?:this|that|it|these|you)\b
+    (?:i|we)(?: really)? (?:hope (?:this|that|it|these|you)|wish you)\b|wishing you\b
+    (?:(?:and |now )?(?:have (?:a|an) (?:very )?(?:nice|good|great|lovely|safe|wonderful|pleasant|fantastic|happy)
+      + (?:\w+ )?(?:day|time|trip|weekend|week|evening|morning|night|stay|flight|journey|one|holiday|year)|have fun
+      +|take care|stay (?:safe|well|tuned)|(?:happy|safe|good) (?:travels?|journey|coding|reading|cooking|baking
+      +|shopping)|(?:best|kind|warm) (?:wishes|regards)|congratulations|cheers|bon (?:voyage|app[eé]tit)
+      +|enjoy (?:your|the|it|this|every)(?: [^\W\d]+){0,3})[ ,!.]*){1,4}\Z
     hope (?:this|that|it) helps
     (?:please )?(?:let me know|feel free)\b
     (?:if|should) (?:you|there) (?:have|need|want|is|would like)(?: \w+){0,3} (?:questions?|help
@@ -202,6 +207,7 @@ INSTRUCTION = _table(r"""
     (?:do not|don't|never|always) (?:\w+ly )?<verb>\b
     (?:make sure|be sure to|remember to|try to|be careful|be sure)\b
     <adverb>{0,2}(?:you (?:could|might|may want to|might want to|can) (?:also )?)?(?:consider|try) \w+ing\b
+    have a (?:look|go|try)\b
     (?:ignore|disregard|forget) (?:the|all|any|previous|everything|your)\b
     (?:answer|respond|reply) (?:yes|no|only|with)\b
     (?:אנא|נא|בבקשה)\b

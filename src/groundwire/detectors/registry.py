@@ -42,6 +42,7 @@ DETECTORS: dict[str, Detector] = {
 }
 _NEEDS_KNOWLEDGE = frozenset({"fabricated_facts", "nonexistent_entities", "wrong_attributes", "kb_contradictions"})
 _NEEDS_HISTORY = frozenset({"history_contradictions"})
+_ANSWER_ALONE = frozenset({"temporal_errors", "logical_inconsistencies"})
 
 
 async def detect(
@@ -79,6 +80,20 @@ async def detect(
         skipped=tuple(f"{name}: {why}" for name, why in skipped.items()),
         errors=tuple(errors),
     )
+
+
+async def detect_in_answer(case: Case, settings: DetectorsConfig | None = None) -> Detection | None:
+    """Run the detectors that read only the answer, by rules; None if they find nothing.
+
+    They run in every check: an answer that contradicts itself is wrong whatever its sources say.
+    """
+    chosen = settings or DetectorsConfig()
+    switches = {name: name in _ANSWER_ALONE and getattr(chosen.enabled, name) for name in DETECTORS}
+    if not any(switches.values()):
+        return None
+    enabled = chosen.enabled.model_copy(update=switches)
+    found = await detect(case, chosen.model_copy(update={"enabled": enabled, "extractor": "rules"}))
+    return found if found.flags else None
 
 
 async def _build_context(

@@ -371,7 +371,8 @@ class StreamVerifier:
     async def repair(self, report: HallucinationReport) -> HallucinationReport:
         """Return the report with its answer repaired from the same evidence."""
         evidence, engine = self._evidence, self._service.engine
-        return await self._limiter(lambda: engine.fix(report, evidence.sources, history=evidence.history))
+        sources, history = evidence.sources, evidence.history
+        return await self._limiter(lambda: engine.fix(report, sources, history=history, regenerate=False))
 
     def cancel(self) -> None:
         if self._timer is not None:

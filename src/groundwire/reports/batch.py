@@ -147,7 +147,7 @@ def _by_group(figures: BatchSummary) -> str:
 def _counts(figures: BatchSummary) -> list[tuple[str, int]]:
     fine = figures.rows - figures.flagged - figures.failed
     whole = [("grounded", fine), ("flagged", figures.flagged), ("could not be checked", figures.failed)]
-    return [*whole, *((f"claims: {status}", n) for status, n in figures.statuses.most_common())]
+    return [*whole, *((f"claims: {status.replace('_', ' ')}", n) for status, n in figures.statuses.most_common())]
 
 
 def _listed(title: str, rows: Sequence[Mapping[str, Any]], total: int, why: Any) -> str:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 _NOTEBOOK_CHARS = 2000
 """Characters shown of one text: notebooks store their output, and a source may have megabytes."""
 _NOTEBOOK_FIGURES = ("support", "confidence")
-_MARKS = {"CONTRADICTED": "✕", "NOT_IN_CONTEXT": "○", "UNVERIFIABLE": "~", "UNCHECKED": "?", "ENTAILED": "✓"}
+_MARKS = {"CONTRADICTED": "✕", "NOT_IN_CONTEXT": "○", "UNVERIFIABLE": "?", "UNCHECKED": "?", "ENTAILED": "✓"}
 _ANSWER_CLASS = {Derived.YES: "ENTAILED", Derived.NO: "CONTRADICTED", Derived.UNCHECKED: "UNCHECKED"}
 
 
@@ -151,7 +151,7 @@ def _environment() -> Environment:
         "report_facts": report_facts,
         "mood": _mood,
         "marks": _MARKS,
-        "statuses": [Status(name) for name in _MARKS],
+        "statuses": [Status(name) for name in _MARKS if name != Status.UNVERIFIABLE],  # in words, as UNCHECKED
         "figures": _NOTEBOOK_FIGURES,
     }
     return environment

@@ -178,7 +178,7 @@ def flag_counts(report: HallucinationReport) -> list[str]:
 def headline(report: HallucinationReport) -> str:
     """The verdict on the whole answer in a few words; the page (`view.js`) uses the same."""
     total, flagged = report.total_claims, len(report.flagged_claims)
-    unchecked = sum(claim.status is Status.UNCHECKED for claim in report.claims)
+    unchecked = sum(claim.status in (Status.UNCHECKED, Status.UNVERIFIABLE) for claim in report.claims)
     if not total:
         silent = report.error in (None, NOTHING_TO_CHECK)
         return "The answer makes no claims" if silent else "Nothing could be checked"
@@ -188,7 +188,7 @@ def headline(report: HallucinationReport) -> str:
     if report.flagged is None:
         return "Could not be checked"
     if report.flags:
-        return f"{_count(len(report.flags), 'finding')} against what is known"
+        return f"{_count(len(report.flags), 'finding')} of the detectors"
     if unchecked:
         return f"Nothing flagged, but {_count(unchecked, 'claim')} could not be checked"
     if any(claim.status is not Status.ENTAILED for claim in report.claims):

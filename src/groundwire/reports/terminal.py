@@ -311,7 +311,7 @@ def _steps_table(audit: TraceAudit) -> Table:
     for step in audit.steps:
         table.add_row(
             shorten(step.step.id),
-            _status(step.status),
+            Text(step.words, style=_STATUS_STYLE[step.status]),
             Text(percent(step.verdict.p1), style="red" if is_bad_step(step) else ""),
             Text(_premises(step) or "–"),
             Padding(Group(*_step_lines(step)), (0, 0, 1, 0)),
@@ -321,7 +321,7 @@ def _steps_table(audit: TraceAudit) -> Table:
 
 def _step_block(step: StepVerdict) -> RenderableType:
     """The content of a table row, for a narrow terminal."""
-    head = Text(f"{shorten(step.step.id)}  ").append_text(_status(step.status))
+    head = Text(f"{shorten(step.step.id)}  ").append(step.words, style=_STATUS_STYLE[step.status])
     if _premises(step):
         head.append(f"  rests on {_premises(step)}")
     return Group(head, Padding(Group(*_step_lines(step)), (0, 0, 1, 4)))

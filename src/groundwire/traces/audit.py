@@ -307,8 +307,11 @@ def _with_contradictions(verdict: ClaimVerification, against: Sequence[str]) -> 
     if not against or verdict.status is Status.ENTAILED:
         return verdict
     contradiction = f"contradicts {', '.join(against)}"
-    reason = f"{verdict.reason}; {contradiction}" if verdict.is_flagged else contradiction
-    return replace(verdict, is_flagged=True, gap_type=verdict.gap_type or GapType.CONTRADICTED, reason=reason)
+    if verdict.is_flagged:
+        return replace(verdict, reason=f"{verdict.reason}; {contradiction}")
+    return replace(
+        verdict, status=Status.CONTRADICTED, gap_type=GapType.CONTRADICTED, is_flagged=True, reason=contradiction
+    )
 
 
 async def _contradictions(trace: LinkedTrace, context: CheckContext) -> list[tuple[int, int]]:

@@ -31,7 +31,7 @@ from groundwire.traces.computation import (
     without_lead_in,
 )
 from groundwire.traces.steps import CALL, StepLinks, unmarked
-from groundwire.types import Case, Claim, ClaimKind, ClaimVerification, GapType, Source, Status, Step
+from groundwire.types import ASSERTS_NOTHING, Case, Claim, ClaimKind, ClaimVerification, GapType, Source, Status, Step
 from groundwire.verdicts.judge import phantom, unmeasured
 from groundwire.verdicts.summary import in_response
 from groundwire.verifiers.similarity import negated
@@ -229,7 +229,7 @@ def _without_model(trace: LinkedTrace, n: int, context: CheckContext) -> StepJud
     if derived and (derived.whole or _calculated(step, trace, ())):
         return StepJudgement(_by_rule(claim, Status.ENTAILED, None, derived.reason))
     if _PLAN.match(step.text) or not _parts(step, context) or all(word.is_stop for word in words(step.text)):
-        return StepJudgement(unmeasured(claim, Status.UNVERIFIABLE, None, "asserts nothing", RULE))
+        return StepJudgement(unmeasured(claim, Status.UNVERIFIABLE, None, ASSERTS_NOTHING, RULE))
     return None
 
 

@@ -60,6 +60,7 @@ from groundwire.types.report import (
     SourceShare,
 )
 from groundwire.types.trace import (
+    ASSERTS_NOTHING,
     ActionLedger,
     ActionStatus,
     ActionVerdict,
@@ -81,7 +82,7 @@ from groundwire.types.trace import (
 )
 
 __all__ = [
-    "NOTHING_TO_CHECK", "Action", "ActionKind", "ActionLedger", "ActionStatus",
+    "ASSERTS_NOTHING", "NOTHING_TO_CHECK", "Action", "ActionKind", "ActionLedger", "ActionStatus",
     "ActionVerdict", "AgentMessage", "Attribute", "CallRecord", "Case", "Claim", "ClaimKind", "ClaimRecord",
     "ClaimVerification", "ContradictionType", "Coverage", "CoverageProvider", "Derived", "Detection",
     "EdgeLabel", "Edit", "Entity", "EpistemicGap", "EpistemicReport", "Estimate", "EvidenceRef", "Fact",

@@ -33,7 +33,7 @@ _STATUS_WORDS = {
     Status.ENTAILED: "supported",
     Status.CONTRADICTED: "contradicted",
     Status.NOT_IN_CONTEXT: "not in the sources",
-    Status.UNVERIFIABLE: "too vague to judge",
+    Status.UNVERIFIABLE: "could not be checked",
     Status.UNCHECKED: "could not be checked",
 }
 

@@ -11,6 +11,9 @@ from typing import Any
 from groundwire.types.claims import GapType, Status
 from groundwire.types.report import ClaimVerification, EpistemicGap, repr_html
 
+ASSERTS_NOTHING = "asserts nothing"
+"""The reason of a step without a claim: a plan, a question, the call of a tool."""
+
 
 class ActionStatus(StrEnum):
     """`UNPERFORMED`: no such call. `FAILED`: the call failed. `CONTRADICTED`: its result says otherwise."""
@@ -88,6 +91,11 @@ class StepVerdict:
     premises: tuple[str, ...] = ()
     contradicts: tuple[str, ...] = ()
     circular: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """What users read for its status; a plan or a question is not a claim that failed."""
+        return "no claim" if self.verdict.reason == ASSERTS_NOTHING else self.status.words
 
 
 class Derived(StrEnum):

@@ -23,21 +23,25 @@ _MAX_PARTS = 2
 """Unsupported parts quoted in one reason; more would repeat the claim."""
 _WHOLE = 0.8
 """Share of the claim's content words from which a quotation counts as the whole claim."""
+_MOST = 0.5
+"""Share from which what is left of the claim is too little to be called supported."""
 _AFFIRMS = re.compile(
     r"\b(?:support(?:s|ed)?|cover(?:s|ed)?|confirm(?:s|ed)?|entail(?:s|ed)?|consistent with|match(?:es)?)\b", re.I
 )
 _DENIES = re.compile(r"\b(?:not|no|never|nothing|neither|none|only|part(?:ly|ial)?|cannot|without|but)\b|n't", re.I)
-_NAMED = re.compile(r"evidence says '?(.+?)'?(?: here|, not .*)?\Z")
+_NAMED = re.compile(r"(?:evidence says|the sources say) '?(.+?)'?(?: here|, not .*)?\Z")
+_AGAINST = re.compile(r"\bagainst\b|\bdenie[sd]\b|\bcontradict|\bsay otherwise\b", re.I)
+_UNSAID = re.compile(r"the evidence does not carry\b", re.I)
 
 
 def reason_for(gap_type: GapType, claim: Claim, p1: Estimate, evidence: Sequence[EvidenceRef]) -> str:
     """The reason why a claim is flagged: the verifier's own where it explains something, else ours."""
-    given = p1.reason if _explains(p1.reason, claim.text, evidence) else ""
+    given = p1.reason if _explains(p1.reason, claim.text, evidence) and _fits(p1.reason, gap_type) else ""
     part = _unsupported_part(claim.text, p1.spans, evidence)
     if gap_type is GapType.PARTIAL_SUPPORT:
-        if part:
+        if part and word_share(claim.text, part) <= _MOST:
             return f"supported except for {part}"
-        return given or WORDS[GapType.OVER_EXTRAPOLATION]
+        return f"the sources do not say {part}" if part else given or WORDS[GapType.OVER_EXTRAPOLATION]
     if given or gap_type is GapType.CONTRADICTED or not p1.spans or not part:
         return given or WORDS[gap_type]
     return f"the sources do not say {part}"
@@ -51,6 +55,13 @@ def _explains(reason: str, claim: str, evidence: Sequence[EvidenceRef]) -> bool:
     if named:
         return not _is_fragment(named[1], [ref.text for ref in evidence])
     return word_share(claim, reason) < _WHOLE
+
+
+def _fits(reason: str, gap_type: GapType) -> bool:
+    """False for "the evidence speaks against it" where the verdict is that the sources do not say it, and back."""
+    if gap_type is GapType.CONTRADICTED:
+        return not _UNSAID.match(reason)
+    return not (_AGAINST.search(reason) or _UNSAID.match(reason))  # the spans say better what is missing
 
 
 def _is_fragment(value: str, texts: Sequence[str]) -> bool:
@@ -83,7 +94,7 @@ def _unsupported_part(claim: str, spans: Sequence[Span], evidence: Sequence[Evid
 def word_share(claim: str, text: str) -> float:
     """The share of the claim's content words that the text has.
 
-    >>> round(word_share("The tower is red.", "the evidence does not carry “The tower is red”"), 1)
+    >>> round(word_share("The tower is red.", "the sources do not say “The tower is red”"), 1)
     1.0
     """
     own = {word.norm for word in words(claim) if not word.is_stop}

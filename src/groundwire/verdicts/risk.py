@@ -58,5 +58,5 @@ def _doubted(verdict: ClaimVerification, threshold: float) -> ClaimVerification:
         status=Status.NOT_IN_CONTEXT,
         gap_type=GapType.PARTIAL_SUPPORT,
         is_flagged=True,
-        reason=f"the most doubtful claim of a response over the risk_threshold of {threshold:g}",
+        reason=f"the least supported claim of an answer whose risk is over the risk_threshold of {threshold:g}",
     )

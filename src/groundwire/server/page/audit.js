@@ -7,7 +7,7 @@ import { evidence } from "./evidence.js";
 import { TRACE } from "./example.js";
 import { picture } from "./picture.js";
 import { whole } from "./text.js";
-import { status, tone } from "./words.js";
+import { status, stepName, tone } from "./words.js";
 
 const sources = new Sources($("sources"));
 const count = counter($("trace"), $("trace-count"));
@@ -98,7 +98,8 @@ const isBad = (step) => step.flagged || step.contradicts.length || step.circular
 function headline(audit, bad) {
   if (audit.flagged === null) return "Could not check everything";
   if (bad) return `${bad} of ${plural(audit.steps.length, "step")} ${bad === 1 ? "does" : "do"} not hold`;
-  return audit.flagged ? "The steps hold, the answer does not follow" : "Every step holds";
+  if (audit.flagged) return "The answer does not follow from the steps";
+  return audit.steps.every((step) => tone(step.status) === "ENTAILED") ? "Every step holds" : "No step is flagged";
 }
 
 function drawStep(step, index, steps, byId) {
@@ -111,11 +112,11 @@ function drawStep(step, index, steps, byId) {
   return h(
     "li",
     { class: `step ${tone(step.status)}`, id: `step-${index + 1}` },
-    h("span", { class: "step-dot", title: status(step.status).name }, status(step.status).mark),
+    h("span", { class: "step-dot", title: stepName(step) }, status(step.status).mark),
     h(
       "div",
       { class: "card step-card" },
-      h("div", { class: "row" }, h("span", { class: "pill" }, status(step.status).name), h("span", { class: "mono soft" }, step.id)),
+      h("div", { class: "row" }, h("span", { class: "pill" }, stepName(step)), h("span", { class: "mono soft" }, step.id)),
       h("p", { class: "t", dir: "auto" }, step.text),
       h("p", { class: "soft why", dir: "auto" }, step.reason),
       rests.length ? h("p", { class: "row small soft" }, "rests on", ...rests.map((id) => tag(id))) : null,

@@ -60,7 +60,7 @@ class View {
 
   drawVerdict() {
     const { report, question, created } = this.made;
-    const unchecked = this.claims.filter((claim) => claim.status === "UNCHECKED").length;
+    const unchecked = this.claims.filter((claim) => tone(claim.status) === "UNCHECKED").length;
     const mood = report.flagged === null ? "warn" : report.flagged ? "bad" : unchecked ? "warn" : "good";
     const facts = [
       typeof report.grounding_ratio === "number" ? `${percent(report.grounding_ratio, 1)} grounded` : null,
@@ -336,7 +336,7 @@ function headline(report, claims) {
   const total = claims.length;
   const count = (test) => claims.filter(test).length;
   const flagged = count((claim) => claim.flagged);
-  const unchecked = count((claim) => claim.status === "UNCHECKED");
+  const unchecked = count((claim) => tone(claim.status) === "UNCHECKED");
   if (!total) return report.error && report.error !== "NOTHING_TO_CHECK" ? "Nothing could be checked" : "The answer makes no claims";
   if (flagged)
     return total === 1
@@ -344,7 +344,7 @@ function headline(report, claims) {
       : `${flagged} of ${total} claims ${flagged === 1 ? "is" : "are"} not supported`;
   if (report.flagged === null) return "Could not be checked";
   const found = (report.flags || []).length;
-  if (found) return `${plural(found, "finding")} against what is known`;
+  if (found) return `${plural(found, "finding")} of the detectors`;
   if (unchecked) return `Nothing flagged, but ${plural(unchecked, "claim")} could not be checked`;
   if (count((claim) => claim.status !== "ENTAILED")) return "Nothing flagged";
   return total === 1 ? "The claim is supported" : `All ${total} claims are supported`;
