@@ -1,6 +1,9 @@
 """`groundwire install`: connect a coding assistant by an MCP entry, a hook at the end of turns, instructions.
 
-What was in the files before is kept in `.groundwire/`, so that `uninstall` can restore it byte for byte.
+What was in the files before is kept in `.groundwire/`, so that `uninstall` can restore it byte for byte. `groundwire
+hook` is what the assistant runs at the end of a turn: it reads the assistant's JSON on stdin and compares the last
+answer with the files and tool results of its transcript. Only a clear contradiction blocks the turn; what cannot be
+checked passes, with a line on stderr.
 """
 
 from __future__ import annotations
@@ -8,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import unified_diff
 from enum import StrEnum
@@ -18,11 +21,18 @@ from typing import Annotated, Any
 
 import typer
 
-from groundwire.cli.console import write_atomic
-from groundwire.cli.options import command_app
-from groundwire.errors import InputError
+from groundwire._loop import run
+from groundwire.actions.judge import check_answer
+from groundwire.actions.transcript import TranscriptEvent, ledger_of, read_events
+from groundwire.cli.console import stdin_bytes, warn, write_atomic
+from groundwire.cli.options import Backend, ConfigFile, command, settings
+from groundwire.config import Config
+from groundwire.engine import Groundwire
+from groundwire.errors import GroundwireError, InputError
+from groundwire.streaming.protocol import is_clear_contradiction
+from groundwire.traces.steps import from_events
+from groundwire.types import ActionStatus, ActionVerdict
 
-app = command_app()
 NAME = "groundwire"
 INSTRUCTIONS = """\
 Before you present an answer that rests on files or documents, call the tool `check` of the MCP server
@@ -184,7 +194,7 @@ Folder = Annotated[Path, typer.Option("--folder", help="The project's folder.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be written.")]
 
 
-@app.command()
+@command()
 def install(assistant: Assistant, folder: Folder = Path(), dry_run: DryRun = False) -> None:
     """Write the MCP entry, the hook and the instructions of a coding assistant into a project."""
     record = _record_path(folder, assistant)
@@ -195,8 +205,9 @@ def install(assistant: Assistant, folder: Folder = Path(), dry_run: DryRun = Fal
     _apply(folder, before, after, dry_run=dry_run)
 
 
-def uninstall_from(folder: Path, assistant: Assistant, *, dry_run: bool = False) -> None:
-    """Restore the files. What was changed since loses only our part."""
+@command()
+def uninstall(assistant: Assistant, folder: Folder = Path(), dry_run: DryRun = False) -> None:
+    """Take away exactly what `groundwire install` wrote into a project."""
     record = _record_path(folder, assistant)
     known = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {"before": {}, "after": {}}
     current = {edit.path: _read(folder / edit.path) for edit in EDITS[assistant]}
@@ -206,7 +217,7 @@ def uninstall_from(folder: Path, assistant: Assistant, *, dry_run: bool = False)
         if now is None or now == known["after"].get(edit.path):
             wanted[edit.path] = known["before"].get(edit.path) if now is not None else None
         else:
-            wanted[edit.path] = edit.remove(now)
+            wanted[edit.path] = edit.remove(now)  # changed since: only our part goes
     _apply(folder, current, wanted, dry_run=dry_run)
     if not dry_run and record.exists():
         record.unlink()
@@ -251,3 +262,85 @@ def _read(path: Path) -> Text:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return None
+
+
+# ---- the hook
+
+_CLEAR = (ActionStatus.FAILED, ActionStatus.CONTRADICTED)
+_MAX_SOURCE_CHARS = 200_000  # of the tool results of a turn: the hook must answer within seconds
+
+
+@command()
+def hook(
+    assistant: Annotated[
+        Assistant, typer.Option("--for", help="The assistant whose form of answer to print.")
+    ] = Assistant.CLAUDE_CODE,
+    backend: Backend = None,
+    config: ConfigFile = None,
+) -> None:
+    """Compare the last answer of a coding assistant with its tool results. Reads the hook's JSON on stdin."""
+    try:
+        payload = json.loads(stdin_bytes().read() or b"{}")
+        found = judge_turn(payload, settings(config, backend)) if isinstance(payload, dict) else ""
+    except (GroundwireError, OSError, ValueError) as error:
+        warn(f"not checked: {error}")
+        found = ""
+    print(json.dumps(_answer(assistant, found), ensure_ascii=False) if found else "{}")
+
+
+def _answer(assistant: Assistant, reason: str) -> dict[str, str]:
+    if assistant is Assistant.CURSOR:
+        return {"followup_message": reason}
+    return {"decision": "deny" if assistant is Assistant.GEMINI else "block", "reason": reason}
+
+
+def judge_turn(payload: dict[str, Any], config: Config) -> str:
+    """The reason to block the turn; empty if there is none. A turn that was blocked once passes."""
+    path = payload.get("transcript_path") or payload.get("transcriptPath")
+    if payload.get("stop_hook_active") or payload.get("loop_count") or not isinstance(path, str):
+        return ""
+    events = read_events(_lines(Path(path).expanduser().read_text(encoding="utf-8", errors="replace")))
+    answer = str(payload.get("last_assistant_message") or from_events(events).answer)
+    if not answer.strip():
+        return ""
+    actions = [action for action in check_answer(answer, ledger_of(events)) if action.status in _CLEAR]
+    wrong = [*map(_action_line, actions), *_contradictions(answer, events, config)]
+    head = "groundwire: the answer contradicts tool results of this conversation. Correct it, or do the work:"
+    return "\n".join((head, *wrong)) if wrong else ""
+
+
+def _lines(text: str) -> Iterator[object]:
+    """The entries of a transcript: one JSON object, or one per line. A line cut off at the end is skipped."""
+    try:
+        data = json.loads(text)
+    except ValueError:
+        for line in text.splitlines():
+            try:
+                yield json.loads(line)
+            except ValueError:
+                continue
+        return
+    held = data.get("messages") if isinstance(data, dict) else data
+    yield from held if isinstance(held, list) else [data]
+
+
+def _action_line(action: ActionVerdict) -> str:
+    return f"- “{action.text}”: {action.status}; {action.reason}"
+
+
+def _contradictions(answer: str, events: list[TranscriptEvent], config: Config) -> list[str]:
+    """The claims of the answer that a tool result of the turn denies."""
+    sources: dict[str, str] = {}
+    for name, text in reversed(from_events(events).sources.items()):
+        if sum(map(len, sources.values())) + len(text) <= _MAX_SOURCE_CHARS:
+            sources[name] = text
+    if not sources:
+        return []
+    engine = Groundwire(config)
+    try:
+        report = run(engine.check(answer, sources))
+    finally:
+        run(engine.aclose())
+    clear = config.realtime.interrupt_threshold
+    denied = [claim for claim in report.claims if is_clear_contradiction(claim, clear)]
+    return [f"- “{claim.text}”: {claim.reason}" for claim in denied]

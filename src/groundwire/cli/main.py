@@ -1,4 +1,4 @@
-"""The command line: one module per command, imported when the command runs.
+"""The command line. The module of a command is imported when the command runs.
 
 That keeps start-up short: a command loads only the libraries it needs, and the help text none of them.
 """
@@ -17,6 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from groundwire.cli.console import ExitCode, warn
+from groundwire.cli.options import APPS
 from groundwire.errors import GroundwireError
 from groundwire.text.controls import sanitize
 from groundwire.version import __version__
@@ -46,7 +47,15 @@ COMMANDS = {
     "metta": "Run a MeTTa program.",
     "bench": "Measure groundwire on this machine.",
 }
-"""The commands in the order of the help text; each is the `app` of the module of that name."""
+"""The commands in the order of the help text; each is declared in the module of that name, or in `_MODULES`."""
+_MODULES = {
+    "compare": "batch",
+    "schema": "check",
+    "keys": "serve",
+    "mcp": "serve",
+    "uninstall": "install",
+    "hook": "install",
+}
 
 
 class _LazyCommands(Mapping[str, Any]):
@@ -55,7 +64,8 @@ class _LazyCommands(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if name not in COMMANDS:
             raise KeyError(name)
-        return typer.main.get_command(import_module(f"groundwire.cli.{name}").app)
+        import_module(f"groundwire.cli.{_MODULES.get(name, name)}")
+        return typer.main.get_command(APPS[name])
 
     def __iter__(self) -> Iterator[str]:
         return iter(COMMANDS)

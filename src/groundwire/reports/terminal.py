@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import singledispatch
 from time import monotonic
@@ -16,6 +16,7 @@ from rich.text import Text
 
 from groundwire.reports.batch import BatchSummary, ClaimChange, RunComparison, group_table
 from groundwire.reports.plaintext import (
+    MarkedPiece,
     answer_line,
     bracketed,
     feedback_line,
@@ -102,7 +103,7 @@ def show_report(report: HallucinationReport, console: Console, *, bits: bool = F
     Args:
         bits: show the bits of evidence of every claim, not only where an LLM measured them.
     """
-    console.print(_answer(report, colour=console.is_terminal and not console.no_color))
+    console.print(marked_text(reflow(sanitize(report.response.rstrip()), report.spans), console))
     console.print()
     show_claims(report.claims, console, bits=bits)
     for claim in report.skipped:
@@ -122,9 +123,9 @@ def show_claims(claims: Sequence[ClaimVerification], console: Console, *, bits: 
         console.print(Group(*(_claim_block(claim, bits) for claim in claims)))
 
 
-def _answer(report: HallucinationReport, colour: bool) -> RenderableType:
-    pieces = reflow(sanitize(report.response.rstrip()), report.spans)
-    if not colour:
+def marked_text(pieces: Iterable[MarkedPiece], console: Console) -> Text:
+    """An answer with its unsupported parts in red, or in brackets where there is no colour."""
+    if console.no_color or not console.is_terminal:
         return Text(bracketed(pieces))
     return Text.assemble(*((piece.text, "bold red underline" if piece.marked else "") for piece in pieces))
 
