@@ -149,13 +149,10 @@ def _validate(args: BatchArgs) -> None:
         raise InputError("input and output are the same file", hint="choose another -o")
     if args.out.is_dir() or not args.out.parent.is_dir():
         raise InputError(f"cannot write {args.out}", hint="-o must be a file in an existing folder")
-    clash = next((path for path in args.gate.files if path.resolve() in _resolved(args.rows, args.out)), None)
+    taken = {args.rows.resolve(), args.out.resolve()}
+    clash = next((path for path in args.gate.files if path.resolve() in taken), None)
     if clash is not None:
         raise InputError(f"{clash} is the input or the output", hint="choose another file for the summary")
-
-
-def _resolved(*paths: Path) -> set[Path]:
-    return {path.resolve() for path in paths}
 
 
 @contextmanager

@@ -59,7 +59,7 @@ def add(
     if verify and not sources:
         raise InputError("no sources given", hint="pass at least one with -s: a file, a folder, '-' or the text itself")
 
-    async def admit(database: Database) -> tuple[Fact, FactStatus, str]:
+    async def admit(database: Database) -> tuple[Fact, FactStatus | None, str]:
         # Also if the memory gate is off: the user asked for it explicitly.
         async with Groundwire(config, operation="memory_gate") as engine, MemoryGate(database, engine, config) as gate:
             if verify:

@@ -94,7 +94,7 @@ def forget(claim: Annotated[str, typer.Argument(help="A claim's key.")], *, conf
 
 def _export_line(entry: FeedbackEntry) -> str:
     verdict = entry.verdict
-    own = {"key": verdict.key, "claim": verdict.claim, "report": entry.report}
+    own: dict[str, object] = {"key": verdict.key, "claim": verdict.claim, "report": entry.report}
     own |= {name: getattr(verdict, name) for name in ("gap_type", "flagged", "p1", "p0")}
     own |= {"budget_gap": verdict.gap_bits, "method": verdict.method}
     return json_text({**own, **feedback_object(entry.feedback)}) + "\n"

@@ -51,7 +51,7 @@ def guard(
                 context = Context(tuple(sources), turns, engine.knowledge(kb))
                 async with aclosing(guard_stream(writer, request, context, engine=engine)) as events:
                     async for event in events:
-                        _show_json(console, event) if as_json else _show(console, event)
+                        print_line(console, json_text(event_object(event))) if as_json else _show(console, event)
                         done = event if isinstance(event, DoneEvent) else None
             assert done is not None, "the last event is always the end"
         finally:
@@ -62,10 +62,6 @@ def guard(
     if done is None:
         return ExitCode.OK
     return ExitCode.of(None if done.error else done.risk is not Risk.LOW)
-
-
-def _show_json(console: Console, event: StreamEvent) -> None:
-    console.print(json_text(event_object(event)), markup=False, highlight=False, soft_wrap=True)
 
 
 def _show(console: Console, event: StreamEvent) -> None:

@@ -31,7 +31,7 @@ from groundwire.engine import Groundwire
 from groundwire.errors import GroundwireError, InputError
 from groundwire.streaming.protocol import is_clear_contradiction
 from groundwire.traces.steps import from_events
-from groundwire.types import ActionStatus, ActionVerdict
+from groundwire.types import ActionStatus
 
 NAME = "groundwire"
 INSTRUCTIONS = """\
@@ -136,12 +136,8 @@ def _toml_edit(path: str) -> FileEdit:
     return FileEdit(path, add, block.remove)
 
 
-def _hook(assistant: Assistant) -> dict[str, Any]:
-    return {"type": "command", "command": f"{NAME} hook --for {assistant}", "timeout": 60}
-
-
-def _group(assistant: Assistant) -> list[dict[str, Any]]:
-    return [{"hooks": [_hook(assistant)]}]
+def _hook(assistant: Assistant, timeout: int = 60) -> list[dict[str, Any]]:
+    return [{"hooks": [{"type": "command", "command": f"{NAME} hook --for {assistant}", "timeout": timeout}]}]
 
 
 def _instructions(path: str, head: str = "") -> FileEdit:
@@ -153,12 +149,12 @@ _COPILOT_HOOK = {"type": "command", "bash": f"{NAME} hook --for copilot", "timeo
 EDITS: Mapping[Assistant, tuple[FileEdit, ...]] = {
     _A.CLAUDE_CODE: (
         _json_edit(".mcp.json", (("mcpServers", NAME), _SERVER)),
-        _json_edit(".claude/settings.json", (("hooks", "Stop"), _group(_A.CLAUDE_CODE))),
+        _json_edit(".claude/settings.json", (("hooks", "Stop"), _hook(_A.CLAUDE_CODE))),
         _instructions("CLAUDE.md"),
     ),
     _A.CODEX: (
         _toml_edit(".codex/config.toml"),
-        _json_edit(".codex/hooks.json", (("hooks", "Stop"), _group(_A.CODEX))),
+        _json_edit(".codex/hooks.json", (("hooks", "Stop"), _hook(_A.CODEX))),
         _instructions("AGENTS.md"),
     ),
     _A.CURSOR: (
@@ -179,7 +175,7 @@ EDITS: Mapping[Assistant, tuple[FileEdit, ...]] = {
         _json_edit(
             ".gemini/settings.json",
             (("mcpServers", NAME), _SERVER),
-            (("hooks", "AfterAgent"), [{"hooks": [_hook(_A.GEMINI) | {"timeout": 60_000}]}]),
+            (("hooks", "AfterAgent"), _hook(_A.GEMINI, timeout=60_000)),
         ),
         _instructions("GEMINI.md"),
     ),
@@ -304,7 +300,8 @@ def judge_turn(payload: dict[str, Any], config: Config) -> str:
     if not answer.strip():
         return ""
     actions = [action for action in check_answer(answer, ledger_of(events)) if action.status in _CLEAR]
-    wrong = [*map(_action_line, actions), *_contradictions(answer, events, config)]
+    wrong = [f"- “{action.text}”: {action.status}; {action.reason}" for action in actions]
+    wrong += _contradictions(answer, events, config)
     head = "groundwire: the answer contradicts tool results of this conversation. Correct it, or do the work:"
     return "\n".join((head, *wrong)) if wrong else ""
 
@@ -322,10 +319,6 @@ def _lines(text: str) -> Iterator[object]:
         return
     held = data.get("messages") if isinstance(data, dict) else data
     yield from held if isinstance(held, list) else [data]
-
-
-def _action_line(action: ActionVerdict) -> str:
-    return f"- “{action.text}”: {action.status}; {action.reason}"
 
 
 def _contradictions(answer: str, events: list[TranscriptEvent], config: Config) -> list[str]:

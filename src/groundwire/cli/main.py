@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping
 from importlib import import_module
 from io import StringIO, TextIOWrapper
 from typing import Annotated, Any, NoReturn
@@ -58,22 +57,6 @@ _MODULES = {
 }
 
 
-class _LazyCommands(Mapping[str, Any]):
-    """The commands by name, each imported on first use."""
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in COMMANDS:
-            raise KeyError(name)
-        import_module(f"groundwire.cli.{_MODULES.get(name, name)}")
-        return typer.main.get_command(APPS[name])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(COMMANDS)
-
-    def __len__(self) -> int:
-        return len(COMMANDS)
-
-
 class _Escaped(Exception):
     """Wraps an error on its way past Typer, which would exit with 1 for it; 1 means "flagged" here."""
 
@@ -81,7 +64,14 @@ class _Escaped(Exception):
 class _LazyGroup(TyperGroup):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self.commands = _LazyCommands()  # type: ignore[assignment]
+        self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+        """A command, whose module is imported on first use."""
+        if cmd_name not in COMMANDS:
+            return None
+        import_module(f"groundwire.cli.{_MODULES.get(cmd_name, cmd_name)}")
+        return typer.main.get_command(APPS[cmd_name])
 
     def invoke(self, ctx: Any) -> Any:
         try:

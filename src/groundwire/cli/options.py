@@ -125,10 +125,14 @@ def command(
 
         def run(**values: Any) -> None:
             if "config" in supplied:
-                path, chosen = values.pop("config"), {key: values.pop(key) for key in options}
-                values["config"] = _configure(path, chosen, options)
+                chosen = {key: values.pop(key) for key in options}
+                overrides = {key: chosen[name] for name in options for key in options[name].keys.split()}
+                config = settings(values["config"], overrides=overrides, model=chosen.get(MODEL))
+                values["config"] = config
                 if parent is not None and chosen.get("store", "") is None:
-                    _name_store(values["config"].store.url)
+                    # Subcommands work on the store, which is named unless the user did. A URL may hold a password.
+                    url = config.store.url
+                    warn(f"using the store {url.partition('://')[0] if '://' in url else url}")
             if "console" in supplied:
                 values["console"] = open_console()
             raise typer.Exit(function(**values) or ExitCode.OK)
@@ -144,11 +148,6 @@ def command(
         return function
 
     return declare
-
-
-def _configure(path: Path | None, chosen: Mapping[str, Any], options: Mapping[str, Setting]) -> Config:
-    overrides = {key: value for name, value in chosen.items() for key in options[name].keys.split()}
-    return settings(path, overrides=overrides, model=chosen.get(MODEL))
 
 
 def settings(
@@ -170,8 +169,3 @@ def settings(
     found = Config.load(config, changes)
     setup_logging(found)
     return found
-
-
-def _name_store(url: str) -> None:
-    """Subcommands work on the store, which they name unless the user did. A URL may hold a password."""
-    warn(f"using the store {url.partition('://')[0] if '://' in url else url}")

@@ -105,7 +105,8 @@ def run_serve(config: Config, routers: Sequence[str] | None = None) -> ExitCode:
                 raise InputError(what, hint="create one first: groundwire keys add NAME --scope check")
     service = Service(config)
     with closing(_listen(config.server.host, config.server.port)) as listener:
-        where = _address(config.server.host, listener)
+        host = config.server.host
+        where = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
         access = "API keys required" if requires_keys(config.server) else "no keys required"
         greeting = f"groundwire serves {where} (backend {service.engine.backend.name}, {access}; Ctrl-C stops it)"
         app = create_app(config, service, ROUTERS if routers is None else routers)
@@ -135,10 +136,6 @@ def _listen(host: str, port: int) -> socket.socket:
             raise InputError(f"port {port} of {host} is in use", hint="choose another with --port") from None
         raise InputError(f"cannot listen on {host}:{port}: {error.strerror}") from None
     return listener
-
-
-def _address(host: str, listener: socket.socket) -> str:
-    return f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
 
 
 # ---- API keys
