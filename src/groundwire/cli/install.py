@@ -65,40 +65,39 @@ class FileEdit:
     remove: Callable[[str], str]
 
 
-def _json_edit(path: str, *entries: tuple[tuple[str, ...], Any]) -> FileEdit:
-    """Entries of a JSON object: a key of an object is set, an item of a list is appended."""
-    return FileEdit(path, partial(_add_json, path, entries), partial(_remove_json, path, entries))
+def _json_edit(path: str, ours: dict[str, Any]) -> FileEdit:
+    """Our part of a JSON object."""
+
+    def edit(change: Callable[[dict[str, Any], Mapping[str, Any]], dict[str, Any]], text: Text) -> str:
+        return json.dumps(change(_parse(path, text), ours), indent=2, ensure_ascii=False) + "\n"
+
+    return FileEdit(path, partial(edit, _merge), partial(edit, _without))
 
 
-def _add_json(path: str, entries: tuple[tuple[tuple[str, ...], Any], ...], text: Text) -> str:
-    data = _parse(path, text)
-    for keys, value in entries:
-        place = data
-        for key in keys[:-1]:
-            place = place.setdefault(key, {})
-        if isinstance(value, list):
-            held = place.setdefault(keys[-1], [])
-            held += [item for item in value if item not in held]
-        else:
-            place.setdefault(keys[-1], value)
-    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+def _merge(data: dict[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
+    """Set keys that are missing and append items that are missing; an entry of our name is left as it is."""
+    for key, value in ours.items():
+        if key not in data:
+            data[key] = value
+        elif isinstance(value, list):
+            data[key] = data[key] + [item for item in value if item not in data[key]]
+        elif isinstance(value, dict) and key != NAME:
+            data[key] = _merge(data[key], value)
+    return data
 
 
-def _remove_json(path: str, entries: tuple[tuple[tuple[str, ...], Any], ...], text: str) -> str:
-    data = _parse(path, text)
-    for keys, value in entries:
-        places = [data]
-        for key in keys[:-1]:
-            places.append(places[-1].get(key, {}))
-        held = places[-1].get(keys[-1])
-        if isinstance(value, list) and isinstance(held, list):
-            places[-1][keys[-1]] = [item for item in held if item not in value]
-        elif held == value:
-            del places[-1][keys[-1]]
-        for place, key in zip(reversed(places), reversed(keys), strict=True):
-            if not place.get(key, True):
-                del place[key]
-    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+def _without(data: dict[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
+    """Remove our keys and items, and what is empty without them."""
+    for key, value in ours.items():
+        held = data.get(key)
+        if held == value:
+            held = None
+        elif isinstance(value, list) and isinstance(held, list):
+            held = [item for item in held if item not in value]
+        elif isinstance(value, dict) and isinstance(held, dict) and key != NAME:
+            held = _without(held, value)
+        data[key] = held
+    return {key: value for key, value in data.items() if key not in ours or value}
 
 
 def _parse(path: str, text: Text) -> dict[str, Any]:
@@ -148,21 +147,20 @@ _A = Assistant
 _COPILOT_HOOK = {"type": "command", "bash": f"{NAME} hook --for copilot", "timeoutSec": 60}
 EDITS: Mapping[Assistant, tuple[FileEdit, ...]] = {
     _A.CLAUDE_CODE: (
-        _json_edit(".mcp.json", (("mcpServers", NAME), _SERVER)),
-        _json_edit(".claude/settings.json", (("hooks", "Stop"), _hook(_A.CLAUDE_CODE))),
+        _json_edit(".mcp.json", {"mcpServers": {NAME: _SERVER}}),
+        _json_edit(".claude/settings.json", {"hooks": {"Stop": _hook(_A.CLAUDE_CODE)}}),
         _instructions("CLAUDE.md"),
     ),
     _A.CODEX: (
         _toml_edit(".codex/config.toml"),
-        _json_edit(".codex/hooks.json", (("hooks", "Stop"), _hook(_A.CODEX))),
+        _json_edit(".codex/hooks.json", {"hooks": {"Stop": _hook(_A.CODEX)}}),
         _instructions("AGENTS.md"),
     ),
     _A.CURSOR: (
-        _json_edit(".cursor/mcp.json", (("mcpServers", NAME), _SERVER)),
+        _json_edit(".cursor/mcp.json", {"mcpServers": {NAME: _SERVER}}),
         _json_edit(
             ".cursor/hooks.json",
-            (("version",), 1),
-            (("hooks", "stop"), [{"command": f"{NAME} hook --for cursor", "loop_limit": 2}]),
+            {"version": 1, "hooks": {"stop": [{"command": f"{NAME} hook --for cursor", "loop_limit": 2}]}},
         ),
         # A rule of Cursor begins with its properties, so the file is ours as a whole.
         FileEdit(
@@ -174,14 +172,13 @@ EDITS: Mapping[Assistant, tuple[FileEdit, ...]] = {
     _A.GEMINI: (
         _json_edit(
             ".gemini/settings.json",
-            (("mcpServers", NAME), _SERVER),
-            (("hooks", "AfterAgent"), _hook(_A.GEMINI, timeout=60_000)),
+            {"mcpServers": {NAME: _SERVER}, "hooks": {"AfterAgent": _hook(_A.GEMINI, timeout=60_000)}},
         ),
         _instructions("GEMINI.md"),
     ),
     _A.COPILOT: (
-        _json_edit(".vscode/mcp.json", (("servers", NAME), {"type": "stdio", **_SERVER})),
-        _json_edit(".github/hooks/groundwire.json", (("version",), 1), (("hooks", "agentStop"), [_COPILOT_HOOK])),
+        _json_edit(".vscode/mcp.json", {"servers": {NAME: {"type": "stdio", **_SERVER}}}),
+        _json_edit(".github/hooks/groundwire.json", {"version": 1, "hooks": {"agentStop": [_COPILOT_HOOK]}}),
         _instructions(".github/copilot-instructions.md"),
     ),
 }

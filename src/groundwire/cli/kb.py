@@ -28,17 +28,10 @@ from groundwire.cli.options import AsJson, command, group, setting
 from groundwire.config import Config
 from groundwire.errors import InputError
 from groundwire.reports.terminal import progress_bar
+from groundwire.stores import import_export
 from groundwire.stores.database import open_database
 from groundwire.stores.formats import READERS, entity_object, fact_object, format_of, open_text
-from groundwire.stores.import_export import (
-    ImportResult,
-    StrictImportError,
-    entities_to_csv,
-    facts_to_csv,
-    import_rows,
-    to_jsonl,
-    to_triples,
-)
+from groundwire.stores.import_export import ImportResult, StrictImportError, import_rows
 from groundwire.stores.knowledge_base import Knowledge
 from groundwire.stores.paths import PathStore
 from groundwire.text.controls import sanitize
@@ -52,10 +45,10 @@ _MIN_SIMILARITY = 0.6
 """Least similarity (0 to 1) of a name that `kb search` lists. Not tuned on data."""
 STREAM = "-"
 EXPORTS: dict[str, Callable[[Knowledge], Iterator[str]]] = {
-    "jsonl": to_jsonl,
-    "triples": to_triples,
-    "csv-entities": entities_to_csv,
-    "csv-facts": facts_to_csv,
+    "jsonl": import_export.to_jsonl,
+    "triples": import_export.to_triples,
+    "csv-entities": import_export.entities_to_csv,
+    "csv-facts": import_export.facts_to_csv,
 }
 
 

@@ -15,20 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
-from groundwire.errors import (
-    BackendDown,
-    BackendError,
-    BackendTimeout,
-    ConfigError,
-    FactNotGrounded,
-    GroundwireError,
-    InputError,
-    MissingExtra,
-    Overloaded,
-    QueryRefused,
-    RateLimited,
-    StoreError,
-)
+from groundwire import errors
+from groundwire.errors import FactNotGrounded, GroundwireError, InputError, StoreError
 
 MEDIA_TYPE = "application/problem+json"
 _MAX_FIELD_ERRORS = 20
@@ -81,17 +69,17 @@ _BY_STATUS = {kind.status: kind.name for kind in reversed(_KINDS)} | {422: "unus
 _ERRORS: tuple[tuple[type[GroundwireError], str], ...] = (
     (NotFound, "not-found"),
     (Forbidden, "forbidden"),
-    (ConfigError, "broken"),
+    (errors.ConfigError, "broken"),
     (InputError, "unusable"),
-    (MissingExtra, "not-installed"),
+    (errors.MissingExtra, "not-installed"),
     (StoreError, "unavailable"),
-    (Overloaded, "too-many"),
+    (errors.Overloaded, "too-many"),
     (FactNotGrounded, "not-grounded"),
-    (BackendTimeout, "timeout"),
-    (RateLimited, "unavailable"),
-    (QueryRefused, "unusable"),
-    (BackendDown, "backend-failed"),
-    (BackendError, "backend-failed"),
+    (errors.BackendTimeout, "timeout"),
+    (errors.RateLimited, "unavailable"),
+    (errors.QueryRefused, "unusable"),
+    (errors.BackendDown, "backend-failed"),
+    (errors.BackendError, "backend-failed"),
     (GroundwireError, "broken"),
 )
 """The first class that matches decides."""
