@@ -368,6 +368,6 @@ def show_result(result: object, console: Console) -> None:
         case str():
             console.print(Text(sanitize(repr(result)[:_REPL_CHARS])))
         case [ClaimVerification(), *_] if all(isinstance(one, ClaimVerification) for one in result):
-            show_claims(result, console)
+            show_claims([one for one in result if isinstance(one, ClaimVerification)], console)
         case _:
             console.print(Pretty(result, max_length=_REPL_ITEMS, max_string=_REPL_CHARS))
